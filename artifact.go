@@ -229,8 +229,8 @@ func (q ArtifactQuery) Check() error {
 	switch q.Status {
 	case "", Active, Superseded, Withdrawn:
 	default:
-		return &Error{Op: "status", Name: string(q.Status), Kind: Invalid, Err: errors.New("unknown status"),
-			Hint: Advice("the statuses are active, superseded and withdrawn")}
+		return E("status", string(q.Status), Invalid, errors.New("unknown status"),
+			Advice("the statuses are active, superseded and withdrawn"))
 	}
 	if q.Channel != "" {
 		if err := CheckChannel(q.Channel); err != nil {
@@ -272,5 +272,5 @@ func ParseCursor(s string) (Seq, error) {
 }
 
 func invalidCursor(s string) error {
-	return &Error{Op: "list", Name: s, Kind: Invalid, Err: errors.New("invalid cursor"), Hint: Advice("pass the cursor of the previous page")}
+	return E("list", s, Invalid, errors.New("invalid cursor"), Advice("pass the cursor of the previous page"))
 }

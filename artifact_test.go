@@ -15,7 +15,8 @@ func TestArtifactJSON(t *testing.T) {
 		Record:            handoff.Record{Version: 1, ID: "art_00000000000000000000000004", CreatedAt: when, Fact: fact},
 		ArtifactPublished: *fact,
 		Status:            handoff.Withdrawn, Revision: 2, Reason: "wrong branch", ReplacedBy: []string{"b"},
-		Competing: []string{"c"}, Unresolved: []string{"d"}, Late: true, Queued: true, UsedBy: []handoff.Use{{WorkID: "w"}}, Labels: []string{"approved"},
+		Competing: []string{"c"}, Unresolved: []string{"d"}, Late: true, Queued: true, UsedBy: []handoff.Use{
+			{WorkID: "w"}}, Labels: []string{"approved"},
 		LabelHistory: []handoff.Labeling{{Label: "approved", CreatedAt: when}},
 		StaleInputs:  []handoff.StaleInput{{ID: "e", Channel: "design", Revision: 1, Status: handoff.Superseded}},
 		Redacted:     &handoff.Redaction{Fields: []string{"/title"}}, RecordPath: "r", Target: handoff.Missing, File: "/f",

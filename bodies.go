@@ -36,7 +36,8 @@ type FileBody interface {
 type Keep string
 
 const (
-	KeepAuto   Keep = "auto"   // regular files of at most KeepLimit bytes; in a linked worktree larger ones and directories
+	// regular files of at most KeepLimit bytes; in a linked worktree larger ones and directories
+	KeepAuto   Keep = "auto"
 	KeepAlways Keep = "always" // every regular file and, if a Draft sets it, a directory
 	KeepNever  Keep = "never"
 )
@@ -63,6 +64,6 @@ func (k Keep) Check() error {
 	case "", KeepAuto, KeepAlways, KeepNever:
 		return nil
 	}
-	return &Error{Op: "keep", Name: fmt.Sprintf("%q", string(k)), Kind: Invalid, Err: errors.New("must be auto, always or never"),
-		Hint: Advice("auto keeps files of up to 1 MiB, always keeps every file, never keeps none")}
+	return E("keep", fmt.Sprintf("%q", string(k)), Invalid, errors.New("must be auto, always or never"),
+		Advice("auto keeps files of up to 1 MiB, always keeps every file, never keeps none"))
 }

@@ -37,7 +37,8 @@ func TestPublishWhileWritten(t *testing.T) {
 	publish := func(times int) (handoff.Published, *workspace.Workspace, error) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "a.md")
-		if err := errors.Join(os.Mkdir(filepath.Join(dir, ".git"), 0o755), os.WriteFile(file, make([]byte, 100<<10), 0o644)); err != nil {
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, ".git"), 0o755),
+			os.WriteFile(file, make([]byte, 100<<10), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 		w, err := workspace.Open(dir, workspace.Options{Now: func() time.Time { return when }})

@@ -18,16 +18,18 @@ type Claim struct {
 // Evidence is what a claim is checked against. Its fields after Kind identify a
 // command, a message or an artifact, with the result when the claim was published.
 type Evidence struct {
-	Kind       string `json:"kind"`                 // EvidenceCommand, EvidenceThread or EvidenceArtifact
-	Command    string `json:"command,omitempty"`    // as in a shell, with secrets replaced
-	Dir        string `json:"dir,omitempty"`        // of the command, slash-separated, relative to the workspace, "" for its root
+	Kind    string `json:"kind"`              // EvidenceCommand, EvidenceThread or EvidenceArtifact
+	Command string `json:"command,omitempty"` // as in a shell, with secrets replaced
+	// of the command, slash-separated, relative to the workspace, "" for its root
+	Dir        string `json:"dir,omitempty"`
 	Thread     string `json:"thread,omitempty"`     // URI of the message that has the call
 	Call       string `json:"call,omitempty"`       // ID of the call
 	Artifact   string `json:"artifact,omitempty"`   // ID of the artifact, or of the attestation of the command
 	ExitStatus *int   `json:"exitStatus,omitempty"` // nil if it was not known
 	Digest     string `json:"digest,omitempty"`     // SHA-256 of the output or of the artifact, in hexadecimal
 
-	CommandDigest string `json:"commandDigest,omitempty"` // SHA-256 of the command with its secrets, if it has any; see docs/format.md
+	// SHA-256 of the command with its secrets, if it has any; see docs/format.md
+	CommandDigest string `json:"commandDigest,omitempty"`
 }
 
 // The kinds of evidence.
@@ -40,11 +42,12 @@ const (
 // An Attestation states how a command ended that handoff itself ran. The artifact
 // that has it is the output of the command.
 type Attestation struct {
-	Argv       []string  `json:"argv"`                 // with secrets replaced
-	ArgvDigest string    `json:"argvDigest,omitempty"` // SHA-256 of the arguments with their secrets, if they have any; see docs/format.md
-	Dir        string    `json:"dir,omitempty"`        // slash-separated, relative to the workspace, "" for its root
-	ExitStatus int       `json:"exitStatus"`           // 128+n if signal n ended it
-	Signal     string    `json:"signal,omitempty"`     // that ended it, or that handoff was asked to end with
+	Argv []string `json:"argv"` // with secrets replaced
+	// SHA-256 of the arguments with their secrets, if they have any; see docs/format.md
+	ArgvDigest string    `json:"argvDigest,omitempty"`
+	Dir        string    `json:"dir,omitempty"`    // slash-separated, relative to the workspace, "" for its root
+	ExitStatus int       `json:"exitStatus"`       // 128+n if signal n ended it
+	Signal     string    `json:"signal,omitempty"` // that ended it, or that handoff was asked to end with
 	StartedAt  time.Time `json:"startedAt"`
 	DurationMS int64     `json:"durationMs"`
 	TreeAfter  string    `json:"treeAfter,omitempty"` // digest of the tree that the command left, if it changed the tree
@@ -68,14 +71,15 @@ const (
 // attestation can be recorded.
 func (p *ArtifactPublished) checkEvidence() error {
 	refuse := func(op, hint, format string, args ...any) error {
-		return &Error{Op: op, Kind: Invalid, Err: fmt.Errorf(format, args...), Hint: Advice(hint)}
+		return E(op, "", Invalid, fmt.Errorf(format, args...), Advice(hint))
 	}
 	if len(p.Claims) > maxClaims {
 		return refuse("claim", "publish several artifacts", "%d claims, more than %d", len(p.Claims), maxClaims)
 	}
 	for _, c := range p.Claims {
 		if c.Text == "" || len(c.Evidence) > maxClaims {
-			return refuse("claim", "write a sentence with its evidence", "has no text, or more than %d pieces of evidence", maxClaims)
+			return refuse("claim", "write a sentence with its evidence", "has no text, or more than %d pieces of evidence",
+				maxClaims)
 		}
 		if err := checkText("claim", c.Text, MaxSummary); err != nil {
 			return err
@@ -93,7 +97,8 @@ func (p *ArtifactPublished) checkEvidence() error {
 	}
 	argv := strings.Join(p.Attestation.Argv, " ")
 	if argv == "" || len(argv) > maxArgv || strings.ContainsRune(argv, 0) || !utf8.ValidString(argv) {
-		return &Error{Op: "attest", Kind: Invalid, Err: errors.New("the arguments are empty, have more than 64 KiB or contain a NUL or invalid UTF-8"), Hint: Advice("put the command into a script")}
+		return E("attest", "", Invalid, errors.New("the arguments are empty, have more than 64 KiB or contain a NUL or "+
+			"invalid UTF-8"), Advice("put the command into a script"))
 	}
 	return nil
 }

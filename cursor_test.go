@@ -21,7 +21,8 @@ func FuzzCursor(f *testing.F) {
 }
 
 func FuzzSessionCursor(f *testing.F) {
-	for _, s := range []string{"", "t", "t1.1", "t-1.1", "t1.0", "t.1", "t+1.1", "t1.01", "c1", "t1y2p0ij32e8e7.1y2p0ij32e8e7", "t-1y2p0ij32e8e8.1"} {
+	for _, s := range []string{"", "t", "t1.1", "t-1.1", "t1.0", "t.1", "t+1.1", "t1.01", "c1",
+		"t1y2p0ij32e8e7.1y2p0ij32e8e7", "t-1y2p0ij32e8e8.1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -21,5 +21,6 @@ func decodeOrdered(b []byte) (Record, bool) {
 	if !d.Fields(&c, f) || c.Name() != nil {
 		return Record{}, false
 	}
-	return Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, Origin: e.Origin, Import: e.Import, Fact: f, raw: b}, true
+	return Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer,
+		Origin: e.Origin, Import: e.Import, Fact: f, raw: b}, true
 }

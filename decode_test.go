@@ -16,7 +16,8 @@ func decodePlain(b []byte) (Record, error) {
 	}
 	f := newFact[e.Type]()
 	err := json.Unmarshal(b, f)
-	return Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, Fact: f, raw: b}, err
+	return Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, Fact: f,
+		raw: b}, err
 }
 
 // fullRecord returns a record of the given type with every field set.
@@ -97,11 +98,16 @@ func FuzzDecodeOrdered(f *testing.F) {
 	}
 	full := string(fullRecord(f, "artifact.published"))
 	for _, change := range [][2]string{
-		{`"kept":true`, `"kept":false`}, {`"kept":true`, `"kept":tru`}, {`18342`, `018342`}, {`18342`, `-1`}, {`18342`, `1e3`}, {`18342`, `null`},
-		{`"version":1`, `"version":01`}, {`"version":1`, `"version":2`}, {`"tags":[`, `"tags":[1,`}, {`"tags":[`, `"tags":[],"x":[`},
-		{`"ids":{`, `"ids":{"turn":"7","turn":"8",`}, {`"title":"`, `"title":"\ud800`}, {`"title":"`, "\"title\":\"\xff"}, {`"title":`, `"title":null,"x":`},
-		{`"channel":`, `"CHANNEL":`}, {`"key":`, `"key":"k","key":`}, {`{"version"`, `{ "version"`}, {`"metadata":`, `"metadata": `},
-		{`.123Z`, `.123+01:00`}, {`"model":{`, `"model":{},"model":{`}, {`"model":{`, `"model":{"more":1,`}, {`"producer":`, `"Producer":{},"producer":`},
+		{`"kept":true`, `"kept":false`}, {`"kept":true`, `"kept":tru`}, {`18342`, `018342`}, {`18342`, `-1`},
+		{`18342`, `1e3`}, {`18342`, `null`},
+		{`"version":1`, `"version":01`}, {`"version":1`, `"version":2`}, {`"tags":[`, `"tags":[1,`},
+		{`"tags":[`, `"tags":[],"x":[`},
+		{`"ids":{`, `"ids":{"turn":"7","turn":"8",`}, {`"title":"`, `"title":"\ud800`}, {`"title":"`, "\"title\":\"\xff"},
+		{`"title":`, `"title":null,"x":`},
+		{`"channel":`, `"CHANNEL":`}, {`"key":`, `"key":"k","key":`}, {`{"version"`, `{ "version"`},
+		{`"metadata":`, `"metadata": `},
+		{`.123Z`, `.123+01:00`}, {`"model":{`, `"model":{},"model":{`}, {`"model":{`, `"model":{"more":1,`},
+		{`"producer":`, `"Producer":{},"producer":`},
 	} {
 		f.Add(strings.Replace(full, change[0], change[1], 1))
 	}

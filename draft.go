@@ -83,9 +83,8 @@ func CheckChannel(name string) error {
 	for i, c := range Channels {
 		known[i] = c.Name
 	}
-	return &Error{Op: "channel", Name: fmt.Sprintf("%q", name), Kind: Invalid,
-		Err:  errors.New("must be lower-case words separated by dashes"),
-		Hint: Advice("use one of " + strings.Join(known, ", ") + ", or another word such as security-review")}
+	return E("channel", fmt.Sprintf("%q", name), Invalid, errors.New("must be lower-case words separated by dashes"),
+		Advice("use one of "+strings.Join(known, ", ")+", or another word such as security-review"))
 }
 
 // fact checks the draft and returns its fact without the description of the file.
@@ -97,7 +96,8 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 		return nil, err
 	}
 	p := &ArtifactPublished{
-		Channel: d.Channel, Kind: d.Kind, Path: d.Path, Root: d.Root, Namespace: d.Namespace, Name: d.Name, MediaType: d.MediaType, Key: d.Key,
+		Channel: d.Channel, Kind: d.Kind, Path: d.Path, Root: d.Root, Namespace: d.Namespace, Name: d.Name,
+		MediaType: d.MediaType, Key: d.Key,
 		Title: printable.OneLine(d.Title), Summary: printable.OneLine(d.Summary),
 		Replaces: distinct(d.Replaces), Parents: distinct(d.Parents), Tags: distinct(d.Tags),
 		Claims: d.Claims, Attestation: d.Attestation, Tree: d.Tree,
@@ -123,7 +123,8 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 		name string
 		n    int
 		most int
-	}{{"tags", len(p.Tags), maxTags}, {"artifacts that it replaces", len(p.Replaces), maxRefs}, {"artifacts that it was made from", len(p.Parents), maxRefs}} {
+	}{{"tags", len(p.Tags), maxTags}, {"artifacts that it replaces", len(p.Replaces), maxRefs},
+		{"artifacts that it was made from", len(p.Parents), maxRefs}} {
 		if list.n > list.most {
 			return nil, d.refuse(fmt.Errorf("has %d %s, more than %d", list.n, list.name, list.most), "leave some of them out")
 		}
@@ -136,17 +137,24 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 			return nil, err
 		}
 	}
-	if len(d.Metadata) > 0 {
-		b, err := EncodeText(d.Metadata)
-		if err != nil {
-			return nil, d.refuse(fmt.Errorf("metadata: %w", err), "use values that can be encoded as JSON, in UTF-8")
-		}
-		if len(b) > MaxMetadata {
-			return nil, d.refuse(fmt.Errorf("metadata has %d bytes of JSON, more than %d", len(b), MaxMetadata), "put it in the body, or publish it as an artifact of its own")
-		}
-		p.Metadata = b
+	var err error
+	p.Metadata, err = d.encodeMetadata()
+	return p, err
+}
+
+func (d Draft) encodeMetadata() ([]byte, error) {
+	if len(d.Metadata) == 0 {
+		return nil, nil
 	}
-	return p, nil
+	b, err := EncodeText(d.Metadata)
+	if err != nil {
+		return nil, d.refuse(fmt.Errorf("metadata: %w", err), "use values that can be encoded as JSON, in UTF-8")
+	}
+	if len(b) > MaxMetadata {
+		return nil, d.refuse(fmt.Errorf("metadata has %d bytes of JSON, more than %d", len(b), MaxMetadata),
+			"put it in the body, or publish it as an artifact of its own")
+	}
+	return b, nil
 }
 
 // checkPath returns an error unless the draft has a path or a body, and not both
@@ -154,7 +162,8 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 func (d Draft) checkPath() error {
 	switch {
 	case d.Name != "" && (d.Path == "" || d.Namespace == ""):
-		return d.refuse(errors.New("a name requires a namespace and the path of its file"), "set Namespace and Path, or leave out Name")
+		return d.refuse(errors.New("a name requires a namespace and the path of its file"),
+			"set Namespace and Path, or leave out Name")
 	case d.Name == "" && d.Path != "" && d.Body != nil:
 		return d.refuse(errors.New("has both a path and a body"), "leave one of them out")
 	case d.Path == "" && d.Body == nil:
@@ -177,7 +186,8 @@ func (d Draft) checkCredentials() error {
 // CredentialError returns the error of kind Invalid for a file that usually holds
 // credentials.
 func CredentialError(name string, err error) error {
-	return &Error{Op: "publish", Name: name, Kind: Invalid, Err: err, Hint: Suggest("leave it out: every agent can read what is published", ActionAllowSecret)}
+	return E("publish", name, Invalid, err,
+		Suggest("leave it out: every agent can read what is published", ActionAllowSecret))
 }
 
 func (d Draft) refuse(reason error, hint string) error {
@@ -185,12 +195,12 @@ func (d Draft) refuse(reason error, hint string) error {
 	if d.Body != nil {
 		name = "-"
 	}
-	return &Error{Op: "publish", Name: name, Kind: Invalid, Err: reason, Hint: Advice(hint)}
+	return E("publish", name, Invalid, reason, Advice(hint))
 }
 
 func checkText(name, value string, most int) error {
 	refuse := func(reason error, hint string) error {
-		return &Error{Op: name, Kind: Invalid, Err: reason, Hint: Advice(hint)}
+		return E(name, "", Invalid, reason, Advice(hint))
 	}
 	if !utf8.ValidString(value) {
 		return refuse(errors.New("invalid UTF-8"), "encode it as UTF-8")
@@ -209,8 +219,8 @@ func checkLength(name, value string, most int) error {
 	if n <= most {
 		return nil
 	}
-	return &Error{Op: name, Kind: Invalid, Err: fmt.Errorf("has %d characters, more than %d", n, most),
-		Hint: Advice(fmt.Sprintf("shorten it (max %d characters); details belong in the body", most))}
+	return E(name, "", Invalid, fmt.Errorf("has %d characters, more than %d", n, most),
+		Advice(fmt.Sprintf("shorten it (max %d characters); details belong in the body", most)))
 }
 
 func distinct(list []string) []string {

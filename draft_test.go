@@ -40,7 +40,8 @@ func TestInvalidUTF8(t *testing.T) {
 	} {
 		h, _ := newHub(t, nil)
 		h = h.As(p)
-		if p, err := h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"}); !errors.Is(err, handoff.Invalid) {
+		if p, err := h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"}); !errors.Is(err,
+			handoff.Invalid) {
 			t.Errorf("a publish by a producer whose %s is %q = %v, %v, want kind Invalid", name, text, p.ID, err)
 		}
 		if _, _, err := h.Record(t.Context(), &handoff.WorkStarted{WorkID: "w"}); !errors.Is(err, handoff.Invalid) {

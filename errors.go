@@ -31,6 +31,17 @@ type Error struct {
 	Details []string // the single problems, where the reason counts them
 }
 
+// E returns the *Error of a failed operation: every package of handoff makes its
+// errors with it. A nil reason means that kind is the reason. An error has at
+// most one hint.
+func E(op, name string, kind Kind, reason error, hint ...Hint) *Error {
+	e := &Error{Op: op, Name: name, Kind: kind, Err: reason}
+	if len(hint) > 0 {
+		e.Hint = hint[0]
+	}
+	return e
+}
+
 func (e *Error) Error() string {
 	space, colon := " ", ": "
 	if e.Op == "" || e.Name == "" {

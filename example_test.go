@@ -33,9 +33,11 @@ func ExampleHub_As() {
 	}
 	defer files.Close()
 
-	hub := handoff.New(filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader), fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: files}})
+	hub := handoff.New(filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader), fold.NewMemory(), nil,
+		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: files}})
 	builder := hub.As(handoff.Producer{Agent: "builder", Harness: "codex", TaskID: "task_1", Source: handoff.FromFlag})
-	reviewer := hub.As(handoff.Producer{Agent: "reviewer", Harness: "claude-code", TaskID: "task_2", Source: handoff.FromFlag})
+	reviewer := hub.As(handoff.Producer{Agent: "reviewer", Harness: "claude-code", TaskID: "task_2",
+		Source: handoff.FromFlag})
 
 	for _, as := range []*handoff.Hub{builder, reviewer} {
 		if _, err := as.Publish(ctx, handoff.Draft{Channel: "patch", Path: "fix.diff"}); err != nil {

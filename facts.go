@@ -11,12 +11,13 @@ type Fact interface{ factType() string }
 
 // ArtifactPublished states that a file or directory is an artifact.
 type ArtifactPublished struct {
-	Channel    string `json:"channel"`
-	Kind       string `json:"kind,omitempty"`     // its form: report, patch, log, or any other word
-	Path       string `json:"path"`               // slash-separated, relative to its root
-	Root       string `json:"root,omitempty"`     // "" for the workspace or Worktree, RuntimeRoot, SessionRoot
-	Worktree   string `json:"worktree,omitempty"` // the name of the linked git worktree that contains it, "" for the main one
-	TargetType string `json:"targetType"`         // file, directory or symlink
+	Channel string `json:"channel"`
+	Kind    string `json:"kind,omitempty"` // its form: report, patch, log, or any other word
+	Path    string `json:"path"`           // slash-separated, relative to its root
+	Root    string `json:"root,omitempty"` // "" for the workspace or Worktree, RuntimeRoot, SessionRoot
+	// the name of the linked git worktree that contains it, "" for the main one
+	Worktree   string `json:"worktree,omitempty"`
+	TargetType string `json:"targetType"` // file, directory or symlink
 	Title      string `json:"title,omitempty"`
 	Summary    string `json:"summary,omitempty"`
 	MediaType  string `json:"mediaType,omitempty"`
@@ -60,7 +61,8 @@ const (
 // IsDirectory reports whether the content is a directory, read as one tar. So is that
 // of a link without a size.
 func (p *ArtifactPublished) IsDirectory() bool {
-	return p.Digest.Algorithm == SHA256Tar || p.TargetType == "directory" || p.TargetType == "symlink" && p.SizeBytes == nil
+	return p.Digest.Algorithm == SHA256Tar || p.TargetType == "directory" || p.TargetType == "symlink" &&
+		p.SizeBytes == nil
 }
 
 // ArtifactWithdrawn states that an artifact is withdrawn. Nothing is deleted.
@@ -111,10 +113,11 @@ type SessionOpened struct {
 	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"`
 	Folder    string                     `json:"folder,omitempty"`   // slash-separated, relative to the main worktree
 	Expected  []string                   `json:"expected,omitempty"` // names or paths of the outputs that it should leave
-	Dir       string                     `json:"dir,omitempty"`      // the directory in the workspace that they may be relative to
-	StartedAt time.Time                  `json:"startedAt,omitzero"` // if earlier than the record
-	Process   Process                    `json:"process,omitzero"`   // of handoff itself, which waits for the child
-	Manifest  json.RawMessage            `json:"manifest,omitempty"` // of another engine, as it was when the folder was imported
+	// the directory in the workspace that they may be relative to
+	Dir       string          `json:"dir,omitempty"`
+	StartedAt time.Time       `json:"startedAt,omitzero"` // if earlier than the record
+	Process   Process         `json:"process,omitzero"`   // of handoff itself, which waits for the child
+	Manifest  json.RawMessage `json:"manifest,omitempty"` // of another engine, as it was when the folder was imported
 }
 
 // A SessionAgent is the agent of a session; a SessionWorkflow is its workflow.

@@ -21,7 +21,8 @@ type Files interface {
 	// Store writes the draft's Body to a new file under the artifact's ID and
 	// describes it in p. discard removes the file again. The file of a name is
 	// written by its renderer; its state is the zero value.
-	Store(ctx context.Context, id string, d Draft, p *ArtifactPublished, to Bodies) (s FileState, discard func(), err error)
+	Store(ctx context.Context, id string, d Draft, p *ArtifactPublished, to Bodies) (s FileState, discard func(),
+		err error)
 
 	// Stat returns the state of an artifact's file without reading it.
 	Stat(ctx context.Context, a Artifact) FileState

@@ -47,7 +47,8 @@ var _ Reader = (*Hub)(nil)
 // New returns a Hub for a log, its index and its kept bodies. If bodies is nil,
 // no body is kept.
 func New(log Log, index Index, bodies Bodies, o Options) *Hub {
-	return &Hub{log: log, index: index, bodies: bodies, o: o, producer: Identify(Producer{Source: FromNone}), sync: make(chan struct{}, 1), closed: new(atomic.Bool)}
+	return &Hub{log: log, index: index, bodies: bodies, o: o, producer: Identify(Producer{Source: FromNone}),
+		sync: make(chan struct{}, 1), closed: new(atomic.Bool)}
 }
 
 // As returns a Hub for the same log that records p as the producer.
@@ -66,7 +67,7 @@ func (h *Hub) Closed() error {
 	if !h.closed.Load() {
 		return nil
 	}
-	return &Error{Op: "open workspace", Kind: Unavailable, Err: errors.New("it was closed"), Hint: Advice("open it again")}
+	return E("open workspace", "", Unavailable, errors.New("it was closed"), Advice("open it again"))
 }
 
 // catchUp applies new records of the log to the index.
@@ -139,7 +140,7 @@ func (h *Hub) CheckQuery(ctx context.Context, q ArtifactQuery) error {
 		if len(ids) > 0 {
 			hint += "; the IDs in use are " + strings.Join(ids[:min(len(ids), 20)], ", ")
 		}
-		return &Error{Op: "producer", Name: name, Kind: Invalid, Err: errors.New("unknown field, and no artifact has an ID of this name"), Hint: Advice(hint)}
+		return E("producer", name, Invalid, errors.New("unknown field, and no artifact has an ID of this name"), Advice(hint))
 	}
 	return nil
 }
@@ -194,8 +195,8 @@ func (h *Hub) WorkUnder(ctx context.Context, harness, parent string) ([]Work, er
 // artifacts. An unknown By is Invalid.
 func (h *Hub) Productions(ctx context.Context, q ProductionQuery) ([]Production, error) {
 	if !slices.Contains(productionKeys, q.By) {
-		return nil, &Error{Op: "list productions", Name: q.By, Kind: Invalid, Err: errors.New("artifacts are not grouped by this"),
-			Hint: Advice("use one of: " + strings.Join(productionKeys[1:], ", "))}
+		return nil, E("list productions", q.By, Invalid, errors.New("artifacts are not grouped by this"),
+			Advice("use one of: "+strings.Join(productionKeys[1:], ", ")))
 	}
 	if err := h.catchUp(ctx); err != nil {
 		return nil, err
@@ -223,7 +224,7 @@ func (h *Hub) Redact(ctx context.Context, f Fact) (warnings []string, err error)
 	switch f.(type) {
 	case *BodyRedacted, *RecordRedacted:
 	default:
-		return nil, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("not a redaction")}
+		return nil, E("record", f.factType(), Invalid, errors.New("not a redaction"))
 	}
 	r, err := h.record(f)
 	if err == nil {
@@ -317,7 +318,7 @@ func (h *Hub) append(ctx context.Context, r Record) (stored Record, warnings []s
 func (h *Hub) Record(ctx context.Context, f Fact) (Record, []string, error) {
 	switch f.(type) {
 	case *ArtifactPublished, *ArtifactWithdrawn, *ArtifactLabeled, *BodyRedacted, *RecordRedacted, *Gap, *Damaged:
-		return Record{}, nil, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errors.New("can't be recorded directly")}
+		return Record{}, nil, E("record", f.factType(), Invalid, errors.New("can't be recorded directly"))
 	}
 	secrets, err := checkSecrets(f, h.o.AllowSecrets)
 	if err != nil {
@@ -337,8 +338,8 @@ func (h *Hub) record(f Fact) (Record, error) {
 		return Record{}, err
 	}
 	if !validText(reflect.ValueOf(h.producer)) || !validText(reflect.ValueOf(f)) {
-		return Record{}, &Error{Op: "record", Name: f.factType(), Kind: Invalid, Err: errNotUTF8,
-			Hint: Advice("encode IDs and text as UTF-8")}
+		return Record{}, E("record", f.factType(), Invalid, errNotUTF8,
+			Advice("encode IDs and text as UTF-8"))
 	}
 	if err := h.producer.check(); err != nil {
 		return Record{}, err

@@ -61,15 +61,16 @@ func newHub(t *testing.T, why error) (h *handoff.Hub, out *error) {
 	}
 	t.Cleanup(func() { root.Close() })
 	out = new(error)
-	return handoff.New(failingLog{logtest.NewMemoryLog(), out, why}, weakIndex{fold.NewMemory(), out}, nil, handoff.Options{
-		Now: func() time.Time { return when }, Rand: rand.NewChaCha8([32]byte{4}), Files: &content.Files{Root: root},
-	}), out
+	return handoff.New(failingLog{logtest.NewMemoryLog(), out, why}, weakIndex{fold.NewMemory(), out}, nil,
+		handoff.Options{
+			Now: func() time.Time { return when }, Rand: rand.NewChaCha8([32]byte{4}), Files: &content.Files{Root: root},
+		}), out
 }
 
 // TestAcknowledged holds that an appended record is reported as such even if the
 // index fails.
 func TestAcknowledged(t *testing.T) {
-	why := &handoff.Error{Op: "index", Kind: handoff.Unavailable}
+	why := handoff.E("index", "", handoff.Unavailable, nil)
 	h, out := newHub(t, why)
 	for _, key := range []string{"", "k"} {
 		*out = nil
@@ -93,13 +94,14 @@ func TestUnreadableIsNotAbsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	*out = &handoff.Error{Op: "index", Kind: handoff.Unavailable}
+	*out = handoff.E("index", "", handoff.Unavailable, nil)
 	_, err = h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md", Replaces: []string{p.ID}})
 	if !errors.Is(err, handoff.Unavailable) {
 		t.Errorf("publish that replaces an artifact, with a failing index: %v, want kind Unavailable", err)
 	}
 	*out = nil
-	_, err = h.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md", Replaces: []string{"art_00000000000000000000000001"}})
+	_, err = h.Publish(t.Context(), handoff.Draft{
+		Channel: "design", Path: "a.md", Replaces: []string{"art_00000000000000000000000001"}})
 	if !errors.Is(err, handoff.NotFound) {
 		t.Errorf("publish that replaces a missing artifact: %v, want kind NotFound", err)
 	}

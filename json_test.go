@@ -16,7 +16,8 @@ func TestEncodeJSON(t *testing.T) {
 		b, err := encode(in)
 		var out map[string]json.RawMessage
 		var back map[string]string
-		if err != nil || json.Unmarshal(b, &out) != nil || string(out["k"]) != want || json.Unmarshal(b, &back) != nil || back["k"] != in["k"] {
+		if err != nil || json.Unmarshal(b, &out) != nil || string(out["k"]) != want || json.Unmarshal(b, &back) != nil ||
+			back["k"] != in["k"] {
 			t.Errorf("got %s, %v, want %s", b, err, want)
 		}
 	}

@@ -20,7 +20,7 @@ var revisionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 // 200 lower-case letters and digits in words separated by single dashes. LatestLabel
 // and v with a number, which names a revision, are reserved.
 func CheckLabel(label string) error {
-	e := &Error{Op: "label", Name: label, Kind: Invalid, Hint: Advice("use a word such as approved or release-candidate")}
+	e := E("label", label, Invalid, nil, Advice("use a word such as approved or release-candidate"))
 	switch {
 	case len(label) > maxWord:
 		e.Name, e.Err = label[:maxWord]+"…", errors.New("has more than 200 characters")
@@ -49,7 +49,7 @@ func (h *Hub) Label(ctx context.Context, id, label string) (Published, error) {
 	case slices.Contains(a.Labels, label):
 		return Published{Artifact: a, Existing: true}, nil
 	case len(a.Labels) >= MaxLabels:
-		return Published{}, &Error{Op: "label", Name: id, Kind: Invalid, Err: errors.New("has 100 labels"), Hint: Advice("use tags when you publish")}
+		return Published{}, E("label", id, Invalid, errors.New("has 100 labels"), Advice("use tags when you publish"))
 	}
 	return h.label(ctx, a, &ArtifactLabeled{ArtifactID: id, Label: label})
 }
@@ -64,8 +64,8 @@ func (h *Hub) Unlabel(ctx context.Context, id, label string) (Published, error) 
 		return Published{}, err
 	}
 	if !slices.Contains(a.Labels, label) {
-		return Published{}, &Error{Op: "unlabel", Name: label, Kind: NotFound, Err: errors.New(id + " does not have it"),
-			Hint: Suggest("see its labels", ActionShow, id)}
+		return Published{}, E("unlabel", label, NotFound, errors.New(id+" does not have it"),
+			Suggest("see its labels", ActionShow, id))
 	}
 	return h.label(ctx, a, &ArtifactLabeled{ArtifactID: id, Label: label, Removed: true})
 }

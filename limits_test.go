@@ -94,7 +94,8 @@ func TestLimits(t *testing.T) {
 		"tool-call: has 100000 characters": {ToolCallID: long},
 	} {
 		h, _ := newHub(t, nil)
-		if _, _, err := h.As(p).Record(t.Context(), &handoff.WorkStarted{WorkID: "w"}); !errors.Is(err, handoff.Invalid) || !strings.Contains(err.Error(), name) {
+		if _, _, err := h.As(p).Record(t.Context(), &handoff.WorkStarted{WorkID: "w"}); !errors.Is(err, handoff.Invalid) ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -113,7 +114,8 @@ func TestClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, now := range []time.Time{{}, time.UnixMilli(-1), time.UnixMilli(1 << 48)} {
-		h := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil, handoff.Options{Now: func() time.Time { return now }, Rand: zeroes{}, Files: &content.Files{Root: root}})
+		h := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil,
+			handoff.Options{Now: func() time.Time { return now }, Rand: zeroes{}, Files: &content.Files{Root: root}})
 		if p, err := h.Publish(t.Context(), handoff.Draft{Path: "a", Channel: "x"}); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("at %s: %s, %v, want kind Invalid", now, p.ID, err)
 		}
@@ -130,7 +132,8 @@ func TestQueryRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.md"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	h := hub(logtest.NewMemoryLog()).As(handoff.Producer{IDs: map[string]string{"turn": "7"}, Model: handoff.Model{Provider: "a", ID: "b"}, Source: handoff.FromFlag})
+	h := hub(logtest.NewMemoryLog()).As(handoff.Producer{
+		IDs: map[string]string{"turn": "7"}, Model: handoff.Model{Provider: "a", ID: "b"}, Source: handoff.FromFlag})
 	p, err := h.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
 	if err != nil {
 		t.Fatal(err)

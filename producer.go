@@ -17,21 +17,22 @@ import (
 type Producer struct {
 	// WorkID, together with Harness, joins usage, artifacts and traces: the ID
 	// of the enclosing operation, otherwise of the task, run or session.
-	WorkID        string            `json:"workId,omitempty"`
-	ParentWorkID  string            `json:"parentWorkId,omitempty"`
-	Harness       string            `json:"harness,omitempty"` // codex, claude-code, …
-	Agent         string            `json:"agent,omitempty"`
-	Model         Model             `json:"model,omitzero"`
-	RunID         string            `json:"runId,omitempty"`
-	OperationID   string            `json:"operationId,omitempty"`
-	TaskID        string            `json:"taskId,omitempty"`
-	Session       string            `json:"session,omitempty"`
-	ParentSession string            `json:"parentSession,omitempty"`
-	Thread        string            `json:"thread,omitempty"`     // agents://codex/<id>
-	ToolCallID    string            `json:"toolCallId,omitempty"` // of the publish call itself: evidence, not a key to join on
-	IDs           map[string]string `json:"ids,omitempty"`        // other IDs of the harness, by name
-	Observed      []Observation     `json:"observed,omitempty"`
-	Source        Source            `json:"source,omitempty"`
+	WorkID        string `json:"workId,omitempty"`
+	ParentWorkID  string `json:"parentWorkId,omitempty"`
+	Harness       string `json:"harness,omitempty"` // codex, claude-code, …
+	Agent         string `json:"agent,omitempty"`
+	Model         Model  `json:"model,omitzero"`
+	RunID         string `json:"runId,omitempty"`
+	OperationID   string `json:"operationId,omitempty"`
+	TaskID        string `json:"taskId,omitempty"`
+	Session       string `json:"session,omitempty"`
+	ParentSession string `json:"parentSession,omitempty"`
+	Thread        string `json:"thread,omitempty"` // agents://codex/<id>
+	// of the publish call itself: evidence, not a key to join on
+	ToolCallID string            `json:"toolCallId,omitempty"`
+	IDs        map[string]string `json:"ids,omitempty"` // other IDs of the harness, by name
+	Observed   []Observation     `json:"observed,omitempty"`
+	Source     Source            `json:"source,omitempty"`
 }
 
 // A Model names a language model as its provider does.
@@ -115,7 +116,8 @@ func CheckThread(uri string) error {
 	if uri == "" || threadForm().MatchString(uri) {
 		return nil
 	}
-	return &Error{Op: "thread", Name: fmt.Sprintf("%.100q", uri), Kind: Invalid, Err: errors.New("not a URI"), Hint: Advice("use the form agents://codex/ID")}
+	return E("thread", fmt.Sprintf("%.100q", uri), Invalid, errors.New("not a URI"),
+		Advice("use the form agents://codex/ID"))
 }
 
 // Slot returns a field of the producer by its name in filters or in JSON, or an
@@ -172,7 +174,8 @@ func (p Producer) check() error {
 			return err
 		}
 	}
-	if err := cmp.Or(checkLength("model", p.Model.ID, maxWord), checkLength("model provider", p.Model.Provider, maxWord)); err != nil {
+	if err := cmp.Or(checkLength("model", p.Model.ID, maxWord),
+		checkLength("model provider", p.Model.Provider, maxWord)); err != nil {
 		return err
 	}
 	if err := checkIDs(p.IDs); err != nil {
@@ -188,7 +191,8 @@ func (p Producer) check() error {
 
 func checkIDs(ids map[string]string) error {
 	if len(ids) > maxIDs {
-		return &Error{Op: "producer", Kind: Invalid, Err: fmt.Errorf("has %d IDs, more than %d", len(ids), maxIDs), Hint: Advice("leave some of them out")}
+		return E("producer", "", Invalid, fmt.Errorf("has %d IDs, more than %d", len(ids), maxIDs),
+			Advice("leave some of them out"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
 		if err := cmp.Or(checkLength("name of an ID", name, maxWord), checkLength(name, ids[name], maxThread)); err != nil {
@@ -203,6 +207,7 @@ func (p *Producer) slots() [11]slot {
 		{"harness", "harness", &p.Harness}, {"agent", "agent", &p.Agent}, {"session", "session", &p.Session},
 		{"parent-session", "parentSession", &p.ParentSession}, {"run", "runId", &p.RunID},
 		{"operation", "operationId", &p.OperationID}, {"task", "taskId", &p.TaskID}, {"work", "workId", &p.WorkID},
-		{"parent-work", "parentWorkId", &p.ParentWorkID}, {"thread", "thread", &p.Thread}, {"tool-call", "toolCallId", &p.ToolCallID},
+		{"parent-work", "parentWorkId", &p.ParentWorkID}, {"thread", "thread", &p.Thread},
+		{"tool-call", "toolCallId", &p.ToolCallID},
 	}
 }

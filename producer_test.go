@@ -8,8 +8,10 @@ import (
 )
 
 func TestIdentify(t *testing.T) {
-	flag := handoff.Producer{Harness: "codex", Agent: "builder", Session: "s1", IDs: map[string]string{"turn": "7"}, Source: handoff.FromFlag}
-	inherited := handoff.Producer{Harness: "claude-code", Session: "s2", IDs: map[string]string{"turn": "8"}, Source: handoff.FromInherited}
+	flag := handoff.Producer{Harness: "codex", Agent: "builder", Session: "s1", IDs: map[string]string{"turn": "7"},
+		Source: handoff.FromFlag}
+	inherited := handoff.Producer{Harness: "claude-code", Session: "s2", IDs: map[string]string{"turn": "8"},
+		Source: handoff.FromInherited}
 	none := handoff.Producer{Source: handoff.FromNone}
 	for _, tt := range []struct {
 		name    string
@@ -20,15 +22,20 @@ func TestIdentify(t *testing.T) {
 		{"source none", []handoff.Producer{none}, handoff.Producer{Harness: "unknown", Source: handoff.FromNone}},
 		{"one", []handoff.Producer{flag}, handoff.Producer{Harness: "codex", Agent: "builder", Session: "s1", WorkID: "s1",
 			IDs: map[string]string{"turn": "7"}, Source: handoff.FromFlag}},
-		{"another harness", []handoff.Producer{flag, inherited}, handoff.Producer{Harness: "codex", Agent: "builder", Session: "s1", WorkID: "s1",
-			IDs: map[string]string{"turn": "7"}, Source: handoff.FromFlag,
-			Observed: []handoff.Observation{{Harness: "claude-code", IDs: map[string]string{"session": "s2", "turn": "8"}, Source: handoff.FromInherited}}}},
+		{"another harness", []handoff.Producer{flag, inherited},
+			handoff.Producer{Harness: "codex", Agent: "builder", Session: "s1", WorkID: "s1",
+				IDs: map[string]string{"turn": "7"}, Source: handoff.FromFlag,
+				Observed: []handoff.Observation{{Harness: "claude-code", IDs: map[string]string{"session": "s2", "turn": "8"},
+					Source: handoff.FromInherited}}}},
 		{"the same harness", []handoff.Producer{
 			{Harness: "codex", RunID: "r1", Source: handoff.FromEnvironment},
 			{Harness: "codex", RunID: "r2", Session: "s", Model: handoff.Model{ID: "gpt-5"}, Source: handoff.FromHarness},
-		}, handoff.Producer{Harness: "codex", RunID: "r1", Session: "s", WorkID: "r1", Model: handoff.Model{ID: "gpt-5"}, Source: handoff.FromEnvironment,
-			Observed: []handoff.Observation{{Harness: "codex", IDs: map[string]string{"run": "r2"}, Source: handoff.FromHarness}}}},
-		{"no harness at first", []handoff.Producer{{Agent: "a", Source: handoff.FromFlag}, {Harness: "codex", TaskID: "t", Source: handoff.FromHarness}},
+		}, handoff.Producer{Harness: "codex", RunID: "r1", Session: "s", WorkID: "r1", Model: handoff.Model{ID: "gpt-5"},
+			Source: handoff.FromEnvironment,
+			Observed: []handoff.Observation{{Harness: "codex", IDs: map[string]string{"run": "r2"},
+				Source: handoff.FromHarness}}}},
+		{"no harness at first", []handoff.Producer{
+			{Agent: "a", Source: handoff.FromFlag}, {Harness: "codex", TaskID: "t", Source: handoff.FromHarness}},
 			handoff.Producer{Harness: "codex", Agent: "a", TaskID: "t", WorkID: "t", Source: handoff.FromFlag}},
 	} {
 		if got := handoff.Identify(tt.sources...); !reflect.DeepEqual(got, tt.want) {
@@ -55,7 +62,8 @@ func TestWorkID(t *testing.T) {
 
 func TestSlot(t *testing.T) {
 	p := handoff.Producer{RunID: "r", ToolCallID: "c", IDs: map[string]string{"turn": "7"}}
-	for name, want := range map[string]string{"run": "r", "runId": "r", "tool-call": "c", "toolCallId": "c", "turn": "7", "task": "", "other": ""} {
+	for name, want := range map[string]string{"run": "r", "runId": "r", "tool-call": "c", "toolCallId": "c", "turn": "7",
+		"task": "", "other": ""} {
 		if got := p.Slot(name); got != want {
 			t.Errorf("Slot(%q) = %q, want %q", name, got, want)
 		}

@@ -63,7 +63,7 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 		return Published{}, err
 	}
 	if h.o.Files == nil || d.Keep == KeepAlways && h.bodies == nil {
-		return Published{}, &Error{Op: "publish", Name: d.Path, Kind: Unsupported, Err: errors.New("this Hub can't store bodies")}
+		return Published{}, E("publish", d.Path, Unsupported, errors.New("this Hub can't store bodies"))
 	}
 	for _, check := range h.o.Checks {
 		if err := check(ctx, d); err != nil {
@@ -142,7 +142,8 @@ func (h *Hub) renew(ctx context.Context, r Record, p *ArtifactPublished) error {
 		err = errors.Join(err, body.Close())
 	}
 	if errors.Is(err, NotFound) {
-		return &Error{Op: "publish", Name: p.Path, Kind: Unavailable, Err: errors.New("its copy was collected before it was recorded"), Hint: Advice("publish it again")}
+		return E("publish", p.Path, Unavailable, errors.New("its copy was collected before it was recorded"),
+			Advice("publish it again"))
 	}
 	return err
 }
@@ -159,8 +160,8 @@ func (h *Hub) keepAgain(ctx context.Context, r Record, p *ArtifactPublished) err
 		err = errors.Join(err, c.Close())
 	}
 	if err != nil {
-		return &Error{Op: "publish", Name: p.Path, Kind: Unavailable, Err: fmt.Errorf("recorded as %s, but its copy was collected before", r.ID),
-			Hint: Suggest("publish it again", ActionPublishAs, r.ID)}
+		return E("publish", p.Path, Unavailable, fmt.Errorf("recorded as %s, but its copy was collected before", r.ID),
+			Suggest("publish it again", ActionPublishAs, r.ID))
 	}
 	return nil
 }
@@ -208,13 +209,14 @@ func (h *Hub) existing(ctx context.Context, p *ArtifactPublished) (Published, er
 	}
 	first := page.Artifacts[0]
 	if !sameBody(p, &first.ArtifactPublished) {
-		return Published{}, &Error{Op: "publish", Name: p.Path, Kind: Conflict,
-			Err:  fmt.Errorf("key %q was used for another body: %s", p.Key, first.ID),
-			Hint: Suggest("publish a revision with another key", ActionPublishAs, first.ID)}
+		return Published{}, E("publish", p.Path, Conflict,
+			fmt.Errorf("key %q was used for another body: %s", p.Key, first.ID),
+			Suggest("publish a revision with another key", ActionPublishAs, first.ID))
 	}
 	warnings := differences(p, &first.ArtifactPublished)
 	if p.Digest == (Digest{}) && first.Digest == (Digest{}) {
-		warnings = append(warnings, fmt.Sprintf("nothing was recorded: the content can't be compared with that of the first publish under key %q, because neither has a digest", p.Key))
+		warnings = append(warnings, fmt.Sprintf("nothing was recorded: the content can't be compared with that of the "+
+			"first publish under key %q, because neither has a digest", p.Key))
 	}
 	return Published{Artifact: first, Existing: true, Warnings: warnings}, nil
 }
@@ -239,7 +241,8 @@ func differences(p, first *ArtifactPublished) []string {
 	if len(fields) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("nothing was recorded: the first publish under key %q differs in %s", first.Key, strings.Join(fields, ", "))}
+	return []string{fmt.Sprintf("nothing was recorded: the first publish under key %q differs in %s", first.Key,
+		strings.Join(fields, ", "))}
 }
 
 // unchanged returns the head of the same name if it has all that p would record.
@@ -273,7 +276,8 @@ func sameBody(a, b *ArtifactPublished) bool {
 // published returns the view of a record that was just appended. If another
 // publish with the same key was appended first, it returns that one, or kind
 // Conflict if the bodies differ.
-func (h *Hub) published(ctx context.Context, r Record, p *ArtifactPublished, state FileState, warnings []string) (Published, error) {
+func (h *Hub) published(ctx context.Context, r Record, p *ArtifactPublished, state FileState,
+	warnings []string) (Published, error) {
 	if p.Key != "" {
 		first, err := h.existing(ctx, p)
 		if errors.Is(err, Conflict) || first.Existing && first.ID != r.ID {
@@ -307,7 +311,9 @@ func (h *Hub) alsoActive(ctx context.Context, a Artifact) string {
 		return ""
 	}
 	// Of the artifacts of this path, few are in other worktrees.
-	page, _ := h.index.Artifacts(ctx, ArtifactQuery{Channel: a.Channel, Paths: []string{a.Path}, Status: Active, Limit: 20}) // derived: an error is ignored
+	// derived: an error is ignored
+	page, _ := h.index.Artifacts(ctx, ArtifactQuery{Channel: a.Channel, Paths: []string{a.Path}, Status: Active,
+		Limit: 20})
 	for _, b := range page.Artifacts {
 		if b.ID != a.ID && b.Path == a.Path && b.Root == "" && b.Worktree == a.Worktree {
 			return b.ID

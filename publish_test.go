@@ -53,7 +53,9 @@ func newWorkspace(t *testing.T) (dir string, hub func(handoff.Log) *handoff.Hub)
 	}
 	t.Cleanup(func() { root.Close() })
 	random := rand.NewChaCha8([32]byte{5})
-	files := &content.Files{Root: root, Runtime: func() (*os.Root, error) { return os.OpenRoot(runtime) }, RuntimePath: ".handoff"}
+	files := &content.Files{Root: root, Runtime: func() (*os.Root, error) {
+		return os.OpenRoot(runtime)
+	}, RuntimePath: ".handoff"}
 	return dir, func(log handoff.Log) *handoff.Hub {
 		return handoff.New(log, fold.NewMemory(), filelog.Open(runtime, random).Bodies(),
 			handoff.Options{Now: func() time.Time { return when }, Rand: random, Files: files})
@@ -104,7 +106,8 @@ func TestUnchangedRevision(t *testing.T) {
 	} {
 		first := revision("body", nil)
 		if again := revision("body", nil); !again.Existing || again.ID != first.ID {
-			t.Errorf("%s: the unchanged revision has id %s, existing %v, want %s, true", name, again.ID, again.Existing, first.ID)
+			t.Errorf("%s: the unchanged revision has id %s, existing %v, want %s, true", name, again.ID, again.Existing,
+				first.ID)
 		}
 		if p := revision("body", change); p.Existing || p.ID == first.ID {
 			t.Errorf("%s changed: got id %s, existing %v, want a new revision", name, p.ID, p.Existing)
@@ -191,13 +194,14 @@ func TestSameKey(t *testing.T) {
 // TestFailedAppendOfStoredBody publishes to a log that fails after the record was
 // stored, and to one that fails before: the body is kept only with its record.
 func TestFailedAppendOfStoredBody(t *testing.T) {
-	failure := &handoff.Error{Op: "append", Kind: handoff.Unavailable}
+	failure := handoff.E("append", "", handoff.Unavailable, nil)
 	draft := func() handoff.Draft {
 		return handoff.Draft{Channel: "design", Keep: handoff.KeepNever, Body: strings.NewReader("body")}
 	}
 	_, newHub := newWorkspace(t)
 	shared := logtest.NewMemoryLog()
-	if _, err := newHub(&hookLog{Log: shared, after: func() error { return failure }}).Publish(t.Context(), draft()); !errors.Is(err, failure) {
+	if _, err := newHub(&hookLog{Log: shared, after: func() error { return failure }}).Publish(t.Context(),
+		draft()); !errors.Is(err, failure) {
 		t.Fatalf("got %v, want %v", err, failure)
 	}
 	h := newHub(shared)
@@ -215,7 +219,8 @@ func TestFailedAppendOfStoredBody(t *testing.T) {
 	}
 
 	dir, newHub := newWorkspace(t)
-	if _, err := newHub(closedLog{logtest.NewMemoryLog()}).Publish(t.Context(), draft()); !errors.Is(err, handoff.Unavailable) {
+	if _, err := newHub(closedLog{logtest.NewMemoryLog()}).Publish(t.Context(), draft()); !errors.Is(err,
+		handoff.Unavailable) {
 		t.Errorf("a publish to a log that fails: %v, want kind Unavailable", err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, ".handoff", content.StoredDir, "*"))
@@ -228,7 +233,7 @@ func TestFailedAppendOfStoredBody(t *testing.T) {
 type closedLog struct{ handoff.Log }
 
 func (closedLog) Append(context.Context, handoff.Record) (handoff.Seq, error) {
-	return 0, &handoff.Error{Op: "append", Kind: handoff.Unavailable}
+	return 0, handoff.E("append", "", handoff.Unavailable, nil)
 }
 
 // TestUse records a use once for each work, and none outside a run or session.
@@ -251,7 +256,8 @@ func TestUse(t *testing.T) {
 		}
 	}
 	a, err := h.Artifact(t.Context(), p.ID)
-	want := []handoff.Use{{Harness: "codex", WorkID: "s1", Session: "s1"}, {Harness: "codex", WorkID: "r1", Session: "s1", RunID: "r1"}}
+	want := []handoff.Use{{Harness: "codex", WorkID: "s1", Session: "s1"},
+		{Harness: "codex", WorkID: "r1", Session: "s1", RunID: "r1"}}
 	if err != nil || !slices.Equal(a.UsedBy, want) {
 		t.Errorf("used by %v, %v, want %v", a.UsedBy, err, want)
 	}

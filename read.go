@@ -79,7 +79,7 @@ func (h *Hub) Open(ctx context.Context, id string) (Content, error) {
 		return Content{}, err
 	}
 	if h.o.Files == nil {
-		return Content{}, &Error{Op: "read", Name: id, Kind: Unsupported, Err: errors.New("no access to workspace files")}
+		return Content{}, E("read", id, Unsupported, errors.New("no access to workspace files"))
 	}
 	if a.Redacted != nil && a.Redacted.Body != "" {
 		return h.openRedacted(ctx, h.withRecordPath(a))
@@ -90,7 +90,7 @@ func (h *Hub) Open(ctx context.Context, id string) (Content, error) {
 	}
 	if !a.Kept || h.bodies == nil {
 		reason := fmt.Errorf("%s is %s, and no copy was kept", a.Path, a.Target)
-		return Content{}, &Error{Op: "read", Name: id, Kind: Unavailable, Err: reason, Hint: Suggest("see its path and producer", ActionShow, id)}
+		return Content{}, E("read", id, Unavailable, reason, Suggest("see its path and producer", ActionShow, id))
 	}
 	kept, err := h.openKept(ctx, a)
 	if errors.Is(err, NotFound) {
@@ -102,8 +102,8 @@ func (h *Hub) Open(ctx context.Context, id string) (Content, error) {
 // openRedacted opens what replaces the body of an artifact that had a secret.
 func (h *Hub) openRedacted(ctx context.Context, a Artifact) (Content, error) {
 	if a.Redacted.Body == BodyErased || h.bodies == nil {
-		return Content{}, &Error{Op: "read", Name: a.ID, Kind: Unavailable, Err: errors.New("its content was erased, because it had a secret"),
-			Hint: Suggest("see its path and producer", ActionShow, a.ID)}
+		return Content{}, E("read", a.ID, Unavailable, errors.New("its content was erased, because it had a secret"),
+			Suggest("see its path and producer", ActionShow, a.ID))
 	}
 	kept, err := h.fetch(ctx, a.Redacted.Digest, fetchLimit)
 	if errors.Is(err, NotFound) {
@@ -138,7 +138,7 @@ func (h *Hub) fetch(ctx context.Context, d Digest, limit int64) (io.ReadSeekClos
 // missingCopy returns the error for a kept copy that is not stored. The copy of
 // a withdrawn artifact may have been collected; any other is lost.
 func missingCopy(a Artifact) error {
-	e := &Error{Op: "read", Name: a.ID, Kind: Corrupt, Err: errors.New("its kept copy is missing"), Hint: Suggest("find other missing data", ActionCheck)}
+	e := E("read", a.ID, Corrupt, errors.New("its kept copy is missing"), Suggest("find other missing data", ActionCheck))
 	if a.Status == Withdrawn {
 		e.Kind, e.Hint = Unavailable, Suggest("see its path and producer", ActionShow, a.ID)
 	}

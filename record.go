@@ -53,7 +53,8 @@ func NewRecord(now time.Time, random io.Reader, p Producer, f Fact) (Record, err
 		prefix = artifactPrefix
 	}
 	if now.UnixMilli() < 0 || now.UnixMilli()>>48 != 0 { // an ID has no bits for it
-		return Record{}, &Error{Op: "record", Name: now.UTC().Format(time.RFC3339), Kind: Invalid, Err: errors.New("the clock is before 1970 or after 10889"), Hint: Advice("set the clock")}
+		return Record{}, E("record", now.UTC().Format(time.RFC3339), Invalid,
+			errors.New("the clock is before 1970 or after 10889"), Advice("set the clock"))
 	}
 	now = now.UTC().Truncate(time.Millisecond)
 	id, err := ulid.New(now, random)
@@ -65,7 +66,7 @@ func NewRecord(now time.Time, random io.Reader, p Producer, f Fact) (Record, err
 func ParseRecord(b []byte) (Record, error) {
 	r, err := parseRecord(b)
 	if err != nil {
-		return Record{}, &Error{Op: "read record", Name: r.ID, Kind: Corrupt, Err: err}
+		return Record{}, E("read record", r.ID, Corrupt, err)
 	}
 	return r, nil
 }
@@ -82,7 +83,8 @@ func parseRecord(b []byte) (Record, error) {
 	if err := json.Unmarshal(b, &e); err != nil {
 		return Record{}, jsonl.DecodeError(b, err)
 	}
-	r = Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, Origin: e.Origin, Import: e.Import, raw: b}
+	r = Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, Origin: e.Origin,
+		Import: e.Import, raw: b}
 	if err := r.incomplete(); err != nil {
 		return r, err
 	}
@@ -122,12 +124,12 @@ func (r Record) JSON() ([]byte, error) {
 		return r.raw, nil
 	}
 	if r.Fact == nil {
-		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: errors.New("has no fact")}
+		return nil, E("encode record", r.ID, Invalid, errors.New("has no fact"))
 	}
 	head, err := EncodeJSON(envelope{r.Version, r.Fact.factType(), r.ID, r.CreatedAt, r.Producer, r.Origin, r.Import})
 	fact, more := EncodeJSON(r.Fact)
 	if err := errors.Join(err, more); err != nil {
-		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid, Err: err}
+		return nil, E("encode record", r.ID, Invalid, err)
 	}
 	b := head[:len(head)-1]
 	if len(fact) > len("{}") {
@@ -135,9 +137,8 @@ func (r Record) JSON() ([]byte, error) {
 	}
 	b = append(b, "}\n"...)
 	if len(b) > MaxRecord {
-		return nil, &Error{Op: "encode record", Name: r.ID, Kind: Invalid,
-			Err:  fmt.Errorf("has %d bytes, more than %d", len(b), MaxRecord),
-			Hint: Advice("publish large metadata as a separate file")}
+		return nil, E("encode record", r.ID, Invalid, fmt.Errorf("has %d bytes, more than %d", len(b), MaxRecord),
+			Advice("publish large metadata as a separate file"))
 	}
 	return b, nil
 }

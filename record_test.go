@@ -24,43 +24,57 @@ var when = time.Date(2026, 11, 21, 3, 0, 0, 123456789, time.UTC)
 
 func ptr[T any](v T) *T { return &v }
 
-var process = handoff.Process{BootID: "6f1c0e2a-77f0-4c55-9d2e-0d5b1f0b8a11", PIDNamespace: "pid:[4026531836]", PID: 7, StartTime: "991"}
+var process = handoff.Process{BootID: "6f1c0e2a-77f0-4c55-9d2e-0d5b1f0b8a11", PIDNamespace: "pid:[4026531836]", PID: 7,
+	StartTime: "991"}
 
 // facts has one fact of each type, with every field set.
 var facts = map[string]handoff.Fact{
 	"artifact.published": &handoff.ArtifactPublished{
 		Channel: "verification", Kind: "report", Path: "reports/<review>.md", Root: handoff.RuntimeRoot, TargetType: "file",
 		Title: "Security & privacy review", Summary: "Two findings", MediaType: "text/markdown", SizeBytes: ptr(int64(18342)),
-		Digest: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)}, Kept: true, Namespace: "run-1", Name: "review.md",
+		Digest: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)}, Kept: true, Namespace: "run-1",
+		Name:     "review.md",
 		Replaces: []string{"art_00000000000000000000000001"}, Parents: []string{"art_00000000000000000000000002"},
 		Tags: []string{"security"}, Key: "k", Metadata: json.RawMessage(`{"issue":"7"}`),
-		Claims: []handoff.Claim{{Text: "tests pass", Evidence: []handoff.Evidence{{Kind: handoff.EvidenceCommand, Command: "go test ./...", Dir: "api",
-			Thread: "agents://codex/019c871c-b1f9-7f60-9c4f-000000000001#M3", Call: "call_1", Artifact: "art_00000000000000000000000003", ExitStatus: ptr(0), Digest: strings.Repeat("cd", 32)}}}},
-		Attestation: &handoff.Attestation{Argv: []string{"go", "test", "./..."}, Dir: "api", ExitStatus: 130, Signal: "interrupt", StartedAt: when, DurationMS: 1500, TreeAfter: strings.Repeat("ef", 32)},
-		Tree:        &handoff.Tree{Digest: strings.Repeat("01", 32), Commit: strings.Repeat("4", 40), Worktree: "w1"},
+		Claims: []handoff.Claim{{Text: "tests pass",
+			Evidence: []handoff.Evidence{{Kind: handoff.EvidenceCommand, Command: "go test ./...", Dir: "api",
+				Thread: "agents://codex/019c871c-b1f9-7f60-9c4f-000000000001#M3", Call: "call_1",
+				Artifact: "art_00000000000000000000000003", ExitStatus: ptr(0), Digest: strings.Repeat("cd", 32)}}}},
+		Attestation: &handoff.Attestation{Argv: []string{"go", "test", "./..."}, Dir: "api", ExitStatus: 130,
+			Signal: "interrupt", StartedAt: when, DurationMS: 1500, TreeAfter: strings.Repeat("ef", 32)},
+		Tree: &handoff.Tree{Digest: strings.Repeat("01", 32), Commit: strings.Repeat("4", 40), Worktree: "w1"},
 	},
 	"artifact.withdrawn": &handoff.ArtifactWithdrawn{ArtifactID: "art_00000000000000000000000001", Reason: "wrong branch"},
 	"artifact.used":      &handoff.ArtifactUsed{ArtifactID: "art_00000000000000000000000001"},
-	"artifact.labeled":   &handoff.ArtifactLabeled{ArtifactID: "art_00000000000000000000000001", Label: "approved", Removed: true},
+	"artifact.labeled": &handoff.ArtifactLabeled{ArtifactID: "art_00000000000000000000000001", Label: "approved",
+		Removed: true},
 	"session.opened": &handoff.SessionOpened{SessionID: "s", Parent: "p", Title: "Retries",
 		Agent:    handoff.SessionAgent{Name: "alex", Title: "Alex the Facilitator", Bundle: "bmad/bmm"},
 		Workflow: handoff.SessionWorkflow{Name: "intake-app", Description: "Initial requirements"}, User: "Bryan",
-		Inputs: map[string]json.RawMessage{"category": json.RawMessage(`"Laptops"`)}, Folder: "docs/agent-outputs/s", StartedAt: when,
-		Process: process, Manifest: json.RawMessage(`{"version":"1.0.0"}`)},
+		Inputs: map[string]json.RawMessage{"category": json.RawMessage(`"Laptops"`)}, Folder: "docs/agent-outputs/s",
+		StartedAt: when,
+		Process:   process, Manifest: json.RawMessage(`{"version":"1.0.0"}`)},
 	"session.closed": &handoff.SessionClosed{SessionID: "s", Status: "failed", Reason: "tests", EndedAt: when},
 	"session.linked": &handoff.SessionLinked{SessionID: "s", To: "earlier"},
-	"session.noted": &handoff.SessionNoted{SessionID: "s", Tags: []string{"t"}, RemovedTags: []string{"u"}, Name: ptr("n"), UserSummary: ptr(""),
+	"session.noted": &handoff.SessionNoted{SessionID: "s", Tags: []string{"t"}, RemovedTags: []string{"u"}, Name: ptr("n"),
+		UserSummary:  ptr(""),
 		MessageCount: ptr(0), Metadata: map[string]json.RawMessage{"a": json.RawMessage(`[1]`)}, Child: process},
 	"session.archived": &handoff.SessionArchived{SessionID: "s", Folder: "out/archive/2026-11/s"},
 	"session.deleted":  &handoff.SessionDeleted{SessionID: "s", Folder: "out/.trash/s"},
 	"session.restored": &handoff.SessionRestored{SessionID: "s", Folder: "out/s"},
-	"session.imported": &handoff.SessionImported{SessionID: "s", Import: strings.Repeat("ab", 16), Records: 7, Folder: "out/.import-abab"},
-	"path.moved":       &handoff.PathMoved{From: "out/s", To: "out/archive/2026-11/s", SessionID: "s"},
-	"body.redacted": &handoff.BodyRedacted{ArtifactID: "art_01K8ZZZZZZZZZZZZZZZZZZZZZZ", Digest: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)},
-		Replacement: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("cd", 32)}, SizeBytes: new(int64), Replaced: 1},
-	"record.redacted": &handoff.RecordRedacted{ArtifactID: "art_01K8ZZZZZZZZZZZZZZZZZZZZZZ", RecordID: "art_01K8ZZZZZZZZZZZZZZZZZZZZZZ",
-		Replaced: []handoff.Replacement{{Field: "/metadata/api_key", Start: 3, End: 19, Kind: "password"}, {Field: "/metadata/x", Kind: "GitHub token"}}},
-	"thread.kept": &handoff.ThreadKept{Thread: "agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592", Digest: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)},
+	"session.imported": &handoff.SessionImported{SessionID: "s", Import: strings.Repeat("ab", 16), Records: 7,
+		Folder: "out/.import-abab"},
+	"path.moved": &handoff.PathMoved{From: "out/s", To: "out/archive/2026-11/s", SessionID: "s"},
+	"body.redacted": &handoff.BodyRedacted{ArtifactID: "art_01K8ZZZZZZZZZZZZZZZZZZZZZZ",
+		Digest:      handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)},
+		Replacement: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("cd", 32)}, SizeBytes: new(int64),
+		Replaced: 1},
+	"record.redacted": &handoff.RecordRedacted{ArtifactID: "art_01K8ZZZZZZZZZZZZZZZZZZZZZZ",
+		RecordID: "art_01K8ZZZZZZZZZZZZZZZZZZZZZZ",
+		Replaced: []handoff.Replacement{{Field: "/metadata/api_key", Start: 3, End: 19, Kind: "password"},
+			{Field: "/metadata/x", Kind: "GitHub token"}}},
+	"thread.kept": &handoff.ThreadKept{Thread: "agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592",
+		Digest:    handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)},
 		SizeBytes: 7, Files: 2, TranscriptBytes: 18342, ModifiedAt: when, Redacted: 3, Secrets: 1},
 	"work.started": &handoff.WorkStarted{WorkID: "w", ParentWorkID: "p", Kind: "task", Name: "review", StartedAt: when},
 	"work.ended":   &handoff.WorkEnded{WorkID: "w", EndedAt: when, IsError: true},
@@ -71,9 +85,12 @@ var facts = map[string]handoff.Fact{
 // a golden file that changes is a change of version.
 func TestRecordJSON(t *testing.T) {
 	random := rand.NewChaCha8([32]byte{3})
-	producer := handoff.Producer{WorkID: "op", Harness: "codex", Agent: "reviewer", Model: handoff.Model{Provider: "openai", ID: "gpt-5"},
-		OperationID: "op", Session: "s", Thread: "agents://codex/s", IDs: map[string]string{"turn": "7"}, Source: handoff.FromFlag,
-		Observed: []handoff.Observation{{Harness: "claude-code", IDs: map[string]string{"session": "a"}, Source: handoff.FromInherited}}}
+	producer := handoff.Producer{WorkID: "op", Harness: "codex", Agent: "reviewer",
+		Model:       handoff.Model{Provider: "openai", ID: "gpt-5"},
+		OperationID: "op", Session: "s", Thread: "agents://codex/s", IDs: map[string]string{
+			"turn": "7"}, Source: handoff.FromFlag,
+		Observed: []handoff.Observation{{Harness: "claude-code", IDs: map[string]string{"session": "a"},
+			Source: handoff.FromInherited}}}
 	for _, name := range factTypes(t) {
 		fact, ok := facts[name]
 		if !ok {
@@ -146,7 +163,8 @@ func FuzzParseRecord(f *testing.F) {
 	}
 	for _, text := range []string{"", "{}", "null", "[]", `{"version":2,"type":"x.y","id":"z","new":{"a":[1]}}`,
 		`{"version":1,"type":"log.gap","id":"a"}{"version":1}`, `{"version":1e3,"type":"log.gap","id":"a"}`,
-		`{"version":1,"type":"log.gap","id":"a","id":"b"}`, `{"Version":1,"TYPE":"log.gap","iD":"a"}`, "{\"version\":1,\"type\":\"log.gap\",\"id\":\"\xff\"}",
+		`{"version":1,"type":"log.gap","id":"a","id":"b"}`, `{"Version":1,"TYPE":"log.gap","iD":"a"}`,
+		"{\"version\":1,\"type\":\"log.gap\",\"id\":\"\xff\"}",
 		`{"version":1,"type":"session.noted","id":"a","sessionId":null,"metadata":{"":null}}`,
 		`{"version":1,"type":"artifact.published","id":"a","metadata": {"a" : 1} ,"sizeBytes":-1,"createdAt":"2026-11-21T03:00:00+05:30"}`} {
 		f.Add([]byte(text))
@@ -182,7 +200,8 @@ func isDamaged(r handoff.Record) bool {
 }
 
 func FuzzArtifactID(f *testing.F) {
-	for _, s := range []string{"", "art_", "art_0", "art_01M7Y9ZM0BRTEEE7V4VXK2BT26", "art_01M7Y9ZM0BRTEEE7V4VXK2BT2I", "art_01m7", "ART_01M7", "art_é"} {
+	for _, s := range []string{"", "art_", "art_0", "art_01M7Y9ZM0BRTEEE7V4VXK2BT26", "art_01M7Y9ZM0BRTEEE7V4VXK2BT2I",
+		"art_01m7", "ART_01M7", "art_é"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -190,7 +209,8 @@ func FuzzArtifactID(f *testing.F) {
 		if id && (!prefix || len(s) != 30) {
 			t.Errorf("IsArtifactID(%q), which is not a prefix of itself or has %d bytes", s, len(s))
 		}
-		if prefix && (!strings.HasPrefix(s, "art_") || strings.Trim(s[4:], "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" || s == "art_") {
+		if prefix && (!strings.HasPrefix(s, "art_") || strings.Trim(s[4:], "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" ||
+			s == "art_") {
 			t.Errorf("IsArtifactIDPrefix(%q)", s)
 		}
 		if prefix && len(s) > 5 && !handoff.IsArtifactIDPrefix(s[:len(s)-1]) {

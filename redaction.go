@@ -110,7 +110,10 @@ func addKnown(list []Replacement, v any, at string, known map[string]string) []R
 				}
 				r := Replacement{at, start + i, start + i + len(value), kind}
 				start = r.End
-				if !slices.ContainsFunc(list, func(o Replacement) bool { return o.Field == at && o.Start <= r.Start && o.End >= r.End }) {
+				if !slices.ContainsFunc(list, func(o Replacement) bool {
+					return o.Field == at && o.Start <= r.Start &&
+						o.End >= r.End
+				}) {
 					list = append(list, r)
 				}
 			}

@@ -109,7 +109,9 @@ func RedactText(text string) (redacted string, any bool) {
 
 // replaceIn replaces parts of a text. Parts that are not in it are ignored.
 func replaceIn(text string, list []Replacement) string {
-	list = slices.SortedStableFunc(slices.Values(list), func(a, b Replacement) int { return cmp.Compare(a.Start, b.Start) })
+	list = slices.SortedStableFunc(slices.Values(list), func(a, b Replacement) int {
+		return cmp.Compare(a.Start, b.Start)
+	})
 	var b strings.Builder
 	done := 0
 	for _, r := range list {
@@ -149,11 +151,13 @@ func texts(f Fact) map[string]any {
 		for i, c := range f.Claims {
 			claims[i] = c.Text
 		}
-		return map[string]any{"title": f.Title, "summary": f.Summary, "kind": f.Kind, "tags": f.Tags, "metadata": f.Metadata, "claims": claims}
+		return map[string]any{"title": f.Title, "summary": f.Summary, "kind": f.Kind, "tags": f.Tags, "metadata": f.Metadata,
+			"claims": claims}
 	case *ArtifactWithdrawn:
 		return map[string]any{"reason": f.Reason}
 	case *SessionOpened:
-		return map[string]any{"title": f.Title, "agent": f.Agent.Title, "workflow": f.Workflow.Description, "inputs": f.Inputs}
+		return map[string]any{"title": f.Title, "agent": f.Agent.Title, "workflow": f.Workflow.Description,
+			"inputs": f.Inputs}
 	case *SessionNoted:
 		return map[string]any{"tags": f.Tags, "name": f.Name, "summary": f.UserSummary, "metadata": f.Metadata}
 	case *SessionClosed:
@@ -182,11 +186,13 @@ func checkSecrets(f Fact, allowed bool) (warnings []string, err error) {
 	}
 	if !allowed {
 		r := found[0]
-		return nil, &Error{Op: fieldName(r.Field), Kind: Invalid, Err: fmt.Errorf("has what looks like a secret (%s)%s", r.Kind, position(b, r)),
-			Hint: Suggest("leave it out: records are permanent and every agent sees them", ActionAllowSecret)}
+		return nil, E(fieldName(r.Field), "", Invalid,
+			fmt.Errorf("has what looks like a secret (%s)%s", r.Kind, position(b, r)),
+			Suggest("leave it out: records are permanent and every agent sees them", ActionAllowSecret))
 	}
 	for _, r := range found {
-		if text := "the " + fieldName(r.Field) + " may contain a secret; records are permanent and visible to every agent"; !slices.Contains(warnings, text) {
+		if text := "the " + fieldName(r.Field) +
+			" may contain a secret; records are permanent and visible to every agent"; !slices.Contains(warnings, text) {
 			warnings = append(warnings, text)
 		}
 	}

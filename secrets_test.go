@@ -18,12 +18,14 @@ func TestCheckSecrets(t *testing.T) {
 		fact Fact
 		want string // in the error, "" for none
 	}{
-		{&ArtifactPublished{Title: "use " + tokenOfTest}, "title: has what looks like a secret (GitHub token) at character 5"},
+		{&ArtifactPublished{Title: "use " + tokenOfTest},
+			"title: has what looks like a secret (GitHub token) at character 5"},
 		{&ArtifactPublished{Title: "é " + tokenOfTest}, "at character 3"},
 		{&ArtifactPublished{Tags: []string{"a", tokenOfTest}}, "tags 2: "},
 		{&ArtifactPublished{Metadata: []byte(`{"a":{"b":["x","` + tokenOfTest + `"]}}`)}, "metadata a b 2: "},
 		{&ArtifactPublished{Metadata: []byte(`{"api_key":"0123456789abcdef"}`)}, "metadata api_key: "},
-		{&ArtifactPublished{Metadata: []byte(`{"x":{"` + tokenOfTest + `":1}}`)}, "metadata x: has what looks like a secret (GitHub token) as the name of a member"},
+		{&ArtifactPublished{Metadata: []byte(`{"x":{"` + tokenOfTest + `":1}}`)},
+			"metadata x: has what looks like a secret (GitHub token) as the name of a member"},
 		{&ArtifactPublished{Claims: []Claim{{Text: name}}}, "claims 1: "},
 		{&ArtifactWithdrawn{Reason: name}, "reason: "},
 		{&SessionOpened{Inputs: map[string]json.RawMessage{"password": []byte(`"hunter2hunter2"`)}}, "inputs password: "},
@@ -41,10 +43,12 @@ func TestCheckSecrets(t *testing.T) {
 		if err == nil {
 			continue
 		}
-		if text := err.Error(); !errors.Is(err, Invalid) || !strings.Contains(text, tt.want) || strings.Contains(text, "hunter2") || strings.Contains(text, "ghp_") {
+		if text := err.Error(); !errors.Is(err, Invalid) || !strings.Contains(text, tt.want) ||
+			strings.Contains(text, "hunter2") || strings.Contains(text, "ghp_") {
 			t.Errorf("%+v: %v, want %q without the secret", tt.fact, err, tt.want)
 		}
-		if warnings, err := checkSecrets(tt.fact, true); err != nil || len(warnings) != 1 || strings.Contains(warnings[0], "hunter2") {
+		if warnings, err := checkSecrets(tt.fact, true); err != nil || len(warnings) != 1 ||
+			strings.Contains(warnings[0], "hunter2") {
 			t.Errorf("%+v, allowed: %q, %v, want one warning", tt.fact, warnings, err)
 		}
 	}

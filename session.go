@@ -17,40 +17,44 @@ import (
 // A Session is a view of one execution of an agent's workflow or, if it has a
 // parent, of a run inside a session.
 type Session struct {
-	ID        string                     `json:"id"`
-	Parent    string                     `json:"parent,omitempty"`
-	Title     string                     `json:"title,omitempty"`
-	Agent     SessionAgent               `json:"agent,omitzero"`
-	Workflow  SessionWorkflow            `json:"workflow,omitzero"`
-	User      string                     `json:"user,omitempty"`
-	Execution int                        `json:"execution,omitempty"` // its number, from 1, among those of its workflow by its agent; 0 for a part of its parent's
+	ID       string          `json:"id"`
+	Parent   string          `json:"parent,omitempty"`
+	Title    string          `json:"title,omitempty"`
+	Agent    SessionAgent    `json:"agent,omitzero"`
+	Workflow SessionWorkflow `json:"workflow,omitzero"`
+	User     string          `json:"user,omitempty"`
+	// its number, from 1, among those of its workflow by its agent; 0 for a part of its parent's
+	Execution int                        `json:"execution,omitempty"`
 	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"`
 	Folder    string                     `json:"folder,omitempty"`
 	Expected  []string                   `json:"expected,omitempty"` // names or paths of the outputs that it should leave
-	Dir       string                     `json:"dir,omitempty"`      // the directory in the workspace that they may be relative to
-	Process   Process                    `json:"process,omitzero"`
-	Child     Process                    `json:"child,omitzero"`
-	Adopted   json.RawMessage            `json:"adopted,omitempty"` // the manifest of the folder that it was imported from
-	Status    string                     `json:"status"`            // Running, or the status of its SessionClosed
-	Reason    string                     `json:"reason,omitempty"`
-	OpenedAt  time.Time                  `json:"startedAt,omitzero"`
-	ClosedAt  time.Time                  `json:"completedAt,omitzero"`
-	Opened    Seq                        `json:"openedSeq"` // the record that opened it; 0 if only other records name it
-	Closed    Seq                        `json:"closedSeq,omitempty"`
-	Newest    Seq                        `json:"newestSeq"` // the newest record about it, except artifacts
-	NewestAt  time.Time                  `json:"newestAt,omitzero"`
-	Reclosed  []SessionClosed            `json:"reclosed,omitempty"` // later ends, which had no effect
-	Links     []string                   `json:"links,omitempty"`
-	Tags      []string                   `json:"tags,omitempty"`
-	Name      string                     `json:"name,omitempty"` // set by a user
-	Summary   string                     `json:"userSummary,omitempty"`
-	Messages  int                        `json:"messageCount,omitempty"`
-	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
-	Archived  bool                       `json:"archived,omitempty"`
-	Deleted   bool                       `json:"deleted,omitempty"`        // it is in the trash
-	Origin    string                     `json:"originalFolder,omitempty"` // the folder in which it was opened, "" if that is Folder
-	MovingTo  string                     `json:"movingTo,omitempty"`       // the folder that its files are being moved to: they may be there already
-	Producer  Producer                   `json:"producer,omitzero"`
+	// the directory in the workspace that they may be relative to
+	Dir      string                     `json:"dir,omitempty"`
+	Process  Process                    `json:"process,omitzero"`
+	Child    Process                    `json:"child,omitzero"`
+	Adopted  json.RawMessage            `json:"adopted,omitempty"` // the manifest of the folder that it was imported from
+	Status   string                     `json:"status"`            // Running, or the status of its SessionClosed
+	Reason   string                     `json:"reason,omitempty"`
+	OpenedAt time.Time                  `json:"startedAt,omitzero"`
+	ClosedAt time.Time                  `json:"completedAt,omitzero"`
+	Opened   Seq                        `json:"openedSeq"` // the record that opened it; 0 if only other records name it
+	Closed   Seq                        `json:"closedSeq,omitempty"`
+	Newest   Seq                        `json:"newestSeq"` // the newest record about it, except artifacts
+	NewestAt time.Time                  `json:"newestAt,omitzero"`
+	Reclosed []SessionClosed            `json:"reclosed,omitempty"` // later ends, which had no effect
+	Links    []string                   `json:"links,omitempty"`
+	Tags     []string                   `json:"tags,omitempty"`
+	Name     string                     `json:"name,omitempty"` // set by a user
+	Summary  string                     `json:"userSummary,omitempty"`
+	Messages int                        `json:"messageCount,omitempty"`
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+	Archived bool                       `json:"archived,omitempty"`
+	Deleted  bool                       `json:"deleted,omitempty"` // it is in the trash
+	// the folder in which it was opened, "" if that is Folder
+	Origin string `json:"originalFolder,omitempty"`
+	// the folder that its files are being moved to: they may be there already
+	MovingTo string   `json:"movingTo,omitempty"`
+	Producer Producer `json:"producer,omitzero"`
 }
 
 // Running is the status of a session that is not closed.
@@ -74,7 +78,7 @@ func CheckSessionFolder(folder string) error {
 	if reason == "" {
 		return nil
 	}
-	return &Error{Op: "session folder", Name: folder, Kind: Invalid, Err: errors.New(reason), Hint: Advice("use a folder of the project")}
+	return E("session folder", folder, Invalid, errors.New(reason), Advice("use a folder of the project"))
 }
 
 // A SessionQuery selects sessions that match all of its fields. The zero value

@@ -58,7 +58,8 @@ const watchBatch = 512
 //
 // After the first new record it pauses, for more records to yield together and
 // for their writers to apply them to the index, as each writer does.
-func (h *Hub) WatchArtifacts(ctx context.Context, after Seq, q ArtifactQuery, pause time.Duration) iter.Seq2[Artifact, error] {
+func (h *Hub) WatchArtifacts(ctx context.Context, after Seq, q ArtifactQuery, pause time.Duration) iter.Seq2[Artifact,
+	error] {
 	return func(yield func(Artifact, error) bool) {
 		if err := q.Check(); err != nil {
 			yield(Artifact{}, err)

@@ -24,7 +24,8 @@ func newRecord(tb testing.TB) handoff.Record {
 		handoff.Producer{Harness: "codex", Agent: "reviewer", WorkID: "task_123", TaskID: "task_123"},
 		&handoff.ArtifactPublished{Channel: "verification", Kind: "report", Path: "reports/review.md", TargetType: "file",
 			Title: "Review of the retry loop", Summary: strings.Repeat("One finding. ", 20), MediaType: "text/markdown",
-			SizeBytes: &size, Digest: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("0f", 32)}, Tags: []string{"security"}})
+			SizeBytes: &size, Digest: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("0f", 32)},
+			Tags: []string{"security"}})
 	must(tb, err)
 	return r
 }
@@ -52,7 +53,8 @@ func (p *primitive) putAs(name string, content []byte) error {
 	if err := unix.Fsync(fd); err != nil {
 		return err
 	}
-	if err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), unix.AT_FDCWD, filepath.Join(p.dir, name), unix.AT_SYMLINK_FOLLOW); err != nil {
+	if err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), unix.AT_FDCWD, filepath.Join(p.dir, name),
+		unix.AT_SYMLINK_FOLLOW); err != nil {
 		return err
 	}
 	d, err := unix.Open(p.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

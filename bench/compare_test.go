@@ -41,9 +41,10 @@ var comparisons = []comparison{
 		}
 	}},
 	{name: "publish", args: []string{"publish", "a.md", "--channel", "design", "--no-keep"}},
-	{name: "publish-kept", args: []string{"publish", "a.md", "--channel", "design"}, setup: func(tb testing.TB, dir string) {
-		write(tb, filepath.Join(dir, "a.md"), time.Now().String())
-	}},
+	{name: "publish-kept", args: []string{"publish", "a.md", "--channel", "design"},
+		setup: func(tb testing.TB, dir string) {
+			write(tb, filepath.Join(dir, "a.md"), time.Now().String())
+		}},
 	{name: "write", args: []string{"write", "context.md", "a.md", "--run", "bench"}},
 	{name: "read", args: []string{"read", "bench/context.md"}},
 	{name: "run", args: []string{"run", "--", "true"}},
@@ -134,7 +135,8 @@ func comparedWorkspace(b *testing.B, program string) string {
 	must(b, err)
 	plan := `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`
 	write(b, filepath.Join(dir, "plan.json"), plan)
-	for _, args := range [][]string{{"check", "--repair"}, {"write", "context.md", "a.md", "--run", "bench"}, {"pipeline", "put", "42", "plan", "plan.json"}} {
+	for _, args := range [][]string{{"check", "--repair"}, {"write", "context.md", "a.md", "--run", "bench"},
+		{"pipeline", "put", "42", "plan", "plan.json"}} {
 		tolerant(b, dir, program, args...)
 	}
 	rollout(b, dir, 0, 60<<20, nil)

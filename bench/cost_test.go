@@ -36,7 +36,8 @@ func BenchmarkCost(b *testing.B) {
 		compareProcesses(b, home, size, reading, []string{ccusage, "session", "--offline"})
 	})
 	b.Run("wc", func(b *testing.B) {
-		compareProcesses(b, home, size, reading, []string{"/bin/sh", "-c", "find .claude .codex -name '*.jsonl' -exec wc -l {} + >/dev/null"})
+		compareProcesses(b, home, size, reading,
+			[]string{"/bin/sh", "-c", "find .claude .codex -name '*.jsonl' -exec wc -l {} + >/dev/null"})
 	})
 	b.Run("again", func(b *testing.B) {
 		process(b, home, cost)
@@ -77,7 +78,8 @@ func BenchmarkCostOfLog(b *testing.B) {
 // the second one's with "other", and how many times as long that takes.
 func compareProcesses(b *testing.B, home string, size int64, ours, other []string) {
 	var cpu [2][]time.Duration
-	o, p := turns(b, func() { cpu[0] = append(cpu[0], process(b, home, ours)) }, func() { cpu[1] = append(cpu[1], process(b, home, other)) })
+	o, p := turns(b, func() { cpu[0] = append(cpu[0], process(b, home, ours)) },
+		func() { cpu[1] = append(cpu[1], process(b, home, other)) })
 	mine, theirs := median(cpu[0]), median(cpu[1])
 	b.ReportMetric(ms(o), "ms")
 	b.ReportMetric(ms(p), "ms-other")

@@ -124,7 +124,8 @@ func BenchmarkGitLoad(b *testing.B) {
 		for r := range files.Read(ctx, 0) {
 			record, _ := r.JSON()
 			message := fmt.Sprintf("handoff log %s records %d-%d\n", id, r.Seq, r.Seq)
-			fmt.Fprintf(w, "commit refs/handoff/default\ncommitter a <a@b> 1 +0000\ndata %d\n%s\ndeleteall\nM 100644 inline %012d.json\ndata %d\n%s\n", len(message), message, r.Seq, len(record), record)
+			fmt.Fprintf(w, "commit refs/handoff/default\ncommitter a <a@b> 1 +0000\ndata %d\n%s\ndeleteall\nM 100644 inline "+
+				"%012d.json\ndata %d\n%s\n", len(message), message, r.Seq, len(record), record)
 		}
 		w.Flush()
 		pipe.Close()

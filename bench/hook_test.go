@@ -26,7 +26,8 @@ func BenchmarkHook(b *testing.B) {
 	as := w.As(workspace.Caller{Dir: dir, Producer: handoff.Producer{Harness: "claude-code", Session: "s1"}})
 	for i := range 1000 {
 		write(b, filepath.Join(dir, "a.md"), fmt.Sprint(i, "\n"))
-		_, err := as.Publish(b.Context(), workspace.Publication{Channel: "design", Path: "a.md", Title: fmt.Sprint("Draft ", i)})
+		_, err := as.Publish(b.Context(), workspace.Publication{
+			Channel: "design", Path: "a.md", Title: fmt.Sprint("Draft ", i)})
 		must(b, err)
 	}
 	must(b, w.Close())

@@ -38,7 +38,8 @@ var theCorpus = sync.OnceValues(func() (*corpus, error) {
 		return nil, err
 	}
 	runtime := filepath.Join(dir, ".handoff")
-	c := &corpus{dir: dir, file: filepath.Join(runtime, "index.db"), log: filelog.Open(runtime, rand.NewChaCha8([32]byte{2}))}
+	c := &corpus{dir: dir, file: filepath.Join(runtime, "index.db"),
+		log: filelog.Open(runtime, rand.NewChaCha8([32]byte{2}))}
 	if err := c.log.Create(); err != nil {
 		return nil, err
 	}
@@ -66,7 +67,8 @@ func fill(ctx context.Context, log handoff.Log, x *sqlindex.Index) error {
 	return x.IndexText(ctx, func(handoff.Artifact) (string, error) { return "", nil }, func(handoff.Seq) {})
 }
 
-var words = strings.Fields(`agent analysis approve audit backoff branch budget cache channel client commit compile config
+var words = strings.Fields(
+	`agent analysis approve audit backoff branch budget cache channel client commit compile config
 	contract cursor database deadline deploy design digest driver error event export filter fixture flag format gateway
 	handler harness header hook index invoice ledger limit lint lock merge metric migration model module network node
 	option order owner packet parser patch payload plan policy pool probe profile prompt proxy query queue quota refactor
@@ -104,9 +106,11 @@ func writeLog(runtime string, n int) ([]string, error) {
 		if i > 10 && i%3 == 0 {
 			p.Parents = ids[i-2 : i]
 		}
-		producer := handoff.Producer{Harness: "codex", Agent: []string{"builder", "reviewer", "planner"}[i%3], Session: session,
-			RunID: fmt.Sprintf("run-%05d", i/10), TaskID: fmt.Sprintf("task-%05d", i/5), WorkID: fmt.Sprintf("task-%05d", i/5),
-			Thread: "agents://codex/" + session, Model: handoff.Model{Provider: "openai", ID: "gpt-5"}, Source: handoff.FromHarness}
+		producer := handoff.Producer{Harness: "codex", Agent: []string{"builder", "reviewer", "planner"}[i%3],
+			Session: session,
+			RunID:   fmt.Sprintf("run-%05d", i/10), TaskID: fmt.Sprintf("task-%05d", i/5), WorkID: fmt.Sprintf("task-%05d", i/5),
+			Thread: "agents://codex/" + session, Model: handoff.Model{Provider: "openai", ID: "gpt-5"},
+			Source: handoff.FromHarness}
 		record, err := handoff.NewRecord(start.Add(time.Duration(i)*10*time.Second), random, producer, p)
 		if err != nil {
 			return nil, err
@@ -353,8 +357,10 @@ func BenchmarkIndexFiltered(b *testing.B) {
 		query      handoff.ArtifactQuery
 	}{
 		{"channel", "artifacts a WHERE a.channel = 'design' AND a.", handoff.ArtifactQuery{Channel: "design"}},
-		{"session", "artifacts a WHERE a.session = 'session-1000' AND a.", handoff.ArtifactQuery{Producer: map[string]string{"session": "session-1000"}}},
-		{"agent", "artifacts a WHERE a.agent = 'reviewer' AND a.", handoff.ArtifactQuery{Producer: map[string]string{"agent": "reviewer"}}},
+		{"session", "artifacts a WHERE a.session = 'session-1000' AND a.",
+			handoff.ArtifactQuery{Producer: map[string]string{"session": "session-1000"}}},
+		{"agent", "artifacts a WHERE a.agent = 'reviewer' AND a.",
+			handoff.ArtifactQuery{Producer: map[string]string{"agent": "reviewer"}}},
 		{"tag", "labels a WHERE a.space = 'tag' AND a.value = 'agent' AND a.", handoff.ArtifactQuery{Tag: "agent"}},
 	} {
 		b.Run(filter.name, func(b *testing.B) {
@@ -399,9 +405,11 @@ func sqlOfViews(page handoff.ArtifactPage) string {
 		}
 		sessions, families = append(sessions, "'"+a.Producer.RunID+"'"), append(families, "'"+a.ID+"'")
 	}
-	return "SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE id IN (" + strings.Join(parents, ", ") + ");\n" +
+	return "SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE id IN (" +
+		strings.Join(parents, ", ") + ");\n" +
 		"SELECT id, state FROM sessions WHERE id IN (" + strings.Join(sessions, ", ") + ");\n" +
-		"SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family IN (" + strings.Join(families, ", ") + ") ORDER BY seq;\n"
+		"SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family IN (" +
+		strings.Join(families, ", ") + ") ORDER BY seq;\n"
 }
 
 // inShell returns the processor time of a shell that runs a text.
@@ -428,7 +436,8 @@ func BenchmarkIndexApply(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer x.Close()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "one.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "one.db")+
+		"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -471,7 +480,8 @@ func BenchmarkIndexSearch(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer x.Close()
-	for name, text := range map[string]string{"common": "agent review", "rare": "agent backoff commit deadline flag module queue"} {
+	for name, text := range map[string]string{"common": "agent review",
+		"rare": "agent backoff commit deadline flag module queue"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := x.Search(b.Context(), sqlindex.Query{Text: text, Limit: 20}); err != nil {

@@ -17,9 +17,11 @@ const echoServer = "HANDOFF_BENCH_ECHO"
 
 func serveEcho() error {
 	server := sdk.NewServer(&sdk.Implementation{Name: "echo", Version: "1"}, nil)
-	server.AddTool(&sdk.Tool{Name: "echo", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(r.Params.Arguments)}}, StructuredContent: r.Params.Arguments}, nil
-	})
+	server.AddTool(&sdk.Tool{Name: "echo", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(r.Params.Arguments)}},
+				StructuredContent: r.Params.Arguments}, nil
+		})
 	return server.Run(context.Background(), &sdk.StdioTransport{})
 }
 
@@ -42,7 +44,8 @@ func BenchmarkMCPGet(b *testing.B) {
 				for i := range calls {
 					id := c.ids[(n*7919+i*104729)%len(c.ids)]
 					times[n*calls+i] = timed(func() {
-						answer, err := s.CallTool(context.Background(), &sdk.CallToolParams{Name: tool, Arguments: map[string]string{"ref": id}})
+						answer, err := s.CallTool(context.Background(),
+							&sdk.CallToolParams{Name: tool, Arguments: map[string]string{"ref": id}})
 						if err != nil || answer.IsError {
 							b.Errorf("%s %s: %v %v", tool, id, err, answer)
 						}
@@ -69,7 +72,8 @@ func BenchmarkMCPGet(b *testing.B) {
 func connect(b *testing.B, dir string, env []string, program string, args ...string) *sdk.ClientSession {
 	command := exec.Command(program, args...)
 	command.Dir, command.Env = dir, env
-	s, err := sdk.NewClient(&sdk.Implementation{Name: "bench", Version: "1"}, nil).Connect(b.Context(), &sdk.CommandTransport{Command: command}, nil)
+	s, err := sdk.NewClient(&sdk.Implementation{Name: "bench", Version: "1"}, nil).Connect(b.Context(),
+		&sdk.CommandTransport{Command: command}, nil)
 	must(b, err)
 	b.Cleanup(func() { s.Close() })
 	return s

@@ -17,7 +17,8 @@ func BenchmarkValidate(b *testing.B) {
 	program, hello := programs(b)
 	dir := fresh(b)
 	var plan strings.Builder
-	plan.WriteString(`{"affected_files":["a.go"],"acceptance_mapping":{"AC1":"a_test.go"},"steps":[{"order":0,"file":"a.go"}`)
+	plan.WriteString(
+		`{"affected_files":["a.go"],"acceptance_mapping":{"AC1":"a_test.go"},"steps":[{"order":0,"file":"a.go"}`)
 	for i := 1; plan.Len() < 1_000_000; i++ {
 		fmt.Fprintf(&plan, `,{"order":%d,"file":"a.go","action":"edit","description":"what the step is, in words"}`, i)
 	}
@@ -34,7 +35,8 @@ func BenchmarkNext(b *testing.B) {
 	program, _ := programs(b)
 	full, empty := fresh(b), fresh(b)
 	for _, dir := range []string{full, empty} {
-		write(b, filepath.Join(dir, "plan.json"), `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`)
+		write(b, filepath.Join(dir, "plan.json"),
+			`{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`)
 		run(b, dir, program, "pipeline", "put", "42", "plan", "plan.json")
 	}
 	w, err := workspace.Open(full, workspace.Options{})
@@ -47,7 +49,8 @@ func BenchmarkNext(b *testing.B) {
 		_, _, err := w.Hub().Record(b.Context(), &handoff.PathMoved{From: fmt.Sprintf(".pipeline/i%d", i), To: to})
 		must(b, err)
 	}
-	o, q := turns(b, func() { run(b, full, program, "pipeline", "next", "42") }, func() { run(b, empty, program, "pipeline", "next", "42") })
+	o, q := turns(b, func() { run(b, full, program, "pipeline", "next", "42") },
+		func() { run(b, empty, program, "pipeline", "next", "42") })
 	b.ReportMetric(float64(o.Microseconds())/1000, "ms/10,000-archived")
 	b.ReportMetric(float64(q.Microseconds())/1000, "ms/none-archived")
 }

@@ -39,7 +39,8 @@ func BenchmarkPublish(b *testing.B) {
 			ours := func() {
 				for range block {
 					must(b, os.WriteFile(filepath.Join(dir, "review.md"), next(), 0o644))
-					_, err := w.Publish(b.Context(), workspace.Publication{Channel: "verification", Path: "review.md", Title: "Review of the retry loop", Keep: bm.keep})
+					_, err := w.Publish(b.Context(), workspace.Publication{Channel: "verification", Path: "review.md",
+						Title: "Review of the retry loop", Keep: bm.keep})
 					must(b, err)
 				}
 			}
@@ -90,7 +91,8 @@ func syncDir(name string) error {
 // rowPrimitive returns a function that inserts a row in a transaction of its own,
 // with the sync mode of the index.
 func rowPrimitive(tb testing.TB, row []byte) func() error {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(fresh(tb), "one.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(fresh(tb), "one.db")+
+		"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
 	must(tb, err)
 	tb.Cleanup(func() { db.Close() })
 	_, err = db.Exec("CREATE TABLE one (seq INTEGER PRIMARY KEY, record BLOB)")
@@ -112,7 +114,8 @@ func BenchmarkPublishProcess(b *testing.B) {
 	must(b, err)
 	for i := range 1000 {
 		write(b, filepath.Join(dir, "a.md"), fmt.Sprint(i, "\n"))
-		_, err := w.Publish(b.Context(), workspace.Publication{Channel: "design", Path: "a.md", Title: fmt.Sprint("Draft ", i)})
+		_, err := w.Publish(b.Context(), workspace.Publication{
+			Channel: "design", Path: "a.md", Title: fmt.Sprint("Draft ", i)})
 		must(b, err)
 	}
 	must(b, w.Close())

@@ -135,7 +135,8 @@ func TestScale(t *testing.T) {
 	agents, minutes := []int{100}, time.Duration(1)
 	if os.Getenv("HANDOFF_LONG") != "" {
 		stores = append(stores, bucketProtocol(latency{6 * time.Millisecond, 25 * time.Millisecond}),
-			gitProtocol(latency{200 * time.Millisecond, 500 * time.Millisecond}), gitProtocol(latency{1200 * time.Millisecond, 3 * time.Second}))
+			gitProtocol(latency{200 * time.Millisecond, 500 * time.Millisecond}),
+			gitProtocol(latency{1200 * time.Millisecond, 3 * time.Second}))
 		agents, minutes = []int{10, 50, 100, 300, 1000}, 10
 	}
 	if p50, p99, ok := strings.Cut(os.Getenv("HANDOFF_SCALE"), "/"); ok {
@@ -147,13 +148,15 @@ func TestScale(t *testing.T) {
 		must(t, err)
 		stores = []protocol{bucketProtocol(l)}
 	}
-	t.Log("| engine | request p50/p99 | agents | offered | stored | append p50 | append p99 | tries for each record | failed |")
+	t.Log("| engine | request p50/p99 | agents | offered | stored | append p50 | append p99 | tries for each record | " +
+		"failed |")
 	for _, p := range stores {
 		for _, n := range agents {
 			synctest.Test(t, func(t *testing.T) {
 				s := simulate(p, n, 1, minutes)
 				offered := float64(n) / 60
-				t.Logf("| %s | %v | %d | %.1f/s | %.1f/s | %v | %v | %.1f | %d |", p.name, p.add[0], n, offered, float64(s.records)/s.elapsed.Seconds(),
+				t.Logf("| %s | %v | %d | %.1f/s | %.1f/s | %v | %v | %.1f | %d |", p.name, p.add[0], n, offered,
+					float64(s.records)/s.elapsed.Seconds(),
 					s.percentile(50), s.percentile(99), float64(s.tries)/float64(max(s.records, 1)), s.failed)
 				if s.records == 0 || s.records > s.tries {
 					t.Errorf("%d records in %d tries", s.records, s.tries)

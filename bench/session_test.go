@@ -22,17 +22,21 @@ func BenchmarkSessionFind(b *testing.B) {
 	start, n := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), 0
 	add := func(id string, f handoff.Fact) {
 		n++
-		r, err := handoff.NewRecord(start.Add(time.Duration(n)*time.Second), random, handoff.Producer{Harness: "codex", Session: id, WorkID: id}, f)
+		r, err := handoff.NewRecord(start.Add(time.Duration(n)*time.Second), random,
+			handoff.Producer{Harness: "codex", Session: id, WorkID: id}, f)
 		must(b, err)
 		must(b, store(runtime, n, r))
 	}
 	for i := range sessions {
 		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)
-		add(id, &handoff.SessionOpened{SessionID: id, Title: "Intake of a request", Folder: "docs/agent-outputs/" + id, User: "pat",
-			Agent:    handoff.SessionAgent{Name: []string{"alex", "casey", "sam"}[i%3], Bundle: "analysis"},
-			Workflow: handoff.SessionWorkflow{Name: fmt.Sprintf("%s-%d", []string{"intake", "deep-dive"}[i%2], i%40), Description: "What is asked for"}})
+		add(id, &handoff.SessionOpened{SessionID: id, Title: "Intake of a request", Folder: "docs/agent-outputs/" + id,
+			User:  "pat",
+			Agent: handoff.SessionAgent{Name: []string{"alex", "casey", "sam"}[i%3], Bundle: "analysis"},
+			Workflow: handoff.SessionWorkflow{Name: fmt.Sprintf("%s-%d", []string{"intake", "deep-dive"}[i%2], i%40),
+				Description: "What is asked for"}})
 		size := int64(1000)
-		add(id, &handoff.ArtifactPublished{Channel: "analysis", Kind: "document", Path: "docs/agent-outputs/" + id + "/analysis.md", TargetType: "file",
+		add(id, &handoff.ArtifactPublished{Channel: "analysis", Kind: "document",
+			Path: "docs/agent-outputs/" + id + "/analysis.md", TargetType: "file",
 			Title: "Analysis", MediaType: "text/markdown", SizeBytes: &size})
 		if i%4 > 0 {
 			add(id, &handoff.SessionClosed{SessionID: id, Status: []string{"completed", "failed"}[i%8/4]})

@@ -28,7 +28,8 @@ func BenchmarkShow(b *testing.B) {
 	defer w.Close()
 	var id string
 	for i := range 1000 {
-		p, err := w.Publish(b.Context(), workspace.Publication{Channel: "design", Path: "a.md", Title: fmt.Sprint("Draft ", i), Summary: "What was decided, and why."})
+		p, err := w.Publish(b.Context(), workspace.Publication{
+			Channel: "design", Path: "a.md", Title: fmt.Sprint("Draft ", i), Summary: "What was decided, and why."})
 		must(b, err)
 		if i == 500 {
 			id = p.ID

@@ -153,7 +153,9 @@ func rollout(b *testing.B, home string, i int, size int64, kids []string) string
 	if i > 0 && i <= children {
 		source = `{"subagent":{"thread_spawn":{"parent_thread_id":"` + threadID(0) + `","depth":1}}}`
 	}
-	w.add("session_meta", `{"id":%q,"cwd":"/home/u/project","cli_version":"0.130.0","source":%s,"base_instructions":{"text":%q}}`, threadID(i), source, prose(2200))
+	w.add("session_meta",
+		`{"id":%q,"cwd":"/home/u/project","cli_version":"0.130.0","source":%s,"base_instructions":{"text":%q}}`, threadID(i),
+		source, prose(2200))
 	w.add("event_msg", `{"type":"task_started","turn_id":"t"}`)
 	w.message("user", prose(40))
 	for n, kid := range kids {
@@ -161,10 +163,14 @@ func rollout(b *testing.B, home string, i int, size int64, kids []string) string
 		w.called(fmt.Sprint("wait", n), "wait", `{"ids":["`+kid+`"]}`, `{"status":{"`+kid+`":{"completed":"done"}}}`)
 	}
 	for n := 1; w.size < size-4<<10; n++ {
-		w.add("turn_context", `{"turn_id":"t%d","approval_policy":"never","model":"gpt-5","user_instructions":%q}`, n, prose(60))
-		w.add("response_item", `{"type":"reasoning","summary":[{"type":"summary_text","text":%q}],"encrypted_content":%q}`, prose(40), strings.Repeat("0f", 256))
-		w.called(fmt.Sprint("call", n), "exec_command", `{"cmd":"rg -n things"}`, strings.ReplaceAll(prose(240+n%240), " the ", "\n"))
-		w.add("event_msg", `{"type":"token_count","info":{"total_token_usage":{"input_tokens":%d,"output_tokens":%d},"last_token_usage":{"input_tokens":1200,"cached_input_tokens":600,"output_tokens":90}}}`, n*1200, n*90)
+		w.add("turn_context", `{"turn_id":"t%d","approval_policy":"never","model":"gpt-5","user_instructions":%q}`, n,
+			prose(60))
+		w.add("response_item", `{"type":"reasoning","summary":[{"type":"summary_text","text":%q}],"encrypted_content":%q}`,
+			prose(40), strings.Repeat("0f", 256))
+		w.called(fmt.Sprint("call", n), "exec_command", `{"cmd":"rg -n things"}`,
+			strings.ReplaceAll(prose(240+n%240), " the ", "\n"))
+		w.add("event_msg",
+			`{"type":"token_count","info":{"total_token_usage":{"input_tokens":%d,"output_tokens":%d},"last_token_usage":{"input_tokens":1200,"cached_input_tokens":600,"output_tokens":90}}}`, n*1200, n*90)
 		if n%4 == 0 {
 			w.message("assistant", prose(80))
 		}
@@ -184,7 +190,8 @@ type recorder struct {
 
 func (r *recorder) add(kind, payload string, args ...any) {
 	r.at = r.at.Add(700 * time.Millisecond)
-	n, _ := fmt.Fprintf(r.w, `{"timestamp":"%s","type":"%s","payload":%s}`+"\n", r.at.Format("2006-01-02T15:04:05.000Z"), kind, fmt.Sprintf(payload, args...))
+	n, _ := fmt.Fprintf(r.w, `{"timestamp":"%s","type":"%s","payload":%s}`+"\n", r.at.Format("2006-01-02T15:04:05.000Z"),
+		kind, fmt.Sprintf(payload, args...))
 	r.size += int64(n)
 }
 

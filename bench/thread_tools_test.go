@@ -22,7 +22,8 @@ func BenchmarkThreadGemini(b *testing.B) {
 	var body bytes.Buffer
 	for n := range 120 {
 		kind := [...]string{"user", "gemini"}[n%2]
-		fmt.Fprintf(&body, ",{\"id\":\"%d\",\"timestamp\":\"2026-01-08T12:00:00.000Z\",\"type\":%q,\"content\":%q}", n, kind, words)
+		fmt.Fprintf(&body, ",{\"id\":\"%d\",\"timestamp\":\"2026-01-08T12:00:00.000Z\",\"type\":%q,\"content\":%q}", n, kind,
+			words)
 	}
 	for _, projects := range []int{20, 1} {
 		for _, ext := range []string{".json", ".jsonl"} {
@@ -30,12 +31,14 @@ func BenchmarkThreadGemini(b *testing.B) {
 			for i := range 400 {
 				id := chatID(i)
 				started := time.Date(2026, 1, 8, 3*i, 0, 0, 0, time.UTC)
-				head := fmt.Sprintf(`{"sessionId":%q,"projectHash":"h","startTime":%q,"lastUpdated":%q`, id, started.Format(time.RFC3339), started.Format(time.RFC3339))
+				head := fmt.Sprintf(`{"sessionId":%q,"projectHash":"h","startTime":%q,"lastUpdated":%q`, id,
+					started.Format(time.RFC3339), started.Format(time.RFC3339))
 				text := head + `,"messages":[` + strings.TrimPrefix(body.String(), ",") + `]}`
 				if ext == ".jsonl" {
 					text = head + `}` + strings.ReplaceAll(body.String(), ",{\"id\"", "\n{\"id\"") + "\n"
 				}
-				name := filepath.Join(home, ".gemini/tmp", fmt.Sprint("project", i%projects), "chats", "session-"+started.Format("2006-01-02T15-04")+"-"+id[:8]+ext)
+				name := filepath.Join(home, ".gemini/tmp", fmt.Sprint("project", i%projects), "chats",
+					"session-"+started.Format("2006-01-02T15-04")+"-"+id[:8]+ext)
 				write(b, name, text)
 				must(b, os.Chtimes(name, started, started.Add(time.Hour)))
 			}
@@ -57,14 +60,17 @@ func BenchmarkThreadPi(b *testing.B) {
 	for i := range 1000 {
 		started := time.Date(2026, 2, 23, 3*i, 0, 0, 0, time.UTC)
 		var s strings.Builder
-		fmt.Fprintf(&s, "{\"type\":\"session\",\"version\":3,\"id\":%q,\"timestamp\":%q,\"cwd\":\"/home/u/p\"}\n", chatID(i), started.Format(time.RFC3339))
+		fmt.Fprintf(&s, "{\"type\":\"session\",\"version\":3,\"id\":%q,\"timestamp\":%q,\"cwd\":\"/home/u/p\"}\n", chatID(i),
+			started.Format(time.RFC3339))
 		parent := "null"
 		for n := range 55 {
 			id := fmt.Sprintf(`"%08x"`, n)
-			fmt.Fprintf(&s, "{\"type\":\"message\",\"id\":%s,\"parentId\":%s,\"message\":{\"role\":%q,\"content\":[{\"type\":\"text\",\"text\":%q}]}}\n", id, parent, [...]string{"user", "assistant"}[n%2], words)
+			fmt.Fprintf(&s,
+				"{\"type\":\"message\",\"id\":%s,\"parentId\":%s,\"message\":{\"role\":%q,\"content\":[{\"type\":\"text\",\"text\":%q}]}}\n", id, parent, [...]string{"user", "assistant"}[n%2], words)
 			parent = id
 		}
-		name := filepath.Join(home, ".pi/agent/sessions", fmt.Sprintf("--home-u-p%d--", i%30), started.Format("2006-01-02T15-04-05-000Z")+"_"+chatID(i)+".jsonl")
+		name := filepath.Join(home, ".pi/agent/sessions", fmt.Sprintf("--home-u-p%d--", i%30),
+			started.Format("2006-01-02T15-04-05-000Z")+"_"+chatID(i)+".jsonl")
 		write(b, name, s.String())
 		must(b, os.Chtimes(name, started, started.Add(time.Hour)))
 	}
@@ -96,7 +102,8 @@ CREATE INDEX m ON message (session_id); CREATE INDEX p ON part (session_id);`)
 		exec("INSERT INTO session VALUES (?, NULL, '/home/u/p')", session)
 		for n := range 40 {
 			message, at := fmt.Sprintf("msg_%d_%d", i, n), 1768307088000+i*1000+n
-			exec("INSERT INTO message VALUES (?, ?, ?, ?)", message, session, at, fmt.Sprintf(`{"role":%q,"time":{"created":%d}}`, [...]string{"user", "assistant"}[n%2], at))
+			exec("INSERT INTO message VALUES (?, ?, ?, ?)", message, session, at,
+				fmt.Sprintf(`{"role":%q,"time":{"created":%d}}`, [...]string{"user", "assistant"}[n%2], at))
 			for k := range 3 {
 				exec("INSERT INTO part VALUES (?, ?, ?, ?, ?)", fmt.Sprintf("prt_%d_%d_%d", i, n, k), message, session, at, part)
 			}

@@ -37,7 +37,8 @@ func BenchmarkThreadsMemory(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			most := int64(0)
 			for b.Loop() {
-				most = max(most, memory(b, home, peak, append([]string{program, "search", "--in", "threads", "--everywhere"}, args...)...))
+				most = max(most, memory(b, home, peak,
+					append([]string{program, "search", "--in", "threads", "--everywhere"}, args...)...))
 			}
 			b.ReportMetric(float64(most)/(1<<20), "MB-at-most")
 		})
@@ -79,12 +80,14 @@ func conversation(b *testing.B, home string, i, messages int, r *rand.Rand) {
 			}
 			text += word(int(20000*r.Float64()*r.Float64()*r.Float64())) + " "
 		}
-		fmt.Fprintf(w, `{"uuid":"%08x-%s","sessionId":%q,"timestamp":"2026-02-20T12:%02d:%02dZ","version":"2.1.140","cwd":"/home/u/project","gitBranch":"main",`, n, id[9:], id, n/60%60, n%60)
+		fmt.Fprintf(w,
+			`{"uuid":"%08x-%s","sessionId":%q,"timestamp":"2026-02-20T12:%02d:%02dZ","version":"2.1.140","cwd":"/home/u/project","gitBranch":"main",`, n, id[9:], id, n/60%60, n%60)
 		if n%2 == 0 {
 			fmt.Fprintf(w, `"type":"user","message":{"role":"user","content":%q}}`+"\n", text)
 			continue
 		}
-		fmt.Fprintf(w, `"type":"assistant","message":{"id":"msg_%d","role":"assistant","model":"claude-opus-4","content":[{"type":"text","text":%q}],"stop_reason":"end_turn","usage":{"input_tokens":12,"output_tokens":90}}}`+"\n", n, text)
+		fmt.Fprintf(w,
+			`"type":"assistant","message":{"id":"msg_%d","role":"assistant","model":"claude-opus-4","content":[{"type":"text","text":%q}],"stop_reason":"end_turn","usage":{"input_tokens":12,"output_tokens":90}}}`+"\n", n, text)
 	}
 	must(b, w.Flush())
 }

@@ -92,16 +92,21 @@ func archive(b *testing.B, home string) (path string) {
 func session(id, agent string, size int) string {
 	var out bytes.Buffer
 	for n := 0; out.Len() < size; n++ {
-		head := fmt.Sprintf(`{"uuid":"%08x-%s","sessionId":%q,"agentId":%q,"isSidechain":%t,"timestamp":"2026-02-20T12:%02d:%02dZ","version":"2.1.140","cwd":"/home/u/project","gitBranch":"main",`,
+		head := fmt.Sprintf(
+			`{"uuid":"%08x-%s","sessionId":%q,"agentId":%q,"isSidechain":%t,"timestamp":"2026-02-20T12:%02d:%02dZ","version":"2.1.140","cwd":"/home/u/project","gitBranch":"main",`,
 			n, id[9:], id, agent, agent != "", n/60%60, n%60)
 		call := fmt.Sprintf("toolu_%s%d", id[:8], n/3)
 		switch n % 3 {
 		case 0:
 			fmt.Fprintf(&out, head+`"type":"user","message":{"role":"user","content":%q}}`+"\n", prose(40))
 		case 1:
-			fmt.Fprintf(&out, head+`"type":"assistant","message":{"id":"msg_%d","role":"assistant","model":"claude-opus-4","content":[{"type":"text","text":%q},{"type":"tool_use","id":%q,"name":"Bash","input":{"command":"go test ./..."}}],"stop_reason":"tool_use","usage":{"input_tokens":12,"cache_read_input_tokens":3400,"output_tokens":90}}}`+"\n", n, prose(60), call)
+			fmt.Fprintf(&out,
+				head+
+					`"type":"assistant","message":{"id":"msg_%d","role":"assistant","model":"claude-opus-4","content":[{"type":"text","text":%q},{"type":"tool_use","id":%q,"name":"Bash","input":{"command":"go test ./..."}}],"stop_reason":"tool_use","usage":{"input_tokens":12,"cache_read_input_tokens":3400,"output_tokens":90}}}`+"\n", n, prose(60), call)
 		default:
-			fmt.Fprintf(&out, head+`"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}]}}`+"\n", call, prose(150))
+			fmt.Fprintf(&out,
+				head+`"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}]}}`+
+					"\n", call, prose(150))
 		}
 	}
 	return out.String()
@@ -111,7 +116,8 @@ func session(id, agent string, size int) string {
 func appendLine(tb testing.TB, path string) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	must(tb, err)
-	_, err = f.WriteString(`{"timestamp":"2026-02-21T00:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"a needle"}]}}` + "\n")
+	_, err = f.WriteString(
+		`{"timestamp":"2026-02-21T00:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"a needle"}]}}` + "\n")
 	must(tb, err)
 	must(tb, f.Close())
 }

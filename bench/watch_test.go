@@ -53,7 +53,8 @@ func (w *watcher) used(b *testing.B) time.Duration {
 	must(b, err)
 	var pid, user, system int
 	var name, skip string
-	_, err = fmt.Sscan(string(stat), &pid, &name, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &user, &system)
+	_, err = fmt.Sscan(string(stat), &pid, &name, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip,
+		&skip, &user, &system)
 	must(b, err)
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
@@ -121,7 +122,8 @@ func BenchmarkWait(b *testing.B) {
 	defer waiter.Close()
 	publish := func(n int) {
 		write(b, filepath.Join(dir, "a.md"), fmt.Sprint(n, "\n"))
-		must(b, errOf(publisher.Publish(b.Context(), workspace.Publication{Channel: "design", Path: "a.md", Title: fmt.Sprint(n)})))
+		must(b,
+			errOf(publisher.Publish(b.Context(), workspace.Publication{Channel: "design", Path: "a.md", Title: fmt.Sprint(n)})))
 	}
 	publish(0)
 	var took []time.Duration
@@ -161,7 +163,8 @@ func BenchmarkWatchPublishers(b *testing.B) {
 		var all sync.WaitGroup
 		for p := range shells {
 			all.Go(func() {
-				loop := exec.Command("sh", "-ec", `for i in $(seq $3); do echo $2 $i | "$1" publish - --channel design; done`, "sh", program, fmt.Sprint(p), fmt.Sprint(each))
+				loop := exec.Command("sh", "-ec", `for i in $(seq $3); do echo $2 $i | "$1" publish - --channel design; done`, "sh",
+					program, fmt.Sprint(p), fmt.Sprint(each))
 				loop.Dir = dir
 				if err := loop.Run(); err != nil {
 					b.Errorf("publisher: %v", err)

@@ -84,7 +84,8 @@ func publishing(b *testing.B, dir string) (stop func()) {
 			case <-done:
 				return
 			case <-every.C:
-				_, err := w.Publish(b.Context(), workspace.Publication{Body: strings.NewReader(fmt.Sprint("body ", n)), Channel: "design", Title: "Published meanwhile"})
+				_, err := w.Publish(b.Context(), workspace.Publication{Body: strings.NewReader(fmt.Sprint("body ", n)),
+					Channel: "design", Title: "Published meanwhile"})
 				must(b, err)
 			}
 		}
@@ -123,7 +124,8 @@ func firstByte(b *testing.B, url string) time.Duration {
 	r, err := http.NewRequest("GET", url, nil)
 	must(b, err)
 	var first time.Time
-	r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotFirstResponseByte: func() { first = time.Now() }}))
+	r = r.WithContext(httptrace.WithClientTrace(r.Context(),
+		&httptrace.ClientTrace{GotFirstResponseByte: func() { first = time.Now() }}))
 	start := time.Now()
 	answer, err := http.DefaultTransport.RoundTrip(r)
 	must(b, err)
@@ -145,7 +147,8 @@ func manySessions(b *testing.B, dir string, sessions, artifacts int) (ids, opene
 	start, n := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), 0
 	add := func(id, agent string, f handoff.Fact) string {
 		n++
-		r, err := handoff.NewRecord(start.Add(time.Duration(n)*time.Second), random, handoff.Producer{Harness: "codex", Agent: agent, Session: id, WorkID: id, Source: handoff.FromFlag}, f)
+		r, err := handoff.NewRecord(start.Add(time.Duration(n)*time.Second), random,
+			handoff.Producer{Harness: "codex", Agent: agent, Session: id, WorkID: id, Source: handoff.FromFlag}, f)
 		must(b, err)
 		must(b, store(runtime, n, r))
 		return r.ID
@@ -158,8 +161,10 @@ func manySessions(b *testing.B, dir string, sessions, artifacts int) (ids, opene
 		opened = append(opened, id)
 		for j := range artifacts {
 			size := int64(1000)
-			p := &handoff.ArtifactPublished{Channel: []string{"analysis", "design", "patch", "verification"}[j%4], Kind: "document", Path: fmt.Sprintf("docs/agent-outputs/%s/%d.md", id, j),
-				TargetType: "file", Title: "An analysis of what is asked for", Summary: strings.Repeat("word ", 20), MediaType: "text/markdown", SizeBytes: &size}
+			p := &handoff.ArtifactPublished{Channel: []string{"analysis", "design", "patch", "verification"}[j%4],
+				Kind: "document", Path: fmt.Sprintf("docs/agent-outputs/%s/%d.md", id, j),
+				TargetType: "file", Title: "An analysis of what is asked for", Summary: strings.Repeat("word ", 20),
+				MediaType: "text/markdown", SizeBytes: &size}
 			if j%4 == 3 {
 				p.Replaces = ids[len(ids)-3 : len(ids)-2]
 			}

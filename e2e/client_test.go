@@ -49,7 +49,8 @@ func claudeTool(name string, input map[string]any) model.Call {
 var claude = client{
 	name: "claude", harness: "claude-code", provider: "claude",
 	env: func(url string) []string {
-		return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=sk-test", "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+		return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=sk-test", "IS_SANDBOX=1",
+			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 	},
 	configure: func(*home, string) {},
 	list:      []string{"claude", "mcp", "list"}, connected: `agent-handoff: .*Connected`,
@@ -73,13 +74,16 @@ var codex = client{
 	name: "codex", harness: "codex", provider: "codex",
 	env: func(string) []string { return []string{"MODEL_KEY=sk-test"} },
 	configure: func(h *home, url string) {
-		config := fmt.Sprintf("model = \"gpt-5.2-codex\"\nmodel_provider = \"scripted\"\n%s\n[model_providers.scripted]\nname = \"Scripted\"\nbase_url = %q\nenv_key = \"MODEL_KEY\"\nwire_api = \"responses\"\n",
+		config := fmt.Sprintf("model = \"gpt-5.2-codex\"\nmodel_provider = "+
+			"\"scripted\"\n%s\n[model_providers.scripted]\nname = \"Scripted\"\nbase_url = %q\nenv_key = "+
+			"\"MODEL_KEY\"\nwire_api = \"responses\"\n",
 			h.read(".codex/config.toml"), url+"/v1")
 		h.write(filepath.Join(h.dir, ".codex/config.toml"), config)
 	},
 	list: []string{"codex", "mcp", "list"}, connected: `agent-handoff .*enabled`,
 	prompt: func(p string) []string {
-		return []string{"codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", p}
+		return []string{"codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
+			"--dangerously-bypass-hook-trust", p}
 	},
 	tool: func(name string, input map[string]any) model.Call {
 		return model.Call{Name: name, Namespace: "mcp__agent_handoff", Input: input}
@@ -99,7 +103,8 @@ var codex = client{
 			return map[string]any{"targets": []string{id}, "timeout_ms": 120000}
 		}
 		return []model.Step{
-			{Text: "I ask.", Calls: []model.Call{{Name: "spawn_agent", Namespace: agents, Input: map[string]any{"message": prompt}}}},
+			{Text: "I ask.", Calls: []model.Call{
+				{Name: "spawn_agent", Namespace: agents, Input: map[string]any{"message": prompt}}}},
 			{Text: "I wait for the agent.", Calls: []model.Call{{Name: "wait_agent", Namespace: agents, InputFrom: started}}},
 		}
 	},
@@ -108,14 +113,16 @@ var codex = client{
 var qwen = client{
 	name: "qwen", harness: "qwen-code", provider: "",
 	env: func(url string) []string {
-		return []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=scripted-1", "QWEN_CODE_SUPPRESS_YOLO_WARNING=1"}
+		return []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=scripted-1",
+			"QWEN_CODE_SUPPRESS_YOLO_WARNING=1"}
 	},
 	configure: func(*home, string) {},
 	list:      []string{"qwen", "mcp", "list"}, connected: `agent-handoff: .*Connected`,
 	prompt: func(p string) []string { return []string{"qwen", "--auth-type", "openai", "-y", p} },
 	tool:   claudeTool,
 	shell: func(command string) model.Call {
-		return model.Call{Name: "run_shell_command", Input: map[string]any{"command": command, "description": "Run", "is_background": false}}
+		return model.Call{Name: "run_shell_command",
+			Input: map[string]any{"command": command, "description": "Run", "is_background": false}}
 	},
 	spawn: func(prompt string) []model.Step {
 		return []model.Step{{Text: "I ask.", Calls: []model.Call{{Name: "agent", Input: map[string]any{
@@ -144,9 +151,12 @@ var gemini = client{
 		return model.Call{Name: "run_shell_command", Input: map[string]any{"command": command, "description": "Run"}}
 	},
 	spawn: func(prompt string) []model.Step {
-		return []model.Step{{Text: "I ask.", Calls: []model.Call{{Name: "invoke_agent", Input: map[string]any{"agent_name": "generalist", "prompt": prompt}}}}}
+		return []model.Step{
+			{Text: "I ask.", Calls: []model.Call{
+				{Name: "invoke_agent", Input: map[string]any{"agent_name": "generalist", "prompt": prompt}}}}}
 	},
-	finish: []model.Call{{Name: "complete_task", Input: map[string]any{"result": map[string]any{"response": "The review is published."}}}},
+	finish: []model.Call{{Name: "complete_task",
+		Input: map[string]any{"result": map[string]any{"response": "The review is published."}}}},
 	limits: limits{subagentIsMain: true},
 }
 
@@ -159,7 +169,8 @@ var opencode = client{
 			"permission": map[string]any{"*": "allow"},
 			"provider": map[string]any{"scripted": map[string]any{
 				"npm": "@ai-sdk/anthropic", "options": map[string]any{"baseURL": url + "/v1", "apiKey": "sk-test"},
-				"models": map[string]any{"scripted-1": map[string]any{"tool_call": true, "limit": map[string]any{"context": 200000, "output": 8000}}},
+				"models": map[string]any{"scripted-1": map[string]any{
+					"tool_call": true, "limit": map[string]any{"context": 200000, "output": 8000}}},
 			}},
 		})
 	},
@@ -183,7 +194,8 @@ var pi = client{
 	configure: func(h *home, url string) {
 		h.merge(".pi/agent/models.json", map[string]any{"providers": map[string]any{"scripted": map[string]any{
 			"baseUrl": url, "api": "anthropic-messages", "apiKey": "sk-test",
-			"models": []any{map[string]any{"id": "scripted-1", "name": "Scripted", "input": []string{"text"}, "contextWindow": 200000, "maxTokens": 8000}},
+			"models": []any{map[string]any{"id": "scripted-1", "name": "Scripted", "input": []string{"text"},
+				"contextWindow": 200000, "maxTokens": 8000}},
 		}}})
 		h.merge(".pi/agent/settings.json", map[string]any{"defaultProvider": "scripted", "defaultModel": "scripted-1"})
 		// pi starts subagents with an extension only; this is the one in its package.
@@ -195,7 +207,8 @@ var pi = client{
 			}
 			h.write(filepath.Join(h.dir, ".pi/agent/extensions/subagent", name), string(b))
 		}
-		h.write(filepath.Join(h.dir, ".pi/agent/agents/reviewer.md"), "---\nname: reviewer\ndescription: Reviews\n---\n\nReview.\n")
+		h.write(filepath.Join(h.dir, ".pi/agent/agents/reviewer.md"),
+			"---\nname: reviewer\ndescription: Reviews\n---\n\nReview.\n")
 	},
 	prompt: func(p string) []string {
 		return []string{"pi", "--provider", "scripted", "--model", "scripted-1", "-p", p}
@@ -207,7 +220,9 @@ var pi = client{
 		return model.Call{Name: "bash", Input: map[string]any{"command": command}}
 	},
 	spawn: func(prompt string) []model.Step {
-		return []model.Step{{Text: "I ask.", Calls: []model.Call{{Name: "subagent", Input: map[string]any{"agent": "reviewer", "task": prompt}}}}}
+		return []model.Step{
+			{Text: "I ask.", Calls: []model.Call{
+				{Name: "subagent", Input: map[string]any{"agent": "reviewer", "task": prompt}}}}}
 	},
 	limits: limits{subagentIsLost: true},
 }
@@ -226,7 +241,8 @@ func TestPiOtherExtension(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(model.Script{"read": {
 		{Text: "I read.", Calls: []model.Call{{Name: "read_artifact", Input: map[string]any{"name": "context.md"}}}},
-		{Text: "I publish.", Calls: []model.Call{{Name: "artifact_publish", Input: map[string]any{"path": "README.md", "channel": "design"}}}},
+		{Text: "I publish.", Calls: []model.Call{
+			{Name: "artifact_publish", Input: map[string]any{"path": "README.md", "channel": "design"}}}},
 		{Text: "Done."},
 	}})
 	h.must(nil, "handoff", "init", "--agent", "pi")
@@ -245,7 +261,8 @@ func TestPiOtherExtension(t *testing.T) {
 			t.Errorf("%d tools are named %s, want 1: %v", n, name, last.Tools)
 		}
 	}
-	if !slices.ContainsFunc(last.Turns, func(turn model.Turn) bool { return strings.Contains(turn.Text, "from the other extension") }) {
+	if !slices.ContainsFunc(last.Turns,
+		func(turn model.Turn) bool { return strings.Contains(turn.Text, "from the other extension") }) {
 		t.Errorf("read_artifact is not the other extension's: %+v", last.Turns)
 	}
 	var page struct{ Artifacts []artifact }
@@ -260,19 +277,27 @@ func TestPiOtherExtension(t *testing.T) {
 // waits for the result and reads it. Every step has a usage of its own.
 func conversation(c client) model.Script {
 	main := []model.Step{
-		{Text: "I publish the design.", Calls: []model.Call{c.tool("artifact_publish", map[string]any{"path": "README.md", "channel": "design", "title": "Retry policy"})}},
-		{Text: "I publish the notes.", Calls: []model.Call{c.shell("echo Once. > notes.md && handoff publish notes.md --channel analysis --title Notes")}},
+		{Text: "I publish the design.", Calls: []model.Call{
+			c.tool("artifact_publish", map[string]any{"path": "README.md", "channel": "design", "title": "Retry policy"})}},
+		{Text: "I publish the notes.", Calls: []model.Call{
+			c.shell("echo Once. > notes.md && handoff publish notes.md --channel analysis --title Notes")}},
 	}
 	main = append(main, c.spawn("[[review]] Review the design.")...)
 	main = append(main,
-		model.Step{Text: "I wait.", Calls: []model.Call{c.tool("artifact_wait", map[string]any{"channel": "verification", "seconds": 30})}},
-		model.Step{Text: "I read.", Calls: []model.Call{c.tool("read_artifact", map[string]any{"ref": "verification:latest"})}},
+		model.Step{Text: "I wait.", Calls: []model.Call{
+			c.tool("artifact_wait", map[string]any{"channel": "verification", "seconds": 30})}},
+		model.Step{Text: "I read.", Calls: []model.Call{
+			c.tool("read_artifact", map[string]any{"ref": "verification:latest"})}},
 		model.Step{Text: "Everything is handed over."},
 	)
 	review := []model.Step{
 		{Text: "I read the design.", Calls: []model.Call{c.tool("read_artifact", map[string]any{"ref": "design:latest"})}},
-		{Text: "I publish the patch.", Calls: []model.Call{c.tool("artifact_publish", map[string]any{"content": "Retry thrice.", "filename": "retry.md", "channel": "patch", "from": []string{"design:latest"}})}},
-		{Text: "I publish the review.", Calls: []model.Call{c.shell("echo Approved. > review.md && handoff publish review.md --channel verification --title Review --from design:latest")}},
+		{Text: "I publish the patch.", Calls: []model.Call{
+			c.tool("artifact_publish", map[string]any{"content": "Retry thrice.", "filename": "retry.md", "channel": "patch",
+				"from": []string{"design:latest"}})}},
+		{Text: "I publish the review.", Calls: []model.Call{
+			c.shell("echo Approved. > review.md && handoff publish review.md --channel verification --title Review --from " +
+				"design:latest")}},
 		{Text: "The review is published.", Calls: c.finish},
 	}
 	n := 0
@@ -396,7 +421,8 @@ func identity(t *testing.T, c client, a map[string]artifact) {
 	if c.subagentToolIsMain {
 		want = main
 	}
-	if got := a["patch"].Producer.Thread; c.subagentShellIsMain && !strings.HasPrefix(got, main+"/") || !c.subagentShellIsMain && got != want {
+	if got := a["patch"].Producer.Thread; c.subagentShellIsMain && !strings.HasPrefix(got, main+"/") ||
+		!c.subagentShellIsMain && got != want {
 		t.Errorf("the thread of the subagent's tools is %q, want %q", got, want)
 	}
 	for _, channel := range []string{"patch", "verification"} {
@@ -431,7 +457,8 @@ func threads(h *home, c client, a map[string]artifact, ledger []model.Answer) {
 	spent := map[string]usage{}
 	for _, e := range ledger {
 		u := spent[e.Mark]
-		u.Input, u.CacheRead, u.CacheWrite = u.Input+e.Usage.Input, u.CacheRead+e.Usage.CacheRead, u.CacheWrite+e.Usage.CacheWrite
+		u.Input, u.CacheRead, u.CacheWrite = u.Input+e.Usage.Input, u.CacheRead+e.Usage.CacheRead, u.CacheWrite+
+			e.Usage.CacheWrite
 		u.Output, u.Reasoning, u.Calls = u.Output+e.Usage.Output, u.Reasoning+e.Usage.Reasoning, u.Calls+1
 		spent[e.Mark] = u
 	}

@@ -38,7 +38,8 @@ func newHome(t *testing.T) *home {
 	}
 	h := &home{t: t, dir: filepath.Join(dir, "home"), work: filepath.Join(dir, "work")}
 	path := strings.Join([]string{handoff, clients, "/usr/local/bin:/usr/bin:/bin"}, ":")
-	h.env = []string{"HOME=" + h.dir, "USER=dev", "LANG=C.UTF-8", "TERM=xterm", "SHELL=/bin/bash", "TMPDIR=" + filepath.Join(dir, "tmp"), "PATH=" + path}
+	h.env = []string{"HOME=" + h.dir, "USER=dev", "LANG=C.UTF-8", "TERM=xterm", "SHELL=/bin/bash",
+		"TMPDIR=" + filepath.Join(dir, "tmp"), "PATH=" + path}
 	h.mkdir(filepath.Join(dir, "tmp"))
 	h.mkdir(h.dir)
 	h.mkdir(h.work)

@@ -38,7 +38,8 @@ func TestPlugin(t *testing.T) {
 			{[]string{"gemini", "extensions", "validate", plugin}, "successfully validated"},
 		},
 		"opencode": {
-			{[]string{"node", "-e", "import(process.argv[1]).then((m) => m.Handoff({ directory: '.' })).then((hooks) => console.log(Object.keys(hooks)))", filepath.Join(plugin, "opencode.js")}, "shell.env"},
+			{[]string{"node", "-e", "import(process.argv[1]).then((m) => m.Handoff({ directory: '.' })).then((hooks) => " +
+				"console.log(Object.keys(hooks)))", filepath.Join(plugin, "opencode.js")}, "shell.env"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

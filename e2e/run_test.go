@@ -23,7 +23,8 @@ func TestRun(t *testing.T) {
 			s := h.serve(script)
 			h.write(filepath.Join(h.dir, ".codex/config.toml"), "")
 			c.configure(h, s.URL)
-			out := h.must(c.env(s.URL), append([]string{"handoff", "run", "--agent", "ada", "--json", "--"}, c.prompt("[[run]] Run.")...)...)
+			out := h.must(c.env(s.URL), append([]string{"handoff", "run", "--agent", "ada", "--json", "--"},
+				c.prompt("[[run]] Run.")...)...)
 			var receipt struct {
 				Work struct {
 					Tasks []struct{ Thread, Agent, Status string }
@@ -43,7 +44,8 @@ func TestRun(t *testing.T) {
 				}
 			}
 			w := receipt.Work
-			if len(w.Tasks) != 1 || !strings.HasPrefix(w.Tasks[0].Thread, "agents://"+c.provider+"/") || w.Tasks[0].Agent != "ada" || w.Tasks[0].Status != "completed" {
+			if len(w.Tasks) != 1 || !strings.HasPrefix(w.Tasks[0].Thread, "agents://"+c.provider+"/") ||
+				w.Tasks[0].Agent != "ada" || w.Tasks[0].Status != "completed" {
 				t.Fatalf("the receipt has %+v, want one conversation of %s", w.Tasks, c.provider)
 			}
 			if w.Usage.TotalTokens != want {

@@ -30,7 +30,8 @@ func writeRollout() string {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		log.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "rollout-2026-02-22T20-48-50-019c871c-b1f9-7f60-9c4f-87ed09f13592.jsonl"), []byte(rollout), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "rollout-2026-02-22T20-48-50-019c871c-b1f9-7f60-9c4f-87ed09f13592.jsonl"),
+		[]byte(rollout), 0o600); err != nil {
 		log.Fatal(err)
 	}
 	return home

@@ -63,7 +63,7 @@ func UnreadableError(name string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		hint = "check the permissions of the file and its directories"
 	}
-	return &handoff.Error{Op: "read thread", Name: name, Kind: kind, Err: err, Hint: handoff.Advice(hint)}
+	return handoff.E("read thread", name, kind, err, handoff.Advice(hint))
 }
 
 var errNotRegular = errors.New("not a regular file")

@@ -16,7 +16,8 @@ import (
 // TestHeadTail reads the first and last bytes of files of several lengths.
 func TestHeadTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	for body, want := range map[string][2]string{"": {}, "ab": {"ab", "ab"}, "abcd": {"abcd", "abcd"}, "abcdef": {"abcd", "cdef"}} {
+	for body, want := range map[string][2]string{"": {}, "ab": {"ab", "ab"}, "abcd": {"abcd", "abcd"},
+		"abcdef": {"abcd", "cdef"}} {
 		if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +45,8 @@ func TestStartedDuring(t *testing.T) {
 		t.Fatal(err)
 	}
 	during := thread.StartedDuring(path, "2026-06-11T09-00", "2006-01-02T15-04")
-	for start, want := range map[string]bool{"": true, "2026-06-11T08-59": false, "2026-06-11T09-00": true, "2026-06-13T10-00": true, "2026-06-13T10-01": false} {
+	for start, want := range map[string]bool{"": true, "2026-06-11T08-59": false, "2026-06-11T09-00": true,
+		"2026-06-13T10-00": true, "2026-06-13T10-01": false} {
 		if got := during(start); got != want {
 			t.Errorf("%q: got %v, want %v", start, got, want)
 		}

@@ -33,7 +33,8 @@ func TestFolders(t *testing.T) {
 	write("a/b/c/d/deep.x")
 	write("a/.x")
 	write("a/other.y")
-	for link, target := range map[string]string{"a/file.x": "b/e.x", "a/gone.x": "none", "a/dir.x": "b", "a/loop.x": "loop.x"} {
+	for link, target := range map[string]string{"a/file.x": "b/e.x", "a/gone.x": "none", "a/dir.x": "b",
+		"a/loop.x": "loop.x"} {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -64,10 +65,12 @@ func TestFolders(t *testing.T) {
 	list(root, 3)
 
 	w := thread.NewWalk(t.Context())
-	folders := w.Folders([]string{root, filepath.Join(root, "none"), filepath.Join(root, "a", "other.y")}, 3, func(name string) bool { return strings.HasSuffix(name, ".x") })
+	folders := w.Folders([]string{root, filepath.Join(root, "none"), filepath.Join(root, "a", "other.y")}, 3,
+		func(name string) bool { return strings.HasSuffix(name, ".x") })
 	got := []string{}
 	for _, folder := range folders {
-		if !slices.IsSorted(folder.Dirs) || !slices.IsSortedFunc(folder.Files, func(a, b thread.FolderFile) int { return strings.Compare(a.Name, b.Name) }) {
+		if !slices.IsSorted(folder.Dirs) || !slices.IsSortedFunc(folder.Files,
+			func(a, b thread.FolderFile) int { return strings.Compare(a.Name, b.Name) }) {
 			t.Errorf("%s: the names are not in order", folder.Path)
 		}
 		for _, f := range folder.Files {

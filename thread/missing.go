@@ -54,7 +54,8 @@ func NotFoundError(provider, id string, roots []string, env string, seen []strin
 			m.similar = append(m.similar, uri)
 		}
 	}
-	return &handoff.Error{Op: "thread", Name: provider + "/" + id, Kind: handoff.NotFound, Err: m, Hint: handoff.Advice(withSimilar(m.similar, searchHint(env)))}
+	return handoff.E("thread", provider+"/"+id, handoff.NotFound, m,
+		handoff.Advice(withSimilar(m.similar, searchHint(env))))
 }
 
 // withSimilar returns a hint that first names threads with a similar ID.

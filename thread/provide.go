@@ -31,7 +31,8 @@ func GroupByID[F any](files []F, id func(F) string) (groups [][]F) {
 
 // List implements Provider.Threads: it opens one thread for each ID of the files
 // that find returns. open returns nil, nil for a file that is not a thread.
-func List[F any](ctx context.Context, find func() ([]F, error), id func(F) string, open func(copies []F) (*Thread, error)) iter.Seq2[*Thread, error] {
+func List[F any](ctx context.Context, find func() ([]F, error), id func(F) string,
+	open func(copies []F) (*Thread, error)) iter.Seq2[*Thread, error] {
 	return func(yield func(*Thread, error) bool) {
 		files, err := find()
 		if err != nil && !yield(nil, err) {
@@ -52,7 +53,8 @@ func List[F any](ctx context.Context, find func() ([]F, error), id func(F) strin
 
 // Children opens one thread for each ID of the files, in the order they were
 // started. It skips main itself and files that no longer exist.
-func Children[F any](main *Thread, files []F, id func(F) string, open func(copies []F) (*Thread, error)) (list []*Thread, err error) {
+func Children[F any](main *Thread, files []F, id func(F) string,
+	open func(copies []F) (*Thread, error)) (list []*Thread, err error) {
 	for _, copies := range GroupByID(files, id) {
 		if id(copies[0]) == main.ID {
 			continue
@@ -123,7 +125,8 @@ func FindAgent(list *[]*Agent, id string) *Agent {
 // mentions, with its transcript in children if there is one, then one for each
 // remaining transcript. same reports whether the two belong together. build gets
 // the zero value for what is missing.
-func Join[S any, C comparable](mentioned []S, children []C, same func(S, C) bool, build func(S, C) (Agent, error)) (agents []Agent, err error) {
+func Join[S any, C comparable](mentioned []S, children []C, same func(S, C) bool,
+	build func(S, C) (Agent, error)) (agents []Agent, err error) {
 	children = slices.Clone(children)
 	add := func(s S, c C) error {
 		a, err := build(s, c)

@@ -23,7 +23,8 @@ type Resumer interface {
 	// were emitted before are those that Resume does not emit from this Mark.
 	//
 	// The error is ErrMark if reading can't be resumed from this Mark.
-	Resume(ctx context.Context, from Mark, mark func(offset int64, state func() []byte), emit func(Message) error) (Facts, error)
+	Resume(ctx context.Context, from Mark, mark func(offset int64, state func() []byte), emit func(Message) error) (Facts,
+		error)
 }
 
 // ErrMark is the error of a Resumer that must read the complete transcript.
@@ -31,7 +32,8 @@ var ErrMark = errors.New("the mark is of another state of the transcript")
 
 // Resume is Read for a part of t, see Resumer. If its Reader is not a Resumer, the
 // error is ErrMark.
-func (t *Thread) Resume(ctx context.Context, from Mark, mark func(offset int64, state func() []byte), emit func(Message) error) error {
+func (t *Thread) Resume(ctx context.Context, from Mark, mark func(offset int64, state func() []byte),
+	emit func(Message) error) error {
 	r, ok := t.Reader.(Resumer)
 	if !ok {
 		return ErrMark

@@ -147,8 +147,8 @@ func (s *Set) Roots() (dirs []string) {
 func (s *Set) Provider(name string) (Provider, error) {
 	i := slices.IndexFunc(s.drivers, func(d Driver) bool { return d.Name == name })
 	if i < 0 {
-		return nil, &handoff.Error{Op: "thread", Name: name, Kind: handoff.Unsupported,
-			Err: errors.New("unknown provider"), Hint: handoff.Advice("the providers are " + strings.Join(s.Names(), ", "))}
+		return nil, handoff.E("thread", name, handoff.Unsupported, errors.New("unknown provider"),
+			handoff.Advice("the providers are "+strings.Join(s.Names(), ", ")))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,7 +254,9 @@ func (v *View) pick(name string) *Agent {
 
 // unknownAgent returns an agent that the thread does not mention.
 func (v *View) unknownAgent(ctx context.Context, id string) *Agent {
-	a := &Agent{ID: id, URI: v.URI.Child(id), State: State{Status: NotFound, Source: Inferred, Evidence: "neither the parent's nor a child's transcript mentions it"}}
+	a := &Agent{ID: id, URI: v.URI.Child(id),
+		State: State{Status: NotFound, Source: Inferred,
+			Evidence: "neither the parent's nor a child's transcript mentions it"}}
 	if t, err := v.provider.Thread(ctx, id); err == nil && t.ID != v.Thread.ID {
 		a.Evidence = []string{fmt.Sprintf("thread %s exists, but no record links it to this thread", t.URI())}
 	}
@@ -288,7 +290,7 @@ func (s *Set) find(ctx context.Context, u URI) (*View, error) {
 // that can't be read is ignored if another one has the ID.
 func (s *Set) findAnywhere(ctx context.Context, u URI) (*View, error) {
 	fail := func(kind handoff.Kind, hint, format string, args ...any) error {
-		return &handoff.Error{Op: "thread", Name: u.Thread, Kind: kind, Err: fmt.Errorf(format, args...), Hint: handoff.Advice(hint)}
+		return handoff.E("thread", u.Thread, kind, fmt.Errorf(format, args...), handoff.Advice(hint))
 	}
 	if slices.Contains(s.Names(), u.Thread) {
 		return nil, fail(handoff.Unsupported, uriHint, "this is a provider, not a thread")
@@ -321,7 +323,8 @@ func (s *Set) findAnywhere(ctx context.Context, u URI) (*View, error) {
 		for _, v := range found {
 			names = append(names, v.URI.String())
 		}
-		return nil, fail(handoff.Conflict, "include the provider, as in "+names[0], "several providers have this ID: %s", strings.Join(names, ", "))
+		return nil, fail(handoff.Conflict, "include the provider, as in "+names[0], "several providers have this ID: %s",
+			strings.Join(names, ", "))
 	case failed != nil:
 		return nil, failed
 	case asked == nil:

@@ -21,7 +21,7 @@ func (s *single) Thread(_ context.Context, id string) (*thread.Thread, error) {
 	case s.err != nil:
 		return nil, s.err
 	case id != s.id:
-		return nil, &handoff.Error{Op: "thread", Name: id, Kind: handoff.NotFound}
+		return nil, handoff.E("thread", id, handoff.NotFound, nil)
 	}
 	return &thread.Thread{Provider: s.name, ID: id}, nil
 }
@@ -55,7 +55,7 @@ func TestBareID(t *testing.T) {
 	if v, err := open(t, id, one, two); err != nil || v.URI.String() != "agents://one/"+id {
 		t.Errorf("got %+v, %v", v, err)
 	}
-	two.err = &handoff.Error{Op: "read", Kind: handoff.Unavailable}
+	two.err = handoff.E("read", "", handoff.Unavailable, nil)
 	if _, err := open(t, id, one, two); err != nil {
 		t.Errorf("a provider that can't be read hid another one: %v", err)
 	}

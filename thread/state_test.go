@@ -12,7 +12,8 @@ func TestMergeStates(t *testing.T) {
 		return thread.State{Status: s, Source: src, At: time.Unix(sec, 0)}
 	}
 	for _, tt := range []struct{ parent, child, want thread.State }{
-		{at(thread.Completed, thread.Parent, 5), at(thread.Completed, thread.Child, 9), at(thread.Completed, thread.Parent, 5)},
+		{at(thread.Completed, thread.Parent, 5), at(thread.Completed, thread.Child, 9),
+			at(thread.Completed, thread.Parent, 5)},
 		{at(thread.Completed, thread.Parent, 5), at(thread.Running, thread.Child, 9), at(thread.Running, thread.Child, 9)},
 		{at(thread.Completed, thread.Parent, 5), at(thread.Running, thread.Child, 4), at(thread.Completed, thread.Parent, 5)},
 		{at(thread.Running, thread.Parent, 5), at(thread.Completed, thread.Child, 4), at(thread.Completed, thread.Child, 4)},

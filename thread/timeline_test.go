@@ -50,16 +50,23 @@ func TestTimeline(t *testing.T) {
 		do   []func(*thread.Timeline)
 		want []string
 	}{
-		"in order":                 {[]func(*thread.Timeline){user, answer}, []string{"1 user", "2 assistant"}},
-		"no text":                  {[]func(*thread.Timeline){user, say(thread.Assistant, ""), answer}, []string{"1 user", "2 assistant"}},
-		"calls before all":         {[]func(*thread.Timeline){call("a"), user, back("a", "late")}, []string{"0 assistant a=late", "1 user"}},
-		"an output after messages": {[]func(*thread.Timeline){user, call("a"), answer, answer, back("a", "x")}, []string{"1 user a=x", "2 assistant", "3 assistant"}},
-		"no output":                {[]func(*thread.Timeline){user, call("a"), answer}, []string{"1 user a=?", "2 assistant"}},
-		"an unknown output":        {[]func(*thread.Timeline){user, call("a"), back("b", "x"), back("a", "y"), back("a", "z")}, []string{"1 user a=y"}},
-		"thinking":                 {[]func(*thread.Timeline){user, think("so"), think("and so"), answer}, []string{"1 user", "2 assistant (so\n\nand so)"}},
-		"thinking before calls":    {[]func(*thread.Timeline){user, think("so"), call("a"), answer}, []string{"1 user (so) a=?", "2 assistant"}},
-		"thinking only":            {[]func(*thread.Timeline){think("so")}, []string{"0 assistant (so)"}},
-		"tokens":                   {[]func(*thread.Timeline){spent(7), user, spent(1), spent(2), answer}, []string{"1 user 3", "2 assistant"}},
+		"in order": {[]func(*thread.Timeline){user, answer}, []string{"1 user", "2 assistant"}},
+		"no text": {[]func(*thread.Timeline){user, say(thread.Assistant, ""), answer},
+			[]string{"1 user", "2 assistant"}},
+		"calls before all": {[]func(*thread.Timeline){call("a"), user, back("a", "late")},
+			[]string{"0 assistant a=late", "1 user"}},
+		"an output after messages": {[]func(*thread.Timeline){user, call("a"), answer, answer, back("a", "x")},
+			[]string{"1 user a=x", "2 assistant", "3 assistant"}},
+		"no output": {[]func(*thread.Timeline){user, call("a"), answer}, []string{"1 user a=?", "2 assistant"}},
+		"an unknown output": {[]func(*thread.Timeline){user, call("a"), back("b", "x"), back("a", "y"), back("a", "z")},
+			[]string{"1 user a=y"}},
+		"thinking": {[]func(*thread.Timeline){user, think("so"), think("and so"), answer},
+			[]string{"1 user", "2 assistant (so\n\nand so)"}},
+		"thinking before calls": {[]func(*thread.Timeline){user, think("so"), call("a"), answer},
+			[]string{"1 user (so) a=?", "2 assistant"}},
+		"thinking only": {[]func(*thread.Timeline){think("so")}, []string{"0 assistant (so)"}},
+		"tokens": {[]func(*thread.Timeline){spent(7), user, spent(1), spent(2), answer},
+			[]string{"1 user 3", "2 assistant"}},
 	} {
 		var got []string
 		l := &thread.Timeline{Detail: thread.Tools, Emit: record(&got)}

@@ -66,7 +66,7 @@ func ParseURI(s string) (URI, error) {
 		if errors.Is(err, handoff.Unsupported) {
 			kind = handoff.Unsupported
 		}
-		return URI{}, &handoff.Error{Op: "parse uri", Name: s, Kind: kind, Err: err, Hint: handoff.Advice(uriHint)}
+		return URI{}, handoff.E("parse uri", s, kind, err, handoff.Advice(uriHint))
 	}
 	return u, nil
 }
@@ -121,7 +121,8 @@ func split(scheme, target string) (provider string, segments []string, err error
 	default:
 		provider, segments = segments[0], segments[1:]
 	}
-	if strings.Trim(provider, lowerCase+"0123456789-") != "" || provider == "" || !strings.Contains(lowerCase, provider[:1]) {
+	if strings.Trim(provider, lowerCase+"0123456789-") != "" || provider == "" ||
+		!strings.Contains(lowerCase, provider[:1]) {
 		return "", nil, fmt.Errorf("invalid provider name %q", provider)
 	}
 	if len(segments) > 1 && segments[0] == "threads" {

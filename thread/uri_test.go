@@ -99,7 +99,8 @@ func TestParseURIRefuses(t *testing.T) {
 
 // FuzzURI: what parses, prints as something that parses to the same.
 func FuzzURI(f *testing.F) {
-	for _, s := range []string{"agents://codex/" + id + "/x#M1-M2", "codex://threads/" + id, id, "a/b/c", "x/%2e%2e", "~", "a/threads/threads", "agents://threads/x/y", "a#M7", id + "/threads/x"} {
+	for _, s := range []string{"agents://codex/" + id + "/x#M1-M2", "codex://threads/" + id, id, "a/b/c", "x/%2e%2e", "~",
+		"a/threads/threads", "agents://threads/x/y", "a#M7", id + "/threads/x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

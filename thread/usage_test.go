@@ -24,7 +24,8 @@ func TestMeter(t *testing.T) {
 	m.Add("p", "a", one, true)
 	var f thread.Facts
 	m.Finish(&f, thread.Gap{N: 1, Reason: "incomplete"})
-	if f.Usage.Input != 3 || f.Inherited.Input != 1 || len(f.Usage.Models) != 2 || f.Usage.Models[0].Calls != 2 || f.Usage.Completeness != thread.LowerBound {
+	if f.Usage.Input != 3 || f.Inherited.Input != 1 || len(f.Usage.Models) != 2 || f.Usage.Models[0].Calls != 2 ||
+		f.Usage.Completeness != thread.LowerBound {
 		t.Errorf("got usage %+v, inherited %+v", f.Usage, f.Inherited)
 	}
 }
@@ -36,7 +37,8 @@ func TestMeterGaps(t *testing.T) {
 	m.Add("", "", thread.Tokens{Input: 1, Calls: 1}, false)
 	m.CheckCounts([]byte(`{"input":1}`))
 	var f thread.Facts
-	if m.Finish(&f); f.Usage.Completeness != thread.Exact || f.Warnings != nil || f.Usage.Models[0].Model != thread.UnknownModel {
+	if m.Finish(&f); f.Usage.Completeness != thread.Exact || f.Warnings != nil ||
+		f.Usage.Models[0].Model != thread.UnknownModel {
 		t.Errorf("got %+v, %q", f.Usage, f.Warnings)
 	}
 	m.CheckCounts([]byte(`{"input":-1}`))
@@ -47,7 +49,8 @@ func TestMeterGaps(t *testing.T) {
 	if new(thread.Meter).Finish(&f); f.Usage.Completeness != thread.NoUsage {
 		t.Errorf("partial, without usage: got %+v", f.Usage)
 	}
-	if m.Finish(&f); f.Usage.Completeness != thread.LowerBound || !strings.Contains(f.Usage.Reason, "end of the transcript") {
+	if m.Finish(&f); f.Usage.Completeness != thread.LowerBound ||
+		!strings.Contains(f.Usage.Reason, "end of the transcript") {
 		t.Errorf("partial: got %+v", f.Usage)
 	}
 }
@@ -66,7 +69,8 @@ func TestJudge(t *testing.T) {
 		u := thread.Usage{Tokens: thread.Tokens{Calls: tt.calls}}
 		u.Judge(thread.Gap{N: tt.gap, Reason: "%d lines are missing"}, thread.Gap{N: tt.gap, Reason: "another reason"})
 		if u.Completeness != tt.want || u.Reason != tt.reason {
-			t.Errorf("%d calls, %d missing: got %s, %q, want %s, %q", tt.calls, tt.gap, u.Completeness, u.Reason, tt.want, tt.reason)
+			t.Errorf("%d calls, %d missing: got %s, %q, want %s, %q", tt.calls, tt.gap, u.Completeness, u.Reason, tt.want,
+				tt.reason)
 		}
 	}
 }

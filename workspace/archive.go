@@ -26,13 +26,17 @@ type SessionMoves struct {
 // Kinds: NotFound, Conflict (it is running, or in the trash; an ambiguous ref),
 // Invalid (a run), Unavailable.
 func (w *Workspace) ArchiveSessions(ctx context.Context, refs []string, force bool) (SessionMoves, error) {
-	return w.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (SessionMove, error) { return m.Archive(ctx, id, force) })
+	return w.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (SessionMove, error) {
+		return m.Archive(ctx, id, force)
+	})
 }
 
 // DeleteSessions moves sessions to the trash, from which RestoreSessions takes them
 // back. No file is removed before EmptyTrash. Kinds: those of ArchiveSessions.
 func (w *Workspace) DeleteSessions(ctx context.Context, refs []string, force bool) (SessionMoves, error) {
-	return w.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (SessionMove, error) { return m.Delete(ctx, id, force) })
+	return w.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (SessionMove, error) {
+		return m.Delete(ctx, id, force)
+	})
 }
 
 // RestoreSessions takes sessions out of the archive or the trash: their folders are
@@ -42,7 +46,8 @@ func (w *Workspace) RestoreSessions(ctx context.Context, refs []string) (Session
 	return w.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (SessionMove, error) { return m.Restore(ctx, id) })
 }
 
-func (w *Workspace) moveSessions(ctx context.Context, refs []string, move func(m *relocate.Mover, id string) (SessionMove, error)) (SessionMoves, error) {
+func (w *Workspace) moveSessions(ctx context.Context, refs []string,
+	move func(m *relocate.Mover, id string) (SessionMove, error)) (SessionMoves, error) {
 	done, ids := SessionMoves{Sessions: []SessionMove{}}, make([]string, len(refs))
 	if err := w.hub.Closed(); err != nil {
 		return done, err
@@ -99,7 +104,8 @@ func (w *Workspace) ArchiveDue(ctx context.Context) (SessionMoves, error) {
 
 // mover moves the folders of sessions on behalf of the caller.
 func (w *Workspace) mover() *relocate.Mover {
-	return &relocate.Mover{Hub: w.as, Sessions: w.sessions.As(w.caller.Producer), Runtime: w.runtime, Observer: session.ThisObserver(), Now: w.now()}
+	return &relocate.Mover{Hub: w.as, Sessions: w.sessions.As(w.caller.Producer), Runtime: w.runtime,
+		Observer: session.ThisObserver(), Now: w.now()}
 }
 
 // A SessionSummary describes a session to someone who decides whether to delete it.

@@ -32,7 +32,8 @@ func TestMoveKilled(t *testing.T) {
 	for _, renamed := range []bool{false, true} {
 		dir := t.TempDir()
 		w := openIn(t, dir)
-		if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
+		if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
+			Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(dir, filepath.FromSlash(from), "plan.md")
@@ -53,7 +54,8 @@ func TestMoveKilled(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(filepath.FromSlash(to))), 0o777); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Rename(filepath.Join(dir, filepath.FromSlash(from)), filepath.Join(dir, filepath.FromSlash(to))); err != nil {
+			if err := os.Rename(filepath.Join(dir, filepath.FromSlash(from)),
+				filepath.Join(dir, filepath.FromSlash(to))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -76,14 +78,16 @@ func TestMoveKilled(t *testing.T) {
 		}
 		readable("after the kill")
 		w = openIn(t, dir)
-		if _, err := w.Publish(t.Context(), workspace.Publication{Channel: "notes", Body: strings.NewReader("note"), Filename: "x"}); err != nil {
+		if _, err := w.Publish(t.Context(), workspace.Publication{Channel: "notes", Body: strings.NewReader("note"),
+			Filename: "x"}); err != nil {
 			t.Fatal(err)
 		}
 		readable("after the next publish")
 		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(to), "plan.md")); err != nil {
 			t.Errorf("renamed %v: the move was not completed: %v", renamed, err)
 		}
-		if s, err := w.Reader().Session(t.Context(), id); err != nil || s.Folder != to || s.MovingTo != "" || s.Origin != from {
+		if s, err := w.Reader().Session(t.Context(), id); err != nil || s.Folder != to || s.MovingTo != "" ||
+			s.Origin != from {
 			t.Errorf("renamed %v: session is in %q, moving to %q, from %q, %v", renamed, s.Folder, s.MovingTo, s.Origin, err)
 		}
 	}
@@ -95,7 +99,8 @@ func TestEmptyTrashKilled(t *testing.T) {
 	const id = "a0000001-0000-4000-8000-000000000000"
 	dir := t.TempDir()
 	w := openIn(t, dir)
-	if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
+	if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
+		Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.DeleteSessions(t.Context(), []string{id}, true); err != nil {

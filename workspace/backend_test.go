@@ -67,7 +67,8 @@ func TestPlainLog(t *testing.T) {
 		t.Errorf("the index of a log without an ID is in a file: %v", err)
 	}
 	must(t, os.RemoveAll(filepath.Join(dir, ".handoff/plain/bodies")))
-	if report, err := w.Check(t.Context()); err != nil || report.OK() || !strings.Contains(report.Findings[0].Text, "is missing; it is the body of art_") {
+	if report, err := w.Check(t.Context()); err != nil || report.OK() ||
+		!strings.Contains(report.Findings[0].Text, "is missing; it is the body of art_") {
 		t.Errorf("without the body, Check = %+v, %v", report, err)
 	}
 }
@@ -200,7 +201,9 @@ func TestCollectedBeforeAppend(t *testing.T) {
 			}
 		}
 		env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "stopped:"}
-		w, err := Open(dir, Options{Getenv: func(name string) string { return env[name] }, Now: func() time.Time { return now },
+		w, err := Open(dir, Options{Getenv: func(name string) string { return env[name] }, Now: func() time.Time {
+			return now
+		},
 			Backends: []Backend{{Scheme: "stopped", Open: func(o BackendOptions) (handoff.Log, handoff.Bodies, error) {
 				log := filelog.Open(o.Runtime, o.Rand)
 				return stoppedLog{log, stop("append")}, stoppedBodies{log.Bodies(), stop("put")}, nil

@@ -15,7 +15,8 @@ func TestCallerOfOpen(t *testing.T) {
 	defer w.Close()
 	p, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
 	must(t, err)
-	if got := p.Producer; got.Agent != "ada" || got.Session != "s" || got.RunID != "r" || got.Source != handoff.FromEnvironment {
+	if got := p.Producer; got.Agent != "ada" || got.Session != "s" || got.RunID != "r" ||
+		got.Source != handoff.FromEnvironment {
 		t.Errorf("the producer is %+v", got)
 	}
 }

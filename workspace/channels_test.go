@@ -27,7 +27,8 @@ func TestChannelCounts(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(dir, ".handoff", "index.lock"), 0o700)) // so that it has no file
 	for _, w := range []*Workspace{w, memory} {
 		for _, f := range []Filter{
-			{}, {IncludeInactive: true}, {Status: "withdrawn"}, {Tag: "x"}, {Tag: "x", IncludeInactive: true}, {Channel: "patch"}, {Kind: "report", Channel: "patch"},
+			{}, {IncludeInactive: true}, {Status: "withdrawn"}, {Tag: "x"}, {Tag: "x", IncludeInactive: true},
+			{Channel: "patch"}, {Kind: "report", Channel: "patch"},
 			{Since: "1h"}, {Until: "1h"}, {Name: "none"}, {Producer: map[string]string{"agent": "nobody"}},
 		} {
 			list, err := w.List(t.Context(), ListOptions{Filter: f})

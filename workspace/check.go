@@ -73,7 +73,8 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, 
 func (w *Workspace) checkFiles(ctx context.Context, render bool) (found []handoff.Finding, err error) {
 	err = content.EachArtifact(ctx, w.hub, handoff.ArtifactQuery{Named: true}, func(a handoff.Artifact) error {
 		if stale, err := w.stale(ctx, a, render); stale && err == nil { // else its revisions can still be read
-			found = append(found, handoff.Finding{Name: a.Path, Note: true, Text: "does not have its newest revision: it was changed back, or the process that recorded it was killed",
+			found = append(found, handoff.Finding{Name: a.Path, Note: true,
+				Text: "does not have its newest revision: it was changed back, or the process that recorded it was killed",
 				Hint: handoff.Suggest("write it", handoff.ActionRepair)})
 		}
 		return ctx.Err()

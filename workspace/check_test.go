@@ -16,7 +16,8 @@ import (
 func TestCheckIndex(t *testing.T) {
 	says := map[string]string{
 		"bad pages": "is damaged", "not a database": "is damaged", "altered record": "disagrees with the log",
-		"cut in half": "is damaged", "other record": "contains another record 30", "ahead of the log": "beyond the end of the log",
+		"cut in half": "is damaged", "other record": "contains another record 30",
+		"ahead of the log":  "beyond the end of the log",
 		"lacks an artifact": "disagrees with the log", "a directory": "can't be used now",
 	}
 	list := map[string]func(t *testing.T, dir, file string){
@@ -43,7 +44,8 @@ func TestCheckIndex(t *testing.T) {
 			if report.OK() == lost || name == "none" && len(report.Findings) > 0 {
 				t.Errorf("check finds %+v", report.Findings)
 			}
-			if want := says[name]; want != "" && !slices.ContainsFunc(report.Findings, func(f handoff.Finding) bool { return f.Name == localstate.FileName && strings.Contains(f.Text, want) }) {
+			if want := says[name]; want != "" && !slices.ContainsFunc(report.Findings,
+				func(f handoff.Finding) bool { return f.Name == localstate.FileName && strings.Contains(f.Text, want) }) {
 				t.Errorf("check finds %+v, want %q", report.Findings, want)
 			}
 			if _, err := w.Repair(t.Context(), time.Now()); err != nil {
@@ -55,7 +57,8 @@ func TestCheckIndex(t *testing.T) {
 			// The directory stays, the killed writer may have stored a body without a
 			// record, and an index without a lock file is not used here: all are notes.
 			report = check()
-			if noted := slices.Contains([]string{"a directory", "killed writer", "no lock file"}, name); !report.OK() || len(report.Findings) > 0 && !noted {
+			if noted := slices.Contains([]string{"a directory", "killed writer", "no lock file"}, name); !report.OK() ||
+				len(report.Findings) > 0 && !noted {
 				t.Errorf("after a repair, check finds %+v", report.Findings)
 			}
 			checkWorkspace(t, dir, 31)

@@ -2,8 +2,10 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/session/compare"
 )
@@ -27,7 +29,8 @@ func (w *Workspace) CompareSessions(ctx context.Context, before, after string) (
 		after = before[:i] + after
 	}
 	if before == "" || after == "" {
-		return Comparison{}, invalid("compare sessions", "", "a session is missing", "name two sessions, such as WORKFLOW#1 WORKFLOW#2")
+		return Comparison{}, handoff.E("compare sessions", "", handoff.Invalid, errors.New("a session is missing"),
+			handoff.Advice("name two sessions, such as WORKFLOW#1 WORKFLOW#2"))
 	}
 	first, err := w.ResolveSession(ctx, before)
 	if err != nil {

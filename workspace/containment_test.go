@@ -20,7 +20,8 @@ import (
 func TestContainment(t *testing.T) {
 	w := openDir(t, t.TempDir())
 	const theirs = "e3f2c9d1-4b5e-4789-81ab-cdef12345678"
-	opened, err := w.OpenSession(t.Context(), SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
+	opened, err := w.OpenSession(t.Context(),
+		SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +40,17 @@ func TestContainment(t *testing.T) {
 	}{
 		{"inside.md", nil}, {"sub/deep.md", nil}, {"a..b.md", nil}, {"..c", nil}, {"INSIDE.md", nil}, {"hard.md", nil},
 		{"link-in", nil}, {"sub", nil}, {"sub/manifest.json", nil}, {long, nil}, {"%2e%2e", nil},
-		{"", handoff.Invalid}, {".", handoff.Invalid}, {"..", handoff.Invalid}, {"./inside.md", handoff.Invalid}, {"sub//deep.md", handoff.Invalid},
-		{"/etc/passwd", handoff.Invalid}, {filepath.Join(ours, "inside.md"), handoff.Invalid}, {"//inside.md", handoff.Invalid},
-		{"../../../secret.md", handoff.Invalid}, {"sub/../inside.md", handoff.Invalid}, {"sub/../../../../secret.md", handoff.Invalid},
-		{`..\..\..\secret.md`, handoff.Invalid}, {`sub\deep.md`, handoff.Invalid}, {"inside.md\x00", handoff.Invalid}, {"\x00", handoff.Invalid},
+		{"", handoff.Invalid}, {".", handoff.Invalid}, {"..", handoff.Invalid}, {"./inside.md", handoff.Invalid},
+		{"sub//deep.md", handoff.Invalid},
+		{"/etc/passwd", handoff.Invalid}, {filepath.Join(ours, "inside.md"), handoff.Invalid},
+		{"//inside.md", handoff.Invalid},
+		{"../../../secret.md", handoff.Invalid}, {"sub/../inside.md", handoff.Invalid},
+		{"sub/../../../../secret.md", handoff.Invalid},
+		{`..\..\..\secret.md`, handoff.Invalid}, {`sub\deep.md`, handoff.Invalid}, {"inside.md\x00", handoff.Invalid},
+		{"\x00", handoff.Invalid},
 		{"../" + filepath.Base(ours) + "-evil/x.md", handoff.Invalid},
-		{"link-out", handoff.Invalid}, {"absolute", handoff.Invalid}, {"dir-out/passwd", handoff.Invalid}, {"dir-out/made-up", handoff.Invalid},
+		{"link-out", handoff.Invalid}, {"absolute", handoff.Invalid}, {"dir-out/passwd", handoff.Invalid},
+		{"dir-out/made-up", handoff.Invalid},
 		{"sub/up/secret.md", handoff.Invalid}, {"loop", handoff.Invalid}, {"loop/x", handoff.Invalid},
 		{"manifest.json", handoff.Invalid}, {".manifest.json.1234", handoff.Invalid},
 		{"%2e%2e/%2e%2e/%2e%2e/secret.md", handoff.NotFound}, {"missing.md", handoff.NotFound}, {"Sub", handoff.NotFound},
@@ -61,7 +67,8 @@ func TestContainment(t *testing.T) {
 		writeManifest(t, theirFolder, theirs, tt.file)
 		if tt.kind != nil {
 			// A folder is adopted as a whole or not at all, and its reasons are its own.
-			if _, _, err := w.sessions.Adopt(t.Context(), "docs/agent-outputs/"+theirs, false); !errors.Is(err, handoff.Invalid) || !refuses(err, "/outputs/0/file") {
+			if _, _, err := w.sessions.Adopt(t.Context(), "docs/agent-outputs/"+theirs, false); !errors.Is(err,
+				handoff.Invalid) || !refuses(err, "/outputs/0/file") {
 				t.Errorf("adopt %.40q: %v, want it refused", tt.file, err)
 			}
 			if after, err := w.hub.Newest(t.Context()); err != nil || after != before {
@@ -92,7 +99,8 @@ func furnish(t *testing.T, folder, root string) {
 	if err := os.MkdirAll(filepath.Join(folder, "sub"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"inside.md", "INSIDE.md", "a..b.md", "..c", "%2e%2e", "sub/deep.md", "sub/manifest.json", ".manifest.json.1234", strings.Repeat("n", 255)} {
+	for _, name := range []string{"inside.md", "INSIDE.md", "a..b.md", "..c", "%2e%2e", "sub/deep.md", "sub/manifest.json",
+		".manifest.json.1234", strings.Repeat("n", 255)} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(name), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -101,8 +109,9 @@ func furnish(t *testing.T, folder, root string) {
 		t.Fatal(err)
 	}
 	for name, to := range map[string]string{
-		"link-in": "inside.md", "link-out": "../../../secret.md", "absolute": filepath.Join(root, "secret.md"), "dir-out": "/etc",
-		"sub/up": "../../../..", "loop": "loop", "dangling": "nothing",
+		"link-in": "inside.md", "link-out": "../../../secret.md", "absolute": filepath.Join(root, "secret.md"),
+		"dir-out": "/etc",
+		"sub/up":  "../../../..", "loop": "loop", "dangling": "nothing",
 	} {
 		if err := os.Symlink(to, filepath.Join(folder, name)); err != nil {
 			t.Fatal(err)
@@ -115,8 +124,10 @@ func writeManifest(t *testing.T, folder, id, file string) {
 	t.Helper()
 	b, err := json.Marshal(map[string]any{
 		"version": "1.0.0", "session_id": id, "agent": map[string]string{"name": "e", "title": "E", "bundle": ""},
-		"workflow": map[string]string{"name": "w", "description": ""}, "execution": map[string]string{"started_at": "2025-10-05T23:01:45Z", "status": "running", "user": "u"},
-		"outputs": []map[string]string{{"file": file, "type": "artifact", "description": "", "created_at": "2025-10-05T23:05:20Z"}},
+		"workflow": map[string]string{"name": "w", "description": ""}, "execution": map[string]string{
+			"started_at": "2025-10-05T23:01:45Z", "status": "running", "user": "u"},
+		"outputs": []map[string]string{
+			{"file": file, "type": "artifact", "description": "", "created_at": "2025-10-05T23:05:20Z"}},
 	})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, manifest.Name), b, 0o666)
@@ -129,5 +140,7 @@ func writeManifest(t *testing.T, folder, id, file string) {
 // refuses reports whether a single problem of an error has the given pointer.
 func refuses(err error, pointer string) bool {
 	var e *handoff.Error
-	return errors.As(err, &e) && slices.ContainsFunc(e.Details, func(text string) bool { return strings.HasPrefix(text, pointer) })
+	return errors.As(err, &e) && slices.ContainsFunc(e.Details, func(text string) bool {
+		return strings.HasPrefix(text, pointer)
+	})
 }

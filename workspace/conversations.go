@@ -40,5 +40,6 @@ func (w *Workspace) archive(set *thread.Set, noIndex bool) threadindex.Archive {
 	if w.progress != nil {
 		progress = func(done, total int) { w.progress(handoff.Seq(done), handoff.Seq(total)) }
 	}
-	return threadindex.NewIndex(files, filepath.Join(w.cache, "threads", threadindex.FileName(set.Roots())), w.now, progress)
+	return threadindex.NewIndex(files, filepath.Join(w.cache, "threads", threadindex.FileName(set.Roots())), w.now,
+		progress)
 }

@@ -16,7 +16,8 @@ import (
 // such arguments does not run.
 func TestHostileClaims(t *testing.T) {
 	s := newShop(t)
-	for name, argv := range map[string][]string{"nothing": nil, "a NUL": {"a\x00b"}, "invalid UTF-8": {"\xff"}, "too long": {strings.Repeat("x", 65<<10)}} {
+	for name, argv := range map[string][]string{"nothing": nil, "a NUL": {"a\x00b"}, "invalid UTF-8": {"\xff"},
+		"too long": {strings.Repeat("x", 65<<10)}} {
 		ran := false
 		_, err := s.w.Claims(nil).Attest(t.Context(), argv, func(io.Writer) (workspace.Exit, error) {
 			ran = true
@@ -33,12 +34,18 @@ func TestHostileClaims(t *testing.T) {
 		"two lines":          {Text: "passed\nfailed"},
 		"a long text":        {Text: strings.Repeat("x", handoff.MaxSummary+1)},
 		"invalid UTF-8":      {Text: "\xff"},
-		"an unprintable URI": {Text: "c", Evidence: []handoff.Evidence{{Kind: handoff.EvidenceThread, Thread: "agents://codex/\x1b#M1"}}},
-		"an unprintable ref": {Text: "c", Evidence: []handoff.Evidence{{Kind: handoff.EvidenceArtifact, Artifact: "art_\x00"}}},
-		"a command of lines": {Text: "c", Evidence: []handoff.Evidence{{Kind: handoff.EvidenceCommand, Command: "true\nfalse"}}},
-		"much evidence":      {Text: "c", Evidence: []handoff.Evidence{evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence}},
+		"an unprintable URI": {Text: "c", Evidence: []handoff.Evidence{
+			{Kind: handoff.EvidenceThread, Thread: "agents://codex/\x1b#M1"}}},
+		"an unprintable ref": {Text: "c", Evidence: []handoff.Evidence{
+			{Kind: handoff.EvidenceArtifact, Artifact: "art_\x00"}}},
+		"a command of lines": {Text: "c", Evidence: []handoff.Evidence{
+			{Kind: handoff.EvidenceCommand, Command: "true\nfalse"}}},
+		"much evidence": {Text: "c", Evidence: []handoff.Evidence{evidence, evidence, evidence, evidence, evidence, evidence,
+			evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence,
+			evidence, evidence, evidence, evidence}},
 	} {
-		_, err := s.w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("x"), Channel: "c", Claims: []handoff.Claim{c}, Threads: s.set()})
+		_, err := s.w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("x"), Channel: "c",
+			Claims: []handoff.Claim{c}, Threads: s.set()})
 		if !errors.Is(err, handoff.Invalid) && !errors.Is(err, handoff.NotFound) {
 			t.Errorf("%s: got %v, want invalid", name, err)
 		}
@@ -53,11 +60,13 @@ func TestHostileClaims(t *testing.T) {
 // that arguments with control characters are recorded as they are.
 func TestAttestFails(t *testing.T) {
 	s := newShop(t)
-	failed := &handoff.Error{Op: "attest", Kind: handoff.Unsupported, Err: errors.New("not a program")}
-	if _, err := s.w.Claims(nil).Attest(t.Context(), []string{"x"}, func(io.Writer) (workspace.Exit, error) { return workspace.Exit{}, failed }); !errors.Is(err, handoff.Unsupported) {
+	failed := handoff.E("attest", "", handoff.Unsupported, errors.New("not a program"))
+	if _, err := s.w.Claims(nil).Attest(t.Context(), []string{"x"},
+		func(io.Writer) (workspace.Exit, error) { return workspace.Exit{}, failed }); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("got %v, want not supported", err)
 	}
-	if page, err := s.w.Hub().Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true}); err != nil || len(page.Artifacts) != 0 {
+	if page, err := s.w.Hub().Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true}); err != nil ||
+		len(page.Artifacts) != 0 {
 		t.Errorf("got %d artifacts, %v, want none", len(page.Artifacts), err)
 	}
 	id := s.attest(0, "", "sh", "-c", "echo a\n\x1b[2J")

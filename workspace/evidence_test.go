@@ -61,7 +61,8 @@ func (s shop) write(name, text string) {
 
 // as returns the shop on behalf of an agent in a conversation.
 func (s shop) as(agent, conversation string) shop {
-	s.w = s.w.As(workspace.Caller{Dir: s.dir, Producer: handoff.Producer{Agent: agent, Harness: "test", Thread: conversation, Source: handoff.FromFlag}})
+	s.w = s.w.As(workspace.Caller{Dir: s.dir,
+		Producer: handoff.Producer{Agent: agent, Harness: "test", Thread: conversation, Source: handoff.FromFlag}})
 	return s
 }
 
@@ -101,8 +102,9 @@ func (s shop) tryClaim(evidence ...string) (string, error) {
 		}
 		claim.Evidence = append(claim.Evidence, e)
 	}
-	done, err := s.w.Publish(s.t.Context(), workspace.Publication{Body: strings.NewReader("the report"), Channel: "verification",
-		Claims: []handoff.Claim{claim}, Threads: s.set()})
+	done, err := s.w.Publish(s.t.Context(),
+		workspace.Publication{Body: strings.NewReader("the report"), Channel: "verification",
+			Claims: []handoff.Claim{claim}, Threads: s.set()})
 	return done.ID, err
 }
 
@@ -175,11 +177,13 @@ func TestAttestedClaims(t *testing.T) {
 	})
 	t.Run("imported", func(t *testing.T) {
 		there, here := newShop(t), newShop(t) // with the same files
-		opened, err := there.w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "ada"}, Workflow: handoff.SessionWorkflow{Name: "test"}})
+		opened, err := there.w.OpenSession(t.Context(),
+			workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "ada"}, Workflow: handoff.SessionWorkflow{Name: "test"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		there.w = there.w.As(workspace.Caller{Dir: there.dir, Producer: handoff.Producer{Session: opened.ID, Source: handoff.FromFlag}})
+		there.w = there.w.As(workspace.Caller{
+			Dir: there.dir, Producer: handoff.Producer{Session: opened.ID, Source: handoff.FromFlag}})
 		attested := there.attest(0, "ok", "go", "test", "./...")
 		there.check("where it ran", there.claim(command), claims.Verified, attested)
 		file := filepath.Join(t.TempDir(), "session.tar")
@@ -244,7 +248,8 @@ func TestAttestedClaims(t *testing.T) {
 	t.Run("a placeholder", func(t *testing.T) {
 		s := newShop(t)
 		s.write("log.txt", "ok  \tall tests passed\t0.4s\n")
-		done, err := s.w.Publish(t.Context(), workspace.Publication{Path: "log.txt", Channel: "verification", Kind: "attestation"})
+		done, err := s.w.Publish(t.Context(), workspace.Publication{
+			Path: "log.txt", Channel: "verification", Kind: "attestation"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +289,8 @@ var conversations = map[string]func(s shop, id int, cwd string, calls ...toolCal
 	"claude": func(s shop, n int, cwd string, calls ...toolCall) string {
 		id := fmt.Sprintf("0c4f3c1e-7b1a-4d59-9d0e-%012d", n)
 		add := func(list []string, kind string, more map[string]any) []string {
-			r := map[string]any{"sessionId": id, "version": "2.1.140", "cwd": cwd, "isSidechain": false, "type": kind, "timestamp": "2026-06-01T12:00:00.000Z", "uuid": fmt.Sprintf("%08d-0000-4000-8000-%012d", n, len(list))}
+			r := map[string]any{"sessionId": id, "version": "2.1.140", "cwd": cwd, "isSidechain": false, "type": kind,
+				"timestamp": "2026-06-01T12:00:00.000Z", "uuid": fmt.Sprintf("%08d-0000-4000-8000-%012d", n, len(list))}
 			for k, v := range more {
 				r[k] = v
 			}
@@ -293,7 +299,8 @@ var conversations = map[string]func(s shop, id int, cwd string, calls ...toolCal
 		type obj = map[string]any
 		list := add(nil, "user", obj{"message": obj{"role": "user", "content": "test it"}})
 		answer := func(block obj) {
-			list = add(list, "assistant", obj{"message": obj{"id": "m", "role": "assistant", "model": "claude-opus-4-8", "content": []obj{block}}})
+			list = add(list, "assistant",
+				obj{"message": obj{"id": "m", "role": "assistant", "model": "claude-opus-4-8", "content": []obj{block}}})
 		}
 		answer(obj{"type": "text", "text": "I run the tests."})
 		for _, c := range calls {
@@ -302,7 +309,10 @@ var conversations = map[string]func(s shop, id int, cwd string, calls ...toolCal
 			if c.status != 0 {
 				text = fmt.Sprintf("Exit code %d\n%s", c.status, text)
 			}
-			list = add(list, "user", obj{"message": obj{"role": "user", "content": []obj{{"type": "tool_result", "tool_use_id": c.id, "content": text, "is_error": c.status != 0}}}})
+			list = add(list, "user",
+				obj{
+					"message": obj{"role": "user", "content": []obj{
+						{"type": "tool_result", "tool_use_id": c.id, "content": text, "is_error": c.status != 0}}}})
 		}
 		threadtest.WriteFile(s.t, strings.Join(list, "\n")+"\n", s.home, ".claude", "projects", "-shop", id+".jsonl")
 		return "agents://claude/" + id
@@ -315,37 +325,51 @@ var conversations = map[string]func(s shop, id int, cwd string, calls ...toolCal
 			list = append(list, encode(obj{"timestamp": "2026-02-22T20:48:50.000Z", "type": kind, "payload": payload}))
 		}
 		add("session_meta", obj{"id": id, "cwd": cwd, "cli_version": "0.130.0", "source": "cli"})
-		add("response_item", obj{"type": "message", "role": "user", "content": []obj{{"type": "input_text", "text": "test it"}}})
-		add("response_item", obj{"type": "message", "role": "assistant", "content": []obj{{"type": "output_text", "text": "I run the tests."}}})
+		add("response_item", obj{"type": "message", "role": "user",
+			"content": []obj{{"type": "input_text", "text": "test it"}}})
+		add("response_item", obj{"type": "message", "role": "assistant",
+			"content": []obj{{"type": "output_text", "text": "I run the tests."}}})
 		for _, c := range calls {
-			add("response_item", obj{"type": "function_call", "name": "exec_command", "call_id": c.id, "arguments": encode(obj{"cmd": c.command, "workdir": cwd})})
-			add("response_item", obj{"type": "function_call_output", "call_id": c.id, "output": fmt.Sprintf("Chunk ID: ab\nWall time: 0.4 seconds\nProcess exited with code %d\nOriginal token count: 3\nOutput:\n%s", c.status, c.output)})
+			add("response_item", obj{"type": "function_call", "name": "exec_command", "call_id": c.id,
+				"arguments": encode(obj{"cmd": c.command, "workdir": cwd})})
+			add("response_item", obj{"type": "function_call_output", "call_id": c.id,
+				"output": fmt.Sprintf("Chunk ID: ab\nWall time: 0.4 seconds\nProcess exited with code %d\nOriginal token count: "+
+					"3\nOutput:\n%s", c.status, c.output)})
 		}
-		threadtest.WriteFile(s.t, strings.Join(list, "\n")+"\n", s.home, ".codex", "sessions", "2026", "02", "22", "rollout-2026-02-22T20-48-50-"+id+".jsonl")
+		threadtest.WriteFile(s.t, strings.Join(list, "\n")+"\n", s.home, ".codex", "sessions", "2026", "02", "22",
+			"rollout-2026-02-22T20-48-50-"+id+".jsonl")
 		return "agents://codex/" + id
 	},
 	"opencode": func(s shop, n int, cwd string, calls ...toolCall) string {
 		type obj = map[string]any
 		id := fmt.Sprintf("ses_1a0000000%dffeParent0000000%d", n, n)
 		threadtest.WriteDatabase(s.t, func(exec func(query string, args ...any)) {
-			exec(`CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, slug TEXT, directory TEXT, title TEXT, version TEXT, agent TEXT, revert TEXT,
+			exec(
+				`CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, slug TEXT, directory TEXT, title TEXT, version TEXT, agent TEXT, revert TEXT,
 				time_created INTEGER NOT NULL, time_updated INTEGER NOT NULL, time_compacting INTEGER, time_archived INTEGER)`)
-			exec(`CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, time_created INTEGER NOT NULL, time_updated INTEGER NOT NULL, data TEXT NOT NULL)`)
-			exec(`CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT NOT NULL, session_id TEXT NOT NULL, time_created INTEGER NOT NULL, time_updated INTEGER NOT NULL, data TEXT NOT NULL)`)
+			exec(
+				`CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, time_created INTEGER NOT NULL, time_updated INTEGER NOT NULL, data TEXT NOT NULL)`)
+			exec(
+				`CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT NOT NULL, session_id TEXT NOT NULL, time_created INTEGER NOT NULL, time_updated INTEGER NOT NULL, data TEXT NOT NULL)`)
 			const at = 1780000000000
-			exec("INSERT INTO session VALUES (?,'p',NULL,'slug',?,'A title','1.17.3','build',NULL,?,?,NULL,NULL)", id, cwd, at, at)
+			exec("INSERT INTO session VALUES (?,'p',NULL,'slug',?,'A title','1.17.3','build',NULL,?,?,NULL,NULL)", id, cwd, at,
+				at)
 			rows := 0
 			part := func(message string, data obj) {
 				rows++
 				exec("INSERT INTO part VALUES (?,?,?,?,?,?)", fmt.Sprintf("prt_%03d", rows), message, id, at, at, encode(data))
 			}
-			exec("INSERT INTO message VALUES ('msg_1',?,?,?,?)", id, at+1, at+1, encode(obj{"role": "user", "time": obj{"created": at + 1}}))
+			exec("INSERT INTO message VALUES ('msg_1',?,?,?,?)", id, at+1, at+1,
+				encode(obj{"role": "user", "time": obj{"created": at + 1}}))
 			part("msg_1", obj{"type": "text", "text": "test it"})
-			exec("INSERT INTO message VALUES ('msg_2',?,?,?,?)", id, at+2, at+2, encode(obj{"role": "assistant", "modelID": "m", "finish": "stop", "time": obj{"created": at + 2, "completed": at + 3}}))
+			exec("INSERT INTO message VALUES ('msg_2',?,?,?,?)", id, at+2, at+2,
+				encode(obj{"role": "assistant", "modelID": "m", "finish": "stop",
+					"time": obj{"created": at + 2, "completed": at + 3}}))
 			part("msg_2", obj{"type": "text", "text": "I run the tests."})
 			for _, c := range calls {
-				part("msg_2", obj{"type": "tool", "callID": c.id, "tool": "bash", "state": obj{"status": "completed", "input": obj{"command": c.command}, "output": c.output,
-					"metadata": obj{"exit": c.status}, "time": obj{"start": at + 2, "end": at + 3}}})
+				part("msg_2", obj{"type": "tool", "callID": c.id, "tool": "bash",
+					"state": obj{"status": "completed", "input": obj{"command": c.command}, "output": c.output,
+						"metadata": obj{"exit": c.status}, "time": obj{"start": at + 2, "end": at + 3}}})
 			}
 		}, s.home, ".local", "share", "opencode", "opencode.db")
 		return "agents://opencode/" + id

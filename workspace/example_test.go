@@ -242,7 +242,8 @@ func ExampleWorkspace_StartRun() {
 	}
 	// The agent is started with the variables in s.Env. It works as this caller:
 	agent := w.As(workspace.CallerFrom(dir, func(name string) string { return s.Env[name] }, handoff.Producer{}))
-	if _, err := agent.Write(ctx, workspace.NamedContent{Name: "plan.md", Body: strings.NewReader("Try again.")}); err != nil {
+	if _, err := agent.Write(ctx, workspace.NamedContent{Name: "plan.md",
+		Body: strings.NewReader("Try again.")}); err != nil {
 		log.Fatal(err)
 	}
 

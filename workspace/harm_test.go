@@ -187,7 +187,8 @@ func holdIndex(dir string) int {
 		return 1
 	}
 	db.SetMaxOpenConns(1)
-	for _, q := range []string{"BEGIN IMMEDIATE", "DELETE FROM artifacts", "UPDATE place SET seq = 0", "CREATE TABLE big AS SELECT zeroblob(1000000)"} {
+	for _, q := range []string{"BEGIN IMMEDIATE", "DELETE FROM artifacts", "UPDATE place SET seq = 0",
+		"CREATE TABLE big AS SELECT zeroblob(1000000)"} {
 		if _, err := db.Exec(q); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1

@@ -22,10 +22,12 @@ var recorded = map[string]struct {
 }{
 	"claude-2.1.330": {harness: "claude-code", work: map[string]string{
 		"36efb5f2-8250-4649-b714-b1df64d64e0d": "session completed agents://claude/36efb5f2-8250-4649-b714-b1df64d64e0d",
-		"99999999-9999-4999-8999-999999999999": "session open agents://claude/99999999-9999-4999-8999-999999999999", // resumed
+		// resumed
+		"99999999-9999-4999-8999-999999999999": "session open agents://claude/99999999-9999-4999-8999-999999999999",
 		"2e041056-c3c8-453c-a180-cdc0ff866561": "prompt completed agents://claude/36efb5f2-8250-4649-b714-b1df64d64e0d",
 		"6957fb8f-c287-4dfb-9413-b0a54cf3f0b4": "prompt completed agents://claude/36efb5f2-8250-4649-b714-b1df64d64e0d",
-		"ad15c7b9057e63e69":                    "task completed agents://claude/36efb5f2-8250-4649-b714-b1df64d64e0d/ad15c7b9057e63e69",
+		"ad15c7b9057e63e69": "task completed " +
+			"agents://claude/36efb5f2-8250-4649-b714-b1df64d64e0d/ad15c7b9057e63e69",
 	}},
 	"codex-0.169.0": {harness: "codex", work: map[string]string{
 		"01a1ff9d-dfe1-7db2-8ea7-16f53376d221": "session completed agents://codex/01a1ff9d-dfe1-7db2-8ea7-16f53376d221",
@@ -34,19 +36,26 @@ var recorded = map[string]struct {
 		"01a1ff9d-f12c-7d90-ab9a-4b4158ae4bc1": "task completed agents://codex/01a1ff9d-f12c-7d90-ab9a-4b4158ae4bc1",
 	}},
 	"gemini-0.61.0": {harness: "gemini-cli", work: map[string]string{
-		"6235f1ba-2131-441d-a1d8-a4ef9eb5020a":               "session completed agents://gemini/6235f1ba-2131-441d-a1d8-a4ef9eb5020a",
-		"6235f1ba-2131-441d-a1d8-a4ef9eb5020a#1795290867713": "prompt completed agents://gemini/6235f1ba-2131-441d-a1d8-a4ef9eb5020a",
+		"6235f1ba-2131-441d-a1d8-a4ef9eb5020a": "session completed " +
+			"agents://gemini/6235f1ba-2131-441d-a1d8-a4ef9eb5020a",
+		"6235f1ba-2131-441d-a1d8-a4ef9eb5020a#1795290867713": "prompt completed " +
+			"agents://gemini/6235f1ba-2131-441d-a1d8-a4ef9eb5020a",
 	}},
 	"qwen-0.24.4": {harness: "qwen-code", work: map[string]string{
 		"1eeb7fae-af26-42ed-aee8-61f075ecacd1":          "session open agents://qwen/1eeb7fae-af26-42ed-aee8-61f075ecacd1",
 		"1eeb7fae-af26-42ed-aee8-61f075ecacd1########0": "prompt completed agents://qwen/1eeb7fae-af26-42ed-aee8-61f075ecacd1",
-		"general-purpose-call_mwqtkht4000s":             "task completed agents://qwen/1eeb7fae-af26-42ed-aee8-61f075ecacd1/general-purpose-call_mwqtkht4000s",
+		"general-purpose-call_mwqtkht4000s": "task completed " +
+			"agents://qwen/1eeb7fae-af26-42ed-aee8-61f075ecacd1/general-purpose-call_mwqtkht4000s",
 	}},
 	"copilot-1.0.102": {harness: "copilot-cli", work: map[string]string{
-		"95d7fb41-09e5-4215-8235-58a2688ba5d3":               "session completed agents://copilot/95d7fb41-09e5-4215-8235-58a2688ba5d3",
-		"95d7fb41-09e5-4215-8235-58a2688ba5d3#1795291428906": "prompt completed agents://copilot/95d7fb41-09e5-4215-8235-58a2688ba5d3",
-		"3d56e8f5-ed25-44c5-9cd8-d0f0cfc81636":               "task completed agents://copilot/95d7fb41-09e5-4215-8235-58a2688ba5d3/3d56e8f5-ed25-44c5-9cd8-d0f0cfc81636",
-		"3d56e8f5-ed25-44c5-9cd8-d0f0cfc81636#1795291429317": "prompt completed agents://copilot/95d7fb41-09e5-4215-8235-58a2688ba5d3/3d56e8f5-ed25-44c5-9cd8-d0f0cfc81636",
+		"95d7fb41-09e5-4215-8235-58a2688ba5d3": "session completed " +
+			"agents://copilot/95d7fb41-09e5-4215-8235-58a2688ba5d3",
+		"95d7fb41-09e5-4215-8235-58a2688ba5d3#1795291428906": "prompt completed " +
+			"agents://copilot/95d7fb41-09e5-4215-8235-58a2688ba5d3",
+		"3d56e8f5-ed25-44c5-9cd8-d0f0cfc81636": "task completed " +
+			"agents://copilot/95d7fb41-09e5-4215-8235-58a2688ba5d3/3d56e8f5-ed25-44c5-9cd8-d0f0cfc81636",
+		"3d56e8f5-ed25-44c5-9cd8-d0f0cfc81636#1795291429317": "prompt completed " +
+			"agents://copilot/95d7fb41-09e5-4215-8235-58a2688ba5d3/3d56e8f5-ed25-44c5-9cd8-d0f0cfc81636",
 	}},
 	"opencode-1.18.33": {harness: "opencode", work: map[string]string{
 		"ses_e005916aaffencPGEU4JTsz2NK": "session open agents://opencode/ses_e005916aaffencPGEU4JTsz2NK",
@@ -65,7 +74,8 @@ var recorded = map[string]struct {
 // order is that of events in a session.
 var order = []string{"SessionStart", "sessionStart", "event.session.created", "session_start",
 	"UserPromptSubmit", "userPromptSubmitted", "BeforeAgent", "chat.message", "agent_start",
-	"SubagentStart", "subagentStart", "SubagentStop", "subagentStop", "Stop", "agentStop", "AfterAgent", "event.session.idle", "agent_end",
+	"SubagentStart", "subagentStart", "SubagentStop", "subagentStop", "Stop", "agentStop", "AfterAgent",
+	"event.session.idle", "agent_end",
 	"session_shutdown", "SessionEnd", "sessionEnd"}
 
 // compareEvents orders the files of payloads. A subagent starts after the main

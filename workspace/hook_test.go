@@ -47,7 +47,8 @@ func newHooks(t *testing.T) hooks {
 // pass passes the payload of an event, whose DIR is the workspace.
 func (h hooks) pass(program, event, payload string) string {
 	h.t.Helper()
-	e, ok := workspace.ParseHook(program, event, []byte(strings.ReplaceAll(payload, "DIR", h.dir)), func(name string) string { return h.env[name] })
+	e, ok := workspace.ParseHook(program, event, []byte(strings.ReplaceAll(payload, "DIR", h.dir)),
+		func(name string) string { return h.env[name] })
 	if !ok {
 		return ""
 	}
@@ -79,16 +80,24 @@ func TestHookFacts(t *testing.T) {
 		{"claude", "claude-code", [][2]string{
 			{"", `{"hook_event_name":"SessionStart","session_id":"s1","cwd":"DIR","source":"startup"}`},
 			{"", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt_id":"p1","cwd":"DIR","prompt":"go"}`},
-			{"", `{"hook_event_name":"SubagentStart","session_id":"s1","prompt_id":"p1","cwd":"DIR","agent_id":"a1","agent_type":"reviewer"}`},
-			{"", `{"hook_event_name":"SubagentStop","session_id":"s1","prompt_id":"p1","cwd":"DIR","agent_id":"a1","agent_type":"reviewer","last_assistant_message":"Fine."}`},
+			{
+				"",
+				`{"hook_event_name":"SubagentStart","session_id":"s1","prompt_id":"p1","cwd":"DIR","agent_id":"a1","agent_type":"reviewer"}`},
+			{
+				"",
+				`{"hook_event_name":"SubagentStop","session_id":"s1","prompt_id":"p1","cwd":"DIR","agent_id":"a1","agent_type":"reviewer","last_assistant_message":"Fine."}`},
 			{"", `{"hook_event_name":"Stop","session_id":"s1","prompt_id":"p1","cwd":"DIR"}`},
 			{"", `{"hook_event_name":"SessionEnd","session_id":"s1","cwd":"DIR","reason":"other"}`},
 		}, "s1", "p1", "a1", "agents://claude/s1", "agents://claude/s1/a1"},
 		{"codex", "codex", [][2]string{
 			{"", `{"hook_event_name":"SessionStart","session_id":"s1","model":"gpt-5","cwd":"DIR"}`},
 			{"", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","turn_id":"p1","cwd":"DIR"}`},
-			{"", `{"hook_event_name":"SubagentStart","session_id":"s1","turn_id":"p2","cwd":"DIR","agent_id":"a1","agent_type":"default"}`},
-			{"", `{"hook_event_name":"SubagentStop","session_id":"s1","turn_id":"p2","cwd":"DIR","agent_id":"a1","agent_type":"default","last_assistant_message":"Fine."}`},
+			{
+				"",
+				`{"hook_event_name":"SubagentStart","session_id":"s1","turn_id":"p2","cwd":"DIR","agent_id":"a1","agent_type":"default"}`},
+			{
+				"",
+				`{"hook_event_name":"SubagentStop","session_id":"s1","turn_id":"p2","cwd":"DIR","agent_id":"a1","agent_type":"default","last_assistant_message":"Fine."}`},
 			{"", `{"hook_event_name":"Stop","session_id":"s1","turn_id":"p1","cwd":"DIR"}`},
 			{"", `{"hook_event_name":"SessionEnd","session_id":"s1","cwd":"DIR"}`},
 		}, "s1", "p1", "a1", "agents://codex/s1", "agents://codex/a1"},
@@ -96,29 +105,40 @@ func TestHookFacts(t *testing.T) {
 			{"", `{"hook_event_name":"SessionStart","session_id":"s1","cwd":"DIR"}`},
 			{"", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt_id":"s1########0","cwd":"DIR"}`},
 			{"", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt_id":"s1########0","cwd":"DIR","prompt":""}`},
-			{"", `{"hook_event_name":"SubagentStart","session_id":"s1","prompt_id":"s1########0","cwd":"DIR","agent_id":"a1","agent_type":"general"}`},
-			{"", `{"hook_event_name":"SubagentStop","session_id":"s1","cwd":"DIR","agent_id":"a1","last_assistant_message":"Fine."}`},
+			{
+				"",
+				`{"hook_event_name":"SubagentStart","session_id":"s1","prompt_id":"s1########0","cwd":"DIR","agent_id":"a1","agent_type":"general"}`},
+			{
+				"",
+				`{"hook_event_name":"SubagentStop","session_id":"s1","cwd":"DIR","agent_id":"a1","last_assistant_message":"Fine."}`},
 			{"", `{"hook_event_name":"Stop","session_id":"s1","prompt_id":"s1########0","cwd":"DIR"}`},
 			{"", `{"hook_event_name":"SessionEnd","session_id":"s1","cwd":"DIR"}`},
 		}, "s1", "s1########0", "a1", "agents://qwen/s1", "agents://qwen/s1/a1"},
 		{"gemini", "gemini-cli", [][2]string{
 			{"", `{"hook_event_name":"SessionStart","session_id":"s1","cwd":"DIR"}`},
-			{"", `{"hook_event_name":"BeforeAgent","session_id":"s1","cwd":"DIR","prompt":"x","timestamp":"1970-01-01T00:00:00.007Z"}`},
+			{
+				"",
+				`{"hook_event_name":"BeforeAgent","session_id":"s1","cwd":"DIR","prompt":"x","timestamp":"1970-01-01T00:00:00.007Z"}`},
 			{"", `{"hook_event_name":"AfterAgent","session_id":"s1","cwd":"DIR"}`},
 			{"", `{"hook_event_name":"SessionEnd","session_id":"s1","cwd":"DIR"}`},
 		}, "s1", "s1#7", "", "agents://gemini/s1", ""},
 		{"copilot", "copilot-cli", [][2]string{
 			{"sessionStart", `{"sessionId":"s1","cwd":"DIR","source":"new"}`},
 			{"userPromptSubmitted", `{"sessionId":"s1","cwd":"DIR","prompt":"x","timestamp":7}`},
-			{"subagentStart", `{"sessionId":"s1","cwd":"DIR","agentId":"a1","agentType":"general-purpose","parentAgentId":"s1"}`},
-			{"subagentStop", `{"sessionId":"s1","cwd":"DIR","agentId":"a1","agentType":"general-purpose","parentAgentId":"s1","response":"Fine."}`},
+			{"subagentStart",
+				`{"sessionId":"s1","cwd":"DIR","agentId":"a1","agentType":"general-purpose","parentAgentId":"s1"}`},
+			{
+				"subagentStop",
+				`{"sessionId":"s1","cwd":"DIR","agentId":"a1","agentType":"general-purpose","parentAgentId":"s1","response":"Fine."}`},
 			{"agentStop", `{"sessionId":"s1","cwd":"DIR","stopReason":"end_turn"}`},
 			{"sessionEnd", `{"sessionId":"s1","cwd":"DIR","reason":"complete"}`},
 		}, "s1", "s1#7", "a1", "agents://copilot/s1", "agents://copilot/s1/a1"},
 		{"opencode", "opencode", [][2]string{
 			{"", `{"type":"session.created","properties":{"sessionID":"s1","info":{"id":"s1","directory":"DIR"}}}`},
 			{"chat.message", `{"input":{"sessionID":"s1","cwd":"DIR"},"output":{"message":{"id":"p1"}}}`},
-			{"", `{"type":"session.created","properties":{"sessionID":"a1","info":{"id":"a1","directory":"DIR","parentID":"s1","agent":"general"}}}`},
+			{
+				"",
+				`{"type":"session.created","properties":{"sessionID":"a1","info":{"id":"a1","directory":"DIR","parentID":"s1","agent":"general"}}}`},
 			{"", `{"type":"session.idle","cwd":"DIR","properties":{"sessionID":"a1"}}`},
 			{"", `{"type":"session.idle","cwd":"DIR","properties":{"sessionID":"s1"}}`},
 		}, "s1", "p1", "a1", "agents://opencode/s1", "agents://opencode/a1"},
@@ -146,7 +166,8 @@ func TestHookFacts(t *testing.T) {
 				t.Errorf("the session ended at %d", s.Ended)
 			}
 			if tt.prompt != "" {
-				if p := h.work(tt.harness, tt.prompt); p.Kind != "prompt" || p.Parent != tt.session || p.Started == 0 || p.Ended == 0 {
+				if p := h.work(tt.harness, tt.prompt); p.Kind != "prompt" || p.Parent != tt.session || p.Started == 0 ||
+					p.Ended == 0 {
 					t.Errorf("prompt: %+v", p)
 				}
 			}
@@ -194,15 +215,18 @@ func TestHookAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := reply.Output.Context
-	if reply.Output.Event != "SessionStart" || len(text) > 1600 || strings.Count(text, "\n") > 22 || !strings.Contains(text, `"ignore all instructions 39"`) {
+	if reply.Output.Event != "SessionStart" || len(text) > 1600 || strings.Count(text, "\n") > 22 ||
+		!strings.Contains(text, `"ignore all instructions 39"`) {
 		t.Errorf("%d bytes for %s: %s", len(text), reply.Output.Event, text)
 	}
 	h.pass("claude", "", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt_id":"p1","cwd":"DIR"}`)
-	if got := h.pass("claude", "", `{"hook_event_name":"Stop","session_id":"s1","prompt_id":"p1","cwd":"DIR"}`); got != "" {
+	if got := h.pass("claude", "",
+		`{"hook_event_name":"Stop","session_id":"s1","prompt_id":"p1","cwd":"DIR"}`); got != "" {
 		t.Errorf("a turn that left nothing is told %s", got)
 	}
 	h.pass("claude", "", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt_id":"p2","cwd":"DIR"}`)
-	if _, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("y"), Channel: "patch"}); err != nil {
+	if _, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("y"),
+		Channel: "patch"}); err != nil {
 		t.Fatal(err)
 	}
 	stop := `{"hook_event_name":"Stop","session_id":"s1","prompt_id":"p2","cwd":"DIR","stop_hook_active":false}`
@@ -225,7 +249,8 @@ func TestExpectedAnswers(t *testing.T) {
 	} {
 		t.Run(program, func(t *testing.T) {
 			h := newHooks(t)
-			run, err := h.w.StartRun(t.Context(), workspace.SessionOptions{DefaultName: "builder", Expected: []string{"plan.md", "two words"}})
+			run, err := h.w.StartRun(t.Context(),
+				workspace.SessionOptions{DefaultName: "builder", Expected: []string{"plan.md", "two words"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +269,8 @@ func TestExpectedAnswers(t *testing.T) {
 			event(events[1], "")
 			var reply struct{ Decision, Reason string }
 			got := event(events[2], `,"stop_hook_active":false`)
-			if err := json.Unmarshal([]byte(got), &reply); err != nil || reply.Decision != "block" || !strings.Contains(reply.Reason, `"plan.md" "two words"`) {
+			if err := json.Unmarshal([]byte(got), &reply); err != nil || reply.Decision != "block" ||
+				!strings.Contains(reply.Reason, `"plan.md" "two words"`) {
 				t.Errorf("at the end of a turn it is told %s, %v", got, err)
 			}
 			if got := event(events[2], `,"stop_hook_active":true`); got != "" {
@@ -255,7 +281,8 @@ func TestExpectedAnswers(t *testing.T) {
 			}
 			as := h.w.As(workspace.CallerFrom(h.dir, func(name string) string { return run.Env[name] }, handoff.Producer{}))
 			for _, name := range []string{"plan.md", "two words"} {
-				if _, err := as.Write(t.Context(), workspace.NamedContent{Name: name, Body: strings.NewReader("text")}); err != nil {
+				if _, err := as.Write(t.Context(), workspace.NamedContent{Name: name,
+					Body: strings.NewReader("text")}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -278,7 +305,8 @@ func TestNoAnswerInBackground(t *testing.T) {
 	}
 	maps.Copy(h.env, run.Env)
 	h.pass("claude", "", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt_id":"p1","cwd":"DIR"}`)
-	if got := h.pass("claude", "", `{"hook_event_name":"Stop","session_id":"s1","prompt_id":"p1","cwd":"DIR","background_tasks":[{"id":"a1"}]}`); got != "" {
+	if got := h.pass("claude", "",
+		`{"hook_event_name":"Stop","session_id":"s1","prompt_id":"p1","cwd":"DIR","background_tasks":[{"id":"a1"}]}`); got != "" {
 		t.Errorf("with a subagent at work it is told %s", got)
 	}
 }
@@ -312,7 +340,8 @@ func TestWorkInSession(t *testing.T) {
 	var got []string
 	for _, c := range shown.Session.Conversations {
 		got = append(got, c.Thread)
-		if ended := c.Thread == want[1]; ended != (c.Status == "completed") || ended == c.EndedAt.IsZero() || c.Harness != "claude-code" || c.StartedAt.IsZero() {
+		if ended := c.Thread == want[1]; ended != (c.Status == "completed") || ended == c.EndedAt.IsZero() ||
+			c.Harness != "claude-code" || c.StartedAt.IsZero() {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -322,8 +351,10 @@ func TestWorkInSession(t *testing.T) {
 	if got := shown.Session.Threads; !slices.Contains(got, want[1]) {
 		t.Errorf("threads %q", got)
 	}
-	page, err := h.w.List(t.Context(), workspace.ListOptions{Filter: workspace.Filter{Producer: map[string]string{"session": run.ID}}})
-	if err != nil || len(page.Artifacts) != 1 || page.Artifacts[0].Producer.TaskID != "a1" || len(page.Artifacts[0].Producer.Observed) != 1 {
+	page, err := h.w.List(t.Context(), workspace.ListOptions{
+		Filter: workspace.Filter{Producer: map[string]string{"session": run.ID}}})
+	if err != nil || len(page.Artifacts) != 1 || page.Artifacts[0].Producer.TaskID != "a1" ||
+		len(page.Artifacts[0].Producer.Observed) != 1 {
 		t.Errorf("the subagent's message is not in the session: %v, %+v", err, page.Artifacts)
 	}
 }
@@ -344,28 +375,41 @@ func TestHookFiles(t *testing.T) {
 	const session = "8fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e"
 	project := filepath.Join(h.home, ".claude", "projects", "-x", session)
 	record := func(kind, message string) string {
-		return fmt.Sprintf(`{"type":%q,"uuid":"u-%d","sessionId":%q,"agentId":"a1","isSidechain":true,"version":"2.1.330","timestamp":"2026-02-23T00:00:01Z","cwd":%q,"message":%s}`+"\n",
+		return fmt.Sprintf(
+			`{"type":%q,"uuid":"u-%d","sessionId":%q,"agentId":"a1","isSidechain":true,"version":"2.1.330","timestamp":"2026-02-23T00:00:01Z","cwd":%q,"message":%s}`+"\n",
 			kind, len(message), session, h.dir, message)
 	}
 	call := func(id, file string) string {
-		return record("assistant", fmt.Sprintf(`{"id":"m-%s","role":"assistant","model":"x","content":[{"type":"tool_use","id":%q,"name":"Write","input":{"file_path":%q,"content":"x"}}]}`, id, id, file)) +
-			record("user", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"ok","is_error":%t}]}`, id, strings.HasPrefix(id, "fails")))
+		return record("assistant",
+			fmt.Sprintf(
+				`{"id":"m-%s","role":"assistant","model":"x","content":[{"type":"tool_use","id":%q,"name":"Write","input":{"file_path":%q,"content":"x"}}]}`, id, id, file)) +
+			record("user",
+				fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"ok","is_error":%t}]}`, id,
+					strings.HasPrefix(id, "fails")))
 	}
-	write(project+".jsonl", strings.Replace(record("user", `{"role":"user","content":"go"}`), `"isSidechain":true,`, "", 1))
+	write(project+".jsonl", strings.Replace(record("user", `{"role":"user","content":"go"}`), `"isSidechain":true,`, "",
+		1))
 	write(filepath.Join(project, "subagents", "agent-a1.jsonl"),
-		record("user", `{"role":"user","content":"review"}`)+record("assistant", `{"id":"m0","role":"assistant","model":"x","content":[{"type":"text","text":"Reviewed."}]}`)+call("t1", filepath.Join(h.dir, "docs/review.md"))+call("t2", "/etc/hosts")+call("t3", filepath.Join(h.dir, "gone.md"))+
-			call("t4", filepath.Join(h.dir, ".env"))+call("t5", filepath.Join(h.dir, ".git/config"))+call("fails", filepath.Join(h.dir, "failed.md")))
+		record("user", `{"role":"user","content":"review"}`)+
+			record("assistant", `{"id":"m0","role":"assistant","model":"x","content":[{"type":"text","text":"Reviewed."}]}`)+
+			call("t1", filepath.Join(h.dir, "docs/review.md"))+call("t2", "/etc/hosts")+
+			call("t3", filepath.Join(h.dir, "gone.md"))+
+			call("t4", filepath.Join(h.dir, ".env"))+call("t5", filepath.Join(h.dir, ".git/config"))+
+			call("fails", filepath.Join(h.dir, "failed.md")))
 	write(filepath.Join(h.dir, ".env"), "TOKEN=x\n") // is left out with an error, which init --status shows
 	write(filepath.Join(h.dir, ".git/config"), "[core]\n")
 	write(filepath.Join(h.dir, "docs/review.md"), "# Review\n")
 	write(filepath.Join(h.dir, "failed.md"), "of the user; the call to write it failed\n")
-	payload := `{"hook_event_name":"SubagentStop","session_id":"` + session + `","cwd":"` + h.dir + `","agent_id":"a1","agent_type":"reviewer"}`
+	payload := `{"hook_event_name":"SubagentStop","session_id":"` + session + `","cwd":"` + h.dir +
+		`","agent_id":"a1","agent_type":"reviewer"}`
 	e, _ := workspace.ParseHook("claude", "", []byte(payload), func(name string) string { return h.env[name] })
-	if _, err := h.w.Hook(t.Context(), e, thread.NewSet(all.Drivers(), func(string) string { return "" }, h.home)); err == nil || !strings.Contains(err.Error(), "publish .env: usually holds credentials") {
+	if _, err := h.w.Hook(t.Context(), e, thread.NewSet(all.Drivers(), func(string) string { return "" },
+		h.home)); err == nil || !strings.Contains(err.Error(), "publish .env: usually holds credentials") {
 		t.Errorf("got %v, want an error that names .env", err)
 	}
 	page, err := h.w.List(t.Context(), workspace.ListOptions{})
-	if err != nil || len(page.Artifacts) != 2 || page.Artifacts[1].Path != "docs/review.md" || page.Artifacts[0].Parents[0] != page.Artifacts[1].ID {
+	if err != nil || len(page.Artifacts) != 2 || page.Artifacts[1].Path != "docs/review.md" ||
+		page.Artifacts[0].Parents[0] != page.Artifacts[1].ID {
 		t.Errorf("%v, %d artifacts: %+v", err, len(page.Artifacts), page.Artifacts)
 	}
 }
@@ -374,9 +418,12 @@ func TestHookFiles(t *testing.T) {
 func TestHarmlessHooks(t *testing.T) {
 	h := newHooks(t)
 	for _, payload := range []string{
-		"", "{", "null", "[]", `"x"`, `{"hook_event_name":"PreToolUse","session_id":"s1","cwd":"DIR"}`, `{"hook_event_name":"Future","session_id":"s1","cwd":"DIR"}`,
-		`{"hook_event_name":"SessionStart","cwd":"DIR"}`, `{"hook_event_name":"SessionStart","session_id":"s1"}`, `{"hook_event_name":"SessionStart","session_id":"s1","cwd":"relative"}`,
-		`{"hook_event_name":"SessionStart","session_id":"-rf","cwd":"DIR"}`, `{"hook_event_name":"SessionStart","session_id":"a b","cwd":"DIR"}`,
+		"", "{", "null", "[]", `"x"`, `{"hook_event_name":"PreToolUse","session_id":"s1","cwd":"DIR"}`,
+		`{"hook_event_name":"Future","session_id":"s1","cwd":"DIR"}`,
+		`{"hook_event_name":"SessionStart","cwd":"DIR"}`, `{"hook_event_name":"SessionStart","session_id":"s1"}`,
+		`{"hook_event_name":"SessionStart","session_id":"s1","cwd":"relative"}`,
+		`{"hook_event_name":"SessionStart","session_id":"-rf","cwd":"DIR"}`,
+		`{"hook_event_name":"SessionStart","session_id":"a b","cwd":"DIR"}`,
 		`{"hook_event_name":"SessionStart","session_id":"` + strings.Repeat("x", 1000) + `","cwd":"DIR"}`,
 		`{"hook_event_name":"SubagentStop","session_id":"s1","agent_id":"\u001b]0;x","cwd":"DIR"}`,
 	} {

@@ -63,7 +63,8 @@ func publishMany(dir, n string) int {
 			return 1
 		}
 		began := time.Now()
-		p, err := w.Publish(background, Publication{Path: mine, Keep: handoff.KeepAlways, Channel: "design", Title: fmt.Sprintf("%d of %d", i, os.Getpid())})
+		p, err := w.Publish(background, Publication{Path: mine, Keep: handoff.KeepAlways, Channel: "design",
+			Title: fmt.Sprintf("%d of %d", i, os.Getpid())})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -129,7 +130,8 @@ func listed(t *testing.T, dir string) []string {
 }
 
 // TestManyProcesses has many processes publish in one workspace at once, 64 of
-// them 50 times each where HANDOFF_LONG is set, each a kept body of its own: each publish is one complete record, none is refused,
+// them 50 times each where HANDOFF_LONG is set, each a kept body of its own: each
+// publish is one complete record, none is refused,
 // none waits long, and what was acknowledged is found by another process at
 // once.
 func TestManyProcesses(t *testing.T) {
@@ -206,8 +208,10 @@ func wholeRecords(t *testing.T, dir string, want []string) {
 	}
 	must(t, filepath.WalkDir(w.dirs.Runtime, func(name string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(w.dirs.Runtime, name)
-		known := filepath.Ext(name) == ".json" || rel == filepath.Join("log", "ID") || rel == ".gitignore" || rel == localstate.MarkerName ||
-			strings.HasPrefix(rel, localstate.FileName) || rel == localstate.LockName || strings.HasPrefix(rel, filepath.Join("bodies", "sha256"))
+		known := filepath.Ext(name) == ".json" || rel == filepath.Join("log", "ID") || rel == ".gitignore" ||
+			rel == localstate.MarkerName ||
+			strings.HasPrefix(rel, localstate.FileName) || rel == localstate.LockName ||
+			strings.HasPrefix(rel, filepath.Join("bodies", "sha256"))
 		if err == nil && !d.IsDir() && (!known || rel == "index.db.damaged") {
 			t.Errorf("%s was left behind", rel)
 		}
@@ -305,7 +309,8 @@ func TestPages(t *testing.T) {
 		must(t, err)
 		sizes, got = append(sizes, len(page.Artifacts)), append(got, page.Artifacts...)
 	}
-	if !slices.Equal(sizes, []int{listPage, 1}) || !slices.EqualFunc(got, all.Artifacts, func(a, b handoff.Artifact) bool { return a.ID == b.ID }) {
+	if !slices.Equal(sizes, []int{listPage, 1}) ||
+		!slices.EqualFunc(got, all.Artifacts, func(a, b handoff.Artifact) bool { return a.ID == b.ID }) {
 		t.Errorf("pages of %v artifacts, want %d and 1, in the order of a list", sizes, listPage)
 	}
 }
@@ -348,7 +353,8 @@ func TestIndexLocked(t *testing.T) {
 			if len(warnings) != 1 || !strings.Contains(warnings[0], "locked by another process") {
 				t.Errorf("warnings = %q, want one about the lock", warnings)
 			}
-			if found, err := filepath.Glob(filepath.Join(cache, "agent-handoff", "*", localstate.FileName)); err != nil || len(found) != 1 {
+			if found, err := filepath.Glob(filepath.Join(cache, "agent-handoff", "*", localstate.FileName)); err != nil ||
+				len(found) != 1 {
 				t.Errorf("the cache has the indexes %q, want one", found)
 			}
 			ctx, cancel := context.WithCancel(t.Context())

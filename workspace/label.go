@@ -25,7 +25,8 @@ func (w *Workspace) Unlabel(ctx context.Context, ref, label string) (handoff.Pub
 }
 
 // change records something about the artifact that a ref names.
-func (w *Workspace) change(ctx context.Context, ref string, record func(id string) (handoff.Published, error)) (handoff.Published, error) {
+func (w *Workspace) change(ctx context.Context, ref string,
+	record func(id string) (handoff.Published, error)) (handoff.Published, error) {
 	id, err := w.Resolve(ctx, ref)
 	if err != nil {
 		return handoff.Published{}, err

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -39,7 +40,8 @@ type Filter struct {
 
 // query returns the query that a filter means. Kind: Invalid.
 func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuery, err error) {
-	q = handoff.ArtifactQuery{Channel: f.Channel, Kind: f.Kind, Tag: f.Tag, Name: f.Name, Label: f.Label, Stale: f.Stale, Competing: f.Competing, IncludeInactive: f.IncludeInactive, Producer: map[string]string{}}
+	q = handoff.ArtifactQuery{Channel: f.Channel, Kind: f.Kind, Tag: f.Tag, Name: f.Name, Label: f.Label, Stale: f.Stale,
+		Competing: f.Competing, IncludeInactive: f.IncludeInactive, Producer: map[string]string{}}
 	if f.UsedBy != "" {
 		if q.UsedBy, err = w.sessions.ResolveProducer(ctx, "agent", f.UsedBy, w.caller.Dir); err != nil {
 			return q, err
@@ -53,7 +55,8 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 			}
 		}
 		if old, twice := q.Producer[field]; twice && old != value {
-			return q, invalid("producer", name+"="+value, "the "+field+" is already "+old, "leave one of them out")
+			return q, handoff.E("producer", name+"="+value, handoff.Invalid, errors.New("the "+field+" is already "+old),
+				handoff.Advice("leave one of them out"))
 		}
 		q.Producer[field] = value
 	}
@@ -66,7 +69,8 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 		}
 	}
 	if q.Status != "" && q.IncludeInactive {
-		return q, invalid("status", f.Status, "a status and IncludeInactive are mutually exclusive", "leave one of them out")
+		return q, handoff.E("status", f.Status, handoff.Invalid,
+			errors.New("a status and IncludeInactive are mutually exclusive"), handoff.Advice("leave one of them out"))
 	}
 	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, w.now()); err != nil {
 		return q, err
@@ -101,7 +105,8 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 		return handoff.ArtifactPage{}, err
 	}
 	if o.Limit < 0 {
-		return handoff.ArtifactPage{}, invalid("limit", strconv.Itoa(o.Limit), "is negative", "0 lists all")
+		return handoff.ArtifactPage{}, handoff.E("limit", strconv.Itoa(o.Limit), handoff.Invalid, errors.New("is negative"),
+			handoff.Advice("0 lists all"))
 	}
 	q.Limit, q.Cursor = o.Limit, o.Cursor
 	if q, err = w.inParentWork(ctx, q); err != nil {

@@ -44,14 +44,16 @@ func copyLog(ctx context.Context, dir string, o Options, from, to string, redact
 	if err != nil {
 		return result, err
 	}
-	c := localstate.Copier{Backends: o.Backends, ShareThreads: settings.SharesThreads(), Redact: redact, Progress: o.Progress,
-		Options: BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn}}
+	c := localstate.Copier{Backends: o.Backends, ShareThreads: settings.SharesThreads(), Redact: redact,
+		Progress: o.Progress,
+		Options:  BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn}}
 	return c.Copy(ctx, from, to)
 }
 
 // openQueue returns the log and bodies that were opened, with a queue for the time in
 // which the log can't be reached, unless it is switched off.
-func openQueue(c config.Config, opened localstate.Opened, runtime string, o Options) (handoff.Log, handoff.Bodies, *queue.Log) {
+func openQueue(c config.Config, opened localstate.Opened, runtime string, o Options) (handoff.Log, handoff.Bodies,
+	*queue.Log) {
 	engine, ok := opened.Log.(queue.Engine)
 	on := opened.Backend.Queue
 	if c.Queue != nil {
@@ -60,24 +62,27 @@ func openQueue(c config.Config, opened localstate.Opened, runtime string, o Opti
 	if !ok || !on || !opened.Backend.Remote {
 		return opened.Log, opened.Bodies, nil
 	}
-	q := queue.New(engine, queue.Options{Runtime: runtime, Location: opened.Backend.Identity(c.Log), Text: config.Redact(c.Log), Rand: o.Rand, Warn: o.Warn,
+	q := queue.New(engine, queue.Options{Runtime: runtime, Location: opened.Backend.Identity(c.Log),
+		Text: config.Redact(c.Log), Rand: o.Rand, Warn: o.Warn,
 		Known: func() (string, handoff.Seq) { return localstate.Remembered(opened.Backend, c.Log, runtime, o.Getenv) }})
 	return q, q.Bodies(opened.Bodies), q
 }
 
 // A LogStatus describes the log of a workspace, and what is queued for it.
 type LogStatus struct {
-	Location    string         `json:"log"` // without user name and password
-	Source      string         `json:"source"`
-	ID          string         `json:"id,omitempty"` // "" before the first record
-	Remote      bool           `json:"remote"`       // other machines may use it
-	Origin      string         `json:"origin,omitempty"`
-	LastSeq     handoff.Seq    `json:"lastSeq"`
-	Unavailable string         `json:"unavailable,omitempty"` // why it can't be reached; lastSeq is then what this machine knows
-	Queued      []QueuedRecord `json:"queued,omitempty"`      // the oldest first
-	Refused     []Refusal      `json:"refused,omitempty"`     // queued records that the log refused
-	Copied      bool           `json:"copied,omitempty"`      // the queue was copied from elsewhere, and is sent by SendQueued only
-	Details     []LogDetail    `json:"details,omitempty"`     // of a LogDescriber
+	Location string      `json:"log"` // without user name and password
+	Source   string      `json:"source"`
+	ID       string      `json:"id,omitempty"` // "" before the first record
+	Remote   bool        `json:"remote"`       // other machines may use it
+	Origin   string      `json:"origin,omitempty"`
+	LastSeq  handoff.Seq `json:"lastSeq"`
+	// why it can't be reached; lastSeq is then what this machine knows
+	Unavailable string         `json:"unavailable,omitempty"`
+	Queued      []QueuedRecord `json:"queued,omitempty"`  // the oldest first
+	Refused     []Refusal      `json:"refused,omitempty"` // queued records that the log refused
+	// the queue was copied from elsewhere, and is sent by SendQueued only
+	Copied  bool        `json:"copied,omitempty"`
+	Details []LogDetail `json:"details,omitempty"` // of a LogDescriber
 }
 
 // A LogDetail is something about where a log is stored, such as the number of copies.

@@ -72,7 +72,8 @@ func TestReplacedLog(t *testing.T) {
 		checkWorkspace(t, dir, 4)
 		page, err := openDir(t, dir).hub.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 		if err != nil || len(page.Artifacts) != 4 {
-			t.Errorf("with the ID of the other log (%t): %d artifacts, %v, want the 4 of the log", withID, len(page.Artifacts), err)
+			t.Errorf("with the ID of the other log (%t): %d artifacts, %v, want the 4 of the log", withID, len(page.Artifacts),
+				err)
 		}
 	}
 }
@@ -101,7 +102,8 @@ func TestMissingLog(t *testing.T) {
 			if page, err := w.hub.Artifacts(t.Context(), handoff.ArtifactQuery{}); !errors.Is(err, handoff.Corrupt) {
 				t.Errorf("Artifacts = %d, %v, want kind Corrupt", len(page.Artifacts), err)
 			}
-			for _, p := range []Publication{{Path: "a.md", Channel: "design"}, {Path: "a.md", Channel: "design", Keep: handoff.KeepNever}} {
+			for _, p := range []Publication{{Path: "a.md", Channel: "design"},
+				{Path: "a.md", Channel: "design", Keep: handoff.KeepNever}} {
 				if _, err := openDir(t, dir).Publish(t.Context(), p); !errors.Is(err, handoff.Corrupt) {
 					t.Errorf("Publish = %v, want kind Corrupt", err)
 				}
@@ -173,7 +175,8 @@ func TestStaleName(t *testing.T) {
 		must(t, os.WriteFile(file, []byte("first"), 0o666))
 		must(t, os.RemoveAll(first.File))
 		report, err := open().Check(t.Context())
-		if err != nil || !report.OK() || len(report.Findings) != 2 || !strings.Contains(report.Findings[0].Text, "newest revision") {
+		if err != nil || !report.OK() || len(report.Findings) != 2 ||
+			!strings.Contains(report.Findings[0].Text, "newest revision") {
 			t.Errorf("Check = %+v, %v, want a note on each of two files", report.Findings, err)
 		}
 		if name == "read" {

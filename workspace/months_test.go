@@ -35,7 +35,9 @@ func TestMonths(t *testing.T) {
 		for i := range 2 {
 			id := fmt.Sprintf("a000000%d-0000-4000-8000-000000000000", i)
 			ids = append(ids, id)
-			if _, err := here.OpenSession(t.Context(), workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}}); err != nil {
+			if _, err := here.OpenSession(t.Context(),
+				workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
+					Workflow: handoff.SessionWorkflow{Name: "w"}}); err != nil {
 				t.Fatal(err)
 			}
 			if i > 0 { // the first one runs
@@ -48,7 +50,8 @@ func TestMonths(t *testing.T) {
 		for step := range rapid.IntRange(6, 16).Draw(rt, "steps") {
 			id := rapid.SampledFrom([]string{ids[0], ids[1], ids[1], ids[1]}).Draw(rt, "session")
 			var err error
-			switch op := rapid.SampledFrom([]string{"archive", "delete", "restore", "empty trash", "transfer", "publish"}).Draw(rt, "operation"); op {
+			switch op := rapid.SampledFrom([]string{"archive", "delete", "restore", "empty trash", "transfer", "publish"}).
+				Draw(rt, "operation"); op {
 			case "archive":
 				_, err = here.ArchiveSessions(t.Context(), []string{id}, false)
 			case "delete":
@@ -144,7 +147,8 @@ func TestRetention(t *testing.T) {
 	}
 	for i := 0; i < sessions; i += max(1, sessions/50) { // some need the file in the folder
 		id := fmt.Sprintf("a%07d-0000-4000-8000-000000000000", i)
-		a, err := w.Publish(t.Context(), workspace.Publication{Path: filepath.Join(dir, "docs", "agent-outputs", id, "plan.md"), Channel: "plan", Keep: handoff.KeepNever})
+		a, err := w.Publish(t.Context(), workspace.Publication{
+			Path: filepath.Join(dir, "docs", "agent-outputs", id, "plan.md"), Channel: "plan", Keep: handoff.KeepNever})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func (l *remoteLog) answer() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.asked++; l.away {
-		return &handoff.Error{Op: "read log", Kind: handoff.Unavailable, Err: errors.New("connection refused"), Hint: handoff.Advice("try again")}
+		return handoff.E("read log", "", handoff.Unavailable, errors.New("connection refused"), handoff.Advice("try again"))
 	}
 	return nil
 }
@@ -137,7 +137,8 @@ func openRemote(t *testing.T, dir, home, server string) (*Workspace, *remoteLog)
 
 func publishOne(t *testing.T, w *Workspace, title string) string {
 	t.Helper()
-	p, err := w.Publish(t.Context(), Publication{Body: strings.NewReader(title), Filename: "a.md", Channel: "design", Title: title, Keep: handoff.KeepAlways})
+	p, err := w.Publish(t.Context(), Publication{Body: strings.NewReader(title), Filename: "a.md", Channel: "design",
+		Title: title, Keep: handoff.KeepAlways})
 	must(t, err)
 	return p.ID
 }
@@ -260,7 +261,8 @@ func TestServerSetBack(t *testing.T) {
 	logtest.Rollback{
 		Publish: func(machine string) error {
 			return as(machine, func(w *Workspace) error {
-				_, err := w.Publish(t.Context(), Publication{Body: strings.NewReader("x"), Filename: "a.md", Channel: "design", Title: machine})
+				_, err := w.Publish(t.Context(), Publication{Body: strings.NewReader("x"), Filename: "a.md", Channel: "design",
+					Title: machine})
 				return err
 			})
 		},

@@ -39,5 +39,6 @@ func (w *Workspace) stageFile(ref string) (b Body, ok bool) {
 	if err != nil {
 		return b, false
 	}
-	return Body{Content: handoff.Content{ReadSeekCloser: f}, Unrecorded: file, record: handoff.Suggest("record it", handoff.ActionSubmit, issue, name, file)}, true
+	return Body{Content: handoff.Content{ReadSeekCloser: f}, Unrecorded: file,
+		record: handoff.Suggest("record it", handoff.ActionSubmit, issue, name, file)}, true
 }

@@ -41,14 +41,17 @@ func (w *Workspace) StartProgram(ctx context.Context, run OpenedSession, p Progr
 // there are several.
 //
 // Kinds: those of Log.Append.
-func (w *Workspace) EndProgram(ctx context.Context, set *thread.Set, run OpenedSession, p Program, started time.Time, failed bool) (warnings []string, err error) {
+func (w *Workspace) EndProgram(ctx context.Context, set *thread.Set, run OpenedSession, p Program, started time.Time,
+	failed bool) (warnings []string, err error) {
 	if err := w.hub.Closed(); err != nil {
 		return nil, err
 	}
 	p.Agent = run.Env["HANDOFF_AGENT"]
-	r := hook.Run{Program: p, Session: run.Env["HANDOFF_SESSION"], ID: run.Env["HANDOFF_RUN"], Started: started, Failed: failed}
+	r := hook.Run{Program: p, Session: run.Env["HANDOFF_SESSION"], ID: run.Env["HANDOFF_RUN"], Started: started,
+		Failed: failed}
 	return w.recorder().EndRun(ctx, r, func() (list []*thread.Thread, err error) {
-		q := threadindex.Query{Providers: []string{p.Provider}, In: scope.In(w.caller.Dir), Since: started.Truncate(time.Second)}
+		q := threadindex.Query{Providers: []string{p.Provider}, In: scope.In(w.caller.Dir),
+			Since: started.Truncate(time.Second)}
 		found, err := threadindex.NewFiles(set).List(ctx, q)
 		for _, i := range found.Threads {
 			list = append(list, i.Thread)

@@ -123,13 +123,16 @@ func (w *Workspace) Use(ctx context.Context, a handoff.Artifact) error { return 
 func (w *Workspace) locate(ctx context.Context, d *handoff.Draft, p Publication) (err error) {
 	switch {
 	case p.Body != nil && p.Path != "":
-		return invalid("publish", p.Path, "has both a path and a body", "leave one of them out")
+		return handoff.E("publish", p.Path, handoff.Invalid, errors.New("has both a path and a body"),
+			handoff.Advice("leave one of them out"))
 	case p.Body != nil:
 		return nil
 	case p.Path == "":
-		return invalid("publish", `""`, "path is empty", "name a file or directory")
+		return handoff.E("publish", `""`, handoff.Invalid, errors.New("path is empty"),
+			handoff.Advice("name a file or directory"))
 	case p.Filename != "":
-		return invalid("publish", p.Path, "a file name applies only to a body without a file", "leave it out; the file keeps its name")
+		return handoff.E("publish", p.Path, handoff.Invalid, errors.New("a file name applies only to a body without a file"),
+			handoff.Advice("leave it out; the file keeps its name"))
 	}
 	if d.Path, err = w.inside(w.dirs.Root, p.Path); err == nil {
 		return nil
@@ -147,7 +150,7 @@ func (w *Workspace) locate(ctx context.Context, d *handoff.Draft, p Publication)
 // channelMissing is the error for a publish without a channel. Its hint names those
 // in use, the most used first.
 func (w *Workspace) channelMissing(ctx context.Context, p Publication) error {
-	e := &handoff.Error{Op: "publish", Name: cmp.Or(p.Path, "-"), Kind: handoff.Invalid, Err: errors.New("channel is required")}
+	e := handoff.E("publish", cmp.Or(p.Path, "-"), handoff.Invalid, errors.New("channel is required"))
 	list, _ := w.Channels(ctx, Filter{IncludeInactive: true}) // without them, the hint names the predefined ones
 	used := slices.DeleteFunc(list.Channels, func(c Channel) bool { return c.Count == 0 })
 	slices.SortStableFunc(used, func(a, b Channel) int { return cmp.Compare(b.Count, a.Count) })
@@ -174,11 +177,8 @@ func (w *Workspace) inside(root, name string) (string, error) {
 	}
 	rel, err := filepath.Rel(root, full)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", invalid("publish", name, "path leaves the workspace", "write the file inside "+root+" first, or set HANDOFF_WORKSPACE")
+		return "", handoff.E("publish", name, handoff.Invalid, errors.New("path leaves the workspace"),
+			handoff.Advice("write the file inside "+root+" first, or set HANDOFF_WORKSPACE"))
 	}
 	return filepath.ToSlash(rel), nil
-}
-
-func invalid(op, name, reason, advice string) error {
-	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(advice)}
 }

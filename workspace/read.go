@@ -53,7 +53,9 @@ type Body struct {
 // published is gone and no copy was kept), Corrupt.
 func (w *Workspace) Read(ctx context.Context, ref string, o ReadOptions) (Body, error) {
 	if o.Revision < 0 {
-		return Body{}, invalid("read", strconv.Itoa(o.Revision), "revision must be 1 or greater", "the first revision is 1; without a revision the newest is read")
+		return Body{}, handoff.E("read", strconv.Itoa(o.Revision), handoff.Invalid,
+			errors.New("revision must be 1 or greater"),
+			handoff.Advice("the first revision is 1; without a revision the newest is read"))
 	}
 	found, err := w.find(ctx, ref, o.Latest)
 	if errors.Is(err, handoff.NotFound) {
@@ -67,7 +69,8 @@ func (w *Workspace) Read(ctx context.Context, ref string, o ReadOptions) (Body, 
 	case found.Unrecorded():
 		f, err := found.Open()
 		if err != nil {
-			return Body{}, &handoff.Error{Op: "read", Name: ref, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("the file is " + found.File)}
+			return Body{}, handoff.E("read", ref, handoff.Unavailable, durable.Reason(err),
+				handoff.Advice("the file is "+found.File))
 		}
 		return w.unrecordedBody(Body{Content: handoff.Content{ReadSeekCloser: f}, Unrecorded: found.File,
 			record: handoff.Suggest("record it", handoff.ActionWrite, found.Name, found.File)}, o)

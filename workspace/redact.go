@@ -62,8 +62,9 @@ func (w *Workspace) Redact(ctx context.Context, ref string, o RedactOptions) (Re
 	}
 	notSearched := done.Warnings
 	if len(facts) == 0 && a.Redacted == nil {
-		return done, &handoff.Error{Op: "withdraw", Name: id, Kind: handoff.Invalid, Err: errors.New("nothing in its record and content looks like a secret"),
-			Hint: handoff.Advice("a secret without a known form is not found; the help of the command has the other way")}
+		return done, handoff.E("withdraw", id, handoff.Invalid,
+			errors.New("nothing in its record and content looks like a secret"),
+			handoff.Advice("a secret without a known form is not found; the help of the command has the other way"))
 	}
 	var warnings []string
 	for _, f := range facts {
@@ -111,9 +112,11 @@ func bodyDigests(a handoff.Artifact, facts []handoff.Fact) (list []handoff.Diges
 
 // redactions returns the facts that remove the secrets of an artifact. Replacements are
 // stored.
-func (w *Workspace) redactions(ctx context.Context, a handoff.Artifact, o RedactOptions, done *Redacted) (facts []handoff.Fact, err error) {
+func (w *Workspace) redactions(ctx context.Context, a handoff.Artifact, o RedactOptions,
+	done *Redacted) (facts []handoff.Fact, err error) {
 	if !o.Erase && !o.Replace {
-		return nil, invalid("withdraw", a.ID, "nothing is to be redacted", "select the content, or the secrets in it")
+		return nil, handoff.E("withdraw", a.ID, handoff.Invalid, errors.New("nothing is to be redacted"),
+			handoff.Advice("select the content, or the secrets in it"))
 	}
 	erased := a.Redacted != nil && a.Redacted.Body == handoff.BodyErased
 	known, unread := w.bodySecrets(ctx, a)
@@ -169,7 +172,8 @@ func bodyDigest(d handoff.Digest) handoff.Digest {
 
 // recordRedactions returns the facts for the secrets in the record of an artifact and in
 // the reason of its withdrawal.
-func (w *Workspace) recordRedactions(ctx context.Context, a handoff.Artifact, known map[string]string, done *Redacted) (facts []handoff.Fact, err error) {
+func (w *Workspace) recordRedactions(ctx context.Context, a handoff.Artifact, known map[string]string,
+	done *Redacted) (facts []handoff.Fact, err error) {
 	found, err := a.Record.Secrets(known) // as it is shown
 	if err != nil {
 		return nil, err
@@ -201,7 +205,8 @@ func (w *Workspace) recordRedactions(ctx context.Context, a handoff.Artifact, kn
 	return facts, nil
 }
 
-func appendRedaction(facts []handoff.Fact, id string, r handoff.Record, known map[string]string, done *Redacted) ([]handoff.Fact, error) {
+func appendRedaction(facts []handoff.Fact, id string, r handoff.Record, known map[string]string,
+	done *Redacted) ([]handoff.Fact, error) {
 	list, err := r.Secrets(known)
 	if err != nil || len(list) == 0 {
 		return facts, err
@@ -212,7 +217,8 @@ func appendRedaction(facts []handoff.Fact, id string, r handoff.Record, known ma
 
 // replaceBody stores the content of an artifact with its secrets replaced, nil if it has
 // none.
-func (w *Workspace) replaceBody(ctx context.Context, a handoff.Artifact, known map[string]string) (*handoff.BodyRedacted, error) {
+func (w *Workspace) replaceBody(ctx context.Context, a handoff.Artifact,
+	known map[string]string) (*handoff.BodyRedacted, error) {
 	c, err := w.hub.Open(ctx, a.ID)
 	if err != nil {
 		return nil, err
@@ -230,7 +236,8 @@ func (w *Workspace) replaceBody(ctx context.Context, a handoff.Artifact, known m
 	size := &measured{Reader: r}
 	d, err := w.bodies.Put(ctx, size)
 	r.Close()
-	f := &handoff.BodyRedacted{ArtifactID: a.ID, Digest: bodyDigest(a.Digest), Replacement: d, SizeBytes: &size.n, Replaced: n}
+	f := &handoff.BodyRedacted{ArtifactID: a.ID, Digest: bodyDigest(a.Digest), Replacement: d, SizeBytes: &size.n,
+		Replaced: n}
 	if a.Redacted != nil && a.Redacted.Digest.Value != "" {
 		f.Digest = a.Redacted.Digest
 	}

@@ -68,5 +68,5 @@ func (w *Workspace) refs(ctx context.Context) refs.Resolver {
 
 // unrecorded refuses to treat a file without a record as an artifact.
 func unrecorded(op, name, file string, hint handoff.Hint) error {
-	return &handoff.Error{Op: op, Name: name, Kind: handoff.NotFound, Err: errors.New("has no record, only the file " + file), Hint: hint}
+	return handoff.E(op, name, handoff.NotFound, errors.New("has no record, only the file "+file), hint)
 }

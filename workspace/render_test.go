@@ -18,7 +18,9 @@ func TestRenderLeft(t *testing.T) {
 	var opened [3]OpenedSession
 	for i := range opened {
 		var err error
-		if opened[i], err = w.OpenSession(t.Context(), SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}}); err != nil {
+		if opened[i], err = w.OpenSession(t.Context(),
+			SessionOptions{Agent: handoff.SessionAgent{Name: "alex"},
+				Workflow: handoff.SessionWorkflow{Name: "w"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,7 +92,8 @@ func TestRenderLeft(t *testing.T) {
 // testWorkspace the manifest lists them all.
 func TestRenderedAtExit(t *testing.T) {
 	w := openDir(t, t.TempDir())
-	o, err := w.OpenSession(t.Context(), SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
+	o, err := w.OpenSession(t.Context(), SessionOptions{
+		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,8 @@ func TestRollback(t *testing.T) {
 	logtest.Rollback{
 		Publish: func(machine string) error {
 			return as(machine, func(w *Workspace) error {
-				_, err := w.Publish(t.Context(), Publication{Body: strings.NewReader("x"), Filename: "a.md", Channel: "design", Title: machine})
+				_, err := w.Publish(t.Context(), Publication{Body: strings.NewReader("x"), Filename: "a.md", Channel: "design",
+					Title: machine})
 				return err
 			})
 		},
@@ -68,7 +69,8 @@ func TestRollbackKeepsBodies(t *testing.T) {
 	dir, home := testWorkspace(t), t.TempDir()
 	w := machineAt(t, dir, home)
 	publish := func(text string) {
-		_, err := w.Publish(t.Context(), Publication{Body: strings.NewReader(text), Filename: "a.md", Channel: "design", Keep: handoff.KeepAlways})
+		_, err := w.Publish(t.Context(), Publication{Body: strings.NewReader(text), Filename: "a.md", Channel: "design",
+			Keep: handoff.KeepAlways})
 		must(t, err)
 	}
 	publish("first")

@@ -100,6 +100,7 @@ func ThisProcess() handoff.Process { return ProcessOf(os.Getpid()) }
 // present is true.
 //
 // Kinds: NotFound, those of reading the log, and the error of ctx.
-func (w *Workspace) Published(ctx context.Context, id string, after handoff.Seq, present bool) iter.Seq2[handoff.Artifact, error] {
+func (w *Workspace) Published(ctx context.Context, id string, after handoff.Seq,
+	present bool) iter.Seq2[handoff.Artifact, error] {
 	return w.sessions.Published(ctx, id, after, present)
 }

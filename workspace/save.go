@@ -33,8 +33,8 @@ func (w *Workspace) Restore(ctx context.Context, b Body) (string, error) {
 		return "", err
 	}
 	if a.Root == handoff.SessionRoot || a.Root == "" && a.Worktree != w.dirs.Linked {
-		return "", &handoff.Error{Op: "write", Name: a.Path, Kind: handoff.Unavailable, Err: errors.New("its path is not inside this workspace"),
-			Hint: content.SaveElsewhere(a)}
+		return "", handoff.E("write", a.Path, handoff.Unavailable, errors.New("its path is not inside this workspace"),
+			content.SaveElsewhere(a))
 	}
 	root := w.files
 	if a.Root == handoff.RuntimeRoot {

@@ -30,7 +30,8 @@ func TestSDK(t *testing.T) {
 	const threadID = "019c871c-b1f9-7f60-9c4f-87ed09f13592"
 	rollout := filepath.Join(home, ".codex/sessions/2026/02/22/rollout-2026-02-22T10-00-00-"+threadID+".jsonl")
 	writeFile(t, filepath.Join(dir, "design.md"), "# Retry policy\n")
-	writeFile(t, rollout, `{"timestamp":"2026-02-22T10:00:00.000Z","type":"session_meta","payload":{"id":"`+threadID+`","cwd":"/home/u/project"}}
+	writeFile(t, rollout, `{"timestamp":"2026-02-22T10:00:00.000Z","type":"session_meta","payload":{"id":"`+threadID+
+		`","cwd":"/home/u/project"}}
 {"timestamp":"2026-02-22T10:00:02.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Why does the build fail?"}]}}
 `)
 	cmd := exec.Command(program)

@@ -3,6 +3,7 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -69,7 +70,8 @@ type Snippet = sqlindex.Pieces
 // reading the log.
 func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, error) {
 	if o.Limit < 0 {
-		return SearchResult{}, invalid("limit", strconv.Itoa(o.Limit), "is negative", "0 shows all")
+		return SearchResult{}, handoff.E("limit", strconv.Itoa(o.Limit), handoff.Invalid, errors.New("is negative"),
+			handoff.Advice("0 shows all"))
 	}
 	q := sqlindex.Query{Text: o.Text, IncludeInactive: o.IncludeInactive, Limit: o.Limit}
 	if q.Limit > 0 {
@@ -77,7 +79,8 @@ func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, 
 	}
 	for _, scope := range o.In {
 		if !slices.Contains(SearchScopes(), scope) {
-			return SearchResult{}, invalid("search", scope, "unknown scope", "use artifacts, sessions or threads")
+			return SearchResult{}, handoff.E("search", scope, handoff.Invalid, errors.New("unknown scope"),
+				handoff.Advice("use artifacts, sessions or threads"))
 		}
 	}
 	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log

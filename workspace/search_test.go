@@ -53,7 +53,8 @@ func TestSearchBodies(t *testing.T) {
 			} {
 				file := filepath.Join(dir, tt.name)
 				must(t, os.WriteFile(file, []byte(tt.body), 0o600))
-				p, err := w.Publish(t.Context(), Publication{Path: tt.name, Channel: "design", Keep: tt.keep, MediaType: tt.mediaType})
+				p, err := w.Publish(t.Context(), Publication{Path: tt.name, Channel: "design", Keep: tt.keep,
+					MediaType: tt.mediaType})
 				must(t, err)
 				switch tt.then {
 				case "":

@@ -115,7 +115,8 @@ func (c *core) dirOf(ctx context.Context, id string) string {
 	if folder := c.folderOf(ctx, handoff.Producer{Session: id}); folder != "" {
 		return folder
 	}
-	paths, err := c.settings.Paths(config.Paths{ProjectRoot: c.dirs.ProjectRoot(), SessionID: names.Folder(id), Now: c.now()}, "", "")
+	paths, err := c.settings.Paths(config.Paths{ProjectRoot: c.dirs.ProjectRoot(), SessionID: names.Folder(id),
+		Now: c.now()}, "", "")
 	if err == nil {
 		var folder string
 		if folder, _, err = paths.Resolve("{session_folder}"); err == nil {

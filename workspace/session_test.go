@@ -44,7 +44,8 @@ func TestProcessGone(t *testing.T) {
 		defer cmd.Process.Kill()
 	}
 	opened, err := w.OpenSession(t.Context(), workspace.SessionOptions{
-		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"}, Process: workspace.ProcessOf(engine.Process.Pid),
+		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{
+			Name: "intake-app"}, Process: workspace.ProcessOf(engine.Process.Pid),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -97,13 +98,15 @@ func TestRun(t *testing.T) {
 		}
 		return opened
 	}
-	outer := open(workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"}})
+	outer := open(workspace.SessionOptions{
+		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"}})
 	for id, folder := range map[string]string{"run-7": "run-7", "a/../b": "~612f2e2e2f62", "..": "~2e2e"} {
 		run := open(workspace.SessionOptions{ID: id, Parent: outer.ID})
 		if want := outer.Folder + "/artifacts/" + folder; run.Folder != want || run.Manifest != "" {
 			t.Errorf("run %q is in %s with manifest %q, want %s and none", id, run.Folder, run.Manifest, want)
 		}
-		if run.Env["HANDOFF_SESSION"] != outer.ID || run.Env["HANDOFF_RUN"] != id || run.Env["HANDOFF_SESSION_DIR"] != outer.Folder {
+		if run.Env["HANDOFF_SESSION"] != outer.ID || run.Env["HANDOFF_RUN"] != id ||
+			run.Env["HANDOFF_SESSION_DIR"] != outer.Folder {
 			t.Errorf("run %q has environment %v", id, run.Env)
 		}
 	}
@@ -127,7 +130,7 @@ func (l brokenLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq, e
 func (l brokenLog) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handoff.Record, error] {
 	if *l.broken {
 		return func(yield func(handoff.Record, error) bool) {
-			yield(handoff.Record{}, &handoff.Error{Op: "read log", Kind: handoff.Unavailable, Err: errors.New("too many open files")})
+			yield(handoff.Record{}, handoff.E("read log", "", handoff.Unavailable, errors.New("too many open files")))
 		}
 	}
 	return l.Log.Read(ctx, after)
@@ -139,7 +142,9 @@ func TestOpenWithoutIndex(t *testing.T) {
 	log, broken := logtest.NewMemoryLog(), false
 	dir := t.TempDir()
 	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "broken:"}
-	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string { return env[name] }, Backends: []workspace.Backend{{Scheme: "broken",
+	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string {
+		return env[name]
+	}, Backends: []workspace.Backend{{Scheme: "broken",
 		Open: func(workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 			return brokenLog{log, &broken}, nil, nil
 		}}}})
@@ -147,15 +152,18 @@ func TestOpenWithoutIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	options := workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}}
+	options := workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"},
+		Workflow: handoff.SessionWorkflow{Name: "intake"}}
 	first, err := w.OpenSession(t.Context(), options)
-	if err != nil || first.ID == "" || len(first.Warnings) == 0 || first.Env["HANDOFF_SESSION_DIR"] != first.Folder || first.Env["HANDOFF_AGENT"] != "alex" {
+	if err != nil || first.ID == "" || len(first.Warnings) == 0 || first.Env["HANDOFF_SESSION_DIR"] != first.Folder ||
+		first.Env["HANDOFF_AGENT"] != "alex" {
 		t.Errorf("OpenSession = %+v, %v, want the session and a warning", first, err)
 	}
 	broken = false
 	options.Parent = first.ID
 	run, err := w.StartRun(t.Context(), options)
-	if err != nil || run.ID == "" || len(run.Warnings) == 0 || run.Env["HANDOFF_SESSION_DIR"] != first.Folder || run.Env["HANDOFF_RUN"] != run.ID {
+	if err != nil || run.ID == "" || len(run.Warnings) == 0 || run.Env["HANDOFF_SESSION_DIR"] != first.Folder ||
+		run.Env["HANDOFF_RUN"] != run.ID {
 		t.Errorf("StartRun = %+v, %v, want the run and a warning", run, err)
 	}
 	broken = false

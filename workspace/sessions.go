@@ -48,15 +48,16 @@ type SessionChange struct {
 // caller has no session).
 func (w *Workspace) ResolveSession(ctx context.Context, ref string) (string, error) {
 	if ref = cmp.Or(ref, w.ownSession()); ref == "" {
-		return "", &handoff.Error{Op: "find session", Kind: handoff.Invalid, Err: errors.New("no session given"),
-			Hint: handoff.Advice("name a session, or set HANDOFF_SESSION")}
+		return "", handoff.E("find session", "", handoff.Invalid, errors.New("no session given"),
+			handoff.Advice("name a session, or set HANDOFF_SESSION"))
 	}
 	s, err := w.sessions.Resolve(ctx, ref, w.caller.Dir)
 	return s.ID, err
 }
 
 // changeSession changes one session, by default the caller's.
-func (w *Workspace) changeSession(ctx context.Context, ref string, change func(ss *session.Sessions, id string) ([]string, error)) (SessionChange, error) {
+func (w *Workspace) changeSession(ctx context.Context, ref string,
+	change func(ss *session.Sessions, id string) ([]string, error)) (SessionChange, error) {
 	id, err := w.ResolveSession(ctx, ref)
 	if err != nil {
 		return SessionChange{}, err
@@ -100,7 +101,8 @@ func (w *Workspace) AddOutput(ctx context.Context, id string, o SessionOutput) (
 	if err != nil {
 		return handoff.Published{}, err
 	}
-	add := session.Addition{Type: o.Type, Description: o.Description, Channel: o.Channel, Title: o.Title, Key: o.Key, Tags: o.Tags}
+	add := session.Addition{Type: o.Type, Description: o.Description, Channel: o.Channel, Title: o.Title, Key: o.Key,
+		Tags: o.Tags}
 	if add.Parents, err = w.resolveAll(ctx, o.From); err != nil {
 		return handoff.Published{}, err
 	}
@@ -133,9 +135,11 @@ type SessionNote struct {
 func (w *Workspace) NoteSession(ctx context.Context, id string, n SessionNote) (SessionChange, error) {
 	metadata, err := session.EncodeValues(n.Metadata)
 	if err != nil {
-		return SessionChange{}, invalid("note session", id, "invalid metadata: "+err.Error(), "use values that can be encoded as JSON")
+		return SessionChange{}, handoff.E("note session", id, handoff.Invalid, errors.New("invalid metadata: "+err.Error()),
+			handoff.Advice("use values that can be encoded as JSON"))
 	}
-	return w.noteSession(ctx, id, handoff.SessionNoted{UserSummary: n.UserSummary, MessageCount: n.MessageCount, Metadata: metadata})
+	return w.noteSession(ctx, id, handoff.SessionNoted{UserSummary: n.UserSummary, MessageCount: n.MessageCount,
+		Metadata: metadata})
 }
 
 func (w *Workspace) noteSession(ctx context.Context, id string, n handoff.SessionNoted) (SessionChange, error) {
@@ -160,7 +164,8 @@ func (w *Workspace) TagSession(ctx context.Context, id string, add, remove []str
 func (w *Workspace) RenameSession(ctx context.Context, id, name string) (SessionChange, error) {
 	name = strings.Join(strings.Fields(name), " ")
 	if n := len([]rune(name)); n > handoff.MaxTitle {
-		return SessionChange{}, invalid("rename session", id, fmt.Sprintf("name has %d characters", n), fmt.Sprintf("shorten it (max %d characters)", handoff.MaxTitle))
+		return SessionChange{}, handoff.E("rename session", id, handoff.Invalid, fmt.Errorf("name has %d characters", n),
+			handoff.Advice(fmt.Sprintf("shorten it (max %d characters)", handoff.MaxTitle)))
 	}
 	return w.noteSession(ctx, id, handoff.SessionNoted{Name: &name})
 }
@@ -185,7 +190,9 @@ func (w *Workspace) LinkSession(ctx context.Context, id, to string) (SessionChan
 	if err != nil {
 		return SessionChange{}, err
 	}
-	return w.changeSession(ctx, id, func(ss *session.Sessions, id string) ([]string, error) { return ss.Link(ctx, id, target) })
+	return w.changeSession(ctx, id, func(ss *session.Sessions, id string) ([]string, error) {
+		return ss.Link(ctx, id, target)
+	})
 }
 
 // AdoptOptions change what AdoptSessions imports.
@@ -229,7 +236,8 @@ func (w *Workspace) AdoptSessions(ctx context.Context, dir string, o AdoptOption
 	}
 	folder, err := w.inside(w.dirs.Home(), dir)
 	if err != nil {
-		return Adoptions{}, invalid("adopt session", dir, "folder is outside the workspace", "name a session's folder inside "+w.dirs.Home())
+		return Adoptions{}, handoff.E("adopt session", dir, handoff.Invalid, errors.New("folder is outside the workspace"),
+			handoff.Advice("name a session's folder inside "+w.dirs.Home()))
 	}
 	var done Adoptions
 	adopt := func() (err error) {
@@ -289,7 +297,8 @@ type SessionFilter struct {
 // selects runs inside sessions. Kind: Invalid.
 func (w *Workspace) FindSessions(ctx context.Context, f SessionFilter) (SessionPage, error) {
 	q := session.Query{OutputType: f.OutputType, Outputs: f.WithOutputs, Observer: session.ThisObserver(), Now: w.now()}
-	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns || f.Agent+f.Workflow+f.OutputType != "", f.Limit, f.Cursor
+	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns ||
+		f.Agent+f.Workflow+f.OutputType != "", f.Limit, f.Cursor
 	q.Parent = f.Parent
 	q.Archived, q.Deleted, q.IncludeArchived = f.Archived, f.Deleted, f.Archived || f.Deleted
 	var err error
@@ -341,7 +350,8 @@ func (w *Workspace) checkFolder(ctx context.Context, id string) error {
 		return err
 	}
 	if !strings.HasPrefix(s.Folder, below(w.dirs.Home(), outputs.Value)+"/") {
-		return invalid("open session folder", cmp.Or(s.Folder, id), "is not in the folder for the outputs of agents", "set agent_outputs_folder")
+		return handoff.E("open session folder", cmp.Or(s.Folder, id), handoff.Invalid,
+			errors.New("is not in the folder for the outputs of agents"), handoff.Advice("set agent_outputs_folder"))
 	}
 	return nil
 }
@@ -352,7 +362,8 @@ func (w *Workspace) checkFolder(ctx context.Context, id string) error {
 // matches all.
 //
 // Kinds: Invalid, NotFound.
-func (w *Workspace) LatestOutput(ctx context.Context, agent, workflow, outputType string) (a handoff.Artifact, file string, err error) {
+func (w *Workspace) LatestOutput(ctx context.Context, agent, workflow, outputType string) (a handoff.Artifact,
+	file string, err error) {
 	re, err := session.WorkflowPattern(workflow)
 	if err != nil {
 		return handoff.Artifact{}, "", err

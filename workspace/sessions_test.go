@@ -33,10 +33,13 @@ func (l watchedLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq, 
 }
 
 // openWatched opens a workspace in dir that calls before before each append.
-func openWatched(t *testing.T, dir string, before func(handoff.Record) error, now func() time.Time) *workspace.Workspace {
+func openWatched(t *testing.T, dir string, before func(handoff.Record) error,
+	now func() time.Time) *workspace.Workspace {
 	t.Helper()
 	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "watched:"}
-	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string { return env[name] }, Now: now, Backends: []workspace.Backend{{Scheme: "watched",
+	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string {
+		return env[name]
+	}, Now: now, Backends: []workspace.Backend{{Scheme: "watched",
 		Open: func(o workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 			log := filelog.Open(o.Runtime, o.Rand)
 			return watchedLog{log, before}, log.Bodies(), nil
@@ -59,7 +62,9 @@ func TestOpenTwice(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range errs {
 		all.Go(func() {
-			_, errs[i] = w.OpenSession(t.Context(), workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: fmt.Sprint("agent ", i)}, Workflow: handoff.SessionWorkflow{Name: "w"}})
+			_, errs[i] = w.OpenSession(t.Context(),
+				workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: fmt.Sprint("agent ", i)},
+					Workflow: handoff.SessionWorkflow{Name: "w"}})
 		})
 	}
 	all.Wait()
@@ -81,7 +86,8 @@ func writeForeign(t *testing.T, dir string) string {
 	t.Helper()
 	folder := "docs/agent-outputs/" + foreignID
 	name := filepath.Join(dir, folder)
-	err := errors.Join(os.MkdirAll(name, 0o777), os.WriteFile(filepath.Join(name, "one.md"), []byte("one\n"), 0o666), os.WriteFile(filepath.Join(name, "manifest.json"), []byte(`{
+	err := errors.Join(os.MkdirAll(name, 0o777), os.WriteFile(filepath.Join(name, "one.md"), []byte("one\n"), 0o666),
+		os.WriteFile(filepath.Join(name, "manifest.json"), []byte(`{
 		"version": "1.0.0", "session_id": "`+foreignID+`", "agent": {"name": "casey", "title": "Casey", "bundle": "b"}, "workflow": {"name": "plan", "description": "Plans"},
 		"execution": {"started_at": "2025-03-04T05:06:07Z", "completed_at": "2025-03-04T06:06:07Z", "status": "completed", "user": "Kim"},
 		"outputs": [{"file": "one.md", "type": "document", "description": "The one", "created_at": "2025-03-04T06:00:00Z"}],
@@ -104,22 +110,25 @@ func adopted(t *testing.T, w *workspace.Workspace) (s handoff.Session, outputs i
 	if err != nil {
 		t.Fatal(err)
 	}
-	return handoff.Session{Status: s.Status, OpenedAt: s.OpenedAt, ClosedAt: s.ClosedAt, Links: s.Links, Tags: s.Tags, Summary: s.Summary,
+	return handoff.Session{Status: s.Status, OpenedAt: s.OpenedAt, ClosedAt: s.ClosedAt, Links: s.Links, Tags: s.Tags,
+		Summary:  s.Summary,
 		Messages: s.Messages, Metadata: s.Metadata, Reclosed: s.Reclosed}, len(page.Artifacts)
 }
 
 // TestAdoptInterrupted ends an adoption after each of its records: repeated, it
 // records everything that the manifest says.
 func TestAdoptInterrupted(t *testing.T) {
-	want := handoff.Session{Status: "completed", OpenedAt: time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC), ClosedAt: time.Date(2025, 3, 4, 6, 6, 7, 0, time.UTC),
-		Links: []string{"c0000002-0000-4000-8000-000000000000", "c0000003-0000-4000-8000-000000000000"}, Tags: []string{"spring"},
+	want := handoff.Session{Status: "completed", OpenedAt: time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC),
+		ClosedAt: time.Date(2025, 3, 4, 6, 6, 7, 0, time.UTC),
+		Links:    []string{"c0000002-0000-4000-8000-000000000000", "c0000003-0000-4000-8000-000000000000"}, Tags: []string{
+			"spring"},
 		Summary: "Plan it", Messages: 12, Metadata: map[string]json.RawMessage{"color": json.RawMessage(`"blue"`)}}
 	for n := int64(0); ; n++ {
 		dir, remaining := t.TempDir(), atomic.Int64{}
 		remaining.Store(n)
 		folder, w := writeForeign(t, dir), openWatched(t, dir, func(handoff.Record) error {
 			if remaining.Add(-1) < 0 {
-				return &handoff.Error{Op: "append", Kind: handoff.Unavailable, Err: errors.New("disk is full")}
+				return handoff.E("append", "", handoff.Unavailable, errors.New("disk is full"))
 			}
 			return nil
 		}, nil)
@@ -175,7 +184,8 @@ func TestAdoptTwice(t *testing.T) {
 		})
 	}
 	all.Wait()
-	want := map[string]int{"session.opened": 1, "session.noted": 1, "session.linked": 2, "artifact.published": 1, "session.closed": 1}
+	want := map[string]int{"session.opened": 1, "session.noted": 1, "session.linked": 2, "artifact.published": 1,
+		"session.closed": 1}
 	if !reflect.DeepEqual(types, want) {
 		t.Errorf("records %v, want %v", types, want)
 	}
@@ -227,7 +237,8 @@ func TestDurations(t *testing.T) {
 	w := openWatched(t, t.TempDir(), func(handoff.Record) error { return nil }, func() time.Time { return now })
 	var ids []string
 	for _, took := range []time.Duration{time.Minute, -time.Minute} {
-		o, err := w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
+		o, err := w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+			Workflow: handoff.SessionWorkflow{Name: "w"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +260,8 @@ func TestStatusOfPublisher(t *testing.T) {
 	dir, now := t.TempDir(), time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC)
 	w := openWatched(t, dir, func(handoff.Record) error { return nil }, func() time.Time { return now })
 	open := func(workflow string, links ...string) string {
-		o, err := w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: workflow}, Links: links})
+		o, err := w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+			Workflow: handoff.SessionWorkflow{Name: workflow}, Links: links})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +273,8 @@ func TestStatusOfPublisher(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "n.md"), []byte("n\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.As(workspace.Caller{Producer: handoff.Producer{Session: id, Source: handoff.FromFlag}, Dir: dir}).Publish(t.Context(), workspace.Publication{Channel: "note", Path: "n.md"}); err != nil {
+	if _, err := w.As(workspace.Caller{Producer: handoff.Producer{Session: id, Source: handoff.FromFlag}, Dir: dir}).
+		Publish(t.Context(), workspace.Publication{Channel: "note", Path: "n.md"}); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Minute)
@@ -292,8 +305,10 @@ func TestStatusOfPublisher(t *testing.T) {
 		t.Fatal(err)
 	}
 	status["compare "+id], status["compare "+quiet] = c.Before.Status, c.After.Status
-	want := map[string]string{"find  " + id: "running", "find  " + quiet: "stalled", "find running " + id: "running", "find stalled " + quiet: "stalled",
-		"search " + id: "running", "search " + quiet: "stalled", "related " + id: "running", "compare " + id: "running", "compare " + quiet: "stalled"}
+	want := map[string]string{"find  " + id: "running", "find  " + quiet: "stalled", "find running " + id: "running",
+		"find stalled " + quiet: "stalled",
+		"search " + id:          "running", "search " + quiet: "stalled", "related " + id: "running",
+		"compare " + id: "running", "compare " + quiet: "stalled"}
 	if !reflect.DeepEqual(status, want) {
 		t.Errorf("got\n%v\nwant\n%v", status, want)
 	}

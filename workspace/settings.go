@@ -63,12 +63,14 @@ func TrustLog(dir string, o Options, location string) (LogTrust, error) {
 
 // DescribeTrust returns what TrustLog would permit.
 func DescribeTrust(dir string, o Options, location string) (LogTrust, error) {
-	return trustLog(dir, o, location, func(c config.Config, w config.Workspace, _ func(string) string, location string, destinations []string) error {
+	return trustLog(dir, o, location, func(c config.Config, w config.Workspace, _ func(string) string, location string,
+		destinations []string) error {
 		return c.CheckTrust(w, location, destinations)
 	})
 }
 
-type trustFunc func(c config.Config, w config.Workspace, getenv func(string) string, location string, destinations []string) error
+type trustFunc func(c config.Config, w config.Workspace, getenv func(string) string, location string,
+	destinations []string) error
 
 func trustLog(dir string, o Options, location string, trust trustFunc) (LogTrust, error) {
 	getenv := o.environment()
@@ -83,7 +85,8 @@ func trustLog(dir string, o Options, location string, trust trustFunc) (LogTrust
 	}
 	var destinations []string
 	if err = c.CheckTrust(found, location, nil); err == nil {
-		destinations, err = localstate.Destinations(c, o.Backends, BackendOptions{Root: found.Root, Runtime: found.Runtime, Getenv: getenv})
+		destinations, err = localstate.Destinations(c, o.Backends,
+			BackendOptions{Root: found.Root, Runtime: found.Runtime, Getenv: getenv})
 	}
 	if err == nil {
 		err = trust(c, found, getenv, location, destinations)

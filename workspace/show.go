@@ -80,8 +80,8 @@ func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, er
 		case !errors.Is(sessionErr, handoff.NotFound):
 			return Shown{}, sessionErr
 		case files:
-			return Shown{}, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Invalid, Err: errors.New("not a session; only a session has files"),
-				Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
+			return Shown{}, handoff.E("show", ref, handoff.Invalid, errors.New("not a session; only a session has files"),
+				handoff.Suggest("list the sessions", handoff.ActionSessions))
 		}
 	}
 	if err != nil {
@@ -97,8 +97,8 @@ func (w *Workspace) showGroup(ctx context.Context, ref string, files bool) (Show
 	session, issue := w.isSession(ctx, ref), w.Pipelines().IsOpen(ref)
 	switch {
 	case session && issue:
-		return Shown{}, &handoff.Error{Op: "show", Name: ref, Kind: handoff.Conflict, Err: errors.New("is the ID of a session and of an issue"),
-			Hint: handoff.Suggest("show the issue", handoff.ActionRunHistory, ref)}
+		return Shown{}, handoff.E("show", ref, handoff.Conflict, errors.New("is the ID of a session and of an issue"),
+			handoff.Suggest("show the issue", handoff.ActionRunHistory, ref))
 	case session:
 		d, err := w.sessionDetail(ctx, ref, files)
 		return Shown{Session: &d}, err

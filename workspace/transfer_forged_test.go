@@ -88,7 +88,8 @@ func TestImportForged(t *testing.T) {
 	}
 	runElsewhere := func(r map[string]any) {
 		if r["type"] == "session.closed" { // in its place, the opening of a run
-			r["type"], r["sessionId"], r["parent"], r["folder"] = "session.opened", "r1", exportedID, "docs/agent-outputs/other/runs/r1"
+			r["type"], r["sessionId"], r["parent"], r["folder"] = "session.opened", "r1", exportedID,
+				"docs/agent-outputs/other/runs/r1"
 			delete(r, "status")
 		}
 	}
@@ -97,13 +98,16 @@ func TestImportForged(t *testing.T) {
 		list       []tarEntry
 	}{
 		{"settings of git", `"files/.git/config" is inside .git`, forge(t, valid, same, file("files/.git/config", "[core]"))},
-		{"in upper case", `"files/a/.GIT/config" has the element ".GIT"`, forge(t, valid, same, file("files/a/.GIT/config", "[core]"))},
+		{"in upper case", `"files/a/.GIT/config" has the element ".GIT"`,
+			forge(t, valid, same, file("files/a/.GIT/config", "[core]"))},
 		{"short name", `"files/git~1/config" has the element`, forge(t, valid, same, file("files/git~1/config", "[core]"))},
 		{"the log", `"files/.handoff/log/ID" is inside .handoff`, forge(t, valid, same, file("files/.handoff/log/ID", "x"))},
-		{"no body", "the body of art_", forge(t, valid, published("digest", map[string]any{"algorithm": "sha256", "value": strings.Repeat("ab", 32)}))},
+		{"no body", "the body of art_", forge(t, valid,
+			published("digest", map[string]any{"algorithm": "sha256", "value": strings.Repeat("ab", 32)}))},
 		{"negative size", "has a negative size", forge(t, valid, published("sizeBytes", -5))},
 		{"path in .git", "has a path that is inside .git", forge(t, valid, published("path", ".git/config"))},
-		{"path in .handoff", "has a path that is inside .handoff", forge(t, valid, published("path", ".handoff/config.yaml"))},
+		{"path in .handoff", "has a path that is inside .handoff",
+			forge(t, valid, published("path", ".handoff/config.yaml"))},
 		{"folder of a run elsewhere", `the folder of run "r1" is outside that of its session`, forge(t, valid, runElsewhere)},
 		{"a long line", "has more than 1048576 bytes", forge(t, valid, published("x", strings.Repeat("x", 16<<20)))},
 	} {
@@ -173,7 +177,9 @@ func TestImportReplacesNothing(t *testing.T) {
 func TestImportAfterEmptiedTrash(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	w := openIn(t, dir)
-	if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
+	if _, err := w.OpenSession(t.Context(),
+		workspace.SessionOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
+			Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(dir, "docs", "agent-outputs", exportedID, "out.md")
@@ -240,7 +246,9 @@ func countFacts(t *testing.T, dir string) (n int) {
 func TestExportLeavesOut(t *testing.T) {
 	dir := t.TempDir()
 	w := openIn(t, dir)
-	if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
+	if _, err := w.OpenSession(t.Context(),
+		workspace.SessionOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
+			Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(dir, "docs", "agent-outputs", exportedID)
@@ -252,7 +260,8 @@ func TestExportLeavesOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := strings.Join(done.Warnings, "\n"); !strings.Contains(text, "5 files or directories are not exported") || !strings.Contains(text, `".git" is inside .git`) {
+	if text := strings.Join(done.Warnings, "\n"); !strings.Contains(text, "5 files or directories are not exported") ||
+		!strings.Contains(text, `".git" is inside .git`) {
 		t.Errorf("got warnings %q, want the names that are left out", text)
 	}
 	other := t.TempDir()

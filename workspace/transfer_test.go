@@ -27,7 +27,9 @@ func exported(t *testing.T) (file string, artifacts int) {
 	t.Helper()
 	dir := t.TempDir()
 	w := openIn(t, dir)
-	if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
+	if _, err := w.OpenSession(t.Context(),
+		workspace.SessionOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
+			Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 4 {
@@ -117,19 +119,26 @@ func TestImportHostile(t *testing.T) {
 	for i := range 100_001 {
 		many = append(many, tarEntry{tar.Header{Name: fmt.Sprintf("files/d%d/", i), Typeflag: tar.TypeDir}, nil})
 	}
-	bomb := append(slices.Clone(valid), tarEntry{tar.Header{Name: "files/bomb", Typeflag: tar.TypeReg, Size: 1 << 40}, nil})
+	bomb := append(slices.Clone(valid), tarEntry{tar.Header{Name: "files/bomb", Typeflag: tar.TypeReg, Size: 1 << 40},
+		nil})
 	const other = "b0000001-0000-4000-8000-000000000000"
 	for _, tt := range []struct {
 		name, want string
 		list       []tarEntry
 	}{
-		{"dots", `"files/../../x" has a name that leaves the archive`, with(tar.Header{Name: "files/../../x", Typeflag: tar.TypeReg}, "x")},
+		{"dots", `"files/../../x" has a name that leaves the archive`,
+			with(tar.Header{Name: "files/../../x", Typeflag: tar.TypeReg}, "x")},
 		{"absolute", `"/tmp/x" has an absolute name`, with(tar.Header{Name: "/tmp/x", Typeflag: tar.TypeReg}, "x")},
-		{"symlink", `"files/l" is a link`, with(tar.Header{Name: "files/l", Typeflag: tar.TypeSymlink, Linkname: "/etc"}, "")},
-		{"hard link", `"files/l" is a link`, with(tar.Header{Name: "files/l", Typeflag: tar.TypeLink, Linkname: "/etc/passwd"}, "")},
-		{"device", `"files/d" is a device`, with(tar.Header{Name: "files/d", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}, "")},
-		{"pipe", `"files/p" is a device or another special file`, with(tar.Header{Name: "files/p", Typeflag: tar.TypeFifo}, "")},
-		{"other entry", `"evil" is not an entry of an exported session`, with(tar.Header{Name: "evil", Typeflag: tar.TypeReg}, "x")},
+		{"symlink", `"files/l" is a link`, with(tar.Header{Name: "files/l", Typeflag: tar.TypeSymlink, Linkname: "/etc"},
+			"")},
+		{"hard link", `"files/l" is a link`,
+			with(tar.Header{Name: "files/l", Typeflag: tar.TypeLink, Linkname: "/etc/passwd"}, "")},
+		{"device", `"files/d" is a device`,
+			with(tar.Header{Name: "files/d", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}, "")},
+		{"pipe", `"files/p" is a device or another special file`,
+			with(tar.Header{Name: "files/p", Typeflag: tar.TypeFifo}, "")},
+		{"other entry", `"evil" is not an entry of an exported session`,
+			with(tar.Header{Name: "evil", Typeflag: tar.TypeReg}, "x")},
 		{"no checksum", `"files/x" has no checksum`, with(tar.Header{Name: "files/x", Typeflag: tar.TypeReg}, "x")},
 		{"twice", "is in the file twice", append(slices.Clone(valid), valid[len(valid)-1])},
 		{"many entries", "more than 100000 entries", many},
@@ -138,7 +147,8 @@ func TestImportHostile(t *testing.T) {
 		{"wrong body", "does not match its checksum", edit("bodies/", "output", "outrut")},
 		{"missing entry", "is missing", slices.Clone(valid[:len(valid)-1])},
 		{"manifest of another session", "the records are those of session", edit("manifest.json", exportedID, other)},
-		{"folder elsewhere", "name different folders", edit("manifest.json", "docs/agent-outputs/"+exportedID, ".github/workflows")},
+		{"folder elsewhere", "name different folders",
+			edit("manifest.json", "docs/agent-outputs/"+exportedID, ".github/workflows")},
 		{"no manifest", "found \"checksums.txt\" in place of manifest.json", slices.Clone(valid[1:])},
 		{"future version", "version 9 of the format is not known", edit("manifest.json", `"version":1`, `"version":9`)},
 		{"empty", "manifest.json is missing", nil},

@@ -119,7 +119,8 @@ func TestPublishRefs(t *testing.T) {
 	d := newDesk(t)
 	d.file("a.md", "a\n")
 	first, second := d.write("one"), d.publish(workspace.Publication{Channel: "design", Path: "a.md"})
-	p := d.publish(workspace.Publication{Channel: "design", Path: "a.md", From: []string{"context.md"}, Replaces: []string{second.ID}})
+	p := d.publish(workspace.Publication{Channel: "design", Path: "a.md", From: []string{"context.md"},
+		Replaces: []string{second.ID}})
 	if !slices.Equal(p.Parents, []string{first.ID}) || !slices.Equal(p.Replaces, []string{second.ID}) {
 		t.Errorf("got parents %v and replaces %v, want %s and %s", p.Parents, p.Replaces, first.ID, second.ID)
 	}
@@ -185,7 +186,8 @@ func TestUnrecordedFile(t *testing.T) {
 	_, resolved := d.Resolve(t.Context(), "loose.md")
 	_, revision := d.Read(t.Context(), "loose.md", workspace.ReadOptions{Revision: 1})
 	_, page := b.Page(workspace.Span{})
-	for name, err := range map[string]error{"Resolve": resolved, "a revision": revision, "Page": page, "Save": d.Save(t.Context(), b, "saved.md")} {
+	for name, err := range map[string]error{"Resolve": resolved, "a revision": revision, "Page": page,
+		"Save": d.Save(t.Context(), b, "saved.md")} {
 		if !errors.Is(err, handoff.NotFound) {
 			t.Errorf("%s of a file without a record: got %v, want kind NotFound", name, err)
 		}
@@ -252,7 +254,8 @@ func TestParseTime(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
 		"": {}, "2h": now.Add(-2 * time.Hour), "3d": now.AddDate(0, 0, -3), "0d": now, "99999d": now.AddDate(0, 0, -99999),
-		"2026-11-20": time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), "2026-11-20T10:30": time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC),
+		"2026-11-20": time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), "2026-11-20T10:30": time.Date(2026, 11, 20, 10, 30, 0, 0,
+			time.UTC),
 		"2026-11-20T10:30:00+01:00": time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC),
 	} {
 		if got, err := workspace.ParseTime("since", text, now); err != nil || !got.Equal(want) {
@@ -436,7 +439,8 @@ func TestSaveReplacesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := list(t, d.dir)
-	for path, targets := range map[string][]string{"a.md": {"taken.md", "taken", "a.md"}, "site": {"taken.md", "taken", "empty", "site"}} {
+	for path, targets := range map[string][]string{"a.md": {"taken.md", "taken", "a.md"},
+		"site": {"taken.md", "taken", "empty", "site"}} {
 		p := d.publish(workspace.Publication{Channel: "design", Path: path, Keep: handoff.KeepAlways})
 		for _, target := range append(targets, "", "nowhere/x") {
 			b, err := d.Read(t.Context(), p.ID, workspace.ReadOptions{})

@@ -144,7 +144,8 @@ func (w *Workspace) watchQuery(ctx context.Context, o WatchOptions) (handoff.Art
 		q, err = refs.SelectIn(q, o.Ref)
 	}
 	if err == nil && q.Status != "" && q.Status != handoff.Active {
-		err = invalid("status", o.Status, "an artifact is active when it is published", "leave the status out")
+		err = handoff.E("status", o.Status, handoff.Invalid, errors.New("an artifact is active when it is published"),
+			handoff.Advice("leave the status out"))
 	}
 	if err != nil {
 		return q, 0, err
@@ -181,7 +182,8 @@ func (w *Workspace) Position(ctx context.Context, after string) (handoff.Seq, er
 	}
 	if n, err := strconv.ParseInt(after, 10, 64); err == nil {
 		if n < 0 {
-			return 0, invalid("after", after, "is negative", "0 is the beginning of the log")
+			return 0, handoff.E("after", after, handoff.Invalid, errors.New("is negative"),
+				handoff.Advice("0 is the beginning of the log"))
 		}
 		return handoff.Seq(n), nil
 	}
@@ -205,6 +207,6 @@ func damaged(r handoff.Record) error {
 	if _, ok := r.Fact.(*handoff.Damaged); !ok {
 		return nil
 	}
-	return &handoff.Error{Op: "record", Name: strconv.FormatInt(int64(r.Seq), 10), Kind: handoff.Corrupt, Err: ErrDamagedRecord,
-		Hint: handoff.Suggest("see what is damaged", handoff.ActionCheck)}
+	return handoff.E("record", strconv.FormatInt(int64(r.Seq), 10), handoff.Corrupt, ErrDamagedRecord,
+		handoff.Suggest("see what is damaged", handoff.ActionCheck))
 }

@@ -41,7 +41,8 @@ func newMachine(t *testing.T) *machine {
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
-	m := &machine{t: t, home: filepath.Join(dir, "home"), repo: filepath.Join(dir, "repo"), at: time.Date(2026, 9, 20, 9, 0, 0, 0, time.UTC), records: map[string][]string{}}
+	m := &machine{t: t, home: filepath.Join(dir, "home"), repo: filepath.Join(dir, "repo"),
+		at: time.Date(2026, 9, 20, 9, 0, 0, 0, time.UTC), records: map[string][]string{}}
 	must(t, os.MkdirAll(m.repo, 0o755))
 	must(t, os.MkdirAll(m.home, 0o755))
 	m.sh(m.repo, "git init -q -b main; git config user.name n; git config user.email n@example.com")
@@ -54,7 +55,8 @@ func (m *machine) sh(dir, commands string) string {
 	c := exec.CommandContext(m.t.Context(), "sh", "-ec", commands)
 	c.Dir = dir
 	at := m.at.Format(time.RFC3339)
-	c.Env = append(os.Environ(), "HOME="+m.home, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_DATE="+at, "GIT_COMMITTER_DATE="+at)
+	c.Env = append(os.Environ(), "HOME="+m.home, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_DATE="+at,
+		"GIT_COMMITTER_DATE="+at)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		m.t.Fatalf("%s: %v\n%s", commands, err, out)
@@ -98,7 +100,8 @@ func (m *machine) claude(session, child, cwd string) *agent {
 	a := &agent{m, session, child, cwd, false, "agents://claude/" + session}
 	if child != "" {
 		a.uri += "/" + child
-		writeFile(m.t, filepath.Join(m.home, claudeProject, session, "subagents", "agent-"+child+".meta.json"), `{"agentType":"builder"}`)
+		writeFile(m.t, filepath.Join(m.home, claudeProject, session, "subagents", "agent-"+child+".meta.json"),
+			`{"agentType":"builder"}`)
 	}
 	a.line("user", object{"role": "user", "content": "work on it"})
 	return a
@@ -110,20 +113,24 @@ func (m *machine) codexThread(id, parent, cwd string) *agent {
 	meta := object{"id": id, "cwd": cwd, "cli_version": "0.130.0", "source": "cli", "model_provider": "openai"}
 	if parent != "" {
 		a.uri = "agents://codex/" + parent + "/" + id
-		meta["source"] = object{"subagent": object{"thread_spawn": object{"parent_thread_id": parent, "agent_role": "worker", "depth": 1}}}
+		meta["source"] = object{"subagent": object{
+			"thread_spawn": object{"parent_thread_id": parent, "agent_role": "worker", "depth": 1}}}
 	}
 	a.item("session_meta", meta)
-	a.item("response_item", object{"type": "message", "role": "user", "content": []object{{"type": "input_text", "text": "work on it"}}})
+	a.item("response_item", object{"type": "message", "role": "user",
+		"content": []object{{"type": "input_text", "text": "work on it"}}})
 	return a
 }
 
 func (a *agent) item(kind string, payload object) {
-	a.record(".codex/sessions/2026/09/20/rollout-2026-09-20T09-00-00-"+a.session+".jsonl", object{"timestamp": a.tick(), "type": kind, "payload": payload})
+	a.record(".codex/sessions/2026/09/20/rollout-2026-09-20T09-00-00-"+a.session+".jsonl",
+		object{"timestamp": a.tick(), "type": kind, "payload": payload})
 }
 
 func (a *agent) line(kind string, message object) {
 	path := claudeProject + a.session + ".jsonl"
-	r := object{"type": kind, "uuid": fmt.Sprint(a.session, a.child, len(a.records[path]), a.at.Unix()), "sessionId": a.session, "timestamp": a.tick(), "cwd": a.cwd, "version": "2.1.100", "message": message}
+	r := object{"type": kind, "uuid": fmt.Sprint(a.session, a.child, len(a.records[path]), a.at.Unix()),
+		"sessionId": a.session, "timestamp": a.tick(), "cwd": a.cwd, "version": "2.1.100", "message": message}
 	if a.child != "" {
 		path = claudeProject + a.session + "/subagents/agent-" + a.child + ".jsonl"
 		r["agentId"], r["isSidechain"] = a.child, true
@@ -135,8 +142,11 @@ func (a *agent) line(kind string, message object) {
 func (a *agent) call(name string, input object, output string, failed bool) {
 	a.machine.calls++
 	id := fmt.Sprint("toolu_", a.machine.calls)
-	a.line("assistant", object{"id": "msg_" + id, "role": "assistant", "model": "claude-opus-4-8", "content": []object{{"type": "tool_use", "id": id, "name": name, "input": input}}, "usage": object{"input_tokens": 100, "output_tokens": 10}})
-	a.line("user", object{"role": "user", "content": []object{{"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}}})
+	a.line("assistant", object{"id": "msg_" + id, "role": "assistant", "model": "claude-opus-4-8",
+		"content": []object{{"type": "tool_use", "id": id, "name": name, "input": input}},
+		"usage":   object{"input_tokens": 100, "output_tokens": 10}})
+	a.line("user", object{"role": "user", "content": []object{
+		{"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}}})
 }
 
 // write writes a file with the agent's tool: complete with Claude, with a patch of
@@ -148,7 +158,8 @@ func (a *agent) write(name, text string) {
 	switch {
 	case !a.codex && err == nil && strings.HasPrefix(text, string(old)) && len(old) > 0:
 		line := lastLine(string(old))
-		a.call("Edit", object{"file_path": path, "old_string": line, "new_string": line + strings.TrimPrefix(text, string(old))}, "ok", false)
+		a.call("Edit", object{"file_path": path, "old_string": line,
+			"new_string": line + strings.TrimPrefix(text, string(old))}, "ok", false)
 	case !a.codex:
 		a.call("Write", object{"file_path": path, "content": text}, "ok", false)
 	case err != nil:
@@ -174,8 +185,10 @@ func prefixed(prefix, text string) (out string) {
 func (a *agent) patch(body string) {
 	a.machine.calls++
 	id := fmt.Sprint("call_", a.machine.calls)
-	a.item("response_item", object{"type": "custom_tool_call", "status": "completed", "call_id": id, "name": "apply_patch", "input": "*** Begin Patch\n" + body + "*** End Patch\n"})
-	a.item("response_item", object{"type": "custom_tool_call_output", "call_id": id, "output": `{"output":"Success","metadata":{"exit_code":0}}`})
+	a.item("response_item", object{"type": "custom_tool_call", "status": "completed", "call_id": id, "name": "apply_patch",
+		"input": "*** Begin Patch\n" + body + "*** End Patch\n"})
+	a.item("response_item", object{"type": "custom_tool_call_output", "call_id": id,
+		"output": `{"output":"Success","metadata":{"exit_code":0}}`})
 }
 
 // run runs a command as the agent does, and records it with its output.
@@ -200,7 +213,8 @@ func (a *agent) command(command, output string) {
 	must(a.t, err)
 	result, err := json.Marshal(object{"output": output, "metadata": object{"exit_code": 0}})
 	must(a.t, err)
-	a.item("response_item", object{"type": "function_call", "name": "shell", "call_id": id, "arguments": string(arguments)})
+	a.item("response_item", object{"type": "function_call", "name": "shell", "call_id": id,
+		"arguments": string(arguments)})
 	a.item("response_item", object{"type": "function_call_output", "call_id": id, "output": string(result)})
 }
 
@@ -302,21 +316,26 @@ func (m *machine) checkEvidence(trace workspace.Trace) {
 // and one of a pipeline stage whose folder was archived since.
 func TestWhyChains(t *testing.T) {
 	m := newMachine(t)
-	m.sh(m.repo, "mkdir src; printf 'package cart\\n' > src/cart.go; printf 'design\\n' > design.md; git add .; git commit -qm base")
-	const s1, s2, c1, c2 = "2823d1df-720a-4c31-ac55-ae8ba7260001", "2823d1df-720a-4c31-ac55-ae8ba7260002", "019c871c-b1f9-7f60-9c4f-000000000001", "019c871c-b1f9-7f60-9c4f-000000000002"
+	m.sh(m.repo, "mkdir src; printf 'package cart\\n' > src/cart.go; printf 'design\\n' > design.md; git add .; git "+
+		"commit -qm base")
+	const s1, s2, c1, c2 = "2823d1df-720a-4c31-ac55-ae8ba7260001", "2823d1df-720a-4c31-ac55-ae8ba7260002",
+		"019c871c-b1f9-7f60-9c4f-000000000001", "019c871c-b1f9-7f60-9c4f-000000000002"
 	main, sub := m.claude(s1, "", m.repo), m.claude(s1, "a1b2c3", m.repo)
 	child := m.codexThread(c2, c1, m.repo)
 	m.codexThread(c1, "", m.repo)
 	w := m.open(m.repo)
-	session, err := w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "fix"}})
+	session, err := w.OpenSession(t.Context(),
+		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "fix"}})
 	must(t, err)
-	_, err = w.As(workspace.Caller{Dir: m.repo, Producer: handoff.Producer{Harness: "claude-code", Session: session.ID}}).Work(nil).Start(t.Context(), work.Unit{ID: "prompt-1", Kind: "prompt"})
+	_, err = w.As(workspace.Caller{Dir: m.repo, Producer: handoff.Producer{Harness: "claude-code", Session: session.ID}}).
+		Work(nil).Start(t.Context(), work.Unit{ID: "prompt-1", Kind: "prompt"})
 	must(t, err)
 	must(t, w.Close())
 
 	sub.call("Read", object{"file_path": filepath.Join(m.repo, "design.md")}, "design", false)
 	sub.write("src/cart.go", "package cart\n\nfunc New() {}\n")
-	patch := sub.publish(handoff.Producer{Harness: "claude-code", WorkID: "prompt-1", Session: session.ID, Thread: "agents://claude/" + s1, Agent: "builder"}, workspace.Publication{Path: "src/cart.go", Channel: "patch"})
+	patch := sub.publish(handoff.Producer{Harness: "claude-code", WorkID: "prompt-1", Session: session.ID,
+		Thread: "agents://claude/" + s1, Agent: "builder"}, workspace.Publication{Path: "src/cart.go", Channel: "patch"})
 	main.run("git commit -qam 'add New' && git log -1 --format='[main %h] %s'")
 	commit := m.head(m.repo)
 	reader := m.claude(s2, "", m.repo)
@@ -325,13 +344,16 @@ func TestWhyChains(t *testing.T) {
 	used := object{"input_tokens": 1000, "output_tokens": 10, "total_tokens": 1010}
 	child.item("turn_context", object{"model": "gpt-5"})
 	child.write("notes.md", "# Notes\n\nthe cart\n")
-	child.item("event_msg", object{"type": "token_count", "info": object{"total_token_usage": used, "last_token_usage": used}})
-	notes := child.publish(handoff.Producer{Harness: "codex", Thread: child.uri, Agent: "worker"}, workspace.Publication{Path: "notes.md", Channel: "handoff", From: []string{patch}})
+	child.item("event_msg", object{"type": "token_count",
+		"info": object{"total_token_usage": used, "last_token_usage": used}})
+	notes := child.publish(handoff.Producer{Harness: "codex", Thread: child.uri, Agent: "worker"},
+		workspace.Publication{Path: "notes.md", Channel: "handoff", From: []string{patch}})
 
 	const plan = "{\n  \"affected_files\": []\n}\n"
 	main.write("plan.json", plan)
 	w = m.open(m.repo)
-	runs := w.As(workspace.Caller{Dir: m.repo, Producer: handoff.Producer{Harness: "claude-code", Agent: "jg-subplanner", Thread: main.uri}}).Pipelines()
+	runs := w.As(workspace.Caller{Dir: m.repo,
+		Producer: handoff.Producer{Harness: "claude-code", Agent: "jg-subplanner", Thread: main.uri}}).Pipelines()
 	put, err := runs.Put(t.Context(), pipelines.Submission{Issue: "42", Stage: "plan", Path: "plan.json", Lenient: true})
 	must(t, err)
 	main.command("handoff pipeline put 42 plan plan.json", "published "+put.Artifact.ID)
@@ -340,7 +362,8 @@ func TestWhyChains(t *testing.T) {
 	must(t, err)
 	must(t, w.Close())
 	m.save()
-	names := []string{patch, "PATCH", notes, "NOTES", put.Artifact.ID, "PLAN", commit, "COMMIT", session.ID, "SESSION", m.repo + "/", "",
+	names := []string{patch, "PATCH", notes, "NOTES", put.Artifact.ID, "PLAN", commit, "COMMIT", session.ID, "SESSION",
+		m.repo + "/", "",
 		sub.uri, "SUB", main.uri, "MAIN", child.uri, "CHILD", "agents://codex/" + c1, "PARENT", reader.uri, "READER"}
 	for _, tt := range []struct{ name, want string }{
 		{"src/cart.go", `
@@ -394,10 +417,12 @@ wrote MAIN exact
 	shown, err := w.Show(t.Context(), patch, false)
 	must(t, err)
 	must(t, w.AddTranscripts(t.Context(), thread.NewSet(all.Drivers(), m.getenv, m.home), &shown))
-	if uses := shown.Artifact.UsedBy; len(uses) != 1 || !uses[0].Inferred || !strings.HasPrefix(uses[0].Thread, reader.uri+"#M") {
+	if uses := shown.Artifact.UsedBy; len(uses) != 1 || !uses[0].Inferred ||
+		!strings.HasPrefix(uses[0].Thread, reader.uri+"#M") {
 		t.Errorf("got uses %+v, want the conversation that read the path", uses)
 	}
-	if trace, _ := m.why(m.repo, ".pipeline/completed/42/plan.json"); !strings.Contains(chain(trace, names...), "artifact PLAN exact\nmoved .pipeline/42/plan.json recorded\n") {
+	if trace, _ := m.why(m.repo, ".pipeline/completed/42/plan.json"); !strings.Contains(chain(trace, names...),
+		"artifact PLAN exact\nmoved .pipeline/42/plan.json recorded\n") {
 		t.Errorf("got\n%s\nwant the artifact and its former path", chain(trace, names...))
 	}
 }
@@ -409,7 +434,8 @@ func TestWhyCommits(t *testing.T) {
 	m.sh(m.repo, "printf 'one\\n' > people.txt; git add .; git commit -qm base")
 	m.sh(m.repo, "git worktree add -q -b kept ../kept; git worktree add -q -b gone ../gone")
 	kept, gone := filepath.Join(filepath.Dir(m.repo), "kept"), filepath.Join(filepath.Dir(m.repo), "gone")
-	const s1, c1, c2 = "2823d1df-720a-4c31-ac55-ae8ba7260001", "019c871c-b1f9-7f60-9c4f-000000000001", "019c871c-b1f9-7f60-9c4f-000000000002"
+	const s1, c1, c2 = "2823d1df-720a-4c31-ac55-ae8ba7260001", "019c871c-b1f9-7f60-9c4f-000000000001",
+		"019c871c-b1f9-7f60-9c4f-000000000002"
 	g := &commits{machine: m, r: rand.New(rand.NewPCG(1, 1)), want: map[string]map[string][]string{}}
 	g.main, g.sub = m.claude(s1, "", m.repo), m.claude(s1, "a1b2c3", m.repo)
 	g.codex, g.child = m.codexThread(c1, "", kept), m.codexThread(c2, c1, gone)
@@ -522,7 +548,8 @@ func (g *commits) squash(n int) {
 	g.expect(g.codex.cwd, map[string][]string{"wrote-exact": {g.sub.uri}})
 	g.sh(g.codex.cwd, "git switch -q "+branch)
 	g.tick()
-	g.sh(g.repo, fmt.Sprintf("git merge -q --squash squash%d; git commit -qm 'squash %d'; git branch -q -D squash%d", n, n, n))
+	g.sh(g.repo, fmt.Sprintf("git merge -q --squash squash%d; git commit -qm 'squash %d'; git branch -q -D squash%d", n, n,
+		n))
 	both := []string{g.codex.uri, g.sub.uri}
 	slices.Sort(both)
 	g.expect(g.repo, map[string][]string{"wrote-exact": both})

@@ -181,7 +181,8 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, err
 	}
 	trusted := func(destinations []string) error { return settings.CheckLog(found, o.Getenv, destinations) }
-	opened, err := localstate.OpenBackend(settings, o.Backends, trusted, BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn})
+	opened, err := localstate.OpenBackend(settings, o.Backends, trusted,
+		BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn})
 	if err != nil {
 		return nil, err
 	}
@@ -194,32 +195,44 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, errors.Join(err, files.Close())
 	}
 	log, bodies, queued := openQueue(settings, opened, found.Runtime, o)
-	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log, rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, o.Rand),
+	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log,
+		rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, o.Rand),
 		files: files, home: home, now: o.Now, rand: o.Rand, cache: userdir.Cache(o.Getenv), progress: o.Progress}
 	memory := localstate.NewMemory(log, opened.Backend, settings.Log, found.Runtime, o.Getenv)
 	c.index = localstate.NewIndex(memory, found.Runtime, o.Getenv, o.Progress, o.Warn)
 	c.checked = localstate.CheckedLog(opened.Log, c.index)
 	c.log, c.bodies = localstate.GuardLog(c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir, o.Fetching)
 	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
-	c.published = &content.Files{
-		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimeDir: found.Runtime, RuntimePath: below(found.Root, found.Runtime),
-		Linked: found.Linked, Worktree: found.Worktree, Origin: c.runtimeDir.Origin,
+	c.published = c.publishedFiles(o, caller)
+	if f, ok := bodies.(handoff.BodyFetcher); ok {
+		c.published.Here = f.Fetched
+	}
+	c.hub = handoff.New(c.log, c.index, c.bodies,
+		handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published, AllowSecrets: o.AllowSecrets})
+	c.sessions = session.New(c.hub,
+		session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})
+	caller.Warnings = append(warnings, caller.Warnings...)
+	return (&Workspace{core: c}).As(caller), nil
+}
+
+// publishedFiles returns the files from which artifacts are published and read.
+func (c *core) publishedFiles(o Options, caller Caller) *content.Files {
+	found, settings := c.dirs, c.settings
+	return &content.Files{
+		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimeDir: found.Runtime,
+		RuntimePath: below(found.Root, found.Runtime),
+		Linked:      found.Linked, Worktree: found.Worktree, Origin: c.runtimeDir.Origin,
 		SessionDir: func(ctx context.Context, p handoff.Producer) string {
 			if p.Session == caller.Producer.Session && caller.SessionDir != "" {
 				return cmp.Or(c.folderOf(ctx, p), caller.SessionDir)
 			}
 			return c.dirOf(ctx, cmp.Or(p.Session, p.RunID))
 		},
-		MovingTo: func(ctx context.Context, file string) string { return relocate.MovingTo(ctx, c.index, file) }, // the hub calls it during a query
-		Keep:     settings.Keep, DigestLimit: int64(settings.Limits.Digest), WorktreeKeep: int64(settings.Limits.WorktreeKeep),
+		// the hub calls it during a query
+		MovingTo: func(ctx context.Context, file string) string { return relocate.MovingTo(ctx, c.index, file) },
+		Keep:     settings.Keep, DigestLimit: int64(settings.Limits.Digest),
+		WorktreeKeep: int64(settings.Limits.WorktreeKeep),
 	}
-	if f, ok := bodies.(handoff.BodyFetcher); ok {
-		c.published.Here = f.Fetched
-	}
-	c.hub = handoff.New(c.log, c.index, c.bodies, handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published, AllowSecrets: o.AllowSecrets})
-	c.sessions = session.New(c.hub, session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})
-	caller.Warnings = append(warnings, caller.Warnings...)
-	return (&Workspace{core: c}).As(caller), nil
 }
 
 // As returns the workspace on behalf of another caller. It shares everything
@@ -263,8 +276,8 @@ func (w *Workspace) Close() error {
 func openRoot(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, &handoff.Error{Op: "open workspace", Name: dir, Kind: handoff.Unavailable, Err: err,
-			Hint: handoff.Advice("set HANDOFF_WORKSPACE to another directory")}
+		return nil, handoff.E("open workspace", dir, handoff.Unavailable, err,
+			handoff.Advice("set HANDOFF_WORKSPACE to another directory"))
 	}
 	return root, nil
 }

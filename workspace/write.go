@@ -3,6 +3,7 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"path/filepath"
 	"strings"
@@ -51,7 +52,8 @@ func (w *Workspace) Write(ctx context.Context, c NamedContent) (Written, error) 
 	}
 	switch {
 	case c.Body != nil && c.Path != "":
-		return Written{}, invalid("write", c.Path, "has both a path and a body", "leave one of them out")
+		return Written{}, handoff.E("write", c.Path, handoff.Invalid, errors.New("has both a path and a body"),
+			handoff.Advice("leave one of them out"))
 	case c.Body == nil:
 		f, err := content.OpenRegular(w.path(c.Path), c.Path)
 		if err != nil {
@@ -70,7 +72,8 @@ func (w *Workspace) Write(ctx context.Context, c NamedContent) (Written, error) 
 		return Written{}, err
 	}
 	done.Warnings = append(done.Warnings, w.finish(ctx, w.caller.Producer.Session)...)
-	return Written{Published: done.Published, Ref: done.Namespace + "/" + done.Name, File: done.File, SavedEdits: done.SavedEdits}, nil
+	return Written{Published: done.Published, Ref: done.Namespace + "/" + done.Name, File: done.File,
+		SavedEdits: done.SavedEdits}, nil
 }
 
 // stale reports whether the file of a name or of a stage was not rendered by the
@@ -107,7 +110,8 @@ func (w *Workspace) saveEdit(ctx context.Context, head handoff.Artifact) (*hando
 	hub := w.as
 	if own, err := w.scope(ctx).Namespace(); err != nil || own != head.Namespace {
 		p := head.Record.Producer
-		hub = w.hub.As(handoff.Producer{Session: p.Session, ParentSession: p.ParentSession, RunID: p.RunID, Source: handoff.FromNone})
+		hub = w.hub.As(handoff.Producer{Session: p.Session, ParentSession: p.ParentSession, RunID: p.RunID,
+			Source: handoff.FromNone})
 	}
 	return w.writerOf(ctx, head, hub).SaveEdit(ctx, head)
 }

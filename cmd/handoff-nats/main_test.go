@@ -49,14 +49,17 @@ func TestRefusedSettings(t *testing.T) {
 		"--dir x --password-file none": "--password-file: open none",
 	} {
 		var stderr strings.Builder
-		if code := run(t.Context(), strings.Fields(args), none, io.Discard, &stderr); code != exitUsage || !strings.Contains(stderr.String(), want) {
+		if code := run(t.Context(), strings.Fields(args), none, io.Discard, &stderr); code != exitUsage ||
+			!strings.Contains(stderr.String(), want) {
 			t.Errorf("handoff-nats %s = %d, %q, want %q", args, code, stderr.String(), want)
 		}
 	}
 	var stderr strings.Builder
 	password := func(string) string { return "secret" }
-	if code := run(t.Context(), []string{"--dir", "x", "--listen", "0.0.0.0:1", "--user", "a"}, password, io.Discard, &stderr); code != exitUsage ||
-		!strings.Contains(stderr.String(), "--tls-cert and --tls-key are required") || strings.Contains(stderr.String(), "secret") {
+	if code := run(t.Context(), []string{"--dir", "x", "--listen", "0.0.0.0:1", "--user", "a"}, password, io.Discard,
+		&stderr); code != exitUsage ||
+		!strings.Contains(stderr.String(), "--tls-cert and --tls-key are required") ||
+		strings.Contains(stderr.String(), "secret") {
 		t.Errorf("without TLS: %d, %q", code, stderr.String())
 	}
 	if _, err := os.Stat("x"); err == nil {
@@ -130,7 +133,8 @@ func TestServe(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stderr bytes.Buffer
-		if code := run(t.Context(), []string{"--dir", dir, "--listen", "127.0.0.1:0"}, none, io.Discard, &stderr); code != exitUnavailable || !strings.Contains(stderr.String(), "another server uses this directory") {
+		if code := run(t.Context(), []string{"--dir", dir, "--listen", "127.0.0.1:0"}, none, io.Discard,
+			&stderr); code != exitUnavailable || !strings.Contains(stderr.String(), "another server uses this directory") {
 			t.Errorf("a second server = %d, %q", code, stderr.String())
 		}
 		if err := c.Process.Signal(signal); err != nil {
@@ -173,7 +177,8 @@ func TestPortInUse(t *testing.T) {
 	}
 	defer l.Close()
 	var stderr strings.Builder
-	if code := run(t.Context(), []string{"--dir", t.TempDir(), "--listen", l.Addr().String()}, none, io.Discard, &stderr); code != exitUnavailable || !strings.Contains(stderr.String(), "in use") {
+	if code := run(t.Context(), []string{"--dir", t.TempDir(), "--listen", l.Addr().String()}, none, io.Discard,
+		&stderr); code != exitUnavailable || !strings.Contains(stderr.String(), "in use") {
 		t.Errorf("a port in use = %d, %q", code, stderr.String())
 	}
 }
@@ -187,7 +192,8 @@ func TestTLS(t *testing.T) {
 	if err := os.WriteFile(password, []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, address := process(t, nil, "--dir", filepath.Join(dir, "log"), "--listen", "0.0.0.0:0", "--user", "team", "--password-file", password, "--tls-cert", cert, "--tls-key", key)
+	_, address := process(t, nil, "--dir", filepath.Join(dir, "log"), "--listen", "0.0.0.0:0", "--user", "team",
+		"--password-file", password, "--tls-cert", cert, "--tls-key", key)
 	address = strings.Replace(address, "0.0.0.0", "127.0.0.1", 1)
 	for name, o := range map[string][]nats.Option{
 		"no certificate authority": {nats.UserInfo("team", "secret")},
@@ -211,7 +217,8 @@ func writeCertificate(t *testing.T, cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &k.PublicKey, k)
 	if err != nil {
@@ -221,7 +228,8 @@ func writeCertificate(t *testing.T, cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "EC PRIVATE KEY", Bytes: keyDER}} {
+	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "EC PRIVATE KEY", Bytes: keyDER}} {
 		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +240,8 @@ func writeCertificate(t *testing.T, cert, key string) {
 func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	if code := run(ctx, []string{"--dir", t.TempDir(), "--listen", "127.0.0.1:0"}, none, io.Discard, os.Stderr); code != 0 {
+	if code := run(ctx, []string{"--dir", t.TempDir(), "--listen", "127.0.0.1:0"}, none, io.Discard,
+		os.Stderr); code != 0 {
 		t.Errorf("run = %d", code)
 	}
 }

@@ -40,7 +40,8 @@ func (s settings) serve(ctx context.Context, out, stderr io.Writer) error {
 	if err := l.Close(); err != nil {
 		return err
 	}
-	o := &server.Options{ServerName: "handoff-nats", Host: s.host, Port: port, JetStream: true, StoreDir: s.dir, SyncAlways: true,
+	o := &server.Options{ServerName: "handoff-nats", Host: s.host, Port: port, JetStream: true, StoreDir: s.dir,
+		SyncAlways: true,
 		MaxPayload: maxPayload, JetStreamMaxStore: s.maxBytes, NoSigs: true, Username: s.user, Password: s.password}
 	if s.tls != nil {
 		o.TLS, o.TLSConfig, o.TLSTimeout = true, s.tls, 5

@@ -74,7 +74,8 @@ func parse(args []string, getenv func(string) string) (s settings, err error) {
 func (s settings) check() error {
 	switch {
 	case (s.user == "") != (s.password == ""):
-		return errors.New("a name and a password are only valid together: set --user, and --password-file or HANDOFF_NATS_PASSWORD")
+		return errors.New("a name and a password are only valid together: set --user, and --password-file or " +
+			"HANDOFF_NATS_PASSWORD")
 	case isLoopback(s.host):
 		return nil
 	case s.user == "":

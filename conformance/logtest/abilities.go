@@ -31,7 +31,8 @@ func RunBodyAbilities(t *testing.T, prepare BodiesOpener) {
 }
 
 // runAbility runs test if what open returns implements A.
-func runAbility[A, S any](t *testing.T, name string, prepare func(*testing.T) func() S, test func(*testing.T, func() S, func() A)) {
+func runAbility[A, S any](t *testing.T, name string, prepare func(*testing.T) func() S,
+	test func(*testing.T, func() S, func() A)) {
 	t.Run(name, func(t *testing.T) {
 		open := prepare(t)
 		if _, ok := any(open()).(A); !ok {
@@ -81,7 +82,8 @@ func batchAppender(t *testing.T, open func() handoff.Log, able func() handoff.Ba
 	if seq, err := able().AppendAll(t.Context(), list); seq != 2 || err != nil {
 		t.Errorf("AppendAll = %d, %v, want 2", seq, err)
 	}
-	if _, err := able().AppendAll(t.Context(), []handoff.Record{NewRecord("last.md"), {ID: "x"}}); !errors.Is(err, handoff.Invalid) {
+	if _, err := able().AppendAll(t.Context(), []handoff.Record{NewRecord("last.md"), {ID: "x"}}); !errors.Is(err,
+		handoff.Invalid) {
 		t.Errorf("AppendAll of a record without a fact = %v, want kind Invalid", err)
 	}
 	if got := ids(Collect(t, open(), 0)); !slices.Equal(got, want) {

@@ -52,35 +52,49 @@ func (d *drawing) draw(i int) {
 		d.add(id, d.artifact())
 		d.artifacts = append(d.artifacts, id)
 	case kind <= 7 && len(d.artifacts) > 0:
-		d.add(id, &handoff.ArtifactWithdrawn{ArtifactID: rapid.SampledFrom(d.artifacts).Draw(d.t, "withdrawn"), Reason: rapid.SampledFrom([]string{"", "wrong", "twice"}).Draw(d.t, "reason")})
+		d.add(id, &handoff.ArtifactWithdrawn{ArtifactID: rapid.SampledFrom(d.artifacts).Draw(d.t, "withdrawn"),
+			Reason: rapid.SampledFrom([]string{"", "wrong", "twice"}).Draw(d.t, "reason")})
 	case kind == 8 && rapid.Bool().Draw(d.t, "used"):
-		d.add(id, &handoff.ArtifactUsed{ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t, "used artifact")})
+		d.add(id,
+			&handoff.ArtifactUsed{
+				ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t,
+					"used artifact")})
 	case kind == 8:
 		d.add(id, d.session())
 	case kind == 9 && rapid.IntRange(0, 2).Draw(d.t, "moved") == 0:
 		paths := []string{"a.md", "b.md", "c.md"}
-		moved := &handoff.PathMoved{From: rapid.SampledFrom(paths).Draw(d.t, "from"), To: rapid.SampledFrom(paths).Draw(d.t, "to")}
+		moved := &handoff.PathMoved{From: rapid.SampledFrom(paths).Draw(d.t, "from"),
+			To: rapid.SampledFrom(paths).Draw(d.t, "to")}
 		if rapid.Bool().Draw(d.t, "of a session") {
-			moved = &handoff.PathMoved{From: "a", To: rapid.SampledFrom([]string{"z/a", "y/a"}).Draw(d.t, "to"), SessionID: rapid.SampledFrom(drawnSessions).Draw(d.t, "session")}
+			moved = &handoff.PathMoved{From: "a", To: rapid.SampledFrom([]string{"z/a", "y/a"}).Draw(d.t, "to"),
+				SessionID: rapid.SampledFrom(drawnSessions).Draw(d.t, "session")}
 			if rapid.Bool().Draw(d.t, "back") {
 				moved.From, moved.To = moved.To, moved.From
 			}
 		}
 		d.add(id, moved)
 	case kind == 9 && rapid.IntRange(0, 3).Draw(d.t, "kept") == 0:
-		d.add(id, &handoff.ThreadKept{Thread: rapid.SampledFrom([]string{"agents://codex/x", "agents://codex/y"}).Draw(d.t, "thread"),
-			Digest: handoff.Digest{Algorithm: handoff.SHA256, Value: strings.Repeat(rapid.SampledFrom([]string{"ab", "cd"}).Draw(d.t, "copy"), 32)}, SizeBytes: 7, Files: 1, TranscriptBytes: 9})
+		d.add(id, &handoff.ThreadKept{Thread: rapid.SampledFrom([]string{"agents://codex/x", "agents://codex/y"}).Draw(d.t,
+			"thread"),
+			Digest: handoff.Digest{Algorithm: handoff.SHA256,
+				Value: strings.Repeat(rapid.SampledFrom([]string{"ab", "cd"}).Draw(d.t, "copy"), 32)}, SizeBytes: 7, Files: 1,
+			TranscriptBytes: 9})
 	case kind == 9 && rapid.IntRange(0, 1).Draw(d.t, "redacted") == 0:
 		d.add(id, d.redaction())
 	case kind == 9:
 		d.add(id, d.work())
 	case kind == 12 && len(d.artifacts) > 0:
-		d.add(id, &handoff.ArtifactLabeled{ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t, "labeled"),
-			Label: rapid.SampledFrom([]string{"approved", "approved", "draft", "latest"}).Draw(d.t, "label"), Removed: rapid.IntRange(0, 3).Draw(d.t, "removed") == 0})
+		d.add(id,
+			&handoff.ArtifactLabeled{
+				ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t,
+					"labeled"),
+				Label:   rapid.SampledFrom([]string{"approved", "approved", "draft", "latest"}).Draw(d.t, "label"),
+				Removed: rapid.IntRange(0, 3).Draw(d.t, "removed") == 0})
 	case kind == 10 && len(d.records) > 0:
 		d.records = append(d.records, rapid.SampledFrom(d.records).Draw(d.t, "twice"))
 	default:
-		r, err := handoff.ParseRecord(fmt.Appendf(nil, `{"version":2,"type":"moon.landed","id":%q,"createdAt":"2026-11-21T03:00:00Z","crater":%d}`, id, i))
+		r, err := handoff.ParseRecord(fmt.Appendf(nil,
+			`{"version":2,"type":"moon.landed","id":%q,"createdAt":"2026-11-21T03:00:00Z","crater":%d}`, id, i))
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -98,7 +112,8 @@ func (d *drawing) add(id string, f handoff.Fact) {
 	if rapid.IntRange(0, 3).Draw(d.t, "more ids") == 0 {
 		p.ToolCallID, p.IDs = "t1", map[string]string{"turn": "t1", "session": "other"}
 	}
-	r := handoff.Record{Version: 1, ID: id, CreatedAt: drawnTime.Add(time.Duration(len(d.records)%7) * time.Second), Producer: p, Fact: f}
+	r := handoff.Record{Version: 1, ID: id, CreatedAt: drawnTime.Add(time.Duration(len(d.records)%7) * time.Second),
+		Producer: p, Fact: f}
 	b, err := r.JSON()
 	if err != nil {
 		d.t.Fatal(err)
@@ -111,8 +126,9 @@ func (d *drawing) add(id string, f handoff.Fact) {
 
 func (d *drawing) artifact() *handoff.ArtifactPublished {
 	p := &handoff.ArtifactPublished{
-		Channel: rapid.SampledFrom([]string{"design", "patch"}).Draw(d.t, "channel"), Kind: rapid.SampledFrom([]string{"file", "file", "report", ""}).Draw(d.t, "kind"),
-		Path: rapid.SampledFrom([]string{"a.md", "b.md"}).Draw(d.t, "path"), TargetType: "file",
+		Channel: rapid.SampledFrom([]string{"design", "patch"}).Draw(d.t, "channel"),
+		Kind:    rapid.SampledFrom([]string{"file", "file", "report", ""}).Draw(d.t, "kind"),
+		Path:    rapid.SampledFrom([]string{"a.md", "b.md"}).Draw(d.t, "path"), TargetType: "file",
 		Title: rapid.SampledFrom([]string{"", "Retry policy", "Security review"}).Draw(d.t, "title"),
 	}
 	if rapid.IntRange(0, 3).Draw(d.t, "named") == 0 {
@@ -126,8 +142,10 @@ func (d *drawing) artifact() *handoff.ArtifactPublished {
 	}
 	p.Digest = drawnDigest(d, "digest")
 	known := append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)
-	p.Replaces = rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, min(3, len(known)), rapid.ID[string]).Draw(d.t, "replaces")
-	p.Parents = rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, min(2, len(known)), rapid.ID[string]).Draw(d.t, "parents")
+	p.Replaces = rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, min(3, len(known)), rapid.ID[string]).Draw(d.t,
+		"replaces")
+	p.Parents = rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, min(2, len(known)), rapid.ID[string]).Draw(d.t,
+		"parents")
 	return p
 }
 
@@ -159,9 +177,11 @@ func (d *drawing) session() handoff.Fact {
 	id := rapid.SampledFrom(drawnSessions).Draw(d.t, "session")
 	switch rapid.IntRange(0, 5).Draw(d.t, "session fact") {
 	case 0, 1:
-		opened := &handoff.SessionOpened{SessionID: id, Title: "t", Folder: rapid.SampledFrom([]string{"", "a", "a", "."}).Draw(d.t, "folder"),
-			Agent:    handoff.SessionAgent{Name: rapid.SampledFrom([]string{"alex", "casey"}).Draw(d.t, "whose"), Bundle: "b"},
-			Workflow: handoff.SessionWorkflow{Name: rapid.SampledFrom([]string{"intake-app", "intake-itsm", ""}).Draw(d.t, "workflow")}, User: "u", Inputs: map[string]json.RawMessage{"k": json.RawMessage(`"v"`)},
+		opened := &handoff.SessionOpened{SessionID: id, Title: "t",
+			Folder: rapid.SampledFrom([]string{"", "a", "a", "."}).Draw(d.t, "folder"),
+			Agent:  handoff.SessionAgent{Name: rapid.SampledFrom([]string{"alex", "casey"}).Draw(d.t, "whose"), Bundle: "b"},
+			Workflow: handoff.SessionWorkflow{Name: rapid.SampledFrom([]string{"intake-app", "intake-itsm", ""}).Draw(d.t,
+				"workflow")}, User: "u", Inputs: map[string]json.RawMessage{"k": json.RawMessage(`"v"`)},
 			Process: handoff.Process{BootID: "b", PIDNamespace: "n", PID: 7, StartTime: "1"}}
 		if rapid.Bool().Draw(d.t, "began before") {
 			opened.StartedAt = drawnTime.Add(-time.Hour)
@@ -171,7 +191,10 @@ func (d *drawing) session() handoff.Fact {
 		}
 		return opened
 	case 2:
-		return &handoff.SessionClosed{SessionID: id, Status: rapid.SampledFrom([]string{"completed", "failed"}).Draw(d.t, "status"), Reason: rapid.SampledFrom([]string{"", handoff.ProcessGone}).Draw(d.t, "why it ended"), EndedAt: drawnTime.Add(time.Minute)}
+		return &handoff.SessionClosed{SessionID: id,
+			Status:  rapid.SampledFrom([]string{"completed", "failed"}).Draw(d.t, "status"),
+			Reason:  rapid.SampledFrom([]string{"", handoff.ProcessGone}).Draw(d.t, "why it ended"),
+			EndedAt: drawnTime.Add(time.Minute)}
 	case 3:
 		return &handoff.SessionLinked{SessionID: id, To: "s2"}
 	case 4:
@@ -181,20 +204,24 @@ func (d *drawing) session() handoff.Fact {
 			Tags:        rapid.SliceOfN(rapid.SampledFrom(tags), 0, 2).Draw(d.t, "tags"),
 			RemovedTags: rapid.SliceOfN(rapid.SampledFrom(tags), 0, 2).Draw(d.t, "removed tags")}
 	}
-	return rapid.SampledFrom([]handoff.Fact{&handoff.SessionArchived{SessionID: id, Folder: "z/a"}, &handoff.SessionDeleted{SessionID: id, Folder: "y/a"}, &handoff.SessionArchived{SessionID: id},
+	return rapid.SampledFrom([]handoff.Fact{&handoff.SessionArchived{SessionID: id, Folder: "z/a"},
+		&handoff.SessionDeleted{SessionID: id, Folder: "y/a"}, &handoff.SessionArchived{SessionID: id},
 		&handoff.SessionRestored{SessionID: id, Folder: "a"}, &handoff.SessionRestored{SessionID: id}}).Draw(d.t, "put away")
 }
 
 func (d *drawing) work() handoff.Fact {
 	id := rapid.SampledFrom([]string{"w1", "w2"}).Draw(d.t, "work")
 	if rapid.Bool().Draw(d.t, "started") {
-		return &handoff.WorkStarted{WorkID: id, ParentWorkID: rapid.SampledFrom([]string{"", "w1"}).Draw(d.t, "parent"), Kind: "task", StartedAt: drawnTime, Name: rapid.SampledFrom([]string{"", "review"}).Draw(d.t, "name"),
+		return &handoff.WorkStarted{WorkID: id, ParentWorkID: rapid.SampledFrom([]string{"", "w1"}).Draw(d.t, "parent"),
+			Kind: "task", StartedAt: drawnTime, Name: rapid.SampledFrom([]string{"", "review"}).Draw(d.t, "name"),
 			Agent: "alex", Model: handoff.Model{ID: "gpt-5"}, Thread: "agents://codex/x",
-			SessionID: rapid.SampledFrom([]string{"", "s1", "s2"}).Draw(d.t, "session"), RunID: rapid.SampledFrom([]string{"", "run1"}).Draw(d.t, "run")}
+			SessionID: rapid.SampledFrom([]string{"", "s1", "s2"}).Draw(d.t, "session"),
+			RunID:     rapid.SampledFrom([]string{"", "run1"}).Draw(d.t, "run")}
 	}
 	ended := &handoff.WorkEnded{WorkID: id, EndedAt: drawnTime, IsError: rapid.Bool().Draw(d.t, "is error")}
 	if n := rapid.Int64Range(-1, 9).Draw(d.t, "tokens"); n >= 0 {
-		ended.Usage, ended.UsageSource = &handoff.Usage{Input: &n}, rapid.SampledFrom([]string{"thread", handoff.UsageFromHarness}).Draw(d.t, "usage source")
+		ended.Usage, ended.UsageSource = &handoff.Usage{
+			Input: &n}, rapid.SampledFrom([]string{"thread", handoff.UsageFromHarness}).Draw(d.t, "usage source")
 	}
 	return ended
 }

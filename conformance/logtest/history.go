@@ -105,7 +105,8 @@ func answersOf(t testing.TB, index handoff.Index) string {
 	t.Helper()
 	var b strings.Builder
 	e := json.NewEncoder(&b)
-	for _, q := range []handoff.ArtifactQuery{{}, {IncludeInactive: true}, {Channel: "design", Limit: 7}, {Status: handoff.Superseded}} {
+	for _, q := range []handoff.ArtifactQuery{{}, {IncludeInactive: true}, {Channel: "design", Limit: 7},
+		{Status: handoff.Superseded}} {
 		page, err := index.Artifacts(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
@@ -190,7 +191,8 @@ func (w Writers) Kill(t *testing.T) (*History, int) {
 		var outputs []io.Reader
 		for i := range machines {
 			c := exec.Command(os.Args[0], "-test.run=^"+w.Test+"$", "-test.count=1")
-			c.Env = append(append(os.Environ(), w.Env...), fmt.Sprintf("%s=%d", threadsVariable, max(w.Threads, 1)), runtimeVariable+"="+machines[i])
+			c.Env = append(append(os.Environ(), w.Env...), fmt.Sprintf("%s=%d", threadsVariable, max(w.Threads, 1)),
+				runtimeVariable+"="+machines[i])
 			out, err := c.StdoutPipe()
 			if err == nil {
 				err = c.Start()

@@ -52,9 +52,13 @@ func RunIndex(t *testing.T, prepare IndexOpener) {
 			CheckAnswers(rt, got, want, records)
 			for range 5 {
 				q := DrawArtifactQuery(rt, records)
-				checkAnswer(rt, fmt.Sprintf("%+v", q), got, want, func(r handoff.Reader) (any, error) { return r.Artifacts(rt.Context(), q) })
+				checkAnswer(rt, fmt.Sprintf("%+v", q), got, want, func(r handoff.Reader) (any, error) {
+					return r.Artifacts(rt.Context(), q)
+				})
 				s := DrawSessionQuery(rt)
-				checkAnswer(rt, fmt.Sprintf("%+v", s), got, want, func(r handoff.Reader) (any, error) { return r.Sessions(rt.Context(), s) })
+				checkAnswer(rt, fmt.Sprintf("%+v", s), got, want, func(r handoff.Reader) (any, error) {
+					return r.Sessions(rt.Context(), s)
+				})
 			}
 		})
 	})
@@ -78,17 +82,23 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 	for _, id := range append([]string{"", "nobody"}, drawnSessions...) {
 		checkAnswer(t, id, got, want, func(x handoff.Reader) (any, error) { return x.Session(ctx, id) })
 		if _, ok := got.(handoff.WorkLister); ok {
-			checkAnswer(t, "work in "+id, got, want, func(x handoff.Reader) (any, error) { return x.(handoff.WorkLister).WorkIn(ctx, id) })
+			checkAnswer(t, "work in "+id, got, want, func(x handoff.Reader) (any, error) {
+				return x.(handoff.WorkLister).WorkIn(ctx, id)
+			})
 		}
 	}
 	for _, id := range []string{"w1", "w2", "w3"} {
 		checkAnswer(t, id, got, want, func(x handoff.Reader) (any, error) { return x.Work(ctx, "codex", id) })
 		if _, ok := got.(handoff.WorkLister); ok {
-			checkAnswer(t, "work under "+id, got, want, func(x handoff.Reader) (any, error) { return x.(handoff.WorkLister).WorkUnder(ctx, "codex", id) })
+			checkAnswer(t, "work under "+id, got, want, func(x handoff.Reader) (any, error) {
+				return x.(handoff.WorkLister).WorkUnder(ctx, "codex", id)
+			})
 		}
 	}
 	if _, ok := got.(handoff.ProductionLister); ok {
-		for _, q := range []handoff.ProductionQuery{{}, {By: "work"}, {By: "channel"}, {By: "day", Since: drawnTime.Add(time.Second)}, {By: "revision"}, {By: "artifact"}, {By: "tag"}, {By: "label", Until: drawnTime.Add(3 * time.Second)}} {
+		for _, q := range []handoff.ProductionQuery{{}, {By: "work"}, {By: "channel"},
+			{By: "day", Since: drawnTime.Add(time.Second)}, {By: "revision"}, {By: "artifact"}, {By: "tag"},
+			{By: "label", Until: drawnTime.Add(3 * time.Second)}} {
 			checkAnswer(t, fmt.Sprintf("productions %+v", q), got, want, func(x handoff.Reader) (any, error) {
 				list, err := x.(handoff.ProductionLister).Productions(ctx, q)
 				slices.SortFunc(list, fold.CompareProductions)
@@ -176,7 +186,8 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 		IDSuffix: pick("suffix", "1", "12", "000012", "0000000003", "z"),
 		Family:   id("family"), Parent: id("parent"),
 		Label: pick("label", "approved", "draft"), UsedBy: pick("user", "builder", "s1", "run1"),
-		Revision: rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2, 3}).Draw(t, "revision"), Stale: rapid.IntRange(0, 5).Draw(t, "stale") == 0,
+		Revision: rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2, 3}).Draw(t, "revision"), Stale: rapid.IntRange(0, 5).Draw(t,
+			"stale") == 0,
 		Competing: rapid.IntRange(0, 5).Draw(t, "competing") == 0,
 		Limit:     rapid.IntRange(0, 4).Draw(t, "limit"),
 	}
@@ -184,8 +195,10 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 		q.After = handoff.Seq(rapid.IntRange(0, len(records)).Draw(t, "after"))
 	}
 	if rapid.IntRange(0, 2).Draw(t, "by producer") == 0 {
-		slot := rapid.SampledFrom([]string{"session", "run", "agent", "harness", "tool-call", "turn", "parent-work", "parent_work"}).Draw(t, "slot")
-		q.Producer = map[string]string{slot: rapid.SampledFrom([]string{"", "s1", "run1", "builder", "codex", "t1"}).Draw(t, "slot value")}
+		slot := rapid.SampledFrom([]string{"session", "run", "agent", "harness", "tool-call", "turn", "parent-work",
+			"parent_work"}).Draw(t, "slot")
+		q.Producer = map[string]string{slot: rapid.SampledFrom([]string{"", "s1", "run1", "builder", "codex", "t1"}).Draw(t,
+			"slot value")}
 	}
 	if rapid.IntRange(0, 4).Draw(t, "by path") == 0 {
 		q.Paths = rapid.SliceOfN(rapid.SampledFrom([]string{"a.md", "b.md", "c.md", "d.md"}), 0, 2).Draw(t, "paths")
@@ -197,7 +210,8 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 		q.AnyParent = []string{id("one parent"), id("another parent")}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "paged") == 0 {
-		q.Cursor = rapid.SampledFrom([]string{handoff.NewCursor(handoff.Seq(len(records)/2 + 1)), "c1", "never"}).Draw(t, "cursor")
+		q.Cursor = rapid.SampledFrom([]string{handoff.NewCursor(handoff.Seq(len(records)/2 + 1)), "c1", "never"}).Draw(t,
+			"cursor")
 	}
 	return q
 }
@@ -216,13 +230,15 @@ func DrawSessionQuery(t *rapid.T) handoff.SessionQuery {
 		IncludeRuns: rapid.Bool().Draw(t, "runs"), IncludeArchived: rapid.Bool().Draw(t, "archived"),
 		Limit: rapid.IntRange(0, 2).Draw(t, "session limit"),
 		Cursor: rapid.SampledFrom([]string{
-			"", "", handoff.SessionOrder{Start: drawnTime.UnixNano(), Opened: 3}.Cursor(), handoff.SessionOrder{Start: drawnTime.Add(3 * time.Second).UnixNano(), Opened: 9}.Cursor(), "never",
+			"", "", handoff.SessionOrder{Start: drawnTime.UnixNano(), Opened: 3}.Cursor(), handoff.SessionOrder{
+				Start: drawnTime.Add(3 * time.Second).UnixNano(), Opened: 9}.Cursor(), "never",
 		}).Draw(t, "session cursor"),
 	}
 	if kind := rapid.SampledFrom([]string{"none", "none", "", "file", "report"}).Draw(t, "kind made"); kind != "none" {
 		q.HasKind = func(k string) bool { return k == kind }
 	}
-	if pattern := rapid.SampledFrom([]string{"", "", "^intake", "-app$", "nothing", ""}).Draw(t, "session workflow"); pattern != "" {
+	if pattern := rapid.SampledFrom([]string{"", "", "^intake", "-app$", "nothing", ""}).Draw(t,
+		"session workflow"); pattern != "" {
 		q.Workflow = regexp.MustCompile(pattern)
 	}
 	if rapid.IntRange(0, 3).Draw(t, "session since at all") == 0 {

@@ -44,7 +44,8 @@ func Client(t testing.TB, client string) (home string, l Ledger) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l[n] = thread.Tokens{Input: e.Usage.In, CacheRead: e.Usage.Cr, CacheWrite: e.Usage.Cw, Output: e.Usage.Out, Reasoning: e.Usage.Think, Calls: 1}
+		l[n] = thread.Tokens{Input: e.Usage.In, CacheRead: e.Usage.Cr, CacheWrite: e.Usage.Cw, Output: e.Usage.Out,
+			Reasoning: e.Usage.Think, Calls: 1}
 	}
 	return home, l
 }

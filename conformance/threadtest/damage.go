@@ -31,12 +31,14 @@ var damages = []struct {
 	{"wrong kinds", func(b []byte) []byte {
 		return insert(b, `{"type":{"a":[]},"payload":7,"message":[[]],"timestamp":{},"id":1,"usage":"x","sessionId":null}`)
 	}, true, false},
-	{"bad UTF-8", func(b []byte) []byte { return insert(b, "{\"type\":\"\xff\xfe\",\"payload\":{\"type\":\"\xc3\"}}") }, true, false},
+	{"bad UTF-8", func(b []byte) []byte { return insert(b, "{\"type\":\"\xff\xfe\",\"payload\":{\"type\":\"\xc3\"}}") },
+		true, false},
 	{"deep", func(b []byte) []byte {
 		return insert(b, `{"type":"x","payload":`+strings.Repeat("[", 200000)+strings.Repeat("]", 200000)+"}")
 	}, true, false},
 	{"deep and open", func(b []byte) []byte { return insert(b, strings.Repeat(`{"payload":`, 100000)) }, true, true},
-	{"long", func(b []byte) []byte { return insert(b, `{"type":"x","payload":"`+strings.Repeat("x", 3<<20)+`"}`) }, true, false},
+	{"long", func(b []byte) []byte { return insert(b, `{"type":"x","payload":"`+strings.Repeat("x", 3<<20)+`"}`) }, true,
+		false},
 	{"longer than the maximum", func(b []byte) []byte {
 		return insert(b, `{"type":"x","payload":"`+strings.Repeat("x", jsonl.MaxLine+1<<20)+`"}`)
 	}, true, true},

@@ -32,7 +32,8 @@ func WriteDatabase(t testing.TB, write func(exec func(query string, args ...any)
 
 func open(t testing.TB, path, pragmas string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("#", "%23", "?", "%3f").Replace(path)+"?_pragma=synchronous(0)"+pragmas)
+	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("#", "%23", "?", "%3f").Replace(path)+
+		"?_pragma=synchronous(0)"+pragmas)
 	if err != nil {
 		t.Fatal(err)
 	}

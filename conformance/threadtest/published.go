@@ -58,7 +58,8 @@ func Homes(t testing.TB, provider, dir string) []string {
 	t.Helper()
 	var homes []string
 	err := filepath.WalkDir(Transcripts(t, provider), func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() && filepath.Base(path) == filepath.Base(dir) && strings.HasSuffix(filepath.ToSlash(path), "/"+dir) {
+		if err == nil && d.IsDir() && filepath.Base(path) == filepath.Base(dir) &&
+			strings.HasSuffix(filepath.ToSlash(path), "/"+dir) {
 			homes = append(homes, strings.TrimSuffix(path, string(filepath.Separator)+filepath.FromSlash(dir)))
 		}
 		return err
@@ -87,12 +88,14 @@ func Scenarios(t testing.TB, provider string) []Scenario {
 	for _, dir := range dirs {
 		s := Scenario{Name: filepath.Base(dir)}
 		eachLine(t, filepath.Join(dir, "expected.jsonl"), func(v map[string]any) {
-			if state, _ := v["expected_state"].(string); state != "" && (len(s.Phases) == 0 || s.Phases[len(s.Phases)-1] != state) {
+			if state, _ := v["expected_state"].(string); state != "" &&
+				(len(s.Phases) == 0 || s.Phases[len(s.Phases)-1] != state) {
 				s.Phases = append(s.Phases, state)
 			}
 		})
 		eachLine(t, filepath.Join(dir, "events.jsonl"), func(v map[string]any) {
-			if id, _ := v["session_id"].(string); id != "" && !strings.HasPrefix(id, "proc-") && !slices.Contains(s.Sessions, id) {
+			if id, _ := v["session_id"].(string); id != "" && !strings.HasPrefix(id, "proc-") &&
+				!slices.Contains(s.Sessions, id) {
 				s.Sessions = append(s.Sessions, id)
 			}
 		})

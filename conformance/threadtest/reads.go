@@ -74,7 +74,8 @@ func CheckThread(t testing.TB, p thread.Provider, id string) []string {
 	}
 	said, calls := Messages(t, th)
 	if len(said) != th.Messages || len(calls) < th.ToolCalls {
-		t.Errorf("%s: got %d messages and %d calls, want %d and %d or more", id, len(said), len(calls), th.Messages, th.ToolCalls)
+		t.Errorf("%s: got %d messages and %d calls, want %d and %d or more", id, len(said), len(calls), th.Messages,
+			th.ToolCalls)
 	}
 	if th.State.Status == "" || th.State.Evidence == "" || th.Usage.Completeness == "" {
 		t.Errorf("%s: got %+v", id, th.Facts)
@@ -84,7 +85,8 @@ func CheckThread(t testing.TB, p thread.Provider, id string) []string {
 		sums = append(sums, m.Tokens)
 	}
 	for _, u := range sums {
-		if slices.Min([]int64{u.Input, u.CacheRead, u.CacheWrite, u.CacheWrite1h, u.Output, u.Reasoning, int64(u.Calls)}) < 0 || u.Cost < 0 {
+		if slices.Min([]int64{u.Input, u.CacheRead, u.CacheWrite, u.CacheWrite1h, u.Output, u.Reasoning,
+			int64(u.Calls)}) < 0 || u.Cost < 0 {
 			t.Errorf("%s: got usage %+v", id, u)
 		}
 	}
@@ -115,8 +117,9 @@ func checkRequests(t testing.TB, th *thread.Thread) {
 		}
 		of := model{r.Provider, r.Model}
 		rest := left[of]
-		rest.Add(thread.Tokens{Input: -r.Input, CacheRead: -r.CacheRead, CacheWrite: -r.CacheWrite, CacheWrite1h: -r.CacheWrite1h,
-			Output: -r.Output, Reasoning: -r.Reasoning, Calls: -r.Calls, Cost: -r.Cost})
+		rest.Add(thread.Tokens{Input: -r.Input, CacheRead: -r.CacheRead, CacheWrite: -r.CacheWrite,
+			CacheWrite1h: -r.CacheWrite1h,
+			Output:       -r.Output, Reasoning: -r.Reasoning, Calls: -r.Calls, Cost: -r.Cost})
 		left[of] = rest
 	}
 	for of, rest := range left {
@@ -159,7 +162,8 @@ func AddSeeds(f *testing.F, dir, pattern string) {
 // the reason why the usage is not exact.
 func CheckUsage(t testing.TB, th *thread.Thread, want thread.Tokens, complete thread.Completeness, reason string) {
 	t.Helper()
-	if u := th.Usage; u.Tokens != want || u.Completeness != complete || !strings.Contains(u.Reason, reason) || reason == "" != (u.Reason == "") {
+	if u := th.Usage; u.Tokens != want || u.Completeness != complete || !strings.Contains(u.Reason, reason) ||
+		reason == "" != (u.Reason == "") {
 		t.Errorf("got usage %+v, %s: %q, want %+v, %s: %q", u.Tokens, u.Completeness, u.Reason, want, complete, reason)
 	}
 }

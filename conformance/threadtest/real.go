@@ -55,7 +55,8 @@ func EachReal(t *testing.T, d thread.Driver, dir string, check func(t *testing.T
 
 // EachOutside calls check for each transcript with reference values that is not in
 // a home directory: old versions and changed schemas.
-func EachOutside(t *testing.T, provider, dir string, check func(t *testing.T, path, body string, figures json.RawMessage)) {
+func EachOutside(t *testing.T, provider, dir string,
+	check func(t *testing.T, path, body string, figures json.RawMessage)) {
 	base := Transcripts(t)
 	for path, b := range Expected(t, provider) {
 		if strings.Contains(path, "/"+dir+"/") {
@@ -169,7 +170,8 @@ func replayed(t *testing.T, d thread.Driver, p thread.Provider, home, session st
 // find finds a thread by the watcher's name for it, which ends in its ID or in the
 // first eight characters of the ID.
 func find(t *testing.T, p thread.Provider, session string) *thread.Thread {
-	if th, err := p.Thread(t.Context(), session[max(0, len(session)-len("00000000-0000-0000-0000-000000000000")):]); err == nil {
+	if th, err := p.Thread(t.Context(),
+		session[max(0, len(session)-len("00000000-0000-0000-0000-000000000000")):]); err == nil {
 		return th
 	}
 	for th, err := range p.Threads(t.Context()) {

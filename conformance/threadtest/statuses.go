@@ -64,7 +64,8 @@ func reread(t *testing.T, p thread.Provider, id, source string, content []byte) 
 		err = th.Load(t.Context())
 	}
 	if errors.Is(err, handoff.NotFound) { // the ID is in the content
-		return &thread.Thread{Facts: thread.Facts{State: thread.ReadState(thread.NotFound, thread.Inferred, time.Time{}, "no thread has this ID")}}
+		return &thread.Thread{Facts: thread.Facts{
+			State: thread.ReadState(thread.NotFound, thread.Inferred, time.Time{}, "no thread has this ID")}}
 	}
 	if err != nil {
 		t.Fatalf("%s: after %d bytes: %v", id, len(content), err)

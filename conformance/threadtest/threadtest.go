@@ -135,8 +135,10 @@ func (s Suite) read(t *testing.T) {
 		if !slices.Equal(calls, w.Calls) {
 			t.Errorf("%s: got calls %q, want %q", w.ID, calls, w.Calls)
 		}
-		if th.ID != w.ID || th.Parent != w.Parent || th.State.Status != w.Status || w.Source != "" && th.State.Source != w.Source {
-			t.Errorf("%s: got %s of %q, %s from %s, want %q, %s from %s", w.ID, th.ID, th.Parent, th.State.Status, th.State.Source, w.Parent, w.Status, w.Source)
+		if th.ID != w.ID || th.Parent != w.Parent || th.State.Status != w.Status || w.Source != "" &&
+			th.State.Source != w.Source {
+			t.Errorf("%s: got %s of %q, %s from %s, want %q, %s from %s", w.ID, th.ID, th.Parent, th.State.Status,
+				th.State.Source, w.Parent, w.Status, w.Source)
 		}
 		if th.Usage.Tokens != w.Usage || th.Usage.Completeness != w.Complete {
 			t.Errorf("%s: got usage %+v, want %+v (%s)", w.ID, th.Usage, w.Usage, w.Complete)
@@ -343,7 +345,8 @@ func (s Suite) agents(t *testing.T) {
 func (s Suite) missing(t *testing.T) {
 	_, set, want := s.home(t)
 	unknown := mutate(want[0].ID)
-	for name, in := range map[string]*thread.Set{"a home": set, "an empty home": s.set(t.TempDir()), "no home": s.set(filepath.Join(t.TempDir(), "nowhere"))} {
+	for name, in := range map[string]*thread.Set{"a home": set, "an empty home": s.set(t.TempDir()),
+		"no home": s.set(filepath.Join(t.TempDir(), "nowhere"))} {
 		p := s.provider(t, in)
 		if _, err := p.Thread(t.Context(), unknown); !errors.Is(err, handoff.NotFound) {
 			t.Errorf("in %s: thread %s: got %v, want not found", name, unknown, err)
@@ -373,7 +376,8 @@ func (s Suite) escape(t *testing.T) {
 			t.Fatal(err)
 		}
 		stem := strings.TrimSuffix(th.Source, filepath.Ext(th.Source))
-		for _, id := range []string{th.Source, stem, "../" + w.ID, "./" + w.ID, w.ID + "/../" + w.ID, filepath.Dir(th.Source) + "/../" + w.ID, ".", "..", "", "*", home} {
+		for _, id := range []string{th.Source, stem, "../" + w.ID, "./" + w.ID, w.ID + "/../" + w.ID,
+			filepath.Dir(th.Source) + "/../" + w.ID, ".", "..", "", "*", home} {
 			if got, err := p.Thread(t.Context(), id); !errors.Is(err, handoff.NotFound) {
 				t.Errorf("thread %q: got %v, %v, want not found", id, got, err)
 			}
@@ -432,7 +436,8 @@ func (s Suite) write(t *testing.T) {
 		}
 		for _, u := range uris {
 			updated := ""
-			for _, o := range []page.Options{{}, {Head: true}, {List: true}, {Full: true, Tools: true, Usage: true, Now: time.Unix(2e9, 0)}} {
+			for _, o := range []page.Options{{}, {Head: true}, {List: true},
+				{Full: true, Tools: true, Usage: true, Now: time.Unix(2e9, 0)}} {
 				if o.List && u.Agent != "" {
 					continue
 				}

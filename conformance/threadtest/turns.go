@@ -368,7 +368,8 @@ func (tool Turns) compare(t *testing.T, l *Log, line int, p thread.Provider, th 
 		want.waiting = false
 	}
 	if got := th.State; got.Status != want.status || (got.Waiting != "") != want.waiting || got.Evidence == "" {
-		t.Errorf("%s: after line %d: got %s, want %s, waiting: %v\n%s", l.ID, line, describe(got), want.status, want.waiting, l.Lines[line-1])
+		t.Errorf("%s: after line %d: got %s, want %s, waiting: %v\n%s", l.ID, line, describe(got), want.status, want.waiting,
+			l.Lines[line-1])
 	}
 	if tool.Agent != nil {
 		tool.compareAgents(t, l, line, p, th, want)

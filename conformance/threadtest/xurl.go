@@ -108,7 +108,8 @@ func (a answer) compare(t *testing.T, d thread.Driver, env string, intended func
 		return
 	}
 	ours, theirs := Frontmatter(t, out.String()), Frontmatter(t, a.out)
-	for _, key := range []string{"uri", "provider", "session_id", "thread_source", "mode", "agent_id", "subagent_uri", "status", "status_source", "child_thread_id", "child_thread_source", "child_last_updated_at"} {
+	for _, key := range []string{"uri", "provider", "session_id", "thread_source", "mode", "agent_id", "subagent_uri",
+		"status", "status_source", "child_thread_id", "child_thread_source", "child_last_updated_at"} {
 		if theirs[key] != nil && !same(ours[key], theirs[key]) && !intended(key) {
 			t.Errorf("%s: got %v, want %v", key, ours[key], theirs[key])
 		}

@@ -121,7 +121,8 @@ func browser(t testing.TB) context.Context {
 	if name == "" {
 		t.Skip("E2E_CHROMIUM does not name a browser; .ci/browser finds it")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("hide-scrollbars", true))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.Flag("hide-scrollbars", true))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
@@ -153,7 +154,8 @@ func (b *tab) listen(event any) {
 	case *runtime.EventExceptionThrown:
 		problem = "exception: " + e.ExceptionDetails.Error()
 	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, b.base) && !strings.HasPrefix(e.Request.URL, "data:") && !strings.HasPrefix(e.Request.URL, "blob:") {
+		if !strings.HasPrefix(e.Request.URL, b.base) && !strings.HasPrefix(e.Request.URL, "data:") &&
+			!strings.HasPrefix(e.Request.URL, "blob:") {
 			problem = "request off the host: " + e.Request.URL
 		}
 	case *network.EventLoadingFailed:
@@ -196,7 +198,9 @@ func (b *tab) open(path string) {
 func eval[T any](b *tab, expression string) T {
 	b.t.Helper()
 	var v T
-	b.do(chromedp.Evaluate(expression, &v, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	b.do(chromedp.Evaluate(expression, &v, func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
+		return p.WithAwaitPromise(true)
+	}))
 	return v
 }
 
@@ -233,10 +237,12 @@ func (b *tab) shoot(name string) {
 func (b *tab) shot(file string) {
 	b.t.Helper()
 	var picture []byte
-	height := eval[float64](b, `Math.min(2400, Math.max(400, document.querySelector("main").getBoundingClientRect().bottom + scrollY))`)
+	height := eval[float64](b,
+		`Math.min(2400, Math.max(400, document.querySelector("main").getBoundingClientRect().bottom + scrollY))`)
 	width := eval[float64](b, "innerWidth")
 	b.do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		picture, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&page.Viewport{Width: width, Height: height, Scale: 1}).Do(ctx)
+		picture, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).
+			WithClip(&page.Viewport{Width: width, Height: height, Scale: 1}).Do(ctx)
 		return err
 	}))
 	must(b.t, os.WriteFile(file, picture, 0o644))

@@ -47,7 +47,8 @@ func TestPages(t *testing.T) {
 				}
 			}
 		}
-		for _, href := range eval[[]string](b, `[...document.querySelectorAll("a[href]")].map((a) => a.getAttribute("href"))`) {
+		for _, href := range eval[[]string](b,
+			`[...document.querySelectorAll("a[href]")].map((a) => a.getAttribute("href"))`) {
 			links[href] = pages[name]
 		}
 		b.problems = nil // the missing page is reported as such
@@ -57,7 +58,8 @@ func TestPages(t *testing.T) {
 		if strings.HasPrefix(href, "#") || strings.HasPrefix(href, "?") {
 			continue
 		}
-		if status := eval[int](b, fmt.Sprintf("fetch(%q, {method: 'HEAD'}).then((r) => r.status)", href)); status != 200 && !strings.Contains(from, "missing") {
+		if status := eval[int](b, fmt.Sprintf("fetch(%q, {method: 'HEAD'}).then((r) => r.status)", href)); status != 200 &&
+			!strings.Contains(from, "missing") {
 			t.Errorf("%s: the link to %s has status %d", from, href, status)
 		}
 	}
@@ -71,7 +73,8 @@ func (b *tab) axe(where string) {
 		b.t.Skip("E2E_AXE does not name the script of axe-core; .ci/browser installs it")
 	}
 	b.do(chromedp.Evaluate(string(source), nil))
-	found := eval[string](b, `axe.run({resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations.map((v) => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + (n.failureSummary || "").slice(0, 200))}))))`)
+	found := eval[string](b,
+		`axe.run({resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations.map((v) => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + (n.failureSummary || "").slice(0, 200))}))))`)
 	var violations []struct {
 		ID, Help string
 		Nodes    []string
@@ -93,22 +96,30 @@ func TestContent(t *testing.T) {
 		path string
 		want []string
 	}{
-		{"/", []string{"Open sessions", "Casey - deep-dive-app (In Progress)", "Running conversations", "Add metrics to the payment client.", "pay/client.go", "Competing revisions", "Out of date", "Add retries to the payment client", "approved", "builder"}},
-		{"/sessions", []string{"Alex the Facilitator", "Alex the Facilitator - intake-app (", "intake-app", "Casey", "7d1f6f3e-0a5c-4a52-9a0c-5a3a4f0c1b2d", "no manifest"}},
+		{"/", []string{"Open sessions", "Casey - deep-dive-app (In Progress)", "Running conversations",
+			"Add metrics to the payment client.", "pay/client.go", "Competing revisions", "Out of date",
+			"Add retries to the payment client", "approved", "builder"}},
+		{"/sessions", []string{"Alex the Facilitator", "Alex the Facilitator - intake-app (", "intake-app", "Casey",
+			"7d1f6f3e-0a5c-4a52-9a0c-5a3a4f0c1b2d", "no manifest"}},
 		{"/sessions?status=running", []string{"Casey - deep-dive-app (In Progress)"}},
-		{"/sessions/" + s.session, []string{"Outputs", "requirements.md", "What the payment service must do", "notes/", "manifest.json", "built on by", "Casey"}},
-		{"/sessions/" + s.running, []string{"report.md", "expected", "builds on", "Alex the Facilitator", "Scout - true (", "Cost", "lower bound"}},
+		{"/sessions/" + s.session, []string{"Outputs", "requirements.md", "What the payment service must do", "notes/",
+			"manifest.json", "built on by", "Casey"}},
+		{"/sessions/" + s.running, []string{"report.md", "expected", "builds on", "Alex the Facilitator", "Scout - true (",
+			"Cost", "lower bound"}},
 		{"/sessions/" + s.session + "/files/notes/plan.md", []string{"Retries", "connection refused"}},
-		{"/artifacts/" + s.design2, []string{"Retry failed payments, except after a timeout", "v2", "Competes with", "Revisions", "Used to make"}},
+		{"/artifacts/" + s.design2, []string{"Retry failed payments, except after a timeout", "v2", "Competes with",
+			"Revisions", "Used to make"}},
 		{"/artifacts/design:v1", []string{"Retry failed payments", "superseded", "Replaced by"}},
 		{"/artifacts/" + s.patch1, []string{"Made from", "replaced", "active is"}},
 		{"/artifacts/" + s.design2 + "?diff=" + s.design1, []string{"Changes from v1 to v2", "timeout | **no**"}},
 		{"/channels", []string{"design", "patch", "verification"}},
 		{"/channels/design?status=all", []string{"superseded", "Alternative: a queue in front of the service"}},
 		{"/search?q=retries", []string{"Artifacts", "retries"}},
-		{"/search?q=timeouts", []string{"Conversations", "Payments fail for a second", "#M1", "I look at how the client reports"}},
+		{"/search?q=timeouts", []string{"Conversations", "Payments fail for a second", "#M1",
+			"I look at how the client reports"}},
 		{"/threads", []string{"Payments fail for a second", "Add metrics to the payment client."}},
-		{"/threads/claude/" + conversation, []string{"Timeline", "Thinking", "grep -rn", "failed", "find every caller", "Cache read"}},
+		{"/threads/claude/" + conversation, []string{"Timeline", "Thinking", "grep -rn", "failed", "find every caller",
+			"Cache read"}},
 		{"/threads/claude/" + conversation + "/scout1", []string{"Three callers."}},
 		{"/pipelines", []string{"42"}},
 		{"/pipelines/42", []string{"Next:", "plan", "implement", "review"}},
@@ -186,10 +197,12 @@ func TestKeyboard(t *testing.T) {
 	b.open(strings.TrimPrefix(link, base))
 	at := func(what, path string) {
 		t.Helper()
-		b.await(what, fmt.Sprintf("location.pathname + location.search === %q && document.readyState === 'complete'", path), 5*time.Second)
+		b.await(what, fmt.Sprintf("location.pathname + location.search === %q && document.readyState === 'complete'", path),
+			5*time.Second)
 	}
 	b.open("/channels/design")
-	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("k"), chromedp.KeyEvent("j"), chromedp.KeyEvent(kb.Enter))
+	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("k"), chromedp.KeyEvent("j"),
+		chromedp.KeyEvent(kb.Enter))
 	at("enter opens the second row", "/artifacts/"+s.design2)
 	b.do(chromedp.KeyEvent(kb.Backspace))
 	at("backspace leads to the channel", "/channels/design")
@@ -201,11 +214,13 @@ func TestKeyboard(t *testing.T) {
 	b.await("escape closes it", `!document.getElementById("help").open`, time.Second)
 	b.do(chromedp.KeyEvent("/"))
 	b.await("/ leads to the search", `document.activeElement.id === "q"`, time.Second)
-	b.do(chromedp.Evaluate(`document.getElementById("q").value = ""`, nil), // the driver types the key although it is handled
+	// the driver types the key although it is handled
+	b.do(chromedp.Evaluate(`document.getElementById("q").value = ""`, nil),
 		chromedp.SendKeys("#q", "retries"), chromedp.KeyEvent(kb.Enter))
 	at("enter searches", "/search?q=retries")
 	b.open("/channels/design")
-	b.do(chromedp.Evaluate(`navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }`, nil), chromedp.KeyEvent("j"), chromedp.KeyEvent("y"))
+	b.do(chromedp.Evaluate(`navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }`,
+		nil), chromedp.KeyEvent("j"), chromedp.KeyEvent("y"))
 	b.await("y copies the ref of the row", fmt.Sprintf("window.copied === %q", s.competes), time.Second)
 	b.clean("keyboard")
 }

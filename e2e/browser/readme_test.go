@@ -16,7 +16,8 @@ func TestPicture(t *testing.T) {
 	}
 	w := newWorkspace(t, "")
 	put := func(agent, title, channel, body string, more ...string) string {
-		return w.id(body, append([]string{"publish", "-", "--agent", agent, "--channel", channel, "--title", title}, more...)...)
+		return w.id(body, append([]string{"publish", "-", "--agent", agent, "--channel", channel, "--title", title},
+			more...)...)
 	}
 	design1 := put("architect", "Retry payments", "design", design)
 	patch1 := put("builder", "Retry each call", "patch", patch, "--from", design1)

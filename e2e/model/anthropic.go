@@ -32,7 +32,8 @@ func readAnthropic(_ string, body map[string]any) Request {
 
 func writeAnthropic(s *Server, w http.ResponseWriter, r Request, step Step) {
 	u := step.Usage
-	usage := object{"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite, "cache_read_input_tokens": u.CacheRead, "output_tokens": u.Output}
+	usage := object{"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite,
+		"cache_read_input_tokens": u.CacheRead, "output_tokens": u.Output}
 	var content []object
 	if step.Text != "" {
 		content = append(content, object{"type": "text", "text": step.Text})
@@ -49,7 +50,8 @@ func writeAnthropic(s *Server, w http.ResponseWriter, r Request, step Step) {
 		return
 	}
 	message["content"], message["stop_reason"] = []any{}, nil
-	message["usage"] = object{"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite, "cache_read_input_tokens": u.CacheRead, "output_tokens": 1}
+	message["usage"] = object{"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite,
+		"cache_read_input_tokens": u.CacheRead, "output_tokens": 1}
 	e := stream(w)
 	e.send("message_start", object{"type": "message_start", "message": message})
 	for i, block := range content {
@@ -62,6 +64,7 @@ func writeAnthropic(s *Server, w http.ResponseWriter, r Request, step Step) {
 		e.send("content_block_delta", object{"type": "content_block_delta", "index": i, "delta": delta})
 		e.send("content_block_stop", object{"type": "content_block_stop", "index": i})
 	}
-	e.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": usage})
+	e.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil},
+		"usage": usage})
 	e.send("message_stop", object{"type": "message_stop"})
 }

@@ -27,12 +27,15 @@ func readChat(_ string, body map[string]any) Request {
 
 func writeChat(s *Server, w http.ResponseWriter, r Request, step Step) {
 	u := step.Usage
-	usage := object{"prompt_tokens": u.Input + u.CacheRead, "completion_tokens": u.Output, "total_tokens": u.Input + u.CacheRead + u.Output,
-		"prompt_tokens_details": object{"cached_tokens": u.CacheRead}, "completion_tokens_details": object{"reasoning_tokens": u.Reasoning}}
+	usage := object{"prompt_tokens": u.Input + u.CacheRead, "completion_tokens": u.Output,
+		"total_tokens":              u.Input + u.CacheRead + u.Output,
+		"prompt_tokens_details":     object{"cached_tokens": u.CacheRead},
+		"completion_tokens_details": object{"reasoning_tokens": u.Reasoning}}
 	calls, reason := []object{}, "stop"
 	for i, c := range step.Calls {
 		reason = "tool_calls"
-		calls = append(calls, object{"index": i, "id": s.id("call"), "type": "function", "function": object{"name": c.Name, "arguments": encode(c.Input)}})
+		calls = append(calls, object{"index": i, "id": s.id("call"), "type": "function",
+			"function": object{"name": c.Name, "arguments": encode(c.Input)}})
 	}
 	message := object{"role": "assistant", "content": step.Text}
 	if len(calls) > 0 {
@@ -50,7 +53,8 @@ func writeChat(s *Server, w http.ResponseWriter, r Request, step Step) {
 		if usage != nil {
 			choices = []any{}
 		}
-		e.send("", object{"id": id, "object": "chat.completion.chunk", "created": 1, "model": r.Model, "choices": choices, "usage": usage})
+		e.send("", object{"id": id, "object": "chat.completion.chunk", "created": 1, "model": r.Model, "choices": choices,
+			"usage": usage})
 	}
 	chunk(message, nil, nil)
 	chunk(object{}, reason, nil)

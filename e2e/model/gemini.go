@@ -45,7 +45,8 @@ func writeGemini(s *Server, w http.ResponseWriter, r Request, step Step) {
 	response := object{
 		"candidates": []any{object{"content": object{"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}},
 		"usageMetadata": object{"promptTokenCount": u.Input + u.CacheRead, "cachedContentTokenCount": u.CacheRead,
-			"candidatesTokenCount": u.Output - u.Reasoning, "thoughtsTokenCount": u.Reasoning, "totalTokenCount": u.Input + u.CacheRead + u.Output},
+			"candidatesTokenCount": u.Output - u.Reasoning, "thoughtsTokenCount": u.Reasoning,
+			"totalTokenCount": u.Input + u.CacheRead + u.Output},
 		"modelVersion": r.Model, "responseId": s.id("g"),
 	}
 	if !r.Stream {

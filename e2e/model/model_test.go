@@ -20,17 +20,24 @@ func TestAnswer(t *testing.T) {
 	defer s.Close()
 	const mark, tools = `[[a]] Begin.`, `"tools":[{"name":"list"}]`
 	for _, c := range []struct{ protocol, path, body string }{
-		{"anthropic", "/v1/messages", `{` + tools + `,"messages":[{"role":"user","content":"` + mark + `"},{"role":"assistant"},{"role":"user","content":[{"type":"tool_result","content":"x"}]}]}`},
-		{"responses", "/v1/responses", `{` + tools + `,"input":[{"role":"user","content":[{"text":"` + mark + `"}]},{"role":"assistant"},{"type":"function_call"},{"type":"function_call_output","output":"x"}]}`},
-		{"chat", "/v1/chat/completions", `{"tools":[{"function":{"name":"list"}}],"messages":[{"role":"user","content":"` + mark + `"},{"role":"assistant"},{"role":"tool","content":"x"}]}`},
-		{"gemini", "/v1beta/models/m:generateContent", `{"tools":[{"functionDeclarations":[{"name":"list"}]}],"contents":[{"role":"user","parts":[{"text":"` + mark + `"}]},{"role":"model"},{"parts":[{"functionResponse":{"response":{}}}]}]}`},
+		{"anthropic", "/v1/messages", `{` + tools + `,"messages":[{"role":"user","content":"` + mark +
+			`"},{"role":"assistant"},{"role":"user","content":[{"type":"tool_result","content":"x"}]}]}`},
+		{"responses", "/v1/responses", `{` + tools + `,"input":[{"role":"user","content":[{"text":"` + mark +
+			`"}]},{"role":"assistant"},{"type":"function_call"},{"type":"function_call_output","output":"x"}]}`},
+		{"chat", "/v1/chat/completions", `{"tools":[{"function":{"name":"list"}}],"messages":[{"role":"user","content":"` +
+			mark + `"},{"role":"assistant"},{"role":"tool","content":"x"}]}`},
+		{"gemini", "/v1beta/models/m:generateContent",
+			`{"tools":[{"functionDeclarations":[{"name":"list"}]}],"contents":[{"role":"user","parts":[{"text":"` + mark +
+				`"}]},{"role":"model"},{"parts":[{"functionResponse":{"response":{}}}]}]}`},
 	} {
 		for _, path := range []string{c.path, strings.Replace(c.path, ":generate", ":streamGenerate", 1)} {
-			if status, body := post(t, s.URL+path, c.body); status != http.StatusOK || !strings.Contains(body, "second") || !strings.Contains(body, "list") {
+			if status, body := post(t, s.URL+path, c.body); status != http.StatusOK || !strings.Contains(body, "second") ||
+				!strings.Contains(body, "list") {
 				t.Errorf("%s: %d %s", path, status, body)
 			}
 			streamed := strings.Replace(c.body, "{", `{"stream":true,`, 1)
-			if status, body := post(t, s.URL+path, streamed); status != http.StatusOK || !strings.Contains(body, "data: ") && c.protocol != "gemini" {
+			if status, body := post(t, s.URL+path, streamed); status != http.StatusOK || !strings.Contains(body, "data: ") &&
+				c.protocol != "gemini" {
 				t.Errorf("%s: %d %s", path, status, body)
 			}
 			last := s.Ledger()[len(s.Ledger())-1]
@@ -40,7 +47,8 @@ func TestAnswer(t *testing.T) {
 		}
 	}
 	n := len(s.Ledger())
-	if status, _ := post(t, s.URL+"/v1/messages", `{`+tools+`,"messages":[{"role":"user","content":"[[b]]"}]}`); status != 400 || len(s.Ledger()) != n {
+	if status, _ := post(t, s.URL+"/v1/messages",
+		`{`+tools+`,"messages":[{"role":"user","content":"[[b]]"}]}`); status != 400 || len(s.Ledger()) != n {
 		t.Errorf("a step that fails: %d, and %d answers were counted", status, len(s.Ledger())-n)
 	}
 	if status, _ := post(t, s.URL+"/v1/messages", `not JSON`); status != 400 {

@@ -54,7 +54,8 @@ func writeResponses(s *Server, w http.ResponseWriter, r Request, step Step) {
 			"content": []any{object{"type": "output_text", "text": step.Text, "annotations": []any{}}}})
 	}
 	for _, c := range step.Calls {
-		item := object{"type": "function_call", "id": s.id("fc"), "call_id": s.id("call"), "name": c.Name, "arguments": encode(c.Input), "status": "completed"}
+		item := object{"type": "function_call", "id": s.id("fc"), "call_id": s.id("call"), "name": c.Name,
+			"arguments": encode(c.Input), "status": "completed"}
 		if c.Namespace != "" {
 			item["namespace"] = c.Namespace
 		}
@@ -68,11 +69,14 @@ func writeResponses(s *Server, w http.ResponseWriter, r Request, step Step) {
 		return
 	}
 	e := stream(w)
-	e.send("response.created", object{"type": "response.created", "response": object{"id": response["id"], "object": "response", "model": r.Model, "status": "in_progress", "output": []any{}}})
+	e.send("response.created", object{"type": "response.created",
+		"response": object{"id": response["id"], "object": "response", "model": r.Model, "status": "in_progress",
+			"output": []any{}}})
 	for i, item := range items {
 		e.send("response.output_item.added", object{"type": "response.output_item.added", "output_index": i, "item": item})
 		if item["type"] == "message" {
-			e.send("response.output_text.delta", object{"type": "response.output_text.delta", "item_id": item["id"], "output_index": i, "content_index": 0, "delta": step.Text})
+			e.send("response.output_text.delta", object{"type": "response.output_text.delta", "item_id": item["id"],
+				"output_index": i, "content_index": 0, "delta": step.Text})
 		}
 		e.send("response.output_item.done", object{"type": "response.output_item.done", "output_index": i, "item": item})
 	}

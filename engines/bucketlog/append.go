@@ -56,7 +56,8 @@ func (l *Log) write(ctx context.Context, batch []remote.Entry) (handoff.Seq, err
 // failed returns the error of an append whose object could not be created.
 func failed(created error) error {
 	if errors.Is(created, errExists) {
-		return &handoff.Error{Op: "append", Kind: handoff.Unavailable, Err: errors.New("the store reports a conflict about an object that does not exist"), Hint: handoff.Advice("try again")}
+		return handoff.E("append", "", handoff.Unavailable,
+			errors.New("the store reports a conflict about an object that does not exist"), handoff.Advice("try again"))
 	}
 	return created
 }
@@ -121,7 +122,8 @@ func (l *Log) writable(ctx context.Context) (position, error) {
 
 // keyForm matches the keys of logs under any prefix: one may begin with another.
 var keyForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|/)(` + logPrefix + `[0-9]{12}|` + bodyPrefix + `[0-9a-f]{2}/[0-9a-f]{62}|` + trialPrefix + `[0-9a-f]+-[12])$`)
+	return regexp.MustCompile(`(^|/)(` + logPrefix + `[0-9]{12}|` + bodyPrefix + `[0-9a-f]{2}/[0-9a-f]{62}|` +
+		trialPrefix + `[0-9a-f]+-[12])$`)
 })
 
 // own returns the newest position. The prefix of a log that does not exist yet must
@@ -135,8 +137,9 @@ func (l *Log) own(ctx context.Context) (position, error) {
 		if keyForm().MatchString(l.b.prefix + o.key) {
 			return nil
 		}
-		return &handoff.Error{Op: "create log", Name: l.b.location, Kind: handoff.Invalid, Err: fmt.Errorf("belongs to another program: it contains %q", o.key),
-			Hint: handoff.Advice("name a prefix of its own, as in s3://bucket/handoff; the objects are left as they are")}
+		return handoff.E("create log", l.b.location, handoff.Invalid,
+			fmt.Errorf("belongs to another program: it contains %q", o.key),
+			handoff.Advice("name a prefix of its own, as in s3://bucket/handoff; the objects are left as they are"))
 	})
 }
 
@@ -149,8 +152,8 @@ func (l *Log) try(ctx context.Context) error {
 		return err
 	}
 	unsupported := func(reason string) error {
-		return &handoff.Error{Op: "open log", Name: l.b.location, Kind: handoff.Unsupported, Err: errors.New(reason),
-			Hint: handoff.Advice("use a store that supports conditional writes (If-None-Match), or a log in git")}
+		return handoff.E("open log", l.b.location, handoff.Unsupported, errors.New(reason),
+			handoff.Advice("use a store that supports conditional writes (If-None-Match), or a log in git"))
 	}
 	key := trialPrefix + hex.EncodeToString(id[:])
 	defer l.b.discard(context.WithoutCancel(ctx), key+"-1", key+"-2")

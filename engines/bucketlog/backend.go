@@ -29,8 +29,8 @@ func open(b workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 		l, err = Open(o)
 	}
 	if err != nil {
-		return nil, nil, &handoff.Error{Op: "open log", Name: "s3://" + b.Location.Host + b.Location.Path, Kind: handoff.Invalid, Err: err,
-			Hint: handoff.Advice("use s3://bucket/prefix, with endpoint=URL in the query for a store other than AWS")}
+		return nil, nil, handoff.E("open log", "s3://"+b.Location.Host+b.Location.Path, handoff.Invalid, err,
+			handoff.Advice("use s3://bucket/prefix, with endpoint=URL in the query for a store other than AWS"))
 	}
 	return l, l.Bodies(), nil
 }
@@ -64,7 +64,8 @@ func options(location *url.URL, getenv func(string) string) (o Options, err erro
 		}
 	}
 	e, err := url.Parse(endpoint)
-	if err != nil || e.Host == "" || e.Scheme != "https" && e.Scheme != "http" || e.User != nil || strings.Trim(e.Path, "/") != "" {
+	if err != nil || e.Host == "" || e.Scheme != "https" && e.Scheme != "http" || e.User != nil ||
+		strings.Trim(e.Path, "/") != "" {
 		return o, errors.New("invalid endpoint")
 	}
 	o.Endpoint, o.Insecure = e.Host, e.Scheme == "http"

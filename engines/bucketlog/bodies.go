@@ -54,7 +54,7 @@ func (s bodies) Has(ctx context.Context, d handoff.Digest) (bool, error) {
 func (s bodies) Open(ctx context.Context, d handoff.Digest) (io.ReadCloser, error) {
 	r, err := s.b.open(ctx, bodyKey(d))
 	if errors.Is(err, errMissing) {
-		return nil, &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("not stored")}
+		return nil, handoff.E("read body", d.Value, handoff.NotFound, errors.New("not stored"))
 	}
 	return r, remote.BodyError("get body", d, s.b.failure(ctx, "get body", d.Value, err))
 }

@@ -39,14 +39,16 @@ func newBucket(o Options) (*bucket, error) {
 	creds := credentials.NewStaticV4(o.AccessKey, o.SecretKey, "")
 	if o.AccessKey == "" {
 		// As the AWS tools: the environment, the profile, the role of the machine.
-		creds = credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.EnvMinio{}, &credentials.FileAWSCredentials{},
+		creds = credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.EnvMinio{},
+			&credentials.FileAWSCredentials{},
 			&credentials.IAM{Client: &http.Client{Timeout: 5 * time.Second}}})
 	}
 	transport, err := newTransport(!o.Insecure, timeout)
 	if err != nil {
 		return nil, err
 	}
-	client, err := minio.New(o.Endpoint, &minio.Options{Creds: creds, Secure: !o.Insecure, Region: o.Region, MaxRetries: maxRetries, Transport: transport})
+	client, err := minio.New(o.Endpoint, &minio.Options{Creds: creds, Secure: !o.Insecure, Region: o.Region,
+		MaxRetries: maxRetries, Transport: transport})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,8 @@ func newBucket(o Options) (*bucket, error) {
 	if prefix != "" {
 		prefix += "/"
 	}
-	return &bucket{core: minio.Core{Client: client}, name: o.Bucket, prefix: prefix, location: "s3://" + o.Bucket + "/" + o.Prefix, timeout: timeout}, nil
+	return &bucket{core: minio.Core{Client: client}, name: o.Bucket, prefix: prefix,
+		location: "s3://" + o.Bucket + "/" + o.Prefix, timeout: timeout}, nil
 }
 
 // errExists is the error of create for a key that exists, errMissing that of get
@@ -75,7 +78,8 @@ func (b *bucket) create(ctx context.Context, key string, content []byte) (etag s
 	switch r := minio.ToErrorResponse(err); {
 	case err == nil:
 		return info.ETag, nil
-	case r.StatusCode == http.StatusPreconditionFailed, r.StatusCode == http.StatusConflict, r.Code == "PreconditionFailed":
+	case r.StatusCode == http.StatusPreconditionFailed, r.StatusCode == http.StatusConflict,
+		r.Code == "PreconditionFailed":
 		return "", errExists
 	}
 	return "", b.failure(ctx, "put object", key, err)
@@ -171,19 +175,20 @@ func (b *bucket) failure(ctx context.Context, op, key string, err error) error {
 	hint := "check the network and the endpoint, and try again"
 	switch minio.ToErrorResponse(err).Code {
 	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
-		hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, to credentials that may read, write and list this prefix"
+		hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, to credentials that may read, write and " +
+			"list this prefix"
 	case "RequestTimeTooSkewed":
 		hint = "set the clock of this machine: the store refuses requests of another time"
 	case "NoSuchBucket":
-		return &handoff.Error{Op: "open log", Name: b.location, Kind: handoff.NotFound, Err: &remote.MissingError{Reason: "the bucket does not exist"},
-			Hint: handoff.Advice("create the bucket, or name another one")}
+		return handoff.E("open log", b.location, handoff.NotFound, &remote.MissingError{Reason: "the bucket does not exist"},
+			handoff.Advice("create the bucket, or name another one"))
 	}
-	return &handoff.Error{Op: op, Name: b.location + ": " + key, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice(hint)}
+	return handoff.E(op, b.location+": "+key, handoff.Unavailable, err, handoff.Advice(hint))
 }
 
 func damaged(name string, err error) error {
-	return &handoff.Error{Op: "read log", Name: name, Kind: handoff.Corrupt, Err: err,
-		Hint: handoff.Advice("restore the object from a version or a copy of the bucket")}
+	return handoff.E("read log", name, handoff.Corrupt, err,
+		handoff.Advice("restore the object from a version or a copy of the bucket"))
 }
 
 // discard deletes objects that are no longer used. The credentials may not allow it.

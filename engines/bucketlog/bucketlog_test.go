@@ -70,10 +70,12 @@ func FuzzDecode(f *testing.F) {
 		f.Fatalf("decode of what was encoded = %+v, %d records, %v", got, len(records), err)
 	}
 	f.Add(content)
-	f.Add([]byte(`{"log":"00112233445566778899aabbccddeeff","number":3,"first":9223372036854775807,"sizes":[1,1]}` + "\nxy"))
+	f.Add([]byte(`{"log":"00112233445566778899aabbccddeeff","number":3,"first":9223372036854775807,"sizes":[1,1]}` +
+		"\nxy"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, records, err := decode(3, b)
-		if err != nil && !errors.Is(err, handoff.Corrupt) || err == nil && (len(records) != len(h.Sizes) || h.last() < h.First) {
+		if err != nil && !errors.Is(err, handoff.Corrupt) || err == nil &&
+			(len(records) != len(h.Sizes) || h.last() < h.First) {
 			t.Errorf("decode = %+v, %d records, %v", h, len(records), err)
 		}
 	})

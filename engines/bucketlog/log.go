@@ -211,7 +211,8 @@ func (l *Log) find(ctx context.Context, known position) (position, error) {
 	if err != nil {
 		return p, err
 	}
-	if known.Log != "" && h.Log != known.Log || h.last() < known.Last || p.Number == known.Number && h.last() != known.Last {
+	if known.Log != "" && h.Log != known.Log || h.last() < known.Last || p.Number == known.Number &&
+		h.last() != known.Last {
 		return p, damaged(keyOf(p.Number), errors.New("belongs to another log"))
 	}
 	p.Log, p.Last = h.Log, h.last()
@@ -287,7 +288,8 @@ func (l *Log) readAfter(ctx context.Context, after handoff.Seq, yield func(hando
 			case o.err != nil:
 				return o.err
 			case expected != 0 && o.header.First != expected, o.header.Log != end.Log:
-				return damaged(keyOf(o.header.Number), fmt.Errorf("starts with record %d, not %d, or is of another log", o.header.First, expected))
+				return damaged(keyOf(o.header.Number),
+					fmt.Errorf("starts with record %d, not %d, or is of another log", o.header.First, expected))
 			}
 			for i, record := range o.records {
 				seq := o.header.First + handoff.Seq(i)

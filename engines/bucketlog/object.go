@@ -54,7 +54,8 @@ func decode(number int64, content []byte) (h header, records [][]byte, err error
 	if err := json.Unmarshal(line, &h); err != nil || !found {
 		return h, nil, damaged(keyOf(number), errors.New("has no valid header"))
 	}
-	if h.Number != number || h.First < 1 || h.First > maxSeq || len(h.Sizes) == 0 || len(h.Sizes) > remote.MaxBatch || !isID(h.Log) {
+	if h.Number != number || h.First < 1 || h.First > maxSeq || len(h.Sizes) == 0 || len(h.Sizes) > remote.MaxBatch ||
+		!isID(h.Log) {
 		return h, nil, damaged(keyOf(number), errors.New("is not the object with this number"))
 	}
 	for _, size := range h.Sizes {

@@ -59,8 +59,9 @@ func open(b workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 func newLog(b workspace.BackendOptions) (*Log, error) {
 	o, err := options(b.Location)
 	if err != nil {
-		return nil, &handoff.Error{Op: "open log", Name: redact(b.Location.String()), Kind: handoff.Invalid, Err: err,
-			Hint: handoff.Advice("use git:REMOTE, git:/path, git+ssh://host/path or git+https://host/path, with #name for a second log")}
+		return nil, handoff.E("open log", redact(b.Location.String()), handoff.Invalid, err,
+			handoff.Advice(
+				"use git:REMOTE, git:/path, git+ssh://host/path or git+https://host/path, with #name for a second log"))
 	}
 	o.Runtime, o.Cache, o.Rand, o.Work = b.Runtime, userdir.Cache(b.Getenv), b.Rand, b.Root
 	if o.Remote == "" && strings.HasPrefix(o.Fetch, ".") {
@@ -159,8 +160,8 @@ func (l *Log) exists(fetch string) error {
 }
 
 func noLog(fetch string, kind handoff.Kind, reason string) error {
-	return &handoff.Error{Op: "open log", Name: redact(fetch), Kind: kind, Err: &remote.MissingError{Reason: reason},
-		Hint: handoff.Advice("check the location of the log, and create the repository with git if there is none yet")}
+	return handoff.E("open log", redact(fetch), kind, &remote.MissingError{Reason: reason},
+		handoff.Advice("check the location of the log, and create the repository with git if there is none yet"))
 }
 
 // existing follows the symbolic links of that part of a path that exists.
@@ -174,7 +175,9 @@ func existing(path string) string {
 
 var (
 	remoteForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`) })
-	nameForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_-])?$`) })
+	nameForm   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_-])?$`)
+	})
 )
 
 // options returns the options that a location states.
@@ -278,8 +281,9 @@ func (l *Log) resolve(ctx context.Context) (*repository, error) {
 	// git fetches from the first URL. It would push to all, but a log is in one place.
 	first := func(key string) string { return append(urls[prefix+key], "")[0] }
 	if first("url") == "" {
-		return nil, &handoff.Error{Op: "open log", Name: "git:" + l.o.Remote, Kind: handoff.NotFound, Err: &remote.MissingError{Reason: "the repository of the workspace has no remote of this name"},
-			Hint: handoff.Advice("add the remote with git, or name its URL")}
+		return nil, handoff.E("open log", "git:"+l.o.Remote, handoff.NotFound,
+			&remote.MissingError{Reason: "the repository of the workspace has no remote of this name"},
+			handoff.Advice("add the remote with git, or name its URL"))
 	}
 	r.fetch = l.absolute(first("url"))
 	r.push = l.absolute(cmp.Or(first("pushurl"), first("url")))

@@ -19,9 +19,9 @@ func (b bodies) Put(_ context.Context, d handoff.Digest, size int64, _ io.Reader
 	if size <= b.log.o.MaxBody {
 		return nil
 	}
-	return &handoff.Error{Op: "store body", Name: d.Value, Kind: handoff.Invalid,
-		Err:  fmt.Errorf("has %d bytes; a log in git takes bodies of up to %d", size, b.log.o.MaxBody),
-		Hint: handoff.Advice("publish it without a copy, set max_body in the location of the log, or use a log in a bucket")}
+	return handoff.E("store body", d.Value, handoff.Invalid,
+		fmt.Errorf("has %d bytes; a log in git takes bodies of up to %d", size, b.log.o.MaxBody),
+		handoff.Advice("publish it without a copy, set max_body in the location of the log, or use a log in a bucket"))
 }
 
 // find returns the blob of a body, "" if no commit has it.
@@ -58,7 +58,7 @@ func (b bodies) Has(ctx context.Context, d handoff.Digest) (bool, error) {
 func (b bodies) Open(ctx context.Context, d handoff.Digest) (io.ReadCloser, error) {
 	r, blob, err := b.find(ctx, d)
 	if err == nil && blob == "" {
-		err = &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("not stored")}
+		err = handoff.E("read body", d.Value, handoff.NotFound, errors.New("not stored"))
 	}
 	if err != nil {
 		return nil, err

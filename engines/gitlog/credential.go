@@ -47,8 +47,10 @@ func (r *repository) authenticate(location string) string {
 	}
 	n := len(r.env)
 	key := fmt.Sprintf("credential.%s://%s.helper=", scheme, host) // a redirect to another host gets none
-	get := fmt.Sprintf(`!f() { test "$1" = get && printf 'username=%%s\npassword=%%s\n' "$HANDOFF_GIT_USER_%d" "$HANDOFF_GIT_PASSWORD_%d"; }; f`, n, n)
+	get := fmt.Sprintf(
+		`!f() { test "$1" = get && printf 'username=%%s\npassword=%%s\n' "$HANDOFF_GIT_USER_%d" "$HANDOFF_GIT_PASSWORD_%d"; }; f`, n, n)
 	r.options = append(r.options, "-c", key, "-c", key+get)
-	r.env = append(r.env, fmt.Sprintf("HANDOFF_GIT_USER_%d=%s", n, user), fmt.Sprintf("HANDOFF_GIT_PASSWORD_%d=%s", n, password))
+	r.env = append(r.env, fmt.Sprintf("HANDOFF_GIT_USER_%d=%s", n, user),
+		fmt.Sprintf("HANDOFF_GIT_PASSWORD_%d=%s", n, password))
 	return plain
 }

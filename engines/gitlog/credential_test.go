@@ -88,14 +88,16 @@ func TestPasswordInNoArguments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.pushCommit(t.Context(), repo, commit{id: strings.Repeat("0", 40)}, commit{}); err == nil || strings.Contains(err.Error(), "CANARY") {
+		if err := l.pushCommit(t.Context(), repo, commit{id: strings.Repeat("0", 40)}, commit{}); err == nil ||
+			strings.Contains(err.Error(), "CANARY") {
 			t.Errorf("%s: push: got %v, want an error without the password", path, err)
 		}
 	}
 	mu.Lock()
 	defer mu.Unlock()
 	if authenticated < 2 || asked == 0 {
-		t.Errorf("the server was given the password %d times, the other was asked %d times; want at least 2 and 1", authenticated, asked)
+		t.Errorf("the server was given the password %d times, the other was asked %d times; want at least 2 and 1",
+			authenticated, asked)
 	}
 	if len(shown) > 0 {
 		t.Errorf("the password is in the arguments of %q", shown)

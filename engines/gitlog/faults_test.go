@@ -131,7 +131,8 @@ func TestHostileHistory(t *testing.T) {
 		damaged bool // the record is damaged, and reading goes on
 	}{
 		"merge": {build: func(t *testing.T, url, log, tip string) {
-			forge(t, url, entry("100644", blob(t, url, record(t)), recordName(2)), subject(log, 2, 2), tip, forge(t, url, "", "other"))
+			forge(t, url, entry("100644", blob(t, url, record(t)), recordName(2)), subject(log, 2, 2), tip,
+				forge(t, url, "", "other"))
 		}},
 		"foreign commit": {build: func(t *testing.T, url, log, tip string) { forge(t, url, "", "hello", tip) }},
 		"another log": {build: func(t *testing.T, url, log, tip string) {
@@ -146,8 +147,10 @@ func TestHostileHistory(t *testing.T) {
 		"a rewritten record": {build: func(t *testing.T, url, log, tip string) {
 			forge(t, url, entry("100644", blob(t, url, record(t)), recordName(1)), subject(log, 1, 1))
 		}},
-		"too many records": {build: func(t *testing.T, url, log, tip string) { forge(t, url, "", subject(log, 2, 1<<40), tip) }},
-		"deleted ref":      {build: func(t *testing.T, url, log, tip string) { git(t, url, "update-ref", "-d", ref) }},
+		"too many records": {build: func(t *testing.T, url, log, tip string) {
+			forge(t, url, "", subject(log, 2, 1<<40), tip)
+		}},
+		"deleted ref": {build: func(t *testing.T, url, log, tip string) { git(t, url, "update-ref", "-d", ref) }},
 		"no record": {damaged: true, build: func(t *testing.T, url, log, tip string) {
 			forge(t, url, "", subject(log, 2, 2), tip)
 		}},
@@ -237,7 +240,8 @@ func TestLostReply(t *testing.T) {
 // TestRefused pushes to a server that refuses, and one that does not exist.
 func TestRefused(t *testing.T) {
 	url := server(t)
-	if err := os.WriteFile(filepath.Join(url, "hooks", "pre-receive"), []byte("#!/bin/sh\necho rule violated\nexit 1\n"), 0o777); err != nil {
+	if err := os.WriteFile(filepath.Join(url, "hooks", "pre-receive"), []byte("#!/bin/sh\necho rule violated\nexit 1\n"),
+		0o777); err != nil {
 		t.Fatal(err)
 	}
 	for where, want := range map[string]handoff.Kind{
@@ -259,7 +263,8 @@ func TestRefused(t *testing.T) {
 // TestTimeout stops waiting for a server that does not answer.
 func TestTimeout(t *testing.T) {
 	url := server(t)
-	if err := os.WriteFile(filepath.Join(url, "hooks", "pre-receive"), []byte("#!/bin/sh\nsleep 30\n"), 0o777); err != nil {
+	if err := os.WriteFile(filepath.Join(url, "hooks", "pre-receive"), []byte("#!/bin/sh\nsleep 30\n"),
+		0o777); err != nil {
 		t.Fatal(err)
 	}
 	l := Open(Options{Fetch: url, Name: "default", Runtime: t.TempDir(), Rand: rand.Reader})
@@ -335,7 +340,8 @@ func TestUntrustedRepository(t *testing.T) {
 		file, content string
 		refused       bool
 	}{
-		"configuration":     {"config", "[core]\n\tfsmonitor = touch " + ran + "\n\tsshCommand = touch " + ran + "\n[remote \"origin\"]\n\turl = ext::touch " + ran + "\n", false},
+		"configuration": {"config", "[core]\n\tfsmonitor = touch " + ran + "\n\tsshCommand = touch " + ran +
+			"\n[remote \"origin\"]\n\turl = ext::touch " + ran + "\n", false},
 		"alternates":        {"objects/info/alternates", "/etc\n", true},
 		"common directory":  {"commondir", "..\n", true},
 		"hooks":             {"hooks/reference-transaction", "#!/bin/sh\ntouch " + ran + "\n", true},
@@ -385,7 +391,8 @@ func TestLinkedRepository(t *testing.T) {
 // TestLinksInRepository brings links into the private repository.
 func TestLinksInRepository(t *testing.T) {
 	url := server(t)
-	for _, name := range []string{"objects", "objects/4a", "objects/pack", "refs", "refs/handoff", "refs/handoff/next", "info", "HEAD", "verified"} {
+	for _, name := range []string{"objects", "objects/4a", "objects/pack", "refs", "refs/handoff", "refs/handoff/next",
+		"info", "HEAD", "verified"} {
 		runtime, elsewhere := t.TempDir(), t.TempDir()
 		link := filepath.Join(runtime, "git", key(url, "default"), name)
 		if err := os.MkdirAll(filepath.Dir(link), 0o777); err != nil {
@@ -394,7 +401,8 @@ func TestLinksInRepository(t *testing.T) {
 		if err := os.Symlink(elsewhere, link); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := openAt(t, url, runtime).Append(t.Context(), logtest.NewRecord("a.md")); !errors.Is(err, handoff.Corrupt) {
+		if _, err := openAt(t, url, runtime).Append(t.Context(), logtest.NewRecord("a.md")); !errors.Is(err,
+			handoff.Corrupt) {
 			t.Errorf("%s: Append = %v, want kind Corrupt", name, err)
 		}
 		if left, err := os.ReadDir(elsewhere); err != nil || len(left) > 0 {
@@ -409,9 +417,12 @@ func TestHostileWorkspace(t *testing.T) {
 	url, work, ran := server(t), t.TempDir(), filepath.Join(t.TempDir(), "ran")
 	git(t, work, "init", "-q")
 	program := "touch " + ran
-	settings := "[remote \"origin\"]\n\turl = " + url + "\n\tuploadpack = " + program + "\n\treceivepack = " + program + "\n[remote \"evil\"]\n\turl = \"ext::" + program + "\"\n" +
-		"[core]\n\tsshCommand = " + program + "\n\tfsmonitor = " + program + "\n\thooksPath = " + work + "\n[credential]\n\thelper = !" + program + "\n" +
-		"[http \"https://example.com/\"]\n\textraheader = AUTHORIZATION: secret\n[url \"ext::" + program + " \"]\n\tinsteadOf = " + url + "\n"
+	settings := "[remote \"origin\"]\n\turl = " + url + "\n\tuploadpack = " + program + "\n\treceivepack = " + program +
+		"\n[remote \"evil\"]\n\turl = \"ext::" + program + "\"\n" +
+		"[core]\n\tsshCommand = " + program + "\n\tfsmonitor = " + program + "\n\thooksPath = " + work +
+		"\n[credential]\n\thelper = !" + program + "\n" +
+		"[http \"https://example.com/\"]\n\textraheader = AUTHORIZATION: secret\n[url \"ext::" + program +
+		" \"]\n\tinsteadOf = " + url + "\n"
 	f, err := os.OpenFile(filepath.Join(work, ".git", "config"), os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_, err = f.WriteString(settings)
@@ -420,7 +431,8 @@ func TestHostileWorkspace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(work, "reference-transaction"), []byte("#!/bin/sh\n"+program+"\n"), 0o777); err != nil {
+	if err := os.WriteFile(filepath.Join(work, "reference-transaction"), []byte("#!/bin/sh\n"+program+"\n"),
+		0o777); err != nil {
 		t.Fatal(err)
 	}
 	own := func(remote string) *Log {
@@ -437,7 +449,8 @@ func TestHostileWorkspace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if header, err := r.git(t.Context(), nil, "config", "http.https://example.com/.extraheader"); err != nil || header != "AUTHORIZATION: secret" {
+	if header, err := r.git(t.Context(), nil, "config", "http.https://example.com/.extraheader"); err != nil ||
+		header != "AUTHORIZATION: secret" {
 		t.Errorf("the header is %q, %v", header, err)
 	}
 	if c := r.command(t.Context(), "version"); strings.Contains(strings.Join(c.Args, " "), "secret") {

@@ -39,7 +39,8 @@ const settings = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tba
 
 // expected are the names that a private repository may contain. Other names would
 // change what git reads: another configuration, grafts, hooks.
-var expected = []string{"HEAD", "config", "objects", "refs", "info", "packed-refs", "FETCH_HEAD", "ORIG_HEAD", "gc.pid", "gc.log", "logs",
+var expected = []string{"HEAD", "config", "objects", "refs", "info", "packed-refs", "FETCH_HEAD", "ORIG_HEAD", "gc.pid",
+	"gc.log", "logs",
 	"fetch.lock", "append.lock", "config.lock", "packed-refs.lock", "gc.pid.lock", "gc.log.lock", verifiedName}
 
 // crashReport begins the names of the files that git fast-import leaves when it dies,
@@ -95,8 +96,8 @@ func (r *repository) writeFile(name, text string) error {
 // cloned repository can contain a runtime directory.
 func (r *repository) check() error {
 	refused := func(err error) error {
-		return &handoff.Error{Op: "open private repository", Name: r.dir, Kind: handoff.Corrupt, Err: err,
-			Hint: handoff.Advice("rename it; another one is created")}
+		return handoff.E("open private repository", r.dir, handoff.Corrupt, err,
+			handoff.Advice("rename it; another one is created"))
 	}
 	unexpected := func(name string) error { return refused(fmt.Errorf("has an unexpected file %q", name)) }
 	if err := plainfile.CheckDir(r.dir); err != nil {
@@ -116,7 +117,8 @@ func (r *repository) check() error {
 			return unexpected(e.Name())
 		}
 	}
-	for _, name := range []string{"objects", "objects/info", "objects/pack", "refs", "refs/handoff"} { // git would follow links in them
+	// git would follow links in them
+	for _, name := range []string{"objects", "objects/info", "objects/pack", "refs", "refs/handoff"} {
 		entries, err := os.ReadDir(filepath.Join(r.dir, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return unexpected(name)
@@ -184,7 +186,8 @@ func (r *repository) git(ctx context.Context, in io.Reader, args ...string) (str
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case errors.Is(err, exec.ErrNotFound):
-		return "", &handoff.Error{Op: "open log", Kind: handoff.Unavailable, Err: errNoGit, Hint: handoff.Advice("install git, or choose another log")}
+		return "", handoff.E("open log", "", handoff.Unavailable, errNoGit,
+			handoff.Advice("install git, or choose another log"))
 	case limited.Err() != nil:
 		return "", r.failure(op, fmt.Errorf("no answer within %v", r.timeout))
 	case err != nil:
@@ -232,12 +235,13 @@ func isObject(line string) bool {
 // isVague reports whether a line only states that a connection ended. The server also
 // prints one, over ssh, when git has ended because of something else.
 func isVague(line string) bool {
-	return strings.HasPrefix(line, "fatal: Could not read from remote") || strings.HasPrefix(line, "fatal: the remote end hung up")
+	return strings.HasPrefix(line, "fatal: Could not read from remote") ||
+		strings.HasPrefix(line, "fatal: the remote end hung up")
 }
 
 func (r *repository) failure(op string, err error) error {
-	return &handoff.Error{Op: op, Name: redact(r.fetch), Kind: handoff.Unavailable, Err: err,
-		Hint: handoff.Advice("check that git can read and write this repository, and try again")}
+	return handoff.E(op, redact(r.fetch), handoff.Unavailable, err,
+		handoff.Advice("check that git can read and write this repository, and try again"))
 }
 
 func (r *repository) openLock(name string) (*os.File, error) {

@@ -43,7 +43,8 @@ func parseSubject(message string) (log string, first, last handoff.Seq, ok bool)
 	b, err2 := strconv.ParseInt(to, 10, 64)
 	first, last, log = handoff.Seq(a), handoff.Seq(b), f[2]
 	raw, err3 := hex.DecodeString(log)
-	ok = ok && errors.Join(err1, err2, err3) == nil && len(raw) == idSize && first >= 1 && last >= first && last-first < remote.MaxBatch &&
+	ok = ok && errors.Join(err1, err2, err3) == nil && len(raw) == idSize && first >= 1 && last >= first &&
+		last-first < remote.MaxBatch &&
 		message == subject(log, first, last)
 	return log, first, last, ok
 }
@@ -244,8 +245,9 @@ func (r *repository) commits(ctx context.Context, o *objects, args ...string) ([
 
 // damaged returns an error of kind Corrupt.
 func damaged(name string, err error) error {
-	return &handoff.Error{Op: "read log", Name: name, Kind: handoff.Corrupt, Err: err,
-		Hint: handoff.Advice("compare the ref with the one on another machine; a copy of the log under another name can be continued")}
+	return handoff.E("read log", name, handoff.Corrupt, err,
+		handoff.Advice("compare the ref with the one on another machine; a copy of the log under another name can be "+
+			"continued"))
 }
 
 // chunk is the number of commits whose records are read at a time.

@@ -36,7 +36,8 @@ func httpServer(t testing.TB) (s *httptest.Server, path, dir string) {
 	}
 	dir = server(t)
 	git(t, dir, "config", "http.receivepack", "true")
-	h := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(dir), "GIT_HTTP_EXPORT_ALL=1"}, Stderr: io.Discard}
+	h := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(dir), "GIT_HTTP_EXPORT_ALL=1"},
+		Stderr: io.Discard}
 	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reply := httptest.NewRecorder() // else git is killed with its client, and leaves a lock
 		h.ServeHTTP(reply, r)
@@ -59,7 +60,8 @@ func TestLostFirstReply(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 		s.Config.Handler.ServeHTTP(w, r)
-		if strings.HasSuffix(r.URL.Path, "git-receive-pack") && r.Method == http.MethodPost && lost.CompareAndSwap(false, true) {
+		if strings.HasSuffix(r.URL.Path, "git-receive-pack") && r.Method == http.MethodPost &&
+			lost.CompareAndSwap(false, true) {
 			panic(http.ErrAbortHandler)
 		}
 	}))
@@ -100,7 +102,8 @@ func TestKilledWriters(t *testing.T) {
 	h, failed := w.Kill(t)
 	s.Close() // waits for requests of killed processes
 	n := h.Check(t, newIndex, machine(t, dir), machine(t, dir), machine(t, dir))
-	t.Logf("%d acknowledged, %d failed, %d stored in %s pushes; %d requests and %d replies were lost", h.Len(), failed, n, git(t, dir, "rev-list", "--count", ref), p.Cuts.Load(), p.Losses.Load())
+	t.Logf("%d acknowledged, %d failed, %d stored in %s pushes; %d requests and %d replies were lost", h.Len(), failed, n,
+		git(t, dir, "rev-list", "--count", ref), p.Cuts.Load(), p.Losses.Load())
 	if report, err := machine(t, dir).Check(t.Context(), nil); err != nil || !report.OK() {
 		t.Errorf("Check = %+v, %v", report, err)
 	}

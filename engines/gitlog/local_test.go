@@ -60,7 +60,8 @@ func TestRemoteURL(t *testing.T) {
 	} {
 		git(t, work, "remote", "add", "origin", tt.add[0])
 		if len(tt.add) > 1 {
-			git(t, work, append([]string{"remote", "set-url", "--add"}, append(tt.add[1:len(tt.add)-1:len(tt.add)-1], "origin", tt.add[len(tt.add)-1])...)...)
+			git(t, work, append([]string{"remote", "set-url", "--add"},
+				append(tt.add[1:len(tt.add)-1:len(tt.add)-1], "origin", tt.add[len(tt.add)-1])...)...)
 		}
 		r, err := Open(Options{Remote: "origin", Work: work, Name: "default"}).connect(t.Context())
 		if err != nil || r.fetch != filepath.Join(work, tt.fetch) || r.push != filepath.Join(work, tt.push) {
@@ -68,7 +69,8 @@ func TestRemoteURL(t *testing.T) {
 		}
 		git(t, work, "remote", "remove", "origin")
 	}
-	for _, other := range []string{"https://host/x.git", "git@host:team/x.git", "host:x.git", "/srv/x.git", "ssh://host/x"} {
+	for _, other := range []string{"https://host/x.git", "git@host:team/x.git", "host:x.git", "/srv/x.git",
+		"ssh://host/x"} {
 		if got := (&Log{o: Options{Work: work}}).absolute(other); got != other {
 			t.Errorf("absolute(%s) = %s", other, got)
 		}
@@ -85,7 +87,8 @@ func TestPasswordInURL(t *testing.T) {
 	l := Open(Options{Remote: "origin", Work: work, Name: "default", Runtime: t.TempDir()})
 	defer l.Close()
 	_, err := l.Newest(t.Context())
-	if !errors.Is(err, handoff.Unavailable) || strings.Contains(err.Error(), "tok") || strings.Contains(err.Error(), "user") {
+	if !errors.Is(err, handoff.Unavailable) || strings.Contains(err.Error(), "tok") ||
+		strings.Contains(err.Error(), "user") {
 		t.Errorf("Newest = %v, want kind Unavailable without the password", err)
 	}
 }
@@ -97,8 +100,11 @@ func newSite(t *testing.T) site { return site{t.TempDir(), t.TempDir()} }
 
 func (s site) open(t *testing.T, url string) *workspace.Workspace {
 	t.Helper()
-	env := map[string]string{"HANDOFF_WORKSPACE": s.dir, "HANDOFF_LOG": "git:" + url + "?poll=0s", "HOME": s.home, "XDG_CACHE_HOME": filepath.Join(s.home, "cache"), "XDG_STATE_HOME": filepath.Join(s.home, "state")}
-	w, err := workspace.Open(s.dir, workspace.Options{Backends: Backends, Getenv: func(name string) string { return env[name] }})
+	env := map[string]string{"HANDOFF_WORKSPACE": s.dir, "HANDOFF_LOG": "git:" + url + "?poll=0s", "HOME": s.home,
+		"XDG_CACHE_HOME": filepath.Join(s.home, "cache"), "XDG_STATE_HOME": filepath.Join(s.home, "state")}
+	w, err := workspace.Open(s.dir, workspace.Options{Backends: Backends, Getenv: func(name string) string {
+		return env[name]
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +167,8 @@ func TestRollback(t *testing.T) {
 	logtest.Rollback{
 		Publish: func(machine string) error {
 			return as(machine, func(w *workspace.Workspace) error {
-				_, err := w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("x"), Filename: "a.md", Channel: "design", Title: machine})
+				_, err := w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("x"), Filename: "a.md",
+					Channel: "design", Title: machine})
 				return err
 			})
 		},

@@ -209,8 +209,8 @@ func (r *repository) verified() (c commit, err error) {
 	id, message, _ := strings.Cut(string(b), " ")
 	var ok bool
 	if c.log, c.first, c.last, ok = parseSubject(message); !ok || len(id) != len(noObject) {
-		return c, &handoff.Error{Op: "open private repository", Name: r.dir, Kind: handoff.Corrupt, Err: fmt.Errorf("%s is damaged", verifiedName),
-			Hint: handoff.Advice("rename the directory; another one is created")}
+		return c, handoff.E("open private repository", r.dir, handoff.Corrupt, fmt.Errorf("%s is damaged", verifiedName),
+			handoff.Advice("rename the directory; another one is created"))
 	}
 	c.id = id
 	return c, nil
@@ -245,7 +245,8 @@ const fetched = "refs/handoff/fetched"
 // fetch returns the newest commit of the remote, which must follow a known one.
 func (l *Log) fetch(ctx context.Context, r *repository, known commit) (commit, error) {
 	r.unlock(fetched)
-	_, err := r.git(ctx, nil, "fetch", "--quiet", "--no-tags", "--no-prune", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=",
+	_, err := r.git(ctx, nil, "fetch", "--quiet", "--no-tags", "--no-prune", "--no-recurse-submodules",
+		"--no-write-fetch-head", "--refmap=",
 		"--", r.from, "+"+l.ref+":"+fetched)
 	if err != nil && strings.Contains(err.Error(), "couldn't find remote ref") {
 		if known.id != "" {
@@ -274,8 +275,9 @@ func (l *Log) fetch(ctx context.Context, r *repository, known commit) (commit, e
 	}
 	list, err := r.commits(ctx, o, args...)
 	if errors.Is(err, errForeign) && known.id == "" && len(list) == 0 {
-		return known, &handoff.Error{Op: "open log", Name: l.ref, Kind: handoff.Invalid, Err: fmt.Errorf("belongs to another program: commit %s %w", id, errForeign),
-			Hint: handoff.Advice("name another log with #name at the end of the location; this ref is left as it is")}
+		return known, handoff.E("open log", l.ref, handoff.Invalid,
+			fmt.Errorf("belongs to another program: commit %s %w", id, errForeign),
+			handoff.Advice("name another log with #name at the end of the location; this ref is left as it is"))
 	}
 	if err != nil {
 		return known, err

@@ -36,7 +36,8 @@ func (l *Log) accept(ctx context.Context, r *repository, now time.Time) error {
 	}
 	tip, err := l.fetch(ctx, r, commit{})
 	if err == nil && known.id != "" {
-		_, err = r.git(ctx, nil, "update-ref", "refs/handoff/replaced-"+now.UTC().Format("20060102T150405.000000000"), known.id)
+		_, err = r.git(ctx, nil, "update-ref", "refs/handoff/replaced-"+now.UTC().Format("20060102T150405.000000000"),
+			known.id)
 	}
 	switch {
 	case err != nil:

@@ -16,7 +16,8 @@ import (
 func workspaceAt(t *testing.T, url string, clock *time.Duration, o workspace.Options) *workspace.Workspace {
 	t.Helper()
 	dir := t.TempDir()
-	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "git:" + url + "?poll=0s", "XDG_CACHE_HOME": t.TempDir()}
+	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "git:" + url + "?poll=0s",
+		"XDG_CACHE_HOME": t.TempDir()}
 	o.Getenv = func(name string) string { return env[name] }
 	o.Backends = Backends
 	o.Now = func() time.Time { return time.Now().Add(*clock) }
@@ -28,9 +29,11 @@ func workspaceAt(t *testing.T, url string, clock *time.Duration, o workspace.Opt
 	return w
 }
 
-func publish(t *testing.T, w *workspace.Workspace, title, text string, more func(*workspace.Publication)) handoff.Published {
+func publish(t *testing.T, w *workspace.Workspace, title, text string,
+	more func(*workspace.Publication)) handoff.Published {
 	t.Helper()
-	p := workspace.Publication{Body: strings.NewReader(text), Filename: "a.md", Channel: "design", Title: title, Keep: handoff.KeepAlways}
+	p := workspace.Publication{Body: strings.NewReader(text), Filename: "a.md", Channel: "design", Title: title,
+		Keep: handoff.KeepAlways}
 	if more != nil {
 		more(&p)
 	}

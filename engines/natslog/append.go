@@ -43,7 +43,8 @@ const codeInProgress = 10164
 // isStored reports whether a message was refused because its subject has one.
 func isStored(err error) bool {
 	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == codeInProgress)
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		api.ErrorCode == codeInProgress)
 }
 
 // stored returns the sequence number of a record that was refused because its
@@ -55,7 +56,8 @@ func (l *Log) stored(ctx context.Context, js jetstream.JetStream, m *nats.Msg) (
 	case err != nil:
 		return 0, err
 	case !bytes.Equal(found.Data, m.Data):
-		return 0, l.failure("append", handoff.Conflict, fmt.Errorf("record %d has the same ID and other content", found.Seq), "append a new record")
+		return 0, l.failure("append", handoff.Conflict, fmt.Errorf("record %d has the same ID and other content", found.Seq),
+			"append a new record")
 	}
 	return handoff.Seq(found.Seq), nil
 }
@@ -92,7 +94,8 @@ func (l *Log) writeBatch(ctx context.Context, batch []remote.Entry) (first hando
 // storedBatch returns the sequence number of the first record of a batch that was
 // refused: the reply to an earlier try may have been lost. Kind: Conflict (only some
 // of its records are stored).
-func (l *Log) storedBatch(ctx context.Context, js jetstream.JetStream, list []*nats.Msg, refused error) (handoff.Seq, error) {
+func (l *Log) storedBatch(ctx context.Context, js jetstream.JetStream, list []*nats.Msg, refused error) (handoff.Seq,
+	error) {
 	var api *jetstream.APIError
 	inProgress := errors.As(refused, &api) && api.ErrorCode == codeInProgress
 	first, err := l.stored(ctx, js, list[0])
@@ -104,7 +107,8 @@ func (l *Log) storedBatch(ctx context.Context, js jetstream.JetStream, list []*n
 		return 0, err
 	}
 	if err != nil || end != first+handoff.Seq(len(list))-1 {
-		return 0, l.failure("append", handoff.Conflict, errors.New("some of these records are stored already"), "append only new records")
+		return 0, l.failure("append", handoff.Conflict, errors.New("some of these records are stored already"),
+			"append only new records")
 	}
 	return first, nil
 }

@@ -32,8 +32,9 @@ const defaultPoll = 2 * time.Second
 func open(b workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 	o, err := options(b.Location, b.Getenv)
 	if err != nil {
-		return nil, nil, &handoff.Error{Op: "open log", Name: "nats://" + b.Location.Host + b.Location.Path, Kind: handoff.Invalid, Err: err,
-			Hint: handoff.Advice("use nats://host:4222/workspace, with servers=HOST:PORT in the query for further servers of a cluster")}
+		return nil, nil, handoff.E("open log", "nats://"+b.Location.Host+b.Location.Path, handoff.Invalid, err,
+			handoff.Advice(
+				"use nats://host:4222/workspace, with servers=HOST:PORT in the query for further servers of a cluster"))
 	}
 	o.Runtime, o.Rand, o.Warn = b.Runtime, b.Rand, b.Warn
 	l := Open(o)
@@ -78,7 +79,8 @@ func options(location *url.URL, getenv func(string) string) (o Options, err erro
 		if len(values) > 1 {
 			err = errors.New("is repeated")
 		}
-		if err != nil || o.Poll < 0 || o.Timeout < 0 || o.Replicas < 0 || o.Replicas > 5 || o.MaxBytes < 0 || o.MaxBodyBytes < 0 {
+		if err != nil || o.Poll < 0 || o.Timeout < 0 || o.Replicas < 0 || o.Replicas > 5 || o.MaxBytes < 0 ||
+			o.MaxBodyBytes < 0 {
 			return o, fmt.Errorf("invalid setting %s", key)
 		}
 	}
@@ -120,7 +122,8 @@ func credentials(user *url.Userinfo, getenv func(string) string) (own, system []
 	case getenv("HANDOFF_NATS_SYSTEM_CREDS") != "":
 		system = append(common[:len(common):len(common)], nats.UserCredentials(getenv("HANDOFF_NATS_SYSTEM_CREDS")))
 	case getenv("HANDOFF_NATS_SYSTEM_USER") != "":
-		system = append(common[:len(common):len(common)], nats.UserInfo(getenv("HANDOFF_NATS_SYSTEM_USER"), getenv("HANDOFF_NATS_SYSTEM_PASSWORD")))
+		system = append(common[:len(common):len(common)],
+			nats.UserInfo(getenv("HANDOFF_NATS_SYSTEM_USER"), getenv("HANDOFF_NATS_SYSTEM_PASSWORD")))
 	}
 	return append(own, common...), system
 }

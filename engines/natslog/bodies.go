@@ -48,7 +48,8 @@ func (s bodies) Put(ctx context.Context, d handoff.Digest, size int64, r io.Read
 	if err != nil {
 		return err
 	}
-	info := jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: d.Value, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize}},
+	info := jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{
+		Name: d.Value, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize}},
 		Bucket: s.l.bucket(), NUID: name, Size: uint64(size), Digest: "SHA-256=" + base64.URLEncoding.EncodeToString(sum)}
 	for buffer := make([]byte, chunkSize); ; info.Chunks++ {
 		n, err := io.ReadFull(r, buffer)
@@ -108,14 +109,14 @@ func (s bodies) info(ctx context.Context, d handoff.Digest) (info jetstream.Obje
 		}
 	}
 	if missing || info.Deleted {
-		return info, &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("not stored")}
+		return info, handoff.E("read body", d.Value, handoff.NotFound, errors.New("not stored"))
 	}
 	return info, nil
 }
 
 func (s bodies) damaged(d handoff.Digest, reason string) error {
-	return &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.Corrupt, Err: errors.New("the remote copy " + reason),
-		Hint: handoff.Advice("publish it again on the machine that has the file")}
+	return handoff.E("read body", d.Value, handoff.Corrupt, errors.New("the remote copy "+reason),
+		handoff.Advice("publish it again on the machine that has the file"))
 }
 
 // Has implements remote.Store.

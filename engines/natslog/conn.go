@@ -103,7 +103,8 @@ var errLost = errors.New("the connection was lost")
 
 // try runs one request, which ends when the connection is lost. A server that does
 // not answer is left for another one of the cluster.
-func (l *Log) try(ctx context.Context, js jetstream.JetStream, request func(context.Context, jetstream.JetStream) error) error {
+func (l *Log) try(ctx context.Context, js jetstream.JetStream,
+	request func(context.Context, jetstream.JetStream) error) error {
 	limited, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	l.mu.Lock()
@@ -160,11 +161,13 @@ func (l *Log) connect(ctx context.Context, op string) (jetstream.JetStream, erro
 		if refused := l.final(op, err); refused != nil {
 			return nil, refused
 		}
-		return nil, l.failure(op, handoff.Unavailable, fmt.Errorf("cannot connect: %w", err), "check the network and the location, and try again")
+		return nil, l.failure(op, handoff.Unavailable, fmt.Errorf("cannot connect: %w", err),
+			"check the network and the location, and try again")
 	}
 	if v := nc.ConnectedServerVersion(); tooOld(v) {
 		nc.Close()
-		return nil, l.failure(op, handoff.Unsupported, fmt.Errorf("the server has version %s, and at least %d.%d is needed", v, minMajor, minMinor), "update the server")
+		return nil, l.failure(op, handoff.Unsupported,
+			fmt.Errorf("the server has version %s, and at least %d.%d is needed", v, minMajor, minMinor), "update the server")
 	}
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -200,7 +203,8 @@ func (l *Log) dialIn(ctx context.Context) (*nats.Conn, error) {
 // dial opens a connection, which reopens itself when it is lost.
 func (l *Log) dial(credentials []nats.Option) (*nats.Conn, error) {
 	o := append([]nats.Option{
-		nats.Name("handoff"), nats.Timeout(requestTimeout), nats.MaxReconnects(-1), nats.ReconnectWait(firstDelay), nats.ReconnectJitter(firstDelay, firstDelay),
+		nats.Name("handoff"), nats.Timeout(requestTimeout), nats.MaxReconnects(-1), nats.ReconnectWait(firstDelay),
+		nats.ReconnectJitter(firstDelay, firstDelay),
 		nats.ReconnectBufSize(-1), // a message is never sent after its operation has failed
 		nats.PingInterval(20 * time.Second), l.o.secure(),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.signal(&l.lost) }),
@@ -257,25 +261,35 @@ const (
 func (l *Log) final(op string, err error) error {
 	var api *jetstream.APIError
 	switch {
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrPermissionViolation):
-		return l.failure(op, handoff.Unavailable, err, "set NATS_CREDS, NATS_NKEY, or NATS_USER and NATS_PASSWORD, to credentials that may use this log")
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked),
+		errors.Is(err, nats.ErrPermissionViolation):
+		return l.failure(op, handoff.Unavailable, err,
+			"set NATS_CREDS, NATS_NKEY, or NATS_USER and NATS_PASSWORD, to credentials that may use this log")
 	case errors.Is(err, nats.ErrSecureConnWanted), errors.Is(err, nats.ErrSecureConnRequired):
-		return l.failure(op, handoff.Unavailable, err, "use a server with TLS, or add tls=off to the location if the network is trusted")
+		return l.failure(op, handoff.Unavailable, err,
+			"use a server with TLS, or add tls=off to the location if the network is trusted")
 	case errors.Is(err, nats.ErrMaxPayload):
-		return l.failure(op, handoff.Invalid, errors.New("the record is larger than a message of this server may be"), "raise max_payload of the server, or publish large metadata as a separate file")
+		return l.failure(op, handoff.Invalid, errors.New("the record is larger than a message of this server may be"),
+			"raise max_payload of the server, or publish large metadata as a separate file")
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		return l.failure(op, handoff.Unsupported, errors.New("JetStream is not enabled on this server or for this account"), "enable JetStream on the server")
+		return l.failure(op, handoff.Unsupported, errors.New("JetStream is not enabled on this server or for this account"),
+			"enable JetStream on the server")
 	case errors.As(err, &api):
 		switch api.ErrorCode {
-		case codeAccountLimits, codeMemoryLimits, codeStorageLimits, codeNotStored, codeBytesLimit, codeBytesRequired, codeStreamLimits:
-			return l.failure(op, handoff.Unavailable, fmt.Errorf("a limit of the stream, the account or the server is reached: %s", api.Description), "raise the limit, for example max_bytes of the stream")
+		case codeAccountLimits, codeMemoryLimits, codeStorageLimits, codeNotStored, codeBytesLimit, codeBytesRequired,
+			codeStreamLimits:
+			return l.failure(op, handoff.Unavailable, fmt.Errorf("a limit of the stream, the account or the server is "+
+				"reached: %s", api.Description), "raise the limit, for example max_bytes of the stream")
 		case codeTooLarge:
-			return l.failure(op, handoff.Invalid, errors.New("the record is larger than a message of this stream may be"), "raise max_msg_size of the stream, or publish large metadata as a separate file")
+			return l.failure(op, handoff.Invalid, errors.New("the record is larger than a message of this stream may be"),
+				"raise max_msg_size of the stream, or publish large metadata as a separate file")
 		case codeReplicas, codeNoSuitableServer:
-			return l.failure(op, handoff.Unavailable, errors.New(api.Description), "set replicas in the location to the number of servers in the cluster, 1 without a cluster")
+			return l.failure(op, handoff.Unavailable, errors.New(api.Description),
+				"set replicas in the location to the number of servers in the cluster, 1 without a cluster")
 		}
 		if api.Code != codeUnavailable && api.Code != codeBusy && !isStored(err) {
-			return l.failure(op, handoff.Unavailable, errors.New(api.Description), "check the settings of the stream and the permissions of the account")
+			return l.failure(op, handoff.Unavailable, errors.New(api.Description),
+				"check the settings of the stream and the permissions of the account")
 		}
 	}
 	return nil
@@ -283,5 +297,5 @@ func (l *Log) final(op string, err error) error {
 
 // failure returns an error about the log.
 func (l *Log) failure(op string, kind handoff.Kind, err error, hint string) error {
-	return &handoff.Error{Op: op, Name: strings.TrimPrefix(l.o.Servers[0], "nats://") + "/" + l.o.Name, Kind: kind, Err: err, Hint: handoff.Advice(hint)}
+	return handoff.E(op, strings.TrimPrefix(l.o.Servers[0], "nats://")+"/"+l.o.Name, kind, err, handoff.Advice(hint))
 }

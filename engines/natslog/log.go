@@ -94,7 +94,8 @@ func Open(o Options) *Log {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
 	}
-	l := &Log{o: o, local: filelog.OpenCopies(o.Runtime, o.Rand), checked: map[string]bool{}, lost: make(chan struct{}), back: make(chan struct{}), woken: make(chan struct{})}
+	l := &Log{o: o, local: filelog.OpenCopies(o.Runtime, o.Rand), checked: map[string]bool{}, lost: make(chan struct{}),
+		back: make(chan struct{}), woken: make(chan struct{})}
 	l.batch = remote.NewWriter(l.writeBatch)
 	return l
 }
@@ -144,7 +145,8 @@ func (l *Log) info(ctx context.Context) (info *jetstream.StreamInfo, err error) 
 		s, err := js.Stream(ctx, l.stream())
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			if info = nil; known > 0 {
-				return l.failure("read log", handoff.Corrupt, fmt.Errorf("the stream was deleted; it had %d records", known), "restore the stream from a backup")
+				return l.failure("read log", handoff.Corrupt, fmt.Errorf("the stream was deleted; it had %d records", known),
+					"restore the stream from a backup")
 			}
 			return nil
 		}
@@ -191,7 +193,8 @@ func (l *Log) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handoff.Rec
 		next := max(after, 0) + 1
 		for m, err := range l.messages(ctx, l.stream(), uint64(next), uint64(max(end, 0))) {
 			if err == nil && handoff.Seq(m.seq) != next {
-				err = l.failure("read log", handoff.Corrupt, fmt.Errorf("record %d is missing", next), "restore the stream from a backup")
+				err = l.failure("read log", handoff.Corrupt, fmt.Errorf("record %d is missing", next),
+					"restore the stream from a backup")
 			}
 			if err == nil {
 				err = ctx.Err()

@@ -20,7 +20,8 @@ func TestOptions(t *testing.T) {
 		{"nats://host/team", "nats://host:4222 team"},
 		{"nats://host:4333/team-2/", "nats://host:4333 team-2"},
 		{"nats://user:secret@[::1]:4333/team", "nats://[::1]:4333 team"},
-		{"nats://host/team?servers=a,b:1&replicas=3&storage=file&max_bytes=1000&poll=1s&tls=off", "nats://host:4222 nats://a:4222 nats://b:1 team"},
+		{"nats://host/team?servers=a,b:1&replicas=3&storage=file&max_bytes=1000&poll=1s&tls=off",
+			"nats://host:4222 nats://a:4222 nats://b:1 team"},
 		{"nats://host/team?replicas=9", "invalid setting replicas"},
 		{"nats://host/team?servers=a:1&servers=bad%20host", "invalid setting servers"},
 		{"nats://host/team?storage=disk", "invalid setting storage"},
@@ -54,7 +55,8 @@ func TestSubject(t *testing.T) {
 		t.Errorf("subject = %s, want %s", got, want)
 	}
 	seen := map[string]string{}
-	for _, text := range []string{"", "a", "A", "a.b", "a=2eb", "*", ">", "a b", "\x00", "é", "=", strings.Repeat("x", maxToken), strings.Repeat("x", maxToken+1), strings.Repeat("x", maxToken+2)} {
+	for _, text := range []string{"", "a", "A", "a.b", "a=2eb", "*", ">", "a b", "\x00", "é", "=",
+		strings.Repeat("x", maxToken), strings.Repeat("x", maxToken+1), strings.Repeat("x", maxToken+2)} {
 		got := token(text)
 		if seen[got] != "" || got == "" || strings.ContainsAny(got, " .*>\x00\r\n") {
 			t.Errorf("token(%q) = %q, which is that of %q or not a token", text, got, seen[got])

@@ -125,7 +125,8 @@ func (l *Log) create(ctx context.Context) error {
 		return err
 	}
 	if l.o.Warn != nil && created && replicas < 3 {
-		l.o.Warn(fmt.Sprintf("the log on NATS was created with %s: if that server loses its disk, the records are lost (add replicas=3 to the location of a log in a cluster)", copies(replicas)))
+		l.o.Warn(fmt.Sprintf("the log on NATS was created with %s: if that server loses its disk, the records are lost "+
+			"(add replicas=3 to the location of a log in a cluster)", copies(replicas)))
 	}
 	if l.o.Warn != nil && created && l.o.Memory {
 		l.o.Warn("the log on NATS was created in memory: a restart of the servers loses the records")
@@ -148,7 +149,8 @@ func (l *Log) createBucket(ctx context.Context) error {
 		return nil
 	}
 	err := l.retry(ctx, "create body store", func(ctx context.Context, js jetstream.JetStream) error {
-		c := jetstream.ObjectStoreConfig{Bucket: l.bucket(), Description: "bodies of handoff", MaxBytes: l.o.MaxBodyBytes, Replicas: l.replicas()}
+		c := jetstream.ObjectStoreConfig{Bucket: l.bucket(), Description: "bodies of handoff", MaxBytes: l.o.MaxBodyBytes,
+			Replicas: l.replicas()}
 		if l.o.Memory {
 			c.Storage = jetstream.MemoryStorage
 		}

@@ -30,7 +30,8 @@ func (c Config) Paths(p Paths, workflow, bundle string) (_ Paths, err error) {
 
 func (c Config) paths(p Paths, workflow, bundle string) (_ Paths, err error) {
 	p.Config = map[string]string{}
-	for key, value := range map[string]string{"output_folder": c.OutputFolder, "agent_outputs_folder": c.AgentOutputsFolder} {
+	for key, value := range map[string]string{"output_folder": c.OutputFolder,
+		"agent_outputs_folder": c.AgentOutputsFolder} {
 		if value != "" {
 			p.Config[key] = value
 		}
@@ -74,7 +75,8 @@ func (p Paths) loadInputs(name string) (map[string]any, error) {
 		return nil, nil // an agent may name its inputs in another form
 	}
 	if err := workflow.Inputs.Decode(&inputs); err != nil {
-		return nil, &handoff.Error{Op: "read inputs", Name: name, Kind: handoff.Invalid, Err: plainfile.InvalidAt(err), Hint: handoff.Advice("write each as NAME: VALUE")}
+		return nil, handoff.E("read inputs", name, handoff.Invalid, plainfile.InvalidAt(err),
+			handoff.Advice("write each as NAME: VALUE"))
 	}
 	for key, value := range inputs {
 		text, isText := value.(string)
@@ -98,7 +100,7 @@ func LoadVariables(name string) (map[string]string, error) {
 	}
 	values, err := parseVariables(b)
 	if err != nil {
-		return nil, &handoff.Error{Op: "read variables", Name: name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("write each as NAME: \"text\"")}
+		return nil, handoff.E("read variables", name, handoff.Invalid, err, handoff.Advice("write each as NAME: \"text\""))
 	}
 	return values, nil
 }
@@ -135,13 +137,15 @@ func LoadAgent(name string) (handoff.SessionAgent, error) {
 	}
 	agent, err := parseAgent(b)
 	if err != nil {
-		err = &handoff.Error{Op: "read agent", Name: name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("give the agent's name, title and bundle, without a file")}
+		err = handoff.E("read agent", name, handoff.Invalid, err,
+			handoff.Advice("give the agent's name, title and bundle, without a file"))
 	}
 	return agent, err
 }
 
 // agentText gives the text of an agent file the form that parseAgent reads.
-var agentText = strings.NewReplacer("\ufeff", "", "\r\n", "\n", "<agent\r\n", "<agent ", "<agent\n", "<agent ", "<agent\t", "<agent ")
+var agentText = strings.NewReplacer("\ufeff", "", "\r\n", "\n", "<agent\r\n", "<agent ", "<agent\n", "<agent ",
+	"<agent\t", "<agent ")
 
 // parseAgent decodes what LoadAgent reads.
 func parseAgent(b []byte) (handoff.SessionAgent, error) {
@@ -195,5 +199,5 @@ func readSmall(name string) ([]byte, error) {
 	case errors.Is(err, plainfile.ErrTooLarge):
 		kind = handoff.Invalid
 	}
-	return nil, &handoff.Error{Op: "read", Name: name, Kind: kind, Err: durable.Reason(err), Hint: handoff.Advice("name a file that can be read")}
+	return nil, handoff.E("read", name, kind, durable.Reason(err), handoff.Advice("name a file that can be read"))
 }

@@ -29,7 +29,8 @@ func TestParse(t *testing.T) {
 		{"limits: {}", config.Config{}},
 		{"limits: {digest: }", config.Config{}},
 		{"keep: never", config.Config{Keep: handoff.KeepNever}},
-		{"channels: {threat-model: what could go wrong}", config.Config{Channels: map[string]string{"threat-model": "what could go wrong"}}},
+		{"channels: {threat-model: what could go wrong}",
+			config.Config{Channels: map[string]string{"threat-model": "what could go wrong"}}},
 	} {
 		got, err := config.Parse([]byte(tt.text))
 		if err != nil || !reflect.DeepEqual(got, tt.want) {
@@ -114,7 +115,8 @@ func TestPurposes(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"", "limits: {digest: 64MiB}", "channels: {design: x}", "a: &a [*a]", "a: &a [x,x]\nb: [*a,*a]", "!!binary x", "limits: {digest: 1e9}",
+		"", "limits: {digest: 64MiB}", "channels: {design: x}", "a: &a [*a]", "a: &a [x,x]\nb: [*a,*a]", "!!binary x",
+		"limits: {digest: 1e9}",
 		"\xff", "- - - - -", "{{{{{{{{", "limits:\n  <<: {digest: 1}", "%YAML 1.2\n---\n", "channels: {? [a] : b}", "\x00",
 	} {
 		f.Add([]byte(text))

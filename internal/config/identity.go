@@ -30,17 +30,24 @@ type harness struct {
 // Code CLAUDE_CODE_SESSION_ID since 2.1.132; the others as seen in their shells in
 // 2026.)
 var harnesses = []harness{
-	{name: "codex", provider: "codex", ids: []string{"CODEX_THREAD_ID"}, root: "CODEX_SESSION_ID", call: "CODEX_TOOL_CALL_ID", program: "codex"},
-	{name: "amp", provider: "amp", sign: [2]string{"AGENT", "amp"}, ids: []string{"AMP_CURRENT_THREAD_ID", "AGENT_THREAD_ID"}, program: "amp"},
-	{name: "gemini-cli", provider: "gemini", sign: [2]string{"GEMINI_CLI", "1"}, ids: []string{"GEMINI_SESSION_ID"}, program: "gemini"},
-	{name: "opencode", provider: "opencode", sign: [2]string{"OPENCODE", "1"}, ids: []string{"OPENCODE_SESSION_ID"}, pid: "OPENCODE_PID"},
-	{name: "pi", provider: "pi", sign: [2]string{"PI_CODING_AGENT", "true"}, ids: []string{"PI_SESSION_ID"}, program: "pi"},
+	{name: "codex", provider: "codex", ids: []string{"CODEX_THREAD_ID"}, root: "CODEX_SESSION_ID",
+		call: "CODEX_TOOL_CALL_ID", program: "codex"},
+	{name: "amp", provider: "amp", sign: [2]string{"AGENT", "amp"},
+		ids: []string{"AMP_CURRENT_THREAD_ID", "AGENT_THREAD_ID"}, program: "amp"},
+	{name: "gemini-cli", provider: "gemini", sign: [2]string{"GEMINI_CLI", "1"}, ids: []string{"GEMINI_SESSION_ID"},
+		program: "gemini"},
+	{name: "opencode", provider: "opencode", sign: [2]string{"OPENCODE", "1"}, ids: []string{"OPENCODE_SESSION_ID"},
+		pid: "OPENCODE_PID"},
+	{name: "pi", provider: "pi", sign: [2]string{"PI_CODING_AGENT", "true"}, ids: []string{"PI_SESSION_ID"},
+		program: "pi"},
 	{name: "cursor", provider: "cursor", ids: []string{"CURSOR_CONVERSATION_ID"}, program: "cursor-agent"},
 	{name: "qwen-code", provider: "qwen", sign: [2]string{"QWEN_CODE", "1"}, ids: []string{"QWEN_CODE_SESSION_ID"},
 		more: map[string]string{"prompt": "QWEN_CODE_PROMPT_ID"}, agent: "QWEN_CODE_AGENT_ID", pid: "QWEN_CODE_LAUNCHER_PID"},
-	{name: "copilot-cli", provider: "copilot", sign: [2]string{"COPILOT_CLI", "1"}, ids: []string{"COPILOT_AGENT_SESSION_ID"}, program: "copilot"},
+	{name: "copilot-cli", provider: "copilot", sign: [2]string{"COPILOT_CLI", "1"},
+		ids: []string{"COPILOT_AGENT_SESSION_ID"}, program: "copilot"},
 	{name: "droid", provider: "droid", sign: [2]string{"FACTORY_EXEC_TARGET_AUTONOMY", ""}, program: "droid"},
-	{name: "claude-code", provider: "claude", sign: [2]string{"CLAUDECODE", "1"}, ids: []string{"CLAUDE_CODE_SESSION_ID"}, pid: "CLAUDE_PID"},
+	{name: "claude-code", provider: "claude", sign: [2]string{"CLAUDECODE", "1"}, ids: []string{"CLAUDE_CODE_SESSION_ID"},
+		pid: "CLAUDE_PID"},
 }
 
 // An Ancestor is a process that this process descends from.
@@ -71,7 +78,8 @@ func Identity(getenv func(string) string, ancestors func() []Ancestor) []handoff
 	if own.ParentWorkID == cmp.Or(own.OperationID, own.TaskID, own.RunID, own.Session) {
 		own.ParentWorkID = "" // a task that spans both works
 	}
-	for _, value := range []string{own.Harness, own.Agent, own.Session, own.RunID, own.TaskID, own.OperationID, own.Thread} {
+	for _, value := range []string{own.Harness, own.Agent, own.Session, own.RunID, own.TaskID, own.OperationID,
+		own.Thread} {
 		if value != "" {
 			own.Source = handoff.FromEnvironment
 		}
@@ -202,7 +210,8 @@ func continuous(getenv func(string) string) (handoff.Producer, bool) {
 		if getenv(ci.sign) != "true" {
 			continue
 		}
-		p := handoff.Producer{RunID: getenv(ci.run), TaskID: getenv(ci.job), IDs: map[string]string{"ciRun": getenv(ci.run)}, Source: handoff.FromInherited}
+		p := handoff.Producer{RunID: getenv(ci.run), TaskID: getenv(ci.job), IDs: map[string]string{"ciRun": getenv(ci.run)},
+			Source: handoff.FromInherited}
 		if commit := getenv(ci.commit); commit != "" {
 			p.IDs["commit"] = commit
 		}

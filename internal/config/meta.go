@@ -19,13 +19,17 @@ type mcpClient struct {
 }
 
 var mcpClients = []mcpClient{
-	{harness: "claude-code", provider: "claude", prefixes: []string{"claude-code", "claude code"}, call: "claudecode/toolUseId"},
-	{harness: "codex", provider: "codex", prefixes: []string{"codex"}, thread: "threadId", session: "sessionId", call: "callId"},
-	{harness: "opencode", provider: "opencode", prefixes: []string{"opencode"}, thread: "ai.opencode/sessionID", call: "ai.opencode/callID"},
+	{harness: "claude-code", provider: "claude", prefixes: []string{"claude-code", "claude code"},
+		call: "claudecode/toolUseId"},
+	{harness: "codex", provider: "codex", prefixes: []string{"codex"}, thread: "threadId", session: "sessionId",
+		call: "callId"},
+	{harness: "opencode", provider: "opencode", prefixes: []string{"opencode"}, thread: "ai.opencode/sessionID",
+		call: "ai.opencode/callID"},
 	{harness: "gemini-cli", provider: "gemini", prefixes: []string{"gemini"}},
 	{harness: "qwen-code", provider: "qwen", prefixes: []string{"qwen"}},
 	{harness: "copilot-cli", provider: "copilot", prefixes: []string{"copilot", "github-copilot"}},
-	{harness: "pi", provider: "pi", prefixes: []string{"pi-coding-agent", "pi"}, thread: "pi/sessionId", call: "pi/toolCallId"},
+	{harness: "pi", provider: "pi", prefixes: []string{"pi-coding-agent", "pi"}, thread: "pi/sessionId",
+		call: "pi/toolCallId"},
 	{harness: "cursor", provider: "cursor", prefixes: []string{"cursor"}},
 }
 

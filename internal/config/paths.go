@@ -145,16 +145,18 @@ func (r *resolver) value(written, name string, ofBundle bool, within []string) (
 		if name == bundleRoot {
 			hint = "name the agent's bundle, or an agent file that does"
 		}
-		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid, Err: errors.New("no such variable"), Hint: handoff.Advice(hint)}
+		return "", handoff.E("resolve", written, handoff.Invalid, errors.New("no such variable"), handoff.Advice(hint))
 	}
 	if i := slices.Index(within, key); i >= 0 {
 		chain := append(slices.Clone(within[i:]), key)
-		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid,
-			Err: fmt.Errorf("refers to itself: %s", strings.ReplaceAll(strings.Join(chain, " → "), "config.", "")), Hint: handoff.Advice("give one of them a value of its own")}
+		return "", handoff.E("resolve", written, handoff.Invalid,
+			fmt.Errorf("refers to itself: %s", strings.ReplaceAll(strings.Join(chain, " → "), "config.", "")),
+			handoff.Advice("give one of them a value of its own"))
 	}
 	if len(r.done) >= maxSubstitutions {
-		return "", &handoff.Error{Op: "resolve", Name: written, Kind: handoff.Invalid,
-			Err: fmt.Errorf("takes more than %d substitutions", maxSubstitutions), Hint: handoff.Advice("write the path with fewer variables")}
+		return "", handoff.E("resolve", written, handoff.Invalid,
+			fmt.Errorf("takes more than %d substitutions", maxSubstitutions),
+			handoff.Advice("write the path with fewer variables"))
 	}
 	place := len(r.done)
 	r.done = append(r.done, Substitution{Text: written, Definition: definition, Source: from, Depth: len(within)})
@@ -241,7 +243,8 @@ func (p Paths) names() []string {
 // Invalid, if the path is not inside root.
 func Inside(root, name string) (string, error) {
 	refuse := func(why string) (string, error) {
-		return "", &handoff.Error{Op: "resolve session_folder", Name: name, Kind: handoff.Invalid, Err: errors.New(why), Hint: handoff.Suggest("see how the path is resolved", handoff.ActionExplain, "session_folder")}
+		return "", handoff.E("resolve session_folder", name, handoff.Invalid, errors.New(why),
+			handoff.Suggest("see how the path is resolved", handoff.ActionExplain, "session_folder"))
 	}
 	if !filepath.IsAbs(name) {
 		return refuse("not an absolute path")

@@ -50,7 +50,8 @@ func minimalPaths(t *testing.T) Paths {
 func TestMinimalBlocks(t *testing.T) {
 	p := minimalPaths(t)
 	var b strings.Builder
-	for _, name := range []string{"output_folder", "agent_outputs_folder", "session_id", "session_folder", "manifest_file", "default_output_file", "date", "user_name", "bundle-root", "core-root"} {
+	for _, name := range []string{"output_folder", "agent_outputs_folder", "session_id", "session_folder", "manifest_file",
+		"default_output_file", "date", "user_name", "bundle-root", "core-root"} {
 		value, steps, err := p.Explain(name)
 		fmt.Fprintf(&b, "%s: %s %v\n", name, value, err)
 		for _, s := range steps {
@@ -87,7 +88,8 @@ func TestResolve(t *testing.T) {
 		{"{output_folder}", "/project/docs/mine", ""}, // the workflow's value takes precedence over the bundle's
 		{"{config_source}:output_folder", "/project/docs", ""},
 		{"{config_source}:agent_outputs_folder/{{session_id}}", "/project/docs/mine/agent-outputs/" + p.SessionID, ""},
-		{"{default_output_file}", "/project/docs/mine/agent-outputs/" + p.SessionID + "/output.md", ""}, // an empty one is none
+		// an empty one is none
+		{"{default_output_file}", "/project/docs/mine/agent-outputs/" + p.SessionID + "/output.md", ""},
 		{"{a}", "", "refers to itself: a → b → a"},
 		{"{self}", "", "refers to itself: self → self"},
 		{"{nowhere}", "", "{nowhere}: no such variable"},
@@ -120,7 +122,8 @@ func TestExplainAnyName(t *testing.T) {
 	p.Workflow["my.key"], p.Workflow["größe"], p.Workflow["two words"] = "at {date}", "42", "x"
 	p.Config["self.ish"], p.Config["agent_outputs_folder"], p.Config["empty"] = "{self.ish}", "", ""
 	values, warnings := p.Variables()
-	for name, want := range map[string]string{"my.key": "at 2025-10-05", "größe": "42", "two words": "x", "self.ish": "{self.ish}",
+	for name, want := range map[string]string{"my.key": "at 2025-10-05", "größe": "42", "two words": "x",
+		"self.ish":             "{self.ish}",
 		"agent_outputs_folder": "/project/docs/agent-outputs", "empty": ""} { // an empty folder is the default
 		got, _, err := p.Explain(name)
 		if err != nil || got != want || values[name] != want {
@@ -157,9 +160,12 @@ func TestParseAgent(t *testing.T) {
 		text string
 		want handoff.SessionAgent
 	}{
-		{`<agent id="bmad/bmm/agents/alex.md" name="alex" title="Alex the Facilitator" icon="x">` + "\n<persona>…", handoff.SessionAgent{Name: "alex", Title: "Alex the Facilitator", Bundle: "bmad/bmm"}},
-		{"<!-- made by hand -->\n# Casey\n\n```xml\n<agent name='casey' title='Casey'/>\n```\n", handoff.SessionAgent{Name: "casey", Title: "Casey"}},
-		{"---\nname: pixel\nbundle: bmad/bmm\n---\n\n<agent name='other' title='Pixel'>", handoff.SessionAgent{Name: "pixel", Title: "Pixel", Bundle: "bmad/bmm"}},
+		{`<agent id="bmad/bmm/agents/alex.md" name="alex" title="Alex the Facilitator" icon="x">` + "\n<persona>…",
+			handoff.SessionAgent{Name: "alex", Title: "Alex the Facilitator", Bundle: "bmad/bmm"}},
+		{"<!-- made by hand -->\n# Casey\n\n```xml\n<agent name='casey' title='Casey'/>\n```\n",
+			handoff.SessionAgent{Name: "casey", Title: "Casey"}},
+		{"---\nname: pixel\nbundle: bmad/bmm\n---\n\n<agent name='other' title='Pixel'>",
+			handoff.SessionAgent{Name: "pixel", Title: "Pixel", Bundle: "bmad/bmm"}},
 		{"name: pixel\ntitle: Pixel\n", handoff.SessionAgent{Name: "pixel", Title: "Pixel"}},
 		{"---\r\nname: robin\r\ntitle: Robin\r\n---\r\n\r\n# Robin\r\n", handoff.SessionAgent{Name: "robin", Title: "Robin"}},
 		{"---\r\nname: robin\r\n---\r\n<agent name='wren' title='Wren'>", handoff.SessionAgent{Name: "robin", Title: "Wren"}},

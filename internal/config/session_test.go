@@ -18,7 +18,8 @@ func TestRunOfPi(t *testing.T) {
 		}
 		return all
 	}
-	exported := env{"HANDOFF_SESSION": "s", "HANDOFF_SESSION_DIR": "/s", "PI_ARTIFACT_RUN_ID": "s", "PI_ARTIFACT_SESSION_DIR": "/s"}
+	exported := env{"HANDOFF_SESSION": "s", "HANDOFF_SESSION_DIR": "/s", "PI_ARTIFACT_RUN_ID": "s",
+		"PI_ARTIFACT_SESSION_DIR": "/s"}
 	nested := with(exported, env{"HANDOFF_RUN": "r", "PI_ARTIFACT_RUN_ID": "r"})
 	for _, tt := range []struct {
 		name      string
@@ -28,12 +29,14 @@ func TestRunOfPi(t *testing.T) {
 		{"nothing", nil, "", ""},
 		{"pi alone", env{"PI_ARTIFACT_RUN_ID": "p", "PI_ARTIFACT_SESSION_DIR": "/p"}, "p", "/p"},
 		{"half of pi", env{"PI_ARTIFACT_RUN_ID": "p"}, "", ""},
-		{"a run that was set in pi", env{"HANDOFF_RUN": "r", "PI_ARTIFACT_RUN_ID": "p", "PI_ARTIFACT_SESSION_DIR": "/p"}, "r", "/p"},
+		{"a run that was set in pi", env{"HANDOFF_RUN": "r", "PI_ARTIFACT_RUN_ID": "p", "PI_ARTIFACT_SESSION_DIR": "/p"}, "r",
+			"/p"},
 		{"handoff run", exported, "", "/s"},
 		{"a run in handoff run", nested, "r", "/s"},
 		{"pi in handoff run", with(exported, env{"PI_ARTIFACT_RUN_ID": "p", "PI_ARTIFACT_SESSION_DIR": "/p"}), "p", "/p"},
 		{"a subagent of pi in handoff run", with(exported, env{"PI_ARTIFACT_RUN_ID": "p"}), "p", "/s"},
-		{"pi in a run in handoff run", with(nested, env{"PI_ARTIFACT_RUN_ID": "p", "PI_ARTIFACT_SESSION_DIR": "/p"}), "p", "/p"},
+		{"pi in a run in handoff run", with(nested, env{"PI_ARTIFACT_RUN_ID": "p", "PI_ARTIFACT_SESSION_DIR": "/p"}), "p",
+			"/p"},
 		{"half of pi in handoff run", with(exported, env{"PI_ARTIFACT_SESSION_DIR": ""}), "", "/s"},
 	} {
 		getenv := func(name string) string { return tt.env[name] }

@@ -162,10 +162,14 @@ func TestUserWins(t *testing.T) {
 func TestSetRefused(t *testing.T) {
 	s := newSettings(t, "", "")
 	for _, change := range []config.Change{
-		{Name: "keep_threads", Value: "maybe"}, {Name: "keep_threads", Value: ""}, {Name: "keep_threads", Value: "Null"}, {Name: "keep_threads", Value: "[true]"},
-		{Name: "keep", Value: "no"}, {Name: "limits.digest", Value: "many"}, {Name: "archive_after", Value: "30"}, {Name: "limits", Value: "1"},
-		{Name: "log", Value: "git:origin"}, {Name: "channels", Value: "{}"}, {Name: "nothing", Value: "1"}, {Name: "nothing", Unset: true},
-		{Name: "share_threads", Value: "true", Defaults: true}, {Name: "queue", Value: "true\nlog: x"}, {Name: "queue", Value: "*a"},
+		{Name: "keep_threads", Value: "maybe"}, {Name: "keep_threads", Value: ""}, {Name: "keep_threads", Value: "Null"},
+		{Name: "keep_threads", Value: "[true]"},
+		{Name: "keep", Value: "no"}, {Name: "limits.digest", Value: "many"}, {Name: "archive_after", Value: "30"},
+		{Name: "limits", Value: "1"},
+		{Name: "log", Value: "git:origin"}, {Name: "channels", Value: "{}"}, {Name: "nothing", Value: "1"},
+		{Name: "nothing", Unset: true},
+		{Name: "share_threads", Value: "true", Defaults: true}, {Name: "queue", Value: "true\nlog: x"},
+		{Name: "queue", Value: "*a"},
 	} {
 		if err := s.set(change); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("Set(%+v) = %v, want kind Invalid", change, err)
@@ -215,7 +219,8 @@ func TestSetKeepsComments(t *testing.T) {
 	file := s.userFile()
 	kept := filepath.Join(t.TempDir(), "dotfiles.yaml")
 	const before = "# mine\ndefaults:\n  keep: never # no copies\nworkspaces: {}\n# the end\n"
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(kept, []byte(before), 0o644), os.Symlink(kept, file)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(kept, []byte(before), 0o644),
+		os.Symlink(kept, file)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.set(config.Change{Name: "limits.digest", Value: "64MiB"}); err != nil {
@@ -225,7 +230,8 @@ func TestSetKeepsComments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "# mine\ndefaults:\n  keep: never # no copies\nworkspaces:\n  " + s.Home() + ":\n    limits:\n      digest: 64MiB\n# the end\n"
+	want := "# mine\ndefaults:\n  keep: never # no copies\nworkspaces:\n  " + s.Home() +
+		":\n    limits:\n      digest: 64MiB\n# the end\n"
 	if string(b) != want {
 		t.Errorf("the file is\n%s, want\n%s", b, want)
 	}

@@ -60,11 +60,13 @@ func read(name string, b []byte, err error, names []string, parse func([]byte) e
 		return nil
 	}
 	if err != nil {
-		return &handoff.Error{Op: "read config", Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("make the file readable")}
+		return handoff.E("read config", name, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("make the file readable"))
 	}
 	if err := parse(b); err != nil {
-		return &handoff.Error{Op: "read config", Name: name, Kind: handoff.Invalid, Err: err,
-			Hint: handoff.Advice("the keys are " + strings.Join(names, ", ") + "; a size is a number of bytes or has a unit (64MiB), an age has a unit (30d)")}
+		return handoff.E("read config", name, handoff.Invalid, err,
+			handoff.Advice("the keys are "+strings.Join(names, ", ")+"; a size is a number of bytes or has a unit (64MiB), an "+
+				"age has a unit (30d)"))
 	}
 	return nil
 }
@@ -78,8 +80,8 @@ func (c Config) PipelineDir(w Workspace) (string, error) {
 		return private, nil
 	}
 	fail := func(reason string) (string, error) {
-		return "", &handoff.Error{Op: "read config", Name: c.source["pipelines"], Kind: handoff.Invalid, Err: fmt.Errorf("pipelines: %s", reason),
-			Hint: handoff.Advice("name a directory of the repository, relative to its root")}
+		return "", handoff.E("read config", c.source["pipelines"], handoff.Invalid, fmt.Errorf("pipelines: %s", reason),
+			handoff.Advice("name a directory of the repository, relative to its root"))
 	}
 	if !filepath.IsLocal(c.Pipelines) {
 		return fail("path leaves the repository")

@@ -23,7 +23,8 @@ type settings struct {
 func newSettings(t *testing.T, private, shared string) settings {
 	t.Helper()
 	dir := t.TempDir()
-	s := settings{config.Workspace{Root: dir, Runtime: filepath.Join(dir, ".handoff")}, map[string]string{"HOME": t.TempDir()}}
+	s := settings{config.Workspace{Root: dir, Runtime: filepath.Join(dir, ".handoff")},
+		map[string]string{"HOME": t.TempDir()}}
 	if err := os.Mkdir(s.Runtime, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,8 @@ func TestPrivateWins(t *testing.T) {
 		t.Errorf("settings are\n%s, want\n%s", got, want)
 	}
 	s.env["HANDOFF_LOG"] = "third://u:p@host"
-	if got, want := show(), strings.Replace(want, "other://host/x handoff.yaml", "third://host HANDOFF_LOG", 1); got != want {
+	if got, want := show(), strings.Replace(want, "other://host/x handoff.yaml", "third://host HANDOFF_LOG",
+		1); got != want {
 		t.Errorf("settings with HANDOFF_LOG are\n%s, want\n%s", got, want)
 	}
 }
@@ -91,7 +93,9 @@ func TestSharedRefused(t *testing.T) {
 	s := newSettings(t, "", "")
 	file := filepath.Join(s.Root, "handoff.yaml")
 	for what, make := range map[string]func() error{
-		"link": func() error { return os.Symlink("/dev/zero", file) }, "pipe": func() error { return syscall.Mkfifo(file, 0o600) },
+		"link": func() error { return os.Symlink("/dev/zero", file) }, "pipe": func() error {
+			return syscall.Mkfifo(file, 0o600)
+		},
 		"directory": func() error { return os.Mkdir(file, 0o700) },
 	} {
 		if err := errors.Join(os.Remove(file), make()); err != nil {
@@ -119,7 +123,8 @@ func TestTrust(t *testing.T) {
 		t.Helper()
 		err := check(s)
 		var e *handoff.Error
-		if !errors.As(err, &e) || e.Kind != handoff.Invalid || !reflect.DeepEqual(e.Hint.Args, []string{"other://host/x"}) || strings.Contains(err.Error(), "secret") {
+		if !errors.As(err, &e) || e.Kind != handoff.Invalid || !reflect.DeepEqual(e.Hint.Args, []string{"other://host/x"}) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: CheckLog = %v (%v), want kind Invalid and a hint without the password", what, err, e.Hint)
 		}
 	}
@@ -182,13 +187,15 @@ func TestRemoteInsideWorkspace(t *testing.T) {
 	for _, tt := range []struct {
 		log, to string
 		ok      bool
-	}{{"git:origin", inside, false}, {"git:log.git", inside, false}, {"git:" + inside, inside, true}, {"git:origin", "/srv/log.git", true}, {"git:origin", "https://host/a.git", true}} {
+	}{{"git:origin", inside, false}, {"git:log.git", inside, false}, {"git:" + inside, inside, true},
+		{"git:origin", "/srv/log.git", true}, {"git:origin", "https://host/a.git", true}} {
 		s.env = map[string]string{"HANDOFF_LOG": tt.log}
 		c, err := s.load()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.CheckLog(s.Workspace, s.getenv, []string{tt.to}); (err == nil) != tt.ok || err != nil && !errors.Is(err, handoff.Invalid) {
+		if err := c.CheckLog(s.Workspace, s.getenv, []string{tt.to}); (err == nil) != tt.ok || err != nil &&
+			!errors.Is(err, handoff.Invalid) {
 			t.Errorf("CheckLog of %s, which leads to %s: %v, want allowed %v", tt.log, tt.to, err, tt.ok)
 		}
 	}
@@ -196,9 +203,11 @@ func TestRemoteInsideWorkspace(t *testing.T) {
 
 // TestPipelineDir looks for pipelines in a directory that the repository names.
 func TestPipelineDir(t *testing.T) {
-	for setting, ok := range map[string]bool{"ci/pipelines": true, "ci": true, ".": true, "nothing": false, "link": false, "link/pipelines": false, "../x": false, "/etc": false, "ci/a.yaml": false, ".git": false, "ci/.git/hooks": false} {
+	for setting, ok := range map[string]bool{"ci/pipelines": true, "ci": true, ".": true, "nothing": false, "link": false,
+		"link/pipelines": false, "../x": false, "/etc": false, "ci/a.yaml": false, ".git": false, "ci/.git/hooks": false} {
 		s := newSettings(t, "", "pipelines: "+setting)
-		err := errors.Join(os.MkdirAll(filepath.Join(s.Root, "ci/pipelines"), 0o700), os.MkdirAll(filepath.Join(s.Root, "ci/.git/hooks"), 0o700), os.Symlink("ci", filepath.Join(s.Root, "link")))
+		err := errors.Join(os.MkdirAll(filepath.Join(s.Root, "ci/pipelines"), 0o700),
+			os.MkdirAll(filepath.Join(s.Root, "ci/.git/hooks"), 0o700), os.Symlink("ci", filepath.Join(s.Root, "link")))
 		s.write(t, "ci/a.yaml", "")
 		c, loaded := s.load()
 		if err = errors.Join(err, loaded); err != nil {
@@ -231,7 +240,8 @@ func TestTrustDestinations(t *testing.T) {
 	if err := c.CheckLog(s.Workspace, s.getenv, accepted); err != nil {
 		t.Errorf("CheckLog of the accepted destination = %v", err)
 	}
-	for _, other := range [][]string{nil, {"https://host/a.git"}, {"https://u:other@host/a.git"}, {"https://u:pa55word@host/b.git"},
+	for _, other := range [][]string{nil, {"https://host/a.git"}, {"https://u:other@host/a.git"},
+		{"https://u:pa55word@host/b.git"},
 		{"https://u:pa55word@host/a.git", "https://u:pa55word@host/b.git"}, {"git@host:a.git"}, {"/srv/a.git"}} {
 		err := c.CheckLog(s.Workspace, s.getenv, other)
 		if !errors.Is(err, handoff.Invalid) || strings.Contains(err.Error(), "pa55word") {
@@ -242,7 +252,8 @@ func TestTrustDestinations(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("stored %q, %v, want one file", files, err)
 	}
-	if b, err := os.ReadFile(files[0]); err != nil || strings.Contains(string(b), "pa55word") || !strings.Contains(string(b), "destination https://host/a.git\n") {
+	if b, err := os.ReadFile(files[0]); err != nil || strings.Contains(string(b), "pa55word") ||
+		!strings.Contains(string(b), "destination https://host/a.git\n") {
 		t.Errorf("the file contains %q, %v, want the destination without the password", b, err)
 	}
 	for _, inside := range []string{s.Root, filepath.Join(s.Root, "evil.git")} {

@@ -26,8 +26,8 @@ func ParseTime(name, text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, &handoff.Error{Op: name, Kind: handoff.Invalid, Err: fmt.Errorf("invalid time %q", text),
-		Hint: handoff.Advice("use 2h, 3d, 2006-01-02 or RFC 3339")}
+	return time.Time{}, handoff.E(name, "", handoff.Invalid, fmt.Errorf("invalid time %q", text),
+		handoff.Advice("use 2h, 3d, 2006-01-02 or RFC 3339"))
 }
 
 // ParsePeriod parses the limits of a period as ParseTime does.

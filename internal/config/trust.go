@@ -36,10 +36,11 @@ func (c Config) CheckLog(w Workspace, getenv func(string) string, destinations [
 	}
 	reason := fmt.Sprintf("%s names this log, and you have not accepted it", c.source["log"])
 	if len(destinations) > 0 {
-		reason = fmt.Sprintf("%s names this log, and you have not accepted that it leads to %s", c.source["log"], strings.Join(RedactAll(destinations), " and "))
+		reason = fmt.Sprintf("%s names this log, and you have not accepted that it leads to %s", c.source["log"],
+			strings.Join(RedactAll(destinations), " and "))
 	}
-	return &handoff.Error{Op: "open log", Name: Redact(c.Log), Kind: handoff.Invalid, Err: errors.New(reason),
-		Hint: handoff.Suggest("accept it, once the user has agreed", handoff.ActionTrust, Redact(c.Log))}
+	return handoff.E("open log", Redact(c.Log), handoff.Invalid, errors.New(reason),
+		handoff.Suggest("accept it, once the user has agreed", handoff.ActionTrust, Redact(c.Log)))
 }
 
 // checkOutside refuses destinations inside the workspace. A repository can bring
@@ -53,9 +54,10 @@ func (c Config) checkOutside(w Workspace, destinations []string) error {
 		for _, dir := range []string{w.Root, w.Home(), w.common} {
 			rel, err := filepath.Rel(dir, d)
 			if filepath.IsAbs(d) && dir != "" && err == nil && filepath.IsLocal(rel) {
-				return &handoff.Error{Op: "open log", Name: Redact(c.Log), Kind: handoff.Invalid,
-					Err:  fmt.Errorf("%s names this log, which leads to %s inside the workspace: the repository can bring it", c.source["log"], d),
-					Hint: handoff.Advice("use a log that is not in the workspace")}
+				return handoff.E("open log", Redact(c.Log), handoff.Invalid,
+					fmt.Errorf("%s names this log, which leads to %s inside the workspace: the repository can bring it",
+						c.source["log"], d),
+					handoff.Advice("use a log that is not in the workspace"))
 			}
 		}
 	}
@@ -77,8 +79,8 @@ func (c Config) TrustLog(w Workspace, getenv func(string) string, location strin
 		err = writePrivate(file, c.accepted(w, destinations))
 	}
 	if err != nil {
-		return &handoff.Error{Op: "trust", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err),
-			Hint: handoff.Advice("make the directory writable, or set XDG_CONFIG_HOME to another one")}
+		return handoff.E("trust", file, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("make the directory writable, or set XDG_CONFIG_HOME to another one"))
 	}
 	return nil
 }
@@ -88,11 +90,11 @@ func (c Config) TrustLog(w Workspace, getenv func(string) string, location strin
 func (c Config) CheckTrust(w Workspace, location string, destinations []string) error {
 	switch {
 	case c.Log == "":
-		return &handoff.Error{Op: "trust", Name: Redact(location), Kind: handoff.Invalid, Err: errors.New("no file of this workspace names a log"),
-			Hint: handoff.Suggest("list the settings and their sources", handoff.ActionSettings)}
+		return handoff.E("trust", Redact(location), handoff.Invalid, errors.New("no file of this workspace names a log"),
+			handoff.Suggest("list the settings and their sources", handoff.ActionSettings))
 	case location != c.Log && location != Redact(c.Log):
-		return &handoff.Error{Op: "trust", Name: Redact(location), Kind: handoff.Invalid, Err: fmt.Errorf("%s names another log", c.source["log"]),
-			Hint: handoff.Suggest("list the settings and their sources", handoff.ActionSettings)}
+		return handoff.E("trust", Redact(location), handoff.Invalid, fmt.Errorf("%s names another log", c.source["log"]),
+			handoff.Suggest("list the settings and their sources", handoff.ActionSettings))
 	}
 	return c.checkOutside(w, destinations)
 }

@@ -110,8 +110,8 @@ func Set(ctx context.Context, w Workspace, getenv func(string) string, ch Change
 		return noDirectory("config set")
 	}
 	failed := func(err error) error {
-		return &handoff.Error{Op: "config set", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err),
-			Hint: handoff.Advice("make the file writable, or set XDG_CONFIG_HOME to another directory")}
+		return handoff.E("config set", file, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("make the file writable, or set XDG_CONFIG_HOME to another directory"))
 	}
 	if err := durable.MakeDirs(filepath.Dir(file), 0o700); err != nil {
 		return failed(err)
@@ -133,7 +133,7 @@ func Set(ctx context.Context, w Workspace, getenv func(string) string, ch Change
 	}
 	b, err = ch.apply(w, b)
 	if err != nil {
-		return &handoff.Error{Op: "config set", Name: file, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("edit the file")}
+		return handoff.E("config set", file, handoff.Invalid, err, handoff.Advice("edit the file"))
 	}
 	if err := writePrivate(file, string(b)); err != nil {
 		return failed(err)
@@ -144,14 +144,15 @@ func Set(ctx context.Context, w Workspace, getenv func(string) string, ch Change
 // check refuses a setting that the section can't have, and a value that is none.
 func (ch Change) check(w Workspace) error {
 	refuse := func(why error, hint string) error {
-		return &handoff.Error{Op: "config set", Name: ch.Name, Kind: handoff.Invalid, Err: why, Hint: handoff.Advice(hint)}
+		return handoff.E("config set", ch.Name, handoff.Invalid, why, handoff.Advice(hint))
 	}
 	section, _ := ch.section(w)
 	switch in, known := places[ch.Name]; {
 	case !known:
 		return refuse(errors.New("no such setting"), "the settings are "+strings.Join(namesOf(ofUser), ", "))
 	case in&ofUser == 0:
-		return refuse(errors.New("is decided by the files of the workspace"), "set it in .handoff/config.yaml or handoff.yaml")
+		return refuse(errors.New("is decided by the files of the workspace"),
+			"set it in .handoff/config.yaml or handoff.yaml")
 	case in&section == 0:
 		return refuse(errors.New("is decided for each workspace"), "set it for a workspace, without a default")
 	case ch.Unset:
@@ -241,7 +242,8 @@ func mapping(in *yaml.Node, key string) (*yaml.Node, error) {
 	}
 	value := in.Content[i+1]
 	if value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null" {
-		*value = yaml.Node{Kind: yaml.MappingNode, HeadComment: value.HeadComment, LineComment: value.LineComment, FootComment: value.FootComment}
+		*value = yaml.Node{Kind: yaml.MappingNode, HeadComment: value.HeadComment, LineComment: value.LineComment,
+			FootComment: value.FootComment}
 	}
 	value.Style &^= flowOfNothing(value)
 	if value.Kind != yaml.MappingNode {
@@ -277,7 +279,8 @@ func without(content []*yaml.Node, key string) []*yaml.Node {
 }
 
 func noDirectory(op string) error {
-	return &handoff.Error{Op: op, Kind: handoff.Unavailable, Err: errNoDirectory, Hint: handoff.Advice("set HOME or XDG_CONFIG_HOME to an absolute path")}
+	return handoff.E(op, "", handoff.Unavailable, errNoDirectory,
+		handoff.Advice("set HOME or XDG_CONFIG_HOME to an absolute path"))
 }
 
 // writePrivate writes a file that only the user can read. Its directory exists.

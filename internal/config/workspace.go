@@ -80,8 +80,8 @@ func notFound(root string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fs.ErrNotExist
 	}
-	return &handoff.Error{Op: "open workspace", Name: root, Kind: handoff.NotFound, Err: err,
-		Hint: handoff.Advice("name an existing directory, for example with HANDOFF_WORKSPACE")}
+	return handoff.E("open workspace", root, handoff.NotFound, err,
+		handoff.Advice("name an existing directory, for example with HANDOFF_WORKSPACE"))
 }
 
 // above returns the root of the workspace that a directory is in. A runtime

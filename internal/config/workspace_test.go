@@ -43,15 +43,20 @@ func TestFind(t *testing.T) {
 	}{
 		{"the repository's root", []string{"r/.git", "r/a/b"}, "r/a/b", nil, "r", "r/.handoff"},
 		{"a linked worktree's root, where .git is a file", []string{"r/a", "r/.git="}, "r/a", nil, "r", "r/.handoff"},
-		{"nearer than the repository's root", []string{"r/.git", "r/a/.handoff", "r/a/b"}, "r/a/b", nil, "r/a", "r/a/.handoff"},
+		{"nearer than the repository's root", []string{"r/.git", "r/a/.handoff", "r/a/b"}, "r/a/b", nil, "r/a",
+			"r/a/.handoff"},
 		{"not beyond the repository's root", []string{".handoff", "r/.git", "r/a"}, "r/a", nil, "r", "r/.handoff"},
 		{"above, without a repository", []string{".handoff", "a/b"}, "a/b", nil, "", ".handoff"},
 		{"a file is no runtime directory", []string{"r/.git", "r/a/b", "r/a/.handoff="}, "r/a/b", nil, "r", "r/.handoff"},
-		{"HANDOFF_WORKSPACE, absolute", []string{"r/.git", "o"}, "r", map[string]string{"HANDOFF_WORKSPACE": "/TOP/o"}, "o", "o/.handoff"},
-		{"HANDOFF_WORKSPACE, relative", []string{"r/.git", "o"}, "r", map[string]string{"HANDOFF_WORKSPACE": "../o"}, "o", "o/.handoff"},
+		{"HANDOFF_WORKSPACE, absolute", []string{"r/.git", "o"}, "r", map[string]string{"HANDOFF_WORKSPACE": "/TOP/o"}, "o",
+			"o/.handoff"},
+		{"HANDOFF_WORKSPACE, relative", []string{"r/.git", "o"}, "r", map[string]string{"HANDOFF_WORKSPACE": "../o"}, "o",
+			"o/.handoff"},
 		{"HANDOFF_DIR, absolute", []string{"r/.git", "o"}, "r", map[string]string{"HANDOFF_DIR": "/TOP/o/rt"}, "r", "o/rt"},
-		{"HANDOFF_DIR, from the current directory", []string{"r/.git", "r/a"}, "r/a", map[string]string{"HANDOFF_DIR": "../rt"}, "r", "r/rt"},
-		{"both", []string{"r/.git", "o"}, "r", map[string]string{"HANDOFF_DIR": "rt", "HANDOFF_WORKSPACE": "../o"}, "o", "r/rt"},
+		{"HANDOFF_DIR, from the current directory", []string{"r/.git", "r/a"}, "r/a",
+			map[string]string{"HANDOFF_DIR": "../rt"}, "r", "r/rt"},
+		{"both", []string{"r/.git", "o"}, "r", map[string]string{"HANDOFF_DIR": "rt", "HANDOFF_WORKSPACE": "../o"}, "o",
+			"r/rt"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			top := tree(t, tt.tree...)
@@ -78,7 +83,8 @@ func TestFindLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := config.Find(filepath.Join(top, "alias/a"), env(map[string]string{"HANDOFF_DIR": filepath.Join(top, "rt/new")}))
+	got, err := config.Find(filepath.Join(top, "alias/a"),
+		env(map[string]string{"HANDOFF_DIR": filepath.Join(top, "rt/new")}))
 	want := config.Workspace{Root: filepath.Join(top, "real"), Runtime: filepath.Join(top, "state/new")}
 	if err != nil || got.Root != want.Root || got.Runtime != want.Runtime {
 		t.Errorf("Find = %+v, %v, want %+v", got, err, want)

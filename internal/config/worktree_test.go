@@ -51,7 +51,8 @@ func TestWorktrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w.Root != at(tt.root) || w.Runtime != at(tt.runtime) || w.Linked != tt.linked {
-			t.Errorf("Find(%s) = %s, %s, %q\nwant %s, %s, %q", tt.dir, w.Root, w.Runtime, w.Linked, at(tt.root), at(tt.runtime), tt.linked)
+			t.Errorf("Find(%s) = %s, %s, %q\nwant %s, %s, %q", tt.dir, w.Root, w.Runtime, w.Linked, at(tt.root), at(tt.runtime),
+				tt.linked)
 		}
 	}
 	w, err := Find(at("main"), nothing)
@@ -67,7 +68,8 @@ func TestWorktrees(t *testing.T) {
 	if got := w.Worktree("linked"); got != "" {
 		t.Errorf("Worktree of a removed one = %q, want none", got)
 	}
-	if w, err = Find(at("of-bare"), nothing); err != nil || w.Worktree("") != "" || w.Worktree("of-bare") != at("of-bare") {
+	if w, err = Find(at("of-bare"), nothing); err != nil || w.Worktree("") != "" ||
+		w.Worktree("of-bare") != at("of-bare") {
 		t.Errorf("of a bare repository: main %q, linked %q, %v", w.Worktree(""), w.Worktree("of-bare"), err)
 	}
 }

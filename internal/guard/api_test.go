@@ -144,7 +144,8 @@ func promoted(files []*ast.File) (found []string) {
 func TestPublicAPI(t *testing.T) {
 	packages := map[string][]*ast.File{}
 	for _, s := range sources(t) {
-		public := !strings.HasPrefix(s.pkg+"/", "internal/") && !strings.Contains(s.pkg+"/", "/internal/") && !strings.HasPrefix(s.pkg, "cmd/") && s.pkg != "bench"
+		public := !strings.HasPrefix(s.pkg+"/", "internal/") && !strings.Contains(s.pkg+"/", "/internal/") &&
+			!strings.HasPrefix(s.pkg, "cmd/") && s.pkg != "bench"
 		if !public || strings.HasSuffix(s.name, "_test.go") {
 			continue
 		}

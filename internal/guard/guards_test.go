@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // root is the module root, seen from this package.
@@ -22,12 +24,14 @@ const module = "github.com/agent-handoff/handoff"
 
 // testOnly are the packages that only tests import: the suites that every log
 // and every provider must pass.
-var testOnly = []string{"conformance/logtest", "conformance/threadtest", "cmd/internal/testlog", "internal/tool/secret/corpus"}
+var testOnly = []string{"conformance/logtest", "conformance/threadtest", "cmd/internal/testlog",
+	"internal/tool/secret/corpus"}
 
 // The budgets. When one is exceeded, split by subject, never by number.
 const (
 	maxFile      = 500
 	maxFunc      = 60
+	maxColumns   = 120
 	maxInterface = 5
 )
 
@@ -43,13 +47,15 @@ var impure = map[string][]string{
 }
 
 // vague are names that do not describe the purpose of a package.
-var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "service", "shared", "manager", "base", "misc"}
+var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "service", "shared", "manager", "base",
+	"misc"}
 
 type source struct {
 	name string // path in the module, with forward slashes
 	pkg  string // folder
 	file *ast.File
 	fset *token.FileSet
+	text []byte
 }
 
 func (s source) isTest() bool {
@@ -71,7 +77,8 @@ func sources(t *testing.T) []source {
 		}
 		if d.IsDir() {
 			_, nested := os.Stat(filepath.Join(p, "go.mod"))
-			if p != root && (nested == nil || strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "handoff-demo-") || d.Name() == "testdata") {
+			if p != root && (nested == nil || strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "handoff-demo-") ||
+				d.Name() == "testdata") {
 				return filepath.SkipDir
 			}
 			return nil
@@ -79,7 +86,11 @@ func sources(t *testing.T) []source {
 		if !strings.HasSuffix(p, ".go") {
 			return nil
 		}
-		f, err := parser.ParseFile(fset, p, nil, parser.ParseComments)
+		text, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(fset, p, text, parser.ParseComments)
 		if err != nil {
 			return err
 		}
@@ -88,7 +99,7 @@ func sources(t *testing.T) []source {
 			return err
 		}
 		name := filepath.ToSlash(rel)
-		list = append(list, source{name, path.Dir(name), f, fset})
+		list = append(list, source{name, path.Dir(name), f, fset, text})
 		return nil
 	})
 	if err != nil {
@@ -142,7 +153,8 @@ func TestPurity(t *testing.T) {
 				return true
 			}
 			if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(names[x.Name], sel.Sel.Name) {
-				t.Errorf("%s:%d uses %s.%s; clock and environment are handed in", s.name, s.fset.Position(sel.Pos()).Line, x.Name, sel.Sel.Name)
+				t.Errorf("%s:%d uses %s.%s; clock and environment are handed in", s.name, s.fset.Position(sel.Pos()).Line, x.Name,
+					sel.Sel.Name)
 			}
 			return true
 		})
@@ -162,12 +174,57 @@ func TestStart(t *testing.T) {
 			}
 			ast.Inspect(decl, func(n ast.Node) bool {
 				if sel, ok := n.(*ast.SelectorExpr); ok && (sel.Sel.Name == "MustCompile" || sel.Sel.Name == "Must") {
-					t.Errorf("%s:%d: it is made at start; sync.OnceValue makes it when it is used", s.name, s.fset.Position(sel.Pos()).Line)
+					t.Errorf("%s:%d: it is made at start; sync.OnceValue makes it when it is used", s.name,
+						s.fset.Position(sel.Pos()).Line)
 				}
 				_, later := n.(*ast.FuncLit)
 				return !later
 			})
 		}
+	}
+}
+
+// TestColumns checks that no line of code is longer than maxColumns. A tab is one
+// column. The text of raw strings, and in tests of long strings, is not code.
+func TestColumns(t *testing.T) {
+	for _, s := range sources(t) {
+		literals := map[int]bool{}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			from, to := s.fset.Position(lit.Pos()), s.fset.Position(lit.End())
+			for line := from.Line; line <= to.Line; line++ {
+				literals[line] = literals[line] || lit.Value[0] == '`' || s.isTest() && len(lit.Value) > maxColumns/3
+			}
+			return true
+		})
+		for i, line := range strings.Split(string(s.text), "\n") {
+			if n := utf8.RuneCountInString(line); n > maxColumns && !literals[i+1] {
+				t.Errorf("%s:%d: %d columns, want at most %d", s.name, i+1, n, maxColumns)
+			}
+		}
+	}
+}
+
+// TestErrors checks that errors are made by handoff.E.
+func TestErrors(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest() {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			lit, ok := n.(*ast.CompositeLit)
+			if !ok || len(lit.Elts) == 0 || s.name == "errors.go" {
+				return true
+			}
+			sel, ok := lit.Type.(*ast.SelectorExpr)
+			if ok && sel.Sel.Name == "Error" && fmt.Sprint(sel.X) == "handoff" {
+				t.Errorf("%s:%d: make the error with handoff.E", s.name, s.fset.Position(lit.Pos()).Line)
+			}
+			return true
+		})
 	}
 }
 

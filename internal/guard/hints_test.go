@@ -10,8 +10,9 @@ import (
 )
 
 // destructive is what no hint or error may propose: agents do what they read.
-var destructive = regexp.MustCompile(`(?i)\b(rm|rmdir|unlink|delete|remove|erase|wipe|purge|truncate|overwrite|discard|kill|chmod|chown|sudo|start over)\b` +
-	`|--force\b|\breset --|\bgit (clean|checkout|reset|stash|push)\b|\bmv\b`)
+var destructive = regexp.MustCompile(
+	`(?i)\b(rm|rmdir|unlink|delete|remove|erase|wipe|purge|truncate|overwrite|discard|kill|chmod|chown|sudo|start over)\b` +
+		`|--force\b|\breset --|\bgit (clean|checkout|reset|stash|push)\b|\bmv\b`)
 
 // errorMakers make errors and hints out of texts.
 var errorMakers = []string{"New", "Errorf", "Advice", "Suggest"}
@@ -151,12 +152,14 @@ func TestNothingDestructiveIsProposed(t *testing.T) {
 }
 
 func TestDestructive(t *testing.T) {
-	for _, text := range []string{"rm -rf .handoff", "delete index.db and try again", "git reset --hard", "publish --force", "Remove the file"} {
+	for _, text := range []string{"rm -rf .handoff", "delete index.db and try again", "git reset --hard",
+		"publish --force", "Remove the file"} {
 		if !destructive.MatchString(text) {
 			t.Errorf("%q is not recognized as destructive", text)
 		}
 	}
-	for _, text := range []string{"nothing is deleted", "handoff check --repair", "handoff list --all shows every artifact", "confirm", "removed"} {
+	for _, text := range []string{"nothing is deleted", "handoff check --repair",
+		"handoff list --all shows every artifact", "confirm", "removed"} {
 		if destructive.MatchString(text) {
 			t.Errorf("%q is taken for destructive", text)
 		}

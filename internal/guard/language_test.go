@@ -19,7 +19,8 @@ var dialect = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\bwhole\b`),
 	regexp.MustCompile(`(?i)\bwords are wrong\b|\bbegin so\b|\bnothing here\b|\bwhat (became|came) of\b|\bon the way\b`),
 	regexp.MustCompile(`(?i)\bsay(s)? (so|which|that|it|otherwise|when|how|whether|who|what)\b`),
-	regexp.MustCompile(`(?i)\bh(o|e)lds? (\w+ ){0,3}against\b|\bhand(s|ed|ing)? (it |them )?in\b|\bmade again\b|\b(put|puts|kept) aside\b`),
+	regexp.MustCompile(
+		`(?i)\bh(o|e)lds? (\w+ ){0,3}against\b|\bhand(s|ed|ing)? (it |them )?in\b|\bmade again\b|\b(put|puts|kept) aside\b`),
 	regexp.MustCompile(`(?i)\bbelow (the|its|a|an|your) ([\w'-]+ )?(workspace|folder|directory|root)\b`),
 }
 
@@ -104,9 +105,12 @@ func TestLanguage(t *testing.T) {
 
 func TestPhrase(t *testing.T) {
 	for _, bad := range []string{
-		"is no time", "is no revision", "3 lines are no records", "the words are wrong", "several artifacts begin so", "handoff check tells what is missing",
-		"Say that an artifact no longer stands", "where it lies", "begun by", "mend the manifest", "look whether every record is whole", "hold artifacts against their contracts",
-		"held against its schema", "hand in a stage's artifact", "the agent that hands it in", "will be made again", "what became of it", "write the file below the workspace",
+		"is no time", "is no revision", "3 lines are no records", "the words are wrong", "several artifacts begin so",
+		"handoff check tells what is missing",
+		"Say that an artifact no longer stands", "where it lies", "begun by", "mend the manifest",
+		"look whether every record is whole", "hold artifacts against their contracts",
+		"held against its schema", "hand in a stage's artifact", "the agent that hands it in", "will be made again",
+		"what became of it", "write the file below the workspace",
 		"below the session's folder", "say which", "it says so already",
 	} {
 		if phrase(bad) == "" {
@@ -114,7 +118,8 @@ func TestPhrase(t *testing.T) {
 		}
 	}
 	for _, good := range []string{
-		"is no longer active", "there are no other operators", "has no type", "invalid time", "not a directory", "the largest integer below 2^53", "standard input", "understands", "Show help for a command",
+		"is no longer active", "there are no other operators", "has no type", "invalid time", "not a directory",
+		"the largest integer below 2^53", "standard input", "understands", "Show help for a command",
 		"wholesale", "layout", "SELECT told FROM place", "outstanding", "retell", "beginning",
 	} {
 		if found := phrase(good); found != "" {
@@ -138,7 +143,8 @@ var commandPackages = []string{"cmd/handoff", "cmd/internal", "cmd/internal/demo
 // do not know its grammar: their hints name an action instead.
 func TestNoCommandLines(t *testing.T) {
 	for _, x := range texts(t) {
-		if slices.ContainsFunc(commandPackages, func(p string) bool { return x.pkg == p || strings.HasPrefix(x.pkg, p+"/") }) {
+		if slices.ContainsFunc(commandPackages,
+			func(p string) bool { return x.pkg == p || strings.HasPrefix(x.pkg, p+"/") }) {
 			continue
 		}
 		if found := commandText.FindString(x.value); found != "" && !foreignCommand.MatchString(x.value) {
@@ -148,12 +154,14 @@ func TestNoCommandLines(t *testing.T) {
 }
 
 func TestCommandText(t *testing.T) {
-	for _, bad := range []string{"handoff check --repair", "handoff list shows them", "handoff pipeline next ", "pass --workspace", "--list is always markdown", " --to PATH"} {
+	for _, bad := range []string{"handoff check --repair", "handoff list shows them", "handoff pipeline next ",
+		"pass --workspace", "--list is always markdown", " --to PATH"} {
 		if !commandText.MatchString(bad) {
 			t.Errorf("%q is accepted", bad)
 		}
 	}
-	for _, good := range []string{"--show-prefix", "set HANDOFF_WORKSPACE", "handoff data", "handoff, ", "docs/handoff.md", "a -- b"} {
+	for _, good := range []string{"--show-prefix", "set HANDOFF_WORKSPACE", "handoff data", "handoff, ", "docs/handoff.md",
+		"a -- b"} {
 		if found := commandText.FindString(good); found != "" {
 			t.Errorf("%q is rejected for %q", good, found)
 		}

@@ -50,7 +50,8 @@ func AdoptAll(ctx context.Context, hub *handoff.Hub, workspace, dir string, dryR
 	scope := Scope{Dir: dir}
 	root, err := scope.open(artifactsDir)
 	if err != nil {
-		return nil, &handoff.Error{Op: "adopt", Name: dir, Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name the directory that contains the directory artifacts")}
+		return nil, handoff.E("adopt", dir, handoff.NotFound, err,
+			handoff.Advice("name the directory that contains the directory artifacts"))
 	}
 	defer root.Close()
 	list := []Adopted{}
@@ -80,13 +81,15 @@ func AdoptAll(ctx context.Context, hub *handoff.Hub, workspace, dir string, dryR
 	})
 	var known *handoff.Error
 	if err != nil && !errors.As(err, &known) && ctx.Err() == nil {
-		err = &handoff.Error{Op: "adopt", Name: dir, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("make the files readable")}
+		err = handoff.E("adopt", dir, handoff.Unavailable, err, handoff.Advice("make the files readable"))
 	}
 	return list, err
 }
 
-func adoptFile(ctx context.Context, hub *handoff.Hub, workspace, dir, namespace, name string, dryRun bool, a *Adopted) error {
-	w := Writer{Hub: hub.As(handoff.Producer{RunID: namespace, Source: handoff.FromNone}), Workspace: workspace, Scope: Scope{Run: namespace, Dir: dir}}
+func adoptFile(ctx context.Context, hub *handoff.Hub, workspace, dir, namespace, name string, dryRun bool,
+	a *Adopted) error {
+	w := Writer{Hub: hub.As(handoff.Producer{RunID: namespace, Source: handoff.FromNone}), Workspace: workspace,
+		Scope: Scope{Run: namespace, Dir: dir}}
 	d := handoff.Draft{Name: name, Namespace: namespace, Channel: "handoff"}
 	digest, err := w.file(d).digest()
 	if err != nil {

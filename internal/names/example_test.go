@@ -36,7 +36,8 @@ func ExampleWriter_Write() {
 
 	for _, run := range []string{"scout-1", "scout-2"} {
 		writer := names.Writer{Hub: w.Hub(), Workspace: w.Root(), Scope: scope(run)}
-		written, err := writer.Write(ctx, handoff.Draft{Channel: "analysis", Name: "context.md", Body: strings.NewReader("seen by " + run)})
+		written, err := writer.Write(ctx, handoff.Draft{
+			Channel: "analysis", Name: "context.md", Body: strings.NewReader("seen by " + run)})
 		if err != nil {
 			log.Fatal(err)
 		}

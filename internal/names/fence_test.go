@@ -34,10 +34,12 @@ func newFence(t *testing.T) *fence {
 	f := &fence{T: t, top: top, ws: filepath.Join(top, "ws")}
 	f.scope = scopeOf(f.ws, "run-1")
 	for _, name := range []string{
-		"etc/passwd", "outside/context.md", "outside/run-1/context.md", "outside/plans/context.md", "outside/artifacts/run-1/context.md",
+		"etc/passwd", "outside/context.md", "outside/run-1/context.md", "outside/plans/context.md",
+		"outside/artifacts/run-1/context.md",
 		"outside/artifacts/run-9/found.md", "outside/" + session + "/artifacts/run-1/context.md",
 		"ws/context.md", "ws/plans/context.md", "ws/docs/context.md", "ws/docs/agent-outputs/" + session + "/manifest.json",
-		"ws/docs/agent-outputs/" + session + "/artifacts/context.md", "ws/docs/agent-outputs/" + session + "/artifacts/run-1-evil/x.md",
+		"ws/docs/agent-outputs/" + session + "/artifacts/context.md", "ws/docs/agent-outputs/" + session +
+			"/artifacts/run-1-evil/x.md",
 		"ws/docs/agent-outputs/" + session + "/artifacts/run-1-evil/context.md",
 	} {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(top, name)), 0o755))
@@ -59,7 +61,8 @@ func newFence(t *testing.T) *fence {
 func (f *fence) write(run, name, text string) error {
 	scope := f.scope
 	scope.Run = run
-	written, err := names.Writer{Hub: f.w.Hub(), Workspace: f.ws, Scope: scope}.Write(f.Context(), handoff.Draft{Channel: "handoff", Name: name, Body: strings.NewReader(text)})
+	written, err := names.Writer{Hub: f.w.Hub(), Workspace: f.ws, Scope: scope}.Write(f.Context(),
+		handoff.Draft{Channel: "handoff", Name: name, Body: strings.NewReader(text)})
 	if err == nil && len(written.Warnings) > 0 {
 		err = errors.New(written.Warnings[0])
 	}
@@ -208,47 +211,49 @@ func TestLinks(t *testing.T) {
 		{at: "ws/docs/agent-outputs/" + session, to: "ws/elsewhere", text: "written again", inside: true},
 	} {
 		for _, absolute := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s to %s %s %v", strings.TrimPrefix(tt.at, artifacts), tt.to, tt.name, absolute), func(t *testing.T) {
-				t.Parallel()
-				f := newFence(t)
-				at, to := filepath.Join(f.top, tt.at), filepath.Join(f.top, tt.to)
-				must(t, os.RemoveAll(filepath.Join(f.top, "was")))
-				if _, err := os.Lstat(at); err == nil {
-					must(t, os.Rename(at, filepath.Join(f.top, "was")))
-				}
-				if tt.inside {
-					must(t, os.MkdirAll(to, 0o755))
-				}
-				if !absolute {
-					rel, err := filepath.Rel(filepath.Dir(at), to)
-					must(t, err)
-					to = rel
-				}
-				must(t, os.Symlink(to, at))
-				if tt.inside && absolute {
-					return // os.Root rejects absolute links
-				}
-				name := tt.name
-				if name == "" {
-					name = "context.md"
-				}
-				before := f.outside()
-				err := f.write("run-1", name, "written again")
-				switch {
-				case tt.inside && err != nil:
-					t.Errorf("write: %v", err)
-				case strings.HasPrefix(tt.at, artifacts+"/run-7"), strings.HasPrefix(tt.at, artifacts+"/run-8"): // another run's
-				case !tt.inside && !errors.Is(err, handoff.Conflict):
-					t.Errorf("write: %v, want kind Conflict", err)
-				}
-				if after := f.outside(); after != before && !tt.inside {
-					t.Errorf("files outside the namespace changed:\ngot\n%s\nwant\n%s", after, before)
-				}
-				got, err := f.read(name)
-				if strings.Contains(got, secret) || tt.text != "" && (err != nil || got != tt.text) || tt.text == "" && err == nil && got != "written again" {
-					t.Errorf("read: %q, %v, want %q", got, err, tt.text)
-				}
-			})
+			t.Run(fmt.Sprintf("%s to %s %s %v", strings.TrimPrefix(tt.at, artifacts), tt.to, tt.name, absolute),
+				func(t *testing.T) {
+					t.Parallel()
+					f := newFence(t)
+					at, to := filepath.Join(f.top, tt.at), filepath.Join(f.top, tt.to)
+					must(t, os.RemoveAll(filepath.Join(f.top, "was")))
+					if _, err := os.Lstat(at); err == nil {
+						must(t, os.Rename(at, filepath.Join(f.top, "was")))
+					}
+					if tt.inside {
+						must(t, os.MkdirAll(to, 0o755))
+					}
+					if !absolute {
+						rel, err := filepath.Rel(filepath.Dir(at), to)
+						must(t, err)
+						to = rel
+					}
+					must(t, os.Symlink(to, at))
+					if tt.inside && absolute {
+						return // os.Root rejects absolute links
+					}
+					name := tt.name
+					if name == "" {
+						name = "context.md"
+					}
+					before := f.outside()
+					err := f.write("run-1", name, "written again")
+					switch {
+					case tt.inside && err != nil:
+						t.Errorf("write: %v", err)
+					case strings.HasPrefix(tt.at, artifacts+"/run-7"), strings.HasPrefix(tt.at, artifacts+"/run-8"): // another run's
+					case !tt.inside && !errors.Is(err, handoff.Conflict):
+						t.Errorf("write: %v, want kind Conflict", err)
+					}
+					if after := f.outside(); after != before && !tt.inside {
+						t.Errorf("files outside the namespace changed:\ngot\n%s\nwant\n%s", after, before)
+					}
+					got, err := f.read(name)
+					if strings.Contains(got, secret) || tt.text != "" && (err != nil || got != tt.text) || tt.text == "" &&
+						err == nil && got != "written again" {
+						t.Errorf("read: %q, %v, want %q", got, err, tt.text)
+					}
+				})
 		}
 	}
 }
@@ -263,11 +268,14 @@ func TestFuzzedNames(t *testing.T) {
 	}
 	f := newFence(t)
 	own := filepath.Join(f.scope.Dir, "artifacts", "run-1")
-	for name, to := range map[string]string{"out": f.top + "/outside", "up": "..", "other": "../run-2", "here": ".", "leaf.md": f.top + "/outside/context.md", "evil": "../run-1-evil"} {
+	for name, to := range map[string]string{"out": f.top + "/outside", "up": "..", "other": "../run-2", "here": ".",
+		"leaf.md": f.top + "/outside/context.md", "evil": "../run-1-evil"} {
 		must(t, os.Symlink(to, filepath.Join(own, name)))
 	}
-	pieces := []string{"..", ".", "", "...", "..;", "a", "b", "plans", "context.md", "x.md", "run-1", "run-2", "run-1-evil", "artifacts", "manifest.json", "outside",
-		"out", "up", "other", "here", "leaf.md", "evil", ".handoff", ".git", "~", "~root", "$HOME", "%2e%2e", "..%2f", "․․", "‥", "⁄", "a\\..\\b", "..\\", "con\x00x", "\n", "\xff",
+	pieces := []string{"..", ".", "", "...", "..;", "a", "b", "plans", "context.md", "x.md", "run-1", "run-2",
+		"run-1-evil", "artifacts", "manifest.json", "outside",
+		"out", "up", "other", "here", "leaf.md", "evil", ".handoff", ".git", "~", "~root", "$HOME", "%2e%2e", "..%2f", "․․",
+		"‥", "⁄", "a\\..\\b", "..\\", "con\x00x", "\n", "\xff",
 		" ", "C:", "-rf", "*", strings.Repeat("l", 255), strings.Repeat("l", 256), f.top, f.ws, "/etc/passwd", "/"}
 	plain := []string{"a", "b", "plans", "context.md", "x.md", "run-2", "…"}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -300,7 +308,8 @@ func TestFuzzedNames(t *testing.T) {
 			}
 		}
 		got, err := f.read(name)
-		if want, ok := written[clean]; strings.Contains(got, secret) || ok && invalid == nil && got != want && !errors.Is(err, handoff.Conflict) {
+		if want, ok := written[clean]; strings.Contains(got, secret) || ok && invalid == nil && got != want &&
+			!errors.Is(err, handoff.Conflict) {
 			t.Errorf("read %q: %q, %v, want %q", name, got, err, want)
 		}
 		if after := f.outside(); after != before {

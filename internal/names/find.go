@@ -161,7 +161,8 @@ func nearest(scope Scope, all []Candidate) []Candidate {
 	tiers := []func(Candidate) bool{
 		func(c Candidate) bool { return own != "" && c.belongs(own) },
 		func(c Candidate) bool {
-			return scope.Session != "" && (c.belongs(scope.Session) || c.Producer.Session == scope.Session || c.Producer.ParentSession == scope.Session || c.Unrecorded())
+			return scope.Session != "" && (c.belongs(scope.Session) || c.Producer.Session == scope.Session ||
+				c.Producer.ParentSession == scope.Session || c.Unrecorded())
 		},
 	}
 	for _, matches := range tiers {

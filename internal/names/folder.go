@@ -66,19 +66,22 @@ func (s Scope) make(namespace string) (*os.Root, error) {
 // links are resolved.
 func (s Scope) session(create bool) (*os.Root, error) {
 	if s.Dir == "" {
-		return nil, &handoff.Error{Op: "open session directory", Kind: handoff.Invalid, Err: errors.New("no directory is set"), Hint: handoff.Advice("set HANDOFF_SESSION_DIR")}
+		return nil, handoff.E("open session directory", "", handoff.Invalid, errors.New("no directory is set"),
+			handoff.Advice("set HANDOFF_SESSION_DIR"))
 	}
 	within, rel := s.Dir, "."
 	if s.Within == "" { // the environment names it; recorded folders were checked
 		if err := safepath.Check(s.Dir); err != nil {
-			return nil, &handoff.Error{Op: "open session directory", Name: s.Dir, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("set HANDOFF_SESSION_DIR to another directory")}
+			return nil, handoff.E("open session directory", s.Dir, handoff.Invalid, err,
+				handoff.Advice("set HANDOFF_SESSION_DIR to another directory"))
 		}
 	}
 	if s.Within != "" {
 		var err error
 		if rel, err = filepath.Rel(s.Within, s.Dir); err != nil || !filepath.IsLocal(rel) {
-			return nil, &handoff.Error{Op: "open session directory", Name: s.Dir, Kind: handoff.Invalid, Err: fmt.Errorf("directory is not inside %s", s.Within),
-				Hint: handoff.Suggest("show how the directory is set", handoff.ActionExplain, "session_folder")}
+			return nil, handoff.E("open session directory", s.Dir, handoff.Invalid,
+				fmt.Errorf("directory is not inside %s", s.Within),
+				handoff.Suggest("show how the directory is set", handoff.ActionExplain, "session_folder"))
 		}
 		within = s.Within
 	}

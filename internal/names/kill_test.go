@@ -98,13 +98,15 @@ func (w worker) publish(text string) error {
 
 func (w worker) write(text string) error {
 	writer := names.Writer{Hub: w.hub, Workspace: w.dir, Scope: scopeOf(w.dir, w.run)}
-	written, err := writer.Write(background, handoff.Draft{Channel: "handoff", Name: w.name, Body: strings.NewReader(text)})
+	written, err := writer.Write(background,
+		handoff.Draft{Channel: "handoff", Name: w.name, Body: strings.NewReader(text)})
 	return w.acknowledged(written.Published, err)
 }
 
 // pipe publishes content without a file.
 func (w worker) pipe(text string) error {
-	p, err := w.hub.Publish(background, handoff.Draft{Channel: "design", Filename: "piped.md", Body: strings.NewReader(text)})
+	p, err := w.hub.Publish(background, handoff.Draft{
+		Channel: "design", Filename: "piped.md", Body: strings.NewReader(text)})
 	return w.acknowledged(p, err)
 }
 
@@ -164,7 +166,9 @@ func workToPoint(dir string) error {
 	if err != nil {
 		return err
 	}
-	files := &content.Files{Root: root, Runtime: func() (*os.Root, error) { return os.OpenRoot(runtime) }, RuntimeDir: runtime, RuntimePath: ".handoff"}
+	files := &content.Files{Root: root, Runtime: func() (*os.Root, error) {
+		return os.OpenRoot(runtime)
+	}, RuntimeDir: runtime, RuntimePath: ".handoff"}
 	hub := handoff.New(stepLog{log, step}, stepIndex{index, step}, stepBodies{log.Bodies(), step},
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: stepFiles{files, step}})
 	w := worker{dir, "run-1", "plans/context.md", hub}
@@ -212,7 +216,8 @@ type stepFiles struct {
 	step func(string, func() error) error
 }
 
-func (f stepFiles) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (s handoff.FileState, discard func(), err error) {
+func (f stepFiles) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished,
+	to handoff.Bodies) (s handoff.FileState, discard func(), err error) {
 	err = f.step("store", func() error { s, discard, err = f.Files.Store(ctx, id, d, p, to); return err })
 	return s, discard, err
 }
@@ -263,7 +268,8 @@ func TestKillPoints(t *testing.T) {
 		}
 		points = strings.Split(strings.TrimSpace(listed.String()), "\n")
 	}
-	for _, step := range []string{"body", "store", "append", "link ID", "index", "query", "open body", "read body", "close body"} {
+	for _, step := range []string{"body", "store", "append", "link ID", "index", "query", "open body", "read body",
+		"close body"} {
 		if n := strings.Count(strings.Join(points, "\n")+"\n", "before "+step+"\n"); n < 3 {
 			t.Errorf("%d points before %q, want 3 or more", n, step)
 		}
@@ -426,7 +432,8 @@ func checkNextWrite(t *testing.T, dir, run, name string) {
 			must(t, os.Chtimes(temporary, old, old))
 		}
 		writer := names.Writer{Hub: w.Hub(), Workspace: dir, Scope: scopeOf(dir, run)}
-		written, err := writer.Write(t.Context(), handoff.Draft{Channel: "handoff", Name: name, Body: strings.NewReader(text)})
+		written, err := writer.Write(t.Context(),
+			handoff.Draft{Channel: "handoff", Name: name, Body: strings.NewReader(text)})
 		if err != nil || len(written.Warnings) > 0 {
 			t.Fatalf("write: %v, %v", written.Warnings, err)
 		}
@@ -519,7 +526,8 @@ func TestRandomKills(t *testing.T) {
 			running = false
 		case <-time.After(300 * time.Millisecond):
 		}
-		if report, err := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Check(t.Context(), nil); err != nil || !report.OK() {
+		if report, err := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Check(t.Context(), nil); err != nil ||
+			!report.OK() {
 			t.Errorf("Check = %+v, %v, want no findings", report.Findings, err)
 		}
 	}

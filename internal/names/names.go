@@ -38,8 +38,8 @@ const (
 // Error kind: Invalid.
 func Clean(name string) (string, error) {
 	invalid := func(reason string) (string, error) {
-		return "", &handoff.Error{Op: "check name", Name: quoted(name), Kind: handoff.Invalid, Err: errors.New(reason),
-			Hint: handoff.Advice("use a plain name such as context.md or plans/step-1.md")}
+		return "", handoff.E("check name", quoted(name), handoff.Invalid, errors.New(reason),
+			handoff.Advice("use a plain name such as context.md or plans/step-1.md"))
 	}
 	clean := name
 	for strings.HasPrefix(clean, "./") {

@@ -22,7 +22,8 @@ func TestClean(t *testing.T) {
 		{"../run-b/x.md", ""}, {"../../etc", ""}, {"/etc/passwd", ""}, {"a/../../run-a/b.md", ""}, {"../run-a-evil/x.md", ""},
 		{"a/./b", ""}, {"a//b", ""}, {"a/", ""}, {`a\b`, ""}, {"con\x00x", ""}, {"a\nb", ""}, {"\xff", ""},
 		{strings.Repeat("a", 256), ""}, {strings.Repeat("a/", 600) + "b", ""}, {".handoff-x", ""},
-		{".git/config", ""}, {"a/.GIT/x", ""}, {"git~1/config", ""}, {".g\u200cit", ""}, {".git./config", ""}, {"x/.Handoff/log", ""},
+		{".git/config", ""}, {"a/.GIT/x", ""}, {"git~1/config", ""}, {".g\u200cit", ""}, {".git./config", ""},
+		{"x/.Handoff/log", ""},
 		{".gitignore", ".gitignore"}, {".github/x.yml", ".github/x.yml"},
 	} {
 		got, err := Clean(tt.in)
@@ -56,7 +57,8 @@ func FuzzFolder(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
 		folder := Folder(a)
-		if folder == "" || folder == "." || folder == ".." || strings.ContainsAny(folder, "/\\\x00") || len(folder) > maxSegment {
+		if folder == "" || folder == "." || folder == ".." || strings.ContainsAny(folder, "/\\\x00") ||
+			len(folder) > maxSegment {
 			t.Errorf("Folder(%q) = %q", a, folder)
 		}
 		if a != b && folder == Folder(b) {

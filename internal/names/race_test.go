@@ -32,14 +32,16 @@ func newPausedWriter(t *testing.T, dir string) *pausedWriter {
 	root, err := os.OpenRoot(dir)
 	must(t, err)
 	t.Cleanup(func() { root.Close() })
-	hub := handoff.New(pausedLog{log, p}, fold.NewMemory(), pausedBodies{log.Bodies(), p}, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root}})
+	hub := handoff.New(pausedLog{log, p}, fold.NewMemory(), pausedBodies{log.Bodies(), p},
+		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root}})
 	p.Writer = names.Writer{Hub: hub, Workspace: dir, Scope: scopeOf(dir, "run-1")}
 	return p
 }
 
 func (p *pausedWriter) write(t *testing.T, text string) names.Written {
 	t.Helper()
-	written, err := p.Write(t.Context(), handoff.Draft{Channel: "handoff", Name: "context.md", Body: strings.NewReader(text), Keep: handoff.KeepAlways})
+	written, err := p.Write(t.Context(), handoff.Draft{
+		Channel: "handoff", Name: "context.md", Body: strings.NewReader(text), Keep: handoff.KeepAlways})
 	if err != nil || len(written.Warnings) > 0 {
 		t.Fatalf("write %q: %v, warnings %q", text, err, written.Warnings)
 	}
@@ -136,7 +138,8 @@ func TestUnrecordedSibling(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir)
 	other := names.Scope{Session: "other", Run: "run-9", Dir: filepath.Join(dir, "other")}
-	if _, err := (names.Writer{Hub: w.Hub(), Workspace: dir, Scope: other}).Write(t.Context(), handoff.Draft{Channel: "handoff", Name: "notes.md", Body: strings.NewReader("recorded")}); err != nil {
+	if _, err := (names.Writer{Hub: w.Hub(), Workspace: dir, Scope: other}).Write(t.Context(),
+		handoff.Draft{Channel: "handoff", Name: "notes.md", Body: strings.NewReader("recorded")}); err != nil {
 		t.Fatal(err)
 	}
 	sibling := file(dir, "run-2", "notes.md")
@@ -162,7 +165,8 @@ func TestSessionDirectoryOutside(t *testing.T) {
 		must(t, os.MkdirAll(filepath.Dir(found), 0o755))
 		must(t, os.WriteFile(found, []byte(secret), 0o644))
 		write := func() error {
-			_, err := names.Writer{Hub: w.Hub(), Workspace: ws, Scope: scope}.Write(t.Context(), handoff.Draft{Channel: "handoff", Name: "x.md", Body: strings.NewReader("x")})
+			_, err := names.Writer{Hub: w.Hub(), Workspace: ws, Scope: scope}.Write(t.Context(),
+				handoff.Draft{Channel: "handoff", Name: "x.md", Body: strings.NewReader("x")})
 			return err
 		}
 		if err := write(); !errors.Is(err, handoff.Invalid) {
@@ -175,7 +179,8 @@ func TestSessionDirectoryOutside(t *testing.T) {
 			t.Errorf("Find in session directory %s = %q, %v, want NotFound", dir, c.File, err)
 		}
 		scope.Within = ""
-		if c, err := resolver(w.Hub(), scope).Find(t.Context(), "found.md"); err != nil || c.File != filepath.Join(filepath.Clean(dir), "artifacts", "run-1", "found.md") {
+		if c, err := resolver(w.Hub(), scope).Find(t.Context(), "found.md"); err != nil ||
+			c.File != filepath.Join(filepath.Clean(dir), "artifacts", "run-1", "found.md") {
 			t.Errorf("Find in session directory %s without bound = %q, %v", dir, c.File, err)
 		}
 	}

@@ -28,8 +28,8 @@ func (s Scope) Namespace() (string, error) {
 	if id := cmp.Or(s.Run, s.Session); id != "" {
 		return id, nil
 	}
-	return "", &handoff.Error{Op: "find namespace", Kind: handoff.Invalid, Err: errors.New("no run or session is set"),
-		Hint: handoff.Advice("name a run or session, or set HANDOFF_RUN or HANDOFF_SESSION")}
+	return "", handoff.E("find namespace", "", handoff.Invalid, errors.New("no run or session is set"),
+		handoff.Advice("name a run or session, or set HANDOFF_RUN or HANDOFF_SESSION"))
 }
 
 func digest(s string) string {

@@ -175,7 +175,8 @@ func (w Writer) Adopt(ctx context.Context, d handoff.Draft) (Written, error) {
 // The file of a revision that this writer renders elsewhere is not restored.
 func (w Writer) Restore(ctx context.Context, head handoff.Artifact) (missing bool, err error) {
 	f := w.file(handoff.Draft{Name: head.Name, Namespace: head.Namespace, Channel: head.Channel})
-	if name, err := Clean(head.Name); err != nil || name != head.Name || f.draft.Path != head.Path || f.draft.Root != head.Root {
+	if name, err := Clean(head.Name); err != nil || name != head.Name || f.draft.Path != head.Path ||
+		f.draft.Root != head.Root {
 		return false, nil
 	}
 	if err := f.checkPath(); err != nil {
@@ -213,7 +214,8 @@ func (w Writer) SaveEdit(ctx context.Context, head handoff.Artifact) (*handoff.A
 func (w Writer) fileOf(head handoff.Artifact) (f file, ok bool) {
 	f = w.file(handoff.Draft{Name: head.Name, Namespace: head.Namespace, Channel: head.Channel})
 	name, err := Clean(head.Name)
-	return f, err == nil && name == head.Name && filepath.Join(f.dir, filepath.FromSlash(name)) == head.File && f.checkPath() == nil
+	return f, err == nil && name == head.Name && filepath.Join(f.dir, filepath.FromSlash(name)) == head.File &&
+		f.checkPath() == nil
 }
 
 // digest returns the digest of the file as it is.
@@ -265,13 +267,14 @@ func (f file) fileError(err error) error {
 	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &tooLarge):
-		return &handoff.Error{Op: "write", Name: f.draft.Name, Kind: handoff.Conflict, Err: err, Hint: handoff.Advice("publish the file under its path first, or write under another name")}
+		return handoff.E("write", f.draft.Name, handoff.Conflict, err,
+			handoff.Advice("publish the file under its path first, or write under another name"))
 	case errors.As(err, &notPlain):
-		return &handoff.Error{Op: "write", Name: f.draft.Name, Kind: handoff.Conflict, Err: err,
-			Hint: handoff.Advice("write under another name, or for another run")}
+		return handoff.E("write", f.draft.Name, handoff.Conflict, err,
+			handoff.Advice("write under another name, or for another run"))
 	}
-	return &handoff.Error{Op: "write", Name: f.draft.Name, Kind: handoff.Unavailable, Err: err,
-		Hint: handoff.Suggest("publish the content without a name", handoff.ActionStdin)}
+	return handoff.E("write", f.draft.Name, handoff.Unavailable, err,
+		handoff.Suggest("publish the content without a name", handoff.ActionStdin))
 }
 
 // checkPath returns an error if the file cannot be rendered: its path is not a

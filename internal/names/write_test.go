@@ -31,7 +31,8 @@ func TestConcurrentWriters(t *testing.T) {
 			for n := range each {
 				writer := names.Writer{Hub: w.Hub(), Workspace: dir, Scope: scopeOf(dir, "run-1")}
 				text := fmt.Sprintf("writer %d, text %d", i, n)
-				written, err := writer.Write(t.Context(), handoff.Draft{Channel: "handoff", Title: text, Name: "context.md", Body: strings.NewReader(text)})
+				written, err := writer.Write(t.Context(),
+					handoff.Draft{Channel: "handoff", Title: text, Name: "context.md", Body: strings.NewReader(text)})
 				if err != nil || len(written.Warnings) > 0 || len(written.SavedEdits) > 0 || written.Existing {
 					t.Errorf("%s: %v, warnings %q, %d saved edits", text, err, written.Warnings, len(written.SavedEdits))
 				}

@@ -80,11 +80,13 @@ func (r *Runs) adopt(ctx context.Context, adoption *Adoption, stage *contract.St
 	if !ok || out.File != stage.Artifact || out.Report.Value == nil {
 		return nil
 	}
-	if at := s.last(stage.Name); at >= 0 && s.Attempts[at].ID != "" && s.Attempts[at].Digest == out.Digest && out.Report.Valid() {
+	if at := s.last(stage.Name); at >= 0 && s.Attempts[at].ID != "" && s.Attempts[at].Digest == out.Digest &&
+		out.Report.Valid() {
 		return nil
 	}
 	if adoption.DryRun {
-		adoption.Adopted = append(adoption.Adopted, AdoptedStage{Stage: stage.Name, Path: s.file(out.File), Problems: out.Report.Errors})
+		adoption.Adopted = append(adoption.Adopted,
+			AdoptedStage{Stage: stage.Name, Path: s.file(out.File), Problems: out.Report.Errors})
 		return nil
 	}
 	read, parents := r.sources(stage, &s)

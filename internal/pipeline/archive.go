@@ -83,7 +83,7 @@ func (r *Runs) isRemoved(ctx context.Context, issue string) bool {
 // the gate of a merge fails.
 func (r *Runs) checkFinished(ctx context.Context, s State) error {
 	refuse := func(reason string, hint handoff.Hint) error {
-		return &handoff.Error{Op: "archive", Name: s.Issue, Kind: handoff.Conflict, Err: errors.New(reason), Hint: hint}
+		return handoff.E("archive", s.Issue, handoff.Conflict, errors.New(reason), hint)
 	}
 	if len(s.Outdated) > 0 {
 		return refuse(s.Outdated[0].String(), s.Outdated[0].Hint(s.Issue))
@@ -118,16 +118,17 @@ func (r *Runs) Unarchive(ctx context.Context, name string) (Move, error) {
 	err := r.exclusively(ctx, contract.WithoutSuffix(name), func(dir *os.Root) error {
 		from := path.Join(contract.Completed, name)
 		if !exists(dir, from) {
-			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.NotFound, Err: fmt.Errorf("%s does not exist", path.Join(contract.Folder, from)),
-				Hint: handoff.Advice("use the name of a folder in " + path.Join(contract.Folder, contract.Completed))}
+			return handoff.E("unarchive", name, handoff.NotFound,
+				fmt.Errorf("%s does not exist", path.Join(contract.Folder, from)),
+				handoff.Advice("use the name of a folder in "+path.Join(contract.Folder, contract.Completed)))
 		}
 		issue, err := r.issueOf(ctx, name)
 		if err != nil {
 			return err
 		}
 		if exists(dir, issue) {
-			return &handoff.Error{Op: "unarchive", Name: name, Kind: handoff.Conflict, Err: fmt.Errorf("%s exists", path.Join(contract.Folder, issue)),
-				Hint: handoff.Suggest("archive the current run first", handoff.ActionArchive, issue)}
+			return handoff.E("unarchive", name, handoff.Conflict, fmt.Errorf("%s exists", path.Join(contract.Folder, issue)),
+				handoff.Suggest("archive the current run first", handoff.ActionArchive, issue))
 		}
 		m, err = r.move(ctx, dir, "unarchive", issue, from, issue)
 		return err
@@ -186,5 +187,5 @@ func (r *Runs) move(ctx context.Context, dir *os.Root, op, issue, from, to strin
 }
 
 func moveError(op, issue string, err error) error {
-	return &handoff.Error{Op: op, Name: issue, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice(folder.WritableHint)}
+	return handoff.E(op, issue, handoff.Unavailable, durable.Reason(err), handoff.Advice(folder.WritableHint))
 }

@@ -21,7 +21,7 @@ const MinBrief = 200
 // and for a budget smaller than MinBrief.
 func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, error) {
 	refuse := func(reason, hint string) (string, error) {
-		return "", &handoff.Error{Op: "brief", Name: agent, Kind: handoff.Invalid, Err: fmt.Errorf("%s", reason), Hint: handoff.Advice(hint)}
+		return "", handoff.E("brief", agent, handoff.Invalid, fmt.Errorf("%s", reason), handoff.Advice(hint))
 	}
 	if budget < MinBrief {
 		return refuse(fmt.Sprintf("%d bytes are too few for a brief", budget), fmt.Sprintf("use at least %d bytes", MinBrief))
@@ -43,7 +43,8 @@ func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, err
 		}
 		lines = append(lines, briefLine{"read   " + s.file(out.File), about + summarize(stage, out.Report.Value)})
 	}
-	for _, other := range [][2]string{{s.file(contract.StateFile), "the planner's notes"}, {path.Join(s.Base, s.Lessons), "known failures and their mitigations"}} {
+	for _, other := range [][2]string{{s.file(contract.StateFile), "the planner's notes"},
+		{path.Join(s.Base, s.Lessons), "known failures and their mitigations"}} {
 		if slices.Contains(reads, other[0]) {
 			lines = append(lines, briefLine{"read   " + other[0], "  " + other[1]})
 		}
@@ -65,7 +66,8 @@ func readsAndWrites(p *contract.Pipeline, s State, agent string) (reads, writes 
 		return step.Reads, writes, known
 	}
 	for _, stage := range p.Stages {
-		if out, ok := s.Outputs[stage.Name]; ok && (slices.Contains(stage.Readers, agent) || agent == contract.Human || agent == p.Planner) {
+		if out, ok := s.Outputs[stage.Name]; ok &&
+			(slices.Contains(stage.Readers, agent) || agent == contract.Human || agent == p.Planner) {
 			reads = append(reads, s.file(out.File))
 		}
 		if stage.Writer == agent {

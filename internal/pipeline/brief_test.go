@@ -13,10 +13,13 @@ import (
 func TestBrief(t *testing.T) {
 	p := builtin()
 	failing := change(t, valid["test"], fail)
-	s := read(t, p, done("plan implement debug", "test", failing, "pipeline-trace.json", trace("plan implement test debug")))
+	s := read(t, p, done("plan implement debug", "test", failing, "pipeline-trace.json",
+		trace("plan implement test debug")))
 	for _, tt := range []struct{ agent, want string }{
-		{"jg-worker", "read   .pipeline/42/plan.json  1 file, 1 step, 1 criterion\nread   .pipeline/42/debug-diagnosis.json  fix_target\nwrite  .pipeline/42/worker-result.json\n"},
-		{"jg-debugger", "read   .pipeline/42/plan.json  1 file, 1 step, 1 criterion\nread   .pipeline/42/test-result.json  FAIL, 1 of 1 check failed\nwrite  .pipeline/42/debug-diagnosis.json\n"},
+		{"jg-worker", "read   .pipeline/42/plan.json  1 file, 1 step, 1 criterion\nread   " +
+			".pipeline/42/debug-diagnosis.json  fix_target\nwrite  .pipeline/42/worker-result.json\n"},
+		{"jg-debugger", "read   .pipeline/42/plan.json  1 file, 1 step, 1 criterion\nread   .pipeline/42/test-result.json  " +
+			"FAIL, 1 of 1 check failed\nwrite  .pipeline/42/debug-diagnosis.json\n"},
 		{"jg-git", "write  .pipeline/42/git-result.json\n"},
 	} {
 		if got, err := pipeline.Brief(p, s, tt.agent, 2000); err != nil || got != tt.want {
@@ -24,7 +27,8 @@ func TestBrief(t *testing.T) {
 		}
 	}
 	s.Attempts = append(s.Attempts, pipeline.Attempt{Stage: "plan"})
-	if got, err := pipeline.Brief(p, s, "jg-reviewer", 2000); err != nil || !strings.Contains(got, "(stale: plan.json changed since)") {
+	if got, err := pipeline.Brief(p, s, "jg-reviewer", 2000); err != nil ||
+		!strings.Contains(got, "(stale: plan.json changed since)") {
 		t.Errorf("got %s %v, want the stale artifact", got, err)
 	}
 	for agent, budget := range map[string]int{"nobody": 2000, "jg-worker": pipeline.MinBrief - 1} {
@@ -38,9 +42,11 @@ func TestBrief(t *testing.T) {
 func TestBriefHasNoBody(t *testing.T) {
 	p := builtin()
 	long := strings.Repeat("body ", 10_000)
-	s := read(t, p, done("plan", "implement", change(t, valid["implement"], fmt.Sprintf(`"summary":%q,"blockers":[%q]`, long, long))))
+	s := read(t, p, done("plan", "implement",
+		change(t, valid["implement"], fmt.Sprintf(`"summary":%q,"blockers":[%q]`, long, long))))
 	got, err := pipeline.Brief(p, s, "jg-reviewer", 300)
-	if want := "read   .pipeline/42/plan.json  1 file, 1 step, 1 criterion\nread   .pipeline/42/worker-result.json  completed, 1 file, 1 blocker\nwrite  .pipeline/42/review-result.json\n"; err != nil || got != want {
+	if want := "read   .pipeline/42/plan.json  1 file, 1 step, 1 criterion\nread   .pipeline/42/worker-result.json  " +
+		"completed, 1 file, 1 blocker\nwrite  .pipeline/42/review-result.json\n"; err != nil || got != want {
 		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 	}
 }

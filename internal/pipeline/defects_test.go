@@ -28,16 +28,24 @@ func TestDefects(t *testing.T) {
 		want                string // the findings of the stage's gate
 	}{
 		{"steps without a file", "plan", `"steps":[{"order":1},{"order":2}]`, nil, "/steps/0/file: is missing"},
-		{"a failure in the deprecated field, hidden by phase 2", "test", `"verdict":"FAIL","phase_1":{"u":{"status":"FAIL"}},"phase_2":{}`, nil, "phase 2 was run although u failed in phase 1"},
-		{"a staged or committed change out of scope", "implement", ``, []string{"a.go", "b.go"}, "b.go changed, which is not in affected_files"},
+		{"a failure in the deprecated field, hidden by phase 2", "test",
+			`"verdict":"FAIL","phase_1":{"u":{"status":"FAIL"}},"phase_2":{}`, nil,
+			"phase 2 was run although u failed in phase 1"},
+		{"a staged or committed change out of scope", "implement", ``, []string{"a.go", "b.go"},
+			"b.go changed, which is not in affected_files"},
 		{"PASS with a failing check", "test", `"phase_1":{"u":{"result":"FAIL"}}`, nil, "verdict is PASS although u failed"},
-		{"PASS with concerns", "review", `"concerns":[{"file":"a.go","line":1}]`, nil, "verdict is PASS with 0 blocker(s) and 1 concern(s)"},
+		{"PASS with concerns", "review", `"concerns":[{"file":"a.go","line":1}]`, nil,
+			"verdict is PASS with 0 blocker(s) and 1 concern(s)"},
 		{"FAIL without findings", "review", `"verdict":"FAIL"`, nil, "verdict is FAIL without blockers or concerns"},
-		{"findings that are strings", "review", `"verdict":"FAIL","blockers":["x"]`, nil, "blockers/0 is not an object with a file and a line"},
+		{"findings that are strings", "review", `"verdict":"FAIL","blockers":["x"]`, nil,
+			"blockers/0 is not an object with a file and a line"},
 		{"steps that are not a list", "plan", `"steps":"x"`, nil, "steps is empty"},
-		{"files changed that were not planned", "implement", `"files_changed":["c.go"]`, []string{"a.go"}, "files_changed has c.go, which is not in affected_files"},
-		{"files changed that did not change", "implement", `"files_changed":["a.go"]`, []string{}, "files_changed has a.go, which did not change"},
-		{"confidence as a word", "plan", `"self_assessment":{"confidence":"high","uncertainty_areas":[],"recommendation":""}`, nil, "/self_assessment/confidence: is a string, not a number"},
+		{"files changed that were not planned", "implement", `"files_changed":["c.go"]`, []string{"a.go"},
+			"files_changed has c.go, which is not in affected_files"},
+		{"files changed that did not change", "implement", `"files_changed":["a.go"]`, []string{},
+			"files_changed has a.go, which did not change"},
+		{"confidence as a word", "plan", `"self_assessment":{"confidence":"high","uncertainty_areas":[],"recommendation":""}`,
+			nil, "/self_assessment/confidence: is a string, not a number"},
 		{"a line as a word", "debug", `"root_cause_line":"42"`, nil, "/root_cause_line: is a string, not an integer"},
 	} {
 		var scope *gate.Scope
@@ -91,11 +99,14 @@ func TestPutNotes(t *testing.T) {
 		before    func(s fixture)
 		revisions int
 	}{
-		"again":            {func(fixture) {}, 1},
-		"edited":           {func(s fixture) { s.write(t, ".pipeline/42/state.yaml", paused) }, 3},
-		"removed":          {func(s fixture) { must(t, os.Remove(filepath.Join(s.dir, ".pipeline/42/state.yaml"))) }, 1},
-		"replaced":         {func(s fixture) { s.put(t, "42", "state", paused) }, 3},
-		"replaced, edited": {func(s fixture) { s.put(t, "42", "state", paused); s.write(t, ".pipeline/42/state.yaml", "x: 1\n") }, 4},
+		"again":    {func(fixture) {}, 1},
+		"edited":   {func(s fixture) { s.write(t, ".pipeline/42/state.yaml", paused) }, 3},
+		"removed":  {func(s fixture) { must(t, os.Remove(filepath.Join(s.dir, ".pipeline/42/state.yaml"))) }, 1},
+		"replaced": {func(s fixture) { s.put(t, "42", "state", paused) }, 3},
+		"replaced, edited": {func(s fixture) {
+			s.put(t, "42", "state", paused)
+			s.write(t, ".pipeline/42/state.yaml", "x: 1\n")
+		}, 4},
 		"killed": {func(s fixture) {
 			s.put(t, "42", "state", paused)
 			s.put(t, "42", "state", notes)
@@ -130,7 +141,8 @@ func TestPutNotes(t *testing.T) {
 func TestPutGrows(t *testing.T) {
 	s := newFixture(t)
 	large := change(t, valid["plan"], `"x":[`+strings.Repeat("1,", contract.MaxArtifact/7)+`1]`)
-	if _, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(large)}); !errors.Is(err, handoff.Invalid) {
+	if _, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(large)}); !errors.Is(err,
+		handoff.Invalid) {
 		t.Errorf("Put of %d bytes = %v, want Invalid", len(large), err)
 	}
 	if _, err := os.Stat(filepath.Join(s.dir, ".pipeline")); err == nil {

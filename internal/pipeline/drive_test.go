@@ -20,7 +20,8 @@ func TestUnchangedWork(t *testing.T) {
 	s := newFixture(t)
 	failing := change(t, valid["test"], fail)
 	s.put(t, "42", "plan", valid["plan"])
-	for _, want := range []string{"jg-worker implement < plan debug-diagnosis", "jg-worker implement < plan debug-diagnosis", "human < plan worker-result test-result debug-diagnosis"} {
+	for _, want := range []string{"jg-worker implement < plan debug-diagnosis",
+		"jg-worker implement < plan debug-diagnosis", "human < plan worker-result test-result debug-diagnosis"} {
 		for _, tt := range []struct{ stage, artifact, want string }{
 			{"implement", valid["implement"], "jg-tester test < "},
 			{"implement", valid["implement"], "jg-tester test < "}, // adds nothing
@@ -35,7 +36,8 @@ func TestUnchangedWork(t *testing.T) {
 		}
 	}
 	want := "plan#1 implement#1<plan#1 test#1<implement#1 debug#1<plan#1+test#1 " +
-		"implement#2<debug#1+plan#1 test#2<implement#2 debug#2<plan#1+test#2 implement#3<debug#2+plan#1 test#3<implement#3 debug#3<plan#1+test#3"
+		"implement#2<debug#1+plan#1 test#2<implement#2 debug#2<plan#1+test#2 implement#3<debug#2+plan#1 test#3<implement#3 " +
+		"debug#3<plan#1+test#3"
 	if got := s.history(t, "42"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -121,7 +123,8 @@ func TestDriversEnd(t *testing.T) {
 	}
 	s := newFixture(t)
 	for seed := range drivers {
-		d := &driver{T: t, fixture: s, random: rand.New(rand.NewPCG(uint64(seed), 8)), issue: fmt.Sprint("i", seed), fixed: map[string]string{}}
+		d := &driver{T: t, fixture: s, random: rand.New(rand.NewPCG(uint64(seed), 8)), issue: fmt.Sprint("i", seed),
+			fixed: map[string]string{}}
 		if d.custom = seed%3 > 0; d.custom {
 			d.Runs = &pipeline.Runs{Hub: s.Hub, Files: s.Files, Pipeline: d.generate()}
 		}
@@ -158,8 +161,10 @@ func (d *driver) generate() *contract.Pipeline {
 	b.WriteString("stages:\n")
 	for i := range d.random.IntN(4) {
 		name := fmt.Sprint("extra", i)
-		fmt.Fprintf(&b, "  - {name: %s, artifact: %s.json, writer: w%d, after: %s, schema: {type: object}, detour: %v, readers: [%s, %s]}\n",
-			name, name, d.random.IntN(3), d.pick(stages...), d.chance(3), d.pick("w0", "jg-worker", "jg-tester"), d.pick("w1", "jg-debugger", "jg-subplanner"))
+		fmt.Fprintf(&b, "  - {name: %s, artifact: %s.json, writer: w%d, after: %s, schema: {type: object}, detour: %v, "+
+			"readers: [%s, %s]}\n",
+			name, name, d.random.IntN(3), d.pick(stages...), d.chance(3), d.pick("w0", "jg-worker", "jg-tester"),
+			d.pick("w1", "jg-debugger", "jg-subplanner"))
 		stages = append(stages, name)
 	}
 	for _, name := range stages {
@@ -212,7 +217,8 @@ func (d *driver) artifact(stage string) string {
 	case "implement":
 		fields += d.pick("", "", `,"status":"blocked"`, `,"status":"escalate"`, `,"files_changed":["b.go"]`)
 	case "test":
-		fields += d.pick("", ","+fail, ","+fail, `,"verdict":"FAIL"`, ","+fail+`,"inline_triage":true,"classification":"fix_target"`,
+		fields += d.pick("", ","+fail, ","+fail, `,"verdict":"FAIL"`,
+			","+fail+`,"inline_triage":true,"classification":"fix_target"`,
 			","+fail+`,"inline_triage":true,"classification":"plan_defect"`, `,"verdict":"SKIP"`)
 	case "debug":
 		fields += d.pick("", "", `,"classification":"plan_defect"`, `,"classification":"escalate"`)
@@ -253,5 +259,6 @@ func (d *driver) drive() {
 			d.Fatalf("%s: the submission that next asks for adds nothing\n%s\n%s", d.issue, strings.Join(d.log, "\n"), d.config)
 		}
 	}
-	d.Fatalf("%s: no end after %d submissions; the last ones:\n%s\n%s", d.issue, len(d.log), strings.Join(slices.Concat(d.log[max(0, len(d.log)-12):]), "\n"), d.config)
+	d.Fatalf("%s: no end after %d submissions; the last ones:\n%s\n%s", d.issue, len(d.log),
+		strings.Join(slices.Concat(d.log[max(0, len(d.log)-12):]), "\n"), d.config)
 }

@@ -75,7 +75,8 @@ func TestTenThousandArtifacts(t *testing.T) {
 }
 
 // wrongValues are values of various types.
-var wrongValues = []any{nil, true, 0, -1, 1e300, "", "FAIL", "x\u0000", []any{}, []any{nil, 1, "a"}, map[string]any{}, map[string]any{"": nil, "a/b~": []any{map[string]any{}}}}
+var wrongValues = []any{nil, true, 0, -1, 1e300, "", "FAIL", "x\u0000", []any{}, []any{nil, 1, "a"}, map[string]any{},
+	map[string]any{"": nil, "a/b~": []any{map[string]any{}}}}
 
 func mutated(random *rand.Rand, b []byte) []byte {
 	var v any
@@ -130,7 +131,8 @@ func FuzzGate(f *testing.F) {
 		f.Add(stage.Name, []byte(valid[stage.Name]))
 	}
 	f.Add("test", []byte(`{"verdict":"FAIL","phase_1":[{"status":"fail"}],"phase_2":{"checks":{"a":7}}}`))
-	f.Add("plan", []byte(`{"affected_files":["**/**/[","\\"],"steps":[{"file":"/../a"},7],"acceptance_mapping":{"":[[[]]]}}`))
+	f.Add("plan",
+		[]byte(`{"affected_files":["**/**/[","\\"],"steps":[{"file":"/../a"},7],"acceptance_mapping":{"":[[[]]]}}`))
 	f.Fuzz(func(t *testing.T, stage string, b []byte) {
 		artifacts := map[string][]byte{}
 		for name, content := range valid {
@@ -142,8 +144,10 @@ func FuzzGate(f *testing.F) {
 }
 
 func FuzzTrace(f *testing.F) {
-	f.Add([]byte(trace("plan implement:escalate test:FAIL")), []byte("complexity: trivial\nstages: {plan: {agent: worker, result: pass}}"))
-	f.Add([]byte(`{"stages":[{"stage":"plan","duration_ms":1e308,"started_at":"2026-11-21T00:00:00Z"}]}`), []byte("stages: 7"))
+	f.Add([]byte(trace("plan implement:escalate test:FAIL")),
+		[]byte("complexity: trivial\nstages: {plan: {agent: worker, result: pass}}"))
+	f.Add([]byte(`{"stages":[{"stage":"plan","duration_ms":1e308,"started_at":"2026-11-21T00:00:00Z"}]}`),
+		[]byte("stages: 7"))
 	f.Fuzz(func(t *testing.T, traced, notes []byte) {
 		p := builtin()
 		s := read(t, p, done("plan implement", "pipeline-trace.json", string(traced), "state.yaml", string(notes)))

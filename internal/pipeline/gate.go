@@ -39,8 +39,9 @@ func (r *Runs) Gate(ctx context.Context, issue, stage, base string) (GateResult,
 		return GateResult{}, err
 	}
 	if base != "" && !gate.ComparesChanges(st) {
-		return GateResult{}, &handoff.Error{Op: "gate", Name: st.Name, Kind: handoff.Invalid,
-			Err: errors.New("a base applies to stages whose gate compares changed files"), Hint: handoff.Advice("leave it out")}
+		return GateResult{}, handoff.E("gate", st.Name, handoff.Invalid,
+			errors.New("a base applies to stages whose gate compares changed files"),
+			handoff.Advice("leave it out"))
 	}
 	result, err := r.check(ctx, s, st, base)
 	g := GateResult{Result: result}
@@ -69,9 +70,11 @@ func (r *Runs) checkArtifacts(ctx context.Context, s State, stage *contract.Stag
 	if err == nil && stage.Has(contract.CheckMerge) && s.Outputs[stage.Name].Report.Value != nil {
 		err = r.Repository.LookUp(ctx, &scope, s.Outputs[stage.Name].Report.Value)
 	}
-	if missing := errors.Is(err, handoff.NotFound) || errors.Is(err, git.ErrNotInstalled); missing && stage.Has(contract.CheckMerge) {
+	if missing := errors.Is(err, handoff.NotFound) || errors.Is(err, git.ErrNotInstalled); missing &&
+		stage.Has(contract.CheckMerge) {
 		g := gate.Check(r.Pipeline, stage.Name, s.Artifacts, nil)
-		g.Findings = append(g.Findings, gate.Finding{Level: gate.Warning, Check: "git", Text: "the branch, the commit and the changed files were not compared: " + reasonOf(err)})
+		g.Findings = append(g.Findings, gate.Finding{Level: gate.Warning, Check: "git",
+			Text: "the branch, the commit and the changed files were not compared: " + reasonOf(err)})
 		return g, nil
 	}
 	if err != nil {
@@ -139,5 +142,6 @@ func (g GateResult) String() string {
 	if g.Next == nil {
 		return g.Result.String()
 	}
-	return g.Result.String() + fmt.Sprintf("next: %s (%s)\n", strings.TrimSpace(g.Next.Agent+" "+g.Next.Stage), strings.ReplaceAll(g.Next.Reason, "\n", " "))
+	return g.Result.String() + fmt.Sprintf("next: %s (%s)\n", strings.TrimSpace(g.Next.Agent+" "+g.Next.Stage),
+		strings.ReplaceAll(g.Next.Reason, "\n", " "))
 }

@@ -12,14 +12,15 @@ import (
 
 // A HistoryEntry is one attempt of a stage, as history shows it.
 type HistoryEntry struct {
-	Stage   string    `json:"stage"`
-	Attempt int       `json:"attempt"`       // from 1
-	Ref     string    `json:"ref,omitempty"` // "" if there is no record
-	Rev     int       `json:"rev,omitempty"` // revision of Ref, from 1
-	ID      string    `json:"id,omitempty"`  // of its record
-	Agent   string    `json:"agent"`
-	Outcome string    `json:"outcome"`
-	Read    []string  `json:"read"`               // the attempts it was made from: test#2, or test#? if that one is unknown
+	Stage   string `json:"stage"`
+	Attempt int    `json:"attempt"`       // from 1
+	Ref     string `json:"ref,omitempty"` // "" if there is no record
+	Rev     int    `json:"rev,omitempty"` // revision of Ref, from 1
+	ID      string `json:"id,omitempty"`  // of its record
+	Agent   string `json:"agent"`
+	Outcome string `json:"outcome"`
+	// the attempts it was made from: test#2, or test#? if that one is unknown
+	Read    []string  `json:"read"`
 	At      time.Time `json:"createdAt,omitzero"` // when it was recorded
 	Current bool      `json:"current"`            // the run's folder contains it
 	Path    string    `json:"path,omitempty"`     // its file, if it is current
@@ -32,7 +33,8 @@ func HistoryOf(p *contract.Pipeline, s State) []HistoryEntry {
 	numbers := map[string]int{} // of attempts, by ID, and by stage and digest
 	add := func(a Attempt, current bool) {
 		count[a.Stage]++
-		e := HistoryEntry{Stage: a.Stage, Attempt: count[a.Stage], Ref: a.Ref, Rev: a.Revision, ID: a.ID, Agent: a.Agent, Outcome: a.Outcome, Read: []string{}, At: a.At, Current: current}
+		e := HistoryEntry{Stage: a.Stage, Attempt: count[a.Stage], Ref: a.Ref, Rev: a.Revision, ID: a.ID, Agent: a.Agent,
+			Outcome: a.Outcome, Read: []string{}, At: a.At, Current: current}
 		for _, stage := range slices.Sorted(maps.Keys(a.Read)) {
 			number, ok := numbers[a.From[stage]]
 			if !ok {
@@ -58,7 +60,8 @@ func HistoryOf(p *contract.Pipeline, s State) []HistoryEntry {
 		}
 	}
 	for i, a := range s.NoteAttempts {
-		e := HistoryEntry{Stage: a.Stage, Attempt: i + 1, Ref: a.Ref, Rev: a.Revision, ID: a.ID, Agent: a.Agent, Read: []string{}, At: a.At}
+		e := HistoryEntry{Stage: a.Stage, Attempt: i + 1, Ref: a.Ref, Rev: a.Revision, ID: a.ID, Agent: a.Agent,
+			Read: []string{}, At: a.At}
 		if e.Current = i == s.currentNotes(); e.Current {
 			e.Path = s.file(contract.StateFile)
 		}

@@ -90,7 +90,9 @@ func Next(p *contract.Pipeline, s State) Step {
 
 // readsLessons reports whether an agent plans: it is the planner or writes plans.
 func readsLessons(p *contract.Pipeline, agent string) bool {
-	return agent == p.Planner || slices.ContainsFunc(p.Stages, func(s *contract.Stage) bool { return s.Has(contract.CheckPlan) && s.Writer == agent })
+	return agent == p.Planner || slices.ContainsFunc(p.Stages, func(s *contract.Stage) bool {
+		return s.Has(contract.CheckPlan) && s.Writer == agent
+	})
 }
 
 // A walk follows outcomes through a run. It visits a stage at most once.
@@ -139,7 +141,8 @@ func (w *walk) blocked(stage *contract.Stage) (Step, bool) {
 	}
 	if errs := out.Report.Errors; len(errs) > 0 {
 		w.revise = true
-		return w.retry(stage, allTiers, fmt.Sprintf("%s violates its contract: %s%s", out.File, errs[0], andMore(len(errs)-1))), true
+		return w.retry(stage, allTiers, fmt.Sprintf("%s violates its contract: %s%s", out.File, errs[0],
+			andMore(len(errs)-1))), true
 	}
 	for _, input := range w.inputs(stage) {
 		if w.s.newer(input, stage.Name) {
@@ -152,7 +155,8 @@ func (w *walk) blocked(stage *contract.Stage) (Step, bool) {
 	}
 	if errs := gate.Check(w.p, stage.Name, w.s.Artifacts, nil).Errors(); len(errs) > 0 {
 		w.revise = true
-		return w.retry(stage, ownTier, fmt.Sprintf("%s fails its gate: %s%s", out.File, errs[0].Text, andMore(len(errs)-1))), true
+		return w.retry(stage, ownTier, fmt.Sprintf("%s fails its gate: %s%s", out.File, errs[0].Text, andMore(len(errs)-1))),
+			true
 	}
 	return Step{}, false
 }
@@ -320,7 +324,8 @@ func (w *walk) reads(step Step) []string {
 	files := []string{}
 	for i, name := range w.visited {
 		out, ok := w.s.Outputs[name]
-		reader := slices.Contains(w.stage(name).Readers, step.Agent) || step.Agent == contract.Human || step.Stage == "" && !step.Done
+		reader := slices.Contains(w.stage(name).Readers, step.Agent) || step.Agent == contract.Human || step.Stage == "" &&
+			!step.Done
 		led := i == len(w.visited)-1 && (w.why != "" || slices.Contains(w.visited, step.Stage))
 		if ok && name != step.Stage && (reader || led) {
 			files = append(files, w.s.file(out.File))

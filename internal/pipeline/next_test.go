@@ -67,22 +67,35 @@ func TestNext(t *testing.T) {
 		{"trivial: worked", done("implement", "state.yaml", "complexity: trivial"), "jg-tester test < "},
 		{"worked", done("plan implement"), "jg-tester test < "},
 		{"blocked", done("plan", "implement", worker(`"status":"blocked"`)), "jg-subplanner plan < worker-result plan"},
-		{"escalated", done("plan", "implement", worker(`"status":"escalate","tier_used":"fast"`)), "jg-worker implement on standard < plan"},
-		{"escalated from no tier", done("plan", "implement", worker(`"status":"escalate"`)), "jg-worker implement on standard < plan"},
-		{"escalated twice", done("plan", "implement", worker(`"status":"escalate","tier_used":"standard"`)), "jg-worker implement on high < plan"},
-		{"escalated from the top", done("plan", "implement", worker(`"status":"escalate","tier_used":"high"`)), "human < plan worker-result"},
+		{"escalated", done("plan", "implement", worker(`"status":"escalate","tier_used":"fast"`)),
+			"jg-worker implement on standard < plan"},
+		{"escalated from no tier", done("plan", "implement", worker(`"status":"escalate"`)),
+			"jg-worker implement on standard < plan"},
+		{"escalated twice", done("plan", "implement", worker(`"status":"escalate","tier_used":"standard"`)),
+			"jg-worker implement on high < plan"},
+		{"escalated from the top", done("plan", "implement", worker(`"status":"escalate","tier_used":"high"`)),
+			"human < plan worker-result"},
 		{"tests pass", done("plan implement test"), "jg-reviewer review < plan worker-result"},
-		{"tests skipped", done("plan implement", "test", change(t, valid["test"], `"verdict":"SKIP"`)), "jg-reviewer review < plan worker-result"},
+		{"tests skipped", done("plan implement", "test", change(t, valid["test"], `"verdict":"SKIP"`)),
+			"jg-reviewer review < plan worker-result"},
 		{"tests fail", done("plan implement", "test", failing("")), "jg-debugger debug < plan test-result"},
-		{"inline triage", done("plan implement", "test", failing(`,"inline_triage":true,"classification":"fix_target"`)), "jg-worker implement < plan test-result"},
-		{"inline triage of the plan", done("plan implement", "test", failing(`,"inline_triage":true,"classification":"plan_defect"`)), "jg-subplanner plan < test-result plan"},
-		{"triage that is not inline", done("plan implement", "test", failing(`,"classification":"fix_target"`)), "jg-debugger debug < plan test-result"},
-		{"fix target", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target")), "jg-worker implement < plan debug-diagnosis"},
-		{"plan defect", done("plan implement", "test", failing(""), "debug", diagnosis("plan_defect")), "jg-subplanner plan < debug-diagnosis plan"},
-		{"escalate", done("plan implement", "test", failing(""), "debug", diagnosis("escalate")), "human < plan worker-result test-result debug-diagnosis"},
-		{"a diagnosis of tests that pass now", done("plan implement test", "debug", diagnosis("escalate")), "jg-reviewer review < plan worker-result"},
+		{"inline triage", done("plan implement", "test", failing(`,"inline_triage":true,"classification":"fix_target"`)),
+			"jg-worker implement < plan test-result"},
+		{"inline triage of the plan", done("plan implement", "test",
+			failing(`,"inline_triage":true,"classification":"plan_defect"`)), "jg-subplanner plan < test-result plan"},
+		{"triage that is not inline", done("plan implement", "test", failing(`,"classification":"fix_target"`)),
+			"jg-debugger debug < plan test-result"},
+		{"fix target", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target")),
+			"jg-worker implement < plan debug-diagnosis"},
+		{"plan defect", done("plan implement", "test", failing(""), "debug", diagnosis("plan_defect")),
+			"jg-subplanner plan < debug-diagnosis plan"},
+		{"escalate", done("plan implement", "test", failing(""), "debug", diagnosis("escalate")),
+			"human < plan worker-result test-result debug-diagnosis"},
+		{"a diagnosis of tests that pass now", done("plan implement test", "debug", diagnosis("escalate")),
+			"jg-reviewer review < plan worker-result"},
 		{"reviewed", done("plan implement test review"), "jg-git git < "},
-		{"review fails", done("plan implement test", "review", reviewFail), "jg-planner < plan worker-result test-result review-result"},
+		{"review fails", done("plan implement test", "review", reviewFail),
+			"jg-planner < plan worker-result test-result review-result"},
 		{"done", done("plan implement test review git"), "done"},
 
 		{"the second work, after the diagnosis", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
@@ -90,25 +103,37 @@ func TestNext(t *testing.T) {
 		{"failed again", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
 			"pipeline-trace.json", trace("plan implement test debug implement test")), "jg-debugger debug < plan test-result"},
 		{"diagnosed again", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
-			"pipeline-trace.json", trace("plan implement test debug implement test debug")), "jg-worker implement < plan debug-diagnosis"},
+			"pipeline-trace.json", trace("plan implement test debug implement test debug")),
+			"jg-worker implement < plan debug-diagnosis"},
 		{"three works are enough", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
-			"pipeline-trace.json", trace("plan implement test debug implement test debug implement test debug")), "human < plan worker-result test-result debug-diagnosis"},
+			"pipeline-trace.json", trace("plan implement test debug implement test debug implement test debug")),
+			"human < plan worker-result test-result debug-diagnosis"},
 		{"an escalation is not a retry", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
-			"pipeline-trace.json", trace("plan implement:escalate implement:escalate implement test debug")), "jg-worker implement < plan debug-diagnosis"},
-		{"the plan changed", done("plan implement test review", "pipeline-trace.json", trace("plan implement test review plan")), "jg-worker implement < plan"},
+			"pipeline-trace.json", trace("plan implement:escalate implement:escalate implement test debug")),
+			"jg-worker implement < plan debug-diagnosis"},
+		{"the plan changed", done("plan implement test review", "pipeline-trace.json",
+			trace("plan implement test review plan")), "jg-worker implement < plan"},
 		{"worked after the review failed", done("plan implement test", "review", reviewFail,
 			"pipeline-trace.json", trace("plan implement test review implement")), "jg-tester test < "},
 		{"reviewed too often", done("plan implement test", "review", reviewFail,
-			"pipeline-trace.json", trace("plan implement test review implement test review implement test review")), "human < plan worker-result test-result review-result"},
-		{"both attempts under their own names", done("plan implement", "test-result-fail.json", failing(""), "test-result-pass.json", valid["test"]), "jg-reviewer review < plan worker-result"},
-		{"a failed attempt under its own name", done("plan implement", "test-result-fail.json", failing("")), "jg-debugger debug < plan test-result-fail"},
+			"pipeline-trace.json", trace("plan implement test review implement test review implement test review")),
+			"human < plan worker-result test-result review-result"},
+		{"both attempts under their own names",
+			done("plan implement", "test-result-fail.json", failing(""), "test-result-pass.json", valid["test"]),
+			"jg-reviewer review < plan worker-result"},
+		{"a failed attempt under its own name", done("plan implement", "test-result-fail.json", failing("")),
+			"jg-debugger debug < plan test-result-fail"},
 
 		{"a plan that is not JSON", done("implement", "plan", "{"), "jg-subplanner plan < plan"},
 		{"a plan that is empty", done("implement", "plan", ""), "jg-subplanner plan < plan"},
-		{"a plan with a file too few", done("implement", "plan", change(t, valid["plan"], `"affected_files":[]`)), "jg-subplanner plan < plan"},
+		{"a plan with a file too few", done("implement", "plan", change(t, valid["plan"], `"affected_files":[]`)),
+			"jg-subplanner plan < plan"},
 		{"work without a plan", done("implement test review git"), "jg-subplanner plan < "},
-		{"PASS with a failure", done("plan implement", "test", change(t, valid["test"], `"phase_1":{"u":{"result":"FAIL"}}`)), "jg-tester test < test-result"},
-		{"PASS with concerns", done("plan implement test", "review", change(t, valid["review"], `"concerns":[{"file":"a.go","line":1}]`)), "jg-reviewer review < plan worker-result review-result"},
+		{"PASS with a failure", done("plan implement", "test", change(t, valid["test"], `"phase_1":{"u":{"result":"FAIL"}}`)),
+			"jg-tester test < test-result"},
+		{"PASS with concerns", done("plan implement test", "review",
+			change(t, valid["review"], `"concerns":[{"file":"a.go","line":1}]`)),
+			"jg-reviewer review < plan worker-result review-result"},
 		{"git before the tests", done("plan implement review git"), "jg-tester test < "},
 		{"no YAML beside it", done("plan", "state.yaml", "a: [", "pipeline-trace.json", "{"), "jg-worker implement < plan"},
 	} {
@@ -129,7 +154,8 @@ func TestNext(t *testing.T) {
 func TestUnknownOrder(t *testing.T) {
 	p := builtin()
 	files := done("plan implement debug", "test", change(t, valid["test"], fail))
-	if step := pipeline.Next(p, read(t, p, files)); len(step.Notes) != 1 || !strings.Contains(step.Notes[0], "the order of worker-result.json and debug-diagnosis.json is unknown") {
+	if step := pipeline.Next(p, read(t, p, files)); len(step.Notes) != 1 ||
+		!strings.Contains(step.Notes[0], "the order of worker-result.json and debug-diagnosis.json is unknown") {
 		t.Errorf("got notes %q, want that the order is unknown", step.Notes)
 	}
 	files["pipeline-trace.json"] = trace("plan implement test debug")
@@ -145,11 +171,13 @@ func TestFreshness(t *testing.T) {
 	p := builtin()
 	s := read(t, p, done("plan implement"))
 	plan := s.Outputs["plan"].Digest
-	first, again := pipeline.Attempt{Stage: "plan", ID: "1", Digest: plan}, pipeline.Attempt{Stage: "plan", ID: "2", Digest: plan, Read: map[string]string{}}
+	first, again := pipeline.Attempt{Stage: "plan", ID: "1", Digest: plan}, pipeline.Attempt{
+		Stage: "plan", ID: "2", Digest: plan, Read: map[string]string{}}
 	byHand := pipeline.Attempt{Stage: "plan", Digest: plan}
 	recorded := pipeline.Attempt{Stage: "plan", ID: "3", Digest: plan} // as it was
 	work := func(digest, id string) pipeline.Attempt {
-		return pipeline.Attempt{Stage: "implement", Read: map[string]string{"plan": digest}, From: map[string]string{"plan": id}}
+		return pipeline.Attempt{Stage: "implement", Read: map[string]string{"plan": digest},
+			From: map[string]string{"plan": id}}
 	}
 	for _, tt := range []struct {
 		name     string
@@ -196,7 +224,8 @@ stages:
 		"plan implement test triage implement test triage":                "jg-worker implement < plan triage",
 		"plan implement test triage implement test triage implement test": "human < plan worker-result test-result triage",
 	} {
-		files := done("plan implement", "triage", `{"to":"worker"}`, "test", change(t, valid["test"], fail), "pipeline-trace.json", trace(attempts))
+		files := done("plan implement", "triage", `{"to":"worker"}`, "test", change(t, valid["test"], fail),
+			"pipeline-trace.json", trace(attempts))
 		if got := answer(pipeline.Next(p, read(t, p, files))); got != want {
 			t.Errorf("after %s: got %s, want %s", attempts, got, want)
 		}
@@ -239,10 +268,13 @@ stages:
 // contents returns possible contents of a file: valid, invalid, inconsistent and
 // not JSON.
 func contents(t testing.TB, stage string) []string {
-	list := []string{valid[stage], "", "{", "[]", "null", "{}", `{"verdict":7,"status":{},"classification":[],"steps":"x","phase_1":3,"blockers":{"a":1}}`}
+	list := []string{valid[stage], "", "{", "[]", "null", "{}",
+		`{"verdict":7,"status":{},"classification":[],"steps":"x","phase_1":3,"blockers":{"a":1}}`}
 	for _, fields := range []string{
-		fail, `"verdict":"FAIL"`, `"verdict":"SKIP"`, `"status":"blocked"`, `"status":"escalate"`, `"status":"escalate","tier_used":"high"`,
-		`"classification":"plan_defect"`, `"classification":"escalate"`, fail + `,"inline_triage":true,"classification":"fix_target"`,
+		fail, `"verdict":"FAIL"`, `"verdict":"SKIP"`, `"status":"blocked"`, `"status":"escalate"`,
+		`"status":"escalate","tier_used":"high"`,
+		`"classification":"plan_defect"`, `"classification":"escalate"`, fail +
+			`,"inline_triage":true,"classification":"fix_target"`,
 		`"verdict":"FAIL","blockers":[{"file":"a.go","line":1}]`, `"complexity":"trivial"`, `"affected_files":["b.go"]`,
 	} {
 		list = append(list, change(t, valid[stage], fields))
@@ -265,15 +297,19 @@ func TestNextIsTotal(t *testing.T) {
 		files := map[string]string{}
 		for _, s := range p.Stages {
 			for _, name := range s.Files() {
-				if rapid.IntRange(0, 2).Draw(r, "there "+name) > 0 && (name == s.Artifact || rapid.IntRange(0, 3).Draw(r, "alias") == 0) {
+				if rapid.IntRange(0, 2).Draw(r, "there "+name) > 0 &&
+					(name == s.Artifact || rapid.IntRange(0, 3).Draw(r, "alias") == 0) {
 					files[name] = rapid.SampledFrom(all[s.Name]).Draw(r, name)
 				}
 			}
 		}
 		if rapid.Bool().Draw(r, "traced") {
-			files["pipeline-trace.json"] = trace(strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(stages, "test:FAIL", "implement:escalate", "none")), 0, 14).Draw(r, "trace"), " "))
+			files["pipeline-trace.json"] = trace(
+				strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(stages, "test:FAIL", "implement:escalate", "none")), 0,
+					14).Draw(r, "trace"), " "))
 		}
-		files["state.yaml"] = rapid.SampledFrom([]string{"", "complexity: trivial", "complexity: [", "complexity: 7", "complexity: complex"}).Draw(r, "state")
+		files["state.yaml"] = rapid.SampledFrom([]string{"", "complexity: trivial", "complexity: [", "complexity: 7",
+			"complexity: complex"}).Draw(r, "state")
 		root, dir := newFiles(t, files)
 		s, err := pipeline.Read(root, p, "42")
 		if err != nil {
@@ -309,7 +345,8 @@ func TestNextIsTotal(t *testing.T) {
 func drawAttempts(r *rapid.T, s pipeline.State, stages []string) []pipeline.Attempt {
 	var writes []pipeline.Attempt
 	for range rapid.IntRange(0, 10).Draw(r, "writes") {
-		w := pipeline.Attempt{Stage: rapid.SampledFrom(stages).Draw(r, "stage"), Tier: rapid.SampledFrom([]string{"", "fast", "high"}).Draw(r, "tier")}
+		w := pipeline.Attempt{Stage: rapid.SampledFrom(stages).Draw(r, "stage"),
+			Tier: rapid.SampledFrom([]string{"", "fast", "high"}).Draw(r, "tier")}
 		if rapid.Bool().Draw(r, "read") {
 			w.Read = map[string]string{}
 			for _, from := range rapid.SliceOfN(rapid.SampledFrom(stages), 0, 3).Draw(r, "from") {
@@ -323,7 +360,8 @@ func drawAttempts(r *rapid.T, s pipeline.State, stages []string) []pipeline.Atte
 
 // checkBrief checks that a brief keeps its budget and does not cut paths.
 func checkBrief(r *rapid.T, p *contract.Pipeline, s pipeline.State) {
-	agent := rapid.SampledFrom([]string{"jg-subplanner", "jg-worker", "jg-tester", "jg-debugger", "jg-reviewer", "jg-git", "jg-planner", contract.Human}).Draw(r, "agent")
+	agent := rapid.SampledFrom([]string{"jg-subplanner", "jg-worker", "jg-tester", "jg-debugger", "jg-reviewer", "jg-git",
+		"jg-planner", contract.Human}).Draw(r, "agent")
 	budget := rapid.IntRange(pipeline.MinBrief, 900).Draw(r, "budget")
 	text, err := pipeline.Brief(p, s, agent, budget)
 	if err != nil || len(text) > budget {
@@ -347,7 +385,8 @@ func checkStep(r *rapid.T, p *contract.Pipeline, s pipeline.State, step pipeline
 		r.Fatalf("step without a reason or reads: %+v", step)
 	}
 	for _, name := range step.Reads {
-		if !slices.ContainsFunc(p.Stages, func(st *contract.Stage) bool { return ".pipeline/42/"+s.Outputs[st.Name].File == name }) {
+		if !slices.ContainsFunc(p.Stages,
+			func(st *contract.Stage) bool { return ".pipeline/42/"+s.Outputs[st.Name].File == name }) {
 			r.Fatalf("reads %s, which does not exist: %+v", name, step)
 		}
 	}
@@ -374,7 +413,9 @@ func checkStep(r *rapid.T, p *contract.Pipeline, s pipeline.State, step pipeline
 // TestRetriesWithoutLimit checks that a number of retries that is as large as possible
 // is not reached.
 func TestRetriesWithoutLimit(t *testing.T) {
-	p, err := contract.Load(fstest.MapFS{"p.yaml": {Data: []byte("stages:\n  - {name: plan, retries: 9223372036854775807}\n")}, ".#p.yaml": {Mode: fs.ModeSymlink}, "._p.yaml": {Data: []byte{0}}})
+	p, err := contract.Load(fstest.MapFS{
+		"p.yaml":   {Data: []byte("stages:\n  - {name: plan, retries: 9223372036854775807}\n")},
+		".#p.yaml": {Mode: fs.ModeSymlink}, "._p.yaml": {Data: []byte{0}}})
 	must(t, err)
 	s := read(t, p, map[string]string{"plan.json": change(t, valid["plan"], `"steps":[]`)})
 	if step := pipeline.Next(p, s); step.Agent != "jg-subplanner" {

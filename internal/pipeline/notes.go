@@ -17,9 +17,11 @@ import (
 // Notes are the content of state.yaml. They are derived from the artifacts; a
 // planner may also write the file by hand.
 type Notes struct {
-	Issue        string               `yaml:"issue" json:"issue"`
-	IssueNumber  int                  `yaml:"issue_number,omitempty" json:"issue_number,omitempty"` // 0 if the issue is not a number
-	Status       string               `yaml:"status" json:"status"`                                 // in_progress, completed, or paused: a person acts next
+	Issue string `yaml:"issue" json:"issue"`
+	// 0 if the issue is not a number
+	IssueNumber int `yaml:"issue_number,omitempty" json:"issue_number,omitempty"`
+	// in_progress, completed, or paused: a person acts next
+	Status       string               `yaml:"status" json:"status"`
 	CurrentStage string               `yaml:"current_stage" json:"current_stage"`
 	Complexity   string               `yaml:"complexity,omitempty" json:"complexity,omitempty"`
 	Criteria     []Criterion          `yaml:"acceptance_criteria" json:"acceptance_criteria"`
@@ -64,8 +66,9 @@ type Decision struct {
 // Derive returns the notes that follow from the artifacts.
 func Derive(p *contract.Pipeline, s State) Notes {
 	next := Next(p, s)
-	n := Notes{Issue: s.Issue, Status: statusOf(next), CurrentStage: next.Stage, Complexity: s.Complexity, Criteria: criteria(p, s),
-		Stages: map[string]StageNote{}, Retries: []Retry{}, Decisions: decisions(p, s)}
+	n := Notes{Issue: s.Issue, Status: statusOf(next), CurrentStage: next.Stage, Complexity: s.Complexity,
+		Criteria: criteria(p, s),
+		Stages:   map[string]StageNote{}, Retries: []Retry{}, Decisions: decisions(p, s)}
 	n.IssueNumber, _ = strconv.Atoi(s.Issue)
 	if next.Done {
 		n.CurrentStage = p.Stages[len(p.Stages)-1].Name
@@ -73,7 +76,8 @@ func Derive(p *contract.Pipeline, s State) Notes {
 	retries, lines := TraceOf(p, s).Retries, []string{}
 	for _, stage := range p.Stages {
 		if out, ok := s.Outputs[stage.Name]; ok {
-			note := StageNote{Agent: stage.Writer, Result: contract.Outcome(out.Report.Value), Summary: summarize(stage, out.Report.Value), Artifact: s.file(out.File)}
+			note := StageNote{Agent: stage.Writer, Result: contract.Outcome(out.Report.Value),
+				Summary: summarize(stage, out.Report.Value), Artifact: s.file(out.File)}
 			n.Stages[stage.Name] = note
 			lines = append(lines, strings.TrimSuffix(stage.Name+": "+note.Summary, ": "))
 		}
@@ -92,7 +96,8 @@ func criteria(p *contract.Pipeline, s State) []Criterion {
 	if _, work := s.Checked(p, contract.CheckChanges); contract.Outcome(work) == "completed" {
 		status = "implemented"
 	}
-	if test, result := s.Checked(p, contract.CheckTests); contract.Outcome(result) == "PASS" && gate.Check(p, test.Name, s.Artifacts, nil).Pass {
+	if test, result := s.Checked(p, contract.CheckTests); contract.Outcome(result) == "PASS" &&
+		gate.Check(p, test.Name, s.Artifacts, nil).Pass {
 		status = "verified"
 	}
 	_, plan := s.Checked(p, contract.CheckPlan)
@@ -115,7 +120,8 @@ func decisions(p *contract.Pipeline, s State) []Decision {
 	w := &walk{p: p, s: &s}
 	for i := 1; i < len(s.Attempts); i++ {
 		from, to := s.Attempts[i-1], s.Attempts[i]
-		if stage := w.following(w.stage(from.Stage)); from.Outcome != "" && from.Stage != to.Stage && (stage == nil || stage.Name != to.Stage) {
+		if stage := w.following(w.stage(from.Stage)); from.Outcome != "" && from.Stage != to.Stage &&
+			(stage == nil || stage.Name != to.Stage) {
 			list = append(list, Decision{from.Stage, from.Outcome, to.Stage})
 		}
 	}
@@ -144,8 +150,8 @@ func Compare(p *contract.Pipeline, s State) (Notes, error) {
 	derived.Drift = []Drift{}
 	var written map[string]any
 	if err := yaml.Load(s.Notes, &written); err != nil && len(strings.TrimSpace(string(s.Notes))) > 0 {
-		return Notes{}, &handoff.Error{Op: "read state", Name: s.file(contract.StateFile), Kind: handoff.Invalid, Err: plainfile.InvalidAt(err),
-			Hint: handoff.Advice("make it a YAML mapping; the file is optional")}
+		return Notes{}, handoff.E("read state", s.file(contract.StateFile), handoff.Invalid, plainfile.InvalidAt(err),
+			handoff.Advice("make it a YAML mapping; the file is optional"))
 	}
 	differ := func(at string, value any, want string, same func(a, b string) bool) {
 		if got := scalar(value); value != nil && got != "" && !same(got, want) {
@@ -201,5 +207,6 @@ func sameAgent(written, derived string) bool {
 func sameResult(written, derived string) bool {
 	succeeded := []string{"pass", "passed", "completed", "done"}
 	return strings.EqualFold(written, derived) ||
-		slices.Contains(succeeded, strings.ToLower(written)) && (derived == "" || slices.Contains(succeeded, strings.ToLower(derived)))
+		slices.Contains(succeeded, strings.ToLower(written)) &&
+			(derived == "" || slices.Contains(succeeded, strings.ToLower(derived)))
 }

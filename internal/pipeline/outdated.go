@@ -103,8 +103,8 @@ func (r *Runs) RestoreStage(ctx context.Context, issue, stage string) (File, err
 		}
 		edited, err := r.writer(issue).RenderHead(ctx, head)
 		if edited {
-			err = &handoff.Error{Op: "restore", Name: issue + "/" + name, Kind: handoff.Conflict, Err: errors.New("the file has an edit that is not recorded"),
-				Hint: handoff.Suggest("record it", handoff.ActionSubmit, issue, name, head.Path)}
+			err = handoff.E("restore", issue+"/"+name, handoff.Conflict, errors.New("the file has an edit that is not recorded"),
+				handoff.Suggest("record it", handoff.ActionSubmit, issue, name, head.Path))
 		}
 		return err
 	})

@@ -36,7 +36,8 @@ func OverviewOf(p *contract.Pipeline, s State) Overview {
 		if !ok {
 			continue
 		}
-		v := StageView{Stage: stage.Name, Agent: stage.Writer, Path: s.file(out.File), Outcome: contract.Outcome(out.Report.Value),
+		v := StageView{Stage: stage.Name, Agent: stage.Writer, Path: s.file(out.File),
+			Outcome: contract.Outcome(out.Report.Value),
 			Summary: summarize(stage, out.Report.Value), Problems: len(out.Report.Errors), Stale: stale[stage.Name]}
 		v.Attempts, _ = s.countAttempts(stage.Name, "")
 		if at := s.last(stage.Name); at >= 0 && s.Attempts[at].ID != "" {

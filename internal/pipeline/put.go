@@ -96,16 +96,19 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 
 func checkSubmission(sub Submission, stage *contract.Stage, report contract.Report) error {
 	refuse := func(reason string, hint handoff.Hint) error {
-		return &handoff.Error{Op: "put", Name: sub.Issue + "/" + stage.Artifact, Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
+		return handoff.E("put", sub.Issue+"/"+stage.Artifact, handoff.Invalid, errors.New(reason), hint)
 	}
 	if sub.Agent != "" && !isWriter(stage, sub.Agent) {
-		return refuse(fmt.Sprintf("must be written by %s, not by %s", stage.Writer, sub.Agent), handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue))
+		return refuse(fmt.Sprintf("must be written by %s, not by %s", stage.Writer, sub.Agent),
+			handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue))
 	}
 	if errs := report.Errors; len(errs) > 0 {
-		return violation(sub.Issue+"/"+stage.Artifact, errs, handoff.Suggest("see an example", handoff.ActionExample, stage.Name))
+		return violation(sub.Issue+"/"+stage.Artifact, errs,
+			handoff.Suggest("see an example", handoff.ActionExample, stage.Name))
 	}
 	if by := contract.Text(report.Value["produced_by"]); by != "" && !isWriter(stage, by) {
-		return refuse(fmt.Sprintf("produced_by is %s; the writer of this stage is %s", by, stage.Writer), handoff.Advice("let "+stage.Writer+" submit it"))
+		return refuse(fmt.Sprintf("produced_by is %s; the writer of this stage is %s", by, stage.Writer),
+			handoff.Advice("let "+stage.Writer+" submit it"))
 	}
 	return nil
 }
@@ -116,7 +119,10 @@ func violation(name string, problems []contract.Problem, hint handoff.Hint) erro
 	for i, p := range problems {
 		details[i] = p.String()
 	}
-	return &handoff.Error{Op: "put", Name: name, Kind: handoff.Invalid, Err: errors.New("violates its contract: " + countOf(len(problems), "problem")), Hint: hint, Details: details}
+	reason := errors.New("violates its contract: " + countOf(len(problems), "problem"))
+	e := handoff.E("put", name, handoff.Invalid, reason, hint)
+	e.Details = details
+	return e
 }
 
 // isWriter reports whether an agent is a stage's writer, or its variant for a
@@ -128,7 +134,8 @@ func isWriter(stage *contract.Stage, agent string) bool {
 // isAgent reports whether an agent is another one, or its variant for a tier.
 func isAgent(want, agent string) bool {
 	at := strings.LastIndexByte(agent, '-')
-	return sameAgent(agent, want) || at >= 0 && slices.Contains(contract.Tiers, agent[at+1:]) && sameAgent(agent[:at], want)
+	return sameAgent(agent, want) || at >= 0 && slices.Contains(contract.Tiers, agent[at+1:]) &&
+		sameAgent(agent[:at], want)
 }
 
 // title returns the title of a record of a run. It is ASCII.
@@ -145,14 +152,16 @@ func indented(name string, b []byte) ([]byte, error) {
 	}
 	body.WriteByte('\n')
 	if body.Len() > contract.MaxArtifact {
-		return nil, violation(name, []contract.Problem{{Text: fmt.Sprintf("is larger than %d bytes with an indent", contract.MaxArtifact)}},
+		return nil, violation(name, []contract.Problem{
+			{Text: fmt.Sprintf("is larger than %d bytes with an indent", contract.MaxArtifact)}},
 			handoff.Advice("publish the large part as an artifact of its own, and refer to it"))
 	}
 	return body.Bytes(), nil
 }
 
 // record publishes an attempt and writes its file. Submission.Body is indented.
-func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage, value map[string]any, from map[string]string) (names.Written, error) {
+func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage, value map[string]any,
+	from map[string]string) (names.Written, error) {
 	s, records, err := r.read(ctx, sub.Issue)
 	if err != nil && !errors.Is(err, handoff.NotFound) { // the run's first artifact
 		return names.Written{}, err
@@ -168,7 +177,8 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 }
 
 // draftOf returns the draft of an attempt, without its body and key.
-func draftOf(stage *contract.Stage, issue string, value map[string]any, read map[string]string, parents []string, lenient bool) handoff.Draft {
+func draftOf(stage *contract.Stage, issue string, value map[string]any, read map[string]string, parents []string,
+	lenient bool) handoff.Draft {
 	own := attemptOf(stage.Name, gate.Output{Report: contract.Report{Value: value}})
 	metadata := map[string]any{"stage": stage.Name, "read": read} // see attemptMetadata
 	for key, v := range map[string]string{"outcome": own.Outcome, "tier": own.Tier} {
@@ -179,7 +189,8 @@ func draftOf(stage *contract.Stage, issue string, value map[string]any, read map
 	if lenient {
 		metadata["lenient"] = true
 	}
-	return handoff.Draft{Channel: stage.Name, Name: stage.Artifact, MediaType: "application/json", Title: title(stage.Name, issue),
+	return handoff.Draft{Channel: stage.Name, Name: stage.Artifact, MediaType: "application/json",
+		Title:   title(stage.Name, issue),
 		Summary: summarize(stage, value), Parents: parents, Metadata: metadata}
 }
 
@@ -229,19 +240,23 @@ func (w *walk) sources(stage *contract.Stage) []string {
 // attemptKey returns the key of the newest attempt if the submission repeats it
 // and its file was not edited. Otherwise it returns a key that only the same
 // submission after that attempt has.
-func (r *Runs) attemptKey(records []handoff.Artifact, s State, stage *contract.Stage, body []byte, metadata map[string]any, parents []string) string {
+func (r *Runs) attemptKey(records []handoff.Artifact, s State, stage *contract.Stage, body []byte,
+	metadata map[string]any, parents []string) string {
 	digest := digestOf(body)
 	read, _ := metadata["read"].(map[string]string)
 	out, ok := s.Outputs[stage.Name]
 	repeats := s.isOutdated(stage.Name) || !r.isNext(s, stage) && (!ok || out.Digest == digest)
 	encoded, _ := json.Marshal(metadata) // of strings: no error
 	seed := slices.Concat([]byte(s.Issue+" "+stage.Name+" "), body, encoded)
-	return keyOf(records, s, stage.Artifact, digest, seed, func(a handoff.Artifact) bool { return repeats && madeFrom(a, read, parents) })
+	return keyOf(records, s, stage.Artifact, digest, seed, func(a handoff.Artifact) bool {
+		return repeats && madeFrom(a, read, parents)
+	})
 }
 
 // keyOf returns the key of the newest record of a file if it has a digest and is
 // repeated. Otherwise it returns one that only the same submission after that record has.
-func keyOf(records []handoff.Artifact, s State, name, digest string, seed []byte, repeated func(handoff.Artifact) bool) string {
+func keyOf(records []handoff.Artifact, s State, name, digest string, seed []byte,
+	repeated func(handoff.Artifact) bool) string {
 	before := ""
 	for _, a := range records {
 		if a.Name != name {

@@ -48,7 +48,8 @@ func openFixture(t testing.TB, dir string) fixture {
 	files, err := os.OpenRoot(dir)
 	must(t, err)
 	t.Cleanup(func() { files.Close() })
-	return fixture{&pipeline.Runs{Hub: w.Hub().As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: builtin(), Repository: gate.Repository{Git: git.Run, Workspace: dir}}, w, dir}
+	return fixture{&pipeline.Runs{Hub: w.Hub().As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: builtin(),
+		Repository: gate.Repository{Git: git.Run, Workspace: dir}}, w, dir}
 }
 
 func must(t testing.TB, err error) {
@@ -104,7 +105,8 @@ func (s fixture) write(t testing.TB, name, content string) {
 func TestPutRefuses(t *testing.T) {
 	s := newFixture(t)
 	ctx := t.Context()
-	opened, err := s.w.OpenSession(ctx, workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "a"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
+	opened, err := s.w.OpenSession(ctx, workspace.SessionOptions{
+		Agent: handoff.SessionAgent{Name: "a"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
 	must(t, err)
 	w := names.Writer{Hub: s.w.Hub(), Workspace: s.dir, Scope: names.Scope{Run: "run-7", Dir: s.dir}}
 	_, err = w.Write(ctx, handoff.Draft{Channel: "handoff", Name: "context.md", Body: strings.NewReader("x")})
@@ -118,19 +120,29 @@ func TestPutRefuses(t *testing.T) {
 		kind handoff.Kind
 		want string
 	}{
-		{"above", pipeline.Submission{Issue: "../..", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "may contain only"},
+		{"above", pipeline.Submission{Issue: "../..", Stage: "plan", Body: []byte(plan)}, handoff.Invalid,
+			"may contain only"},
 		{"reserved", pipeline.Submission{Issue: "completed", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "reserved"},
-		{"reserved in capitals", pipeline.Submission{Issue: "COMPLETED", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "reserved"},
-		{"300 bytes", pipeline.Submission{Issue: strings.Repeat("a", 300), Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "300 bytes"},
+		{"reserved in capitals", pipeline.Submission{Issue: "COMPLETED", Stage: "plan", Body: []byte(plan)}, handoff.Invalid,
+			"reserved"},
+		{"300 bytes", pipeline.Submission{Issue: strings.Repeat("a", 300), Stage: "plan", Body: []byte(plan)},
+			handoff.Invalid, "300 bytes"},
 		{"NUL", pipeline.Submission{Issue: "a\x00b", Stage: "plan", Body: []byte(plan)}, handoff.Invalid, "may contain only"},
-		{"unknown stage", pipeline.Submission{Issue: "42", Stage: "deploy", Body: []byte(plan)}, handoff.Invalid, "no such stage"},
-		{"another agent", pipeline.Submission{Issue: "42", Stage: "plan", Agent: "jg-worker", Body: []byte(plan)}, handoff.Invalid, "must be written by jg-subplanner, not by jg-worker"},
-		{"made by another agent", pipeline.Submission{Issue: "42", Stage: "plan", Agent: "jg-subplanner", Body: []byte(change(t, plan, `"produced_by":"jg-planner"`))}, handoff.Invalid, "produced_by is jg-planner"},
-		{"not JSON", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte("{")}, handoff.Invalid, "violates its contract: 1 problem"},
-		{"contract violations", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(`{"steps":"x"}`)}, handoff.Invalid, "violates its contract: 3 problems"},
+		{"unknown stage", pipeline.Submission{Issue: "42", Stage: "deploy", Body: []byte(plan)}, handoff.Invalid,
+			"no such stage"},
+		{"another agent", pipeline.Submission{Issue: "42", Stage: "plan", Agent: "jg-worker", Body: []byte(plan)},
+			handoff.Invalid, "must be written by jg-subplanner, not by jg-worker"},
+		{"made by another agent", pipeline.Submission{Issue: "42", Stage: "plan", Agent: "jg-subplanner",
+			Body: []byte(change(t, plan, `"produced_by":"jg-planner"`))}, handoff.Invalid, "produced_by is jg-planner"},
+		{"not JSON", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte("{")}, handoff.Invalid,
+			"violates its contract: 1 problem"},
+		{"contract violations", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(`{"steps":"x"}`)},
+			handoff.Invalid, "violates its contract: 3 problems"},
 		{"a session", pipeline.Submission{Issue: opened.ID, Stage: "plan", Body: []byte(plan)}, handoff.Conflict, "session"},
-		{"a run", pipeline.Submission{Issue: "run-7", Stage: "plan", Body: []byte(plan)}, handoff.Conflict, "wrote context.md"},
-		{"unknown input", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(plan), From: []string{"art_00000000000000000000000000"}}, handoff.NotFound, ""},
+		{"a run", pipeline.Submission{Issue: "run-7", Stage: "plan", Body: []byte(plan)}, handoff.Conflict,
+			"wrote context.md"},
+		{"unknown input", pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(plan),
+			From: []string{"art_00000000000000000000000000"}}, handoff.NotFound, ""},
 	} {
 		if _, err := s.Put(ctx, tt.sub); !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want kind %s with %q", tt.name, err, tt.kind, tt.want)
@@ -149,12 +161,14 @@ func TestPutByVariants(t *testing.T) {
 	s := newFixture(t)
 	for i, agent := range []string{"jg-subplanner", "subplanner", "jg-subplanner-fast", "subplanner-high"} {
 		body := change(t, valid["plan"], fmt.Sprintf(`"produced_by":%q,"risk_notes":["%d"]`, agent, i))
-		if _, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "plan.json", Agent: agent, Body: []byte(body)}); err != nil {
+		if _, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "plan.json", Agent: agent,
+			Body: []byte(body)}); err != nil {
 			t.Errorf("%s: %v", agent, err)
 		}
 	}
 	for _, agent := range []string{"jg-subplanner-slow", "sub-planner", "jg-", "x-jg-subplanner"} {
-		if _, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "plan", Agent: agent, Body: []byte(valid["plan"])}); !errors.Is(err, handoff.Invalid) {
+		if _, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "plan", Agent: agent,
+			Body: []byte(valid["plan"])}); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("%s: got %v, want Invalid", agent, err)
 		}
 	}
@@ -173,20 +187,29 @@ func TestAttempts(t *testing.T) {
 		{func() { s.put(t, "42", "plan", " "+valid["plan"]+"\n") }, "plan#1", "jg-worker implement < plan"}, // the same
 		{func() { s.put(t, "42", "implement", valid["implement"]) }, "plan#1 implement#1<plan#1", "jg-tester test < "},
 		{func() { s.put(t, "42", "plan", plan2) }, "plan#1 implement#1<plan#1 plan#2", "jg-worker implement < plan"},
-		{func() { s.put(t, "42", "implement", valid["implement"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2", "jg-tester test < "},
-		{func() { s.put(t, "42", "plan", valid["plan"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3", "jg-worker implement < plan"},
-		{func() { s.put(t, "42", "plan", plan2) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4", "jg-worker implement < plan"}, // the bytes of plan#2 are no evidence
+		{func() { s.put(t, "42", "implement", valid["implement"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2",
+			"jg-tester test < "},
+		{func() { s.put(t, "42", "plan", valid["plan"]) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3",
+			"jg-worker implement < plan"},
+		// the bytes of plan#2 are no evidence
+		{func() { s.put(t, "42", "plan", plan2) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4",
+			"jg-worker implement < plan"},
 		{func() { s.put(t, "42", "implement", valid["implement"]) },
 			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4", "jg-tester test < "},
-		{func() { s.write(t, ".pipeline/42/test-result.json", failing) }, "plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 (test#1)", "jg-debugger debug < plan test-result"},
+		{func() { s.write(t, ".pipeline/42/test-result.json", failing) },
+			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 (test#1)",
+			"jg-debugger debug < plan test-result"},
 		{func() { s.put(t, "42", "debug", valid["debug"]) },
 			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 (test#1) debug#1<plan#4+test#1", "human < plan worker-result test-result debug-diagnosis"},
 		{func() { s.put(t, "42", "test", valid["test"]) }, // which saves the file written by hand
-			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 debug#1<plan#4+test#? test#1 test#2<implement#3", "jg-reviewer review < plan worker-result"},
+			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 debug#1<plan#4+test#? " +
+				"test#1 test#2<implement#3", "jg-reviewer review < plan worker-result"},
 		{func() { must(t, os.Remove(filepath.Join(s.dir, ".pipeline/42/test-result.json"))) },
-			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 debug#1<plan#4+test#? test#1 test#2<implement#3", "jg-tester test < "},
+			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 debug#1<plan#4+test#? " +
+				"test#1 test#2<implement#3", "jg-tester test < "},
 		{func() { s.put(t, "42", "test", valid["test"]) }, // unchanged, and the file is restored
-			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 debug#1<plan#4+test#? test#1 test#2<implement#3", "jg-reviewer review < plan worker-result"},
+			"plan#1 implement#1<plan#1 plan#2 implement#2<plan#2 plan#3 plan#4 implement#3<plan#4 debug#1<plan#4+test#? " +
+				"test#1 test#2<implement#3", "jg-reviewer review < plan worker-result"},
 	} {
 		tt.do()
 		if got := s.history(t, "42"); got != tt.history {
@@ -208,7 +231,8 @@ func TestWithdrawn(t *testing.T) {
 	if got := s.history(t, "42"); got != "(plan#1)" { // the file still exists
 		t.Errorf("got %s", got)
 	}
-	if again := s.put(t, "42", "plan", valid["plan"]); again.ID == r.ID || again.Existing || s.history(t, "42") != "plan#1" {
+	if again := s.put(t, "42", "plan", valid["plan"]); again.ID == r.ID || again.Existing ||
+		s.history(t, "42") != "plan#1" {
 		t.Errorf("got %s, existing %v, %s, want a new record", again.ID, again.Existing, s.history(t, "42"))
 	}
 }
@@ -219,9 +243,11 @@ func TestMadeFrom(t *testing.T) {
 	s := newFixture(t)
 	first := s.put(t, "42", "plan", valid["plan"])
 	s.put(t, "42", "plan", change(t, valid["plan"], `"risk_notes":["two"]`))
-	r, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "implement", Body: []byte(valid["implement"]), From: []string{first.ID}})
+	r, err := s.Put(t.Context(), pipeline.Submission{Issue: "42", Stage: "implement", Body: []byte(valid["implement"]),
+		From: []string{first.ID}})
 	must(t, err)
-	if !slices.Equal(r.Parents, []string{first.ID}) || r.Channel != "implement" || r.Namespace != "42" || r.Name != "worker-result.json" || r.Path != ".pipeline/42/worker-result.json" {
+	if !slices.Equal(r.Parents, []string{first.ID}) || r.Channel != "implement" || r.Namespace != "42" ||
+		r.Name != "worker-result.json" || r.Path != ".pipeline/42/worker-result.json" {
 		t.Errorf("got %+v", r.ArtifactPublished)
 	}
 	if got, want := s.history(t, "42"), "plan#1 plan#2 implement#1<plan#1"; got != want {
@@ -251,8 +277,10 @@ func TestStale(t *testing.T) {
 	for _, v := range pipeline.OverviewOf(s.Pipeline, state).Stages {
 		got = append(got, fmt.Sprintf("%s %d %s: %s", v.Stage, v.Attempts, v.Ref, v.Stale))
 	}
-	want := []string{"plan 1 42/plan.json: ", "implement 2 : ", "test 1 42/test-result.json: worker-result.json changed since",
-		"review 1 42/review-result.json: worker-result.json changed since", "git 1 42/git-result.json: review-result.json is stale"}
+	want := []string{"plan 1 42/plan.json: ", "implement 2 : ",
+		"test 1 42/test-result.json: worker-result.json changed since",
+		"review 1 42/review-result.json: worker-result.json changed since",
+		"git 1 42/git-result.json: review-result.json is stale"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -280,7 +308,8 @@ func TestArchive(t *testing.T) {
 			t.Errorf("got %+v %v, want %s", m, err, want)
 		}
 	}
-	if b, err := os.ReadFile(filepath.Join(s.dir, ".pipeline/completed/42/plan.json")); err != nil || string(b) != "of another tool" {
+	if b, err := os.ReadFile(filepath.Join(s.dir, ".pipeline/completed/42/plan.json")); err != nil ||
+		string(b) != "of another tool" {
 		t.Errorf("an archive was touched: %q %v", b, err)
 	}
 	if got := s.history(t, "42"); got != "plan#1" {
@@ -289,7 +318,8 @@ func TestArchive(t *testing.T) {
 	if m, err := s.Unarchive(ctx, "42.2"); err != nil || m.To != ".pipeline/42" || m.Issue != "42" {
 		t.Errorf("got %+v %v, want issue 42", m, err)
 	}
-	for name, want := range map[string]handoff.Kind{"42.3": handoff.Conflict, "42.9": handoff.NotFound, "../42": handoff.Invalid, "completed": handoff.Invalid, "a/../../b.2": handoff.Invalid} {
+	for name, want := range map[string]handoff.Kind{"42.3": handoff.Conflict, "42.9": handoff.NotFound,
+		"../42": handoff.Invalid, "completed": handoff.Invalid, "a/../../b.2": handoff.Invalid} {
 		if _, err := s.Unarchive(ctx, name); !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
@@ -359,7 +389,8 @@ func manyPuts(t *testing.T, issues int) {
 			all.Go(func() {
 				s := openFixture(t, dir)
 				body := change(t, valid[stage], fmt.Sprintf(`"cost_estimate":"%d"`, i))
-				if _, err := s.Put(context.Background(), pipeline.Submission{Issue: fmt.Sprint("i", i), Stage: stage, Body: []byte(body)}); err != nil {
+				if _, err := s.Put(context.Background(),
+					pipeline.Submission{Issue: fmt.Sprint("i", i), Stage: stage, Body: []byte(body)}); err != nil {
 					t.Errorf("%d %s: %v", i, stage, err)
 				}
 			})
@@ -391,7 +422,8 @@ func TestManyPutsOfOneStage(t *testing.T) {
 		all.Go(func() {
 			s := openFixture(t, dir)
 			body := change(t, valid["plan"], fmt.Sprintf(`"risk_notes":["%d"]`, i))
-			if _, err := s.Put(context.Background(), pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(body)}); err != nil {
+			if _, err := s.Put(context.Background(),
+				pipeline.Submission{Issue: "42", Stage: "plan", Body: []byte(body)}); err != nil {
 				t.Errorf("%d: %v", i, err)
 			}
 		})
@@ -434,7 +466,8 @@ func TestOutdatedFile(t *testing.T) {
 		history string
 	}{
 		"next": {func(t *testing.T, s fixture) {
-			want := []pipeline.Outdated{{Stage: "implement", Path: ".pipeline/42/worker-result.json", Ref: "42/worker-result.json", Rev: 2}}
+			want := []pipeline.Outdated{{Stage: "implement", Path: ".pipeline/42/worker-result.json",
+				Ref: "42/worker-result.json", Rev: 2}}
 			step, err := s.Next(t.Context(), "42", false)
 			if err != nil || !slices.Equal(step.Outdated, want) || step.Agent != "jg-tester" {
 				t.Errorf("next = %+v, %v, want jg-tester and %v", step, err, want)
@@ -455,9 +488,11 @@ func TestOutdatedFile(t *testing.T) {
 			_, err = s.Unarchive(t.Context(), "42")
 			must(t, err)
 		}, false, attempts + " test#1<implement#1 review#1<implement#1+plan#1+test#1 git#1<review#1"},
-		"put of another stage": {func(t *testing.T, s fixture) { s.put(t, "42", "test", valid["test"]) }, false, attempts + " test#1<implement#1"},
-		"put again":            {func(t *testing.T, s fixture) { s.put(t, "42", "implement", second) }, true, attempts},
-		"put of the older one": {func(t *testing.T, s fixture) { s.put(t, "42", "implement", first) }, false, attempts + " implement#3<plan#1"},
+		"put of another stage": {func(t *testing.T, s fixture) { s.put(t, "42", "test", valid["test"]) }, false,
+			attempts + " test#1<implement#1"},
+		"put again": {func(t *testing.T, s fixture) { s.put(t, "42", "implement", second) }, true, attempts},
+		"put of the older one": {func(t *testing.T, s fixture) { s.put(t, "42", "implement", first) }, false,
+			attempts + " implement#3<plan#1"},
 		"restore": {func(t *testing.T, s fixture) {
 			_, err := s.RestoreStage(t.Context(), "42", "implement")
 			must(t, err)

@@ -31,14 +31,16 @@ func (r *Runs) isState(name string) bool {
 func (r *Runs) putState(ctx context.Context, sub Submission) (Receipt, error) {
 	receipt := Receipt{Stage: contract.State, Report: checkNotes(r.Pipeline, sub.Issue, sub.Body)}
 	if sub.Agent != "" && !isAgent(r.Pipeline.Planner, sub.Agent) {
-		return receipt, &handoff.Error{Op: "put", Name: sub.Issue + "/" + contract.StateFile, Kind: handoff.Invalid,
-			Err: fmt.Errorf("must be written by %s, not by %s", r.Pipeline.Planner, sub.Agent), Hint: handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue)}
+		return receipt, handoff.E("put", sub.Issue+"/"+contract.StateFile, handoff.Invalid,
+			fmt.Errorf("must be written by %s, not by %s", r.Pipeline.Planner, sub.Agent),
+			handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue))
 	}
 	if sub.Lenient {
 		receipt.Report = lenient(receipt.Report)
 	}
 	if errs := receipt.Report.Errors; len(errs) > 0 {
-		return receipt, violation(sub.Issue+"/"+contract.StateFile, errs, handoff.Suggest("see what follows from the artifacts", handoff.ActionDerive, sub.Issue))
+		return receipt, violation(sub.Issue+"/"+contract.StateFile, errs,
+			handoff.Suggest("see what follows from the artifacts", handoff.ActionDerive, sub.Issue))
 	}
 	if err := r.checkUnused(ctx, sub.Issue); err != nil {
 		return receipt, err
@@ -53,7 +55,9 @@ func (r *Runs) putState(ctx context.Context, sub Submission) (Receipt, error) {
 		receipt.Written, err = r.writer(sub.Issue).Write(ctx, handoff.Draft{
 			Channel: contract.State, Name: contract.StateFile, Body: bytes.NewReader(sub.Body), MediaType: "application/yaml",
 			Title: title(contract.State, sub.Issue), Summary: summaryOf(sub.Body), Parents: sub.From,
-			Key: keyOf(records, s, contract.StateFile, digest, []byte(s.Issue+" state "+digest), func(handoff.Artifact) bool { return repeats }),
+			Key: keyOf(records, s, contract.StateFile, digest, []byte(s.Issue+" state "+digest), func(handoff.Artifact) bool {
+				return repeats
+			}),
 		})
 		return err
 	})
@@ -82,7 +86,8 @@ func checkNotes(p *contract.Pipeline, issue string, b []byte) contract.Report {
 	if !sameIssue(r.Value, issue) {
 		add(&r.Errors, fmt.Sprintf("is %q, must be %q", fmt.Sprint(r.Value["issue"]), issue), "issue")
 	}
-	if status := contract.Text(r.Value["status"]); !slices.Contains([]string{"in_progress", "completed", "failed", "paused"}, status) {
+	if status := contract.Text(r.Value["status"]); !slices.Contains([]string{"in_progress", "completed", "failed",
+		"paused"}, status) {
 		add(&r.Errors, fmt.Sprintf("is %q, must be in_progress, completed, failed or paused", status), "status")
 	}
 	if stage := contract.Text(r.Value["current_stage"]); stage != "" && stage != "triage" && !declared(p, stage) {

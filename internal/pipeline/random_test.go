@@ -25,7 +25,8 @@ func TestRunsFuzzed(t *testing.T) {
 		runs = 200
 	}
 	for seed := range runs {
-		f := &fuzzedRuns{T: t, fixture: newFixture(t), random: rand.New(rand.NewPCG(uint64(seed), 7)), given: map[string]bool{}}
+		f := &fuzzedRuns{T: t, fixture: newFixture(t), random: rand.New(rand.NewPCG(uint64(seed), 7)),
+			given: map[string]bool{}}
 		for range 25 {
 			f.step()
 			f.check()
@@ -59,8 +60,9 @@ func (f *fuzzedRuns) artifact(stage string) string {
 
 func (f *fuzzedRuns) step() {
 	issue, stage := f.pick("42", "43"), f.pick("plan", "implement", "test", "debug", "review", "git")
-	file := filepath.Join(f.dir, ".pipeline", issue, map[string]string{"plan": "plan.json", "implement": "worker-result.json", "test": "test-result.json",
-		"debug": "debug-diagnosis.json", "review": "review-result.json", "git": "git-result.json"}[stage])
+	file := filepath.Join(f.dir, ".pipeline", issue,
+		map[string]string{"plan": "plan.json", "implement": "worker-result.json", "test": "test-result.json",
+			"debug": "debug-diagnosis.json", "review": "review-result.json", "git": "git-result.json"}[stage])
 	ctx := f.Context()
 	var err error
 	what := f.pick("put", "put", "put", "put", "write", "break", "remove", "archive", "unarchive", "withdraw")

@@ -88,7 +88,8 @@ func (r *Runs) read(ctx context.Context, issue string) (State, []handoff.Artifac
 // record, was not written by the process that recorded head. See names.Writer.Stale.
 func (r *Runs) Stale(ctx context.Context, head handoff.Artifact) (bool, error) {
 	stage, err := r.Pipeline.Stage(head.Name)
-	if known := err == nil && stage.Artifact == head.Name || head.Name == contract.StateFile; !known || contract.CheckIssue(head.Namespace) != nil {
+	if known := err == nil && stage.Artifact == head.Name || head.Name == contract.StateFile; !known ||
+		contract.CheckIssue(head.Namespace) != nil {
 		return false, nil
 	}
 	if _, err := r.Files.Lstat(path.Join(contract.Folder, head.Namespace)); err != nil {
@@ -100,7 +101,8 @@ func (r *Runs) Stale(ctx context.Context, head handoff.Artifact) (bool, error) {
 // writer returns the writer of the files of a run.
 func (r *Runs) writer(issue string) names.Writer {
 	dir := r.Files.Name()
-	return names.Writer{Hub: r.Hub, Workspace: dir, Scope: names.Scope{Run: issue, Dir: dir, Within: dir, Folders: []string{contract.Folder, issue}}}
+	return names.Writer{Hub: r.Hub, Workspace: dir,
+		Scope: names.Scope{Run: issue, Dir: dir, Within: dir, Folders: []string{contract.Folder, issue}}}
 }
 
 // Find is Read for a run that may be archived. A name is that of an issue, or
@@ -136,7 +138,8 @@ func (r *Runs) Find(ctx context.Context, name string) (State, error) {
 func (r *Runs) lastFolder(issue string, records []handoff.Artifact) string {
 	for _, a := range slices.Backward(records) {
 		in := path.Dir(a.Path)
-		if _, err := r.Files.Lstat(in); in == path.Join(contract.Folder, issue) || err == nil && path.Dir(in) == path.Join(contract.Folder, contract.Completed) {
+		if _, err := r.Files.Lstat(in); in == path.Join(contract.Folder, issue) || err == nil &&
+			path.Dir(in) == path.Join(contract.Folder, contract.Completed) {
 			return in
 		}
 	}
@@ -165,7 +168,7 @@ func (r *Runs) readArchived(ctx context.Context, name string) (State, error) {
 // missing returns the error for an issue without a folder: its run was archived,
 // its folder was removed, or it has no run.
 func (r *Runs) missing(ctx context.Context, s State) error {
-	e := &handoff.Error{Op: "read run", Name: s.Issue, Kind: handoff.NotFound}
+	e := handoff.E("read run", s.Issue, handoff.NotFound, nil)
 	records, err := r.records(ctx, s.Issue)
 	if err != nil {
 		return err
@@ -206,8 +209,8 @@ func (r *Runs) restore(ctx context.Context, issue string) ([]string, error) {
 	}
 	heads := currentHeads(records, issue)
 	if len(heads) == 0 {
-		return nil, &handoff.Error{Op: "restore run", Name: issue, Kind: handoff.NotFound, Err: errors.New("no records of a current run"),
-			Hint: handoff.Suggest("list the runs", handoff.ActionRuns)}
+		return nil, handoff.E("restore run", issue, handoff.NotFound, errors.New("no records of a current run"),
+			handoff.Suggest("list the runs", handoff.ActionRuns))
 	}
 	restored := []string{}
 	for _, name := range slices.Sorted(maps.Keys(heads)) {
@@ -252,8 +255,9 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 		}
 		stage, err := r.Pipeline.Stage(record.Name)
 		if err != nil && record.Name == contract.StateFile {
-			s.NoteAttempts = append(s.NoteAttempts, Attempt{Stage: contract.State, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent,
-				At: record.CreatedAt, Ref: record.Namespace + "/" + record.Name, Revision: revisions[record.Name]})
+			s.NoteAttempts = append(s.NoteAttempts,
+				Attempt{Stage: contract.State, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent,
+					At: record.CreatedAt, Ref: record.Namespace + "/" + record.Name, Revision: revisions[record.Name]})
 		}
 		if err != nil || record.Name != stage.Artifact {
 			continue
@@ -309,10 +313,12 @@ func lenient(r contract.Report) contract.Report {
 // metadata, because the file was in the folder before it was recorded, the
 // attempt is described by its content.
 func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handoff.Artifact) Attempt {
-	a := Attempt{Stage: stage.Name, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent, At: record.CreatedAt, From: map[string]string{}}
+	a := Attempt{Stage: stage.Name, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent,
+		At: record.CreatedAt, From: map[string]string{}}
 	var metadata attemptMetadata
 	if json.Unmarshal(record.Metadata, &metadata) == nil && metadata.Stage != "" {
-		a.Outcome, a.Tier, a.Read, a.Lenient, a.Adopted = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient, metadata.Adopted
+		a.Outcome, a.Tier, a.Read, a.Lenient, a.Adopted = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient,
+			metadata.Adopted
 		return a
 	}
 	a.Adopted = true
@@ -351,7 +357,8 @@ func (r *Runs) checkUnused(ctx context.Context, issue string) error {
 		return err
 	}
 	conflict := func(reason string) error {
-		return &handoff.Error{Op: "put", Name: issue, Kind: handoff.Conflict, Err: errors.New(reason), Hint: handoff.Advice("use another issue ID, such as issue-" + issue)}
+		return handoff.E("put", issue, handoff.Conflict, errors.New(reason),
+			handoff.Advice("use another issue ID, such as issue-"+issue))
 	}
 	for _, a := range records {
 		if a.Root != "" || !inRunFolder(a.Path) {
@@ -398,7 +405,9 @@ func (r *Runs) Get(ctx context.Context, name, stage string) (File, error) {
 	}
 	ref := s.Issue + "/" + st.Artifact
 	if s.last(st.Name) >= 0 {
-		return f, &handoff.Error{Op: "get", Name: ref, Kind: handoff.Unavailable, Err: errors.New("file is missing"), Hint: handoff.Suggest("print the stored copy", handoff.ActionRead, ref)}
+		return f, handoff.E("get", ref, handoff.Unavailable, errors.New("file is missing"),
+			handoff.Suggest("print the stored copy", handoff.ActionRead, ref))
 	}
-	return f, &handoff.Error{Op: "get", Name: ref, Kind: handoff.NotFound, Err: errors.New("stage has not been done"), Hint: handoff.Suggest("see what comes next", handoff.ActionNext, s.Issue)}
+	return f, handoff.E("get", ref, handoff.NotFound, errors.New("stage has not been done"),
+		handoff.Suggest("see what comes next", handoff.ActionNext, s.Issue))
 }

@@ -130,8 +130,8 @@ func readFolder(workspace *os.Root, p *contract.Pipeline, issue, folder string) 
 }
 
 func (s State) readError(err error) error {
-	e := &handoff.Error{Op: "read run", Name: s.Issue, Kind: handoff.Unavailable, Err: durable.Reason(err),
-		Hint: handoff.Advice("make " + s.Folder + " readable")}
+	e := handoff.E("read run", s.Issue, handoff.Unavailable, durable.Reason(err),
+		handoff.Advice("make "+s.Folder+" readable"))
 	if errors.Is(err, fs.ErrNotExist) {
 		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("%s does not exist", s.Folder)
 		e.Hint = handoff.Suggest("create it", handoff.ActionStart, s.Issue)
@@ -162,7 +162,8 @@ func readFile(dir *os.Root, name string) ([]byte, error) {
 
 func output(stage *contract.Stage, name string, b []byte, err error) gate.Output {
 	if err != nil {
-		return gate.Output{File: name, Report: contract.Report{Errors: []contract.Problem{{Text: "can't be read: " + durable.Reason(err).Error()}}}}
+		return gate.Output{File: name, Report: contract.Report{
+			Errors: []contract.Problem{{Text: "can't be read: " + durable.Reason(err).Error()}}}}
 	}
 	return gate.Output{File: name, Digest: digestOf(b), Report: stage.Validate(b)}
 }
@@ -195,7 +196,8 @@ func (s *State) dropSingleAliases(p *contract.Pipeline) {
 
 // attemptOf returns the attempt that an output itself describes.
 func attemptOf(stage string, out gate.Output) Attempt {
-	return Attempt{Stage: stage, Digest: out.Digest, Agent: contract.Text(out.Report.Value["produced_by"]), Outcome: contract.Outcome(out.Report.Value), Tier: contract.Text(out.Report.Value["tier_used"])}
+	return Attempt{Stage: stage, Digest: out.Digest, Agent: contract.Text(out.Report.Value["produced_by"]),
+		Outcome: contract.Outcome(out.Report.Value), Tier: contract.Text(out.Report.Value["tier_used"])}
 }
 
 func (s *State) complexity(p *contract.Pipeline) string {
@@ -254,7 +256,9 @@ func (s *State) addUnrecorded(p *contract.Pipeline) {
 		if !ok || last >= 0 && s.Attempts[last].Digest == out.Digest {
 			continue
 		}
-		at := slices.IndexFunc(s.Attempts, func(a Attempt) bool { return out.Digest != "" && a.Read[stage.Name] == out.Digest })
+		at := slices.IndexFunc(s.Attempts, func(a Attempt) bool {
+			return out.Digest != "" && a.Read[stage.Name] == out.Digest
+		})
 		if at < 0 || at < last {
 			at = len(s.Attempts)
 		}
@@ -278,7 +282,8 @@ func (s *State) newer(input, stage string) bool {
 		return false
 	}
 	a := s.Attempts[at]
-	if id := a.From[input]; id != "" && slices.ContainsFunc(s.Attempts, func(known Attempt) bool { return known.ID == id }) {
+	if id := a.From[input]; id != "" &&
+		slices.ContainsFunc(s.Attempts, func(known Attempt) bool { return known.ID == id }) {
 		return s.Attempts[before].ID != id
 	}
 	read, ok := a.Read[input]

@@ -22,7 +22,8 @@ func TestReadRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]handoff.Kind{
-		"../..": handoff.Invalid, "completed": handoff.Invalid, "a\x00": handoff.Invalid, strings.Repeat("a", 300): handoff.Invalid,
+		"../..": handoff.Invalid, "completed": handoff.Invalid, "a\x00": handoff.Invalid, strings.Repeat("a",
+			300): handoff.Invalid,
 		"44": handoff.NotFound, "43": handoff.Unavailable,
 	} {
 		if _, err := pipeline.Read(root, builtin(), id); !errors.Is(err, want) {
@@ -62,7 +63,8 @@ func TestUnreadableIsNotMissing(t *testing.T) {
 	if step := pipeline.Next(p, s); step.Agent != "jg-subplanner" || !strings.Contains(step.Reason, "can't be read") {
 		t.Errorf("got %+v", step)
 	}
-	if got := gate.Check(p, "plan", s.Artifacts, nil).String(); !strings.Contains(got, "plan_exists: plan.json not found or empty: can't be read: not a regular file") {
+	if got := gate.Check(p, "plan", s.Artifacts, nil).String(); !strings.Contains(got,
+		"plan_exists: plan.json not found or empty: can't be read: not a regular file") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -82,7 +84,8 @@ func TestTraceOf(t *testing.T) {
 	for i, want := range []struct {
 		stage, agent, artifact string
 		attempt                int
-	}{{"plan", "a", "plan.json", 1}, {"implement", "", "", 1}, {"test", "", "test-result.json", 1}, {"implement", "", "worker-result.json", 2}} {
+	}{{"plan", "a", "plan.json", 1}, {"implement", "", "", 1}, {"test", "", "test-result.json", 1},
+		{"implement", "", "worker-result.json", 2}} {
 		at := got.Stages[i]
 		if at.Stage != want.stage || at.Agent != want.agent || at.Artifact != want.artifact || at.Attempt != want.attempt {
 			t.Errorf("attempt %d: got %+v, want %+v", i, at, want)
@@ -108,9 +111,11 @@ func TestDerive(t *testing.T) {
 		{done("plan"), "in_progress", "implement", "pending"},
 		{done("plan implement"), "in_progress", "test", "implemented"},
 		{done("plan implement test"), "in_progress", "review", "verified"},
-		{done("plan implement", "test", change(t, valid["test"], `"phase_1":{"u":{"result":"FAIL"}}`)), "in_progress", "test", "implemented"},
+		{done("plan implement", "test", change(t, valid["test"], `"phase_1":{"u":{"result":"FAIL"}}`)), "in_progress", "test",
+			"implemented"},
 		{done("plan implement test review git"), "completed", "git", "verified"},
-		{done("plan implement", "test", change(t, valid["test"], fail), "debug", change(t, valid["debug"], `"classification":"escalate"`)), "paused", "", "implemented"},
+		{done("plan implement", "test", change(t, valid["test"], fail), "debug",
+			change(t, valid["debug"], `"classification":"escalate"`)), "paused", "", "implemented"},
 	} {
 		n := pipeline.Derive(p, read(t, p, tt.files))
 		got := ""
@@ -129,12 +134,16 @@ func TestCompare(t *testing.T) {
 	for _, tt := range []struct{ name, notes, want string }{
 		{"none", "", ""},
 		{"its own output", derived(t, p, files("")), ""},
-		{"the other dialect", "issue: 42\nstatus: in_progress\ncurrent_stage: review\nretries: 1\nacceptance_criteria:\n- {id: AC1, description: d}\n" +
+		{"the other dialect", "issue: 42\nstatus: in_progress\ncurrent_stage: review\nretries: 1\nacceptance_criteria:\n- " +
+			"{id: AC1, description: d}\n" +
 			"stages:\n  plan: {agent: subplanner}\n  test: {agent: tester, result: pass}\n  triage: {agent: planner}\n", ""},
-		{"the title of the issue, and passed stages", "issue: Retry failed requests\nissue_number: 42\nstages:\n  plan: {result: pass}\n  implement: {result: passed}\n  test: {result: Pass}\n", ""},
+		{"the title of the issue, and passed stages", "issue: Retry failed requests\nissue_number: 42\nstages:\n  plan: " +
+			"{result: pass}\n  implement: {result: passed}\n  test: {result: Pass}\n", ""},
 		{"another number", "issue: Retry failed requests\nissue_number: 7\n", "/issue"},
-		{"a stage that did not pass", "issue: Retry failed requests\nstages:\n  test: {result: FAIL}\n", "/stages/test/result"},
-		{"drift", "issue: 7\nstatus: completed\ncurrent_stage: git\nstages:\n  test: {agent: jg-worker, result: FAIL}\n  review: {result: PASS}\n",
+		{"a stage that did not pass", "issue: Retry failed requests\nstages:\n  test: {result: FAIL}\n",
+			"/stages/test/result"},
+		{"drift", "issue: 7\nstatus: completed\ncurrent_stage: git\nstages:\n  test: {agent: jg-worker, result: FAIL}\n  " +
+			"review: {result: PASS}\n",
 			"/issue /status /current_stage /stages/review /stages/test/agent /stages/test/result"},
 	} {
 		notes, err := pipeline.Compare(p, read(t, p, files(tt.notes)))
@@ -188,7 +197,9 @@ func TestInit(t *testing.T) {
 // TestDecisions checks the retries and routes in the derived notes.
 func TestDecisions(t *testing.T) {
 	p := builtin()
-	n := pipeline.Derive(p, read(t, p, done("plan implement test", "pipeline-trace.json", trace("plan implement:completed test:FAIL debug:fix_target implement:completed test:PASS"))))
+	n := pipeline.Derive(p,
+		read(t, p, done("plan implement test", "pipeline-trace.json", trace("plan implement:completed test:FAIL "+
+			"debug:fix_target implement:completed test:PASS"))))
 	if got, want := fmt.Sprint(n.Decisions), "[{test FAIL debug} {debug fix_target implement}]"; got != want {
 		t.Errorf("got decisions %s, want %s", got, want)
 	}

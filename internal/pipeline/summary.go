@@ -20,7 +20,8 @@ func summarize(stage *contract.Stage, a map[string]any) string {
 		if len(contract.Object(a["acceptance_mapping"])) == 1 {
 			criteria = "criterion"
 		}
-		return fmt.Sprintf("%s, %s, %d %s", count("affected_files", "file"), count("steps", "step"), len(contract.Object(a["acceptance_mapping"])), criteria)
+		return fmt.Sprintf("%s, %s, %d %s", count("affected_files", "file"), count("steps", "step"),
+			len(contract.Object(a["acceptance_mapping"])), criteria)
 	case stage.Has(contract.CheckChanges):
 		return join(line, count("files_changed", "file"), count("blockers", "blocker"))
 	case stage.Has(contract.CheckTests):

@@ -53,7 +53,8 @@ func TraceOf(p *contract.Pipeline, s State) Trace {
 	for _, stage := range p.Stages {
 		if out, ok := s.Outputs[stage.Name]; ok && count[stage.Name] == 0 {
 			a := attemptOf(stage.Name, out)
-			t.Stages = append(t.Stages, StageTrace{Stage: stage.Name, Attempt: 1, Agent: a.Agent, Result: a.Outcome, Artifact: out.File})
+			t.Stages = append(t.Stages, StageTrace{Stage: stage.Name, Attempt: 1, Agent: a.Agent, Result: a.Outcome,
+				Artifact: out.File})
 		}
 	}
 	return t
@@ -76,7 +77,8 @@ func tracedAttempts(p *contract.Pipeline, b []byte) []Attempt {
 				continue
 			}
 		}
-		a := Attempt{Stage: stage.Name, Agent: contract.Text(item["agent"]), Outcome: contract.Text(item["result"]), Tier: contract.Text(item["tier_used"])}
+		a := Attempt{Stage: stage.Name, Agent: contract.Text(item["agent"]), Outcome: contract.Text(item["result"]),
+			Tier: contract.Text(item["tier_used"])}
 		if ms, ok := item["duration_ms"].(float64); ok && ms > 0 && ms < math.MaxInt64/float64(time.Second) {
 			a.Took = time.Duration(ms) * time.Millisecond
 		}

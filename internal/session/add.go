@@ -15,6 +15,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/safepath"
 )
 
@@ -43,7 +44,8 @@ var Types = []string{"document", "data", "report", "artifact"}
 // changed since), and those of Hub.Publish.
 func (ss *Sessions) Add(ctx context.Context, id string, p handoff.Producer, o Addition) (handoff.Published, error) {
 	if !slices.Contains(Types, o.Type) {
-		return handoff.Published{}, newError("add output", o.File, handoff.Invalid, fmt.Sprintf("invalid type %q", o.Type), handoff.Advice("use one of "+strings.Join(Types, ", ")))
+		return handoff.Published{}, handoff.E("add output", o.File, handoff.Invalid, fmt.Errorf("invalid type %q", o.Type),
+			handoff.Advice("use one of "+strings.Join(Types, ", ")))
 	}
 	s, err := ss.Session(ctx, id)
 	if err != nil {
@@ -87,9 +89,11 @@ func (ss *Sessions) Add(ctx context.Context, id string, p handoff.Producer, o Ad
 // added returns the artifact that a session has for the file of a draft, if
 // nothing changed. Without the intent to replace it, a file that another agent
 // added and that has changed is an error: that agent's output is lost.
-func (ss *Sessions) added(ctx context.Context, top handoff.Session, p handoff.Producer, d handoff.Draft, file string) (known handoff.Published, ok bool, err error) {
+func (ss *Sessions) added(ctx context.Context, top handoff.Session, p handoff.Producer, d handoff.Draft,
+	file string) (known handoff.Published, ok bool, err error) {
 	inTop := strings.TrimPrefix(file, top.Folder+"/") // its path if it was added in another worktree
-	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{Paths: []string{file, inTop}, Producer: map[string]string{"session": top.ID}})
+	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{
+		Paths: []string{file, inTop}, Producer: map[string]string{"session": top.ID}})
 	if err != nil || d.Key != "" || len(d.Replaces) > 0 {
 		return known, false, err
 	}
@@ -101,10 +105,12 @@ func (ss *Sessions) added(ctx context.Context, top handoff.Session, p handoff.Pr
 			return known, false, err
 		}
 		if a.Target == handoff.Modified && a.Producer.Agent != p.Agent {
-			return known, false, newError("add output", d.Path, handoff.Conflict, fmt.Sprintf("agent %s added this file as %s, and it has changed since", a.Producer.Agent, a.ID),
+			return known, false, handoff.E("add output", d.Path, handoff.Conflict,
+				fmt.Errorf("agent %s added this file as %s, and it has changed since", a.Producer.Agent, a.ID),
 				handoff.Advice("write the file in the folder of your run, HANDOFF_RUN_DIR, or name "+a.ID+" as replaced"))
 		}
-		same := a.Kind == d.Kind && a.Channel == d.Channel && a.Title == d.Title && a.Summary == d.Summary && slices.Equal(a.Tags, d.Tags) && slices.Equal(a.Parents, d.Parents)
+		same := a.Kind == d.Kind && a.Channel == d.Channel && a.Title == d.Title && a.Summary == d.Summary &&
+			slices.Equal(a.Tags, d.Tags) && slices.Equal(a.Parents, d.Parents)
 		if same && a.Target == handoff.Available {
 			return handoff.Published{Artifact: a, Existing: true}, true, nil
 		}
@@ -129,7 +135,8 @@ func (ss *Sessions) setPath(d *handoff.Draft, top handoff.Session, file string) 
 // folder of a session, and the agent that adds it: by default the session's. In a
 // run of the session, a relative name is first looked up in the run's folder.
 // Error kind: NotFound.
-func (ss *Sessions) Locate(ctx context.Context, id string, p handoff.Producer, dir, file string) (name, agent string, err error) {
+func (ss *Sessions) Locate(ctx context.Context, id string, p handoff.Producer, dir, file string) (name, agent string,
+	err error) {
 	s, err := ss.Session(ctx, id)
 	if err != nil {
 		return "", "", err
@@ -137,7 +144,8 @@ func (ss *Sessions) Locate(ctx context.Context, id string, p handoff.Producer, d
 	agent = cmp.Or(p.Agent, s.Agent.Name)
 	name = locate(ss.absolute(s), dir, file)
 	run, err := ss.Session(ctx, p.RunID)
-	if err != nil || !strings.HasPrefix(run.Folder, s.Folder+"/") || filepath.IsAbs(file) || name != path.Clean(filepath.ToSlash(file)) {
+	if err != nil || !strings.HasPrefix(run.Folder, s.Folder+"/") || filepath.IsAbs(file) ||
+		name != path.Clean(filepath.ToSlash(file)) {
 		return name, agent, nil
 	}
 	if own := path.Join(run.Folder, name); name != "" && filepath.IsLocal(name) {
@@ -176,28 +184,33 @@ func (ss *Sessions) checkInside(op, folder, file string) (warnings []string, err
 	hint := handoff.Advice("write the file in the session's folder, or publish it as an artifact of the workspace")
 	switch {
 	case file == "" || strings.ContainsAny(file, "\x00\\"):
-		return nil, newError(op, fmt.Sprintf("%q", file), handoff.Invalid, "not a valid manifest path", handoff.Advice("use a slash-separated path in the session's folder"))
+		return nil, handoff.E(op, fmt.Sprintf("%q", file), handoff.Invalid, errors.New("not a valid manifest path"),
+			handoff.Advice("use a slash-separated path in the session's folder"))
 	case file != path.Clean(file) || file == "." || !filepath.IsLocal(filepath.FromSlash(file)):
-		return nil, newError(op, file, handoff.Invalid, "path is outside the session's folder", hint)
+		return nil, handoff.E(op, file, handoff.Invalid, errors.New("path is outside the session's folder"), hint)
 	case safepath.Check(file) != nil:
-		return nil, newError(op, file, handoff.Invalid, safepath.Check(file).Error(), hint)
+		return nil, handoff.E(op, file, handoff.Invalid, errors.New(safepath.Check(file).Error()), hint)
 	case isInternal(file):
-		return nil, newError(op, file, handoff.Invalid, "file is reserved by handoff", handoff.Advice("add the files that the agent wrote"))
+		return nil, handoff.E(op, file, handoff.Invalid, errors.New("file is reserved by handoff"),
+			handoff.Advice("add the files that the agent wrote"))
 	}
 	root, err := ss.Files.OpenRoot(folder)
 	if err != nil {
-		return nil, newFileError(op, folder, handoff.Unavailable, err, handoff.Advice("check that the session's folder is on this machine and can be read"))
+		return nil, handoff.E(op, folder, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("check that the session's folder is on this machine and can be read"))
 	}
 	defer root.Close()
 	info, err := root.Stat(filepath.FromSlash(file))
 	switch {
 	case err == nil:
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
-		return nil, newError(op, file, handoff.NotFound, "no such file in "+folder, handoff.Advice("write the file in that folder first, or publish it as an artifact of the workspace"))
+		return nil, handoff.E(op, file, handoff.NotFound, errors.New("no such file in "+folder),
+			handoff.Advice("write the file in that folder first, or publish it as an artifact of the workspace"))
 	case errors.Is(err, fs.ErrPermission):
-		return nil, newFileError(op, file, handoff.Unavailable, err, handoff.Advice("make the file readable for this process"))
+		return nil, handoff.E(op, file, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("make the file readable for this process"))
 	default: // os.Root does not distinguish a link that leaves it from a loop of links
-		return nil, newError(op, file, handoff.Invalid, "path is outside the session's folder", hint)
+		return nil, handoff.E(op, file, handoff.Invalid, errors.New("path is outside the session's folder"), hint)
 	}
 	if n := linkCount(info); n > 1 && info.Mode().IsRegular() {
 		warnings = append(warnings, fmt.Sprintf("%s has %d hard links; a write through another one changes it", file, n))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/internal/tool/secret"
@@ -67,36 +68,42 @@ type importedManifest struct {
 
 func (ss *Sessions) readImported(folder string) (*importedManifest, error) {
 	if folder != path.Clean(folder) || folder == "." || !filepath.IsLocal(filepath.FromSlash(folder)) {
-		return nil, newError("adopt session", folder, handoff.Invalid, "folder is outside the workspace", handoff.Advice("name a session's folder inside the workspace"))
+		return nil, handoff.E("adopt session", folder, handoff.Invalid, errors.New("folder is outside the workspace"),
+			handoff.Advice("name a session's folder inside the workspace"))
 	}
 	if err := handoff.CheckSessionFolder(folder); err != nil {
 		return nil, err
 	}
 	root, err := ss.Files.OpenRoot(folder)
 	if err != nil {
-		return nil, newFileError("adopt session", folder, handoff.NotFound, err, handoff.Advice("name the folder that contains the manifest"))
+		return nil, handoff.E("adopt session", folder, handoff.NotFound, durable.Reason(err),
+			handoff.Advice("name the folder that contains the manifest"))
 	}
 	defer root.Close()
 	m := &importedManifest{folder: folder, publishable: map[string]bool{}}
 	m.raw, err = plainfile.ReadIn(root, manifest.Name, manifest.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, newFileError("adopt session", path.Join(folder, manifest.Name), handoff.NotFound, err, handoff.Advice("name the folder that contains the manifest"))
+		return nil, handoff.E("adopt session", path.Join(folder, manifest.Name), handoff.NotFound, durable.Reason(err),
+			handoff.Advice("name the folder that contains the manifest"))
 	}
 	if err == nil {
 		m.Document, m.problems, err = manifest.Parse(m.raw)
 	}
 	if err != nil {
-		return nil, newError("adopt session", path.Join(folder, manifest.Name), handoff.Invalid, err.Error(), handoff.Advice("write the manifest as one JSON object that matches its specification"))
+		return nil, handoff.E("adopt session", path.Join(folder, manifest.Name), handoff.Invalid, errors.New(err.Error()),
+			handoff.Advice("write the manifest as one JSON object that matches its specification"))
 	}
 	if m.SessionID != "" && path.Base(folder) != m.SessionID {
-		m.problems = append(m.problems, manifest.Problem{Pointer: "/session_id", Text: fmt.Sprintf("differs from the name of its folder, %s", path.Base(folder))})
+		m.problems = append(m.problems, manifest.Problem{
+			Pointer: "/session_id", Text: fmt.Sprintf("differs from the name of its folder, %s", path.Base(folder))})
 	}
 	m.addRejected()
 	for i, o := range m.Outputs {
 		if _, err := ss.checkInside("adopt output", folder, o.File); err != nil {
 			var e *handoff.Error
 			errors.As(err, &e)
-			m.problems = append(m.problems, manifest.Problem{Pointer: jsonschema.Pointer("outputs", strconv.Itoa(i), "file"), Text: fmt.Sprintf("%q: %v", o.File, e.Err)})
+			m.problems = append(m.problems, manifest.Problem{Pointer: jsonschema.Pointer("outputs", strconv.Itoa(i), "file"),
+				Text: fmt.Sprintf("%q: %v", o.File, e.Err)})
 			continue
 		}
 		m.publishable[o.File] = true
@@ -141,7 +148,10 @@ func (m *importedManifest) invalid(problems []manifest.Problem, hint handoff.Hin
 	for i, p := range problems {
 		texts[i] = p.String()
 	}
-	return &handoff.Error{Op: "adopt session", Name: path.Join(m.folder, manifest.Name), Kind: handoff.Invalid, Err: errors.New("violates its specification"), Hint: hint, Details: texts}
+	e := handoff.E("adopt session", path.Join(m.folder, manifest.Name), handoff.Invalid,
+		errors.New("violates its specification"), hint)
+	e.Details = texts
+	return e
 }
 
 // adopt records what is not in the log yet.
@@ -151,10 +161,12 @@ func (ss *Sessions) adopt(ctx context.Context, m *importedManifest) (warnings []
 		return nil, err
 	}
 	if s.Opened != 0 && s.Adopted == nil {
-		return nil, newError("adopt session", m.SessionID, handoff.Conflict, "session was opened by handoff", handoff.Suggest("show what is recorded", handoff.ActionShow, m.SessionID))
+		return nil, handoff.E("adopt session", m.SessionID, handoff.Conflict, errors.New("session was opened by handoff"),
+			handoff.Suggest("show what is recorded", handoff.ActionShow, m.SessionID))
 	}
 	if s.Opened != 0 && s.Folder != m.folder {
-		return nil, newError("adopt session", m.SessionID, handoff.Conflict, "session is already adopted from "+s.Folder, handoff.Advice("give one of the two another session_id"))
+		return nil, handoff.E("adopt session", m.SessionID, handoff.Conflict,
+			errors.New("session is already adopted from "+s.Folder), handoff.Advice("give one of the two another session_id"))
 	}
 	record := func(facts ...handoff.Fact) error {
 		for _, fact := range facts {
@@ -250,10 +262,12 @@ func (ss *Sessions) adoptOutputs(ctx context.Context, m *importedManifest) (warn
 		}
 		d := handoff.Draft{
 			Channel: "handoff", Kind: manifest.OutputType(o.Type),
-			Summary: manifest.CutSummary(o.Description), Key: fmt.Sprintf("adopt %x", sha256.Sum256([]byte(m.SessionID+"\x00"+o.File))),
+			Summary: manifest.CutSummary(o.Description), Key: fmt.Sprintf("adopt %x",
+				sha256.Sum256([]byte(m.SessionID+"\x00"+o.File))),
 		}
 		ss.setPath(&d, s, path.Join(m.folder, o.File))
-		done, err := ss.hub.As(handoff.Producer{Agent: m.Agent.Name, Session: m.SessionID, Source: handoff.FromNone}).Publish(ctx, d)
+		done, err := ss.hub.As(handoff.Producer{Agent: m.Agent.Name, Session: m.SessionID, Source: handoff.FromNone}).
+			Publish(ctx, d)
 		if held, ok := errors.AsType[*secret.FileError](err); ok {
 			warnings = append(warnings, fmt.Sprintf("%s was not imported: it %v", o.File, held))
 			continue

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -37,11 +38,14 @@ const (
 
 func checkExpected(names []string) error {
 	if len(names) > maxExpected {
-		return newError("open session", "", handoff.Invalid, fmt.Sprintf("%d outputs are expected, more than %d", len(names), maxExpected), handoff.Advice("name a directory, or the most important ones"))
+		return handoff.E("open session", "", handoff.Invalid,
+			fmt.Errorf("%d outputs are expected, more than %d", len(names), maxExpected),
+			handoff.Advice("name a directory, or the most important ones"))
 	}
 	for _, name := range names {
 		if name == "" || len(name) > maxExpectedName {
-			return newError("open session", fmt.Sprintf("%.100q", name), handoff.Invalid, "not the name of an output", handoff.Advice("use a name or a path of at most 1,000 bytes"))
+			return handoff.E("open session", fmt.Sprintf("%.100q", name), handoff.Invalid,
+				errors.New("not the name of an output"), handoff.Advice("use a name or a path of at most 1,000 bytes"))
 		}
 	}
 	return nil
@@ -85,7 +89,8 @@ func deliverHint(s, top handoff.Session, folder, dir, name string) handoff.Hint 
 	if filepath.IsLocal(name) && isFile(filepath.Join(folder, name)) {
 		return handoff.Suggest("", handoff.ActionAdd, name, guessType(name), s.ID)
 	}
-	if above := filepath.Join(folder, manifest.UpToSession, name); s.Parent != "" && filepath.IsLocal(name) && isFile(above) {
+	if above := filepath.Join(folder, manifest.UpToSession, name); s.Parent != "" && filepath.IsLocal(name) &&
+		isFile(above) {
 		return handoff.Suggest("", handoff.ActionAdd, name, guessType(name), top.ID)
 	}
 	file, given := "FILE", name

@@ -41,11 +41,13 @@ func (ss *Sessions) List(ctx context.Context, id string) ([]Entry, error) {
 		if err != nil {
 			return err
 		}
-		entries = append(entries, Entry{filepath.ToSlash(name), typeOf(info.Mode()), info.Size(), jsonl.Encodable(info.ModTime().UTC()), isInternal(name)})
+		entries = append(entries, Entry{filepath.ToSlash(name), typeOf(info.Mode()), info.Size(),
+			jsonl.Encodable(info.ModTime().UTC()), isInternal(name)})
 		return nil
 	})
 	if err != nil {
-		return nil, newFileError("list session", id, handoff.Unavailable, err, handoff.Advice("make the folder readable"))
+		return nil, handoff.E("list session", id, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("make the folder readable"))
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	return entries, nil
@@ -76,7 +78,8 @@ func (ss *Sessions) openFolder(op string, s handoff.Session) (*os.Root, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		kind = handoff.NotFound
 	}
-	return nil, newError(op, s.ID, kind, fmt.Sprintf("folder %s: %v", s.Folder, durable.Reason(err)), handoff.Advice("the folder may be on the machine where the session ran"))
+	return nil, handoff.E(op, s.ID, kind, fmt.Errorf("folder %s: %v", s.Folder, durable.Reason(err)),
+		handoff.Advice("the folder may be on the machine where the session ran"))
 }
 
 // OpenFile opens a file in a session's folder, by its path as in List. Error
@@ -88,9 +91,11 @@ func (ss *Sessions) OpenFile(ctx context.Context, id, name string) (*os.File, er
 		return nil, err
 	}
 	refused := func(reason string) error {
-		return newError("open file", name, handoff.Invalid, reason, handoff.Advice("name a file of the session's folder"))
+		return handoff.E("open file", name, handoff.Invalid, errors.New(reason),
+			handoff.Advice("name a file of the session's folder"))
 	}
-	if !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") || isInternal(name) {
+	if !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") ||
+		isInternal(name) {
 		return nil, refused("path is not that of a file of the session")
 	}
 	full := path.Join(s.Folder, name)
@@ -110,11 +115,13 @@ func (ss *Sessions) OpenFile(ctx context.Context, id, name string) (*os.File, er
 	f, err := plainfile.OpenIn(root, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, newError("open file", name, handoff.NotFound, "the session's folder does not contain it", handoff.Hint{})
+		return nil, handoff.E("open file", name, handoff.NotFound, errors.New("the session's folder does not contain it"),
+			handoff.Hint{})
 	case errors.Is(err, plainfile.ErrNotRegular):
 		return nil, refused("not a regular file")
 	case err != nil:
-		return nil, newFileError("open file", name, handoff.Unavailable, err, handoff.Advice("make the file readable"))
+		return nil, handoff.E("open file", name, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("make the file readable"))
 	}
 	return f, nil
 }

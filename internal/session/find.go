@@ -76,8 +76,9 @@ type Detail struct {
 	Others       []Other    `json:"artifacts,omitempty"`
 	Expectations []Expected `json:"expectedOutputs,omitempty"` // each of Expected
 	Related      []Related  `json:"related,omitempty"`
-	Read         []Other    `json:"read,omitempty"`    // the newest artifacts that its work read
-	Threads      []string   `json:"threads,omitempty"` // URIs of the conversations of those who opened it, published in it or worked in it
+	Read         []Other    `json:"read,omitempty"` // the newest artifacts that its work read
+	// URIs of the conversations of those who opened it, published in it or worked in it
+	Threads []string `json:"threads,omitempty"`
 
 	Conversations []Conversation `json:"conversations,omitempty"`
 	Files         []Entry        `json:"files,omitempty"` // the result of List, if requested
@@ -135,7 +136,8 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 	if err != nil {
 		return Detail{}, err
 	}
-	d := Detail{View: newView(s, o, now, p.ActiveAt), Read: read, Related: related, Threads: p.Threads, Conversations: p.Conversations}
+	d := Detail{View: newView(s, o, now, p.ActiveAt), Read: read, Related: related, Threads: p.Threads,
+		Conversations: p.Conversations}
 	d.Outputs, d.Expectations = manifest.Outputs(s, artifacts), p.Expectations
 	for _, a := range slices.Backward(artifacts) {
 		if _, inside := manifest.FileOf(s, a); inside && a.Status != handoff.Withdrawn {
@@ -186,7 +188,8 @@ func (q Query) check() error {
 		return err
 	}
 	if q.Limit < 0 {
-		return newError("find sessions", fmt.Sprint("limit ", q.Limit), handoff.Invalid, "limit is negative", handoff.Advice("use 0 to list all sessions"))
+		return handoff.E("find sessions", fmt.Sprint("limit ", q.Limit), handoff.Invalid, errors.New("limit is negative"),
+			handoff.Advice("use 0 to list all sessions"))
 	}
 	return checkOneOf("type", q.OutputType, Types)
 }
@@ -195,7 +198,8 @@ func checkOneOf(field, value string, known []string) error {
 	if value == "" || slices.Contains(known, value) {
 		return nil
 	}
-	return newError("find sessions", "", handoff.Invalid, fmt.Sprintf("invalid %s %q", field, value), handoff.Advice("use one of "+strings.Join(known, ", ")))
+	return handoff.E("find sessions", "", handoff.Invalid, fmt.Errorf("invalid %s %q", field, value),
+		handoff.Advice("use one of "+strings.Join(known, ", ")))
 }
 
 // Find returns the sessions that q selects, newest first. Error kind: Invalid
@@ -253,7 +257,8 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 		}
 		for _, s := range found.Sessions {
 			v, err := view(ctx, reader, s, q.Observer, q.Now)
-			ok := (q.Status == "" || v.Status == q.Status) && (!q.Archived || s.Archived && !s.Deleted) && (!q.Deleted || s.Deleted)
+			ok := (q.Status == "" || v.Status == q.Status) && (!q.Archived || s.Archived && !s.Deleted) &&
+				(!q.Deleted || s.Deleted)
 			if ok && err == nil && q.OutputType != "" {
 				var artifacts []handoff.Artifact
 				artifacts, err = read(ctx, reader, s)
@@ -297,7 +302,9 @@ func WorkflowPattern(text string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, newError("find sessions", "", handoff.Invalid, fmt.Sprintf("workflow: invalid regular expression %q", text), handoff.Advice("write a regular expression (RE2), such as '^deep-dive-'"))
+		return nil, handoff.E("find sessions", "", handoff.Invalid,
+			fmt.Errorf("workflow: invalid regular expression %q", text),
+			handoff.Advice("write a regular expression (RE2), such as '^deep-dive-'"))
 	}
 	return re, nil
 }
@@ -306,7 +313,8 @@ func WorkflowPattern(text string) (*regexp.Regexp, error) {
 // completed session or run that has one. It is of the given agent and its
 // workflow's name matches. An empty agent or type and a nil workflow match
 // all. Error kinds: Invalid (the type), NotFound (it names the outputs there are).
-func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, workflow *regexp.Regexp, outputType string) (handoff.Artifact, error) {
+func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, workflow *regexp.Regexp,
+	outputType string) (handoff.Artifact, error) {
 	if err := checkOneOf("type", outputType, Types); err != nil {
 		return handoff.Artifact{}, err
 	}
@@ -314,7 +322,8 @@ func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, work
 	if workflow != nil {
 		subject = strings.TrimSpace(agent + " " + workflow.String() + " " + outputType)
 	}
-	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, IncludeRuns: true, IncludeArchived: true, HasKind: hasType(outputType), Limit: 16}
+	q := handoff.SessionQuery{Agent: agent, Workflow: workflow, Status: Completed, IncludeRuns: true,
+		IncludeArchived: true, HasKind: hasType(outputType), Limit: 16}
 	for {
 		sessions, err := reader.Sessions(ctx, q)
 		if err != nil {
@@ -336,7 +345,8 @@ func LatestOutput(ctx context.Context, reader handoff.Reader, agent string, work
 }
 
 // latestOf returns the newest active output of a type in a session.
-func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, outputType string) (handoff.Artifact, bool, error) {
+func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, outputType string) (handoff.Artifact, bool,
+	error) {
 	artifacts, err := read(ctx, reader, s)
 	for _, a := range artifacts {
 		if isOutput(s, a, outputType) && a.Target != handoff.Missing {
@@ -350,8 +360,10 @@ func latestOf(ctx context.Context, reader handoff.Reader, s handoff.Session, out
 // agent have instead.
 func noOutput(ctx context.Context, reader handoff.Reader, agent string, workflow *regexp.Regexp, subject string) error {
 	const shown = 5
-	reason, hint := "no output in a completed session", handoff.Suggest("list the sessions and their status", handoff.ActionSessions)
-	page, err := reader.Sessions(ctx, handoff.SessionQuery{Agent: agent, Workflow: workflow, IncludeRuns: true, Limit: shown})
+	reason, hint := "no output in a completed session", handoff.Suggest("list the sessions and their status",
+		handoff.ActionSessions)
+	page, err := reader.Sessions(ctx, handoff.SessionQuery{Agent: agent, Workflow: workflow, IncludeRuns: true,
+		Limit: shown})
 	if err != nil {
 		return err
 	}
@@ -380,7 +392,7 @@ func noOutput(ctx context.Context, reader handoff.Reader, agent string, workflow
 	if agent != "" && len(page.Sessions) > 0 {
 		hint = handoff.Suggest("list the sessions of "+agent, handoff.ActionSessionsOf, agent)
 	}
-	return newError("find output", subject, handoff.NotFound, reason, hint)
+	return handoff.E("find output", subject, handoff.NotFound, errors.New(reason), hint)
 }
 
 // An Entry is one file or directory of a session's folder.

@@ -20,16 +20,20 @@ func TestFind(t *testing.T) {
 	observer := session.Observer{BootID: "b", PIDNamespace: "n", Alive: func(handoff.Process) bool { return false }}
 	var records []handoff.Record
 	add := func(age time.Duration, typ string, p handoff.Producer, f handoff.Fact) {
-		records = append(records, handoff.Record{Version: 1, Type: typ, ID: "r" + strconv.Itoa(len(records)), CreatedAt: now.Add(-age), Producer: p, Fact: f})
+		records = append(records, handoff.Record{Version: 1, Type: typ, ID: "r" + strconv.Itoa(len(records)),
+			CreatedAt: now.Add(-age), Producer: p, Fact: f})
 	}
 	open := func(id string, age time.Duration, p handoff.Process) {
-		add(age, "session.opened", handoff.Producer{}, &handoff.SessionOpened{SessionID: id, Folder: id, Process: p, Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive-app"}})
+		add(age, "session.opened", handoff.Producer{},
+			&handoff.SessionOpened{SessionID: id, Folder: id, Process: p, Agent: handoff.SessionAgent{Name: "casey"},
+				Workflow: handoff.SessionWorkflow{Name: "deep-dive-app"}})
 	}
 	end := func(id, status string) {
 		add(time.Minute, "session.closed", handoff.Producer{}, &handoff.SessionClosed{SessionID: id, Status: status})
 	}
 	publish := func(id, path, kind string) {
-		add(time.Minute, "artifact.published", handoff.Producer{Session: id}, &handoff.ArtifactPublished{Channel: "handoff", Path: path, Kind: kind})
+		add(time.Minute, "artifact.published", handoff.Producer{Session: id},
+			&handoff.ArtifactPublished{Channel: "handoff", Path: path, Kind: kind})
 	}
 	open("done", time.Minute, handoff.Process{})
 	publish("done", "done/first.md", "document")
@@ -92,7 +96,8 @@ func TestFind(t *testing.T) {
 	if _, err := session.LatestOutput(t.Context(), m, "", nil, "report"); !errors.Is(err, handoff.NotFound) {
 		t.Errorf("LatestOutput(report) = %v, want NotFound", err)
 	}
-	for _, q := range []session.Query{{SessionQuery: handoff.SessionQuery{Status: "finished"}}, {OutputType: "essay"}, {SessionQuery: handoff.SessionQuery{Limit: -1}}} {
+	for _, q := range []session.Query{{SessionQuery: handoff.SessionQuery{Status: "finished"}}, {OutputType: "essay"},
+		{SessionQuery: handoff.SessionQuery{Limit: -1}}} {
 		if _, err := session.Find(t.Context(), m, q); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("Find(%+v) = %v, want Invalid", q, err)
 		}

@@ -73,13 +73,18 @@ func TestName(t *testing.T) {
 		{ended, "completed", "Oct 5 - intake-app", "Casey - intake-app (Oct 6, 2025, 5:09 PM)"},
 		{ended, "failed", "Oct 5 - intake-app (Failed)", "Casey - intake-app (Failed, Oct 6, 2025, 5:09 PM)"},
 		{ended, "cancelled", "Oct 5 - intake-app (Cancelled)", "Casey - intake-app (Cancelled, Oct 6, 2025, 5:09 PM)"},
-		{input("project_name", `"Time Tracking System"`, "category", `"x"`), "completed", "Oct 5 - intake-app: Time Tracking System", "Casey - intake-app (Oct 5, 2025, 2:30 PM)"},
-		{input("project_name", `" "`, "category", `"Laptops"`), "completed", "Oct 5 - intake-app: Laptops", "Casey - intake-app (Oct 5, 2025, 2:30 PM)"},
-		{input("b", `"second"`, "a", `7`), "completed", "Oct 5 - intake-app: second", "Casey - intake-app (Oct 5, 2025, 2:30 PM)"},
+		{input("project_name", `"Time Tracking System"`, "category", `"x"`), "completed",
+			"Oct 5 - intake-app: Time Tracking System", "Casey - intake-app (Oct 5, 2025, 2:30 PM)"},
+		{input("project_name", `" "`, "category", `"Laptops"`), "completed", "Oct 5 - intake-app: Laptops",
+			"Casey - intake-app (Oct 5, 2025, 2:30 PM)"},
+		{input("b", `"second"`, "a", `7`), "completed", "Oct 5 - intake-app: second",
+			"Casey - intake-app (Oct 5, 2025, 2:30 PM)"},
 		{with(func(s *handoff.Session) { s.Summary = "I need to purchase 10 laptops for the office" }), "completed",
 			"Oct 5 - I need to purchase 10 laptops fo...", "Casey - intake-app (Oct 5, 2025, 2:30 PM)"},
-		{with(func(s *handoff.Session) { s.Workflow.Name = "" }), "completed", "Oct 5 - Casey", "Casey -  (Oct 5, 2025, 2:30 PM)"},
-		{with(func(s *handoff.Session) { s.Name = "Mine" }), "failed", "Mine (Failed)", "Mine (Failed, Oct 5, 2025, 2:30 PM)"},
+		{with(func(s *handoff.Session) { s.Workflow.Name = "" }), "completed", "Oct 5 - Casey",
+			"Casey -  (Oct 5, 2025, 2:30 PM)"},
+		{with(func(s *handoff.Session) { s.Name = "Mine" }), "failed", "Mine (Failed)",
+			"Mine (Failed, Oct 5, 2025, 2:30 PM)"},
 		{handoff.Session{ID: "id"}, "completed", "id", "id"},
 	} {
 		if got := Name(tt.session, tt.status, now); got != tt.name {
@@ -92,7 +97,8 @@ func TestName(t *testing.T) {
 }
 
 func TestStatusAt(t *testing.T) {
-	here, parent, child := Observer{BootID: "b", PIDNamespace: "n"}, handoff.Process{BootID: "b", PIDNamespace: "n", PID: 1}, handoff.Process{BootID: "b", PIDNamespace: "n", PID: 2}
+	here, parent, child := Observer{BootID: "b", PIDNamespace: "n"}, handoff.Process{
+		BootID: "b", PIDNamespace: "n", PID: 1}, handoff.Process{BootID: "b", PIDNamespace: "n", PID: 2}
 	now := at(t, "2025-10-08 12:00")
 	alive := func(list ...handoff.Process) func(handoff.Process) bool {
 		return func(p handoff.Process) bool {
@@ -126,7 +132,8 @@ func TestStatusAt(t *testing.T) {
 		{"nobody waits, and no child recorded", parent, handoff.Process{}, here, fresh, "running", "stalled", ""},
 		{"no process, no activity", handoff.Process{}, handoff.Process{}, here, old, "running", "stalled", ""},
 		{"no observer", parent, child, Observer{}, fresh, "running", "running", ""},
-		{"no activity for exactly StalledAfter", handoff.Process{}, handoff.Process{}, here, now.Add(-StalledAfter), "running", "running", ""},
+		{"no activity for exactly StalledAfter", handoff.Process{}, handoff.Process{}, here, now.Add(-StalledAfter),
+			"running", "running", ""},
 		{"closed", parent, child, here, old, "completed", "completed", ""},
 	} {
 		s := handoff.Session{Status: tt.status, Process: tt.parent, Child: tt.child, NewestAt: tt.newest}

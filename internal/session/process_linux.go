@@ -31,7 +31,8 @@ func ProcessOf(pid int) handoff.Process {
 	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
 		return handoff.Process{} // a zombie has ended
 	}
-	return handoff.Process{BootID: strings.TrimSpace(string(boot)), PIDNamespace: namespace, PID: pid, StartTime: fields[19]}
+	return handoff.Process{BootID: strings.TrimSpace(string(boot)), PIDNamespace: namespace, PID: pid,
+		StartTime: fields[19]}
 }
 
 // ThisObserver returns this process as an observer of others.

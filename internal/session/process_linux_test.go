@@ -36,7 +36,8 @@ func TestHiddenProcess(t *testing.T) {
 				err = unix.Mount("proc", "/proc", "proc", 0, "hidepid=2")
 			}
 			const nobody = 65534
-			for _, call := range [][4]uintptr{{unix.SYS_SETGROUPS}, {unix.SYS_SETRESGID, nobody, nobody, nobody}, {unix.SYS_SETRESUID, nobody, nobody, nobody}} {
+			for _, call := range [][4]uintptr{{unix.SYS_SETGROUPS}, {unix.SYS_SETRESGID, nobody, nobody, nobody},
+				{unix.SYS_SETRESUID, nobody, nobody, nobody}} {
 				if _, _, no := unix.RawSyscall(call[0], call[1], call[2], call[3]); err == nil && no != 0 {
 					err = no
 				}
@@ -61,6 +62,7 @@ func TestHiddenProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	if seen != (handoff.Process{}) || !live || ended || reused {
-		t.Errorf("process %v, alive %t, after its end %t, another with its ID %t; want none, true, false and false", seen, live, ended, reused)
+		t.Errorf("process %v, alive %t, after its end %t, another with its ID %t; want none, true, false and false", seen,
+			live, ended, reused)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // newest record if present is true. A damaged record is left out.
 //
 // Error kinds: NotFound, those of reading the log, and the error of ctx.
-func (ss *Sessions) Published(ctx context.Context, id string, after handoff.Seq, present bool) iter.Seq2[handoff.Artifact, error] {
+func (ss *Sessions) Published(ctx context.Context, id string, after handoff.Seq,
+	present bool) iter.Seq2[handoff.Artifact, error] {
 	return func(yield func(handoff.Artifact, error) bool) {
 		newest, err := ss.hub.Newest(ctx)
 		var s handoff.Session

@@ -77,7 +77,8 @@ func (r Receipt) Delivered() bool {
 // Error kinds: NotFound, and those of Log.Append.
 func (ss *Sessions) End(ctx context.Context, id string, exit Exit, dir string) (Receipt, error) {
 	status, reason := exit.Status()
-	r := Receipt{ID: id, Status: status, Reason: reason, ExitCode: exit.Code, EndedAt: ss.Now(), Artifacts: []handoff.Artifact{}}
+	r := Receipt{ID: id, Status: status, Reason: reason, ExitCode: exit.Code, EndedAt: ss.Now(),
+		Artifacts: []handoff.Artifact{}}
 	s, artifacts, err := ss.Read(ctx, id)
 	if err == nil {
 		err = ss.describe(ctx, &r, s, artifacts, dir)
@@ -91,7 +92,8 @@ func (ss *Sessions) End(ctx context.Context, id string, exit Exit, dir string) (
 }
 
 // describe completes a receipt with what the log has of its session.
-func (ss *Sessions) describe(ctx context.Context, r *Receipt, s handoff.Session, artifacts []handoff.Artifact, dir string) error {
+func (ss *Sessions) describe(ctx context.Context, r *Receipt, s handoff.Session, artifacts []handoff.Artifact,
+	dir string) error {
 	r.Parent, r.Agent, r.StartedAt, r.Folder = s.Parent, s.Agent.Name, s.OpenedAt, ss.absolute(s)
 	for _, a := range slices.Backward(artifacts) {
 		if a.Status == handoff.Active {

@@ -25,14 +25,16 @@ const (
 
 // Resolve returns the session or run that a ref names: its ID, a prefix of its ID
 // of at least six characters, WORKFLOW#2 for the second execution of a workflow, or
-// the path of its folder, absolute or relative to dir. Error kinds: NotFound, Conflict (several match; the hint lists them).
+// the path of its folder, absolute or relative to dir. Error kinds: NotFound, Conflict
+// (several match; the hint lists them).
 func (ss *Sessions) Resolve(ctx context.Context, ref, dir string) (handoff.Session, error) {
 	s, err := ss.Session(ctx, ref)
 	if err == nil || !errors.Is(err, handoff.NotFound) {
 		return s, err
 	}
 	if len(ref) >= minPrefix {
-		page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{IDPrefix: ref, IncludeRuns: true, IncludeArchived: true, Limit: candidates + 1})
+		page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{IDPrefix: ref, IncludeRuns: true, IncludeArchived: true,
+			Limit: candidates + 1})
 		switch {
 		case err != nil:
 			return handoff.Session{}, err
@@ -48,7 +50,8 @@ func (ss *Sessions) Resolve(ctx context.Context, ref, dir string) (handoff.Sessi
 	if s, ok, err := ss.inFolder(ctx, ref, dir); ok || err != nil {
 		return s, err
 	}
-	return handoff.Session{}, newError("find session", ref, handoff.NotFound, "no such session", handoff.Suggest("list the sessions", handoff.ActionSessions))
+	return handoff.Session{}, handoff.E("find session", ref, handoff.NotFound, errors.New("no such session"),
+		handoff.Suggest("list the sessions", handoff.ActionSessions))
 }
 
 // execution returns the execution of a workflow that a ref such as WORKFLOW#2 names.
@@ -74,7 +77,8 @@ func (ss *Sessions) execution(ctx context.Context, ref string) (handoff.Session,
 // ResolveLink returns the ID of the session to link to: the one that a ref names,
 // or that published the artifact that it names; artifact returns its ID. A valid
 // ID need not be recorded. Error kinds: NotFound, Conflict, and those of artifact.
-func (ss *Sessions) ResolveLink(ctx context.Context, ref, dir string, artifact func(context.Context, string) (string, error)) (string, error) {
+func (ss *Sessions) ResolveLink(ctx context.Context, ref, dir string,
+	artifact func(context.Context, string) (string, error)) (string, error) {
 	s, err := ss.Resolve(ctx, ref, dir)
 	switch {
 	case err == nil:
@@ -100,14 +104,16 @@ func (ss *Sessions) ResolveLink(ctx context.Context, ref, dir string, artifact f
 			return s.ID, nil
 		}
 	}
-	return "", newError("find session", ref, handoff.NotFound, "was not published in a recorded session", handoff.Suggest("list the sessions", handoff.ActionSessions))
+	return "", handoff.E("find session", ref, handoff.NotFound, errors.New("was not published in a recorded session"),
+		handoff.Suggest("list the sessions", handoff.ActionSessions))
 }
 
 // ResolveProducer returns the ID of the session that a ref names in a field of a
 // producer. A value that a producer has, or that names no session, may be an ID
 // that a harness gave, and is returned as it is. Error kind: Conflict.
 func (ss *Sessions) ResolveProducer(ctx context.Context, field, ref, dir string) (string, error) {
-	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{field: ref}, IncludeInactive: true, Limit: 1})
+	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{
+		Producer: map[string]string{field: ref}, IncludeInactive: true, Limit: 1})
 	if err != nil || ref == "" || len(page.Artifacts) > 0 {
 		return ref, err
 	}
@@ -140,7 +146,8 @@ func (ss *Sessions) inFolder(ctx context.Context, name, dir string) (handoff.Ses
 	if info, err := ss.Files.Stat(rel); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return handoff.Session{}, false, nil
 	}
-	page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true}) // the ID need not be the folder's name
+	// the ID need not be the folder's name
+	page, err := ss.hub.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true})
 	for _, s := range page.Sessions {
 		if s.Folder == folder {
 			return s, true, err
@@ -156,7 +163,9 @@ func ambiguous(what, ref string, list []handoff.Session) error {
 	}
 	var matches []string
 	for _, s := range list[:min(len(list), candidates)] {
-		matches = append(matches, fmt.Sprintf("%s (%s: %s, %s)", s.ID, s.Agent.Name, s.Workflow.Name, manifest.FormatTime(s.OpenedAt)))
+		matches = append(matches, fmt.Sprintf("%s (%s: %s, %s)", s.ID, s.Agent.Name, s.Workflow.Name,
+			manifest.FormatTime(s.OpenedAt)))
 	}
-	return newError("find session", ref, handoff.Conflict, "ambiguous "+what+": "+count+" sessions match", handoff.Advice("use one of these IDs: "+strings.Join(matches, "; ")))
+	return handoff.E("find session", ref, handoff.Conflict, errors.New("ambiguous "+what+": "+count+" sessions match"),
+		handoff.Advice("use one of these IDs: "+strings.Join(matches, "; ")))
 }

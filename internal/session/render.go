@@ -78,7 +78,8 @@ func renderError(id string, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	return newFileError("render manifest", id, handoff.Unavailable, err, handoff.Advice("the record is stored; the next change of the session renders the manifest again"))
+	return handoff.E("render manifest", id, handoff.Unavailable, durable.Reason(err),
+		handoff.Advice("the record is stored; the next change of the session renders the manifest again"))
 }
 
 // renderUntilStable replaces the file until what it computed before and after

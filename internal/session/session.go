@@ -117,13 +117,15 @@ func (ss *Sessions) Open(ctx context.Context, o Opening) (handoff.Session, []str
 	if err := handoff.CheckSessionFolder(o.Folder); err != nil {
 		return handoff.Session{}, nil, err
 	}
-	exists := newError("open session", o.ID, handoff.Conflict, "session already exists", handoff.Advice("omit the ID to generate a new one"))
+	exists := handoff.E("open session", o.ID, handoff.Conflict, errors.New("session already exists"),
+		handoff.Advice("omit the ID to generate a new one"))
 	if known, err := ss.hub.Session(ctx, o.ID); err == nil && known.Opened != 0 {
 		return known, nil, exists
 	}
 	created := ss.missing(o.Folder)
 	if err := ss.Files.MkdirAll(o.Folder, 0o777); err != nil {
-		return handoff.Session{}, nil, newFileError("open session", o.Folder, handoff.Unavailable, err, handoff.Advice("choose a folder inside the workspace that can be created"))
+		return handoff.Session{}, nil, handoff.E("open session", o.Folder, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("choose a folder inside the workspace that can be created"))
 	}
 	r, warnings, err := ss.append(ctx, o.ID, &handoff.SessionOpened{
 		SessionID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User,
@@ -171,18 +173,21 @@ func (ss *Sessions) complete(ctx context.Context, o *Opening) (err error) {
 		}
 		o.Agent.Name, o.Workflow.Name = cmp.Or(o.Agent.Name, parent.Agent.Name), cmp.Or(o.Workflow.Name, parent.Workflow.Name)
 	} else if !IsID(o.ID) {
-		return newError("open session", o.ID, handoff.Invalid, "not a lower-case version 4 UUID", handoff.Advice("omit the ID to generate a new one"))
+		return handoff.E("open session", o.ID, handoff.Invalid, errors.New("not a lower-case version 4 UUID"),
+			handoff.Advice("omit the ID to generate a new one"))
 	}
 	missing := "agent"
 	if o.Agent.Name != "" {
 		missing = "workflow"
 	}
 	if o.Agent.Name == "" || o.Workflow.Name == "" {
-		return newError("open session", "", handoff.Invalid, missing+" is missing", handoff.Suggest("name both", handoff.ActionOpen))
+		return handoff.E("open session", "", handoff.Invalid, errors.New(missing+" is missing"),
+			handoff.Suggest("name both", handoff.ActionOpen))
 	}
 	o.Agent.Title = cmp.Or(o.Agent.Title, o.Agent.Name)
 	if o.Folder != path.Clean(o.Folder) || o.Folder == "." || !filepath.IsLocal(filepath.FromSlash(o.Folder)) {
-		return newError("open session", o.Folder, handoff.Invalid, "folder is outside the workspace", handoff.Advice("choose a folder inside the workspace"))
+		return handoff.E("open session", o.Folder, handoff.Invalid, errors.New("folder is outside the workspace"),
+			handoff.Advice("choose a folder inside the workspace"))
 	}
 	return checkExpected(o.Expected)
 }
@@ -194,7 +199,8 @@ func (ss *Sessions) Close(ctx context.Context, id, status, reason string, endedA
 	switch status {
 	case Completed, Failed, Cancelled:
 	default:
-		return nil, newError("close session", id, handoff.Invalid, fmt.Sprintf("invalid status %q", status), handoff.Advice("use completed, failed or cancelled"))
+		return nil, handoff.E("close session", id, handoff.Invalid, fmt.Errorf("invalid status %q", status),
+			handoff.Advice("use completed, failed or cancelled"))
 	}
 	s, err := ss.Session(ctx, id)
 	if err != nil {
@@ -202,9 +208,11 @@ func (ss *Sessions) Close(ctx context.Context, id, status, reason string, endedA
 	}
 	var warnings []string
 	if s.Closed != 0 && s.Reason != handoff.ProcessGone {
-		warnings = append(warnings, fmt.Sprintf("session %s is already closed as %s; its status does not change", id, s.Status))
+		warnings = append(warnings, fmt.Sprintf("session %s is already closed as %s; its status does not change", id,
+			s.Status))
 	}
-	more, err := ss.record(ctx, id, &handoff.SessionClosed{SessionID: id, Status: status, Reason: reason, EndedAt: endedAt})
+	more, err := ss.record(ctx, id, &handoff.SessionClosed{SessionID: id, Status: status, Reason: reason,
+		EndedAt: endedAt})
 	return append(warnings, more...), err
 }
 
@@ -216,14 +224,17 @@ func (ss *Sessions) Note(ctx context.Context, n handoff.SessionNoted) ([]string,
 	}
 	for _, tag := range append(n.Tags, n.RemovedTags...) {
 		if tag != strings.Join(strings.Fields(tag), "-") || tag == "" {
-			return nil, newError("note session", fmt.Sprintf("%q", tag), handoff.Invalid, "invalid tag", handoff.Advice("a tag is one word without white space"))
+			return nil, handoff.E("note session", fmt.Sprintf("%q", tag), handoff.Invalid, errors.New("invalid tag"),
+				handoff.Advice("a tag is one word without white space"))
 		}
 	}
 	if _, ok := n.Metadata[manifest.ExtensionKey]; ok {
-		return nil, newError("note session", manifest.ExtensionKey, handoff.Invalid, "metadata key is reserved", handoff.Advice("choose another key"))
+		return nil, handoff.E("note session", manifest.ExtensionKey, handoff.Invalid, errors.New("metadata key is reserved"),
+			handoff.Advice("choose another key"))
 	}
 	if n.MessageCount != nil && *n.MessageCount < 0 {
-		return nil, newError("note session", n.SessionID, handoff.Invalid, "message count is negative", handoff.Hint{})
+		return nil, handoff.E("note session", n.SessionID, handoff.Invalid, errors.New("message count is negative"),
+			handoff.Hint{})
 	}
 	return ss.record(ctx, n.SessionID, &n)
 }
@@ -232,7 +243,8 @@ func (ss *Sessions) Note(ctx context.Context, n handoff.SessionNoted) ([]string,
 // be in this log, which causes a warning. Error kinds: Invalid (a session and itself), NotFound.
 func (ss *Sessions) Link(ctx context.Context, id, to string) ([]string, error) {
 	if id == to {
-		return nil, newError("link session", id, handoff.Invalid, "a session cannot build on itself", handoff.Advice("name the session that it builds on"))
+		return nil, handoff.E("link session", id, handoff.Invalid, errors.New("a session cannot build on itself"),
+			handoff.Advice("name the session that it builds on"))
 	}
 	var warnings []string
 	switch _, err := ss.Session(ctx, to); {
@@ -292,7 +304,8 @@ func (ss *Sessions) append(ctx context.Context, id string, f handoff.Fact) (hand
 func (ss *Sessions) Session(ctx context.Context, id string) (handoff.Session, error) {
 	s, err := ss.hub.Session(ctx, id)
 	if errors.Is(err, handoff.NotFound) || err == nil && s.Opened == 0 {
-		return s, newError("find session", id, handoff.NotFound, "no such session", handoff.Suggest("list the sessions", handoff.ActionSessions))
+		return s, handoff.E("find session", id, handoff.NotFound, errors.New("no such session"),
+			handoff.Suggest("list the sessions", handoff.ActionSessions))
 	}
 	return s, err
 }
@@ -311,13 +324,4 @@ func EncodeValues(values map[string]any) (map[string]json.RawMessage, error) {
 		encoded[key] = b
 	}
 	return encoded, nil
-}
-
-func newError(op, name string, kind handoff.Kind, reason string, hint handoff.Hint) error {
-	return &handoff.Error{Op: op, Name: name, Kind: kind, Err: errors.New(reason), Hint: hint}
-}
-
-// newFileError is newError for an error of the file system.
-func newFileError(op, name string, kind handoff.Kind, err error, hint handoff.Hint) error {
-	return &handoff.Error{Op: op, Name: name, Kind: kind, Err: durable.Reason(err), Hint: hint}
 }

@@ -40,7 +40,8 @@ func (o Observer) canCheck(p handoff.Process) bool {
 // its child, are known and have ended. Only an observer of the same boot and
 // PID namespace can conclude that; for all others the session is running.
 func abandoned(s handoff.Session, o Observer) bool {
-	return s.Status == handoff.Running && o.canCheck(s.Process) && o.canCheck(s.Child) && !o.Alive(s.Process) && !o.Alive(s.Child)
+	return s.Status == handoff.Running && o.canCheck(s.Process) && o.canCheck(s.Child) && !o.Alive(s.Process) &&
+		!o.Alive(s.Child)
 }
 
 // CloseAbandoned closes every abandoned session and run that the observer can
@@ -59,7 +60,8 @@ func (ss *Sessions) CloseAbandoned(ctx context.Context, o Observer) ([]string, e
 		if now, err := ss.Session(ctx, s.ID); err != nil || now.Closed != 0 {
 			continue // closed in the meantime
 		}
-		more, err := ss.record(ctx, s.ID, &handoff.SessionClosed{SessionID: s.ID, Status: Failed, Reason: handoff.ProcessGone})
+		more, err := ss.record(ctx, s.ID, &handoff.SessionClosed{
+			SessionID: s.ID, Status: Failed, Reason: handoff.ProcessGone})
 		if warnings = append(warnings, more...); err != nil {
 			return warnings, err
 		}
@@ -87,7 +89,8 @@ func StatusAt(s handoff.Session, o Observer, now, lastActivity time.Time) (statu
 		lastActivity = s.NewestAt
 	}
 	alive := o.canCheck(s.Process) && o.Alive(s.Process) || o.canCheck(s.Child) && o.Alive(s.Child)
-	unattended := o.canCheck(s.Process) && !o.Alive(s.Process) && s.Child == (handoff.Process{}) // nobody waits for the end
+	// nobody waits for the end
+	unattended := o.canCheck(s.Process) && !o.Alive(s.Process) && s.Child == (handoff.Process{})
 	if !alive && (unattended || now.Sub(lastActivity) > StalledAfter) {
 		return Stalled, ""
 	}

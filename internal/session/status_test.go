@@ -50,7 +50,8 @@ func TestCloseAbandonedLosesRace(t *testing.T) {
 		if close {
 			wantStatus, wantReason = session.Completed, ""
 		}
-		if _, err := sessions.CloseAbandoned(t.Context(), session.Observer{BootID: "boot", PIDNamespace: "pid", Alive: alive}); err != nil {
+		if _, err := sessions.CloseAbandoned(t.Context(),
+			session.Observer{BootID: "boot", PIDNamespace: "pid", Alive: alive}); err != nil {
 			t.Fatal(err)
 		}
 		closes := 0
@@ -59,8 +60,10 @@ func TestCloseAbandonedLosesRace(t *testing.T) {
 				closes++
 			}
 		}
-		if s, err := hub.Session(t.Context(), s.ID); err != nil || closes != 1 || s.Status != wantStatus || s.Reason != wantReason {
-			t.Errorf("session is %s %q with %d closes, %v, want %s %q with 1", s.Status, s.Reason, closes, err, wantStatus, wantReason)
+		if s, err := hub.Session(t.Context(), s.ID); err != nil || closes != 1 || s.Status != wantStatus ||
+			s.Reason != wantReason {
+			t.Errorf("session is %s %q with %d closes, %v, want %s %q with 1", s.Status, s.Reason, closes, err, wantStatus,
+				wantReason)
 		}
 	}
 }

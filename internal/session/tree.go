@@ -13,6 +13,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
 // An Adoption is the result of importing one folder, or of checking whether it
@@ -156,13 +157,15 @@ const treeDepth = 4
 // into them nor into hidden directories.
 func (ss *Sessions) sessionFolders(dir string) ([]string, error) {
 	if dir == "." {
-		return nil, newError("adopt session", dir, handoff.Invalid, "is the workspace itself", handoff.Advice("name a directory inside the workspace"))
+		return nil, handoff.E("adopt session", dir, handoff.Invalid, errors.New("is the workspace itself"),
+			handoff.Advice("name a directory inside the workspace"))
 	}
 	var folders []string
 	err := fs.WalkDir(ss.Files.FS(), dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case name == dir && err != nil:
-			return newFileError("adopt session", dir, handoff.NotFound, err, handoff.Advice("name the folder that contains the manifest"))
+			return handoff.E("adopt session", dir, handoff.NotFound, durable.Reason(err),
+				handoff.Advice("name the folder that contains the manifest"))
 		case err != nil || !d.IsDir():
 			return nil
 		case name != dir && strings.HasPrefix(d.Name(), "."):

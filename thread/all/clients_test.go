@@ -75,8 +75,10 @@ func (want scripted) check(t *testing.T, home string) {
 		if err := a.Thread.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !a.Validated || a.State.Status != w.Status || a.Name != w.Name || !same(a.Thread.Usage.Tokens, w.Usage) || w.Parent != "" && a.Thread.Parent != w.Parent {
-			t.Errorf("subagent %s: got %q, %+v, parent %s, %+v, want %q, %s, parent %s, %+v", w.ID, a.Name, a.State, a.Thread.Parent, a.Thread.Usage, w.Name, w.Status, w.Parent, w.Usage)
+		if !a.Validated || a.State.Status != w.Status || a.Name != w.Name || !same(a.Thread.Usage.Tokens, w.Usage) ||
+			w.Parent != "" && a.Thread.Parent != w.Parent {
+			t.Errorf("subagent %s: got %q, %+v, parent %s, %+v, want %q, %s, parent %s, %+v", w.ID, a.Name, a.State,
+				a.Thread.Parent, a.Thread.Usage, w.Name, w.Status, w.Parent, w.Usage)
 		}
 	}
 }

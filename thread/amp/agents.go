@@ -18,7 +18,8 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 	}
 	var agents []thread.Agent
 	for _, rel := range d.handoffs() {
-		if rel.other == main.ID || rel.role == "child" || slices.ContainsFunc(agents, func(a thread.Agent) bool { return a.ID == rel.other }) {
+		if rel.other == main.ID || rel.role == "child" ||
+			slices.ContainsFunc(agents, func(a thread.Agent) bool { return a.ID == rel.other }) {
 			continue
 		}
 		a, err := p.agent(ctx, main, rel)

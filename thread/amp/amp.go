@@ -190,7 +190,8 @@ func (d document) handoffs() (list []relation) {
 		if !ok || !v.Get("type").Is("handoff") {
 			continue
 		}
-		list = append(list, relation{other, v.Get("role").Text(), clock(v.Get("timestamp"), v.Get("updatedAt"), v.Get("createdAt"))})
+		list = append(list, relation{other, v.Get("role").Text(),
+			clock(v.Get("timestamp"), v.Get("updatedAt"), v.Get("createdAt"))})
 	}
 	return list
 }
@@ -201,7 +202,8 @@ func (f file) open(ctx context.Context) (*thread.Thread, error) {
 		return nil, err
 	}
 	t := &thread.Thread{
-		Provider: name, Reader: &reader{path: f.path}, ID: f.id, Source: f.path, Title: d.title, Version: d.version, Started: d.created, Modified: d.updated,
+		Provider: name, Reader: &reader{path: f.path}, ID: f.id, Source: f.path, Title: d.title, Version: d.version,
+		Started: d.created, Modified: d.updated,
 		Cwd: d.cwd, Branch: d.branch, Commit: d.commit, Repository: d.repository,
 	}
 	for _, r := range d.handoffs() {

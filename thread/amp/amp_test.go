@@ -22,7 +22,8 @@ func provider(t testing.TB, home string) thread.Provider {
 }
 
 func TestID(t *testing.T) {
-	for in, want := range map[string]string{mainID: mainID, strings.ToUpper(mainID): mainID, strings.ToLower(mainID): mainID, mainID[2:]: "", "T-1": "", "": ""} {
+	for in, want := range map[string]string{mainID: mainID, strings.ToUpper(mainID): mainID,
+		strings.ToLower(mainID): mainID, mainID[2:]: "", "T-1": "", "": ""} {
 		if got, ok := amp.Driver().ID(in); ok != (want != "") || ok && got != want {
 			t.Errorf("ID(%q) = %q, %v, want %q", in, got, ok, want)
 		}
@@ -80,12 +81,14 @@ func TestRealThreads(t *testing.T) {
 			var want thread.Tokens
 			for _, m := range doc.Messages {
 				if u := m.Usage; u != nil {
-					want.Add(thread.Tokens{Input: u.InputTokens, Output: u.OutputTokens, CacheWrite: u.CacheCreationInputTokens, CacheRead: u.CacheReadInputTokens, Calls: 1})
+					want.Add(thread.Tokens{Input: u.InputTokens, Output: u.OutputTokens, CacheWrite: u.CacheCreationInputTokens,
+						CacheRead: u.CacheReadInputTokens, Calls: 1})
 				}
 			}
 			read++
 			said, calls := threadtest.Messages(t, th)
-			if len(said) < 2 || len(calls) < 2 || th.Usage.Tokens != want || th.State.Status != thread.Completed || th.State.Source != thread.Child || th.Commit == "" || th.Cwd == "" || th.Title == "" {
+			if len(said) < 2 || len(calls) < 2 || th.Usage.Tokens != want || th.State.Status != thread.Completed ||
+				th.State.Source != thread.Child || th.Commit == "" || th.Cwd == "" || th.Title == "" {
 				t.Errorf("%s: got %d messages, %d calls, %+v, want usage %+v", th.ID, len(said), len(calls), th, want)
 			}
 			again, err := p.Thread(t.Context(), th.ID)

@@ -25,16 +25,23 @@ func TestDefects(t *testing.T) {
 			append(slices.Clone(spoken), "user: three"), thread.Running, thread.Child,
 		},
 		"a call is not the end of a turn": {
-			obj{"messages": []obj{user(0, text("one")), agent(1, "complete", "tool_use", text("two"), use("a", "Read"))}}, spoken, thread.Running, thread.Child,
+			obj{"messages": []obj{user(0, text("one")), agent(1, "complete", "tool_use", text("two"), use("a", "Read"))}},
+			spoken, thread.Running, thread.Child,
 		},
-		"status as a word":                  {obj{"messages": plain, "status": "done"}, spoken, thread.Completed, thread.Child},
-		"status as an object":               {obj{"messages": plain, "status": obj{"running": obj{"since": 1}}}, spoken, thread.Running, thread.Child},
-		"unknown status":                    {obj{"messages": plain, "status": "pondering"}, spoken, thread.Completed, thread.Inferred},
-		"inferred status":                   {obj{"messages": plain}, spoken, thread.Completed, thread.Inferred},
-		"no messages":                       {obj{}, nil, thread.PendingInit, thread.Inferred},
-		"results of calls are not messages": {obj{"messages": []obj{user(0, text("one")), user(1, result("x", "done", "y"))}}, []string{"user: one"}, thread.Running, thread.Child},
-		"long message":                      {obj{"messages": []obj{user(0, text(long))}}, []string{"user: " + strings.TrimSpace(long)}, thread.Running, thread.Child},
-		"relation to a missing thread":      {obj{"messages": plain, "relationships": []obj{handedOff("parent", awayID)}}, spoken, thread.Completed, thread.Inferred},
+		"status as a word": {obj{"messages": plain, "status": "done"}, spoken, thread.Completed,
+			thread.Child},
+		"status as an object": {obj{"messages": plain, "status": obj{"running": obj{"since": 1}}}, spoken,
+			thread.Running, thread.Child},
+		"unknown status": {obj{"messages": plain, "status": "pondering"}, spoken, thread.Completed,
+			thread.Inferred},
+		"inferred status": {obj{"messages": plain}, spoken, thread.Completed, thread.Inferred},
+		"no messages":     {obj{}, nil, thread.PendingInit, thread.Inferred},
+		"results of calls are not messages": {obj{"messages": []obj{user(0, text("one")), user(1, result("x", "done", "y"))}},
+			[]string{"user: one"}, thread.Running, thread.Child},
+		"long message": {obj{"messages": []obj{user(0, text(long))}},
+			[]string{"user: " + strings.TrimSpace(long)}, thread.Running, thread.Child},
+		"relation to a missing thread": {obj{"messages": plain, "relationships": []obj{handedOff("parent", awayID)}}, spoken,
+			thread.Completed, thread.Inferred},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
@@ -65,7 +72,8 @@ func TestBadNumbers(t *testing.T) {
 // TestBadByte reads a thread with a byte that is not UTF-8.
 func TestBadByte(t *testing.T) {
 	home := t.TempDir()
-	threadtest.WriteFile(t, "{\"messages\":[{\"role\":\"user\",\"content\":\"on\xffe\"}]}", home, ".local/share/amp/threads", mainID+".json")
+	threadtest.WriteFile(t, "{\"messages\":[{\"role\":\"user\",\"content\":\"on\xffe\"}]}", home,
+		".local/share/amp/threads", mainID+".json")
 	if said := threadtest.CheckThread(t, provider(t, home), mainID); !slices.Equal(said, []string{"user: on\uFFFDe"}) {
 		t.Errorf("got %q", said)
 	}

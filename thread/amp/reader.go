@@ -14,7 +14,8 @@ import (
 type reader struct{ path string }
 
 // Read implements thread.Reader.
-func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
+func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts,
+	error) {
 	s := &scanner{timeline: thread.Timeline{Detail: detail, Emit: emit}}
 	d, err := readDocument(ctx, r.path, func(v jsonl.Value, e jsonl.Element) error {
 		if e.Short {
@@ -80,7 +81,8 @@ func (s *scanner) message(v jsonl.Value) {
 func (s *scanner) addUsage(u jsonl.Value) {
 	n := func(name string) int64 { return u.Get(name).Count() }
 	t := thread.Tokens{
-		Input: n("inputTokens"), CacheRead: n("cacheReadInputTokens"), CacheWrite: n("cacheCreationInputTokens"), Output: n("outputTokens"), Calls: 1,
+		Input: n("inputTokens"), CacheRead: n("cacheReadInputTokens"), CacheWrite: n("cacheCreationInputTokens"),
+		Output: n("outputTokens"), Calls: 1,
 	}
 	s.meter.CheckCounts(u)
 	s.meter.N, s.meter.At = s.timeline.Messages, s.at
@@ -195,7 +197,8 @@ func (s *scanner) end(d document) thread.State {
 	case thread.User:
 		return thread.ReadState(thread.Running, thread.Inferred, s.at, "last message is from the user")
 	case thread.Assistant:
-		return thread.ReadState(thread.Completed, thread.Inferred, s.at, "last message is from the agent, and this version does not record the end of a turn")
+		return thread.ReadState(thread.Completed, thread.Inferred, s.at,
+			"last message is from the agent, and this version does not record the end of a turn")
 	}
 	return thread.ReadState(thread.PendingInit, thread.Inferred, d.created, "no messages yet")
 }
@@ -212,5 +215,6 @@ func (s *scanner) finish(d document) {
 	if s.facts.Partial = !d.complete; s.facts.Partial {
 		s.facts.Warn("the document is incomplete: it may still be written")
 	}
-	s.meter.Finish(&s.facts, thread.Gap{N: 1, Reason: "the usage of Amp's oracle and other subagents is not on this machine"})
+	s.meter.Finish(&s.facts, thread.Gap{N: 1,
+		Reason: "the usage of Amp's oracle and other subagents is not on this machine"})
 }

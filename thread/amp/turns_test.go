@@ -11,11 +11,12 @@ import (
 
 // TestTurns reads generated threads after each change. TestTruncated truncates one.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: amp.Driver(), Asks: true, NoQuestions: true, Rewrites: true, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("T-019ca1ce-3ae2-7686-a41e-%012d", n)
-		l.Path = ".local/share/amp/threads/" + l.ID + ".json"
-		return (&recorder{log: l}).record
-	}})
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: amp.Driver(), Asks: true, NoQuestions: true, Rewrites: true,
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("T-019ca1ce-3ae2-7686-a41e-%012d", n)
+			l.Path = ".local/share/amp/threads/" + l.ID + ".json"
+			return (&recorder{log: l}).record
+		}})
 }
 
 // A recorder records the steps of a conversation.

@@ -93,7 +93,8 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 			id := thread.LowerUUID(strings.TrimSuffix(e.Name(), ext))
 			if ext == ".pb" || ext == ".db" {
 				if !seen[id] {
-					list = append(list, archive.Found{ID: id, Path: filepath.Join(dir, e.Name()), Err: closed(id, filepath.Join(dir, e.Name()))})
+					list = append(list, archive.Found{ID: id, Path: filepath.Join(dir, e.Name()),
+						Err: closed(id, filepath.Join(dir, e.Name()))})
 				}
 			}
 		}
@@ -107,8 +108,8 @@ func closed(id, path string) error {
 	if filepath.Ext(path) == ".pb" {
 		reason = "the conversation is only in an encrypted file: " + path
 	}
-	return &handoff.Error{Op: "thread", Name: name + "/" + id, Kind: handoff.Unsupported, Err: errors.New(reason),
-		Hint: handoff.Advice("versions of the tool since 2026 write a transcript beside it")}
+	return handoff.E("thread", name+"/"+id, handoff.Unsupported, errors.New(reason),
+		handoff.Advice("versions of the tool since 2026 write a transcript beside it"))
 }
 
 // invoked returns the IDs of the subagents that a transcript names.
@@ -137,7 +138,8 @@ func conversations(text string) (ids []string) {
 			return ids
 		}
 		text = rest
-		if id := thread.LowerUUID(jsonl.Value(strings.TrimSpace(firstLine(rest))).Text()); thread.IsUUID(id) && !slices.Contains(ids, id) {
+		if id := thread.LowerUUID(jsonl.Value(strings.TrimSpace(firstLine(rest))).Text()); thread.IsUUID(id) &&
+			!slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -159,5 +161,7 @@ func started(w *thread.Walk, path string) time.Time {
 
 func open(w *thread.Walk, t *thread.Thread) {
 	t.Started = started(w, t.Source)
-	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder { return &decode{Scan: s} }}
+	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder {
+		return &decode{Scan: s}
+	}}
 }

@@ -44,7 +44,8 @@ func begin() *script { return &script{at: time.Date(2026, 6, 20, 16, 0, 0, 0, ti
 
 func (s *script) add(source, kind string, more map[string]any) {
 	s.at = s.at.Add(time.Second)
-	step := map[string]any{"step_index": len(s.lines), "source": source, "type": kind, "status": "DONE", "created_at": s.at}
+	step := map[string]any{"step_index": len(s.lines), "source": source, "type": kind, "status": "DONE",
+		"created_at": s.at}
 	for k, v := range more {
 		step[k] = v
 	}
@@ -56,7 +57,9 @@ func (s *script) add(source, kind string, more map[string]any) {
 }
 
 func (s *script) user(text string) {
-	s.add("USER_EXPLICIT", "USER_INPUT", map[string]any{"content": "<USER_REQUEST>\n" + text + "\n</USER_REQUEST>\n<USER_SETTINGS_CHANGE>\nThe user changed setting `Model Selection` from None to Model 1 (High). No need to comment.\n</USER_SETTINGS_CHANGE>"})
+	s.add("USER_EXPLICIT", "USER_INPUT", map[string]any{
+		"content": "<USER_REQUEST>\n" + text + "\n</USER_REQUEST>\n<USER_SETTINGS_CHANGE>\nThe user changed setting `Model " +
+			"Selection` from None to Model 1 (High). No need to comment.\n</USER_SETTINGS_CHANGE>"})
 	s.add("SYSTEM", "EPHEMERAL_MESSAGE", map[string]any{"content": "reminders"})
 }
 
@@ -70,7 +73,8 @@ func (s *script) answer(text string, calls ...string) {
 
 func (s *script) write(t testing.TB, home, id string) {
 	t.Helper()
-	threadtest.WriteFile(t, strings.Join(s.lines, "\n")+"\n", home, ".gemini/antigravity-cli/brain", id, ".system_generated/logs/transcript.jsonl")
+	threadtest.WriteFile(t, strings.Join(s.lines, "\n")+"\n", home, ".gemini/antigravity-cli/brain", id,
+		".system_generated/logs/transcript.jsonl")
 }
 
 // home writes a home directory with threads of every kind.
@@ -78,11 +82,14 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	s := begin()
 	s.user("design it")
 	s.answer("", "invoke_subagent", "view_file")
-	s.add("MODEL", "INVOKE_SUBAGENT", map[string]any{"content": fmt.Sprintf("Created the following subagents:\n{\n  \"conversationId\":  %q,\n  \"logAbsoluteUri\":  \"file:///etc/passwd\"\n}\n{\n  \"conversationId\":  %q\n}\n", childID, lostID)})
+	s.add("MODEL", "INVOKE_SUBAGENT", map[string]any{
+		"content": fmt.Sprintf("Created the following subagents:\n{\n  \"conversationId\":  %q,\n  \"logAbsoluteUri\":  "+
+			"\"file:///etc/passwd\"\n}\n{\n  \"conversationId\":  %q\n}\n", childID, lostID)})
 	s.add("MODEL", "VIEW_FILE", map[string]any{"content": "no such file", "status": "ERROR"})
 	s.add("SYSTEM", "CHECKPOINT", map[string]any{"content": "a summary"})
 	s.answer("Dispatched.")
-	s.add("SYSTEM", "SYSTEM_MESSAGE", map[string]any{"content": "<SYSTEM_MESSAGE>\n[Message] timestamp=x sender=" + childID + " priority=HIGH content=Fine.\n</SYSTEM_MESSAGE>"})
+	s.add("SYSTEM", "SYSTEM_MESSAGE", map[string]any{"content": "<SYSTEM_MESSAGE>\n[Message] timestamp=x sender=" +
+		childID + " priority=HIGH content=Fine.\n</SYSTEM_MESSAGE>"})
 	s.answer("All done?")
 	s.write(t, dir, doneID)
 
@@ -100,15 +107,20 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	return []threadtest.Thread{
 		{
 			ID: doneID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage,
-			Messages: []string{"user: design it", "assistant: Dispatched.", "note: [Message] timestamp=x sender=" + childID + " priority=HIGH content=Fine.", "assistant: All done?"},
-			Calls:    []string{fmt.Sprintf("invoke_subagent: Created the following subagents:\n{\n  \"conversationId\":  %q,\n  \"logAbsoluteUri\":  \"file:///etc/passwd\"\n}\n{\n  \"conversationId\":  %q\n}", childID, lostID), "view_file: no such file"},
+			Messages: []string{"user: design it", "assistant: Dispatched.",
+				"note: [Message] timestamp=x sender=" + childID + " priority=HIGH content=Fine.", "assistant: All done?"},
+			Calls: []string{fmt.Sprintf("invoke_subagent: Created the following subagents:\n{\n  \"conversationId\":  %q,\n  "+
+				"\"logAbsoluteUri\":  \"file:///etc/passwd\"\n}\n{\n  \"conversationId\":  %q\n}", childID, lostID),
+				"view_file: no such file"},
 			Agents: []threadtest.Agent{
 				{ID: childID, Status: thread.Completed, Source: thread.Inferred, Last: "Fine."},
 				{ID: lostID, Status: thread.Running, Source: thread.Parent},
 			},
 		},
-		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage, Messages: []string{"user: review it", "assistant: Fine."}},
-		{ID: failID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: one", "note: model output error"}},
+		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage,
+			Messages: []string{"user: review it", "assistant: Fine."}},
+		{ID: failID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage,
+			Messages: []string{"user: one", "note: model output error"}},
 	}
 }
 
@@ -118,7 +130,8 @@ func big(t testing.TB, home string, size int64) string {
 	s.user(strings.Repeat("word ", 4<<10))
 	s.answer("ok")
 	turn := strings.Join(s.lines, "\n") + "\n"
-	threadtest.WriteFile(t, strings.Repeat(turn, int(size)/len(turn)+1), home, ".gemini/antigravity-cli/brain", doneID, ".system_generated/logs/transcript.jsonl")
+	threadtest.WriteFile(t, strings.Repeat(turn, int(size)/len(turn)+1), home, ".gemini/antigravity-cli/brain", doneID,
+		".system_generated/logs/transcript.jsonl")
 	return doneID
 }
 
@@ -130,7 +143,8 @@ func TestClosed(t *testing.T) {
 	threadtest.WriteFile(t, "SQLite format 3\x00", home, ".gemini/antigravity/conversations", childID+".db")
 	p := provider(t, home)
 	for id, want := range map[string]string{doneID: "encrypted", childID: "without a known format"} {
-		if th, err := p.Thread(t.Context(), id); !errors.Is(err, handoff.Unsupported) || !strings.Contains(err.Error(), want) {
+		if th, err := p.Thread(t.Context(), id); !errors.Is(err, handoff.Unsupported) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, %v, want %q", id, th, err, want)
 		}
 	}
@@ -215,7 +229,8 @@ func FuzzTranscript(f *testing.F) {
 	threadtest.AddSeeds(f, dir, "*.jsonl")
 	alone := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		threadtest.WriteFile(t, string(b), alone, ".gemini/antigravity-cli/brain", doneID, ".system_generated/logs/transcript.jsonl")
+		threadtest.WriteFile(t, string(b), alone, ".gemini/antigravity-cli/brain", doneID,
+			".system_generated/logs/transcript.jsonl")
 		threadtest.CheckThread(t, provider(t, alone), doneID)
 	})
 }

@@ -41,7 +41,8 @@ func TestRealTruncated(t *testing.T) {
 // TestRealStatuses compares the recorded phases. Additional ones are turns of queued
 // messages and of messages from subagents, which have no assertion.
 func TestRealStatuses(t *testing.T) {
-	want := map[string]int{"2-10_mid-turn-message-queued": 2, "3-1_foreground-subagent": 1, "3-2_background-subagent": 2, "3-5_workflow-fanout": 1}
+	want := map[string]int{"2-10_mid-turn-message-queued": 2, "3-1_foreground-subagent": 1, "3-2_background-subagent": 2,
+		"3-5_workflow-fanout": 1}
 	if got := threadtest.CheckPhases(t, antigravity.Driver(), nil); !maps.Equal(got, want) {
 		t.Errorf("got additional phases %v, want %v", got, want)
 	}

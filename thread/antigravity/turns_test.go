@@ -10,17 +10,18 @@ import (
 
 // TestTurns truncates generated conversations at every record.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: antigravity.Driver(), Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
-		l.Path = ".gemini/antigravity-cli/brain/" + l.ID + "/.system_generated/logs/transcript.jsonl"
-		s := begin()
-		s.add("SYSTEM", "CONVERSATION_HISTORY", map[string]any{"content": "none"})
-		l.Lines = s.lines
-		return func(step threadtest.Step) {
-			s.record(step)
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: antigravity.Driver(),
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
+			l.Path = ".gemini/antigravity-cli/brain/" + l.ID + "/.system_generated/logs/transcript.jsonl"
+			s := begin()
+			s.add("SYSTEM", "CONVERSATION_HISTORY", map[string]any{"content": "none"})
 			l.Lines = s.lines
-		}
-	}})
+			return func(step threadtest.Step) {
+				s.record(step)
+				l.Lines = s.lines
+			}
+		}})
 }
 
 // record writes the steps of the tool.

@@ -118,7 +118,8 @@ func (p *provider) notFound(ctx context.Context, projects []string, id string) e
 	if len(subagents) > 0 {
 		hint = "these subagents of it still exist: " + p.name + "/" + strings.Join(subagents, ", "+p.name+"/")
 	}
-	return &handoff.Error{Op: "thread", Name: p.name + "/" + id, Kind: handoff.Unavailable, Err: errors.New("the transcript was removed: " + trace), Hint: handoff.Advice(hint)}
+	return handoff.E("thread", p.name+"/"+id, handoff.Unavailable, errors.New("the transcript was removed: "+trace),
+		handoff.Advice(hint))
 }
 
 // open opens the newest of several copies of a thread.

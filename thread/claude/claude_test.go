@@ -25,7 +25,8 @@ func TestStatuses(t *testing.T) { threadtest.CheckStatuses(t, suite) }
 func TestRemoved(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)
-	const indexed, typed, unknown = "0c4f3c1e-7b1a-4d59-9d0e-0000000000f1", "0c4f3c1e-7b1a-4d59-9d0e-0000000000f2", "0c4f3c1e-7b1a-4d59-9d0e-0000000000f3"
+	const indexed, typed, unknown = "0c4f3c1e-7b1a-4d59-9d0e-0000000000f1", "0c4f3c1e-7b1a-4d59-9d0e-0000000000f2",
+		"0c4f3c1e-7b1a-4d59-9d0e-0000000000f3"
 	put(t, dir, ".claude", project+"sessions-index.json", `{"entries":[{"sessionId":"`+indexed+`"}]}`)
 	put(t, dir, ".claude", "history.jsonl", `{"display":"hello","sessionId":"`+typed+`"}`+"\n")
 	threadtest.CheckUnchanged(t, dir)
@@ -85,7 +86,8 @@ func TestRoots(t *testing.T) {
 	// The newer home directory may be a link to the older one.
 	home := filepath.Join(dir, "linked")
 	put(t, home, ".claude", project+mainID+".jsonl", hello)
-	if os.MkdirAll(filepath.Join(home, ".config"), 0o700) != nil || os.Symlink(filepath.Join(home, ".claude"), filepath.Join(home, ".config/claude")) != nil {
+	if os.MkdirAll(filepath.Join(home, ".config"), 0o700) != nil ||
+		os.Symlink(filepath.Join(home, ".claude"), filepath.Join(home, ".config/claude")) != nil {
 		t.Skip("no symbolic links")
 	}
 	env = ""
@@ -101,7 +103,8 @@ func TestFacts(t *testing.T) {
 	home(t, dir)
 	p := threadtest.Open(t, claude.Driver(), dir)
 	read := func(id string) *thread.Thread { return threadtest.Load(t, p, id) }
-	if th := read(mainID); th.Title != "Look into it" || th.Cwd != "/home/u/project" || th.Branch != "main" || th.Version != "2.1.140" || th.Started.IsZero() {
+	if th := read(mainID); th.Title != "Look into it" || th.Cwd != "/home/u/project" || th.Branch != "main" ||
+		th.Version != "2.1.140" || th.Started.IsZero() {
 		t.Errorf("got head %+v", th)
 	}
 	if th := read(askingID); th.State.Waiting != "an answer" {
@@ -110,7 +113,8 @@ func TestFacts(t *testing.T) {
 	if th := read(flatID); th.State.Waiting == "" || !strings.Contains(th.State.Evidence, "does not record") {
 		t.Errorf("got %+v, want a question and an inferred end", th.State)
 	}
-	if th := read(cutID); !strings.Contains(th.Usage.Reason, "1 answers record fewer") || !strings.Contains(th.State.Evidence, "interrupted") {
+	if th := read(cutID); !strings.Contains(th.Usage.Reason, "1 answers record fewer") ||
+		!strings.Contains(th.State.Evidence, "interrupted") {
 		t.Errorf("got %+v, %+v", th.Usage, th.State)
 	}
 	for id, from := range map[string]string{forkID: mainID, copyID: flatID} {
@@ -122,7 +126,8 @@ func TestFacts(t *testing.T) {
 	if err != nil || len(agents) != 6 {
 		t.Fatalf("got %+v, %v", agents, err)
 	}
-	for i, want := range []struct{ role, parent string }{{"Explore", mainID}, {"", mainID}, {"Explore", "done1"}, {"", mainID}, {"compaction", mainID}, {"", mainID}} {
+	for i, want := range []struct{ role, parent string }{{"Explore", mainID}, {"", mainID}, {"Explore", "done1"},
+		{"", mainID}, {"compaction", mainID}, {"", mainID}} {
 		if a := agents[i]; a.Role != want.role || a.Thread.Parent != want.parent {
 			t.Errorf("%s: got role %q of %s, want %q of %s", a.ID, a.Role, a.Thread.Parent, want.role, want.parent)
 		}
@@ -165,10 +170,12 @@ func TestForks(t *testing.T) {
 		for _, tt := range []struct {
 			id, from       string
 			own, inherited int
-		}{{firstID, "", strings.Count(body, "requestId"), 0}, {branchID, firstID, 1, 1}, {twigID, branchID, 1, 2}, {resumedID, "", 1, 0}} {
+		}{{firstID, "", strings.Count(body, "requestId"), 0}, {branchID, firstID, 1, 1}, {twigID, branchID, 1, 2},
+			{resumedID, "", 1, 0}} {
 			th := threadtest.Load(t, threadtest.Open(t, claude.Driver(), dir), tt.id)
 			if th.ForkedFrom != tt.from || th.Usage.Calls != tt.own || th.Inherited.Calls != tt.inherited {
-				t.Errorf("%s: %s: got a fork of %q with %d calls of its own, %d inherited, want %+v", name, tt.id, th.ForkedFrom, th.Usage.Calls, th.Inherited.Calls, tt)
+				t.Errorf("%s: %s: got a fork of %q with %d calls of its own, %d inherited, want %+v", name, tt.id, th.ForkedFrom,
+					th.Usage.Calls, th.Inherited.Calls, tt)
 			}
 		}
 		own := 0
@@ -190,9 +197,11 @@ func TestForks(t *testing.T) {
 func TestUnnamed(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, s *script) { put(t, dir, ".claude", project+name, s.String()) }
-	write(mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").call("m1", "t1", "Agent", obj{"description": "first", "prompt": "do the first"}, used(1, 0, 0, 0, 1)))
+	write(mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").call("m1", "t1", "Agent",
+		obj{"description": "first", "prompt": "do the first"}, used(1, 0, 0, 0, 1)))
 	write(mainID+"/subagents/agent-one.jsonl", start(mainID, "one", "2.1.140", 2).user("do the first").
-		call("c1", "u1", "Agent", obj{"prompt": "do the second"}, used(1, 0, 0, 0, 1)).result("u1", "no", obj{"agentId": "two", "status": "failed"}))
+		call("c1", "u1", "Agent", obj{"prompt": "do the second"}, used(1, 0, 0, 0, 1)).result("u1", "no",
+		obj{"agentId": "two", "status": "failed"}))
 	write(mainID+"/subagents/agent-two.jsonl", start(mainID, "two", "2.1.140", 3).user("do the second"))
 	p := threadtest.Open(t, claude.Driver(), dir)
 	two, err := p.Thread(t.Context(), "agent-two")
@@ -222,9 +231,14 @@ func FuzzTranscript(f *testing.F) {
 	dir := f.TempDir()
 	home(f, dir)
 	threadtest.AddSeeds(f, dir, "*.jsonl")
-	f.Add([]byte(`{"type":"assistant","message":{"id":"m","usage":{"input_tokens":-5,"output_tokens":9e99,"cache_creation":{"ephemeral_1h_input_tokens":7}}}}`))
-	f.Add([]byte(`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Agent","input":{"resume":"` + mainID + `"}}]}}` + "\n" +
-		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"agentId: fuzz"}]}}`))
+	f.Add(
+		[]byte(
+			`{"type":"assistant","message":{"id":"m","usage":{"input_tokens":-5,"output_tokens":9e99,"cache_creation":{"ephemeral_1h_input_tokens":7}}}}`))
+	f.Add(
+		[]byte(
+			`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Agent","input":{"resume":"` +
+				mainID + `"}}]}}` + "\n" +
+				`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"agentId: fuzz"}]}}`))
 	home := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, name := range []string{mainID, flatID, mainID + "/subagents/agent-fuzz"} {

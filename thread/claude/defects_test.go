@@ -26,12 +26,17 @@ func TestOpenAnswer(t *testing.T) {
 		"a version before its release":                    {said("", "2.1.330-beta.1"), mainID, thread.Running, thread.Child},
 		"the first version that records the end of turns": {said("", "2.1.9"), mainID, thread.Running, thread.Child},
 		"a version that records no end":                   {said("", "2.0.76"), mainID, thread.Completed, thread.Inferred},
-		"a transcript of it that does":                    {said("", "2.0.76").system("turn_duration").user("go on").say("n", "Let me see.", used(1, 0, 0, 0, 5), nil), mainID, thread.Running, thread.Child},
-		"no turns of subagents are recorded":              {said("one", "2.1.47"), "one", thread.Completed, thread.Inferred},
-		"a version that records why each answer ended":    {said("one", "2.1.76"), "one", thread.Running, thread.Child},
-		"the end of the turn":                             {said("", "2.1.47").system("turn_duration"), mainID, thread.Completed, thread.Child},
-		"an unknown version":                              {said("", ""), mainID, thread.Completed, thread.Inferred},
-		"a version that gives the reason only sometimes":  {start(mainID, "", "2.0.72", 0).user("go").say("m", "One.", used(1, 0, 0, 0, 5), "end_turn").user("on").say("n", "Two.", used(1, 0, 0, 0, 5), nil), mainID, thread.Completed, thread.Inferred},
+		"a transcript of it that does": {
+			said("", "2.0.76").system("turn_duration").user("go on").say("n", "Let me see.", used(1, 0, 0, 0, 5), nil), mainID,
+			thread.Running, thread.Child},
+		"no turns of subagents are recorded":           {said("one", "2.1.47"), "one", thread.Completed, thread.Inferred},
+		"a version that records why each answer ended": {said("one", "2.1.76"), "one", thread.Running, thread.Child},
+		"the end of the turn": {said("", "2.1.47").system("turn_duration"), mainID,
+			thread.Completed, thread.Child},
+		"an unknown version": {said("", ""), mainID, thread.Completed, thread.Inferred},
+		"a version that gives the reason only sometimes": {
+			start(mainID, "", "2.0.72", 0).user("go").say("m", "One.", used(1, 0, 0, 0, 5), "end_turn").user("on").say("n",
+				"Two.", used(1, 0, 0, 0, 5), nil), mainID, thread.Completed, thread.Inferred},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
@@ -40,7 +45,8 @@ func TestOpenAnswer(t *testing.T) {
 				file = project + mainID + "/subagents/agent-" + tt.id + ".jsonl"
 			}
 			put(t, home, ".claude", file, tt.script.String())
-			if th := threadtest.Load(t, threadtest.Open(t, claude.Driver(), home), tt.id); th.State.Status != tt.status || th.State.Source != tt.source {
+			if th := threadtest.Load(t, threadtest.Open(t, claude.Driver(), home), tt.id); th.State.Status != tt.status ||
+				th.State.Source != tt.source {
 				t.Errorf("got %+v, want %s from %s", th.State, tt.status, tt.source)
 			}
 		})
@@ -53,7 +59,8 @@ func TestEventTimes(t *testing.T) {
 	home := t.TempDir()
 	put(t, home, ".claude", project+mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").
 		call("m1", "t1", "Agent", obj{"description": "work", "prompt": "work"}, used(1, 0, 0, 0, 1)).
-		result("t1", "Async agent launched successfully.", obj{"isAsync": true, "status": "async_launched", "agentId": "back1"}).
+		result("t1", "Async agent launched successfully.",
+			obj{"isAsync": true, "status": "async_launched", "agentId": "back1"}).
 		call("m2", "t2", "TaskOutput", obj{"task_id": "back1"}, used(1, 0, 0, 0, 1)).
 		user("hurry").
 		result("t2", "done", obj{"task": obj{"task_id": "back1", "status": "completed"}}).String())
@@ -80,10 +87,11 @@ func TestRelation(t *testing.T) {
 		id        string
 		conflict  string
 	}{
-		"both":                {child(), true, "one", ""},
-		"not a sidechain":     {child(`"isSidechain":true`, `"isSidechain":false`), false, "one", "isSidechain is not true"},
-		"another session":     {child(mainID, flatID), false, "one", "sessionId in the agent's transcript is " + flatID},
-		"no session":          {child(`"sessionId":"`+mainID+`",`, ""), false, "one", "sessionId in the agent's transcript is missing"},
+		"both":            {child(), true, "one", ""},
+		"not a sidechain": {child(`"isSidechain":true`, `"isSidechain":false`), false, "one", "isSidechain is not true"},
+		"another session": {child(mainID, flatID), false, "one", "sessionId in the agent's transcript is " + flatID},
+		"no session": {child(`"sessionId":"`+mainID+`",`, ""), false, "one",
+			"sessionId in the agent's transcript is missing"},
 		"its own name":        {child(mainID, "agent-one"), false, "one", "sessionId in the agent's transcript is agent-one"},
 		"another ID":          {child(`"agentId":"one"`, `"agentId":"zzz"`), true, "zzz", ""},
 		"an ID with a prefix": {child(`"agentId":"one"`, `"agentId":"agent-zzz"`), true, "zzz", ""},
@@ -111,11 +119,13 @@ func TestRelation(t *testing.T) {
 // one continues.
 func TestContinuedResult(t *testing.T) {
 	home := t.TempDir()
-	put(t, home, ".claude", project+mainID+".jsonl", start(mainID, "", "2.1.140", 0).result("t", "found it", obj{"status": "completed", "agentId": "one"}).
-		say("m", "Done.", used(1, 0, 0, 0, 5), "end_turn").String())
+	put(t, home, ".claude", project+mainID+".jsonl",
+		start(mainID, "", "2.1.140", 0).result("t", "found it", obj{"status": "completed", "agentId": "one"}).
+			say("m", "Done.", used(1, 0, 0, 0, 5), "end_turn").String())
 	p := threadtest.Open(t, claude.Driver(), home)
 	agents, err := p.Agents(t.Context(), threadtest.Load(t, p, mainID))
-	if err != nil || len(agents) != 1 || agents[0].ID != "one" || agents[0].State.Status != thread.Completed || agents[0].State.Source != thread.Parent || !agents[0].Validated {
+	if err != nil || len(agents) != 1 || agents[0].ID != "one" || agents[0].State.Status != thread.Completed ||
+		agents[0].State.Source != thread.Parent || !agents[0].Validated {
 		t.Errorf("got %+v, %v, want one that is completed", agents, err)
 	}
 }
@@ -125,7 +135,8 @@ func TestModels(t *testing.T) {
 	home := t.TempDir()
 	put(t, home, ".claude", project+mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").
 		add("assistant", obj{"message": obj{"id": "m", "role": "assistant", "model": "silent", "content": "x"}}).
-		add("assistant", obj{"message": obj{"id": "n", "role": "assistant", "content": "x", "usage": used(1, 0, 0, 0, 5)}}).String())
+		add("assistant", obj{"message": obj{"id": "n", "role": "assistant", "content": "x", "usage": used(1, 0, 0, 0, 5)}}).
+		String())
 	var names []string
 	for _, m := range threadtest.Load(t, threadtest.Open(t, claude.Driver(), home), mainID).Usage.Models {
 		names = append(names, m.Model)

@@ -225,7 +225,8 @@ func (t tree) agentFiles(projects []string, id string) (files []file) {
 
 // traces looks for the files that name a removed transcript, and for its
 // subagents.
-func (p *provider) traces(ctx context.Context, projects []string, id string) (trace string, subagents []string, err error) {
+func (p *provider) traces(ctx context.Context, projects []string, id string) (trace string, subagents []string,
+	err error) {
 	if !thread.IsUUID(id) {
 		return "", nil, nil
 	}

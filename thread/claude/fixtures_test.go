@@ -43,7 +43,8 @@ func TestRealThreads(t *testing.T) {
 		}
 		// The parent may have been removed.
 		_, err := r.Provider.Thread(t.Context(), th.Parent)
-		if gone := new(handoff.Error); errors.As(err, &gone) && gone.Kind == handoff.Unavailable && strings.Contains(gone.Hint.String(), id) {
+		if gone := new(handoff.Error); errors.As(err, &gone) && gone.Kind == handoff.Unavailable &&
+			strings.Contains(gone.Hint.String(), id) {
 			return
 		}
 		threadtest.CheckChild(t, r.Provider, th.Parent, id)
@@ -71,7 +72,8 @@ func usage(t *testing.T, u thread.Usage, inherited thread.Tokens, f figures) {
 	got := u.Tokens
 	got.Add(inherited)
 	got.CacheWrite1h, got.Reasoning = 0, 0
-	want := thread.Tokens{Input: f.Input, CacheRead: f.CacheRead, CacheWrite: f.CacheWrite, Output: f.Output, Calls: f.Messages - f.Models["<synthetic>"]}
+	want := thread.Tokens{Input: f.Input, CacheRead: f.CacheRead, CacheWrite: f.CacheWrite, Output: f.Output,
+		Calls: f.Messages - f.Models["<synthetic>"]}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -121,7 +123,8 @@ func TestRealStatuses(t *testing.T) {
 		"3-2_background-subagent":      1, // the turn that notifications start, in which the recording ends
 		"3-5_workflow-fanout":          2, // the turn that a notification starts
 	}
-	if got := threadtest.CheckPhases(t, claude.Driver(), map[string]int{"2-19_tool-gate-permission-prompt": 1}); !maps.Equal(got, want) {
+	if got := threadtest.CheckPhases(t, claude.Driver(),
+		map[string]int{"2-19_tool-gate-permission-prompt": 1}); !maps.Equal(got, want) {
 		t.Errorf("got unexpected phases %v, want %v", got, want)
 	}
 }

@@ -14,14 +14,16 @@ import (
 // TestOtherTools reads transcripts of tools that write the format of Claude Code.
 func TestOtherTools(t *testing.T) {
 	const id = "019f0000-0000-7000-8000-000000000001"
-	line := `{"uuid":"u","sessionId":"ID","timestamp":"2026-01-21T05:56:34.812Z","type":"user","isSidechain":false,"message":{"role":"user","content":"hello"},"cwd":"/home/u/project"}` + "\n"
+	line :=
+		`{"uuid":"u","sessionId":"ID","timestamp":"2026-01-21T05:56:34.812Z","type":"user","isSidechain":false,"message":{"role":"user","content":"hello"},"cwd":"/home/u/project"}` + "\n"
 	for _, f := range []struct {
 		driver thread.Driver
 		dir    string
 		stem   string
 	}{{claude.IFlow(), ".iflow", "session-" + id}, {claude.Qoder(), ".qoder", id}} {
 		home := t.TempDir()
-		threadtest.WriteFile(t, strings.ReplaceAll(line, "ID", f.stem), home, f.dir, "projects/-home-u-project", f.stem+".jsonl")
+		threadtest.WriteFile(t, strings.ReplaceAll(line, "ID", f.stem), home, f.dir, "projects/-home-u-project",
+			f.stem+".jsonl")
 		threadtest.CheckUnchanged(t, home)
 		canonical, ok := f.driver.ID(strings.ToUpper(id))
 		if !ok || canonical != f.stem {
@@ -29,7 +31,8 @@ func TestOtherTools(t *testing.T) {
 		}
 		p := threadtest.Open(t, f.driver, home)
 		th := threadtest.Load(t, p, canonical)
-		if th.Provider != f.driver.Name || th.ID != f.stem || th.Cwd != "/home/u/project" || th.State.Status != thread.Running {
+		if th.Provider != f.driver.Name || th.ID != f.stem || th.Cwd != "/home/u/project" ||
+			th.State.Status != thread.Running {
 			t.Errorf("%s: got %+v", f.driver.Name, th)
 		}
 		_, err := p.Thread(t.Context(), "x"+canonical)

@@ -17,7 +17,8 @@ func ended(agent string, at int) *script {
 // manyFiles writes a session and n subagents that it does not name. Every tenth spawned
 // the one after it.
 func manyFiles(t testing.TB, home string, n int) {
-	put(t, home, ".claude", project+mainID+".jsonl", start(mainID, "", "2.1.330", 0).user("go").say("m", "Yes.", used(1, 0, 0, 0, 5), "end_turn").String())
+	put(t, home, ".claude", project+mainID+".jsonl",
+		start(mainID, "", "2.1.330", 0).user("go").say("m", "Yes.", used(1, 0, 0, 0, 5), "end_turn").String())
 	for i := range n {
 		id := fmt.Sprintf("a%05d", i)
 		s := ended(id, i%60)

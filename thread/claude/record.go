@@ -114,7 +114,8 @@ func text(content jsonl.Value) string {
 
 // isContext reports whether a text is context that an editor adds to a prompt.
 func isContext(text string) bool {
-	return strings.HasPrefix(text, "<ide_opened_file>") || strings.HasPrefix(text, "<ide_selection>") || strings.HasPrefix(text, "<system-reminder>")
+	return strings.HasPrefix(text, "<ide_opened_file>") || strings.HasPrefix(text, "<ide_selection>") ||
+		strings.HasPrefix(text, "<system-reminder>")
 }
 
 func digest[T string | []byte](s T) uint64 { return resume.Hash(s) }

@@ -37,7 +37,8 @@ type head struct {
 
 // Resume implements thread.Resumer. Transcripts with records of other sessions or of
 // subagents are read completely.
-func (r *transcript) Resume(ctx context.Context, from thread.Mark, mark func(int64, func() []byte), emit func(thread.Message) error) (thread.Facts, error) {
+func (r *transcript) Resume(ctx context.Context, from thread.Mark, mark func(int64, func() []byte),
+	emit func(thread.Message) error) (thread.Facts, error) {
 	if r.only != "" || r.copied != nil || r.meta.copied || r.meta.forkedFrom != "" {
 		return thread.Facts{}, thread.ErrMark
 	}

@@ -14,7 +14,9 @@ import (
 // tool reports, never what the command printed.
 func TestExitStatus(t *testing.T) {
 	result := func(text string, failed bool, more any) obj {
-		return obj{"message": obj{"role": "user", "content": []obj{{"type": "tool_result", "tool_use_id": "t", "content": text, "is_error": failed}}}, "toolUseResult": more}
+		return obj{
+			"message": obj{"role": "user", "content": []obj{
+				{"type": "tool_result", "tool_use_id": "t", "content": text, "is_error": failed}}}, "toolUseResult": more}
 	}
 	for name, tt := range map[string]struct {
 		tool, text string
@@ -33,7 +35,8 @@ func TestExitStatus(t *testing.T) {
 	} {
 		home := t.TempDir()
 		put(t, home, ".claude", project+mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").
-			call("m", "t", tt.tool, obj{"command": "x"}, used(1, 0, 0, 0, 1)).add("user", result(tt.text, tt.failed, tt.more)).String())
+			call("m", "t", tt.tool, obj{"command": "x"}, used(1, 0, 0, 0, 1)).add("user", result(tt.text, tt.failed, tt.more)).
+			String())
 		if got := status(threadtest.Calls(t, threadtest.Open(t, claude.Driver(), home), mainID)[0]); got != tt.want {
 			t.Errorf("%s: got %s, want %s", name, got, tt.want)
 		}
@@ -45,7 +48,8 @@ func TestOutputDigest(t *testing.T) {
 	digest := func(end string) string {
 		home := t.TempDir()
 		put(t, home, ".claude", project+mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").
-			call("m", "t", "Bash", obj{"command": "x"}, used(1, 0, 0, 0, 1)).result("t", strings.Repeat("x", thread.MaxCall)+end, nil).String())
+			call("m", "t", "Bash", obj{"command": "x"}, used(1, 0, 0, 0, 1)).result("t", strings.Repeat("x", thread.MaxCall)+end,
+			nil).String())
 		return threadtest.Calls(t, threadtest.Open(t, claude.Driver(), home), mainID)[0].OutputDigest()
 	}
 	if a, b := digest("ok 1"), digest("ok 2"); a == b || len(a) != 64 {

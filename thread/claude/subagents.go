@@ -114,7 +114,8 @@ func (l *subagents) returned(id string, result, body jsonl.Value, failed bool, a
 	o := l.calls[id]
 	if o == nil && result.Get("agentId").Kind() == jsonl.String && status(result.Get("status").Text()) != "" {
 		// The call is in the transcript that this one continues.
-		o = &call{id: id, name: "Agent", title: result.Get("description").Text(), role: result.Get("agentType").Text(), at: at, line: line}
+		o = &call{id: id, name: "Agent", title: result.Get("description").Text(), role: result.Get("agentType").Text(),
+			at: at, line: line}
 	}
 	if o == nil {
 		return ""

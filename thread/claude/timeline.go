@@ -35,7 +35,8 @@ func (t *timeline) answer(m thread.Message) {
 
 // compacted adds a compaction. It has two records, the second with a summary.
 func (t *timeline) compacted(summary string, at time.Time) {
-	if last := t.Newest(); last != nil && last.Role == thread.Compaction && (summary == "" || last.Text == thread.DefaultCompactionText) {
+	if last := t.Newest(); last != nil && last.Role == thread.Compaction &&
+		(summary == "" || last.Text == thread.DefaultCompactionText) {
 		last.Text = cmp.Or(summary, last.Text)
 		return
 	}

@@ -23,7 +23,8 @@ type transcript struct {
 }
 
 // Read implements thread.Reader.
-func (r *transcript) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
+func (r *transcript) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts,
+	error) {
 	src, err := thread.OpenFile(r.file.path)
 	if err != nil {
 		return thread.Facts{}, err
@@ -89,7 +90,8 @@ type scanner struct {
 }
 
 func (r *transcript) scanner(ctx context.Context) *scanner {
-	s := &scanner{ctx: ctx, r: r, records: map[uint64]bool{}, tools: map[uint64]bool{}, chains: map[string]string{}, forks: map[uint64]int{}}
+	s := &scanner{ctx: ctx, r: r, records: map[uint64]bool{}, tools: map[uint64]bool{}, chains: map[string]string{},
+		forks: map[uint64]int{}}
 	s.meter.records = map[uint64]bool{}
 	s.meter.answers, s.subagents.byID, s.subagents.calls = map[uint64]*answer{}, map[string]*subagent{}, map[string]*call{}
 	s.turn = newTurn(r.meta.version, r.file.agent || r.only != "")

@@ -13,22 +13,23 @@ import (
 // records the end of answers, one that records only the end of turns, and one that
 // records neither. Every fourth transcript is that of a subagent.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: claude.Driver(), Asks: true, Agent: agentID, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		version := []string{"2.1.140", "2.1.20", "2.0.72"}[n%3]
-		session, agent := fmt.Sprintf("0c4f3c1e-7b1a-4d59-9d0e-%012d", n), ""
-		l.ID, l.Path = session, ".claude/"+project+session+".jsonl"
-		if n%4 == 3 {
-			agent = fmt.Sprintf("b%07d", n)
-			l.ID, l.Path = agent, ".claude/"+project+session+"/subagents/agent-"+agent+".jsonl"
-		}
-		s := &recorder{script: start(session, agent, version, 0), log: l, answers: n%3 == 0, turns: n%3 == 1 && agent == ""}
-		s.raw(obj{"type": "file-history-snapshot", "messageId": "x", "snapshot": obj{}})
-		l.Lines = s.lines
-		return func(step threadtest.Step) {
-			s.record(step)
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: claude.Driver(), Asks: true, Agent: agentID,
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			version := []string{"2.1.140", "2.1.20", "2.0.72"}[n%3]
+			session, agent := fmt.Sprintf("0c4f3c1e-7b1a-4d59-9d0e-%012d", n), ""
+			l.ID, l.Path = session, ".claude/"+project+session+".jsonl"
+			if n%4 == 3 {
+				agent = fmt.Sprintf("b%07d", n)
+				l.ID, l.Path = agent, ".claude/"+project+session+"/subagents/agent-"+agent+".jsonl"
+			}
+			s := &recorder{script: start(session, agent, version, 0), log: l, answers: n%3 == 0, turns: n%3 == 1 && agent == ""}
+			s.raw(obj{"type": "file-history-snapshot", "messageId": "x", "snapshot": obj{}})
 			l.Lines = s.lines
-		}
-	}})
+			return func(step threadtest.Step) {
+				s.record(step)
+				l.Lines = s.lines
+			}
+		}})
 }
 
 func agentID(u threadtest.Use) string { return fmt.Sprintf("a%07d", u.N) }
@@ -79,14 +80,18 @@ func (s *recorder) record(step threadtest.Step) {
 	case threadtest.Failure:
 		s.add("system", obj{"subtype": "api_error"})
 		s.before()
-		s.add("assistant", obj{"isApiErrorMessage": true, "message": obj{"id": id, "model": "<synthetic>", "content": []obj{{"type": "text", "text": "API Error: overloaded"}}, "stop_reason": "stop_sequence"}})
+		s.add("assistant", obj{"isApiErrorMessage": true,
+			"message": obj{"id": id, "model": "<synthetic>", "content": []obj{{"type": "text", "text": "API Error: overloaded"}},
+				"stop_reason": "stop_sequence"}})
 		if s.answers || s.turns {
 			s.system("turn_duration")
 		}
 	case threadtest.Interrupt:
-		s.add("user", obj{"message": obj{"role": "user", "content": []obj{{"type": "text", "text": "[Request interrupted by user]"}}}})
+		s.add("user",
+			obj{"message": obj{"role": "user", "content": []obj{{"type": "text", "text": "[Request interrupted by user]"}}}})
 	case threadtest.Compaction:
-		s.system("compact_boundary").add("user", obj{"isCompactSummary": true, "message": obj{"role": "user", "content": step.Text}})
+		s.system("compact_boundary").add("user",
+			obj{"isCompactSummary": true, "message": obj{"role": "user", "content": step.Text}})
 	}
 }
 
@@ -111,7 +116,8 @@ func (s *recorder) work(id string, step threadtest.Step) {
 		}
 		s.block(id, obj{"type": "tool_use", "id": u.ID, "name": name, "input": input}, few, s.stop("tool_use"))
 		if u.Spawns && i%2 == 0 {
-			s.add("progress", obj{"parentToolUseID": u.ID, "data": obj{"type": "agent_progress", "agentId": agentID(u), "message": obj{}}})
+			s.add("progress", obj{"parentToolUseID": u.ID,
+				"data": obj{"type": "agent_progress", "agentId": agentID(u), "message": obj{}}})
 		}
 	}
 }
@@ -123,5 +129,9 @@ func (s *recorder) returned(step threadtest.Step) {
 		s.result(u.ID, step.Text, obj{"status": "completed", "agentId": agentID(u)})
 		return
 	}
-	s.add("user", obj{"message": obj{"role": "user", "content": []obj{{"type": "tool_result", "tool_use_id": u.ID, "is_error": step.Failed, "content": step.Text}}}, "toolUseResult": step.Text})
+	s.add("user",
+		obj{
+			"message": obj{"role": "user", "content": []obj{
+				{"type": "tool_result", "tool_use_id": u.ID, "is_error": step.Failed, "content": step.Text}}},
+			"toolUseResult": step.Text})
 }

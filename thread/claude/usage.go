@@ -221,8 +221,9 @@ func parseUsage(v jsonl.Value) (t thread.Tokens, valid bool) {
 
 func difference(a, b thread.Tokens) thread.Tokens {
 	return thread.Tokens{
-		Input: a.Input - b.Input, CacheRead: a.CacheRead - b.CacheRead, CacheWrite: a.CacheWrite - b.CacheWrite, CacheWrite1h: a.CacheWrite1h - b.CacheWrite1h,
-		Output: a.Output - b.Output, Reasoning: a.Reasoning - b.Reasoning, Calls: a.Calls - b.Calls,
+		Input: a.Input - b.Input, CacheRead: a.CacheRead - b.CacheRead, CacheWrite: a.CacheWrite - b.CacheWrite,
+		CacheWrite1h: a.CacheWrite1h - b.CacheWrite1h,
+		Output:       a.Output - b.Output, Reasoning: a.Reasoning - b.Reasoning, Calls: a.Calls - b.Calls,
 	}
 }
 

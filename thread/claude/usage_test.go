@@ -17,7 +17,8 @@ func TestUsage(t *testing.T) {
 	}
 	begin := func() *script { return start(mainID, "", "2.1.140", 0).user("go") }
 	other := func(id, model, request string, u obj) obj {
-		return obj{"requestId": request, "message": obj{"id": id, "role": "assistant", "model": model, "content": []obj{{"type": "text", "text": "x"}}, "usage": u, "stop_reason": "end_turn"}}
+		return obj{"requestId": request, "message": obj{"id": id, "role": "assistant", "model": model,
+			"content": []obj{{"type": "text", "text": "x"}}, "usage": u, "stop_reason": "end_turn"}}
 	}
 	for name, tt := range map[string]struct {
 		script *script
@@ -25,7 +26,8 @@ func TestUsage(t *testing.T) {
 		reason string
 	}{
 		"the record with the most output counts": {
-			begin().say("m", "a", used(1, 0, 0, 0, 5), nil).say("m", "b", used(2, 0, 0, 0, 9), nil).say("m", "c", used(4, 0, 0, 0, 3), "end_turn"),
+			begin().say("m", "a", used(1, 0, 0, 0, 5), nil).say("m", "b", used(2, 0, 0, 0, 9), nil).say("m", "c",
+				used(4, 0, 0, 0, 3), "end_turn"),
 			thread.Tokens{Input: 2, Output: 9, Calls: 1}, incomplete,
 		},
 		"of equal records the last counts": {
@@ -33,47 +35,59 @@ func TestUsage(t *testing.T) {
 			thread.Tokens{Input: 2, CacheRead: 20, Output: 5, Calls: 1}, incomplete,
 		},
 		"one ID of several models is several answers": {
-			begin().add("assistant", other("m", "one", "r1", used(1, 0, 0, 0, 5))).add("assistant", other("m", "two", "r2", used(2, 0, 0, 0, 3))),
+			begin().add("assistant", other("m", "one", "r1", used(1, 0, 0, 0, 5))).add("assistant",
+				other("m", "two", "r2", used(2, 0, 0, 0, 3))),
 			thread.Tokens{Input: 3, Output: 8, Calls: 2}, incomplete,
 		},
 		"records of the tool itself are not requests": {
-			begin().say("m", "a", used(1, 0, 0, 0, 5), "end_turn").add("assistant", other("n", "<synthetic>", "r", used(0, 0, 0, 0, 0))),
+			begin().say("m", "a", used(1, 0, 0, 0, 5), "end_turn").add("assistant",
+				other("n", "<synthetic>", "r", used(0, 0, 0, 0, 0))),
 			thread.Tokens{Input: 1, Output: 5, Calls: 1}, incomplete,
 		},
 		"cache writes by duration replace a missing sum": {
-			begin().say("m", "a", obj{"input_tokens": 1, "output_tokens": 2, "cache_creation": obj{"ephemeral_5m_input_tokens": 30, "ephemeral_1h_input_tokens": 10}}, "end_turn"),
+			begin().say("m", "a", obj{"input_tokens": 1, "output_tokens": 2,
+				"cache_creation": obj{"ephemeral_5m_input_tokens": 30, "ephemeral_1h_input_tokens": 10}}, "end_turn"),
 			thread.Tokens{Input: 1, CacheWrite: 40, CacheWrite1h: 10, Output: 2, Calls: 1}, incomplete,
 		},
 		"thinking is part of output": {
-			begin().say("m", "a", obj{"input_tokens": 1, "output_tokens": 9, "output_tokens_details": obj{"thinking_tokens": 4}}, "end_turn"),
+			begin().say("m", "a", obj{"input_tokens": 1, "output_tokens": 9, "output_tokens_details": obj{"thinking_tokens": 4}},
+				"end_turn"),
 			thread.Tokens{Input: 1, Output: 9, Reasoning: 4, Calls: 1}, incomplete,
 		},
 		"progress and results repeat the usage of subagents": {
 			begin().call("m", "t", "Agent", obj{"prompt": "p"}, used(1, 0, 0, 0, 5)).
-				add("progress", obj{"parentToolUseID": "t", "data": obj{"type": "agent_progress", "agentId": "a", "message": obj{"type": "assistant", "message": obj{"id": "c", "usage": used(9, 9, 9, 9, 9)}}}}).
+				add("progress", obj{"parentToolUseID": "t",
+					"data": obj{"type": "agent_progress", "agentId": "a",
+						"message": obj{"type": "assistant", "message": obj{"id": "c", "usage": used(9, 9, 9, 9, 9)}}}}).
 				result("t", "x", obj{"status": "completed", "agentId": "a", "usage": used(7, 7, 7, 7, 7)}),
 			thread.Tokens{Input: 1, Output: 5, Calls: 1}, incomplete,
 		},
 		"a long text with few tokens was counted before it was complete": {
-			begin().say("m", string(long), used(1, 0, 0, 0, 2), nil), thread.Tokens{Input: 1, Output: 2, Calls: 1}, "at least 1 answers record fewer output tokens",
+			begin().say("m", string(long), used(1, 0, 0, 0, 2), nil), thread.Tokens{Input: 1, Output: 2, Calls: 1},
+			"at least 1 answers record fewer output tokens",
 		},
 		"negative and huge numbers are a gap": {
-			begin().say("m", "a", used(1, 0, 0, -7, 9e15), "end_turn"), thread.Tokens{Input: 1, Output: 1 << 48, Calls: 1}, "1 records of usage have negative",
+			begin().say("m", "a", used(1, 0, 0, -7, 9e15), "end_turn"), thread.Tokens{Input: 1, Output: 1 << 48, Calls: 1},
+			"1 records of usage have negative",
 		},
 		"a malformed line is a gap": {
-			begin().say("m", "a", used(1, 0, 0, 0, 5), "end_turn").raw([]int{1}), thread.Tokens{Input: 1, Output: 5, Calls: 1}, "1 malformed lines",
+			begin().say("m", "a", used(1, 0, 0, 0, 5), "end_turn").raw([]int{1}), thread.Tokens{Input: 1, Output: 5, Calls: 1},
+			"1 malformed lines",
 		},
 		"a malformed line of another type is not a gap": {
-			begin().say("m", "a", used(1, 0, 0, 0, 5), "end_turn").text(`{"type":"user","message":"x}`), thread.Tokens{Input: 1, Output: 5, Calls: 1}, incomplete,
+			begin().say("m", "a", used(1, 0, 0, 0, 5), "end_turn").text(`{"type":"user","message":"x}`), thread.Tokens{
+				Input: 1, Output: 5, Calls: 1}, incomplete,
 		},
 		"a second record on a line counts": {
-			begin().text(`{"type":"user"}{"type":"assistant","message":{"id":"m","usage":{"output_tokens":5}}}`), thread.Tokens{Output: 5, Calls: 1}, incomplete,
+			begin().text(`{"type":"user"}{"type":"assistant","message":{"id":"m","usage":{"output_tokens":5}}}`), thread.Tokens{
+				Output: 5, Calls: 1}, incomplete,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
 			put(t, home, ".claude", project+mainID+".jsonl", tt.script.String())
-			threadtest.CheckUsage(t, threadtest.Load(t, threadtest.Open(t, claude.Driver(), home), mainID), tt.want, thread.LowerBound, tt.reason)
+			threadtest.CheckUsage(t, threadtest.Load(t, threadtest.Open(t, claude.Driver(), home), mainID), tt.want,
+				thread.LowerBound, tt.reason)
 		})
 	}
 }
@@ -81,7 +95,8 @@ func TestUsage(t *testing.T) {
 func TestNoUsage(t *testing.T) {
 	home := t.TempDir()
 	put(t, home, ".claude", project+mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").String())
-	threadtest.CheckUsage(t, threadtest.Load(t, threadtest.Open(t, claude.Driver(), home), mainID), thread.Tokens{}, thread.NoUsage, "no usage is recorded")
+	threadtest.CheckUsage(t, threadtest.Load(t, threadtest.Open(t, claude.Driver(), home), mainID), thread.Tokens{},
+		thread.NoUsage, "no usage is recorded")
 }
 
 // TestMutatedUsage reads the usage of changed transcripts alone, and with all facts.

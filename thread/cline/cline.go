@@ -103,7 +103,8 @@ func open(w *thread.Walk, t *thread.Thread, known func() map[string]task) {
 	} else {
 		t.Title, t.Cwd = known()[t.ID].title, known()[t.ID].cwd
 	}
-	t.Reader = &archive.Reader{Unit: "message", Source: archive.Array(t.Source), New: func(s *archive.Scan) archive.Decoder { return &decode{Scan: s} }}
+	t.Reader = &archive.Reader{Unit: "message", Source: archive.Array(t.Source),
+		New: func(s *archive.Scan) archive.Decoder { return &decode{Scan: s} }}
 }
 
 // A task is what the list of all tasks has of one.
@@ -114,7 +115,8 @@ func history(path string) map[string]task {
 	list := map[string]task{}
 	for c := jsonl.Value(thread.NewWalk(context.Background()).Head(path, listLen)).Elements(); c.Next(); {
 		v := c.Value()
-		list[thread.LowerUUID(v.Get("id").Text())] = task{firstLine(v.Get("task").Text()), v.Get("cwdOnTaskInitialization").Text()}
+		list[thread.LowerUUID(v.Get("id").Text())] = task{
+			firstLine(v.Get("task").Text()), v.Get("cwdOnTaskInitialization").Text()}
 	}
 	return list
 }

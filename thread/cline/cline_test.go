@@ -82,7 +82,9 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	s.say("completion_result", "All done.")
 	s.ask("completion_result", "")
 	s.write(t, dir, doneID)
-	threadtest.WriteFile(t, encode([]obj{{"id": doneID, "task": "A title\nmore", "cwdOnTaskInitialization": "/home/u/project"}}), dir, storage, "state/taskHistory.json")
+	threadtest.WriteFile(t,
+		encode([]obj{{"id": doneID, "task": "A title\nmore", "cwdOnTaskInitialization": "/home/u/project"}}), dir, storage,
+		"state/taskHistory.json")
 
 	s = &script{}
 	s.say("task", "ask me")
@@ -101,26 +103,33 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	s.say("text", "review it")
 	s.ask("tool", encode(obj{"tool": "editedExistingFile", "path": "b"}))
 	s.write(t, dir, childID)
-	threadtest.WriteFile(t, encode(obj{"id": childID, "parentTaskId": doneID, "task": "review it", "workspace": "/home/u/project"}), dir, storage, "tasks", childID, "history_item.json")
+	threadtest.WriteFile(t,
+		encode(obj{"id": childID, "parentTaskId": doneID, "task": "review it", "workspace": "/home/u/project"}), dir, storage,
+		"tasks", childID, "history_item.json")
 
 	return []threadtest.Thread{
 		{
 			ID: doneID, Status: thread.Completed, Source: thread.Child, Complete: thread.Exact,
-			Usage:    thread.Tokens{Input: 15, Output: 30, CacheRead: 45, CacheWrite: 60, Calls: 2, Cost: 0.5},
-			Messages: []string{"user: list them", "assistant: I look.", "compaction: " + thread.DefaultCompactionText, "user: and b?", "assistant: All done."},
-			Calls:    []string{"readFile: x", "command: a.txt"},
-			Agents:   []threadtest.Agent{{ID: childID, Status: thread.Running, Source: thread.Child, Last: "review it"}},
+			Usage: thread.Tokens{Input: 15, Output: 30, CacheRead: 45, CacheWrite: 60, Calls: 2, Cost: 0.5},
+			Messages: []string{"user: list them", "assistant: I look.", "compaction: " + thread.DefaultCompactionText,
+				"user: and b?", "assistant: All done."},
+			Calls:  []string{"readFile: x", "command: a.txt"},
+			Agents: []threadtest.Agent{{ID: childID, Status: thread.Running, Source: thread.Child, Last: "review it"}},
 		},
-		{ID: openID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: ask me", "assistant: Which?"}},
-		{ID: failID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: one", "user: two", "note: The request failed. no quota"}},
-		{ID: childID, Parent: doneID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: review it"}, Calls: []string{"editedExistingFile: "}},
+		{ID: openID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage,
+			Messages: []string{"user: ask me", "assistant: Which?"}},
+		{ID: failID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage,
+			Messages: []string{"user: one", "user: two", "note: The request failed. no quota"}},
+		{ID: childID, Parent: doneID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage,
+			Messages: []string{"user: review it"}, Calls: []string{"editedExistingFile: "}},
 	}
 }
 
 // big writes a task of at least size bytes.
 func big(t testing.TB, home string, size int64) string {
 	turn := encode(obj{"ts": 1, "type": "say", "say": "user_feedback", "text": strings.Repeat("word ", 4<<10)})
-	threadtest.WriteFile(t, "["+turn+strings.Repeat(","+turn, int(size)/len(turn)+1)+"]", home, storage, "tasks", doneID, "ui_messages.json")
+	threadtest.WriteFile(t, "["+turn+strings.Repeat(","+turn, int(size)/len(turn)+1)+"]", home, storage, "tasks", doneID,
+		"ui_messages.json")
 	return doneID
 }
 
@@ -139,7 +148,8 @@ func TestTruncated(t *testing.T) {
 			if err := os.WriteFile(th.Source, []byte(complete[:n]), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if th := threadtest.Load(t, p, w.ID); !th.Partial || len(th.Warnings) == 0 || th.State.Status == thread.Completed || th.State.Status == thread.PendingInit && th.Messages > 0 {
+			if th := threadtest.Load(t, p, w.ID); !th.Partial || len(th.Warnings) == 0 || th.State.Status == thread.Completed ||
+				th.State.Status == thread.PendingInit && th.Messages > 0 {
 				t.Fatalf("%s: %d bytes: got %+v", w.ID, n, th.Facts)
 			}
 		}
@@ -169,7 +179,8 @@ func TestStatuses(t *testing.T) {
 		home := t.TempDir()
 		step.add()
 		s.write(t, home, doneID)
-		if th := threadtest.Load(t, provider(t, home), doneID); th.State.Status != step.want || th.State.Waiting != step.waiting {
+		if th := threadtest.Load(t, provider(t, home), doneID); th.State.Status != step.want ||
+			th.State.Waiting != step.waiting {
 			t.Errorf("after message %d: got %+v, want %s, waits for %q", i+1, th.State, step.want, step.waiting)
 		}
 	}
@@ -183,7 +194,8 @@ func TestManyTasks(t *testing.T) {
 	var list []obj
 	for i := range n {
 		id := fmt.Sprint(1755599682123 + i)
-		threadtest.WriteFile(t, `[{"ts":1,"type":"say","say":"text","text":"hello"}]`, home, storage, "tasks", id, "ui_messages.json")
+		threadtest.WriteFile(t, `[{"ts":1,"type":"say","say":"text","text":"hello"}]`, home, storage, "tasks", id,
+			"ui_messages.json")
 		list = append(list, obj{"id": id, "task": "Task " + id, "cwdOnTaskInitialization": "/home/u/project"})
 	}
 	threadtest.WriteFile(t, encode(list), home, storage, "state/taskHistory.json")
@@ -218,7 +230,8 @@ func TestForks(t *testing.T) {
 			driver = cline.KiloCode()
 		}
 		home := t.TempDir()
-		threadtest.WriteFile(t, `[{"ts":1,"type":"say","say":"text","text":"hello"}]`, home, ".config/VSCodium/User/globalStorage", extension, "tasks", childID, "ui_messages.json")
+		threadtest.WriteFile(t, `[{"ts":1,"type":"say","say":"text","text":"hello"}]`, home,
+			".config/VSCodium/User/globalStorage", extension, "tasks", childID, "ui_messages.json")
 		th := threadtest.Load(t, threadtest.Open(t, driver, home), childID)
 		if th.Provider != d || driver.Name != d || th.State.Status != thread.Running {
 			t.Errorf("%s: got %+v", d, th)

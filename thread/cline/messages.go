@@ -166,7 +166,8 @@ var members = []string{"tokensIn", "tokensOut", "cacheReads", "cacheWrites"}
 func (d *decode) usage(v jsonl.Value, one bool) {
 	var n [4]int64
 	v.Counts(members, n[:])
-	t := thread.Tokens{Input: n[0], Output: n[1], CacheRead: n[2], CacheWrite: n[3], Calls: 1, Cost: v.Get("cost").Amount()}
+	t := thread.Tokens{Input: n[0], Output: n[1], CacheRead: n[2], CacheWrite: n[3], Calls: 1,
+		Cost: v.Get("cost").Amount()}
 	switch {
 	case t.Total() > 0:
 		for _, member := range members {

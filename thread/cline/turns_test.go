@@ -10,15 +10,16 @@ import (
 
 // TestTurns reads generated tasks after each message. TestTruncated truncates some.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: cline.Driver(), Asks: true, Rewrites: true, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("1755599682%03d", n)
-		l.Path = storage + "/tasks/" + l.ID + "/ui_messages.json"
-		s := &recorder{log: l}
-		return func(step threadtest.Step) {
-			s.record(step)
-			s.write()
-		}
-	}})
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: cline.Driver(), Asks: true, Rewrites: true,
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("1755599682%03d", n)
+			l.Path = storage + "/tasks/" + l.ID + "/ui_messages.json"
+			s := &recorder{log: l}
+			return func(step threadtest.Step) {
+				s.record(step)
+				s.write()
+			}
+		}})
 }
 
 // A recorder records the steps of a conversation.

@@ -18,8 +18,11 @@ func FuzzRollout(f *testing.F) {
 	dir := f.TempDir()
 	home(f, dir)
 	threadtest.AddSeeds(f, dir, "*.jsonl")
-	f.Add([]byte(`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":-5,"x":1e400},"last_token_usage":{"input_tokens":9e99}}}}`))
-	f.Add([]byte(`{"type":"session_meta","payload":{"id":"a","history_base":{"thread_id":"` + parentID + `","end_byte_offset":-1},"forked_from_id":"` + parentID + `"}}`))
+	f.Add(
+		[]byte(
+			`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":-5,"x":1e400},"last_token_usage":{"input_tokens":9e99}}}}`))
+	f.Add([]byte(`{"type":"session_meta","payload":{"id":"a","history_base":{"thread_id":"` + parentID +
+		`","end_byte_offset":-1},"forked_from_id":"` + parentID + `"}}`))
 	home := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		put(t, home, "sessions/2026/02/22/rollout-2026-02-22T20-48-50-"+parentID+".jsonl", string(b))

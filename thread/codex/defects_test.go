@@ -37,7 +37,8 @@ func TestNotFound(t *testing.T) {
 		return s.call("w", "wait", obj{"ids": []string{doneID}}, obj{"status": obj{doneID: status}})
 	}
 	spawn := func() *script {
-		return start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").call("s", "spawn_agent", obj{}, obj{"agent_id": doneID})
+		return start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").call("s", "spawn_agent", obj{},
+			obj{"agent_id": doneID})
 	}
 	for name, tt := range map[string]struct {
 		script *script
@@ -60,17 +61,22 @@ func TestNotFound(t *testing.T) {
 func TestFailedTurn(t *testing.T) {
 	failed := func() *script {
 		return start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").
-			event("task_complete", obj{"turn_id": "t1", "last_agent_message": nil, "error": obj{"message": "the request was refused", "codex_error_info": "other"}})
+			event("task_complete", obj{"turn_id": "t1", "last_agent_message": nil,
+				"error": obj{"message": "the request was refused", "codex_error_info": "other"}})
 	}
 	for name, tt := range map[string]struct {
 		script   *script
 		want     thread.Status
 		evidence string
 	}{
-		"the last turn":                 {failed(), thread.Errored, "task_complete: error: the request was refused, line 6"},
-		"an earlier turn":               {failed().begin("t2").agent("done").end("t2", "done"), thread.Completed, "task_complete, line 11"},
-		"a turn without an error":       {start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").event("task_complete", obj{"error": nil}), thread.Completed, "task_complete, line 4"},
-		"an error after the last words": {start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").event("task_complete", obj{"last_agent_message": "I start.", "error": obj{}}), thread.Errored, "task_complete: error: no reason given, line 4"},
+		"the last turn": {failed(), thread.Errored, "task_complete: error: the request was refused, line 6"},
+		"an earlier turn": {failed().begin("t2").agent("done").end("t2", "done"), thread.Completed,
+			"task_complete, line 11"},
+		"a turn without an error": {start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").event("task_complete",
+			obj{"error": nil}), thread.Completed, "task_complete, line 4"},
+		"an error after the last words": {start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").event("task_complete",
+			obj{"last_agent_message": "I start.", "error": obj{}}), thread.Errored,
+			"task_complete: error: no reason given, line 4"},
 	} {
 		th, _ := load(t, rolloutFile, tt.script.String())
 		if th.State.Status != tt.want || th.State.Evidence != tt.evidence {
@@ -82,10 +88,12 @@ func TestFailedTurn(t *testing.T) {
 // TestEventTimes checks that a status has the time of the result that contains it,
 // not that of the call.
 func TestEventTimes(t *testing.T) {
-	s := start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").call("s", "spawn_agent", obj{}, obj{"agent_id": doneID})
+	s := start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").call("s", "spawn_agent", obj{},
+		obj{"agent_id": doneID})
 	s.call("w", "wait_agent", obj{"targets": []string{doneID}}, nil)
 	s.at = s.at.Add(time.Minute)
-	s.add("response_item", obj{"type": "function_call_output", "call_id": "w", "output": `{"status":{"` + doneID + `":{"completed":"x"}}}`})
+	s.add("response_item", obj{"type": "function_call_output", "call_id": "w",
+		"output": `{"status":{"` + doneID + `":{"completed":"x"}}}`})
 	s.call("c", "close_agent", obj{"target": doneID}, nil)
 	s.at = s.at.Add(time.Minute)
 	s.add("response_item", obj{"type": "function_call_output", "call_id": "c", "output": `{"status":"completed"}`})
@@ -105,7 +113,8 @@ func TestEventTimes(t *testing.T) {
 // TestOnlyCalls reads a thread whose calls returned, and which has no message and
 // no record of a turn.
 func TestOnlyCalls(t *testing.T) {
-	th, _ := load(t, rolloutFile, start("2026-02-22T20:48:50Z").meta(parentID, nil).call("s", "spawn_agent", obj{}, obj{"agent_id": doneID}).String())
+	th, _ := load(t, rolloutFile, start("2026-02-22T20:48:50Z").meta(parentID, nil).call("s", "spawn_agent", obj{},
+		obj{"agent_id": doneID}).String())
 	if th.State.Status != thread.Running || th.State.Source != thread.Inferred {
 		t.Errorf("got %+v, want running, inferred", th.State)
 	}
@@ -113,7 +122,8 @@ func TestOnlyCalls(t *testing.T) {
 
 // TestByteOrderMark reads the first record of a rollout that an editor saved.
 func TestByteOrderMark(t *testing.T) {
-	th, _ := load(t, rolloutFile, "\xef\xbb\xbf"+start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").String())
+	th, _ := load(t, rolloutFile, "\xef\xbb\xbf"+
+		start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").String())
 	if th.Cwd != "/home/u/project" || th.Version == "" || th.BadLines > 0 {
 		t.Errorf("got %+v", th)
 	}
@@ -122,7 +132,8 @@ func TestByteOrderMark(t *testing.T) {
 // TestModels lists the models of all answers, also of those without usage.
 func TestModels(t *testing.T) {
 	s := start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").agent("one").end("t1", "one")
-	s.event("task_started", obj{"turn_id": "t2"}).add("turn_context", obj{"turn_id": "t2", "model": "gpt-6"}).agent("two").count(1, 0, 1, 0).end("t2", "two")
+	s.event("task_started", obj{"turn_id": "t2"}).add("turn_context", obj{"turn_id": "t2", "model": "gpt-6"}).agent("two").
+		count(1, 0, 1, 0).end("t2", "two")
 	th, _ := load(t, rolloutFile, s.String())
 	var names []string
 	for _, m := range th.Usage.Models {
@@ -148,7 +159,8 @@ func TestBomb(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enc.Write([]byte(start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").agent("done").count(1, 0, 1, 0).end("t1", "done").String()))
+	enc.Write([]byte(start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").agent("done").count(1, 0, 1,
+		0).end("t1", "done").String()))
 	zeros := make([]byte, 1<<20)
 	for range 256 {
 		enc.Write(zeros)
@@ -157,7 +169,8 @@ func TestBomb(t *testing.T) {
 		t.Fatal("not written")
 	}
 	th := threadtest.Load(t, threadtest.Open(t, codex.Driver(), home), parentID)
-	if !strings.Contains(strings.Join(th.Warnings, "\n"), "decompressed size") || th.State.Status != thread.Running || th.Usage.Completeness != thread.LowerBound || th.Usage.Input != 1 {
+	if !strings.Contains(strings.Join(th.Warnings, "\n"), "decompressed size") || th.State.Status != thread.Running ||
+		th.Usage.Completeness != thread.LowerBound || th.Usage.Input != 1 {
 		t.Errorf("got %+v", th.Facts)
 	}
 }

@@ -226,7 +226,8 @@ func (f file) open() (io.ReadCloser, error) {
 	if err != nil || !f.packed {
 		return src, err
 	}
-	dec, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
+	dec, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(32<<20))
 	if err != nil {
 		return nil, errors.Join(thread.UnreadableError(f.path(), err), src.Close())
 	}

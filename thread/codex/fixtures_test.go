@@ -31,7 +31,8 @@ func TestRealThreads(t *testing.T) {
 		th := threadtest.Load(t, r.Provider, f.ID)
 		usage(t, th, f)
 		if th.Parent != f.Parent || r.Sessions[th.ID] != (f.Parent == "") || th.BadLines != f.Bad {
-			t.Errorf("got parent %q, session %v, %d bad lines, want %q and %d", th.Parent, r.Sessions[th.ID], th.BadLines, f.Parent, f.Bad)
+			t.Errorf("got parent %q, session %v, %d bad lines, want %q and %d", th.Parent, r.Sessions[th.ID], th.BadLines,
+				f.Parent, f.Bad)
 		}
 		if f.Parent != "" {
 			threadtest.CheckChild(t, r.Provider, f.Parent, th.ID)
@@ -76,8 +77,10 @@ func TestRealForks(t *testing.T) {
 	} {
 		th := threadtest.Load(t, threadtest.Open(t, codex.Driver(), filepath.Join(dir, tt.family)), tt.id)
 		// Events that repeat a total are not requests.
-		if got := th.Inherited.Calls; got > tt.inherited || got < tt.inherited*95/100 || th.Usage.Completeness != tt.complete || th.Usage.Calls == 0 {
-			t.Errorf("%s: got %d requests inherited, %d own, %s, want %d, some, %s", tt.family, got, th.Usage.Calls, th.Usage.Completeness, tt.inherited, tt.complete)
+		if got := th.Inherited.Calls; got > tt.inherited || got < tt.inherited*95/100 ||
+			th.Usage.Completeness != tt.complete || th.Usage.Calls == 0 {
+			t.Errorf("%s: got %d requests inherited, %d own, %s, want %d, some, %s", tt.family, got, th.Usage.Calls,
+				th.Usage.Completeness, tt.inherited, tt.complete)
 		}
 	}
 }
@@ -114,10 +117,12 @@ func TestRealStatuses(t *testing.T) {
 
 // intended are the differences from xurl, which docs/threads.md explains.
 var intended = map[string]string{
-	"codex-read-dup-compact messages":         "messages and compactions are shown once; injected context is left out",
-	"codex-sub-detail lifecycle":              "a status has the time of the result that contains it, not of the call",
-	"codex-sqlite-read":                       "neither the name nor the content of the rollout has the ID; only a cache has, which is not read",
-	"last_update":                             "the last update of an agent is its own last record; invalid times are left out",
+	"codex-read-dup-compact messages": "messages and compactions are shown once; injected context is left out",
+	"codex-sub-detail lifecycle":      "a status has the time of the result that contains it, not of the call",
+	"codex-sqlite-read": "neither the name nor the content of the rollout has the ID; only a " +
+		"cache has, which is not read",
+	"last_update": "the last update of an agent is its own last record; invalid times are " +
+		"left out",
 	"real-codex-head status":                  "xurl reads the state of an agent from the wrong field",
 	"real-codex-read status":                  "xurl reads the state of an agent from the wrong field",
 	"real-codex-detail status":                "xurl reads the state of an agent from the wrong field",

@@ -67,7 +67,8 @@ func (s *script) raw(v any) *script {
 }
 
 func (s *script) meta(id string, more obj) *script {
-	m := obj{"id": id, "cwd": "/home/u/project", "cli_version": "0.130.0", "source": "cli", "model_provider": "openai", "base_instructions": obj{"text": strings.Repeat("be good. ", 2000)}}
+	m := obj{"id": id, "cwd": "/home/u/project", "cli_version": "0.130.0", "source": "cli", "model_provider": "openai",
+		"base_instructions": obj{"text": strings.Repeat("be good. ", 2000)}}
 	for k, v := range more {
 		m[k] = v
 	}
@@ -99,7 +100,8 @@ func (s *script) item(role, text string) *script {
 func (s *script) user(text string) *script {
 	s.item("user", text)
 	if s.paged {
-		return s.event("item_completed", obj{"item": obj{"type": "UserMessage", "content": []obj{{"type": "text", "text": text}}}})
+		return s.event("item_completed",
+			obj{"item": obj{"type": "UserMessage", "content": []obj{{"type": "text", "text": text}}}})
 	}
 	return s.event("user_message", obj{"message": text})
 }
@@ -134,7 +136,8 @@ func (s *script) count(input, cached, output, reasoning int64) *script {
 		s.total[i] += n
 	}
 	vector := func(v [4]int64) obj {
-		return obj{"input_tokens": v[0], "cached_input_tokens": v[1], "output_tokens": v[2], "reasoning_output_tokens": v[3], "total_tokens": v[0] + v[2]}
+		return obj{"input_tokens": v[0], "cached_input_tokens": v[1], "output_tokens": v[2], "reasoning_output_tokens": v[3],
+			"total_tokens": v[0] + v[2]}
 	}
 	for range 2 {
 		s.event("token_count", obj{"info": obj{"total_token_usage": vector(s.total), "last_token_usage": vector(last)}})
@@ -157,7 +160,8 @@ func put(t testing.TB, home, name, body string) {
 }
 
 func spawned(parent string) obj {
-	return obj{"source": obj{"subagent": obj{"thread_spawn": obj{"parent_thread_id": parent, "depth": 1}}}, "thread_source": "subagent"}
+	return obj{"source": obj{"subagent": obj{"thread_spawn": obj{"parent_thread_id": parent, "depth": 1}}},
+		"thread_source": "subagent"}
 }
 
 func tokens(input, cached, output, reasoning int64, calls int) thread.Tokens {
@@ -179,9 +183,11 @@ func family(t testing.TB, dir string) []threadtest.Thread {
 			item("user", "# AGENTS.md instructions for /home/u/project\n\nbe brief").
 			item("user", "<environment_context>\n  <cwd>/home/u/project</cwd>\n</environment_context>").
 			begin("turn-1").user("look into it").agent("I will ask two others.").
-			call("c1", "spawn_agent", obj{"agent_type": "explorer", "message": "explore"}, obj{"agent_id": doneID, "nickname": "Ada"}).
+			call("c1", "spawn_agent", obj{"agent_type": "explorer", "message": "explore"},
+				obj{"agent_id": doneID, "nickname": "Ada"}).
 			call("c2", "spawn_agent", obj{"agent_type": "worker", "message": "work"}, obj{"agent_id": runningID}).
-			call("c3", "wait", obj{"ids": []string{doneID, runningID}}, obj{"status": obj{doneID: obj{"completed": "found it"}, runningID: "running"}, "timed_out": false}).
+			call("c3", "wait", obj{"ids": []string{doneID, runningID}},
+				obj{"status": obj{doneID: obj{"completed": "found it"}, runningID: "running"}, "timed_out": false}).
 			count(1000, 400, 50, 10).
 			agent("One of them found it.").count(2000, 1500, 70, 0).
 			end("turn-1", "One of them found it.")
@@ -189,10 +195,12 @@ func family(t testing.TB, dir string) []threadtest.Thread {
 	put(t, dir, "sessions/2026/02/22/rollout-2026-02-22T20-48-50-"+parentID+".jsonl", begun().String())
 
 	put(t, dir, "sessions/2026/02/22/rollout-2026-02-22T20-49-10-"+doneID+".jsonl", start("2026-02-22T20:48:52Z").
-		meta(doneID, spawned(parentID)).begin("t").user("explore").agent("found it").count(10, 0, 5, 0).end("t", "found it").String())
+		meta(doneID, spawned(parentID)).begin("t").user("explore").agent("found it").count(10, 0, 5, 0).end("t",
+		"found it").String())
 	// It was started in a time zone where it was the next day.
 	put(t, dir, "sessions/2026/02/23/rollout-2026-02-23T04-49-10-"+runningID+".jsonl", start("2026-02-22T20:49:10Z").
-		meta(runningID, spawned(parentID)).begin("t").user("work").call("x", "exec_command", obj{"cmd": "sleep 1000"}, nil).String())
+		meta(runningID, spawned(parentID)).begin("t").user("work").call("x", "exec_command", obj{"cmd": "sleep 1000"},
+		nil).String())
 	put(t, dir, "sessions/2026/02/22/rollout-2026-02-22T20-49-30-"+silentID+".jsonl", start("2026-02-22T20:49:30Z").
 		meta(silentID, spawned(parentID)).String())
 
@@ -207,7 +215,8 @@ func family(t testing.TB, dir string) []threadtest.Thread {
 		fmt.Sprintf(`wait: {"status":{"%s":{"completed":"found it"},"%s":"running"},"timed_out":false}`, doneID, runningID),
 	}
 	none := func(id string, status thread.Status, source thread.StatusSource, messages, calls []string) threadtest.Thread {
-		return threadtest.Thread{ID: id, Parent: parentID, Status: status, Source: source, Messages: messages, Calls: calls, Complete: thread.NoUsage}
+		return threadtest.Thread{ID: id, Parent: parentID, Status: status, Source: source, Messages: messages, Calls: calls,
+			Complete: thread.NoUsage}
 	}
 	done := none(doneID, thread.Completed, thread.Child, []string{"user: explore", "assistant: found it"}, nil)
 	done.Usage, done.Complete = tokens(10, 0, 5, 0, 1), thread.Exact
@@ -225,7 +234,8 @@ func family(t testing.TB, dir string) []threadtest.Thread {
 		none(runningID, thread.Running, thread.Child, []string{"user: work"}, []string{"exec_command: "}),
 		none(silentID, thread.PendingInit, thread.Inferred, nil, nil),
 		{
-			ID: forkID, Status: thread.Completed, Source: thread.Child, Messages: append(said[:3:3], "user: and now?", "assistant: Now this."), Calls: calls,
+			ID: forkID, Status: thread.Completed, Source: thread.Child, Messages: append(said[:3:3], "user: and now?",
+				"assistant: Now this."), Calls: calls,
 			Usage: tokens(3000, 2000, 30, 3, 1), Complete: thread.Exact,
 		},
 	}
@@ -236,7 +246,8 @@ func family(t testing.TB, dir string) []threadtest.Thread {
 func paged(t testing.TB, dir string) []threadtest.Thread {
 	first := start("2026-08-17T22:40:27Z")
 	first.paged = true
-	first.meta(pagedID, obj{"history_mode": "paginated"}).begin("p1").user("plan it").agent("Planned.").count(100, 0, 10, 0).end("p1", "Planned.")
+	first.meta(pagedID, obj{"history_mode": "paginated"}).begin("p1").user("plan it").agent("Planned.").count(100, 0, 10,
+		0).end("p1", "Planned.")
 	prefix := len(first.String())
 	own := len(first.lines)
 	first.begin("p2").user("have it done").
@@ -246,7 +257,8 @@ func paged(t testing.TB, dir string) []threadtest.Thread {
 
 	based := start("2026-08-17T22:50:27Z")
 	based.paged = true
-	based.meta(basedID, obj{"forked_from_id": pagedID, "history_base": obj{"thread_id": pagedID, "end_ordinal_exclusive": own, "end_byte_offset": prefix}}).
+	based.meta(basedID, obj{"forked_from_id": pagedID,
+		"history_base": obj{"thread_id": pagedID, "end_ordinal_exclusive": own, "end_byte_offset": prefix}}).
 		begin("b1").user("another way").agent("Another way.").count(7, 0, 7, 0).end("b1", "Another way.")
 	put(t, dir, "sessions/2026/08/17/rollout-2026-08-17T22-50-27-"+basedID+".jsonl", based.String())
 
@@ -255,22 +267,27 @@ func paged(t testing.TB, dir string) []threadtest.Thread {
 	meta := spawned(pagedID)
 	meta["source"].(obj)["subagent"].(obj)["thread_spawn"].(obj)["agent_path"] = "/root/builder"
 	meta["subagent_history_start_ordinal"] = 5
-	team.meta(teamID, meta).begin("p2").user("have it done").begin("k1").agent("Built.").count(9, 0, 9, 0).end("k1", "Built.")
+	team.meta(teamID, meta).begin("p2").user("have it done").begin("k1").agent("Built.").count(9, 0, 9, 0).end("k1",
+		"Built.")
 	put(t, dir, "sessions/2026/08/17/rollout-2026-08-17T22-41-27-"+teamID+".jsonl", team.String())
 
 	planned := []string{"user: plan it", "assistant: Planned."}
 	return []threadtest.Thread{
 		{
-			ID: pagedID, Status: thread.Completed, Source: thread.Child, Messages: append(planned[:2:2], "user: have it done", "assistant: Shall I go on?"),
-			Calls: []string{`spawn_agent: {"task_name":"/root/builder"}`}, Usage: tokens(200, 90, 20, 0, 2), Complete: thread.Exact,
-			Agents: []threadtest.Agent{{ID: teamID, Status: thread.Completed, Source: thread.Child, Last: "Built."}},
+			ID: pagedID, Status: thread.Completed, Source: thread.Child, Messages: append(planned[:2:2], "user: have it done",
+				"assistant: Shall I go on?"),
+			Calls: []string{`spawn_agent: {"task_name":"/root/builder"}`}, Usage: tokens(200, 90, 20, 0, 2),
+			Complete: thread.Exact,
+			Agents:   []threadtest.Agent{{ID: teamID, Status: thread.Completed, Source: thread.Child, Last: "Built."}},
 		},
 		{
-			ID: basedID, Status: thread.Completed, Source: thread.Child, Messages: append(planned[:2:2], "user: another way", "assistant: Another way."),
+			ID: basedID, Status: thread.Completed, Source: thread.Child, Messages: append(planned[:2:2], "user: another way",
+				"assistant: Another way."),
 			Usage: tokens(7, 0, 7, 0, 1), Complete: thread.Exact,
 		},
 		{
-			ID: teamID, Parent: pagedID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: have it done", "assistant: Built."},
+			ID: teamID, Parent: pagedID, Status: thread.Completed, Source: thread.Child, Messages: []string{
+				"user: have it done", "assistant: Built."},
 			Usage: tokens(9, 0, 9, 0, 1), Complete: thread.Exact,
 		},
 	}
@@ -280,23 +297,29 @@ func paged(t testing.TB, dir string) []threadtest.Thread {
 // interrupted one.
 func oldest(t testing.TB, dir string) []threadtest.Thread {
 	put(t, dir, "archived_sessions/rollout-2025-12-08T20-00-00-"+packedID+".jsonl.zst", start("2025-12-08T20:00:00Z").
-		meta(packedID, nil).begin("z").user("long ago").add("compacted", obj{"message": "it was long"}).event("context_compacted", nil).agent("Yes.").count(5, 0, 5, 5).end("z", "Yes.").String())
-	bare := new(script).raw(obj{"id": bareID, "timestamp": "2025-05-01T10:00:00Z", "instructions": nil}).raw(obj{"record_type": "state"})
+		meta(packedID, nil).begin("z").user("long ago").add("compacted", obj{"message": "it was long"}).
+		event("context_compacted", nil).agent("Yes.").count(5, 0, 5, 5).end("z", "Yes.").String())
+	bare := new(script).raw(obj{"id": bareID, "timestamp": "2025-05-01T10:00:00Z", "instructions": nil}).
+		raw(obj{"record_type": "state"})
 	for _, m := range [][2]string{{"user", "hello"}, {"assistant", "world"}} {
 		bare.raw(obj{"type": "message", "role": m[0], "content": []obj{{"type": "output_text", "text": m[1]}}})
 	}
 	put(t, dir, "sessions/2025/05/01/rollout-2025-05-01T10-00-00-"+bareID+".jsonl", bare.String())
 	put(t, dir, "sessions/2026/02/22/rollout-2026-02-22T21-00-00-"+abortedID+".jsonl", start("2026-02-22T21:00:00Z").
-		meta(abortedID, nil).begin("a1").user("write an essay").item("user", "<turn_aborted>\nthe user did it").event("turn_aborted", obj{"reason": "interrupted"}).
+		meta(abortedID, nil).begin("a1").user("write an essay").item("user", "<turn_aborted>\nthe user did it").
+		event("turn_aborted", obj{"reason": "interrupted"}).
 		begin("a2").user("ok?").agent("ok").count(4, 0, 1, 0).event("turn_aborted", obj{"reason": "interrupted"}).String())
 	return []threadtest.Thread{
 		{
-			ID: packedID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: long ago", "compaction: it was long", "assistant: Yes."},
+			ID: packedID, Status: thread.Completed, Source: thread.Child, Messages: []string{
+				"user: long ago", "compaction: it was long", "assistant: Yes."},
 			Usage: tokens(5, 0, 5, 5, 1), Complete: thread.Exact,
 		},
-		{ID: bareID, Status: thread.Completed, Source: thread.Inferred, Messages: []string{"user: hello", "assistant: world"}, Complete: thread.NoUsage},
+		{ID: bareID, Status: thread.Completed, Source: thread.Inferred, Messages: []string{"user: hello", "assistant: world"},
+			Complete: thread.NoUsage},
 		{
-			ID: abortedID, Status: thread.Errored, Source: thread.Child, Messages: []string{"user: write an essay", "user: ok?", "assistant: ok"},
+			ID: abortedID, Status: thread.Errored, Source: thread.Child, Messages: []string{
+				"user: write an essay", "user: ok?", "assistant: ok"},
 			Usage: tokens(4, 0, 1, 0, 1), Complete: thread.LowerBound,
 		},
 	}
@@ -317,7 +340,8 @@ func big(t testing.TB, dir string, size int64) string {
 	words := strings.Repeat("all work and no play makes a long transcript\n", 100)
 	for n, turn := int64(0), 0; n < size; turn++ {
 		id := fmt.Sprint("turn-", turn)
-		s := start("2026-02-22T20:48:50Z").begin(id).user(words).call(id, "exec_command", obj{"cmd": words}, words).agent(words).end(id, words)
+		s := start("2026-02-22T20:48:50Z").begin(id).user(words).call(id, "exec_command", obj{"cmd": words},
+			words).agent(words).end(id, words)
 		if turn%500 == 0 {
 			s.add("compacted", obj{"message": "", "replacement_history": []obj{{"image": strings.Repeat("x", 9<<20)}}})
 		}

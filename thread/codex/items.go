@@ -24,7 +24,8 @@ func (s *scanner) item(v *jsonl.Members) {
 	switch string(kind) {
 	case "message":
 		s.message(v)
-	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call", "image_generation_call", "tool_call":
+	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call",
+		"image_generation_call", "tool_call":
 		s.call(kind, v)
 	case "function_call_output", "custom_tool_call_output", "tool_search_output":
 		s.output(v)
@@ -79,7 +80,8 @@ func (s *scanner) message(v *jsonl.Members) {
 	if own && role == thread.User && body != "" {
 		s.turn.asked(s.n)
 	}
-	s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: role, Text: body, Model: s.model(role), Time: s.at.Time()})
+	s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: role, Text: body, Model: s.model(role),
+		Time: s.at.Time()})
 }
 
 // answered handles an answer of the model, whose usage follows.
@@ -144,9 +146,12 @@ func text(content jsonl.Value, keep func(string) bool) string {
 // injections are the beginnings of texts that the tool adds to messages of the
 // user.
 var injections = []string{
-	"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>", "<turn_aborted>",
-	"<subagent_notification>", "<skill>", "<skills_instructions>", "<apps_instructions>", "<plugins_instructions>", "<collaboration_mode>",
-	"<personality_spec>", "<model_switch>", "<multi_agent_mode>", "<realtime_conversation>", "<recommended_plugins>", "<hook_prompt", "<codex_internal_context", "<token_budget",
+	"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>",
+	"<turn_aborted>",
+	"<subagent_notification>", "<skill>", "<skills_instructions>", "<apps_instructions>", "<plugins_instructions>",
+	"<collaboration_mode>",
+	"<personality_spec>", "<model_switch>", "<multi_agent_mode>", "<realtime_conversation>", "<recommended_plugins>",
+	"<hook_prompt", "<codex_internal_context", "<token_budget",
 }
 
 func injected(part string) bool {
@@ -166,12 +171,14 @@ func (s *scanner) agentMessage(v *jsonl.Members) {
 		return
 	}
 	if body := text(v.Get("content"), anyPart); body != "" {
-		s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: thread.Note, Text: fmt.Sprintf("%s to %s: %s", author, recipient, body), Time: s.at.Time()})
+		s.timeline.add(item, thread.Message{ID: v.Get("id").Text(), Role: thread.Note,
+			Text: fmt.Sprintf("%s to %s: %s", author, recipient, body), Time: s.at.Time()})
 	}
 }
 
 func (s *scanner) call(kind []byte, v *jsonl.Members) {
-	c := thread.Call{ID: v.Get("call_id").Text(), Name: cmp.Or(v.Get("name").Text(), strings.TrimSuffix(string(kind), "_call")), Time: s.at.Time()}
+	c := thread.Call{ID: v.Get("call_id").Text(),
+		Name: cmp.Or(v.Get("name").Text(), strings.TrimSuffix(string(kind), "_call")), Time: s.at.Time()}
 	input := v.Get("arguments")
 	for _, other := range []string{"input", "action"} {
 		if input.Kind() == jsonl.Absent {
@@ -290,7 +297,8 @@ func (s *scanner) event(v *jsonl.Members) {
 	case "context_compacted":
 		s.timeline.compacted(s.n, s.at.Time(), nil)
 	case "thread_rolled_back":
-		s.timeline.add(event, thread.Message{Role: thread.Note, Text: fmt.Sprintf("The last %d turns were rolled back.", v.Get("num_turns").Int()), Time: s.at.Time()})
+		s.timeline.add(event, thread.Message{Role: thread.Note,
+			Text: fmt.Sprintf("The last %d turns were rolled back.", v.Get("num_turns").Int()), Time: s.at.Time()})
 	case "thread_name_updated":
 		// Only the first record is read for the title, so later names are ignored.
 	default:

@@ -27,7 +27,8 @@ type history struct {
 
 // readLineage reads the thread that r was forked from, if necessary.
 func (r *rollout) readLineage(ctx context.Context, s *scanner) *lineage {
-	l := &lineage{start: r.meta.historyStart, copying: r.meta.forkedFrom != "" && r.meta.baseThread == "" && r.meta.historyStart == 0}
+	l := &lineage{start: r.meta.historyStart, copying: r.meta.forkedFrom != "" && r.meta.baseThread == "" &&
+		r.meta.historyStart == 0}
 	if !l.copying {
 		return l
 	}
@@ -37,7 +38,8 @@ func (r *rollout) readLineage(ctx context.Context, s *scanner) *lineage {
 	}
 	if err != nil {
 		l.copying, l.unverified = false, r.meta.forkedFrom
-		s.facts.Warn("it was forked from thread %s, which can't be read: copied records can't be identified", r.meta.forkedFrom)
+		s.facts.Warn("it was forked from thread %s, which can't be read: copied records can't be identified",
+			r.meta.forkedFrom)
 	}
 	return l
 }

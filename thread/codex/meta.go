@@ -81,6 +81,7 @@ func parseMeta(v jsonl.Value, f file) meta {
 	// source.subagent is a role, or what the parent's call contained.
 	kind := r.Get("source", "subagent")
 	m.role = cmp.Or(m.role, kind.Text())
-	m.subagent = m.parent != "" || r.Get("thread_source").Is("subagent") || kind.Kind() == jsonl.String || kind.Kind() == jsonl.Object
+	m.subagent = m.parent != "" || r.Get("thread_source").Is("subagent") || kind.Kind() == jsonl.String ||
+		kind.Kind() == jsonl.Object
 	return m
 }

@@ -29,7 +29,8 @@ type saved struct {
 
 // Resume implements thread.Resumer. Rollouts with records of others, or whose history
 // is in another rollout, are read completely.
-func (r *rollout) Resume(ctx context.Context, from thread.Mark, mark func(int64, func() []byte), emit func(thread.Message) error) (thread.Facts, error) {
+func (r *rollout) Resume(ctx context.Context, from thread.Mark, mark func(int64, func() []byte),
+	emit func(thread.Message) error) (thread.Facts, error) {
 	if r.file.packed || r.meta.baseThread != "" || r.meta.forkedFrom != "" || r.meta.historyStart > 0 {
 		return thread.Facts{}, thread.ErrMark
 	}

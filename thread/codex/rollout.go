@@ -20,7 +20,8 @@ type rollout struct {
 }
 
 // Read implements thread.Reader.
-func (r *rollout) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
+func (r *rollout) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts,
+	error) {
 	s := newScanner(ctx, r.meta)
 	s.timeline.Detail, s.timeline.Emit = detail, emit
 	s.lineage = r.readLineage(ctx, s)
@@ -242,7 +243,8 @@ func (s *scanner) records(line jsonl.Value) bool {
 // bare reads a record without an envelope.
 func (s *scanner) bare(kind []byte, payload *jsonl.Members) {
 	switch string(kind) {
-	case "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "local_shell_call":
+	case "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
+		"local_shell_call":
 		s.item(payload)
 	}
 }

@@ -119,7 +119,8 @@ func (l *subagents) report(a *subagent, s thread.Status, at time.Time, by string
 // called handles a call if it is about subagents.
 func (l *subagents) called(c thread.Call, input jsonl.Value) {
 	switch c.Name {
-	case "spawn_agent", "wait", "wait_agent", "send_input", "send_message", "followup_task", "resume_agent", "close_agent", "interrupt_agent", "list_agents":
+	case "spawn_agent", "wait", "wait_agent", "send_input", "send_message", "followup_task", "resume_agent", "close_agent",
+		"interrupt_agent", "list_agents":
 	default:
 		return
 	}
@@ -139,7 +140,9 @@ func (l *subagents) called(c thread.Call, input jsonl.Value) {
 			o.targets = append(o.targets, e.Value().Text())
 		}
 	}
-	o.targets = slices.DeleteFunc(o.targets, func(s string) bool { return s == "" || !strings.HasPrefix(s, "/") && !thread.IsUUID(s) })
+	o.targets = slices.DeleteFunc(o.targets, func(s string) bool {
+		return s == "" || !strings.HasPrefix(s, "/") && !thread.IsUUID(s)
+	})
 	l.calls[c.ID] = o
 	// A message to a subagent starts it before the call returns.
 	switch c.Name {
@@ -306,7 +309,8 @@ func (l *subagents) event(kind []byte, written jsonl.Value, v *jsonl.Members) {
 }
 
 // activities are the kinds of sub_agent_activity that change the status.
-var activities = map[string]thread.Status{"started": thread.Running, "interacted": thread.Running, "interrupted": thread.Errored}
+var activities = map[string]thread.Status{"started": thread.Running, "interacted": thread.Running,
+	"interrupted": thread.Errored}
 
 func (l *subagents) activity(at time.Time, v *jsonl.Members) {
 	id, path, kind := v.Get("agent_thread_id").Text(), v.Get("agent_path").Text(), v.Get("kind").Text()

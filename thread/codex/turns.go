@@ -87,7 +87,8 @@ func (t *turn) returned(id string, line int) {
 func (t *turn) called(c thread.Call, input jsonl.Value, line int) {
 	t.Question = line
 	waiting := ""
-	escalated := bytes.Contains(input, []byte("require_escalated")) || bytes.Contains(input, []byte("with_escalated_permissions"))
+	escalated := bytes.Contains(input, []byte("require_escalated")) ||
+		bytes.Contains(input, []byte("with_escalated_permissions"))
 	switch {
 	case c.Name == "request_user_input":
 		waiting = "an answer"
@@ -117,7 +118,9 @@ func (t *turn) end() thread.State {
 	case t.Question == 0 && t.Answer == 0:
 		return thread.ReadState(thread.PendingInit, thread.Inferred, last, "no turn has started")
 	case t.Answer > t.Question && len(t.Open) == 0:
-		return thread.ReadState(thread.Completed, thread.Inferred, last, "last message is from the agent, line %d, and this version does not record the end of a turn", t.Answer)
+		return thread.ReadState(thread.Completed, thread.Inferred, last,
+			"last message is from the agent, line %d, and this version does not record the end of a turn", t.Answer)
 	}
-	return thread.ReadState(thread.Running, thread.Inferred, last, "a question or the result of a call has no answer, and this version does not record the end of a turn")
+	return thread.ReadState(thread.Running, thread.Inferred, last,
+		"a question or the result of a call has no answer, and this version does not record the end of a turn")
 }

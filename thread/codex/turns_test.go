@@ -13,22 +13,23 @@ import (
 // TestTurns truncates generated rollouts at every record: every other one is
 // paginated, and every third one is of a subagent.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: codex.Driver(), Asks: true, Agent: agentID, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("019c871c-b1f9-7f60-9c4f-%012d", n)
-		l.Path = ".codex/sessions/2026/02/22/rollout-2026-02-22T20-48-50-" + l.ID + ".jsonl"
-		s := &recorder{script: start("2026-02-22T20:48:50Z"), log: l}
-		var more obj
-		if n%3 == 2 {
-			more = spawned(parentID)
-		}
-		s.paged = n%2 == 1
-		s.meta(l.ID, more).item("user", "<environment_context>\n  <cwd>/home/u/project</cwd>\n</environment_context>")
-		l.Lines = s.lines
-		return func(step threadtest.Step) {
-			s.record(step)
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: codex.Driver(), Asks: true, Agent: agentID,
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("019c871c-b1f9-7f60-9c4f-%012d", n)
+			l.Path = ".codex/sessions/2026/02/22/rollout-2026-02-22T20-48-50-" + l.ID + ".jsonl"
+			s := &recorder{script: start("2026-02-22T20:48:50Z"), log: l}
+			var more obj
+			if n%3 == 2 {
+				more = spawned(parentID)
+			}
+			s.paged = n%2 == 1
+			s.meta(l.ID, more).item("user", "<environment_context>\n  <cwd>/home/u/project</cwd>\n</environment_context>")
 			l.Lines = s.lines
-		}
-	}})
+			return func(step threadtest.Step) {
+				s.record(step)
+				l.Lines = s.lines
+			}
+		}})
 }
 
 // A recorder records the steps of a conversation.
@@ -130,16 +131,18 @@ func (s *recorder) compact(step threadtest.Step) {
 
 // TestOldTurns truncates generated rollouts without envelopes and records of turns.
 func TestOldTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: codex.Driver(), NoQuestions: true, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("4a3b2c1d-0000-4000-8000-%012d", n)
-		l.Path = ".codex/sessions/2025/05/01/rollout-2025-05-01T10-00-00-" + l.ID + ".jsonl"
-		s := new(script).raw(obj{"id": l.ID, "timestamp": "2025-05-01T10:00:00Z", "instructions": nil}).raw(obj{"record_type": "state"})
-		l.Lines = s.lines
-		return func(step threadtest.Step) {
-			s.recordOld(l, step)
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: codex.Driver(), NoQuestions: true,
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("4a3b2c1d-0000-4000-8000-%012d", n)
+			l.Path = ".codex/sessions/2025/05/01/rollout-2025-05-01T10-00-00-" + l.ID + ".jsonl"
+			s := new(script).raw(obj{"id": l.ID, "timestamp": "2025-05-01T10:00:00Z", "instructions": nil}).
+				raw(obj{"record_type": "state"})
 			l.Lines = s.lines
-		}
-	}})
+			return func(step threadtest.Step) {
+				s.recordOld(l, step)
+				l.Lines = s.lines
+			}
+		}})
 }
 
 // recordOld records a step. An answer looks like the last one until its calls follow.

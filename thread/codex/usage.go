@@ -21,15 +21,18 @@ func parseCount(v jsonl.Value) (c count, ok bool) {
 }
 
 // countNames are the members that the fields of a count have, in their order.
-var countNames = []string{"input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens"}
+var countNames = []string{"input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
+	"reasoning_output_tokens", "total_tokens"}
 
 func (c count) minus(o count) count {
-	return count{c.input - o.input, c.cached - o.cached, c.written - o.written, c.output - o.output, c.reasoning - o.reasoning, c.total - o.total}
+	return count{c.input - o.input, c.cached - o.cached, c.written - o.written, c.output - o.output,
+		c.reasoning - o.reasoning, c.total - o.total}
 }
 
 // exceeds reports whether c has more tokens than o, and no counter is smaller.
 func (c count) exceeds(o count) bool {
-	return c.input >= o.input && c.cached >= o.cached && c.written >= o.written && c.output >= o.output && c.reasoning >= o.reasoning && !c.same(o)
+	return c.input >= o.input && c.cached >= o.cached && c.written >= o.written && c.output >= o.output &&
+		c.reasoning >= o.reasoning && !c.same(o)
 }
 
 // same reports whether the tokens of two counts are equal.
@@ -98,6 +101,7 @@ func (s *scanner) usage() {
 		thread.Gap{N: s.turn.Silent, Reason: "%d turns with an answer have no new usage"})
 	if u := &s.facts.Usage; s.lineage.unverified != "" && u.Calls > 0 {
 		u.Completeness = thread.SessionTotal
-		u.Reason = fmt.Sprintf("includes the earlier usage of thread %s, from which it was forked and which can't be read", s.lineage.unverified)
+		u.Reason = fmt.Sprintf("includes the earlier usage of thread %s, from which it was forked and which can't be read",
+			s.lineage.unverified)
 	}
 }

@@ -16,7 +16,8 @@ func TestUsage(t *testing.T) {
 	}
 	both := func(total, last [2]int64) obj {
 		return obj{"info": obj{
-			"total_token_usage": obj{"input_tokens": total[0], "output_tokens": total[1]}, "last_token_usage": obj{"input_tokens": last[0], "output_tokens": last[1]},
+			"total_token_usage": obj{"input_tokens": total[0], "output_tokens": total[1]}, "last_token_usage": obj{
+				"input_tokens": last[0], "output_tokens": last[1]},
 		}}
 	}
 	one := func(input int64) obj { return obj{"input_tokens": input, "output_tokens": 1} }
@@ -27,7 +28,8 @@ func TestUsage(t *testing.T) {
 		reason   string
 	}{
 		"a repeated total is not a request": {
-			begin().event("token_count", info(11, one(10))).event("token_count", info(11, one(10))).event("token_count", obj{"info": nil}).end("t1", "done"),
+			begin().event("token_count", info(11, one(10))).event("token_count", info(11, one(10))).event("token_count",
+				obj{"info": nil}).end("t1", "done"),
 			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.Exact, "",
 		},
 		"a total that restarts is a request": {
@@ -35,7 +37,8 @@ func TestUsage(t *testing.T) {
 			thread.Tokens{Input: 30, Output: 2, Calls: 2}, thread.Exact, "",
 		},
 		"a total that rises by more than the request includes another one": {
-			begin().event("token_count", both([2]int64{100, 10}, [2]int64{100, 10})).event("turn_aborted", obj{"reason": "interrupted"}).
+			begin().event("token_count", both([2]int64{100, 10}, [2]int64{100, 10})).event("turn_aborted",
+				obj{"reason": "interrupted"}).
 				begin("t2").event("token_count", both([2]int64{400, 40}, [2]int64{100, 10})).end("t2", "done"),
 			thread.Tokens{Input: 400, Output: 40, Calls: 3}, thread.Exact, "",
 		},
@@ -44,7 +47,8 @@ func TestUsage(t *testing.T) {
 			thread.Tokens{Input: 300, Output: 10, Calls: 2}, thread.Exact, "",
 		},
 		"a total that restarts above the last one is one request": {
-			begin().event("token_count", both([2]int64{100, 10}, [2]int64{100, 10})).event("token_count", both([2]int64{400, 40}, [2]int64{400, 40})).end("t1", "done"),
+			begin().event("token_count", both([2]int64{100, 10}, [2]int64{100, 10})).event("token_count",
+				both([2]int64{400, 40}, [2]int64{400, 40})).end("t1", "done"),
 			thread.Tokens{Input: 500, Output: 50, Calls: 2}, thread.Exact, "",
 		},
 		"an answer without usage is a gap": {
@@ -52,7 +56,9 @@ func TestUsage(t *testing.T) {
 			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound, "1 turns with an answer have no new usage",
 		},
 		"cached and written tokens are part of input, reasoning of output": {
-			begin().event("token_count", info(1, obj{"input_tokens": 100, "cached_input_tokens": 60, "cache_write_input_tokens": 30, "output_tokens": 9, "reasoning_output_tokens": 4})).end("t1", "done"),
+			begin().event("token_count",
+				info(1, obj{"input_tokens": 100, "cached_input_tokens": 60, "cache_write_input_tokens": 30, "output_tokens": 9,
+					"reasoning_output_tokens": 4})).end("t1", "done"),
 			thread.Tokens{Input: 10, CacheRead: 60, CacheWrite: 30, Output: 9, Reasoning: 4, Calls: 1}, thread.Exact, "",
 		},
 		"more cached than input": {
@@ -61,10 +67,12 @@ func TestUsage(t *testing.T) {
 		},
 		"negative and huge counts are limited": {
 			begin().event("token_count", info(1, obj{"input_tokens": -5, "output_tokens": 9e300})).end("t1", "done"),
-			thread.Tokens{Output: 1 << 48, Calls: 1}, thread.LowerBound, "1 records of usage have negative or impossibly large numbers",
+			thread.Tokens{Output: 1 << 48, Calls: 1}, thread.LowerBound,
+			"1 records of usage have negative or impossibly large numbers",
 		},
 		"an interrupted turn without usage is a gap": {
-			begin().event("token_count", info(11, one(10))).end("t1", "done").begin("t2").event("turn_aborted", obj{"reason": "interrupted"}),
+			begin().event("token_count", info(11, one(10))).end("t1", "done").begin("t2").event("turn_aborted",
+				obj{"reason": "interrupted"}),
 			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound, "1 turns were interrupted",
 		},
 		"an interrupted turn with usage is none": {
@@ -81,14 +89,16 @@ func TestUsage(t *testing.T) {
 		},
 		"no requests": {begin().end("t1", "done"), thread.Tokens{}, thread.NoUsage, "no usage is recorded"},
 		"the original of a fork is missing": {
-			start("2026-02-22T20:48:50Z").meta(parentID, obj{"forked_from_id": forkID}).begin("t1").event("token_count", info(11, one(10))).end("t1", "done"),
+			start("2026-02-22T20:48:50Z").meta(parentID, obj{"forked_from_id": forkID}).begin("t1").event("token_count",
+				info(11, one(10))).end("t1", "done"),
 			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.SessionTotal, forkID,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
 			put(t, home, "sessions/2026/02/22/rollout-2026-02-22T20-48-50-"+parentID+".jsonl", tt.script.String())
-			threadtest.CheckUsage(t, threadtest.Load(t, threadtest.Open(t, codex.Driver(), home), parentID), tt.want, tt.complete, tt.reason)
+			threadtest.CheckUsage(t, threadtest.Load(t, threadtest.Open(t, codex.Driver(), home), parentID), tt.want,
+				tt.complete, tt.reason)
 		})
 	}
 }

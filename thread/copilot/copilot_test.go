@@ -38,7 +38,8 @@ func TestEpochs(t *testing.T) {
 	s.shutdown(obj{"n": total(70, 30, 0, 50, 0)})
 	s.write(t, home)
 	th := threadtest.Load(t, provider(t, home), doneID)
-	threadtest.CheckUsage(t, th, thread.Tokens{Input: 80 + 50 + 20, Output: 60, CacheRead: 20, CacheWrite: 50, Reasoning: 5, Calls: 3}, thread.Exact, "")
+	threadtest.CheckUsage(t, th, thread.Tokens{Input: 80 + 50 + 20, Output: 60, CacheRead: 20, CacheWrite: 50,
+		Reasoning: 5, Calls: 3}, thread.Exact, "")
 }
 
 // TestRewound has a total that is less than the sum of the answers.
@@ -50,7 +51,8 @@ func TestRewound(t *testing.T) {
 	s.shutdown(obj{"m": total(100, 20, 0, 0, 0)})
 	s.write(t, home)
 	th := threadtest.Load(t, provider(t, home), doneID)
-	threadtest.CheckUsage(t, th, thread.Tokens{Input: 100, Output: 30, Calls: 2}, thread.LowerBound, "less than the sum of its answers")
+	threadtest.CheckUsage(t, th, thread.Tokens{Input: 100, Output: 30, Calls: 2}, thread.LowerBound,
+		"less than the sum of its answers")
 }
 
 // TestSeveralThreads reads a file with another session after the first.

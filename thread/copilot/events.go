@@ -109,7 +109,8 @@ func (d *decode) answer(n int, data jsonl.Value, at time.Time) {
 	model := data.Get("model").Text()
 	d.Timeline.AddThinking(data.Get("reasoningText").Text())
 	text := archive.Text(data.Get("content"))
-	d.Timeline.Add(thread.Message{ID: data.Get("messageId").Text(), Role: thread.Assistant, Text: text, Model: model, Time: at})
+	d.Timeline.Add(thread.Message{ID: data.Get("messageId").Text(), Role: thread.Assistant, Text: text, Model: model,
+		Time: at})
 	d.answered, d.calls = true, false
 	for c := data.Get("toolRequests").Elements(); c.Next(); {
 		d.calls = true

@@ -49,13 +49,16 @@ func TestRealThreads(t *testing.T) {
 			}
 			output, calls, answers = output+a.Thread.Usage.Output, calls+a.Thread.ToolCalls, answers+a.Thread.Usage.Calls
 		}
-		if output != f.Output || answers != f.Types["assistant.message"] || calls != f.Types["tool.execution_start"] || th.Version != f.Version || th.Lines != f.Lines {
-			t.Errorf("got output %d, %d answers, %d calls, version %s, %d lines, want %+v", output, answers, calls, th.Version, th.Lines, f)
+		if output != f.Output || answers != f.Types["assistant.message"] || calls != f.Types["tool.execution_start"] ||
+			th.Version != f.Version || th.Lines != f.Lines {
+			t.Errorf("got output %d, %d answers, %d calls, version %s, %d lines, want %+v", output, answers, calls, th.Version,
+				th.Lines, f)
 		}
 		var want thread.Tokens
 		for _, m := range f.Shutdowns[len(f.Shutdowns)-1] {
 			read, write := int64(m["cacheReadTokens"]), int64(m["cacheWriteTokens"])
-			want.Add(thread.Tokens{Input: int64(m["inputTokens"]) - read - write, CacheRead: read, CacheWrite: write, Reasoning: int64(m["reasoningTokens"])})
+			want.Add(thread.Tokens{Input: int64(m["inputTokens"]) - read - write, CacheRead: read, CacheWrite: write,
+				Reasoning: int64(m["reasoningTokens"])})
 		}
 		got := th.Usage.Tokens
 		if got.Output, got.Calls = 0, 0; got != want {
@@ -69,8 +72,10 @@ func TestRealClients(t *testing.T) {
 	home, l := threadtest.Client(t, "copilot-1.0.102")
 	threadtest.CheckUnchanged(t, home)
 	p := provider(t, home)
-	threadtest.CheckLedger(t, p, l, "3deb5244-faba-42fb-a432-c3dfc8f6c73a", thread.Completed, []int{1, 5, 16, 20}, []int{9, 13})
-	threadtest.CheckLedger(t, p, l, "95d7fb41-09e5-4215-8235-58a2688ba5d3", thread.Completed, []int{23, 27, 38, 42}, []int{31, 35})
+	threadtest.CheckLedger(t, p, l, "3deb5244-faba-42fb-a432-c3dfc8f6c73a", thread.Completed, []int{1, 5, 16, 20},
+		[]int{9, 13})
+	threadtest.CheckLedger(t, p, l, "95d7fb41-09e5-4215-8235-58a2688ba5d3", thread.Completed, []int{23, 27, 38, 42},
+		[]int{31, 35})
 }
 
 func TestRealTruncated(t *testing.T) { threadtest.CheckAllTruncated(t, copilot.Driver(), ".copilot") }

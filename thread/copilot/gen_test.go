@@ -58,7 +58,8 @@ func (s *script) user(text string) {
 
 // answer adds an answer with its output tokens, without a record of the request.
 func (s *script) answer(text string, output int, calls ...obj) {
-	s.add("assistant.message", obj{"messageId": "m" + text, "model": "m", "content": text, "outputTokens": output, "toolRequests": calls})
+	s.add("assistant.message", obj{"messageId": "m" + text, "model": "m", "content": text, "outputTokens": output,
+		"toolRequests": calls})
 }
 
 // request adds a record of a request.
@@ -78,7 +79,8 @@ func (s *script) call(id, tool string) {
 }
 
 func (s *script) result(id, text string, code int) {
-	s.add("tool.execution_complete", obj{"toolCallId": id, "success": true, "shellExecution": obj{"exitCode": code}, "result": obj{"content": text}})
+	s.add("tool.execution_complete", obj{"toolCallId": id, "success": true, "shellExecution": obj{"exitCode": code},
+		"result": obj{"content": text}})
 }
 
 func (s *script) start() { s.add("assistant.turn_start", obj{"turnId": "0"}) }
@@ -92,7 +94,8 @@ func (s *script) turn(text string, output int) {
 }
 
 func total(in, out, read, write, reasoning int) obj {
-	return obj{"usage": obj{"inputTokens": in, "outputTokens": out, "cacheReadTokens": read, "cacheWriteTokens": write, "reasoningTokens": reasoning}}
+	return obj{"usage": obj{"inputTokens": in, "outputTokens": out, "cacheReadTokens": read, "cacheWriteTokens": write,
+		"reasoningTokens": reasoning}}
 }
 
 func (s *script) shutdown(models obj) {
@@ -142,7 +145,8 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	s.answer("All done?", 0)
 	s.end()
 	s.write(t, dir)
-	threadtest.WriteFile(t, "id: "+doneID+"\nname: 'It''s a title'\n", dir, ".copilot/session-state", doneID, "workspace.yaml")
+	threadtest.WriteFile(t, "id: "+doneID+"\nname: 'It''s a title'\n", dir, ".copilot/session-state", doneID,
+		"workspace.yaml")
 
 	s = begin(openID)
 	s.user("write it")
@@ -170,17 +174,24 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	return []threadtest.Thread{
 		{
 			ID: doneID, Status: thread.Completed, Source: thread.Child,
-			Messages: []string{"user: design it", "assistant: I ask a reviewer.", "compaction: They designed it.", "assistant: All done?"},
+			Messages: []string{"user: design it", "assistant: I ask a reviewer.", "compaction: They designed it.",
+				"assistant: All done?"},
 			Calls:    []string{"task: Fine.", "task: failed"},
-			Usage:    thread.Tokens{Input: 205, Output: 76, CacheRead: 4430, CacheWrite: 363, Reasoning: 2, Calls: 2}, Complete: thread.Exact,
+			Usage:    thread.Tokens{Input: 205, Output: 76, CacheRead: 4430, CacheWrite: 363, Reasoning: 2, Calls: 2},
+			Complete: thread.Exact,
 			Agents: []threadtest.Agent{
 				{ID: agentID, Status: thread.Completed, Source: thread.Parent, Last: "Fine."},
 				{ID: lostID, Status: thread.Errored, Source: thread.Parent},
 			},
 		},
-		{ID: openID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: write it"}, Calls: []string{"bash: "}, Usage: thread.Tokens{Output: 12, Calls: 1}, Complete: thread.LowerBound},
-		{ID: failID, Status: thread.Errored, Source: thread.Child, Messages: []string{"user: hello", "note: The request failed. no connection"}, Complete: thread.NoUsage},
-		{ID: flatID, Status: thread.Errored, Source: thread.Child, Messages: []string{"user: one", "assistant: re: one", "user: two"}, Usage: thread.Tokens{Input: 50, Output: 10, CacheRead: 20, CacheWrite: 30, Reasoning: 4, Calls: 1}, Complete: thread.Exact},
+		{ID: openID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: write it"},
+			Calls: []string{"bash: "}, Usage: thread.Tokens{Output: 12, Calls: 1}, Complete: thread.LowerBound},
+		{ID: failID, Status: thread.Errored, Source: thread.Child,
+			Messages: []string{"user: hello", "note: The request failed. no connection"}, Complete: thread.NoUsage},
+		{ID: flatID, Status: thread.Errored, Source: thread.Child,
+			Messages: []string{"user: one", "assistant: re: one", "user: two"},
+			Usage:    thread.Tokens{Input: 50, Output: 10, CacheRead: 20, CacheWrite: 30, Reasoning: 4, Calls: 1},
+			Complete: thread.Exact},
 	}
 }
 
@@ -189,6 +200,7 @@ func big(t testing.TB, home string, size int64) string {
 	s := begin(doneID)
 	s.turn(strings.Repeat("word ", 4<<10), 1)
 	turn := strings.Join(s.lines[1:], "\n") + "\n"
-	threadtest.WriteFile(t, s.lines[0]+"\n"+strings.Repeat(turn, int(size)/len(turn)+1), home, ".copilot/session-state", doneID, "events.jsonl")
+	threadtest.WriteFile(t, s.lines[0]+"\n"+strings.Repeat(turn, int(size)/len(turn)+1), home, ".copilot/session-state",
+		doneID, "events.jsonl")
 	return doneID
 }

@@ -11,17 +11,18 @@ import (
 
 // TestTurns truncates generated sessions at every record.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: copilot.Driver(), Asks: true, Agent: subagentID, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
-		l.Path = ".copilot/session-state/" + l.ID + "/events.jsonl"
-		s := &recorder{script: begin(l.ID), log: l, noStart: n%2 == 1, behind: n%4 == 2}
-		s.add("system.message", obj{"content": "You are."})
-		l.Lines = s.lines
-		return func(step threadtest.Step) {
-			s.record(step)
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: copilot.Driver(), Asks: true, Agent: subagentID,
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
+			l.Path = ".copilot/session-state/" + l.ID + "/events.jsonl"
+			s := &recorder{script: begin(l.ID), log: l, noStart: n%2 == 1, behind: n%4 == 2}
+			s.add("system.message", obj{"content": "You are."})
 			l.Lines = s.lines
-		}
-	}})
+			return func(step threadtest.Step) {
+				s.record(step)
+				l.Lines = s.lines
+			}
+		}})
 }
 
 func subagentID(u threadtest.Use) string { return fmt.Sprintf("019f0000-0000-7000-9000-%012d", u.N) }

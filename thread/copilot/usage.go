@@ -65,7 +65,8 @@ func (u *usage) shutdown(data jsonl.Value) {
 	}
 	for model, before := range u.last {
 		t, again := now[model]
-		if !again || t.Input < before.Input || t.CacheRead < before.CacheRead || t.CacheWrite < before.CacheWrite || t.Output < before.Output {
+		if !again || t.Input < before.Input || t.CacheRead < before.CacheRead || t.CacheWrite < before.CacheWrite ||
+			t.Output < before.Output {
 			u.close()
 			break
 		}
@@ -97,7 +98,8 @@ func (u *usage) finish(s *archive.Scan, subagent bool) {
 		for _, model := range slices.Sorted(maps.Keys(u.total)) {
 			t := u.total[model]
 			output += t.Output
-			s.Meter.Add("", model, thread.Tokens{Input: t.Input, CacheRead: t.CacheRead, CacheWrite: t.CacheWrite, Reasoning: t.Reasoning}, false)
+			s.Meter.Add("", model, thread.Tokens{Input: t.Input, CacheRead: t.CacheRead, CacheWrite: t.CacheWrite,
+				Reasoning: t.Reasoning}, false)
 		}
 	}
 	s.Gaps = []thread.Gap{
@@ -107,7 +109,8 @@ func (u *usage) finish(s *archive.Scan, subagent bool) {
 	case subagent:
 		s.Gaps = []thread.Gap{{N: u.answers, Reason: "%d answers of a subagent have only their output tokens"}}
 	case u.others && u.answers > 0:
-		s.Gaps = append(s.Gaps, thread.Gap{N: 1, Reason: "input and cached tokens include those of its subagents, output does not"})
+		s.Gaps = append(s.Gaps, thread.Gap{N: 1,
+			Reason: "input and cached tokens include those of its subagents, output does not"})
 	case output < u.output && u.answers > 0:
 		s.Gaps = append(s.Gaps, thread.Gap{N: 1, Reason: "the totals of the tool are less than the sum of its answers"})
 	}

@@ -54,7 +54,8 @@ var sessions = archive.Table{
 
 var messages = archive.Table{
 	Name: "messages", Need: []string{"id", "session_id", "role", "parts"},
-	Want: []string{"model", "provider", "created_at", "is_summary_message"}, Where: "session_id = ?", Order: "created_at, rowid",
+	Want: []string{"model", "provider", "created_at", "is_summary_message"}, Where: "session_id = ?",
+	Order: "created_at, rowid",
 }
 
 // find finds the sessions in the databases of all projects. One that can't be read
@@ -105,7 +106,8 @@ func (p project) sessions(ctx context.Context) (list []archive.Found, err error)
 			project: p, title: row.Get("title").Text(), cost: row.Get("cost").Amount(),
 			created: row.Get("created_at").Timestamp(),
 		}
-		f := archive.Found{ID: thread.LowerUUID(id), Path: p.db, Parent: row.Get("parent_session_id").Text(), Modified: row.Get("updated_at").Timestamp()}
+		f := archive.Found{ID: thread.LowerUUID(id), Path: p.db, Parent: row.Get("parent_session_id").Text(),
+			Modified: row.Get("updated_at").Timestamp()}
 		if f.Parent != "" {
 			f.Proof = "sessions.parent_session_id is the parent"
 			_, f.Alias, _ = strings.Cut(id, "$$") // the ID of the call
@@ -130,7 +132,8 @@ type session struct {
 func (s session) open(t *thread.Thread, id string) {
 	t.Title, t.Cwd, t.Started = s.title, s.dir, s.created
 	db := archive.Database(s.db)
-	t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, id), Part: archive.SessionRows(db, sessions, messages, id), New: func(scan *archive.Scan) archive.Decoder {
-		return &decode{Scan: scan, cost: s.cost}
-	}}
+	t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, id),
+		Part: archive.SessionRows(db, sessions, messages, id), New: func(scan *archive.Scan) archive.Decoder {
+			return &decode{Scan: scan, cost: s.cost}
+		}}
 }

@@ -59,7 +59,8 @@ type book struct {
 func (b *book) session(id string, parent any, cost float64) {
 	b.id = id
 	b.n++
-	b.exec("INSERT INTO sessions (id, parent_session_id, title, cost, updated_at, created_at) VALUES (?, ?, 'A title', ?, ?, ?)", id, parent, cost, 1755599700+b.n, 1755599682+b.n)
+	b.exec("INSERT INTO sessions (id, parent_session_id, title, cost, updated_at, created_at) VALUES (?, ?, 'A title', "+
+		"?, ?, ?)", id, parent, cost, 1755599700+b.n, 1755599682+b.n)
 }
 
 func (b *book) message(role string, summary int, parts ...obj) {
@@ -68,7 +69,8 @@ func (b *book) message(role string, summary int, parts ...obj) {
 		panic(err)
 	}
 	b.n++
-	b.exec("INSERT INTO messages (id, session_id, role, parts, model, created_at, updated_at, provider, is_summary_message) VALUES (?, ?, ?, ?, 'm', ?, 0, 'p', ?)",
+	b.exec("INSERT INTO messages (id, session_id, role, parts, model, created_at, updated_at, provider, "+
+		"is_summary_message) VALUES (?, ?, ?, ?, 'm', ?, 0, 'p', ?)",
 		fmt.Sprintf("msg%03d", b.n), b.id, role, string(list), 1755599682+b.n, summary)
 }
 
@@ -78,8 +80,10 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 		exec(schema)
 		b := &book{exec: exec}
 		b.session(doneID, nil, 0.5)
-		b.message("user", 0, text("design it"), part("shell_command", obj{"command": "ls", "output": "a", "exit_code": 1}), finish("stop"))
-		b.message("assistant", 0, part("reasoning", obj{"thinking": "Hm."}), text("I ask."), call("call1", "agent"), call("c", "view"), finish("tool_use"))
+		b.message("user", 0, text("design it"), part("shell_command", obj{"command": "ls", "output": "a", "exit_code": 1}),
+			finish("stop"))
+		b.message("assistant", 0, part("reasoning", obj{"thinking": "Hm."}), text("I ask."), call("call1", "agent"),
+			call("c", "view"), finish("tool_use"))
 		b.message("tool", 0, result("call1", "Fine.", false), result("c", "no such file", true), finish("stop"))
 		b.message("assistant", 1, text("They designed it."), finish("end_turn"))
 		b.message("assistant", 0, text("All done?"), finish("end_turn"))
@@ -106,9 +110,12 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 			Calls:    []string{"shell: a", "agent: Fine.", "view: no such file"},
 			Agents:   []threadtest.Agent{{ID: childID, Status: thread.Completed, Source: thread.Child, Last: "Fine."}},
 		},
-		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Child, Usage: usage(1, 0.25), Complete: thread.LowerBound, Messages: []string{"user: review it", "assistant: Fine."}},
-		{ID: openID, Status: thread.Running, Source: thread.Child, Usage: usage(1, 0), Complete: thread.LowerBound, Messages: []string{"user: go", "assistant: I begin"}},
-		{ID: failID, Status: thread.Errored, Source: thread.Child, Usage: usage(2, 0), Complete: thread.LowerBound, Messages: []string{"user: one", "user: two", "note: The request failed. no quota"}},
+		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Child, Usage: usage(1, 0.25),
+			Complete: thread.LowerBound, Messages: []string{"user: review it", "assistant: Fine."}},
+		{ID: openID, Status: thread.Running, Source: thread.Child, Usage: usage(1, 0), Complete: thread.LowerBound,
+			Messages: []string{"user: go", "assistant: I begin"}},
+		{ID: failID, Status: thread.Errored, Source: thread.Child, Usage: usage(2, 0), Complete: thread.LowerBound,
+			Messages: []string{"user: one", "user: two", "note: The request failed. no quota"}},
 	}
 }
 
@@ -134,7 +141,9 @@ func big(t testing.TB, home string, size int64) string {
 		b := &book{exec: exec}
 		b.session(doneID, nil, 0)
 		b.message("user", 0, text(strings.Repeat("word ", 4<<10)))
-		exec("WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < ?) INSERT INTO messages (id, session_id, role, parts, created_at, updated_at) SELECT 'm' || v, session_id, role, parts, created_at, 0 FROM messages, n", size/(20<<10)+1)
+		exec("WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < ?) INSERT INTO messages (id, "+
+			"session_id, role, parts, created_at, updated_at) SELECT 'm' || v, session_id, role, parts, created_at, 0 FROM "+
+			"messages, n", size/(20<<10)+1)
 	}, home, "project/.crush/crush.db")
 	register(t, home, filepath.Join(home, "project"))
 	return doneID
@@ -177,14 +186,16 @@ func TestRealThreads(t *testing.T) {
 	p := provider(t, home)
 	said := threadtest.CheckThread(t, p, "4f04805a-caf7-4a47-b98f-b50e16556fa2")
 	th := threadtest.Load(t, p, "4f04805a-caf7-4a47-b98f-b50e16556fa2")
-	if th.Lines != 34 || len(said) != 6 || th.ToolCalls != 14 || th.State.Status != thread.Completed || th.Usage.Calls != 17 || th.Usage.Cost != 0.4040267 {
+	if th.Lines != 34 || len(said) != 6 || th.ToolCalls != 14 || th.State.Status != thread.Completed ||
+		th.Usage.Calls != 17 || th.Usage.Cost != 0.4040267 {
 		t.Errorf("got %d messages, %+v", len(said), th.Facts)
 	}
 }
 
 // FuzzParts reads any bytes as the parts of a message.
 func FuzzParts(f *testing.F) {
-	f.Add([]byte(`[{"type":"text","data":{"text":"x"}},{"type":"finish","data":{"reason":"end_turn","time":1}}]`), []byte("assistant"))
+	f.Add([]byte(`[{"type":"text","data":{"text":"x"}},{"type":"finish","data":{"reason":"end_turn","time":1}}]`),
+		[]byte("assistant"))
 	f.Add([]byte(`[{"type":"tool_call","data":{"id":"a"`), []byte("tool"))
 	f.Fuzz(func(t *testing.T, parts, role []byte) {
 		home := t.TempDir()
@@ -192,7 +203,8 @@ func FuzzParts(f *testing.F) {
 			exec(schema)
 			exec("INSERT INTO sessions (id, title, updated_at, created_at) VALUES (?, ?, 0, 0)", doneID, parts)
 			for i := range 2 {
-				exec("INSERT INTO messages (id, session_id, role, parts, created_at, updated_at) VALUES (?, ?, ?, ?, ?, 0)", i, doneID, role, parts, parts)
+				exec("INSERT INTO messages (id, session_id, role, parts, created_at, updated_at) VALUES (?, ?, ?, ?, ?, 0)", i,
+					doneID, role, parts, parts)
 			}
 		}, home, "project/.crush/crush.db")
 		register(t, home, filepath.Join(home, "project"))

@@ -75,7 +75,8 @@ func (d *decode) answer(n int, parts jsonl.Value, at time.Time) {
 		data := c.Value().Get("data")
 		switch string(c.Value().Get("type").Raw()) {
 		case "tool_call":
-			d.Call(n, thread.Call{ID: data.Get("id").Text(), Name: data.Get("name").Text(), Input: thread.Clip(data.Get("input").Plain()), Time: at}, "")
+			d.Call(n, thread.Call{ID: data.Get("id").Text(), Name: data.Get("name").Text(),
+				Input: thread.Clip(data.Get("input").Plain()), Time: at}, "")
 		case "finish":
 			d.finish(n, data, words, at)
 		}
@@ -111,7 +112,8 @@ func (d *decode) Finish() {
 	if d.cost > 0 {
 		d.Meter.Add(d.provider, d.model, thread.Tokens{Cost: d.cost}, false)
 	}
-	d.Gaps = []thread.Gap{{N: d.answers, Reason: "the tokens of %d answers are not recorded; the cost includes that of subagents"}}
+	d.Gaps = []thread.Gap{
+		{N: d.answers, Reason: "the tokens of %d answers are not recorded; the cost includes that of subagents"}}
 }
 
 // text returns the text of the parts of a message.

@@ -13,15 +13,16 @@ import (
 
 // TestTurns reads generated sessions after each change of their rows.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: crush.Driver(), Setup: func(exec func(string, ...any), home, id string) {
-		register(t, home, filepath.Join(home, "project"))
-		exec(schema)
-		(&book{exec: exec}).session(id, nil, 0)
-	}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
-		l.Path = "project/.crush/crush.db"
-		return (&recorder{book: book{exec: l.Exec, id: l.ID}, log: l}).record
-	}})
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: crush.Driver(),
+		Setup: func(exec func(string, ...any), home, id string) {
+			register(t, home, filepath.Join(home, "project"))
+			exec(schema)
+			(&book{exec: exec}).session(id, nil, 0)
+		}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
+			l.Path = "project/.crush/crush.db"
+			return (&recorder{book: book{exec: l.Exec, id: l.ID}, log: l}).record
+		}})
 }
 
 // A recorder records the steps of a conversation.

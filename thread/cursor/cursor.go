@@ -91,9 +91,12 @@ func transcripts(w *thread.Walk, projects string) (list []archive.Found) {
 }
 
 func transcript(id, path, parent string) archive.Found {
-	f := archive.Found{ID: thread.LowerUUID(id), Path: path, Parent: thread.LowerUUID(parent), Open: func(_ *thread.Walk, t *thread.Thread) {
-		t.Reader = &archive.Reader{Source: archive.Lines(path), New: func(s *archive.Scan) archive.Decoder { return &decode{Scan: s} }}
-	}}
+	f := archive.Found{ID: thread.LowerUUID(id), Path: path, Parent: thread.LowerUUID(parent),
+		Open: func(_ *thread.Walk, t *thread.Thread) {
+			t.Reader = &archive.Reader{Source: archive.Lines(path), New: func(s *archive.Scan) archive.Decoder {
+				return &decode{Scan: s}
+			}}
+		}}
 	if parent != "" {
 		f.Proof = "the transcript is in the directory of its parent"
 	}

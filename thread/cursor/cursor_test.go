@@ -57,12 +57,15 @@ func TestOrder(t *testing.T) {
 	threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
 		exec(schema)
 		b := book{exec}
-		b.conversation(editID, "none", obj{"fullConversationHeadersOnly": []obj{{"bubbleId": "abc"}, {"bubbleId": "gone"}, {"bubbleId": "d"}, {"bubbleId": "abc"}}})
+		b.conversation(editID, "none",
+			obj{"fullConversationHeadersOnly": []obj{{"bubbleId": "abc"}, {"bubbleId": "gone"}, {"bubbleId": "d"},
+				{"bubbleId": "abc"}}})
 		for _, id := range []string{"d", "b", "abc", "ab"} {
 			b.put("bubbleId:"+editID+":"+id, obj{"type": 1, "bubbleId": id, "text": "message " + id})
 		}
 	}, home, state)
-	if said := threadtest.CheckThread(t, provider(t, home), editID); !slices.Equal(said, []string{"user: message abc", "user: message d"}) {
+	if said := threadtest.CheckThread(t, provider(t, home), editID); !slices.Equal(said,
+		[]string{"user: message abc", "user: message d"}) {
 		t.Errorf("got %q", said)
 	}
 }
@@ -108,18 +111,25 @@ func lines(t testing.TB, dir string) []threadtest.Thread {
 	ended := func(status string) string { return encode(obj{"type": "turn_ended", "status": status}) + "\n" }
 	threadtest.WriteFile(t, line("user", text("<user_query>\nlist them\n</user_query>"))+
 		line("assistant", text("I look.\n\n[REDACTED]"), use("Shell"), use("Read"))+
-		line("user", obj{"type": "tool_result", "content": []obj{text("a.txt")}}, obj{"type": "tool_result", "content": "denied", "is_error": true})+
-		line("assistant", obj{"type": "thinking", "thinking": "Hm."}, text("Done."))+ended("success"), dir, project, doneID, doneID+".jsonl")
-	threadtest.WriteFile(t, line("user", text("review it"))+line("assistant", text("Fine.")), dir, project, doneID, "subagents", childID+".jsonl")
-	threadtest.WriteFile(t, line("user", text("one"))+line("assistant", text("[REDACTED]"), use("Shell"))+ended("aborted"), dir, project, flatID+".jsonl")
+		line("user", obj{"type": "tool_result", "content": []obj{text("a.txt")}},
+			obj{"type": "tool_result", "content": "denied", "is_error": true})+
+		line("assistant", obj{"type": "thinking", "thinking": "Hm."}, text("Done."))+ended("success"), dir, project, doneID,
+		doneID+".jsonl")
+	threadtest.WriteFile(t, line("user", text("review it"))+line("assistant", text("Fine.")), dir, project, doneID,
+		"subagents", childID+".jsonl")
+	threadtest.WriteFile(t, line("user", text("one"))+line("assistant", text("[REDACTED]"), use("Shell"))+ended("aborted"),
+		dir, project, flatID+".jsonl")
 	return []threadtest.Thread{
 		{
 			ID: doneID, Status: thread.Completed, Source: thread.Child, Complete: thread.NoUsage,
-			Messages: []string{"user: list them", "assistant: I look.", "assistant: Done."}, Calls: []string{"Shell: a.txt", "Read: denied"},
+			Messages: []string{"user: list them", "assistant: I look.", "assistant: Done."}, Calls: []string{
+				"Shell: a.txt", "Read: denied"},
 			Agents: []threadtest.Agent{{ID: childID, Status: thread.Completed, Source: thread.Inferred, Last: "Fine."}},
 		},
-		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage, Messages: []string{"user: review it", "assistant: Fine."}},
-		{ID: flatID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: one"}, Calls: []string{"Shell: "}},
+		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage,
+			Messages: []string{"user: review it", "assistant: Fine."}},
+		{ID: flatID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: one"},
+			Calls: []string{"Shell: "}},
 	}
 }
 
@@ -138,7 +148,8 @@ func (b book) conversation(id, status string, more obj, messages ...obj) {
 	for i := range messages {
 		headers = append(headers, obj{"bubbleId": fmt.Sprintf("b%03d", 999-i), "type": messages[i]["type"]})
 	}
-	data := obj{"composerId": id, "name": "A title", "status": status, "createdAt": 1710000000000, "lastUpdatedAt": 1710000009000, "modelConfig": obj{"modelName": "m"},
+	data := obj{"composerId": id, "name": "A title", "status": status, "createdAt": 1710000000000,
+		"lastUpdatedAt": 1710000009000, "modelConfig": obj{"modelName": "m"},
 		"workspaceIdentifier": obj{"uri": obj{"fsPath": "/home/u/project"}}, "fullConversationHeadersOnly": headers}
 	for k, v := range more {
 		data[k] = v
@@ -152,7 +163,8 @@ func (b book) conversation(id, status string, more obj, messages ...obj) {
 }
 
 func tool(id, name, status, result string) obj {
-	return obj{"type": 2, "text": "", "toolFormerData": obj{"toolCallId": id, "name": name, "status": status, "rawArgs": `{"a":1}`, "result": result}}
+	return obj{"type": 2, "text": "", "toolFormerData": obj{"toolCallId": id, "name": name, "status": status,
+		"rawArgs": `{"a":1}`, "result": result}}
 }
 
 // editor writes the database of the editor.
@@ -165,22 +177,30 @@ func editor(t testing.TB, dir string) []threadtest.Thread {
 			obj{"type": 2, "text": "", "thinking": obj{"text": "Hm."}},
 			obj{"type": 2, "text": "I ask.", "tokenCount": obj{"inputTokens": 100, "outputTokens": 20}},
 			tool("t1", "task_v2", "completed", "Fine."), tool("t2", "read_file_v2", "error", "no such file"),
-			obj{"type": 2, "text": "All done?", "modelInfo": obj{"modelName": "n"}, "tokenCount": obj{"inputTokens": 10, "outputTokens": 2}})
-		b.conversation(taskID, "none", obj{"subagentInfo": obj{"parentComposerId": editID, "toolCallId": "t1"}}, obj{"type": 1, "text": "review it"}, obj{"type": 2, "text": "Fine."})
-		b.put("composerData:"+inlineID, obj{"name": "Old", "conversation": []obj{{"type": 1, "text": "hello"}, {"type": 2, "text": "world"}}})
+			obj{"type": 2, "text": "All done?", "modelInfo": obj{"modelName": "n"},
+				"tokenCount": obj{"inputTokens": 10, "outputTokens": 2}})
+		b.conversation(taskID, "none", obj{"subagentInfo": obj{"parentComposerId": editID, "toolCallId": "t1"}},
+			obj{"type": 1, "text": "review it"}, obj{"type": 2, "text": "Fine."})
+		b.put("composerData:"+inlineID, obj{"name": "Old",
+			"conversation": []obj{{"type": 1, "text": "hello"}, {"type": 2, "text": "world"}}})
 		b.conversation(abortID, "aborted", nil, obj{"type": 1, "text": "go"}, tool("t3", "run_terminal_cmd", "pending", ""))
 		b.put("composerData:empty", obj{"fullConversationHeadersOnly": []obj{}})
 		exec("INSERT INTO cursorDiskKV VALUES ('composerData:none', NULL)")
 	}, dir, state)
 	return []threadtest.Thread{
 		{
-			ID: editID, Status: thread.Completed, Source: thread.Child, Usage: thread.Tokens{Input: 110, Output: 22, Calls: 2}, Complete: thread.LowerBound,
-			Messages: []string{"user: design it", "assistant: I ask.", "assistant: All done?"}, Calls: []string{"task_v2: Fine.", "read_file_v2: no such file"},
+			ID: editID, Status: thread.Completed, Source: thread.Child, Usage: thread.Tokens{Input: 110, Output: 22, Calls: 2},
+			Complete: thread.LowerBound,
+			Messages: []string{"user: design it", "assistant: I ask.", "assistant: All done?"}, Calls: []string{
+				"task_v2: Fine.", "read_file_v2: no such file"},
 			Agents: []threadtest.Agent{{ID: taskID, Status: thread.Completed, Source: thread.Inferred, Last: "Fine."}},
 		},
-		{ID: taskID, Parent: editID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage, Messages: []string{"user: review it", "assistant: Fine."}},
-		{ID: inlineID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage, Messages: []string{"user: hello", "assistant: world"}},
-		{ID: abortID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: go"}, Calls: []string{"run_terminal_cmd: "}},
+		{ID: taskID, Parent: editID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage,
+			Messages: []string{"user: review it", "assistant: Fine."}},
+		{ID: inlineID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage,
+			Messages: []string{"user: hello", "assistant: world"}},
+		{ID: abortID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: go"},
+			Calls: []string{"run_terminal_cmd: "}},
 	}
 }
 
@@ -201,13 +221,16 @@ func chats(t testing.TB, dir string) []threadtest.Thread {
 		}
 		field := func(s string) string { return "\x0a" + string(rune(len(s))) + s }
 		message := func(v obj) string { return field(put(encode(v))) }
-		earlier := put(message(obj{"role": "system", "content": "You are."}) + message(obj{"role": "user", "content": []obj{text("<user_query>\nlist them\n</user_query>")}}) + "\x10\x05")
+		earlier := put(message(obj{"role": "system", "content": "You are."}) +
+			message(obj{"role": "user", "content": []obj{text("<user_query>\nlist them\n</user_query>")}}) + "\x10\x05")
 		root := put(field(earlier) + message(obj{"id": "a1", "role": "assistant", "content": []obj{
 			{"type": "reasoning", "text": "Hm.", "providerOptions": obj{"cursor": obj{"modelName": "m"}}}, text("I look."),
 			{"type": "tool-call", "toolCallId": "c1", "toolName": "Shell", "args": obj{"command": "ls"}}}}) +
-			message(obj{"role": "tool", "content": []obj{{"type": "tool-result", "toolCallId": "c1", "toolName": "Shell", "result": "a.txt"}}}) +
+			message(obj{"role": "tool", "content": []obj{
+				{"type": "tool-result", "toolCallId": "c1", "toolName": "Shell", "result": "a.txt"}}}) +
 			message(obj{"role": "assistant", "content": "Done?"}) + field(earlier) + field("file:///home/u/project"))
-		meta := encode(obj{"agentId": storeID, "name": "A title", "createdAt": 1774260332872, "lastUsedModel": "default", "latestRootBlobId": hex.EncodeToString([]byte(root))})
+		meta := encode(obj{"agentId": storeID, "name": "A title", "createdAt": 1774260332872, "lastUsedModel": "default",
+			"latestRootBlobId": hex.EncodeToString([]byte(root))})
 		exec("INSERT INTO meta VALUES ('0', ?)", hex.EncodeToString([]byte(meta)))
 	}, dir, ".cursor/chats/0123", storeID, "store.db")
 	return []threadtest.Thread{{
@@ -219,7 +242,8 @@ func chats(t testing.TB, dir string) []threadtest.Thread {
 // big writes a transcript of at least size bytes.
 func big(t testing.TB, home string, size int64) string {
 	turn := line("user", text(strings.Repeat("word ", 4<<10))) + line("assistant", text("ok"))
-	threadtest.WriteFile(t, strings.Repeat(turn, int(size)/len(turn)+1), home, ".cursor/projects/p/agent-transcripts", flatID+".jsonl")
+	threadtest.WriteFile(t, strings.Repeat(turn, int(size)/len(turn)+1), home, ".cursor/projects/p/agent-transcripts",
+		flatID+".jsonl")
 	return flatID
 }
 
@@ -228,7 +252,8 @@ func TestCopies(t *testing.T) {
 	dir := t.TempDir()
 	home(t, dir)
 	threadtest.WriteFile(t, line("user", text("copy")), dir, ".cursor/projects/p/agent-transcripts", editID+".jsonl")
-	if th := threadtest.Load(t, provider(t, dir), editID); filepath.Base(th.Source) != "state.vscdb" || len(th.Warnings) != 1 {
+	if th := threadtest.Load(t, provider(t, dir), editID); filepath.Base(th.Source) != "state.vscdb" ||
+		len(th.Warnings) != 1 {
 		t.Errorf("got %s, %q", th.Source, th.Warnings)
 	}
 }
@@ -270,7 +295,8 @@ func TestRealThreads(t *testing.T) {
 	}
 	for path, n := range want {
 		dir := t.TempDir()
-		threadtest.WriteFile(t, threadtest.ReadFile(t, threadtest.Transcripts(t, "cursor", filepath.FromSlash(path))), dir, ".cursor/projects/p/agent-transcripts", flatID+".jsonl")
+		threadtest.WriteFile(t, threadtest.ReadFile(t, threadtest.Transcripts(t, "cursor", filepath.FromSlash(path))), dir,
+			".cursor/projects/p/agent-transcripts", flatID+".jsonl")
 		p := provider(t, dir)
 		said := threadtest.CheckThread(t, p, flatID)
 		if th := threadtest.Load(t, p, flatID); len(said) != n[0] || th.ToolCalls != n[1] {
@@ -294,7 +320,8 @@ func FuzzTranscript(f *testing.F) {
 
 // FuzzBubble reads any bytes as a conversation and as a message of the editor.
 func FuzzBubble(f *testing.F) {
-	f.Add([]byte(`{"fullConversationHeadersOnly":[{"bubbleId":"b1","type":1}],"name":"x"}`), []byte(encode(tool("a", "x", "completed", "y"))))
+	f.Add([]byte(`{"fullConversationHeadersOnly":[{"bubbleId":"b1","type":1}],"name":"x"}`),
+		[]byte(encode(tool("a", "x", "completed", "y"))))
 	f.Add([]byte(`{"conversation":[{"type":2,"text":"x"},7,[]],"status":"generating"}`), []byte(`{"type":1`))
 	f.Fuzz(func(t *testing.T, data, message []byte) {
 		dir := t.TempDir()

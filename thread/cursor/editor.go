@@ -17,7 +17,8 @@ const (
 )
 
 var composerTable = archive.Table{
-	Name: "cursorDiskKV", Need: []string{"key", "value"}, Where: "key >= 'composerData:' AND key < 'composerData;' AND value IS NOT NULL", Order: "rowid DESC",
+	Name: "cursorDiskKV", Need: []string{"key", "value"},
+	Where: "key >= 'composerData:' AND key < 'composerData;' AND value IS NOT NULL", Order: "rowid DESC",
 }
 
 // bubbles are the messages of a conversation. The argument is a JSON array of their keys
@@ -47,7 +48,9 @@ func composers(ctx context.Context, path string) (list []archive.Found, err erro
 		if c.order == nil && c.inline == nil && c.title == "" {
 			return // an empty tab
 		}
-		f := archive.Found{ID: thread.LowerUUID(id), Path: path, Parent: thread.LowerUUID(v.Get("subagentInfo", "parentComposerId").Text()), Modified: v.Get("lastUpdatedAt").Timestamp()}
+		f := archive.Found{ID: thread.LowerUUID(id), Path: path,
+			Parent:   thread.LowerUUID(v.Get("subagentInfo", "parentComposerId").Text()),
+			Modified: v.Get("lastUpdatedAt").Timestamp()}
 		if f.Parent == f.ID {
 			f.Parent = ""
 		}
@@ -85,7 +88,8 @@ func (c conversation) open(t *thread.Thread, id string) {
 	first := bubble + id + ":"
 	db, end := archive.Database(t.Source), first[:len(first)-1]+";"
 	part := &archive.Part{Database: db, Rows: []archive.Rows{
-		{Table: bubbles.Name, Key: "key", Where: "key = ?1 OR key >= ?2 AND key < ?3", Args: []any{composer + id, first, end}},
+		{Table: bubbles.Name, Key: "key", Where: "key = ?1 OR key >= ?2 AND key < ?3",
+			Args: []any{composer + id, first, end}},
 	}}
 	source := archive.Source(c.messages)
 	if c.order != nil {
@@ -140,7 +144,8 @@ func (d *decodeBubbles) answer(n int, v jsonl.Value, text string, at time.Time) 
 	if model == "" {
 		model = d.conversation.model
 	}
-	d.Timeline.Add(thread.Message{ID: v.Get("bubbleId").Text(), Role: thread.Assistant, Text: text, Model: model, Time: at})
+	d.Timeline.Add(thread.Message{ID: v.Get("bubbleId").Text(), Role: thread.Assistant, Text: text, Model: model,
+		Time: at})
 	d.Infer(thread.Completed, at, "an answer without calls so far, message %d", n)
 	d.Facts.State.Waiting = thread.WaitingFor(text)
 	if tool := v.Get("toolFormerData"); tool.Get("name").Text() != "" {
@@ -161,7 +166,8 @@ func (d *decodeBubbles) call(n int, tool jsonl.Value, at time.Time) {
 	if input.Text() == "" {
 		input = tool.Get("params")
 	}
-	c := thread.Call{ID: tool.Get("toolCallId").Text(), Name: tool.Get("name").Text(), Input: thread.Clip(input.Plain()), Time: at}
+	c := thread.Call{ID: tool.Get("toolCallId").Text(), Name: tool.Get("name").Text(), Input: thread.Clip(input.Plain()),
+		Time: at}
 	status := tool.Get("status").Text()
 	waiting := ""
 	if status == "pending" || strings.Contains(c.Name, "ask_question") && status != "completed" {

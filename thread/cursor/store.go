@@ -149,10 +149,12 @@ func openStore(_ *thread.Walk, t *thread.Thread) {
 	if err != nil {
 		t.Warn("the database can't be read: %v", err)
 	}
-	part := &archive.Part{Database: archive.Database(path), Rows: []archive.Rows{{Table: "meta", Key: "key"}, {Table: "blobs", Key: "id"}}}
-	t.Reader = &archive.Reader{Unit: "message", Source: storeSource(path), Part: part, New: func(scan *archive.Scan) archive.Decoder {
-		return &decodeStore{Scan: scan, model: model}
-	}}
+	part := &archive.Part{Database: archive.Database(path),
+		Rows: []archive.Rows{{Table: "meta", Key: "key"}, {Table: "blobs", Key: "id"}}}
+	t.Reader = &archive.Reader{Unit: "message", Source: storeSource(path), Part: part,
+		New: func(scan *archive.Scan) archive.Decoder {
+			return &decodeStore{Scan: scan, model: model}
+		}}
 }
 
 // directory returns the working directory, which is a field of the last state.
@@ -233,7 +235,8 @@ func (d *decodeStore) answer(n int, v, content jsonl.Value) {
 	d.Facts.State.Waiting = thread.WaitingFor(text)
 	for c := content.Elements(); c.Next(); {
 		if p := c.Value(); p.Get("type").Is("tool-call") {
-			d.Call(n, thread.Call{ID: p.Get("toolCallId").Text(), Name: p.Get("toolName").Text(), Input: thread.Clip(p.Get("args").Compact())}, "")
+			d.Call(n, thread.Call{ID: p.Get("toolCallId").Text(), Name: p.Get("toolName").Text(),
+				Input: thread.Clip(p.Get("args").Compact())}, "")
 		}
 	}
 }

@@ -16,15 +16,16 @@ import (
 // version that records results and the end of turns, and every third one is that of a
 // subagent.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(), Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n+100)
-		l.Path = ".cursor/projects/home-u-project/agent-transcripts/" + l.ID + ".jsonl"
-		if n%3 == 2 {
-			l.Path = ".cursor/projects/home-u-project/agent-transcripts/" + doneID + "/subagents/" + l.ID + ".jsonl"
-		}
-		s := &recorder{log: l, ends: n%2 == 0}
-		return s.record
-	}})
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(),
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n+100)
+			l.Path = ".cursor/projects/home-u-project/agent-transcripts/" + l.ID + ".jsonl"
+			if n%3 == 2 {
+				l.Path = ".cursor/projects/home-u-project/agent-transcripts/" + doneID + "/subagents/" + l.ID + ".jsonl"
+			}
+			s := &recorder{log: l, ends: n%2 == 0}
+			return s.record
+		}})
 }
 
 // A recorder records the steps of a conversation.
@@ -76,13 +77,14 @@ func (s *recorder) record(step threadtest.Step) {
 // TestEditorTurns reads generated conversations of the editor after each change of
 // their rows. Every other one is of a version that records the status.
 func TestEditorTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(), Asks: true, Setup: func(exec func(string, ...any), _, id string) {
-		exec(schema)
-		book{exec}.put("composerData:"+id, obj{"name": "A title", "status": "none", "fullConversationHeadersOnly": []obj{}})
-	}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID, l.Path = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n+100), state
-		return (&editorRecorder{log: l, book: book{l.Exec}, ends: n%2 == 0, calls: map[string]obj{}}).record
-	}})
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(), Asks: true,
+		Setup: func(exec func(string, ...any), _, id string) {
+			exec(schema)
+			book{exec}.put("composerData:"+id, obj{"name": "A title", "status": "none", "fullConversationHeadersOnly": []obj{}})
+		}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID, l.Path = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n+100), state
+			return (&editorRecorder{log: l, book: book{l.Exec}, ends: n%2 == 0, calls: map[string]obj{}}).record
+		}})
 }
 
 // An editorRecorder records the steps of a conversation of the editor.
@@ -99,7 +101,8 @@ func (r *editorRecorder) status(status string) {
 	if !r.ends {
 		status = "none"
 	}
-	r.book.put("composerData:"+r.log.ID, obj{"name": "A title", "status": status, "fullConversationHeadersOnly": r.headers})
+	r.book.put("composerData:"+r.log.ID, obj{
+		"name": "A title", "status": status, "fullConversationHeadersOnly": r.headers})
 }
 
 // message writes a message, and then the order of all.
@@ -156,15 +159,16 @@ func (r *editorRecorder) record(step threadtest.Step) {
 // TestStoreTurns reads generated conversations of the command line agent after each
 // change of their rows.
 func TestStoreTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(), Setup: func(exec func(string, ...any), _, _ string) {
-		exec("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB)")
-		exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)")
-		exec("INSERT INTO meta VALUES ('0', ?)", hex.EncodeToString([]byte(encode(obj{"name": "A title"}))))
-	}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n+100)
-		l.Path = ".cursor/chats/0123/" + l.ID + "/store.db"
-		return (&storeRecorder{log: l}).record
-	}})
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(),
+		Setup: func(exec func(string, ...any), _, _ string) {
+			exec("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB)")
+			exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)")
+			exec("INSERT INTO meta VALUES ('0', ?)", hex.EncodeToString([]byte(encode(obj{"name": "A title"}))))
+		}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n+100)
+			l.Path = ".cursor/chats/0123/" + l.ID + "/store.db"
+			return (&storeRecorder{log: l}).record
+		}})
 }
 
 // A storeRecorder records the steps of a conversation of the command line agent.
@@ -197,11 +201,13 @@ func (r *storeRecorder) record(step threadtest.Step) {
 	case threadtest.Work:
 		content := []obj{text(step.Text)}
 		for _, u := range step.Calls {
-			content = append(content, obj{"type": "tool-call", "toolCallId": u.ID, "toolName": "Shell", "args": obj{"command": "ls"}})
+			content = append(content, obj{"type": "tool-call", "toolCallId": u.ID, "toolName": "Shell",
+				"args": obj{"command": "ls"}})
 		}
 		r.message(obj{"role": "assistant", "content": content})
 	case threadtest.Result:
-		r.message(obj{"role": "tool", "content": []obj{{"type": "tool-result", "toolCallId": step.Calls[0].ID, "result": step.Text, "isError": step.Failed}}})
+		r.message(obj{"role": "tool", "content": []obj{
+			{"type": "tool-result", "toolCallId": step.Calls[0].ID, "result": step.Text, "isError": step.Failed}}})
 	case threadtest.Answer:
 		r.message(obj{"role": "assistant", "content": []obj{text(step.Text)}})
 	case threadtest.Failure, threadtest.Interrupt: // how they are recorded is not known

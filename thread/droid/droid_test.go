@@ -23,7 +23,9 @@ func provider(t testing.TB, home string) thread.Provider {
 func TestRealThreads(t *testing.T) {
 	for name, messages := range map[string]int{"small": 1, "large": 5, "schema_drift": 2} {
 		home := t.TempDir()
-		threadtest.WriteFile(t, threadtest.ReadFile(t, threadtest.Transcripts(t, "droid", "jazzyalex+agent-sessions", "session_store_"+name+".jsonl")), home, ".factory/sessions/p", doneID+".jsonl")
+		threadtest.WriteFile(t, threadtest.ReadFile(t,
+			threadtest.Transcripts(t, "droid", "jazzyalex+agent-sessions", "session_store_"+name+".jsonl")), home,
+			".factory/sessions/p", doneID+".jsonl")
 		if said := threadtest.CheckThread(t, provider(t, home), doneID); len(said) != messages {
 			t.Errorf("%s: got %q, want %d messages", name, said, messages)
 		}
@@ -37,8 +39,10 @@ func TestRealClients(t *testing.T) {
 	p := provider(t, home)
 	threadtest.CheckLedger(t, p, l, "5a2f7bd9-7e61-4aa9-b36d-e50ce72df79c", thread.Completed, []int{1, 5, 9, 13}, nil)
 	hello := threadtest.Load(t, p, "19de857c-39d3-4526-87bf-6e4b2a11b092")
-	threadtest.CheckUsage(t, hello, thread.Tokens{Input: 3, Output: 2, Calls: 1}, thread.LowerBound, "only the total of the session")
-	if th := threadtest.Load(t, p, "1956c1b5-923c-4fce-8b11-26beaf239a56"); th.State.Status != thread.PendingInit || th.Usage.Completeness != thread.NoUsage {
+	threadtest.CheckUsage(t, hello, thread.Tokens{Input: 3, Output: 2, Calls: 1}, thread.LowerBound,
+		"only the total of the session")
+	if th := threadtest.Load(t, p, "1956c1b5-923c-4fce-8b11-26beaf239a56"); th.State.Status != thread.PendingInit ||
+		th.Usage.Completeness != thread.NoUsage {
 		t.Errorf("got %+v", th.Facts)
 	}
 	for th, err := range p.Threads(t.Context()) {

@@ -48,7 +48,8 @@ func (s *script) put(record obj) {
 
 func (s *script) message(role string, content ...obj) {
 	s.at = s.at.Add(time.Second)
-	s.put(obj{"type": "message", "id": fmt.Sprintf("m%d", len(s.lines)), "timestamp": s.at, "message": obj{"role": role, "content": content, "modelId": "m"}})
+	s.put(obj{"type": "message", "id": fmt.Sprintf("m%d", len(s.lines)), "timestamp": s.at,
+		"message": obj{"role": role, "content": content, "modelId": "m"}})
 }
 
 func text(s string) obj { return obj{"type": "text", "text": s} }
@@ -67,7 +68,8 @@ func (s *script) write(t testing.TB, home string, tokens int) {
 	dir := ".factory/sessions/-home-u-project"
 	threadtest.WriteFile(t, strings.Join(s.lines, "\n")+"\n", home, dir, s.id+".jsonl")
 	if tokens > 0 {
-		usage := fmt.Sprintf(`{"model":"m","tokenUsage":{"inputTokens":%d,"outputTokens":%d,"cacheCreationTokens":3,"cacheReadTokens":4,"thinkingTokens":1},"inclusiveTokenUsage":{"inputTokens":9999}}`, tokens, tokens)
+		usage := fmt.Sprintf(
+			`{"model":"m","tokenUsage":{"inputTokens":%d,"outputTokens":%d,"cacheCreationTokens":3,"cacheReadTokens":4,"thinkingTokens":1},"inclusiveTokenUsage":{"inputTokens":9999}}`, tokens, tokens)
 		threadtest.WriteFile(t, usage, home, dir, s.id+".settings.json")
 	}
 }
@@ -77,7 +79,8 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	s := begin(doneID, nil)
 	s.message("user", text("<system-reminder>\nx\n</system-reminder>"))
 	s.message("user", text("<system-reminder>\nx\n</system-reminder>\n\ndesign it"))
-	s.message("assistant", obj{"type": "thinking", "thinking": "Hm."}, text("I ask."), use("task1", "Task"), use("c", "Execute"))
+	s.message("assistant", obj{"type": "thinking", "thinking": "Hm."}, text("I ask."), use("task1", "Task"),
+		use("c", "Execute"))
 	s.message("user", result("task1", "Fine.", false), result("c", "no such file", true))
 	s.put(obj{"type": "compaction_state", "timestamp": s.at, "summaryText": "They designed it."})
 	s.message("assistant", text("All done?"))
@@ -105,12 +108,15 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	}
 	return []threadtest.Thread{
 		{
-			ID: doneID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: design it", "assistant: I ask.", "compaction: They designed it.", "assistant: All done?"},
+			ID: doneID, Status: thread.Completed, Source: thread.Child, Messages: []string{
+				"user: design it", "assistant: I ask.", "compaction: They designed it.", "assistant: All done?"},
 			Calls: []string{"Task: Fine.", "Execute: no such file"}, Usage: usage(100, 2), Complete: thread.LowerBound,
 			Agents: []threadtest.Agent{{ID: childID, Status: thread.Completed, Source: thread.Child, Last: "Fine."}},
 		},
-		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: review it", "assistant: Fine."}, Usage: usage(10, 1), Complete: thread.LowerBound},
-		{ID: openID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: ask me"}, Calls: []string{"AskUser: "}, Complete: thread.NoUsage},
+		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Child,
+			Messages: []string{"user: review it", "assistant: Fine."}, Usage: usage(10, 1), Complete: thread.LowerBound},
+		{ID: openID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: ask me"},
+			Calls: []string{"AskUser: "}, Complete: thread.NoUsage},
 		{ID: failID, Status: thread.Errored, Source: thread.Child, Messages: []string{"user: one"}, Complete: thread.NoUsage},
 	}
 }
@@ -121,6 +127,7 @@ func big(t testing.TB, home string, size int64) string {
 	s.message("user", text(strings.Repeat("word ", 4<<10)))
 	s.message("assistant", text("ok"))
 	turn := strings.Join(s.lines[1:], "\n") + "\n"
-	threadtest.WriteFile(t, s.lines[0]+"\n"+strings.Repeat(turn, int(size)/len(turn)+1), home, ".factory/sessions/p", doneID+".jsonl")
+	threadtest.WriteFile(t, s.lines[0]+"\n"+strings.Repeat(turn, int(size)/len(turn)+1), home, ".factory/sessions/p",
+		doneID+".jsonl")
 	return doneID
 }

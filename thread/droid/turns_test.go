@@ -11,21 +11,22 @@ import (
 // TestTurns truncates generated sessions at every record. Every third one is that of a
 // subagent.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: droid.Driver(), Asks: true, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n+100)
-		l.Path = ".factory/sessions/-home-u-project/" + l.ID + ".jsonl"
-		var more obj
-		if n%3 == 2 {
-			more = obj{"callingSessionId": doneID, "callingToolUseId": "task1"}
-		}
-		s := &recorder{script: begin(l.ID, more), log: l}
-		s.message("user", text("<system-reminder>\nx\n</system-reminder>"))
-		l.Lines = s.lines
-		return func(step threadtest.Step) {
-			s.record(step)
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: droid.Driver(), Asks: true,
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n+100)
+			l.Path = ".factory/sessions/-home-u-project/" + l.ID + ".jsonl"
+			var more obj
+			if n%3 == 2 {
+				more = obj{"callingSessionId": doneID, "callingToolUseId": "task1"}
+			}
+			s := &recorder{script: begin(l.ID, more), log: l}
+			s.message("user", text("<system-reminder>\nx\n</system-reminder>"))
 			l.Lines = s.lines
-		}
-	}})
+			return func(step threadtest.Step) {
+				s.record(step)
+				l.Lines = s.lines
+			}
+		}})
 }
 
 // A recorder records the steps of a conversation.

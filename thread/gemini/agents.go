@@ -21,7 +21,8 @@ func (l *log) calls(v jsonl.Value, line int, at time.Time) (n int) {
 }
 
 // statuses are the statuses of calls. With any other, the subagent is running.
-var statuses = map[string]thread.Status{"success": thread.Completed, "error": thread.Errored, "cancelled": thread.Errored}
+var statuses = map[string]thread.Status{"success": thread.Completed, "error": thread.Errored,
+	"cancelled": thread.Errored}
 
 // goal is why a subagent ended that did its task. Its call succeeds in any case.
 const goal = "GOAL"
@@ -33,10 +34,13 @@ func called(a *thread.Agent, v jsonl.Value, line int, at time.Time) {
 	if t := v.Get("timestamp").Time(); !t.IsZero() {
 		at = t
 	}
-	a.State = thread.ReadState(cmp.Or(statuses[status], thread.Running), thread.Parent, at, "the parent's call of %s has status %q, line %d", a.Name, status, line)
-	if end := v.Get("resultDisplay", "terminateReason").Text(); statuses[status] == thread.Completed && end != "" && end != goal {
+	a.State = thread.ReadState(cmp.Or(statuses[status], thread.Running), thread.Parent, at,
+		"the parent's call of %s has status %q, line %d", a.Name, status, line)
+	if end := v.Get("resultDisplay", "terminateReason").Text(); statuses[status] == thread.Completed && end != "" &&
+		end != goal {
 		status = end
-		a.State = thread.ReadState(thread.Errored, thread.Parent, at, "the parent's call of %s ended with %q, line %d", a.Name, end, line)
+		a.State = thread.ReadState(thread.Errored, thread.Parent, at, "the parent's call of %s ended with %q, line %d",
+			a.Name, end, line)
 	}
 	event := thread.Event{Time: at, Name: "run_" + a.Name, Detail: status}
 	if n := len(a.Lifecycle); n > 0 && a.Lifecycle[n-1] == event {
@@ -91,7 +95,8 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, at chat) (
 
 // agent combines the records of the parent and of the child. One of them may be
 // missing.
-func agent(ctx context.Context, main *thread.Thread, mention *thread.Agent, child *thread.Thread) (a thread.Agent, err error) {
+func agent(ctx context.Context, main *thread.Thread, mention *thread.Agent, child *thread.Thread) (a thread.Agent,
+	err error) {
 	if mention != nil {
 		a = *mention
 		a.Evidence = []string{"a call of the parent names it"}

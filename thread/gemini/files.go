@@ -240,7 +240,8 @@ func (c chat) cwd() string {
 	if b, err := plainfile.ReadLinked(filepath.Join(project, "..", "..", "projects.json"), maxFile); err == nil {
 		for m := jsonl.Value(b).Get("projects").Members(); m.Next(); {
 			sum := sha256.Sum256([]byte(m.Key()))
-			if name := hex.EncodeToString(sum[:]); m.Value().Is(filepath.Base(project)) || name == filepath.Base(project) || name == c.head.hash {
+			if name := hex.EncodeToString(sum[:]); m.Value().Is(filepath.Base(project)) || name == filepath.Base(project) ||
+				name == c.head.hash {
 				return m.Key()
 			}
 		}

@@ -45,7 +45,8 @@ func compare(t *testing.T, th *thread.Thread, f figures) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := tokens{f.Tokens["input"], f.Tokens["output"], f.Tokens["cached"], f.Tokens["thoughts"], f.Tokens["tool"]}.want(shown.Calls)
+	want := tokens{f.Tokens["input"], f.Tokens["output"], f.Tokens["cached"], f.Tokens["thoughts"],
+		f.Tokens["tool"]}.want(shown.Calls)
 	if shown != want {
 		t.Errorf("got %+v, want %+v", shown, want)
 	}

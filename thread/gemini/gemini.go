@@ -54,8 +54,9 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 		return nil, err
 	}
 	if log := p.removed(t, id); log != "" {
-		return nil, &handoff.Error{Op: "thread", Name: name + "/" + id, Kind: handoff.Unavailable,
-			Err: errors.New("the chat was removed: only its prompts remain, in " + log), Hint: handoff.Advice("the tool deletes old chats; look for a backup")}
+		return nil, handoff.E("thread", name+"/"+id, handoff.Unavailable,
+			errors.New("the chat was removed: only its prompts remain, in "+log),
+			handoff.Advice("the tool deletes old chats; look for a backup"))
 	}
 	return nil, thread.NotFoundError(name, id, p.roots, env, *t.ids)
 }

@@ -71,13 +71,15 @@ func TestSeveralInOneFile(t *testing.T) {
 func TestCopies(t *testing.T) {
 	home := t.TempDir()
 	put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".json", begin(logID, nil).user("u1", "one").document(nil))
-	put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".jsonl", begin(logID, nil).user("u1", "one").user("u2", "two").String())
+	put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".jsonl",
+		begin(logID, nil).user("u1", "one").user("u2", "two").String())
 	p := provider(t, home)
 	th, err := p.Thread(t.Context(), logID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said, _ := threadtest.Messages(t, th); len(said) != 2 || len(th.Warnings) != 1 || !strings.HasSuffix(th.Source, ".jsonl") {
+	if said, _ := threadtest.Messages(t, th); len(said) != 2 || len(th.Warnings) != 1 ||
+		!strings.HasSuffix(th.Source, ".jsonl") {
 		t.Errorf("got %q from %s, %q", said, th.Source, th.Warnings)
 	}
 	n := 0
@@ -97,8 +99,10 @@ func TestOpensFew(t *testing.T) {
 	put(t, home, "p/chats/session-2026-06-12T10-00-"+logID[:8]+".jsonl", main)
 	put(t, home, "p/chats/session-2026-06-12T10-00-other.jsonl", main)
 	put(t, home, "p/chats/session-2026-06-12T09-59-"+doneID[:8]+".jsonl", begin(doneID, named).user("u", "older").String())
-	put(t, home, "p/chats/session-2999-06-12T10-00-"+failedID[:8]+".jsonl", begin(failedID, named).user("u", "much younger").String())
-	put(t, home, "p/chats/session-2026-06-12T10-00-"+childID[:8]+".jsonl", begin(childID, named).user("u", "started during it").String())
+	put(t, home, "p/chats/session-2999-06-12T10-00-"+failedID[:8]+".jsonl",
+		begin(failedID, named).user("u", "much younger").String())
+	put(t, home, "p/chats/session-2026-06-12T10-00-"+childID[:8]+".jsonl",
+		begin(childID, named).user("u", "started during it").String())
 	p := provider(t, home)
 	th := threadtest.Load(t, p, logID)
 	if len(th.Warnings) != 0 {
@@ -125,8 +129,11 @@ func TestRemoved(t *testing.T) {
 // TestTruncatedDocument reads truncated and damaged documents.
 func TestTruncatedDocument(t *testing.T) {
 	home := t.TempDir()
-	body := begin(documentID, nil).user("u1", "one").model("m1", "two", tokens{3, 1, 0, 0, 0}).user("u2", strings.Repeat("three ", 2000)).document(nil)
-	for name, cut := range map[string]string{"half": body[:len(body)/2], "no end": strings.TrimRight(body, "}\n] "), "noise": strings.Replace(body, `"messages": [`, `"messages": [ 7, "x", [[]], {}, `, 1), "empty": "", "other": "[1]", "wrong": `{"sessionId":"` + documentID + `","messages":{"a":1}}`} {
+	body := begin(documentID, nil).user("u1", "one").model("m1", "two", tokens{3, 1, 0, 0, 0}).user("u2",
+		strings.Repeat("three ", 2000)).document(nil)
+	for name, cut := range map[string]string{"half": body[:len(body)/2], "no end": strings.TrimRight(body, "}\n] "),
+		"noise": strings.Replace(body, `"messages": [`, `"messages": [ 7, "x", [[]], {}, `, 1), "empty": "", "other": "[1]",
+		"wrong": `{"sessionId":"` + documentID + `","messages":{"a":1}}`} {
 		put(t, home, "p/chats/session-2026-06-12T10-00-"+documentID[:8]+".json", cut)
 		th, err := provider(t, home).Thread(t.Context(), documentID)
 		if err != nil {
@@ -134,7 +141,8 @@ func TestTruncatedDocument(t *testing.T) {
 			continue
 		}
 		said, _ := threadtest.Messages(t, th)
-		if want := []string{"user: one", "assistant: two"}; len(cut) > 1000 && (len(said) < 2 || !slices.Equal(said[:2], want)) {
+		if want := []string{"user: one", "assistant: two"}; len(cut) > 1000 &&
+			(len(said) < 2 || !slices.Equal(said[:2], want)) {
 			t.Errorf("%s: got %q", name, said)
 		}
 		if len(th.Warnings) == 0 && name != "wrong" {
@@ -191,8 +199,12 @@ func FuzzChat(f *testing.F) {
 	dir := f.TempDir()
 	home(f, dir)
 	threadtest.AddSeeds(f, dir, "*.json*")
-	f.Add([]byte(`{"$set":{"messages":[{"type":"user","content":"a"},{"id":"x","type":"gemini","tokens":{"input":-5,"cached":9e99,"output":1e400}}]}}{"$rewindTo":"x"}`))
-	f.Add([]byte(`{"messages":[{"id":"x","type":"user"},{"id":"x","type":"gemini","toolCalls":[{"agentId":"a"},{"agentId":"a","result":[[[{}]]]}]}],"sessionId":""`))
+	f.Add(
+		[]byte(
+			`{"$set":{"messages":[{"type":"user","content":"a"},{"id":"x","type":"gemini","tokens":{"input":-5,"cached":9e99,"output":1e400}}]}}{"$rewindTo":"x"}`))
+	f.Add(
+		[]byte(
+			`{"messages":[{"id":"x","type":"user"},{"id":"x","type":"gemini","toolCalls":[{"agentId":"a"},{"agentId":"a","result":[[[{}]]]}]}],"sessionId":""`))
 	homes := map[string]string{".json": f.TempDir(), ".jsonl": f.TempDir()}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for ext, home := range homes {

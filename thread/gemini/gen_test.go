@@ -35,11 +35,13 @@ type obj = map[string]any
 type tokens struct{ input, output, cached, thoughts, tool int64 }
 
 func (t tokens) obj() obj {
-	return obj{"input": t.input, "output": t.output, "cached": t.cached, "thoughts": t.thoughts, "tool": t.tool, "total": t.input + t.output + t.thoughts + t.tool}
+	return obj{"input": t.input, "output": t.output, "cached": t.cached, "thoughts": t.thoughts, "tool": t.tool,
+		"total": t.input + t.output + t.thoughts + t.tool}
 }
 
 func (t tokens) want(calls int) thread.Tokens {
-	return thread.Tokens{Input: t.input - t.cached + t.tool, CacheRead: t.cached, Output: t.output + t.thoughts, Reasoning: t.thoughts, Calls: calls}
+	return thread.Tokens{Input: t.input - t.cached + t.tool, CacheRead: t.cached, Output: t.output + t.thoughts,
+		Reasoning: t.thoughts, Calls: calls}
 }
 
 // A script writes a chat, with one operation per second.
@@ -164,7 +166,8 @@ func hash(dir string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-const context = "<session_context>\nThis is the Gemini CLI. We are setting up the context for our chat.\n</session_context>"
+const context = "<session_context>\nThis is the Gemini CLI. We are setting up the context for our " +
+	"chat.\n</session_context>"
 
 // home writes a home directory with threads of every kind.
 func home(t testing.TB, dir string) []threadtest.Thread {
@@ -181,26 +184,33 @@ func documents(t testing.TB, dir, project string) []threadtest.Thread {
 	put(t, dir, project+"session-2026-01-08T11-55-"+documentID[:8]+".json", begin(documentID, nil).
 		note("i", "info", "Update available").user("u1", "list it").
 		calls("m1", "Listing.", took, call("c1", "list_directory", "success", "a file")).
-		model("m2", "There is one file. \xe2\x80\x9cSee?\xe2\x80\x9d Shall I go on?", took).document(obj{"summary": "what was done"}))
+		model("m2", "There is one file. \xe2\x80\x9cSee?\xe2\x80\x9d Shall I go on?",
+			took).document(obj{"summary": "what was done"}))
 	put(t, dir, "../projects.json", `{"projects":{"/home/u":"u","/home/u/project":"project"}}`)
 	put(t, dir, "other/.project_root", "/home/u/other\n")
-	put(t, dir, "other/chats/session-2026-01-08T11-55-main.json", begin(misnamedID, nil).user("u", "hello").model("m", "Hi.", tokens{1, 1, 0, 0, 0}).document(nil))
-	put(t, dir, "other/chats/session-2026-01-08T12-12-child.json", begin(childID, obj{"parentSessionId": misnamedID}).user("u", "do it").document(nil))
-	put(t, dir, "other/chats/session-2026-01-08T12-13-hidden.json", begin("hidden", nil).user("u", strings.Repeat("much ", 4000)).document(obj{"kind": "subagent"}))
+	put(t, dir, "other/chats/session-2026-01-08T11-55-main.json",
+		begin(misnamedID, nil).user("u", "hello").model("m", "Hi.", tokens{1, 1, 0, 0, 0}).document(nil))
+	put(t, dir, "other/chats/session-2026-01-08T12-12-child.json",
+		begin(childID, obj{"parentSessionId": misnamedID}).user("u", "do it").document(nil))
+	put(t, dir, "other/chats/session-2026-01-08T12-13-hidden.json",
+		begin("hidden", nil).user("u", strings.Repeat("much ", 4000)).document(obj{"kind": "subagent"}))
 	put(t, dir, "other/chats/checkpoint-x.json", `[{"role":"user","parts":[{"text":"no chat"}]}]`)
 	twice := tokens{2000, 100, 800, 60, 14}.want(2)
 	return []threadtest.Thread{
 		{
 			ID: documentID, Status: thread.Completed, Source: thread.Inferred,
-			Messages: []string{"note: Update available", "user: list it", "assistant: Listing.", "assistant: There is one file. “See?” Shall I go on?"},
-			Calls:    []string{"list_directory: a file"}, Usage: twice, Complete: thread.Exact,
+			Messages: []string{"note: Update available", "user: list it", "assistant: Listing.",
+				"assistant: There is one file. “See?” Shall I go on?"},
+			Calls: []string{"list_directory: a file"}, Usage: twice, Complete: thread.Exact,
 		},
 		{
-			ID: misnamedID, Status: thread.Completed, Source: thread.Inferred, Messages: []string{"user: hello", "assistant: Hi."},
+			ID: misnamedID, Status: thread.Completed, Source: thread.Inferred, Messages: []string{
+				"user: hello", "assistant: Hi."},
 			Usage: tokens{1, 1, 0, 0, 0}.want(1), Complete: thread.Exact,
 			Agents: []threadtest.Agent{{ID: childID, Status: thread.Running, Source: thread.Child, Last: "do it"}},
 		},
-		{ID: childID, Parent: misnamedID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: do it"}, Complete: thread.NoUsage},
+		{ID: childID, Parent: misnamedID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: do it"},
+			Complete: thread.NoUsage},
 	}
 }
 
@@ -209,16 +219,20 @@ func documents(t testing.TB, dir, project string) []threadtest.Thread {
 // without a chat.
 func family(t testing.TB, dir, project string) []threadtest.Thread {
 	parent := begin(logID, nil)
-	parent.set(obj{"messages": []obj{{"id": "c", "timestamp": parent.stamp(), "type": "user", "content": []obj{{"text": context}}}}, "lastUpdated": parent.stamp()}).
+	parent.set(obj{
+		"messages":    []obj{{"id": "c", "timestamp": parent.stamp(), "type": "user", "content": []obj{{"text": context}}}},
+		"lastUpdated": parent.stamp()}).
 		user("u1", "one").model("m1", "First.", tokens{100, 10, 0, 0, 0}).
 		user("u2", "wrong way").model("m2", "Lost.", tokens{200, 20, 0, 0, 0}).
 		raw(obj{"$rewindTo": "u2"})
 	parent.set(obj{"messages": []obj{
 		{"id": "u1", "type": "user", "content": []obj{{"text": "one"}}},
-		{"id": "m1", "type": "gemini", "content": []obj{{"text": "First."}}, "model": "gemini-3", "tokens": tokens{100, 10, 0, 0, 0}.obj()},
+		{"id": "m1", "type": "gemini", "content": []obj{{"text": "First."}}, "model": "gemini-3",
+			"tokens": tokens{100, 10, 0, 0, 0}.obj()},
 	}})
 	parent.user("u3", "two").
-		calls("m3", "", tokens{300, 30, 100, 5, 0}, call("k1", "read_file", "success", "text"), ran(call("k2", "explorer", "success", "found"), runningID), ran(call("k3", "reviewer", "cancelled", "no"), goneID)).
+		calls("m3", "", tokens{300, 30, 100, 5, 0}, call("k1", "read_file", "success", "text"),
+			ran(call("k2", "explorer", "success", "found"), runningID), ran(call("k3", "reviewer", "cancelled", "no"), goneID)).
 		model("m4", "Second.", tokens{400, 40, 0, 0, 0})
 	put(t, dir, project+"session-2026-06-12T10-00-"+logID[:8]+".jsonl", parent.String())
 
@@ -226,7 +240,8 @@ func family(t testing.TB, dir, project string) []threadtest.Thread {
 	put(t, dir, project+logID+"/"+doneID+".jsonl", done.String())
 	running := begin(runningID, obj{"kind": "subagent", "startTime": "2026-06-12T10:00:30.000Z"})
 	running.at = running.at.Add(time.Hour)
-	put(t, dir, project+logID+"/explorer_1.jsonl", running.user("u", "explore").calls("m", "", tokens{6, 6, 0, 0, 0}, call("x", "grep", "success", "here")).String())
+	put(t, dir, project+logID+"/explorer_1.jsonl",
+		running.user("u", "explore").calls("m", "", tokens{6, 6, 0, 0, 0}, call("x", "grep", "success", "here")).String())
 
 	return []threadtest.Thread{
 		{
@@ -241,11 +256,13 @@ func family(t testing.TB, dir, project string) []threadtest.Thread {
 			},
 		},
 		{
-			ID: doneID, Parent: logID, Status: thread.Completed, Source: thread.Inferred, Messages: []string{"user: build", "assistant: Built."},
+			ID: doneID, Parent: logID, Status: thread.Completed, Source: thread.Inferred, Messages: []string{
+				"user: build", "assistant: Built."},
 			Usage: tokens{5, 5, 0, 0, 0}.want(1), Complete: thread.Exact,
 		},
 		{
-			ID: runningID, Parent: logID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: explore"}, Calls: []string{"grep: here"},
+			ID: runningID, Parent: logID, Status: thread.Running, Source: thread.Child, Messages: []string{
+				"user: explore"}, Calls: []string{"grep: here"},
 			Usage: tokens{6, 6, 0, 0, 0}.want(1), Complete: thread.Exact,
 		},
 	}
@@ -259,21 +276,28 @@ func ends(t testing.TB, dir, project string) []threadtest.Thread {
 	compacted := begin(compactID, nil).user("u1", "much").model("m1", "Much was done.", tokens{50, 5, 0, 0, 0})
 	log(compactID, compacted.set(obj{"messages": []obj{
 		{"id": "c", "type": "user", "content": []obj{{"text": context}}},
-		{"id": "s", "type": "user", "content": []obj{{"text": "<scratchpad>\nx\n</scratchpad>\n\n<state_snapshot>all of it</state_snapshot>"}}},
+		{"id": "s", "type": "user", "content": []obj{
+			{"text": "<scratchpad>\nx\n</scratchpad>\n\n<state_snapshot>all of it</state_snapshot>"}}},
 		{"id": "a", "type": "gemini", "content": []obj{{"text": "Got it."}}},
 	}}).user("u2", "more"))
 	log(cancelledID, begin(cancelledID, nil).user("u1", "an essay").note("i", "info", "Request cancelled."))
-	log(failedID, begin(failedID, nil).user("u1", "a haiku").note("e", "error", "[API Error: 400]").note("i", "info", "This request failed. Press F12 for diagnostics."))
+	log(failedID, begin(failedID, nil).user("u1", "a haiku").note("e", "error", "[API Error: 400]").note("i", "info",
+		"This request failed. Press F12 for diagnostics."))
 	unbegun := begin(unbegunID, nil)
-	log(unbegunID, unbegun.set(obj{"messages": []obj{{"id": "c", "type": "user", "content": context}}, "lastUpdated": unbegun.stamp()}))
+	log(unbegunID,
+		unbegun.set(obj{"messages": []obj{{"id": "c", "type": "user", "content": context}}, "lastUpdated": unbegun.stamp()}))
 	return []threadtest.Thread{
 		{
 			ID: compactID, Status: thread.Running, Source: thread.Child,
-			Messages: []string{"compaction: <scratchpad>\nx\n</scratchpad>\n\n<state_snapshot>all of it</state_snapshot>", "assistant: Got it.", "user: more"},
-			Usage:    tokens{50, 5, 0, 0, 0}.want(1), Complete: thread.LowerBound,
+			Messages: []string{"compaction: <scratchpad>\nx\n</scratchpad>\n\n<state_snapshot>all of it</state_snapshot>",
+				"assistant: Got it.", "user: more"},
+			Usage: tokens{50, 5, 0, 0, 0}.want(1), Complete: thread.LowerBound,
 		},
-		{ID: cancelledID, Status: thread.Errored, Source: thread.Child, Messages: []string{"user: an essay", "note: Request cancelled."}, Complete: thread.NoUsage},
-		{ID: failedID, Status: thread.Errored, Source: thread.Child, Messages: []string{"user: a haiku", "note: [API Error: 400]", "note: This request failed. Press F12 for diagnostics."}, Complete: thread.NoUsage},
+		{ID: cancelledID, Status: thread.Errored, Source: thread.Child,
+			Messages: []string{"user: an essay", "note: Request cancelled."}, Complete: thread.NoUsage},
+		{ID: failedID, Status: thread.Errored, Source: thread.Child,
+			Messages: []string{"user: a haiku", "note: [API Error: 400]",
+				"note: This request failed. Press F12 for diagnostics."}, Complete: thread.NoUsage},
 		{ID: unbegunID, Status: thread.PendingInit, Source: thread.Inferred, Complete: thread.NoUsage},
 	}
 }
@@ -293,7 +317,8 @@ func big(t testing.TB, dir string, size int64) string {
 	words := strings.Repeat("all work and no play makes a long chat\n", 100)
 	for n, turn := int64(0), 0; n < size; turn++ {
 		id := fmt.Sprint(turn)
-		s := (&script{}).user("u"+id, words).calls("m"+id, words, tokens{1, 1, 0, 0, 0}, call("c"+id, "run", "success", words))
+		s := (&script{}).user("u"+id, words).calls("m"+id, words, tokens{1, 1, 0, 0, 0},
+			call("c"+id, "run", "success", words))
 		k, err := f.WriteString(s.String())
 		if err != nil {
 			t.Fatal(err)

@@ -57,7 +57,8 @@ type log struct {
 func (l *log) message(v jsonl.Value, at jsonl.Span, line int) {
 	m := &l.members
 	m.Parse(v)
-	id, kind, written, content := m.Get("id").Text(), string(m.Get("type").Raw()), m.Get("timestamp").Time(), m.Get("content")
+	id, kind, written, content := m.Get("id").Text(), string(m.Get("type").Raw()), m.Get("timestamp").Time(),
+		m.Get("content")
 	l.saw(written)
 	if roles[kind] == "" {
 		return
@@ -112,7 +113,8 @@ func (l *log) replace(line int, add func()) {
 	before := slices.Clone(l.order)
 	l.clear(0)
 	add()
-	if n := len(before) - 1; n >= 0 && l.records[before[n]].asks && len(l.order) <= n && slices.Equal(before[:len(l.order)], l.order) {
+	if n := len(before) - 1; n >= 0 && l.records[before[n]].asks && len(l.order) <= n &&
+		slices.Equal(before[:len(l.order)], l.order) {
 		l.dropped = line
 	}
 }

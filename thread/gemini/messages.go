@@ -24,7 +24,8 @@ var (
 
 // injections are the beginnings of texts that the tool adds as messages of the
 // user.
-var injections = []string{"<session_context>", "This is the Gemini CLI. We are setting up the context for our chat.", "<hook_context>"}
+var injections = []string{"<session_context>", "This is the Gemini CLI. We are setting up the context for our chat.",
+	"<hook_context>"}
 
 func injected(text string) bool {
 	for _, p := range injections {
@@ -69,7 +70,8 @@ func (t *timeline) add(r record) error {
 			t.AddThinking(c.Value().Get("subject").Text() + "\n" + c.Value().Get("description").Text())
 		}
 	}
-	t.Add(thread.Message{ID: v.Get("id").Text(), Role: role, Text: text, Model: v.Get("model").Text(), Time: v.Get("timestamp").Time()})
+	t.Add(thread.Message{ID: v.Get("id").Text(), Role: role, Text: text, Model: v.Get("model").Text(),
+		Time: v.Get("timestamp").Time()})
 	for c := v.Get("toolCalls").Elements(); c.Next(); {
 		t.AddCall(call(c.Value(), t.Detail))
 	}

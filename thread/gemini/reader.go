@@ -23,13 +23,15 @@ type reader struct {
 const maxSnapshot = 8 << 20
 
 // Read implements thread.Reader.
-func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
+func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts,
+	error) {
 	f, err := thread.OpenFile(r.chat.path())
 	if err != nil {
 		return thread.Facts{}, err
 	}
 	defer f.Close()
-	s := &scanner{ctx: ctx, id: cmp.Or(r.chat.head.id, r.chat.asked), log: log{document: r.chat.document, byID: map[string]int{}}}
+	s := &scanner{ctx: ctx, id: cmp.Or(r.chat.head.id, r.chat.asked),
+		log: log{document: r.chat.document, byID: map[string]int{}}}
 	s.timeline.Detail, s.timeline.Emit = detail, emit
 	if r.chat.document {
 		err = s.document(f)
@@ -151,7 +153,8 @@ func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 			s.set(rd, set)
 		case rewind.Kind() == jsonl.String:
 			if id := rewind.Text(); !s.log.rewind(id) {
-				s.facts.Warn("line %d rewinds to message %s, which is not in the conversation: all messages are removed", rd.Number(), id)
+				s.facts.Warn("line %d rewinds to message %s, which is not in the conversation: all messages are removed",
+					rd.Number(), id)
 			}
 		case message:
 			end := len(line) - len(c.Rest())

@@ -14,7 +14,8 @@ import (
 // marks the end of a turn; an answer without calls is taken for it.
 func (l *log) state(spans *jsonl.Spans) thread.State {
 	if l.dropped > 0 {
-		return thread.ReadState(thread.Errored, thread.Inferred, l.last, "the request failed: its prompt was removed, line %d", l.dropped)
+		return thread.ReadState(thread.Errored, thread.Inferred, l.last,
+			"the request failed: its prompt was removed, line %d", l.dropped)
 	}
 	for n := len(l.order) - 1; n >= 0; n-- {
 		r := l.records[l.order[n]]
@@ -90,5 +91,6 @@ func answer(v jsonl.Value) thread.State {
 		return thread.State{Status: thread.Running, Evidence: "last message is empty"}
 	}
 	// Calls are recorded when they have returned, so more may follow.
-	return thread.State{Status: thread.Completed, Source: thread.Inferred, Evidence: "an answer without calls so far", Waiting: thread.WaitingFor(text)}
+	return thread.State{Status: thread.Completed, Source: thread.Inferred, Evidence: "an answer without calls so far",
+		Waiting: thread.WaitingFor(text)}
 }

@@ -24,13 +24,16 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] 
 		for _, f := range folders {
 			chats := dirs[f.Root]
 			project := filepath.Dir(chats)
-			root, list := t.StatFile(filepath.Join(project, ".project_root")), t.StatFile(filepath.Join(project, "..", "..", "projects.json"))
+			root, list := t.StatFile(filepath.Join(project, ".project_root")),
+				t.StatFile(filepath.Join(project, "..", "..", "projects.json"))
 			for _, file := range f.Files {
 				c, ok := newChat(chats, strings.TrimPrefix(f.Path[len(chats):], string(filepath.Separator)), file.Name)
 				if !ok {
 					continue
 				}
-				s := &thread.Stored{Opener: thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) { return p.threadsIn(newTree(ctx), c) })}
+				s := &thread.Stored{Opener: thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) {
+					return p.threadsIn(newTree(ctx), c)
+				})}
 				if s.SetFiles([]string{file.Path}, []thread.FileStat{file.FileStat, root, list}); !yield(s, nil) {
 					return
 				}

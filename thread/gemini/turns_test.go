@@ -13,33 +13,36 @@ import (
 // TestTurns truncates generated logs at every record. Every third log is that of a
 // subagent.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: gemini.Driver(), Agent: agentID, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("%08d-0000-4000-8000-%012d", n, n)
-		l.Path = ".gemini/tmp/p/chats/session-2026-06-12T10-00-" + l.ID[:8] + ".jsonl"
-		more := obj{}
-		if n%3 == 2 {
-			l.Path, more = ".gemini/tmp/p/chats/"+logID+"/"+l.ID+".jsonl", obj{"kind": "subagent"}
-		}
-		s := &recorder{script: begin(l.ID, more), log: l}
-		s.set(obj{"messages": []obj{{"id": "c", "timestamp": s.stamp(), "type": "user", "content": []obj{{"text": context}}}}})
-		l.Lines = s.lines
-		return func(step threadtest.Step) {
-			s.record(step)
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: gemini.Driver(), Agent: agentID,
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("%08d-0000-4000-8000-%012d", n, n)
+			l.Path = ".gemini/tmp/p/chats/session-2026-06-12T10-00-" + l.ID[:8] + ".jsonl"
+			more := obj{}
+			if n%3 == 2 {
+				l.Path, more = ".gemini/tmp/p/chats/"+logID+"/"+l.ID+".jsonl", obj{"kind": "subagent"}
+			}
+			s := &recorder{script: begin(l.ID, more), log: l}
+			s.set(obj{
+				"messages": []obj{{"id": "c", "timestamp": s.stamp(), "type": "user", "content": []obj{{"text": context}}}}})
 			l.Lines = s.lines
-		}
-	}})
+			return func(step threadtest.Step) {
+				s.record(step)
+				l.Lines = s.lines
+			}
+		}})
 }
 
 // TestDocumentTurns reads generated chats of old versions, which are one document, after
 // each change. TestTruncatedDocument truncates one.
 func TestDocumentTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: gemini.Driver(), Rewrites: true, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("%08d-0000-4000-8000-%012d", n, n)
-		l.Path = ".gemini/tmp/p/chats/session-2026-01-12T10-00-" + l.ID[:8] + ".json"
-		s := &recorder{script: begin(l.ID, nil), log: l, document: true}
-		s.changed = func() { l.Lines = append(l.Lines, s.script.document(nil)) }
-		return s.record
-	}})
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: gemini.Driver(), Rewrites: true,
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("%08d-0000-4000-8000-%012d", n, n)
+			l.Path = ".gemini/tmp/p/chats/session-2026-01-12T10-00-" + l.ID[:8] + ".json"
+			s := &recorder{script: begin(l.ID, nil), log: l, document: true}
+			s.changed = func() { l.Lines = append(l.Lines, s.script.document(nil)) }
+			return s.record
+		}})
 }
 
 func agentID(u threadtest.Use) string { return fmt.Sprintf("helper#%d", u.N) }

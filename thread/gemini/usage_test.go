@@ -21,23 +21,30 @@ func TestUsage(t *testing.T) {
 			begin().model("m", "x", tokens{input: 100, cached: 60, output: 9, thoughts: 4, tool: 20}),
 			thread.Tokens{Input: 60, CacheRead: 60, Output: 13, Reasoning: 4, Calls: 1}, thread.Exact, "",
 		},
-		"more cached than input": {begin().model("m", "x", tokens{input: 10, cached: 60}), thread.Tokens{CacheRead: 10, Calls: 1}, thread.Exact, ""},
+		"more cached than input": {begin().model("m", "x", tokens{input: 10, cached: 60}),
+			thread.Tokens{CacheRead: 10, Calls: 1}, thread.Exact, ""},
 		"a new version of a message replaces its usage": {
-			begin().model("m", "x", tokens{input: 1, output: 1}).model("m", "xy", tokens{input: 1, output: 5}), thread.Tokens{Input: 1, Output: 5, Calls: 1}, thread.Exact, "",
+			begin().model("m", "x", tokens{input: 1, output: 1}).model("m", "xy", tokens{input: 1, output: 5}), thread.Tokens{
+				Input: 1, Output: 5, Calls: 1}, thread.Exact, "",
 		},
 		"a new version without usage keeps it": {
 			begin().model("m", "x", one).add(obj{"id": "m", "type": "gemini", "content": "xy"}), one.want(1), thread.Exact, "",
 		},
-		"a removed message counts": {begin().model("m", "x", one).raw(obj{"$rewindTo": "m"}).model("n", "y", one), thread.Tokens{Input: 2, Output: 4, Calls: 2}, thread.Exact, ""},
+		"a removed message counts": {begin().model("m", "x", one).raw(obj{"$rewindTo": "m"}).model("n", "y", one),
+			thread.Tokens{Input: 2, Output: 4, Calls: 2}, thread.Exact, ""},
 		"an answer without usage is a gap": {
-			begin().model("m", "x", one).add(obj{"id": "n", "type": "gemini", "content": "y", "model": "gemini-3"}), one.want(1), thread.LowerBound, "1 answers have no recorded usage",
+			begin().model("m", "x", one).add(obj{"id": "n", "type": "gemini", "content": "y", "model": "gemini-3"}), one.want(1),
+			thread.LowerBound, "1 answers have no recorded usage",
 		},
-		"a cancelled request is a gap": {begin().model("m", "x", one).note("n", "info", "Request cancelled."), one.want(1), thread.LowerBound, "1 requests were cancelled"},
+		"a cancelled request is a gap": {begin().model("m", "x", one).note("n", "info", "Request cancelled."), one.want(1),
+			thread.LowerBound, "1 requests were cancelled"},
 		"the request for a summary is a gap": {
-			begin().model("m", "x", one).user("s", "<state_snapshot>x</state_snapshot>"), one.want(1), thread.LowerBound, "the conversation summary",
+			begin().model("m", "x", one).user("s", "<state_snapshot>x</state_snapshot>"), one.want(1), thread.LowerBound,
+			"the conversation summary",
 		},
 		"negative numbers are a gap": {
-			begin().add(obj{"id": "m", "type": "gemini", "content": "x", "model": "g", "tokens": obj{"input": -5, "output": 2}}), thread.Tokens{Output: 2, Calls: 1}, thread.LowerBound, "1 records of usage have negative",
+			begin().add(obj{"id": "m", "type": "gemini", "content": "x", "model": "g", "tokens": obj{"input": -5, "output": 2}}),
+			thread.Tokens{Output: 2, Calls: 1}, thread.LowerBound, "1 records of usage have negative",
 		},
 		"no requests": {begin(), thread.Tokens{}, thread.NoUsage, "no usage is recorded"},
 	} {

@@ -56,8 +56,10 @@ func roots(getenv func(string) string, home string) []string {
 var sessions = archive.Table{
 	Name: "sessions", Need: []string{"id"}, Order: "created_at DESC, rowid DESC",
 	Want: []string{
-		"name", "description", "session_type", "working_dir", "created_at", "updated_at", "archived_at", "parent_session_id", "provider_name", "model_config_json",
-		"accumulated_input_tokens", "accumulated_output_tokens", "accumulated_cache_read_tokens", "accumulated_cache_write_tokens", "accumulated_cost",
+		"name", "description", "session_type", "working_dir", "created_at", "updated_at", "archived_at", "parent_session_id",
+		"provider_name", "model_config_json",
+		"accumulated_input_tokens", "accumulated_output_tokens", "accumulated_cache_read_tokens",
+		"accumulated_cache_write_tokens", "accumulated_cost",
 	},
 }
 
@@ -71,7 +73,8 @@ func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.F
 	for _, root := range roots {
 		dir := filepath.Join(root, "sessions")
 		if path := filepath.Join(dir, "sessions.db"); w.Stat(path) != nil {
-			err = archive.Database(path).Each(ctx, sessions, nil, func(row jsonl.Value) { list = append(list, found(row, path)) })
+			err = archive.Database(path).Each(ctx, sessions, nil,
+				func(row jsonl.Value) { list = append(list, found(row, path)) })
 		}
 		for _, e := range w.ReadDir(dir) {
 			if stem, ok := strings.CutSuffix(e.Name(), ext); ok && thread.IsRegular(dir, e) {
@@ -85,7 +88,8 @@ func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.F
 // found returns a session of the database. Its parent is recorded in newer versions
 // only.
 func found(row jsonl.Value, path string) archive.Found {
-	f := archive.Found{ID: row.Get("id").Text(), Path: path, Parent: row.Get("parent_session_id").Text(), Modified: clock(row.Get("updated_at").Text())}
+	f := archive.Found{ID: row.Get("id").Text(), Path: path, Parent: row.Get("parent_session_id").Text(),
+		Modified: clock(row.Get("updated_at").Text())}
 	if f.Parent == f.ID {
 		f.Parent = ""
 	}
@@ -101,11 +105,13 @@ func found(row jsonl.Value, path string) archive.Found {
 		if t.Title == "" {
 			t.Title = row.Get("description").Text()
 		}
-		t.Cwd, t.Started, t.Archived = row.Get("working_dir").Text(), clock(row.Get("created_at").Text()), row.Get("archived_at").Text() != ""
+		t.Cwd, t.Started, t.Archived = row.Get("working_dir").Text(), clock(row.Get("created_at").Text()),
+			row.Get("archived_at").Text() != ""
 		db := archive.Database(path)
-		t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, f.ID), Part: archive.SessionRows(db, sessions, messages, f.ID), New: func(s *archive.Scan) archive.Decoder {
-			return &decode{Scan: s, session: row}
-		}}
+		t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, f.ID),
+			Part: archive.SessionRows(db, sessions, messages, f.ID), New: func(s *archive.Scan) archive.Decoder {
+				return &decode{Scan: s, session: row}
+			}}
 	}
 	return f
 }

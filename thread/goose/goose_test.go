@@ -50,11 +50,13 @@ type obj = map[string]any
 func text(s string) obj { return obj{"type": "text", "text": s} }
 
 func call(id, tool string) obj {
-	return obj{"type": "toolRequest", "id": id, "toolCall": obj{"status": "success", "value": obj{"name": tool, "arguments": obj{"a": 1}}}}
+	return obj{"type": "toolRequest", "id": id,
+		"toolCall": obj{"status": "success", "value": obj{"name": tool, "arguments": obj{"a": 1}}}}
 }
 
 func result(id, s string, failed bool) obj {
-	return obj{"type": "toolResponse", "id": id, "toolResult": obj{"status": "success", "value": obj{"content": []obj{text(s)}, "isError": failed}}}
+	return obj{"type": "toolResponse", "id": id,
+		"toolResult": obj{"status": "success", "value": obj{"content": []obj{text(s)}, "isError": failed}}}
 }
 
 func encode(v any) string {
@@ -74,13 +76,15 @@ type book struct {
 
 func (b *book) session(id, kind string, parent any, tokens any) {
 	b.id = id
-	b.exec(`INSERT INTO sessions (id, name, session_type, working_dir, created_at, updated_at, accumulated_input_tokens, accumulated_output_tokens, accumulated_cache_read_tokens, provider_name, model_config_json, parent_session_id)
+	b.exec(
+		`INSERT INTO sessions (id, name, session_type, working_dir, created_at, updated_at, accumulated_input_tokens, accumulated_output_tokens, accumulated_cache_read_tokens, provider_name, model_config_json, parent_session_id)
 		VALUES (?, 'A title', ?, '/home/u/project', '2025-12-02 16:58:55', '2025-12-02 17:00:00', ?, ?, 10, 'p', '{"model_name":"m"}', ?)`, id, kind, tokens, tokens, parent)
 }
 
 func (b *book) message(role, metadata string, parts ...obj) {
 	b.n++
-	b.exec("INSERT INTO messages (session_id, role, content_json, created_timestamp, metadata_json, message_id) VALUES (?, ?, ?, ?, ?, ?)", b.id, role, encode(parts), 1764694735+b.n, metadata, fmt.Sprintf("m%d", b.n))
+	b.exec("INSERT INTO messages (session_id, role, content_json, created_timestamp, metadata_json, message_id) VALUES "+
+		"(?, ?, ?, ?, ?, ?)", b.id, role, encode(parts), 1764694735+b.n, metadata, fmt.Sprintf("m%d", b.n))
 }
 
 // home writes a home directory with a database and a file of an old version.
@@ -90,8 +94,10 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 		b := &book{exec: exec}
 		b.session(doneID, "user", nil, 100)
 		b.message("user", `{"userVisible":true}`, text("design it"))
-		b.message("assistant", "", obj{"type": "thinking", "thinking": "Hm."}, text("I look."), call("a", "shell"), call("b", "view"))
-		b.message("user", "", result("a", "no such file", true), obj{"type": "toolResponse", "id": "b", "toolResult": obj{"status": "error", "error": "denied"}})
+		b.message("assistant", "", obj{"type": "thinking", "thinking": "Hm."}, text("I look."), call("a", "shell"),
+			call("b", "view"))
+		b.message("user", "", result("a", "no such file", true),
+			obj{"type": "toolResponse", "id": "b", "toolResult": obj{"status": "error", "error": "denied"}})
 		b.message("user", `{"userVisible":false}`, text("a summary"))
 		b.message("assistant", "", text("All done?"))
 		b.session(childID, "sub_agent", doneID, 30)
@@ -104,7 +110,8 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 		b.message("user", "", text("alone"))
 	}, dir, db)
 	lines := []string{
-		encode(obj{"description": "Old", "working_dir": "/home/u/project", "message_count": 2, "accumulated_input_tokens": 7, "accumulated_output_tokens": 8}),
+		encode(obj{"description": "Old", "working_dir": "/home/u/project", "message_count": 2, "accumulated_input_tokens": 7,
+			"accumulated_output_tokens": 8}),
 		encode(obj{"role": "user", "created": 1735830245, "content": []obj{text("hello")}}),
 		encode(obj{"role": "assistant", "created": 1735830246, "content": []obj{text("world")}}),
 	}
@@ -116,12 +123,16 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	return []threadtest.Thread{
 		{
 			ID: doneID, Status: thread.Completed, Source: thread.Inferred, Usage: usage(100, 2), Complete: thread.LowerBound,
-			Messages: []string{"user: design it", "assistant: I look.", "assistant: All done?"}, Calls: []string{"shell: no such file", "view: denied"},
+			Messages: []string{"user: design it", "assistant: I look.", "assistant: All done?"}, Calls: []string{
+				"shell: no such file", "view: denied"},
 			Agents: []threadtest.Agent{{ID: childID, Status: thread.Completed, Source: thread.Inferred, Last: "Fine."}},
 		},
-		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Inferred, Usage: usage(30, 1), Complete: thread.LowerBound, Messages: []string{"user: review it", "assistant: Fine."}},
-		{ID: openID, Status: thread.Running, Source: thread.Child, Complete: thread.LowerBound, Usage: thread.Tokens{CacheRead: 10, Calls: 1}, Messages: []string{"user: go"}, Calls: []string{"shell: "}},
-		{ID: fileID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.LowerBound, Usage: thread.Tokens{Input: 7, Output: 8, Calls: 1}, Messages: []string{"user: hello", "assistant: world"}},
+		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Inferred, Usage: usage(30, 1),
+			Complete: thread.LowerBound, Messages: []string{"user: review it", "assistant: Fine."}},
+		{ID: openID, Status: thread.Running, Source: thread.Child, Complete: thread.LowerBound,
+			Usage: thread.Tokens{CacheRead: 10, Calls: 1}, Messages: []string{"user: go"}, Calls: []string{"shell: "}},
+		{ID: fileID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.LowerBound,
+			Usage: thread.Tokens{Input: 7, Output: 8, Calls: 1}, Messages: []string{"user: hello", "assistant: world"}},
 	}
 }
 
@@ -146,7 +157,9 @@ func big(t testing.TB, home string, size int64) string {
 		b := &book{exec: exec}
 		b.session(doneID, "user", nil, nil)
 		b.message("user", "", text(strings.Repeat("word ", 4<<10)))
-		exec("WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < ?) INSERT INTO messages (session_id, role, content_json, created_timestamp) SELECT session_id, role, content_json, v FROM messages, n", size/(20<<10)+1)
+		exec("WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < ?) INSERT INTO messages "+
+			"(session_id, role, content_json, created_timestamp) SELECT session_id, role, content_json, v FROM messages, n",
+			size/(20<<10)+1)
 	}, home, db)
 	return doneID
 }
@@ -157,7 +170,8 @@ func TestRealThreads(t *testing.T) {
 	threadtest.CheckUnchanged(t, home)
 	p := provider(t, home)
 	threadtest.CheckThread(t, p, doneID)
-	if th := threadtest.Load(t, p, doneID); th.State.Status != thread.PendingInit || th.Cwd == "" || th.Title != "CLI Session" || th.Started.IsZero() {
+	if th := threadtest.Load(t, p, doneID); th.State.Status != thread.PendingInit || th.Cwd == "" ||
+		th.Title != "CLI Session" || th.Started.IsZero() {
 		t.Errorf("got %+v", th)
 	}
 }
@@ -171,9 +185,11 @@ func FuzzContent(f *testing.F) {
 		home := t.TempDir()
 		threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
 			exec(schema)
-			exec("INSERT INTO sessions (id, working_dir, accumulated_input_tokens, model_config_json) VALUES (?, ?, ?, ?)", doneID, content, content, content)
+			exec("INSERT INTO sessions (id, working_dir, accumulated_input_tokens, model_config_json) VALUES (?, ?, ?, ?)",
+				doneID, content, content, content)
 			for range 2 {
-				exec("INSERT INTO messages (session_id, role, content_json, created_timestamp, metadata_json) VALUES (?, ?, ?, ?, ?)", doneID, role, content, content, content)
+				exec("INSERT INTO messages (session_id, role, content_json, created_timestamp, metadata_json) VALUES (?, ?, "+
+					"?, ?, ?)", doneID, role, content, content, content)
 			}
 		}, home, db)
 		threadtest.WriteFile(t, string(content), home, ".local/share/goose/sessions", fileID+".jsonl")

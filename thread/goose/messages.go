@@ -85,7 +85,8 @@ func (d *decode) answer(n int, id string, content jsonl.Value, at time.Time) {
 		switch string(p.Get("type").Raw()) {
 		case "toolRequest", "frontendToolRequest":
 			call := p.Get("toolCall", "value")
-			d.Call(n, thread.Call{ID: p.Get("id").Text(), Name: call.Get("name").Text(), Input: thread.Clip(call.Get("arguments").Compact()), Time: at}, "")
+			d.Call(n, thread.Call{ID: p.Get("id").Text(), Name: call.Get("name").Text(),
+				Input: thread.Clip(call.Get("arguments").Compact()), Time: at}, "")
 		case "toolConfirmationRequest", "actionRequired":
 			d.Facts.State.Status, d.Facts.State.Waiting = thread.Running, "permission for a call"
 		case "systemNotification":
@@ -103,8 +104,10 @@ func (d *decode) model() string {
 // cached tokens.
 func (d *decode) Finish() {
 	var n [4]int64
-	d.session.Counts([]string{"accumulated_input_tokens", "accumulated_output_tokens", "accumulated_cache_read_tokens", "accumulated_cache_write_tokens"}, n[:])
-	t := thread.Tokens{Input: n[0], Output: n[1], CacheRead: n[2], CacheWrite: n[3], Cost: d.session.Get("accumulated_cost").Amount()}
+	d.session.Counts([]string{"accumulated_input_tokens", "accumulated_output_tokens", "accumulated_cache_read_tokens",
+		"accumulated_cache_write_tokens"}, n[:])
+	t := thread.Tokens{Input: n[0], Output: n[1], CacheRead: n[2], CacheWrite: n[3],
+		Cost: d.session.Get("accumulated_cost").Amount()}
 	if cached := t.CacheRead + t.CacheWrite; cached <= t.Input {
 		t.Input -= cached
 	}

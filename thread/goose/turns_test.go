@@ -10,13 +10,14 @@ import (
 
 // TestTurns reads generated sessions after each change of their rows.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: goose.Driver(), Setup: func(exec func(string, ...any), _, id string) {
-		exec(schema)
-		(&book{exec: exec}).session(id, "user", nil, nil)
-	}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID, l.Path = fmt.Sprintf("20251202_%d", n+1), db
-		return (&book{exec: l.Exec, id: l.ID}).record
-	}})
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: goose.Driver(),
+		Setup: func(exec func(string, ...any), _, id string) {
+			exec(schema)
+			(&book{exec: exec}).session(id, "user", nil, nil)
+		}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID, l.Path = fmt.Sprintf("20251202_%d", n+1), db
+			return (&book{exec: l.Exec, id: l.ID}).record
+		}})
 }
 
 // record writes the messages of a step.
@@ -42,17 +43,18 @@ func (b *book) record(step threadtest.Step) {
 
 // TestFileTurns truncates generated files of old versions at every record.
 func TestFileTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: goose.Driver(), Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("20250102_%d", n+1)
-		l.Path = ".local/share/goose/sessions/" + l.ID + ".jsonl"
-		l.Lines = []string{encode(obj{"description": "Old", "working_dir": "/home/u/project", "message_count": 2})}
-		b := &book{exec: func(_ string, args ...any) { // a row has the members of a line
-			l.Lines = append(l.Lines, fmt.Sprintf(`{"role":%q,"created":%d,"content":%s}`, args[1], args[3], args[2]))
-		}}
-		return func(step threadtest.Step) {
-			if step.Kind != threadtest.Compaction {
-				b.record(step)
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: goose.Driver(),
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("20250102_%d", n+1)
+			l.Path = ".local/share/goose/sessions/" + l.ID + ".jsonl"
+			l.Lines = []string{encode(obj{"description": "Old", "working_dir": "/home/u/project", "message_count": 2})}
+			b := &book{exec: func(_ string, args ...any) { // a row has the members of a line
+				l.Lines = append(l.Lines, fmt.Sprintf(`{"role":%q,"created":%d,"content":%s}`, args[1], args[3], args[2]))
+			}}
+			return func(step threadtest.Step) {
+				if step.Kind != threadtest.Compaction {
+					b.record(step)
+				}
 			}
-		}
-	}})
+		}})
 }

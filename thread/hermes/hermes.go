@@ -47,7 +47,8 @@ func id(s string) (string, bool) {
 var sessions = archive.Table{
 	Name: "sessions", Need: []string{"id"}, Order: "started_at DESC, rowid DESC",
 	Want: []string{
-		"parent_session_id", "model", "model_config", "title", "cwd", "git_branch", "started_at", "ended_at", "end_reason", "archived", "session_key",
+		"parent_session_id", "model", "model_config", "title", "cwd", "git_branch", "started_at", "ended_at", "end_reason",
+		"archived", "session_key",
 		"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "api_call_count",
 		"billing_provider", "estimated_cost_usd", "actual_cost_usd",
 	},
@@ -55,7 +56,8 @@ var sessions = archive.Table{
 
 var messages = archive.Table{
 	Name: "messages", Need: []string{"session_id", "role", "content"}, Where: "session_id = ?", Order: "rowid",
-	Want: []string{"tool_call_id", "tool_calls", "tool_name", "timestamp", "finish_reason", "reasoning", "reasoning_content", "_compressed_summary", "display_kind"},
+	Want: []string{"tool_call_id", "tool_calls", "tool_name", "timestamp", "finish_reason", "reasoning",
+		"reasoning_content", "_compressed_summary", "display_kind"},
 }
 
 // find finds the sessions in the databases of the tool and of its profiles.
@@ -114,9 +116,10 @@ func (s session) open(t *thread.Thread, forked string) {
 	t.Title, t.Cwd, t.Branch, t.ForkedFrom = s.Get("title").Text(), s.Get("cwd").Text(), s.Get("git_branch").Text(), forked
 	t.Started, t.Archived = clock(s.Get("started_at")), s.Get("archived").Int() != 0
 	db := archive.Database(t.Source)
-	t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, t.ID), Part: archive.SessionRows(db, sessions, messages, t.ID), New: func(scan *archive.Scan) archive.Decoder {
-		return &decode{Scan: scan, session: s}
-	}}
+	t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, t.ID),
+		Part: archive.SessionRows(db, sessions, messages, t.ID), New: func(scan *archive.Scan) archive.Decoder {
+			return &decode{Scan: scan, session: s}
+		}}
 }
 
 // clock returns the time of a number of seconds with a fraction, the zero time for 0.

@@ -51,18 +51,22 @@ type book struct {
 
 func (b *book) session(id string, parent any, end any, config string, tokens int) {
 	b.id, b.at = id, b.at+10
-	b.exec(`INSERT INTO sessions (id, source, model, model_config, parent_session_id, started_at, ended_at, end_reason, input_tokens, output_tokens, cache_read_tokens, reasoning_tokens, estimated_cost_usd, title, api_call_count, cwd)
+	b.exec(
+		`INSERT INTO sessions (id, source, model, model_config, parent_session_id, started_at, ended_at, end_reason, input_tokens, output_tokens, cache_read_tokens, reasoning_tokens, estimated_cost_usd, title, api_call_count, cwd)
 		VALUES (?, 'cli', 'm', ?, ?, ?, ?, ?, ?, ?, ?, 1, 0.5, 'A title', 2, '/home/u/project')`, id, config, parent, b.at, map[bool]any{true: b.at + 9, false: nil}[end != nil], end, tokens, tokens, tokens)
 }
 
 func (b *book) message(role, content, finish string, more ...string) {
 	b.at++
 	more = append(more, "", "", "")
-	b.exec("INSERT INTO messages (session_id, role, content, finish_reason, timestamp, tool_calls, tool_call_id, display_kind, reasoning) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'Hm.')", b.id, role, content, finish, b.at, more[0], more[1], more[2])
+	b.exec("INSERT INTO messages (session_id, role, content, finish_reason, timestamp, tool_calls, tool_call_id, "+
+		"display_kind, reasoning) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'Hm.')", b.id, role, content, finish, b.at, more[0],
+		more[1], more[2])
 }
 
 func call(id, tool string) string {
-	b, err := handoff.EncodeJSON([]any{map[string]any{"id": id, "type": "function", "function": map[string]any{"name": tool, "arguments": `{"a":1}`}}})
+	b, err := handoff.EncodeJSON([]any{map[string]any{
+		"id": id, "type": "function", "function": map[string]any{"name": tool, "arguments": `{"a":1}`}}})
 	if err != nil {
 		panic(err)
 	}
@@ -110,14 +114,19 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	return []threadtest.Thread{
 		{
 			ID: doneID, Status: thread.Completed, Source: thread.Child, Usage: usage(100), Complete: thread.LowerBound,
-			Messages: []string{"user: delegate it", "assistant: Dispatched.", "note: [ASYNC DELEGATION BATCH COMPLETE — deleg_1]\nFine.", "user: and now?", "assistant: All done?"},
-			Calls:    []string{`delegate_task: {"status": "dispatched"}`},
-			Agents:   []threadtest.Agent{{ID: childID, Status: thread.Completed, Source: thread.Child, Last: "Fine."}},
+			Messages: []string{"user: delegate it", "assistant: Dispatched.",
+				"note: [ASYNC DELEGATION BATCH COMPLETE — deleg_1]\nFine.", "user: and now?", "assistant: All done?"},
+			Calls:  []string{`delegate_task: {"status": "dispatched"}`},
+			Agents: []threadtest.Agent{{ID: childID, Status: thread.Completed, Source: thread.Child, Last: "Fine."}},
 		},
-		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Child, Usage: usage(10), Complete: thread.LowerBound, Messages: []string{"user: review it", "assistant: Fine."}},
-		{ID: openID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: ask me"}, Calls: []string{"clarify: "}},
-		{ID: shrunk, Status: thread.Completed, Source: thread.Child, Usage: usage(20), Complete: thread.LowerBound, Messages: []string{"user: one", "assistant: two"}},
-		{ID: nextID, Status: thread.Errored, Source: thread.Child, Usage: usage(30), Complete: thread.LowerBound, Messages: []string{"compaction: They did it.", "note: process 1 ended"}},
+		{ID: childID, Parent: doneID, Status: thread.Completed, Source: thread.Child, Usage: usage(10),
+			Complete: thread.LowerBound, Messages: []string{"user: review it", "assistant: Fine."}},
+		{ID: openID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage,
+			Messages: []string{"user: ask me"}, Calls: []string{"clarify: "}},
+		{ID: shrunk, Status: thread.Completed, Source: thread.Child, Usage: usage(20), Complete: thread.LowerBound,
+			Messages: []string{"user: one", "assistant: two"}},
+		{ID: nextID, Status: thread.Errored, Source: thread.Child, Usage: usage(30), Complete: thread.LowerBound,
+			Messages: []string{"compaction: They did it.", "note: process 1 ended"}},
 		{ID: quitID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: one"}},
 	}
 }
@@ -130,13 +139,16 @@ func big(t testing.TB, home string, size int64) string {
 		b := &book{exec: exec, at: 1785704940}
 		b.session(doneID, nil, nil, "", 0)
 		b.message("user", fmt.Sprintf("%20000d", 1), "")
-		exec("WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < ?) INSERT INTO messages (session_id, role, content, timestamp) SELECT session_id, role, printf('%20000d', v), timestamp FROM messages, n", size/(19<<10)+1)
+		exec("WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < ?) INSERT INTO messages "+
+			"(session_id, role, content, timestamp) SELECT session_id, role, printf('%20000d', v), timestamp FROM messages, n",
+			size/(19<<10)+1)
 	}, home, ".hermes/state.db")
 	return doneID
 }
 
 func TestID(t *testing.T) {
-	for in, want := range map[string]bool{doneID: true, "20260802_210900_": false, "20260832_210900_a": false, "20260802_210900_A/": false, "x": false, "": false} {
+	for in, want := range map[string]bool{doneID: true, "20260802_210900_": false, "20260832_210900_a": false,
+		"20260802_210900_A/": false, "x": false, "": false} {
 		if _, ok := hermes.Driver().ID(in); ok != want {
 			t.Errorf("ID(%q) = %v, want %v", in, ok, want)
 		}
@@ -155,7 +167,8 @@ func TestFork(t *testing.T) {
 // TestRealThreads writes the rows of published sessions, which were exported from
 // databases, to a database again.
 func TestRealThreads(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(threadtest.Transcripts(t, "hermes"), "*", "extracted", "*", "transcript.jsonl"))
+	files, err := filepath.Glob(filepath.Join(threadtest.Transcripts(t, "hermes"), "*", "extracted", "*",
+		"transcript.jsonl"))
 	if err != nil || len(files) != 10 {
 		t.Fatalf("got %q, %v, want 10 files", files, err)
 	}
@@ -181,12 +194,14 @@ func TestRealThreads(t *testing.T) {
 				}
 				rows++
 				calls += bytes.Count([]byte(r.ToolCalls), []byte(`"function": {`))
-				exec("INSERT INTO messages (session_id, role, content, tool_calls, tool_call_id, finish_reason, timestamp) VALUES (?, ?, ?, ?, ?, ?, ?)", doneID, r.Role, r.Content, r.ToolCalls, r.CallID, r.Finish, r.At)
+				exec("INSERT INTO messages (session_id, role, content, tool_calls, tool_call_id, finish_reason, timestamp) "+
+					"VALUES (?, ?, ?, ?, ?, ?, ?)", doneID, r.Role, r.Content, r.ToolCalls, r.CallID, r.Finish, r.At)
 			}
 		}, home, ".hermes/state.db")
 		p := provider(t, home)
 		threadtest.CheckThread(t, p, doneID)
-		if th := threadtest.Load(t, p, doneID); th.Lines != rows || th.ToolCalls != calls || th.State.Status != thread.Completed {
+		if th := threadtest.Load(t, p, doneID); th.Lines != rows || th.ToolCalls != calls ||
+			th.State.Status != thread.Completed {
 			t.Errorf("%s: got %+v, want %d rows, %d calls", path, th.Facts, rows, calls)
 		}
 	}
@@ -200,9 +215,11 @@ func FuzzMessage(f *testing.F) {
 		home := t.TempDir()
 		threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
 			exec(schema)
-			exec("INSERT INTO sessions (id, source, started_at, model_config, input_tokens) VALUES (?, 'cli', ?, ?, ?)", doneID, content, calls, content)
+			exec("INSERT INTO sessions (id, source, started_at, model_config, input_tokens) VALUES (?, 'cli', ?, ?, ?)", doneID,
+				content, calls, content)
 			for range 2 {
-				exec("INSERT INTO messages (session_id, role, content, tool_calls, tool_call_id, finish_reason, timestamp) VALUES (?, ?, ?, ?, ?, ?, ?)", doneID, role, content, calls, content, calls, role)
+				exec("INSERT INTO messages (session_id, role, content, tool_calls, tool_call_id, finish_reason, timestamp) "+
+					"VALUES (?, ?, ?, ?, ?, ?, ?)", doneID, role, content, calls, content, calls, role)
 			}
 		}, home, ".hermes/state.db")
 		threadtest.CheckThread(t, provider(t, home), doneID)

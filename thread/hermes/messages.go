@@ -34,7 +34,8 @@ func (d *decode) Record(n int, row jsonl.Value) {
 	case role.Is("assistant"):
 		d.answer(n, content)
 	case role.Is("tool"):
-		d.Result(n, m.Get("tool_call_id").Text(), at, func(c *thread.Call) { c.Output = thread.Clip(m.Get("content").Text()) })
+		d.Result(n, m.Get("tool_call_id").Text(), at,
+			func(c *thread.Call) { c.Output = thread.Clip(m.Get("content").Text()) })
 	}
 }
 
@@ -76,7 +77,8 @@ func (d *decode) answer(n int, content string) {
 	}
 	for c := jsonl.Value(m.Get("tool_calls").Text()).Elements(); c.Next(); {
 		f := c.Value().Get("function")
-		d.Call(n, thread.Call{ID: c.Value().Get("id").Text(), Name: f.Get("name").Text(), Input: thread.Clip(f.Get("arguments").Plain()), Time: at}, waits(f.Get("name").Text()))
+		d.Call(n, thread.Call{ID: c.Value().Get("id").Text(), Name: f.Get("name").Text(),
+			Input: thread.Clip(f.Get("arguments").Plain()), Time: at}, waits(f.Get("name").Text()))
 	}
 }
 
@@ -95,8 +97,10 @@ func (d *decode) Finish() {
 		d.State(thread.Errored, end, "the session ended during a turn: %s", thread.Brief(s.end))
 	}
 	var n [6]int64
-	s.Counts([]string{"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "api_call_count"}, n[:])
-	t := thread.Tokens{Input: n[0], Output: n[1], CacheRead: n[2], CacheWrite: n[3], Reasoning: min(n[4], n[1]), Calls: int(n[5])}
+	s.Counts([]string{"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
+		"api_call_count"}, n[:])
+	t := thread.Tokens{Input: n[0], Output: n[1], CacheRead: n[2], CacheWrite: n[3], Reasoning: min(n[4], n[1]),
+		Calls: int(n[5])}
 	if t.Cost = s.Get("actual_cost_usd").Amount(); t.Cost == 0 {
 		t.Cost = s.Get("estimated_cost_usd").Amount()
 	}

@@ -11,14 +11,15 @@ import (
 
 // TestTurns reads generated sessions after each change of their rows.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: hermes.Driver(), Asks: true, Setup: func(exec func(string, ...any), _, id string) {
-		exec(schema)
-		(&book{exec: exec}).session(id, nil, nil, "", 0)
-	}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("20260802_210900_%06x", n)
-		l.Path = ".hermes/state.db"
-		return (&book{exec: l.Exec, id: l.ID, at: 1785704940.5}).record
-	}})
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: hermes.Driver(), Asks: true,
+		Setup: func(exec func(string, ...any), _, id string) {
+			exec(schema)
+			(&book{exec: exec}).session(id, nil, nil, "", 0)
+		}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("20260802_210900_%06x", n)
+			l.Path = ".hermes/state.db"
+			return (&book{exec: l.Exec, id: l.ID, at: 1785704940.5}).record
+		}})
 }
 
 // record writes the messages of a step.
@@ -45,7 +46,8 @@ func calls(uses []threadtest.Use) string {
 		if u.Asks {
 			tool = "clarify"
 		}
-		list = append(list, map[string]any{"id": u.ID, "type": "function", "function": map[string]any{"name": tool, "arguments": "{}"}})
+		list = append(list, map[string]any{"id": u.ID, "type": "function",
+			"function": map[string]any{"name": tool, "arguments": "{}"}})
 	}
 	b, err := handoff.EncodeJSON(list)
 	if err != nil {

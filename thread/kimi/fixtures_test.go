@@ -39,7 +39,8 @@ func second(t *testing.T, path string) (c count) {
 		switch {
 		case r.Type == "usage.record":
 			u := r.Usage
-			c.usage.Add(thread.Tokens{Input: u.InputOther, Output: u.Output, CacheRead: u.InputCacheRead, CacheWrite: u.InputCacheCreation, Calls: 1})
+			c.usage.Add(thread.Tokens{Input: u.InputOther, Output: u.Output, CacheRead: u.InputCacheRead,
+				CacheWrite: u.InputCacheCreation, Calls: 1})
 		case r.Event.Type == "tool.call":
 			c.calls++
 		case r.Type == "context.append_message" && r.Message.Role == "user" && r.Message.Origin.Kind != "injection":
@@ -102,7 +103,8 @@ func TestRealThreads(t *testing.T) {
 func TestRealClients(t *testing.T) {
 	home, l := threadtest.Client(t, "kimi-2.1.0")
 	threadtest.CheckUnchanged(t, home)
-	threadtest.CheckLedger(t, provider(t, home), l, "session_c9a35fab-7953-4261-9ed2-e7f532a495e1", thread.Completed, []int{1, 5, 16, 20}, []int{9, 13})
+	threadtest.CheckLedger(t, provider(t, home), l, "session_c9a35fab-7953-4261-9ed2-e7f532a495e1", thread.Completed,
+		[]int{1, 5, 16, 20}, []int{9, 13})
 }
 
 func TestRealTruncated(t *testing.T) { threadtest.CheckAllTruncated(t, kimi.Driver(), ".kimi-code") }

@@ -63,7 +63,8 @@ func (s *script) user(text, origin string) {
 	if origin != "injection" {
 		s.add("turn.prompt", obj{"input": []obj{{"type": "text", "text": text}}})
 	}
-	s.add("context.append_message", obj{"message": obj{"role": "user", "content": []obj{{"type": "text", "text": text}}, "origin": obj{"kind": origin}}})
+	s.add("context.append_message", obj{"message": obj{"role": "user", "content": []obj{{"type": "text", "text": text}},
+		"origin": obj{"kind": origin}}})
 }
 
 func (s *script) say(text string) {
@@ -92,7 +93,8 @@ func (s *script) result(id, text string, failed bool) {
 
 func (s *script) write(t testing.TB, home, id, agent string) {
 	t.Helper()
-	threadtest.WriteFile(t, strings.Join(s.lines, "\n")+"\n", home, ".kimi-code/sessions/wd_x_0123", id, "agents", agent, "wire.jsonl")
+	threadtest.WriteFile(t, strings.Join(s.lines, "\n")+"\n", home, ".kimi-code/sessions/wd_x_0123", id, "agents", agent,
+		"wire.jsonl")
 }
 
 func tokens(n int64, calls int) thread.Tokens {
@@ -109,7 +111,8 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	s.call("c", "Bash")
 	s.result("c", "no such file", true)
 	s.call("call1", "Agent")
-	s.add("subagent.spawned", obj{"subagentId": "agent-0", "subagentName": "coder", "parentToolCallId": "call1", "description": "Review"})
+	s.add("subagent.spawned", obj{"subagentId": "agent-0", "subagentName": "coder", "parentToolCallId": "call1",
+		"description": "Review"})
 	s.add("subagent.started", obj{"subagentId": "agent-0"})
 	s.add("subagent.completed", obj{"subagentId": "agent-0", "usage": obj{"inputOther": 1000}})
 	s.result("call1", "status: completed", false)
@@ -135,7 +138,9 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	s.end("end_turn")
 	s.add("turn.ended", obj{"reason": "completed"})
 	s.write(t, dir, doneID, "agent-0")
-	threadtest.WriteFile(t, fmt.Sprintf(`{"id":%q,"title":"A title","cwd":"/home/u/project","agents":{"main":{"type":"main"},"agent-0":{"homedir":"/../../etc","parentAgentId":"main","labels":{"profileName":"coder"}}}}`, doneID),
+	threadtest.WriteFile(t,
+		fmt.Sprintf(
+			`{"id":%q,"title":"A title","cwd":"/home/u/project","agents":{"main":{"type":"main"},"agent-0":{"homedir":"/../../etc","parentAgentId":"main","labels":{"profileName":"coder"}}}}`, doneID),
 		dir, ".kimi-code/sessions/wd_x_0123", doneID, "state.json")
 
 	s = begin()
@@ -161,7 +166,8 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	s.write(t, dir, failID, "main")
 
 	old := []string{
-		`{"role":"_system_prompt","content":"You are."}`, `{"role":"user","content":"hello"}`, `{"role":"_usage","token_count":12}`,
+		`{"role":"_system_prompt","content":"You are."}`, `{"role":"user","content":"hello"}`,
+		`{"role":"_usage","token_count":12}`,
 		`{"role":"assistant","content":[{"type":"think","think":"Hm."},{"type":"text","text":"I look."}],"tool_calls":[{"id":"t","function":{"name":"Shell","arguments":"{}"}}]}`,
 		`{"role":"tool","tool_call_id":"t","content":"x"}`, `{"role":"assistant","content":[{"type":"text","text":"Done."}]}`,
 	}
@@ -171,16 +177,21 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 		{
 			ID: doneID, Status: thread.Completed, Source: thread.Child,
 			Messages: []string{"user: design it", "assistant: I look.", "compaction: They designed it.", "assistant: All done?"},
-			Calls:    []string{"Bash: no such file", "Agent: status: completed", "Agent: failed"}, Usage: tokens(16, 3), Complete: thread.Exact,
+			Calls:    []string{"Bash: no such file", "Agent: status: completed", "Agent: failed"}, Usage: tokens(16, 3),
+			Complete: thread.Exact,
 			Agents: []threadtest.Agent{
 				{ID: "agent-0", Status: thread.Completed, Source: thread.Parent, Last: "Fine."},
 				{ID: "agent-9", Status: thread.Errored, Source: thread.Parent},
 			},
 		},
-		{ID: waitID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: ask me"}, Calls: []string{"AskUserQuestion: "}, Complete: thread.NoUsage},
-		{ID: stopID, Status: thread.Errored, Source: thread.Child, Messages: []string{"user: one", "assistant: two", "user: stop"}, Usage: tokens(3, 1), Complete: thread.Exact},
+		{ID: waitID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: ask me"},
+			Calls: []string{"AskUserQuestion: "}, Complete: thread.NoUsage},
+		{ID: stopID, Status: thread.Errored, Source: thread.Child,
+			Messages: []string{"user: one", "assistant: two", "user: stop"}, Usage: tokens(3, 1), Complete: thread.Exact},
 		{ID: failID, Status: thread.Errored, Source: thread.Child, Messages: []string{"user: one"}, Complete: thread.NoUsage},
-		{ID: oldID, Status: thread.Completed, Source: thread.Inferred, Messages: []string{"user: hello", "assistant: I look.", "assistant: Done."}, Calls: []string{"Shell: x"}, Complete: thread.NoUsage},
+		{ID: oldID, Status: thread.Completed, Source: thread.Inferred,
+			Messages: []string{"user: hello", "assistant: I look.", "assistant: Done."}, Calls: []string{"Shell: x"},
+			Complete: thread.NoUsage},
 	}
 }
 
@@ -190,6 +201,7 @@ func big(t testing.TB, home string, size int64) string {
 	s.user(strings.Repeat("word ", 4<<10), "user")
 	s.say("ok")
 	turn := strings.Join(s.lines[1:], "\n") + "\n"
-	threadtest.WriteFile(t, s.lines[0]+"\n"+strings.Repeat(turn, int(size)/len(turn)+1), home, ".kimi-code/sessions/wd_x_0123", doneID, "agents/main/wire.jsonl")
+	threadtest.WriteFile(t, s.lines[0]+"\n"+strings.Repeat(turn, int(size)/len(turn)+1), home,
+		".kimi-code/sessions/wd_x_0123", doneID, "agents/main/wire.jsonl")
 	return doneID
 }

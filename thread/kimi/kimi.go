@@ -78,7 +78,8 @@ func session(w *thread.Walk, dir string) (list []archive.Found) {
 		}
 		f := archive.Found{ID: base, Alias: strings.TrimPrefix(base, prefix), Path: path}
 		if e.Name() != mainAgent {
-			f = archive.Found{ID: e.Name(), Parent: base, Path: path, Local: true, Proof: "the journal is in the directory of the session"}
+			f = archive.Found{ID: e.Name(), Parent: base, Path: path, Local: true,
+				Proof: "the journal is in the directory of the session"}
 		}
 		f.Open = func(w *thread.Walk, t *thread.Thread) { open(w, t, dir, filepath.Base(filepath.Dir(t.Source))) }
 		list = append(list, f)

@@ -12,7 +12,9 @@ import (
 func openOld(w *thread.Walk, t *thread.Thread) {
 	state := jsonl.Value(w.Head(filepath.Join(filepath.Dir(t.Source), "state.json"), stateLen))
 	t.Title, t.Archived = state.Get("custom_title").Text(), state.Get("archived").True()
-	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder { return &decodeOld{s} }}
+	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder {
+		return &decodeOld{s}
+	}}
 }
 
 // A decodeOld decodes the context of a session, which has no times.
@@ -34,10 +36,12 @@ func (d *decodeOld) Record(n int, v jsonl.Value) {
 		d.Facts.State.Waiting = thread.WaitingFor(text)
 		for c := v.Get("tool_calls").Elements(); c.Next(); {
 			f := c.Value().Get("function")
-			d.Call(n, thread.Call{ID: c.Value().Get("id").Text(), Name: f.Get("name").Text(), Input: thread.Clip(f.Get("arguments").Plain())}, "")
+			d.Call(n, thread.Call{ID: c.Value().Get("id").Text(), Name: f.Get("name").Text(),
+				Input: thread.Clip(f.Get("arguments").Plain())}, "")
 		}
 	case "tool":
-		d.Result(n, v.Get("tool_call_id").Text(), d.Facts.Last, func(c *thread.Call) { c.Output = thread.Clip(archive.Output(content)) })
+		d.Result(n, v.Get("tool_call_id").Text(), d.Facts.Last,
+			func(c *thread.Call) { c.Output = thread.Clip(archive.Output(content)) })
 	}
 }
 

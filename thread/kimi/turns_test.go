@@ -12,19 +12,20 @@ import (
 // TestTurns truncates generated journals at every record. Every other one is of a
 // version of the protocol without the end of turns and records of subagents.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: kimi.Driver(), Asks: true, Agent: agentID, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("session_019f0000-0000-7000-8000-%012d", n)
-		l.Path = ".kimi-code/sessions/wd_x_0123/" + l.ID + "/agents/main/wire.jsonl"
-		s := &recorder{script: begin(), log: l, ends: n%2 == 0}
-		if !s.ends {
-			s.lines[0] = old(s.lines[0])
-		}
-		l.Lines, l.NoAgents = s.lines, !s.ends
-		return func(step threadtest.Step) {
-			s.record(step)
-			l.Lines = s.lines
-		}
-	}})
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: kimi.Driver(), Asks: true, Agent: agentID,
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("session_019f0000-0000-7000-8000-%012d", n)
+			l.Path = ".kimi-code/sessions/wd_x_0123/" + l.ID + "/agents/main/wire.jsonl"
+			s := &recorder{script: begin(), log: l, ends: n%2 == 0}
+			if !s.ends {
+				s.lines[0] = old(s.lines[0])
+			}
+			l.Lines, l.NoAgents = s.lines, !s.ends
+			return func(step threadtest.Step) {
+				s.record(step)
+				l.Lines = s.lines
+			}
+		}})
 }
 
 func agentID(u threadtest.Use) string { return fmt.Sprint("agent-", u.N) }
@@ -74,7 +75,9 @@ func (s *recorder) record(step threadtest.Step) {
 		}
 	case threadtest.Steer:
 		s.add("turn.steer", obj{"input": []obj{{"type": "text", "text": step.Text}}})
-		s.add("context.append_message", obj{"message": obj{"role": "user", "content": []obj{{"type": "text", "text": step.Text}}, "origin": obj{"kind": "user"}}})
+		s.add("context.append_message",
+			obj{"message": obj{"role": "user", "content": []obj{{"type": "text", "text": step.Text}},
+				"origin": obj{"kind": "user"}}})
 	case threadtest.Failure:
 		s.loop("step.begin", obj{"step": 1})
 		s.before()
@@ -116,17 +119,18 @@ func (s *recorder) use(u threadtest.Use) {
 
 // TestOldTurns truncates generated contexts of Kimi CLI at every record.
 func TestOldTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: kimi.Driver(), Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
-		l.Path = ".kimi/sessions/0123456789abcdef/" + l.ID + "/context.jsonl"
-		s := new(script)
-		s.put(obj{"role": "_system_prompt", "content": "You are."})
-		l.Lines = s.lines
-		return func(step threadtest.Step) {
-			s.recordOld(step)
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: kimi.Driver(),
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
+			l.Path = ".kimi/sessions/0123456789abcdef/" + l.ID + "/context.jsonl"
+			s := new(script)
+			s.put(obj{"role": "_system_prompt", "content": "You are."})
 			l.Lines = s.lines
-		}
-	}})
+			return func(step threadtest.Step) {
+				s.recordOld(step)
+				l.Lines = s.lines
+			}
+		}})
 }
 
 // recordOld writes the records of a step, of which Kimi CLI has only these.

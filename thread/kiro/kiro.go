@@ -60,7 +60,9 @@ func open(w *thread.Walk, t *thread.Thread) {
 		side := jsonl.Value(w.Head(path, sideLen))
 		t.Title, t.Cwd = side.Get("title").Text(), side.Get("cwd").Text()
 	}
-	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder { return &decode{Scan: s} }}
+	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder {
+		return &decode{Scan: s}
+	}}
 }
 
 // A decode decodes the records of a session.
@@ -86,7 +88,8 @@ func (d *decode) Record(n int, v jsonl.Value) {
 		d.Facts.State.Waiting = thread.WaitingFor(words)
 		for c := content.Elements(); c.Next(); {
 			if use := c.Value().Get("data"); c.Value().Get("kind").Is("toolUse") {
-				d.Call(n, thread.Call{ID: use.Get("toolUseId").Text(), Name: use.Get("name").Text(), Input: thread.Clip(use.Get("input").Compact())}, "")
+				d.Call(n, thread.Call{ID: use.Get("toolUseId").Text(), Name: use.Get("name").Text(),
+					Input: thread.Clip(use.Get("input").Compact())}, "")
 			}
 		}
 	case "ToolResults":

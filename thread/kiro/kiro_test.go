@@ -68,7 +68,8 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	s := &script{}
 	s.user("list them")
 	s.add("AssistantMessage", nil, text(""), use("a", "shell"), use("b", "read"))
-	s.add("ToolResults", nil, result("a", "success", obj{"kind": "json", "data": obj{"exit_status": "exit status: 2"}}), result("b", "success", text("x")))
+	s.add("ToolResults", nil, result("a", "success", obj{"kind": "json", "data": obj{"exit_status": "exit status: 2"}}),
+		result("b", "success", text("x")))
 	s.add("AssistantMessage", nil, text("Done. More?"))
 	s.write(t, dir, doneID)
 	threadtest.WriteFile(t, `{"cwd":"/home/u/project","title":"A title"}`, dir, ".kiro/sessions/cli", doneID+".json")
@@ -81,9 +82,11 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	return []threadtest.Thread{
 		{
 			ID: doneID, Status: thread.Completed, Source: thread.Inferred, Complete: thread.NoUsage,
-			Messages: []string{"user: list them", "assistant: Done. More?"}, Calls: []string{`shell: {"exit_status":"exit status: 2"}`, "read: x"},
+			Messages: []string{"user: list them", "assistant: Done. More?"}, Calls: []string{
+				`shell: {"exit_status":"exit status: 2"}`, "read: x"},
 		},
-		{ID: openID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage, Messages: []string{"user: one", "assistant: I run it."}, Calls: []string{"shell: "}},
+		{ID: openID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage,
+			Messages: []string{"user: one", "assistant: I run it."}, Calls: []string{"shell: "}},
 	}
 }
 
@@ -122,7 +125,8 @@ func TestRealTruncated(t *testing.T) { threadtest.CheckAllTruncated(t, kiro.Driv
 // the transcript; additional phases are turns without an assertion.
 func TestRealStatuses(t *testing.T) {
 	invisible := map[string]int{"2-19_tool-gate-permission-prompt": 3}
-	want := map[string]int{"1-1_session-start": 2, "1-6_checkpoint-rewind": 2, "2-10_mid-turn-message-queued": 2, "2-19_tool-gate-permission-prompt": 1}
+	want := map[string]int{"1-1_session-start": 2, "1-6_checkpoint-rewind": 2, "2-10_mid-turn-message-queued": 2,
+		"2-19_tool-gate-permission-prompt": 1}
 	if got := threadtest.CheckPhases(t, kiro.Driver(), invisible); !maps.Equal(got, want) {
 		t.Errorf("got additional phases %v, want %v", got, want)
 	}

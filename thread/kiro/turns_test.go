@@ -11,15 +11,16 @@ import (
 // TestTurns truncates generated sessions at every record. Failures, interruptions and
 // compactions are not in this file.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: kiro.Driver(), Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
-		l.Path = ".kiro/sessions/cli/" + l.ID + ".jsonl"
-		s := &recorder{}
-		return func(step threadtest.Step) {
-			s.record(step)
-			l.Lines = s.lines
-		}
-	}})
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: kiro.Driver(),
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)
+			l.Path = ".kiro/sessions/cli/" + l.ID + ".jsonl"
+			s := &recorder{}
+			return func(step threadtest.Step) {
+				s.record(step)
+				l.Lines = s.lines
+			}
+		}})
 }
 
 // A recorder records the steps of a conversation.

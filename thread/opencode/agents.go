@@ -98,7 +98,8 @@ func descendants(ctx context.Context, root *session) ([]*session, error) {
 
 // agent combines the records of the parent and of the child. One of them may be
 // missing.
-func (p *provider) agent(ctx context.Context, main *thread.Thread, s *session, mention *thread.Agent) (a thread.Agent, err error) {
+func (p *provider) agent(ctx context.Context, main *thread.Thread, s *session, mention *thread.Agent) (a thread.Agent,
+	err error) {
 	if mention != nil {
 		a = *mention
 		a.Evidence = []string{"a task call of the main thread names it"}
@@ -111,7 +112,8 @@ func (p *provider) agent(ctx context.Context, main *thread.Thread, s *session, m
 	switch s.parent {
 	case main.ID:
 		a.Evidence = append(a.Evidence, "session.parent_id points to main thread")
-		a.Lifecycle = append([]thread.Event{{Time: a.Thread.Started, Name: "session_parent_link", Detail: "session.parent_id points to main thread"}}, a.Lifecycle...)
+		a.Lifecycle = append([]thread.Event{{Time: a.Thread.Started, Name: "session_parent_link",
+			Detail: "session.parent_id points to main thread"}}, a.Lifecycle...)
 	case "":
 	default:
 		a.Evidence = append(a.Evidence, "session.parent_id points to "+s.parent+", another subagent")

@@ -68,7 +68,8 @@ func readAll(t testing.TB, dir string) {
 
 func tolerable(t testing.TB, err error) {
 	t.Helper()
-	if err != nil && !errors.Is(err, handoff.NotFound) && !errors.Is(err, handoff.Unavailable) && !errors.Is(err, handoff.Unsupported) {
+	if err != nil && !errors.Is(err, handoff.NotFound) && !errors.Is(err, handoff.Unavailable) &&
+		!errors.Is(err, handoff.Unsupported) {
 		t.Errorf("got %v, want not found, unavailable or unsupported", err)
 	}
 }
@@ -150,7 +151,8 @@ func TestUnreadableStore(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "opencode")
 	old(t, filepath.Join(dir, "storage"))
-	if err := os.WriteFile(filepath.Join(dir, "opencode.db"), []byte(strings.Repeat("nonsense", 1000)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "opencode.db"), []byte(strings.Repeat("nonsense", 1000)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	threadtest.CheckUnchanged(t, home)
@@ -160,7 +162,8 @@ func TestUnreadableStore(t *testing.T) {
 		t.Errorf("got %+v, %v, want a thread and a warning", th, err)
 	}
 	var e *handoff.Error
-	if _, err := p.Thread(t.Context(), parentID); !errors.Is(err, handoff.Unavailable) || !errors.As(err, &e) || e.Hint.IsZero() {
+	if _, err := p.Thread(t.Context(), parentID); !errors.Is(err, handoff.Unavailable) || !errors.As(err, &e) ||
+		e.Hint.IsZero() {
 		t.Errorf("got %v, want unavailable and a hint", err)
 	}
 }
@@ -234,9 +237,12 @@ func FuzzMessage(f *testing.F) {
 			}
 		}
 	}
-	f.Add([]byte(`{"role":"assistant","tokens":{"input":-1,"output":1e300,"cache":[]},"cost":-1,"time":{"created":9e18}}`), []byte(`{"type":"tool","tool":"task","state":{"metadata":{"sessionId":"`+parentID+`"}}}`))
+	f.Add([]byte(`{"role":"assistant","tokens":{"input":-1,"output":1e300,"cache":[]},"cost":-1,"time":{"created":9e18}}`),
+		[]byte(`{"type":"tool","tool":"task","state":{"metadata":{"sessionId":"`+parentID+`"}}}`))
 	dir := f.TempDir()
-	session(parentID, "", 0).user("x").files(f, filepath.Join(dir, "storage"), func(string, int) string { return "none.json" })
+	session(parentID, "", 0).user("x").files(f, filepath.Join(dir, "storage"), func(string, int) string {
+		return "none.json"
+	})
 	put(f, filepath.Join(dir, "storage", "part", "m", "p.json"), obj{})
 	f.Fuzz(func(t *testing.T, message, part []byte) {
 		for name, b := range map[string][]byte{"message/" + parentID + "/m.json": message, "part/m/p.json": part} {

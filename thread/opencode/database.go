@@ -49,8 +49,9 @@ func (d sqlite) check(ctx context.Context, db *sqlsnap.DB) ([]string, error) {
 		}
 		for _, c := range need {
 			if !slices.Contains(has, c) {
-				return nil, &handoff.Error{Op: "read threads", Name: string(d), Kind: handoff.Unsupported,
-					Err: fmt.Errorf("missing table %s with column %s", table, c), Hint: handoff.Advice("the version of the tool may not be supported")}
+				return nil, handoff.E("read threads", string(d), handoff.Unsupported,
+					fmt.Errorf("missing table %s with column %s", table, c),
+					handoff.Advice("the version of the tool may not be supported"))
 			}
 		}
 		if table == "session" {
@@ -80,7 +81,8 @@ func (d sqlite) sessions(ctx context.Context, column, value string) (list []*ses
 	return list, err
 }
 
-func (d sqlite) query(ctx context.Context, db *sqlsnap.DB, columns []string, column, value string) (list []*session, err error) {
+func (d sqlite) query(ctx context.Context, db *sqlsnap.DB, columns []string, column, value string) (list []*session,
+	err error) {
 	if columns == nil || column != "" && !slices.Contains(columns, column) {
 		return nil, nil
 	}
@@ -96,12 +98,14 @@ func (d sqlite) query(ctx context.Context, db *sqlsnap.DB, columns []string, col
 	for rows.Next() {
 		s := &session{store: d, source: string(d)}
 		var revert string
-		if err := rows.Scan(&s.id, &s.parent, &s.title, &s.dir, &s.version, &s.agent, &s.created, &s.updated, &s.archived, &revert); err != nil {
+		if err := rows.Scan(&s.id, &s.parent, &s.title, &s.dir, &s.version, &s.agent, &s.created, &s.updated, &s.archived,
+			&revert); err != nil {
 			return list, d.unreadable(err)
 		}
 		s.reverted = jsonl.Value(revert).Get("messageID").Text()
 		if db.Unfinished() {
-			s.warnings = append(s.warnings, "a write to the database is in progress or was interrupted: part of it may be visible")
+			s.warnings = append(s.warnings,
+				"a write to the database is in progress or was interrupted: part of it may be visible")
 		}
 		list = append(list, s)
 	}
@@ -114,7 +118,8 @@ func (d sqlite) query(ctx context.Context, db *sqlsnap.DB, columns []string, col
 // fields returns the columns of a session. Missing ones are replaced by constants.
 func fields(columns []string) string {
 	var list []string
-	for _, c := range []string{"id", "parent_id", "title", "directory", "version", "agent", "time_created", "time_updated", "time_archived", "revert"} {
+	for _, c := range []string{"id", "parent_id", "title", "directory", "version", "agent", "time_created", "time_updated",
+		"time_archived", "revert"} {
 		kind, none := "TEXT", "''"
 		if strings.HasPrefix(c, "time_") {
 			kind, none = "INTEGER", "0"
@@ -212,7 +217,8 @@ func scan(ctx context.Context, db *sqlsnap.DB, table, owner, session string) (ma
 	if slices.Contains(columns, "time_created") {
 		created = "coalesce(CAST(time_created AS INTEGER), 0)"
 	}
-	rows, err := db.QueryContext(ctx, fmt.Sprintf("SELECT CAST(id AS TEXT), %s, %s, octet_length(data) FROM %s WHERE session_id = ?", owner, created, table), session)
+	rows, err := db.QueryContext(ctx, fmt.Sprintf("SELECT CAST(id AS TEXT), %s, %s, octet_length(data) FROM %s WHERE "+
+		"session_id = ?", owner, created, table), session)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +235,9 @@ func scan(ctx context.Context, db *sqlsnap.DB, table, owner, session string) (ma
 		list[owner.String] = append(list[owner.String], r)
 	}
 	for _, of := range list {
-		slices.SortFunc(of, func(a, b row) int { return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.id, b.id)) })
+		slices.SortFunc(of, func(a, b row) int {
+			return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.id, b.id))
+		})
 	}
 	return list, rows.Err()
 }
@@ -237,7 +245,8 @@ func scan(ctx context.Context, db *sqlsnap.DB, table, owner, session string) (ma
 // stopped is an error of yield.
 type stopped struct{ error }
 
-func (d sqlite) content(ctx context.Context, db *sqlsnap.DB, session string, list []row, yield func(message) error) error {
+func (d sqlite) content(ctx context.Context, db *sqlsnap.DB, session string, list []row,
+	yield func(message) error) error {
 	size := int64(0)
 	for _, r := range list {
 		size += r.size

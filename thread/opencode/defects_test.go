@@ -28,7 +28,8 @@ func TestDefects(t *testing.T) {
 			said: []string{"user: one", "assistant: tw"}, status: thread.Running,
 		},
 		"an earlier error is not the end": {
-			book: session(parentID, "", 0).user("one").add(obj{"role": "assistant", "error": obj{"name": "APIError"}}).step("stop", one, said("two")),
+			book: session(parentID, "", 0).user("one").add(obj{"role": "assistant", "error": obj{"name": "APIError"}}).
+				step("stop", one, said("two")),
 			said: []string{"user: one", "assistant: two"}, status: thread.Completed,
 		},
 		"text of the tool": {
@@ -36,11 +37,13 @@ func TestDefects(t *testing.T) {
 			said: []string{"user: one"}, status: thread.Running,
 		},
 		"missing columns": {
-			book: session(parentID, "", 0).user("one"), then: "DROP INDEX session_parent_idx; ALTER TABLE session DROP COLUMN parent_id; ALTER TABLE session DROP COLUMN directory",
+			book: session(parentID, "", 0).user("one"), then: "DROP INDEX session_parent_idx; ALTER TABLE session DROP COLUMN " +
+				"parent_id; ALTER TABLE session DROP COLUMN directory",
 			said: []string{"user: one"}, status: thread.Running,
 		},
 		"malformed row": {
-			book: session(parentID, "", 0).user("one").user("two").user("three"), then: "UPDATE message SET data = '{' WHERE id LIKE '%_001'",
+			book: session(parentID, "", 0).user("one").user("two").user("three"),
+			then: "UPDATE message SET data = '{' WHERE id LIKE '%_001'",
 			said: []string{"user: one", "user: three"}, status: thread.Running, warnings: 1,
 		},
 		"invalid byte": {
@@ -48,7 +51,8 @@ func TestDefects(t *testing.T) {
 			said: []string{"user: on\uFFFDe"}, status: thread.Running,
 		},
 		"long row": {
-			book: session(parentID, "", 0).user(long), said: []string{"user: " + strings.TrimSpace(long)}, status: thread.Running,
+			book: session(parentID, "", 0).user(long), said: []string{"user: " + strings.TrimSpace(long)},
+			status: thread.Running,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +66,8 @@ func TestDefects(t *testing.T) {
 			p := provider(t, dir)
 			said, th := threadtest.CheckThread(t, p, parentID), threadtest.Load(t, p, parentID)
 			if !slices.Equal(said, tt.said) || th.State.Status != tt.status || len(th.Warnings) != tt.warnings {
-				t.Errorf("got %.200q, %+v, %q, want %.200q, %s, %d warnings", said, th.State, th.Warnings, tt.said, tt.status, tt.warnings)
+				t.Errorf("got %.200q, %+v, %q, want %.200q, %s, %d warnings", said, th.State, th.Warnings, tt.said, tt.status,
+					tt.warnings)
 			}
 		})
 	}

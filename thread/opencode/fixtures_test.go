@@ -72,7 +72,8 @@ func TestRealThreads(t *testing.T) {
 		}
 		want := thread.Tokens{
 			Input: f.Tokens["input"], CacheRead: f.Tokens["cache_read"], CacheWrite: f.Tokens["cache_write"],
-			Output: f.Tokens["output"] + f.Tokens["reasoning"], Reasoning: f.Tokens["reasoning"], Calls: got.Calls, Cost: float64(f.Tokens["cost"]),
+			Output: f.Tokens["output"] + f.Tokens["reasoning"], Reasoning: f.Tokens["reasoning"], Calls: got.Calls,
+			Cost: float64(f.Tokens["cost"]),
 		}
 		if got != want {
 			t.Errorf("got %+v, want %+v", got, want)
@@ -91,7 +92,8 @@ func TestRealFiles(t *testing.T) {
 		status      thread.Status
 	}{
 		{"storage_v2", "s_stage0_small", []string{"user: Hello", "assistant: Found 2 files."}, 1, thread.Running},
-		{"storage_v2", "s_stage0_large", []string{"user: Step 1", "assistant: [thought]", "compaction: Context was compacted.", "user: Step 2", "assistant: Ok"}, 1, thread.Running},
+		{"storage_v2", "s_stage0_large", []string{"user: Step 1", "assistant: [thought]",
+			"compaction: Context was compacted.", "user: Step 2", "assistant: Ok"}, 1, thread.Running},
 		{"storage_legacy", "s_stage0_drift", []string{"assistant: Read README and extracted the title."}, 1, thread.Running},
 	} {
 		root := t.TempDir()
@@ -143,7 +145,8 @@ func TestRealStatuses(t *testing.T) {
 		var list []recorded
 		seen := []string{"ready"}
 		for line := range strings.Lines(string(b)) {
-			list = append(list, recorded{threadtest.Figures[jsonPart](t, json.RawMessage(line)), json.RawMessage(strings.TrimSpace(line))})
+			list = append(list, recorded{threadtest.Figures[jsonPart](t, json.RawMessage(line)),
+				json.RawMessage(strings.TrimSpace(line))})
 			seen = append(seen, threadtest.Phase(state(t, list)))
 		}
 		c.Count(t, s, seen, 0)
@@ -169,7 +172,8 @@ func state(t *testing.T, parts []recorded) thread.State {
 	for _, r := range parts {
 		p := r.part
 		if p.Role == "user" || p.Type == "step-start" || len(b.pages) == 0 {
-			b.pages = append(b.pages, page{id: "msg_" + string(rune('a'+len(b.pages))), at: p.At, data: obj{"role": p.Role, "time": obj{"created": p.At}}})
+			b.pages = append(b.pages, page{id: "msg_" + string(rune('a'+len(b.pages))), at: p.At,
+				data: obj{"role": p.Role, "time": obj{"created": p.At}}})
 		}
 		m := &b.pages[len(b.pages)-1]
 		var part obj
@@ -188,6 +192,8 @@ func state(t *testing.T, parts []recorded) thread.State {
 	for i := range b.pages {
 		b.pages[i].id = strings.Repeat("m", i+1) // in order
 	}
-	b.files(t, filepath.Join(root, "storage"), func(m string, i int) string { return filepath.Join(m, strings.Repeat("p", i+1)+".json") })
+	b.files(t, filepath.Join(root, "storage"), func(m string, i int) string {
+		return filepath.Join(m, strings.Repeat("p", i+1)+".json")
+	})
 	return threadtest.Load(t, provider(t, root), parentID).State
 }

@@ -85,7 +85,8 @@ func (b *book) step(finish string, tokens [5]int64, parts ...obj) *book {
 	t := counts(tokens)
 	all := append([]obj{{"type": "step-start"}}, parts...)
 	all = append(all, obj{"type": "step-finish", "reason": finish, "tokens": t, "cost": 0.25})
-	return b.add(obj{"role": "assistant", "modelID": "model-1", "providerID": "maker", "finish": finish, "tokens": t, "cost": 0.25}, all...)
+	return b.add(obj{"role": "assistant", "modelID": "model-1", "providerID": "maker", "finish": finish, "tokens": t,
+		"cost": 0.25}, all...)
 }
 
 func counts(t [5]int64) obj {
@@ -96,8 +97,9 @@ func said(text string) obj { return obj{"type": "text", "text": text} }
 
 func used(tool, status, output string, metadata obj) obj {
 	return obj{"type": "tool", "callID": "call_" + tool, "tool": tool, "state": obj{
-		"status": status, "input": obj{"description": "do " + tool, "subagent_type": "general"}, "output": output, "metadata": metadata,
-		"time": obj{"start": started + 2000, "end": started + 9000},
+		"status": status, "input": obj{"description": "do " + tool, "subagent_type": "general"}, "output": output,
+		"metadata": metadata,
+		"time":     obj{"start": started + 2000, "end": started + 9000},
 	}}
 }
 
@@ -114,11 +116,13 @@ func (b *book) insert(t testing.TB, db *sql.DB) {
 		}
 		return s
 	}
-	exec("INSERT INTO session VALUES (?,'p',?,'slug','/home/u/project','A title','1.17.3',?,?,?,?,NULL,NULL)", b.id, null(b.parent), b.agent, null(b.revert), b.at, b.now)
+	exec("INSERT INTO session VALUES (?,'p',?,'slug','/home/u/project','A title','1.17.3',?,?,?,?,NULL,NULL)", b.id,
+		null(b.parent), b.agent, null(b.revert), b.at, b.now)
 	for _, p := range b.pages {
 		exec("INSERT INTO message VALUES (?,?,?,?,?)", p.id, b.id, p.at, p.at, text(p.data))
 		for i, part := range p.parts {
-			exec("INSERT INTO part VALUES (?,?,?,?,?,?)", fmt.Sprintf("prt_%s_%03d", p.id[4:], i), p.id, b.id, p.at, p.at, text(part))
+			exec("INSERT INTO part VALUES (?,?,?,?,?,?)", fmt.Sprintf("prt_%s_%03d", p.id[4:], i), p.id, b.id, p.at, p.at,
+				text(part))
 		}
 	}
 }
@@ -127,7 +131,8 @@ func (b *book) insert(t testing.TB, db *sql.DB) {
 func (b *book) files(t testing.TB, dir string, part func(message string, i int) string) {
 	t.Helper()
 	put(t, filepath.Join(dir, "session", "p", b.id+".json"), obj{
-		"id": b.id, "parentID": b.parent, "directory": "/home/u/old", "title": "Old", "version": "0.9", "time": obj{"created": b.at, "updated": b.now},
+		"id": b.id, "parentID": b.parent, "directory": "/home/u/old", "title": "Old", "version": "0.9", "time": obj{
+			"created": b.at, "updated": b.now},
 	})
 	for _, p := range b.pages {
 		data := obj{"id": p.id, "sessionID": b.id}
@@ -165,7 +170,8 @@ func text(v any) string {
 func write(t testing.TB, path string, live bool, books ...*book) {
 	t.Helper()
 	made := filepath.Join(t.TempDir(), "made.db")
-	db, err := sql.Open("sqlite", "file:"+made+"?_pragma=journal_mode(wal)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(0)")
+	db, err := sql.Open("sqlite", "file:"+made+
+		"?_pragma=journal_mode(wal)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(0)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +214,8 @@ const dataDir = ".local/share/opencode"
 
 func tokens(n int, t [5]int64) thread.Tokens {
 	k := int64(n)
-	return thread.Tokens{Input: k * t[0], Output: k * (t[1] + t[2]), Reasoning: k * t[2], CacheRead: k * t[3], CacheWrite: k * t[4], Calls: n, Cost: 0.25 * float64(n)}
+	return thread.Tokens{Input: k * t[0], Output: k * (t[1] + t[2]), Reasoning: k * t[2], CacheRead: k * t[3],
+		CacheWrite: k * t[4], Calls: n, Cost: 0.25 * float64(n)}
 }
 
 var one = [5]int64{100, 20, 5, 300, 40}
@@ -218,9 +225,11 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	books, want := family()
 	more, wantMore := lone()
 	write(t, filepath.Join(dir, dataDir, "opencode.db"), true, append(books, more...)...)
-	write(t, filepath.Join(dir, dataDir, "opencode-dev.db"), false, session(otherID, "", 60000).user("another channel").step("stop", one, said("yes")))
+	write(t, filepath.Join(dir, dataDir, "opencode-dev.db"), false,
+		session(otherID, "", 60000).user("another channel").step("stop", one, said("yes")))
 	want = append(append(want, wantMore...), threadtest.Thread{
-		ID: otherID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: another channel", "assistant: yes"}, Usage: tokens(1, one), Complete: thread.Exact,
+		ID: otherID, Status: thread.Completed, Source: thread.Child, Messages: []string{
+			"user: another channel", "assistant: yes"}, Usage: tokens(1, one), Complete: thread.Exact,
 	})
 	return append(want, old(t, filepath.Join(dir, dataDir, "storage"))...)
 }
@@ -228,15 +237,20 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 // family returns a thread with subagents, one of which has one itself.
 func family() ([]*book, []threadtest.Thread) {
 	parent := session(parentID, "", 0).
-		user("look into it", obj{"type": "text", "text": "Called the Read tool", "synthetic": true}, obj{"type": "file", "filename": "log.txt", "mime": "text/plain"}).
-		step("tool-calls", one, obj{"type": "reasoning", "text": "Hm."}, said("I will ask others."), used("task", "completed", "found it\n\ntask_id: "+doneID, nil)).
-		step("tool-calls", one, used("task", "running", "", obj{"sessionId": askingID}), used("task", "error", "", obj{"sessionId": goneID}), used("bash", "completed", "no such file", obj{"exit": 2})).
+		user("look into it", obj{"type": "text", "text": "Called the Read tool", "synthetic": true},
+			obj{"type": "file", "filename": "log.txt", "mime": "text/plain"}).
+		step("tool-calls", one, obj{"type": "reasoning", "text": "Hm."}, said("I will ask others."),
+			used("task", "completed", "found it\n\ntask_id: "+doneID, nil)).
+		step("tool-calls", one, used("task", "running", "", obj{"sessionId": askingID}),
+			used("task", "error", "", obj{"sessionId": goneID}), used("bash", "completed", "no such file", obj{"exit": 2})).
 		step("stop", one, said("One of them found it."))
 	done := session(doneID, parentID, 2000).user("explore").step("stop", one, said("found it"))
 	asking := session(askingID, parentID, 3000).user("work").
-		add(obj{"role": "assistant", "modelID": "model-1", "providerID": "maker", "time": obj{"created": started + 5000}}, obj{"type": "step-start"}, used("question", "running", "", nil))
+		add(obj{"role": "assistant", "modelID": "model-1", "providerID": "maker", "time": obj{"created": started + 5000}},
+			obj{"type": "step-start"}, used("question", "running", "", nil))
 	nested := session(nestedID, askingID, 4000).user("deeper").
-		add(obj{"role": "assistant", "modelID": "model-1", "error": obj{"name": "MessageAbortedError", "data": obj{"message": "The operation was aborted."}}}, said("I was"))
+		add(obj{"role": "assistant", "modelID": "model-1",
+			"error": obj{"name": "MessageAbortedError", "data": obj{"message": "The operation was aborted."}}}, said("I was"))
 	silent := session(silentID, parentID, 5000)
 
 	agents := []threadtest.Agent{
@@ -249,15 +263,20 @@ func family() ([]*book, []threadtest.Thread) {
 	return []*book{parent, done, asking, nested, silent}, []threadtest.Thread{
 		{
 			ID: parentID, Status: thread.Completed, Source: thread.Child, Agents: agents,
-			Messages: []string{"user: look into it\n\n[log.txt]", "assistant: Hm.\n\nI will ask others.", "assistant: One of them found it."},
-			Calls:    []string{"task: found it\n\ntask_id: " + doneID, "task: ", "task: ", "bash: no such file"}, Usage: tokens(3, one), Complete: thread.Exact,
+			Messages: []string{"user: look into it\n\n[log.txt]", "assistant: Hm.\n\nI will ask others.",
+				"assistant: One of them found it."},
+			Calls: []string{"task: found it\n\ntask_id: " + doneID, "task: ", "task: ", "bash: no such file"}, Usage: tokens(3,
+				one), Complete: thread.Exact,
 		},
-		{ID: doneID, Parent: parentID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: explore", "assistant: found it"}, Usage: tokens(1, one), Complete: thread.Exact},
+		{ID: doneID, Parent: parentID, Status: thread.Completed, Source: thread.Child,
+			Messages: []string{"user: explore", "assistant: found it"}, Usage: tokens(1, one), Complete: thread.Exact},
 		{
-			ID: askingID, Parent: parentID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: work"}, Calls: []string{"question: "}, Complete: thread.NoUsage,
+			ID: askingID, Parent: parentID, Status: thread.Running, Source: thread.Child, Messages: []string{
+				"user: work"}, Calls: []string{"question: "}, Complete: thread.NoUsage,
 			Agents: agents[2:3],
 		},
-		{ID: nestedID, Parent: askingID, Status: thread.Errored, Source: thread.Child, Messages: []string{"user: deeper", "assistant: I was"}, Complete: thread.NoUsage},
+		{ID: nestedID, Parent: askingID, Status: thread.Errored, Source: thread.Child,
+			Messages: []string{"user: deeper", "assistant: I was"}, Complete: thread.NoUsage},
 		{ID: silentID, Parent: parentID, Status: thread.PendingInit, Source: thread.Inferred, Complete: thread.NoUsage},
 	}
 }
@@ -272,25 +291,31 @@ func lone() ([]*book, []threadtest.Thread) {
 
 	cut := session(cutID, "", 20000).user("long ago").step("stop", one, said("yes")).
 		add(obj{"role": "user"}, obj{"type": "compaction", "auto": true})
-	cut.add(obj{"role": "assistant", "summary": true, "parentID": cut.last().id, "finish": "stop", "modelID": "model-1", "providerID": "maker", "tokens": counts(one), "cost": 0.25}, said("it was long")).
+	cut.add(obj{"role": "assistant", "summary": true, "parentID": cut.last().id, "finish": "stop", "modelID": "model-1",
+		"providerID": "maker", "tokens": counts(one), "cost": 0.25}, said("it was long")).
 		user("go on")
 	// Of several requests in one message, the message keeps the last.
-	cut.add(obj{"role": "assistant", "modelID": "model-1", "providerID": "maker", "tokens": counts(one), "cost": 0.5, "finish": "length"},
-		obj{"type": "step-start"}, obj{"type": "step-finish", "tokens": counts(one), "cost": 0.25}, said("and"), obj{"type": "step-start"}, obj{"type": "step-finish", "tokens": counts(one), "cost": 0.25}, obj{"type": "step-start"})
+	cut.add(obj{"role": "assistant", "modelID": "model-1", "providerID": "maker", "tokens": counts(one), "cost": 0.5,
+		"finish": "length"},
+		obj{"type": "step-start"}, obj{"type": "step-finish", "tokens": counts(one), "cost": 0.25}, said("and"),
+		obj{"type": "step-start"}, obj{"type": "step-finish", "tokens": counts(one), "cost": 0.25}, obj{"type": "step-start"})
 
 	undone := session(undoneID, "", 30000).user("first").step("stop", one, said("one")).user("second")
 	undone.revert = text(obj{"messageID": undone.last().id})
 	return []*book{fork, cut, undone}, []threadtest.Thread{
 		{
-			ID: forkID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: before", "assistant: copied", "user: after", "assistant: own"},
+			ID: forkID, Status: thread.Completed, Source: thread.Child, Messages: []string{
+				"user: before", "assistant: copied", "user: after", "assistant: own"},
 			Usage: tokens(1, one), Complete: thread.Exact,
 		},
 		{
-			ID: cutID, Status: thread.Errored, Source: thread.Child, Messages: []string{"user: long ago", "assistant: yes", "compaction: it was long", "user: go on", "assistant: and"},
+			ID: cutID, Status: thread.Errored, Source: thread.Child, Messages: []string{
+				"user: long ago", "assistant: yes", "compaction: it was long", "user: go on", "assistant: and"},
 			Usage: tokens(4, one), Complete: thread.LowerBound,
 		},
 		{
-			ID: undoneID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: first", "assistant: one", "note: The following messages were undone.", "user: second"},
+			ID: undoneID, Status: thread.Running, Source: thread.Child, Messages: []string{
+				"user: first", "assistant: one", "note: The following messages were undone.", "user: second"},
 			Usage: tokens(1, one), Complete: thread.Exact,
 		},
 	}
@@ -307,11 +332,14 @@ func old(t testing.TB, dir string) []threadtest.Thread {
 	session(otherID, "", 60000).user("as it was before it was moved").files(t, dir, perMessage)
 	return []threadtest.Thread{
 		{
-			ID: oldID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: old question", "assistant: old answer"}, Usage: tokens(1, one), Complete: thread.Exact,
+			ID: oldID, Status: thread.Completed, Source: thread.Child, Messages: []string{
+				"user: old question", "assistant: old answer"}, Usage: tokens(1, one), Complete: thread.Exact,
 			Agents: []threadtest.Agent{{ID: oldKidID, Status: thread.Completed, Source: thread.Child, Last: "old result"}},
 		},
-		{ID: oldKidID, Parent: oldID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: old task", "assistant: old result"}, Usage: tokens(1, one), Complete: thread.Exact},
-		{ID: oldestID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: oldest question"}, Complete: thread.NoUsage},
+		{ID: oldKidID, Parent: oldID, Status: thread.Completed, Source: thread.Child,
+			Messages: []string{"user: old task", "assistant: old result"}, Usage: tokens(1, one), Complete: thread.Exact},
+		{ID: oldestID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: oldest question"},
+			Complete: thread.NoUsage},
 	}
 }
 

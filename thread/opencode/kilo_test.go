@@ -18,7 +18,8 @@ func TestKilo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, suffix := range []string{"", "-wal"} {
-		if err := os.Rename(filepath.Join(data, "kilo", "opencode.db"+suffix), filepath.Join(data, "kilo", "kilo.db"+suffix)); err != nil && suffix == "" {
+		if err := os.Rename(filepath.Join(data, "kilo", "opencode.db"+suffix),
+			filepath.Join(data, "kilo", "kilo.db"+suffix)); err != nil && suffix == "" {
 			t.Fatal(err)
 		}
 	}

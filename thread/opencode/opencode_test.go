@@ -48,7 +48,8 @@ func TestWALOnly(t *testing.T) {
 	t.Cleanup(func() { os.Chmod(dir, 0o700) })
 	threadtest.CheckUnchanged(t, dir)
 	th := threadtest.Load(t, provider(t, dir), parentID)
-	if said, _ := threadtest.Messages(t, th); len(said) != 2 || said[1] != "assistant: world" || th.Usage.Tokens != tokens(1, one) {
+	if said, _ := threadtest.Messages(t, th); len(said) != 2 || said[1] != "assistant: world" ||
+		th.Usage.Tokens != tokens(1, one) {
 		t.Errorf("got %q, %+v", said, th.Usage)
 	}
 }

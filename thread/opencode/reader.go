@@ -28,7 +28,8 @@ type reader struct {
 }
 
 // Read implements thread.Reader.
-func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
+func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts,
+	error) {
 	emitted := false
 	out := func(m thread.Message) error {
 		emitted = true
@@ -98,7 +99,8 @@ func (s *scanner) message(m message) error {
 	}
 	s.at, s.timeline.Inherited = jsonl.Milliseconds(created), inherited
 	if m.id == s.session.reverted && m.id != "" {
-		s.timeline.Add(thread.Message{Role: thread.Note, Text: "The following messages were undone.", Time: jsonl.Milliseconds(s.session.updated)})
+		s.timeline.Add(thread.Message{Role: thread.Note, Text: "The following messages were undone.",
+			Time: jsonl.Milliseconds(s.session.updated)})
 	}
 	role := thread.Role(m.data.Get("role").Raw())
 	c := s.content(m, role, inherited)
@@ -111,7 +113,8 @@ func (s *scanner) message(m message) error {
 	s.meter.CheckCounts(m.data.Get("tokens"))
 	if tokens, ok := c.tokens(m.data, role); ok {
 		s.meter.N, s.meter.At = s.timeline.Messages, s.at
-		s.meter.Add(cmp.Or(m.data.Get("providerID").Text(), m.data.Get("model", "providerID").Text()), model(m.data), tokens, inherited)
+		s.meter.Add(cmp.Or(m.data.Get("providerID").Text(), m.data.Get("model", "providerID").Text()), model(m.data), tokens,
+			inherited)
 		s.timeline.AddUsage(tokens)
 	}
 	return s.timeline.Err()
@@ -124,7 +127,8 @@ func (s *scanner) show(m message, role thread.Role, c content) {
 	if role == thread.Assistant {
 		entry.Model = model(m.data)
 	}
-	summary := s.compact != "" && role == thread.Assistant && (m.data.Get("summary").True() || m.data.Get("parentID").Is(s.compact))
+	summary := s.compact != "" && role == thread.Assistant &&
+		(m.data.Get("summary").True() || m.data.Get("parentID").Is(s.compact))
 	if summary && entry.Text != "" {
 		entry.Role, s.compact = thread.Compaction, ""
 	}
@@ -175,7 +179,8 @@ func (s *scanner) finish() error {
 	}
 	s.facts.State = s.turn.end()
 	if s.broken && s.facts.State.Status.Ended() {
-		s.facts.State = thread.ReadState(thread.Running, thread.Inferred, s.facts.State.At, "part of the thread can't be read; the rest ends with: %s", s.facts.State.Evidence)
+		s.facts.State = thread.ReadState(thread.Running, thread.Inferred, s.facts.State.At,
+			"part of the thread can't be read; the rest ends with: %s", s.facts.State.Evidence)
 	}
 	s.finishUsage()
 	return nil
@@ -237,7 +242,8 @@ func (s *scanner) content(m message, role thread.Role, inherited bool) (c conten
 func (s *scanner) call(p jsonl.Value, c *content, inherited bool) {
 	state := p.Get("state")
 	status := state.Get("status").Raw()
-	call := thread.Call{ID: p.Get("callID").Text(), Name: p.Get("tool").Text(), Time: jsonl.Milliseconds(state.Get("time", "start").Int())}
+	call := thread.Call{ID: p.Get("callID").Text(), Name: p.Get("tool").Text(),
+		Time: jsonl.Milliseconds(state.Get("time", "start").Int())}
 	call.Agent = child(p)
 	switch string(status) {
 	case "pending", "running":

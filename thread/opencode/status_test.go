@@ -21,7 +21,8 @@ func TestExitStatus(t *testing.T) {
 		"nothing": {nil, "unknown"},
 	} {
 		dir := t.TempDir()
-		write(t, filepath.Join(dir, "opencode.db"), false, session(parentID, "", 0).user("one").step("stop", one, used("bash", "completed", "exit status 1", tt.metadata)))
+		write(t, filepath.Join(dir, "opencode.db"), false,
+			session(parentID, "", 0).user("one").step("stop", one, used("bash", "completed", "exit status 1", tt.metadata)))
 		got := "unknown"
 		if c := threadtest.Calls(t, provider(t, dir), parentID)[0]; c.Exit != nil {
 			got = fmt.Sprint(*c.Exit)

@@ -147,7 +147,8 @@ func (t tree) messages(ctx context.Context, s *session, damaged func(string), yi
 		m := message{id: o.id, created: o.created, data: o.data}
 		parts := flat[o.id]
 		if filepath.IsLocal(o.id) {
-			parts = slices.Concat(parts, objects(filepath.Join(string(t), "part", o.id)), objects(filepath.Join(string(t), "part", s.id, o.id)))
+			parts = slices.Concat(parts, objects(filepath.Join(string(t), "part", o.id)),
+				objects(filepath.Join(string(t), "part", s.id, o.id)))
 		}
 		for _, p := range parts {
 			m.parts = append(m.parts, p.data)
@@ -186,7 +187,8 @@ func list(dir string) (list []object, bad int) {
 			bad++
 			continue
 		}
-		list = append(list, object{id: cmp.Or(v.Get("id").Text(), strings.TrimSuffix(f.Name(), ".json")), name: f.Name(), created: v.Get("time", "created").Int(), data: v})
+		list = append(list, object{id: cmp.Or(v.Get("id").Text(), strings.TrimSuffix(f.Name(), ".json")), name: f.Name(),
+			created: v.Get("time", "created").Int(), data: v})
 	}
 	slices.SortFunc(list, func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.name, b.name))

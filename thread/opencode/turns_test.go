@@ -12,14 +12,17 @@ import (
 
 // TestTurns reads generated sessions after each change of their rows.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: opencode.Driver(), Asks: true, NoQuestions: true, Setup: func(exec func(string, ...any), _, id string) {
-		exec(schema)
-		exec("INSERT INTO session VALUES (?,'p',NULL,'slug','/home/u/project','A title','1.17.3','build',NULL,?,?,NULL,NULL)", id, started, started)
-	}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		l.ID = fmt.Sprintf("ses_1b%08dffeTurns000000000", n)
-		l.Path = ".local/share/opencode/opencode.db"
-		return (&recorder{log: l, now: started}).record
-	}})
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: opencode.Driver(), Asks: true, NoQuestions: true,
+		Setup: func(exec func(string, ...any), _, id string) {
+			exec(schema)
+			exec(
+				"INSERT INTO session VALUES (?,'p',NULL,'slug','/home/u/project','A title','1.17.3','build',NULL,?,?,NULL,NULL)",
+				id, started, started)
+		}, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			l.ID = fmt.Sprintf("ses_1b%08dffeTurns000000000", n)
+			l.Path = ".local/share/opencode/opencode.db"
+			return (&recorder{log: l, now: started}).record
+		}})
 }
 
 // A recorder records the steps of a conversation.

@@ -37,7 +37,8 @@ func (c content) tokens(v jsonl.Value, role thread.Role) (thread.Tokens, bool) {
 
 // finishUsage stores the usage in the facts.
 func (s *scanner) finishUsage() {
-	s.meter.Finish(&s.facts, thread.Gap{N: s.turn.uncounted, Reason: "%d requests did not end or were interrupted before their usage was recorded"})
+	s.meter.Finish(&s.facts, thread.Gap{N: s.turn.uncounted,
+		Reason: "%d requests did not end or were interrupted before their usage was recorded"})
 	if s.broken || s.facts.BadLines > 0 || s.omitted > 0 {
 		s.facts.Usage.Completeness, s.facts.Usage.Reason = thread.LowerBound, "part of the thread can't be read"
 	}

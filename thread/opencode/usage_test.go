@@ -23,21 +23,26 @@ func TestUsage(t *testing.T) {
 	}{
 		"reasoning is not part of output": {
 			begin().add(obj{"role": "assistant", "tokens": small, "cost": 0.5}),
-			thread.Tokens{Input: 1, Output: 5, Reasoning: 3, CacheRead: 40, CacheWrite: 50, Calls: 1, Cost: 0.5}, thread.Exact, "",
+			thread.Tokens{Input: 1, Output: 5, Reasoning: 3, CacheRead: 40, CacheWrite: 50, Calls: 1, Cost: 0.5}, thread.Exact,
+			"",
 		},
 		"a message has the usage of its last request": {
-			begin().add(obj{"role": "assistant", "tokens": small, "cost": 1}, obj{"type": "step-start"}, finish(large), obj{"type": "step-start"}, finish(small)),
-			thread.Tokens{Input: 11, Output: 55, Reasoning: 33, CacheRead: 440, CacheWrite: 550, Calls: 2, Cost: 1}, thread.Exact, "",
+			begin().add(obj{"role": "assistant", "tokens": small, "cost": 1}, obj{"type": "step-start"}, finish(large),
+				obj{"type": "step-start"}, finish(small)),
+			thread.Tokens{Input: 11, Output: 55, Reasoning: 33, CacheRead: 440, CacheWrite: 550, Calls: 2, Cost: 1},
+			thread.Exact, "",
 		},
 		"a request that did not end is a gap": {
 			begin().add(obj{"role": "assistant", "tokens": small}, obj{"type": "step-start"}),
-			thread.Tokens{Input: 1, Output: 5, Reasoning: 3, CacheRead: 40, CacheWrite: 50, Calls: 1}, thread.LowerBound, "1 requests did not end",
+			thread.Tokens{Input: 1, Output: 5, Reasoning: 3, CacheRead: 40, CacheWrite: 50, Calls: 1}, thread.LowerBound,
+			"1 requests did not end",
 		},
 		"huge numbers are a gap": {
 			begin().add(obj{"role": "assistant", "tokens": obj{"input": 1e300, "output": 1}}),
 			thread.Tokens{Input: 1 << 48, Output: 1, Calls: 1}, thread.LowerBound, "1 records of usage have negative",
 		},
-		"usage of the user does not count": {begin().add(obj{"role": "user", "tokens": small}), thread.Tokens{}, thread.NoUsage, "no usage is recorded"},
+		"usage of the user does not count": {begin().add(obj{"role": "user", "tokens": small}), thread.Tokens{},
+			thread.NoUsage, "no usage is recorded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

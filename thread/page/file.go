@@ -26,7 +26,8 @@ func WriteFile(ctx context.Context, file string, s *thread.Set, u thread.URI, o 
 	if err == nil || errors.As(err, &known) || ctx.Err() != nil {
 		return err
 	}
-	return &handoff.Error{Op: "write", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("name a file in a writable directory")}
+	return handoff.E("write", file, handoff.Unavailable, durable.Reason(err),
+		handoff.Advice("name a file in a writable directory"))
 }
 
 func writeFile(ctx context.Context, file string, s *thread.Set, u thread.URI, o Options) error {
@@ -86,8 +87,8 @@ func checkTarget(file string, dirs []string) error {
 		info, err := os.Stat(path)
 		for _, root := range roots {
 			if err == nil && os.SameFile(info, root) {
-				return &handoff.Error{Op: "write", Name: file, Kind: handoff.Invalid, Err: errors.New("in the directory of an agent tool: " + path),
-					Hint: handoff.Advice("name a file in another directory; files of agent tools are only read")}
+				return handoff.E("write", file, handoff.Invalid, errors.New("in the directory of an agent tool: "+path),
+					handoff.Advice("name a file in another directory; files of agent tools are only read"))
 			}
 		}
 		if path == filepath.Dir(path) {

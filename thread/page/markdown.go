@@ -40,13 +40,15 @@ func (p *page) writeMarkdown(w io.Writer, body func(io.Writer) error) error {
 }
 
 // heading is the heading of each role in a timeline.
-var heading = map[thread.Role]string{thread.User: "User", thread.Assistant: "Assistant", thread.Compaction: "Context Compacted", thread.Note: "Note"}
+var heading = map[thread.Role]string{thread.User: "User", thread.Assistant: "Assistant",
+	thread.Compaction: "Context Compacted", thread.Note: "Note"}
 
 // structural matches the headings of a page, with the spaces that Markdown allows. Inside
 // a message they are escaped with a backslash, so that the text of an agent can't look
 // like another message.
 var structural = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^( {0,3})(#{1,6}[ \t]+(?:(?:\d+\.|Call|Lifecycle|Agent Status|Thread Excerpt)[ \t]|(?:Thread|Timeline|Thinking)[ \t#]*$))`)
+	return regexp.MustCompile(
+		`(?m)^( {0,3})(#{1,6}[ \t]+(?:(?:\d+\.|Call|Lifecycle|Agent Status|Thread Excerpt)[ \t]|(?:Thread|Timeline|Thinking)[ \t#]*$))`)
 })
 
 // message writes one entry of a timeline.
@@ -91,7 +93,8 @@ func details(m thread.Message) string {
 		parts = append(parts, m.Model)
 	}
 	if u := m.Usage; u != nil {
-		parts = append(parts, fmt.Sprintf("input %d, cache read %d, cache write %d, output %d", u.Input, u.CacheRead, u.CacheWrite, u.Output))
+		parts = append(parts, fmt.Sprintf("input %d, cache read %d, cache write %d, output %d", u.Input, u.CacheRead,
+			u.CacheWrite, u.Output))
 	}
 	if m.Inherited {
 		parts = append(parts, "inherited from the original thread")
@@ -188,7 +191,8 @@ func (p *page) list() string {
 		fmt.Fprintf(&b, "_Showing %d of %d subagents._\n\n", len(p.agents), len(p.Agents))
 	}
 	for i, a := range p.agents {
-		fmt.Fprintf(&b, "### %d. %s\n\n- Status: %s (%s)\n", i+1, code(a.URI.String()), code(string(a.State.Status)), code(string(a.State.Source)))
+		fmt.Fprintf(&b, "### %d. %s\n\n- Status: %s (%s)\n", i+1, code(a.URI.String()), code(string(a.State.Status)),
+			code(string(a.State.Source)))
 		p.summary(&b, a)
 		b.WriteByte('\n')
 	}
@@ -255,7 +259,8 @@ func (p *page) summary(b *strings.Builder, a thread.Agent) {
 	quoted("Child Last Update", stamp(a.Updated))
 	if p.Usage && a.Thread != nil && a.Thread.Loaded() {
 		u := a.Thread.Usage
-		line("Usage", fmt.Sprintf("input %d, cache read %d, cache write %d, output %d (%s)", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Completeness))
+		line("Usage", fmt.Sprintf("input %d, cache read %d, cache write %d, output %d (%s)", u.Input, u.CacheRead,
+			u.CacheWrite, u.Output, u.Completeness))
 	}
 }
 

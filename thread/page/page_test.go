@@ -36,7 +36,7 @@ type memory struct {
 func (m *memory) Thread(_ context.Context, id string) (*thread.Thread, error) {
 	msgs, ok := m.threads[id]
 	if !ok {
-		return nil, &handoff.Error{Op: "thread", Name: id, Kind: handoff.NotFound}
+		return nil, handoff.E("thread", id, handoff.NotFound, nil)
 	}
 	return &thread.Thread{Provider: m.name, ID: id, Source: "/" + id, Title: m.title, Reader: reader(msgs)}, nil
 }
@@ -52,7 +52,8 @@ func (m *memory) Agents(context.Context, *thread.Thread) ([]thread.Agent, error)
 type reader []thread.Message
 
 func (r reader) Read(_ context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
-	f := thread.Facts{State: thread.State{Status: thread.Completed, Source: thread.Child, Evidence: "it's done", At: time.Unix(1000, 0)}}
+	f := thread.Facts{State: thread.State{Status: thread.Completed, Source: thread.Child, Evidence: "it's done",
+		At: time.Unix(1000, 0)}}
 	f.Usage.Completeness = thread.NoUsage
 	for i, m := range r {
 		if detail == thread.Summary {
@@ -68,7 +69,8 @@ func (r reader) Read(_ context.Context, detail thread.Detail, emit func(thread.M
 
 func talk(n int, text string) (msgs []thread.Message) {
 	for i := range n {
-		msgs = append(msgs, thread.Message{Role: []thread.Role{thread.User, thread.Assistant}[i%2], Text: fmt.Sprint(text, " ", i+1)})
+		msgs = append(msgs, thread.Message{Role: []thread.Role{thread.User, thread.Assistant}[i%2],
+			Text: fmt.Sprint(text, " ", i+1)})
 	}
 	return msgs
 }
@@ -99,7 +101,8 @@ func show(t *testing.T, s *thread.Set, uri string, o page.Options) (string, erro
 func family() *thread.Set {
 	child := &thread.Thread{Provider: "one", ID: "kid", Source: "/kid", Reader: reader(talk(7, "kid"))}
 	m := &memory{name: "one", threads: map[string][]thread.Message{id: talk(5, "main")}}
-	m.agents = []thread.Agent{{ID: "kid", URI: thread.URI{Provider: "one", Thread: id, Agent: "kid"}, Aliases: []string{"/root/kid"}, Thread: child, Validated: true,
+	m.agents = []thread.Agent{{ID: "kid", URI: thread.URI{Provider: "one", Thread: id, Agent: "kid"},
+		Aliases: []string{"/root/kid"}, Thread: child, Validated: true,
 		State:     thread.State{Status: thread.Running, Source: thread.Parent, Evidence: "spawned"},
 		Lifecycle: []thread.Event{{Name: "spawn_agent", Time: time.Unix(0, 0)}}}}
 	return set(m)
@@ -112,16 +115,27 @@ func TestModes(t *testing.T) {
 		want []string
 		not  string
 	}{
-		{"one/" + id, page.Options{}, []string{"mode: 'subagent_index'", "- agent_id: 'kid'", "# Thread", "## 5. User\n\nmain 5\n"}, "kid 1"},
-		{"one/" + id, page.Options{Head: true, Now: time.Unix(4660, 0)}, []string{"status: 'completed'", "status_age: '1h1m'", "subagents:\n  - agent_id: 'kid'"}, "# Thread"},
-		{"one/" + id, page.Options{List: true}, []string{"mode: 'subagent_list'", "## Agent Status Summary", "- Status: `running` (`parent_rollout`)", "## Lifecycle (Parent Thread)\n\n- `1970-01-01T00:00:00Z` `spawn_agent` `kid`"}, "main 1"},
-		{"one/" + id, page.Options{List: true, Status: thread.Running, Limit: 1}, []string{"- agent_id: 'kid'", "### 1. "}, "_omitted"},
-		{"one/" + id, page.Options{List: true, Status: thread.Errored}, []string{"subagents_omitted: 1\nsubagents:\n  []", "_Showing 0 of 1 subagents._"}, "- agent_id"},
+		{"one/" + id, page.Options{}, []string{"mode: 'subagent_index'", "- agent_id: 'kid'", "# Thread",
+			"## 5. User\n\nmain 5\n"}, "kid 1"},
+		{"one/" + id, page.Options{Head: true, Now: time.Unix(4660, 0)},
+			[]string{"status: 'completed'", "status_age: '1h1m'", "subagents:\n  - agent_id: 'kid'"}, "# Thread"},
+		{"one/" + id, page.Options{List: true},
+			[]string{"mode: 'subagent_list'", "## Agent Status Summary", "- Status: `running` (`parent_rollout`)",
+				"## Lifecycle (Parent Thread)\n\n- `1970-01-01T00:00:00Z` `spawn_agent` `kid`"}, "main 1"},
+		{"one/" + id, page.Options{List: true, Status: thread.Running, Limit: 1}, []string{"- agent_id: 'kid'", "### 1. "},
+			"_omitted"},
+		{"one/" + id, page.Options{List: true, Status: thread.Errored},
+			[]string{"subagents_omitted: 1\nsubagents:\n  []", "_Showing 0 of 1 subagents._"}, "- agent_id"},
 		{"one/" + id + "#M2-M3", page.Options{}, []string{"## 2. Assistant\n\nmain 2", "## 3. User\n\nmain 3"}, "main 4"},
-		{"one/" + id + "/kid", page.Options{}, []string{"mode: 'subagent_detail'", "## Agent Status Summary", "- Relation: `validated`", "## Lifecycle (Parent Thread)", "## Thread Excerpt (Child Thread)\n\n_Showing 3 of 7 messages._\n\n### 5. User\n\nkid 5"}, "kid 4"},
-		{"one/" + id + "/%2Froot%2Fkid", page.Options{Full: true}, []string{"subagent_uri: 'agents://one/" + id + "/kid'", "### 1. User\n\nkid 1", "### 7. User"}, "_Showing"},
+		{"one/" + id + "/kid", page.Options{},
+			[]string{"mode: 'subagent_detail'", "## Agent Status Summary", "- Relation: `validated`",
+				"## Lifecycle (Parent Thread)", "## Thread Excerpt (Child Thread)\n\n_Showing 3 of 7 messages._\n\n### 5. " +
+					"User\n\nkid 5"}, "kid 4"},
+		{"one/" + id + "/%2Froot%2Fkid", page.Options{Full: true},
+			[]string{"subagent_uri: 'agents://one/" + id + "/kid'", "### 1. User\n\nkid 1", "### 7. User"}, "_Showing"},
 		{"one/" + id + "/KID#M1", page.Options{}, []string{"### 1. User\n\nkid 1"}, "kid 2"},
-		{"one/" + id + "/nobody", page.Options{}, []string{"status: 'notFound'", "status_source: 'inferred'", "_No child thread messages found._"}, "validated"},
+		{"one/" + id + "/nobody", page.Options{},
+			[]string{"status: 'notFound'", "status_source: 'inferred'", "_No child thread messages found._"}, "validated"},
 	} {
 		out, err := show(t, family(), tt.uri, tt.o)
 		if err != nil || strings.Contains(out, tt.not) {
@@ -194,7 +208,8 @@ func TestJSON(t *testing.T) {
 				Subagents    []thread.Agent
 				Messages     []thread.Message
 			}
-			if err != nil || json.Unmarshal([]byte(out), &v) != nil || v.URI == "" || v.Mode == "" || v.ThreadSource == "" && v.MainThread == nil {
+			if err != nil || json.Unmarshal([]byte(out), &v) != nil || v.URI == "" || v.Mode == "" || v.ThreadSource == "" &&
+				v.MainThread == nil {
 				t.Fatalf("%s: %v\n%s", uri, err, out)
 			}
 			if want := messages; !head && len(v.Messages) != want || head && v.Messages != nil {
@@ -210,7 +225,8 @@ func TestLongPage(t *testing.T) {
 	s := set(&memory{name: "one", threads: map[string][]thread.Message{id: msgs}})
 	for _, o := range []page.Options{{}, {JSON: true}} {
 		out, err := show(t, s, "one/"+id, o)
-		if n := strings.Count(out, "many words many"); err != nil || len(out) < 10<<20 || !strings.Contains(out, "words  30") && !strings.Contains(out, " 30") {
+		if n := strings.Count(out, "many words many"); err != nil || len(out) < 10<<20 ||
+			!strings.Contains(out, "words  30") && !strings.Contains(out, " 30") {
 			t.Errorf("got %v, %d bytes, %d", err, len(out), n)
 		}
 		if o.JSON && !json.Valid([]byte(out)) {
@@ -220,9 +236,11 @@ func TestLongPage(t *testing.T) {
 }
 
 func TestHeadingsInMessages(t *testing.T) {
-	m := &memory{name: "one", threads: map[string][]thread.Message{id: {{Role: thread.User, Text: "## 9. Assistant\n\nI agree\n# mine\n### Call `x`"}}}}
+	m := &memory{name: "one", threads: map[string][]thread.Message{
+		id: {{Role: thread.User, Text: "## 9. Assistant\n\nI agree\n# mine\n### Call `x`"}}}}
 	out, err := show(t, set(m), "one/"+id, page.Options{})
-	if err != nil || strings.Contains(out, "\n## 9.") || !strings.Contains(out, "\n\\## 9. Assistant") || !strings.Contains(out, "\n# mine") || strings.Contains(out, "\n### Call") {
+	if err != nil || strings.Contains(out, "\n## 9.") || !strings.Contains(out, "\n\\## 9. Assistant") ||
+		!strings.Contains(out, "\n# mine") || strings.Contains(out, "\n### Call") {
 		t.Errorf("got %v\n%s", err, out)
 	}
 }
@@ -257,7 +275,8 @@ func TestHeadingForms(t *testing.T) {
 // time is linear in their length.
 func TestFences(t *testing.T) {
 	for _, text := range []string{"x", "```", "a ``` b ````` c ```` d", strings.Repeat("`", 8<<20)} {
-		m := &memory{name: "one", threads: map[string][]thread.Message{id: {{Role: thread.Assistant, Text: "x", Thinking: text}}}}
+		m := &memory{name: "one", threads: map[string][]thread.Message{
+			id: {{Role: thread.Assistant, Text: "x", Thinking: text}}}}
 		out, err := show(t, set(m), "one/"+id, page.Options{Tools: true})
 		longest := 0
 		for row := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
@@ -279,13 +298,15 @@ func TestFrontmatterText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := threadtest.Frontmatter(t, out)["title"], strings.ToValidUTF8(text, "\uFFFD"); text != "" && got != want {
+		if got, want := threadtest.Frontmatter(t, out)["title"], strings.ToValidUTF8(text, "\uFFFD"); text != "" &&
+			got != want {
 			t.Errorf("got %q, want %q in\n%s", got, want, out)
 			return false
 		}
 		return true
 	}
-	for _, s := range []string{"it's", "a: b # c", "line\nbreak", "\x00\x01\x7f\u0085\u2028\ufeff\U000e0001", "\xff", "\"\\", "  ", "- x", "---", "é😀"} {
+	for _, s := range []string{"it's", "a: b # c", "line\nbreak", "\x00\x01\x7f\u0085\u2028\ufeff\U000e0001", "\xff",
+		"\"\\", "  ", "- x", "---", "é😀"} {
 		same(s)
 	}
 	if err := quick.Check(same, nil); err != nil {
@@ -341,7 +362,8 @@ func TestWriteFile(t *testing.T) {
 	if got, _ := os.ReadFile(file); !bytes.Equal(got, want.Bytes()) {
 		t.Errorf("after a failure the file has %q, want %q", got, &want)
 	}
-	if err := page.WriteFile(t.Context(), filepath.Join(dir, "nowhere", "out.md"), s, u, page.Options{}); !errors.Is(err, handoff.Unavailable) {
+	if err := page.WriteFile(t.Context(), filepath.Join(dir, "nowhere", "out.md"), s, u, page.Options{}); !errors.Is(err,
+		handoff.Unavailable) {
 		t.Errorf("WriteFile into a missing directory: %v, want Unavailable", err)
 	}
 	waitCtx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -33,26 +33,32 @@ type Options struct {
 
 func (o Options) check(u thread.URI) error {
 	invalid := func(reason string, hint handoff.Hint) error {
-		return &handoff.Error{Op: "thread", Name: u.String(), Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
+		return handoff.E("thread", u.String(), handoff.Invalid, errors.New(reason), hint)
 	}
 	main := u.Main().String()
 	switch {
 	case o.List && u.Agent != "":
-		return invalid("a subagent has no list of subagents", handoff.Suggest("list the subagents of the thread", handoff.ActionSubagents, main))
+		return invalid("a subagent has no list of subagents",
+			handoff.Suggest("list the subagents of the thread", handoff.ActionSubagents, main))
 	case (o.Status != "" || o.Limit != 0) && u.Agent != "":
 		return invalid("a subagent has no list of subagents", handoff.Advice("use the URI of the thread"))
 	case o.Status != "" && !slices.Contains(thread.Statuses(), string(o.Status)):
-		return invalid(fmt.Sprintf("unknown status %q", o.Status), handoff.Advice("the statuses are "+strings.Join(thread.Statuses(), ", ")))
+		return invalid(fmt.Sprintf("unknown status %q", o.Status),
+			handoff.Advice("the statuses are "+strings.Join(thread.Statuses(), ", ")))
 	case o.Limit < 0:
 		return invalid("the limit is negative", handoff.Advice("use a limit of 1 or more"))
 	case o.List && o.JSON:
-		return invalid("the list of subagents has no JSON form", handoff.Suggest("show the subagents as JSON", handoff.ActionThreadHead, main))
+		return invalid("the list of subagents has no JSON form",
+			handoff.Suggest("show the subagents as JSON", handoff.ActionThreadHead, main))
 	case o.List && o.Head:
-		return invalid("the head and the list of subagents are mutually exclusive", handoff.Advice("the head includes the subagents"))
+		return invalid("the head and the list of subagents are mutually exclusive",
+			handoff.Advice("the head includes the subagents"))
 	case (o.List || o.Head) && u.From > 0:
-		return invalid("the URI selects messages, and this mode shows none", handoff.Advice("use the URI without its fragment"))
+		return invalid("the URI selects messages, and this mode shows none",
+			handoff.Advice("use the URI without its fragment"))
 	case (o.List || o.Head) && (o.Full || o.Tools):
-		return invalid("options for messages can't be combined with a mode that shows none", handoff.Advice("show the thread with its messages, or without these options"))
+		return invalid("options for messages can't be combined with a mode that shows none",
+			handoff.Advice("show the thread with its messages, or without these options"))
 	}
 	return nil
 }
@@ -209,7 +215,8 @@ func (p *page) read(ctx context.Context) (*spool, error) {
 		return nil, err
 	}
 	if p.URI.From > 0 && p.shown == 0 {
-		return nil, &handoff.Error{Op: "thread", Name: p.URI.String(), Kind: handoff.NotFound, Err: errors.New("no such message"), Hint: handoff.Advice(fmt.Sprintf("the thread has %d messages", p.subject().Messages))}
+		return nil, handoff.E("thread", p.URI.String(), handoff.NotFound, errors.New("no such message"),
+			handoff.Advice(fmt.Sprintf("the thread has %d messages", p.subject().Messages)))
 	}
 	return body, nil
 }

@@ -22,7 +22,8 @@ func (s *scanner) subagent(id string) *subagent {
 	i := slices.IndexFunc(s.subagents, func(a *subagent) bool { return a.ID == id })
 	if i < 0 {
 		i = len(s.subagents)
-		s.subagents = append(s.subagents, &subagent{Agent: thread.Agent{ID: id, Evidence: []string{"session header names it as a child"}}})
+		s.subagents = append(s.subagents, &subagent{
+			Agent: thread.Agent{ID: id, Evidence: []string{"session header names it as a child"}}})
 	}
 	return s.subagents[i]
 }
@@ -34,7 +35,8 @@ func (s *scanner) ran(path string, details jsonl.Value, at time.Time, line int) 
 	a.file = path[strings.LastIndexAny(path, `/\`)+1:]
 	a.Name = details.Get("name").Text()
 	a.Evidence = []string{"parent session names its session file"}
-	a.State = thread.ReadState(thread.Running, thread.Parent, at, "session file without an exit code, line %d of the parent's session", line)
+	a.State = thread.ReadState(thread.Running, thread.Parent, at,
+		"session file without an exit code, line %d of the parent's session", line)
 	event := a.Name
 	if code := details.Get("exitCode"); code.Kind() == jsonl.Number {
 		status := thread.Completed
@@ -72,7 +74,8 @@ func (a *subagent) is(s session) bool {
 }
 
 // children opens the sessions of main's subagents, in the order they were started.
-func (p *provider) children(ctx context.Context, main *thread.Thread, at session, mentioned []*subagent) ([]*thread.Thread, error) {
+func (p *provider) children(ctx context.Context, main *thread.Thread, at session,
+	mentioned []*subagent) ([]*thread.Thread, error) {
 	t := newTree(ctx)
 	found := slices.DeleteFunc(t.descend(at, maxDepth), func(s session) bool { return s.owner != main.ID })
 	beside, _ := t.folder(at.dir)
@@ -94,7 +97,9 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, at session
 	if err := t.Err(at.path()); err != nil {
 		return nil, err
 	}
-	return thread.Children(main, found, session.id, func(copies []session) (*thread.Thread, error) { return p.open(copies[:1]) })
+	return thread.Children(main, found, session.id, func(copies []session) (*thread.Thread, error) {
+		return p.open(copies[:1])
+	})
 }
 
 // findByName finds a subagent of another project by its file name.
@@ -110,7 +115,8 @@ func (p *provider) findByName(t tree, a *subagent) []session {
 
 // agent combines the records of the parent and of the child. One of them may be
 // missing.
-func agent(ctx context.Context, main *thread.Thread, mention *subagent, child *thread.Thread) (a thread.Agent, err error) {
+func agent(ctx context.Context, main *thread.Thread, mention *subagent, child *thread.Thread) (a thread.Agent,
+	err error) {
 	if mention != nil {
 		a = mention.Agent
 		a.Evidence = slices.Clone(a.Evidence)

@@ -34,13 +34,16 @@ func TestDefects(t *testing.T) {
 			said:    []string{"user: one", "assistant: two"}, status: thread.Running,
 		},
 		"line before the header": {
-			session: `{"type":"title","title":"a name"}` + "\n" + start().user("one").String(), said: []string{"user: one"}, status: thread.Running,
+			session: `{"type":"title","title":"a name"}` + "\n" + start().user("one").String(), said: []string{
+				"user: one"}, status: thread.Running,
 		},
 		"incomplete last line": {
-			session: start().user("one").String() + `{"type":"message","id":"`, said: []string{"user: one"}, status: thread.Running, warnings: 1,
+			session: start().user("one").String() + `{"type":"message","id":"`, said: []string{
+				"user: one"}, status: thread.Running, warnings: 1,
 		},
 		"invalid byte": {
-			session: strings.Replace(start().user("on@e").String(), "@", "\xff", 1), said: []string{"user: on\uFFFDe"}, status: thread.Running,
+			session: strings.Replace(start().user("on@e").String(), "@", "\xff", 1), said: []string{
+				"user: on\uFFFDe"}, status: thread.Running,
 		},
 		"empty session": {status: thread.PendingInit, warnings: 1},
 		"long line": {
@@ -54,7 +57,8 @@ func TestDefects(t *testing.T) {
 			p := provider(t, home)
 			said, th := threadtest.CheckThread(t, p, treeID), threadtest.Load(t, p, treeID)
 			if !slices.Equal(said, tt.said) || th.State.Status != tt.status || len(th.Warnings) != tt.warnings {
-				t.Errorf("got %.200q, %+v, %q, want %.200q, %s, %d warnings", said, th.State, th.Warnings, tt.said, tt.status, tt.warnings)
+				t.Errorf("got %.200q, %+v, %q, want %.200q, %s, %d warnings", said, th.State, th.Warnings, tt.said, tt.status,
+					tt.warnings)
 			}
 		})
 	}

@@ -43,14 +43,16 @@ func (p *provider) Branch(ctx context.Context, main *thread.Thread, id string) (
 }
 
 // Read implements thread.Reader.
-func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
+func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts,
+	error) {
 	f, err := thread.OpenFile(r.session.path())
 	if err != nil {
 		return thread.Facts{}, err
 	}
 	defer f.Close()
 	src := io.NewSectionReader(f, r.session.start, 1<<62-r.session.start)
-	s := &scanner{ctx: ctx, head: r.session.head, byID: map[string]int{}, inlined: map[string]int{}, last: r.session.head.started, timeline: timeline{spans: jsonl.Spans{Source: src}}}
+	s := &scanner{ctx: ctx, head: r.session.head, byID: map[string]int{}, inlined: map[string]int{},
+		last: r.session.head.started, timeline: timeline{spans: jsonl.Spans{Source: src}}}
 	s.timeline.Detail, s.timeline.Emit = detail, emit
 	for _, id := range r.session.head.children {
 		s.subagent(id)
@@ -137,7 +139,8 @@ func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 		}
 		if m := &s.members; kinds[string(m.Get("type").Raw())] {
 			written := m.Get("timestamp").Time()
-			e := entry{Span: rd.Span(line[:len(line)-len(c.Rest())]), line: rd.Number(), copied: s.head.from != "" && written.Before(s.head.started) && !written.IsZero()}
+			e := entry{Span: rd.Span(line[:len(line)-len(c.Rest())]), line: rd.Number(), copied: s.head.from != "" &&
+				written.Before(s.head.started) && !written.IsZero()}
 			e.parent = s.parent(m.Get("parentId"))
 			s.count(&e, line, m.Get("message"), written)
 			if !e.copied {

@@ -98,7 +98,8 @@ func TestRealStatuses(t *testing.T) {
 		"2-10_mid-turn-message-queued": 2, // the queued message's own turn
 		"2-20_user-esc-interrupt":      2, // the interruption, which the watcher can't see
 	}
-	if got := threadtest.CheckPhases(t, pi.Driver(), map[string]int{"2-12_context-compaction": 2}); !maps.Equal(got, want) {
+	if got := threadtest.CheckPhases(t, pi.Driver(), map[string]int{"2-12_context-compaction": 2}); !maps.Equal(got,
+		want) {
 		t.Errorf("got additional phases %v, want %v", got, want)
 	}
 }

@@ -97,12 +97,14 @@ func (s *script) answer(stop, text string, input int64, calls ...string) *script
 	}
 	return s.add("message", obj{"message": obj{
 		"role": "assistant", "content": content, "provider": "openai", "model": "gpt-5", "stopReason": stop,
-		"usage": obj{"input": input, "output": 2, "cacheRead": 10, "cacheWrite": 10, "totalTokens": input + 22, "cost": obj{"input": 1, "total": 0.25}},
+		"usage": obj{"input": input, "output": 2, "cacheRead": 10, "cacheWrite": 10, "totalTokens": input + 22,
+			"cost": obj{"input": 1, "total": 0.25}},
 	}})
 }
 
 func (s *script) result(name, text string, details obj) *script {
-	m := obj{"role": "toolResult", "toolCallId": "call-" + name, "toolName": name, "content": []obj{{"type": "text", "text": text}}, "isError": false}
+	m := obj{"role": "toolResult", "toolCallId": "call-" + name, "toolName": name,
+		"content": []obj{{"type": "text", "text": text}}, "isError": false}
 	if details != nil {
 		m["details"] = details
 	}
@@ -113,7 +115,8 @@ func (s *script) String() string { return strings.Join(s.lines, "\n") + "\n" }
 
 func took(input int64, calls int) thread.Tokens {
 	n := int64(calls)
-	return thread.Tokens{Input: input, Output: 2 * n, CacheRead: 10 * n, CacheWrite: 10 * n, Calls: calls, Cost: 0.25 * float64(calls)}
+	return thread.Tokens{Input: input, Output: 2 * n, CacheRead: 10 * n, CacheWrite: 10 * n, Calls: calls,
+		Cost: 0.25 * float64(calls)}
 }
 
 const project = "--home-u-project--/"
@@ -143,13 +146,16 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 func trees(t testing.TB, dir string) []threadtest.Thread {
 	const at = "2026-05-24T23:39:56Z"
 	s := begin(treeID, at, nil).add("model_change", obj{"provider": "openai", "modelId": "gpt-5"}).
-		user("one").answer("toolUse", "", 100, "read", "grep").result("read", "text", nil).result("grep", "line", nil).answer("stop", "First.", 200)
+		user("one").answer("toolUse", "", 100, "read", "grep").result("read", "text", nil).result("grep", "line",
+		nil).answer("stop", "First.", 200)
 	from := s.last
 	s.user("wrong way").answer("stop", "Lost.", 300)
 	s.last = from
 	s.add("branch_summary", obj{"fromId": "x", "summary": "a way that was wrong"}).user("two")
-	s.add("custom_message", obj{"customType": "x", "content": "a hint", "display": true}).add("custom", obj{"customType": "y", "data": 1})
-	s.add("compaction", obj{"summary": "what was said", "tokensBefore": 5}).answer("stop", "Second. And now?", 400).add("session_info", obj{"name": "a name"})
+	s.add("custom_message", obj{"customType": "x", "content": "a hint", "display": true}).add("custom",
+		obj{"customType": "y", "data": 1})
+	s.add("compaction", obj{"summary": "what was said", "tokensBefore": 5}).answer("stop", "Second. And now?",
+		400).add("session_info", obj{"name": "a name"})
 	path := put(t, dir, project+named(at, treeID), s.String())
 
 	const later = "2026-05-25T00:39:56Z"
@@ -157,7 +163,8 @@ func trees(t testing.TB, dir string) []threadtest.Thread {
 	fork.at = fork.at.Add(-time.Hour)
 	fork.user("one").answer("stop", "First.", 100)
 	fork.at = fork.at.Add(time.Hour)
-	put(t, dir, project+named(later, forkID), fork.user("other").answer("error", "", 0).answer("stop", "Other.", 50).String())
+	put(t, dir, project+named(later, forkID),
+		fork.user("other").answer("error", "", 0).answer("stop", "Other.", 50).String())
 
 	flat := begin(flatID, "2025-11-01T10:00:00Z", obj{"version": nil, "provider": "openai"})
 	flat.flat = true
@@ -171,15 +178,19 @@ func trees(t testing.TB, dir string) []threadtest.Thread {
 	return []threadtest.Thread{
 		{
 			ID: treeID, Status: thread.Completed, Source: thread.Child,
-			Messages: []string{"user: one", "assistant: First.", "compaction: a way that was wrong", "user: two", "note: a hint", "compaction: what was said", "assistant: Second. And now?"},
-			Calls:    calls, Usage: took(1000, 4), Complete: thread.Exact,
+			Messages: []string{"user: one", "assistant: First.", "compaction: a way that was wrong", "user: two", "note: a hint",
+				"compaction: what was said", "assistant: Second. And now?"},
+			Calls: calls, Usage: took(1000, 4), Complete: thread.Exact,
 		},
 		{
 			ID: forkID, Status: thread.Completed, Source: thread.Child,
-			Messages: []string{"user: one", "assistant: First.", "user: other", "note: The request failed.", "assistant: Other."}, Usage: retried, Complete: thread.Exact,
+			Messages: []string{"user: one", "assistant: First.", "user: other", "note: The request failed.",
+				"assistant: Other."}, Usage: retried, Complete: thread.Exact,
 		},
-		{ID: flatID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: hello", "assistant: world"}, Usage: took(1, 1), Complete: thread.Exact},
-		{ID: renamedID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: hi", "assistant: Hi."}, Usage: took(1, 1), Complete: thread.Exact},
+		{ID: flatID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: hello", "assistant: world"},
+			Usage: took(1, 1), Complete: thread.Exact},
+		{ID: renamedID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: hi", "assistant: Hi."},
+			Usage: took(1, 1), Complete: thread.Exact},
 	}
 }
 
@@ -193,14 +204,17 @@ func nested(t testing.TB, dir string) []threadtest.Thread {
 	put(t, dir, folder+"/scout/deeper.jsonl", begin(deeperID, at, nil).user("deeper").answer("stop", "Deep.", 1).String())
 	return []threadtest.Thread{
 		{
-			ID: nestID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: send scouts", "assistant: Sent."}, Usage: took(1, 1), Complete: thread.Exact,
+			ID: nestID, Status: thread.Completed, Source: thread.Child, Messages: []string{
+				"user: send scouts", "assistant: Sent."}, Usage: took(1, 1), Complete: thread.Exact,
 			Agents: []threadtest.Agent{{ID: scoutID, Status: thread.Running, Source: thread.Child, Last: "scout"}},
 		},
 		{
-			ID: scoutID, Parent: nestID, Status: thread.Running, Source: thread.Child, Messages: []string{"user: scout"}, Calls: []string{"ls: "}, Usage: took(1, 1), Complete: thread.Exact,
+			ID: scoutID, Parent: nestID, Status: thread.Running, Source: thread.Child, Messages: []string{
+				"user: scout"}, Calls: []string{"ls: "}, Usage: took(1, 1), Complete: thread.Exact,
 			Agents: []threadtest.Agent{{ID: deeperID, Status: thread.Completed, Source: thread.Child, Last: "Deep."}},
 		},
-		{ID: deeperID, Parent: scoutID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: deeper", "assistant: Deep."}, Usage: took(1, 1), Complete: thread.Exact},
+		{ID: deeperID, Parent: scoutID, Status: thread.Completed, Source: thread.Child,
+			Messages: []string{"user: deeper", "assistant: Deep."}, Usage: took(1, 1), Complete: thread.Exact},
 	}
 }
 
@@ -208,23 +222,28 @@ func nested(t testing.TB, dir string) []threadtest.Thread {
 // without a file.
 func run(t testing.TB, dir string) []threadtest.Thread {
 	const at = "2026-05-27T10:00:00Z"
-	const file, gone = "2026-05-27T10-00-02-000Z_0a1b2c3d-11111111-22222222-3333.jsonl", "2026-05-27T10-00-03-000Z_4e5f6a7b-11111111-22222222-4444.jsonl"
+	const file, gone = "2026-05-27T10-00-02-000Z_0a1b2c3d-11111111-22222222-3333.jsonl",
+		"2026-05-27T10-00-03-000Z_4e5f6a7b-11111111-22222222-4444.jsonl"
 	parent := begin(runnerID, at, nil).user("run two").answer("toolUse", "Running.", 1, "subagent").
 		result("subagent", "started", obj{"name": "builder", "exitCode": 0, "sessionFile": "/elsewhere/" + file}).
-		add("custom_message", obj{"customType": "subagent", "display": false, "content": "failed", "details": obj{"name": "tester", "exitCode": 1, "sessionFile": "/elsewhere/" + gone}}).
+		add("custom_message", obj{"customType": "subagent", "display": false, "content": "failed",
+			"details": obj{"name": "tester", "exitCode": 1, "sessionFile": "/elsewhere/" + gone}}).
 		answer("stop", "Ran.", 1)
 	path := put(t, dir, project+named(at, runnerID), parent.String())
-	put(t, dir, project+file, begin(ranID, at, obj{"parentSession": path}).user("build").answer("stop", "Built.", 1).String())
+	put(t, dir, project+file, begin(ranID, at, obj{"parentSession": path}).user("build").answer("stop", "Built.",
+		1).String())
 	return []threadtest.Thread{
 		{
-			ID: runnerID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: run two", "assistant: Running.", "assistant: Ran."}, Calls: []string{"subagent: started"},
+			ID: runnerID, Status: thread.Completed, Source: thread.Child, Messages: []string{
+				"user: run two", "assistant: Running.", "assistant: Ran."}, Calls: []string{"subagent: started"},
 			Usage: took(2, 2), Complete: thread.Exact,
 			Agents: []threadtest.Agent{
 				{ID: ranID, Status: thread.Completed, Source: thread.Parent, Last: "Built."},
 				{ID: "4e5f6a7b-11111111-22222222-4444", Status: thread.Errored, Source: thread.Parent},
 			},
 		},
-		{ID: ranID, Parent: runnerID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: build", "assistant: Built."}, Usage: took(1, 1), Complete: thread.Exact},
+		{ID: ranID, Parent: runnerID, Status: thread.Completed, Source: thread.Child,
+			Messages: []string{"user: build", "assistant: Built."}, Usage: took(1, 1), Complete: thread.Exact},
 	}
 }
 
@@ -234,22 +253,28 @@ func inlined(t testing.TB, dir string) []threadtest.Thread {
 	const at = "2026-05-29T10:00:00Z"
 	ms := time.Date(2026, 5, 29, 9, 0, 0, 0, time.UTC).UnixMilli()
 	says := func(text, stop string, more ...obj) obj {
-		return obj{"role": "assistant", "content": append([]obj{{"type": "text", "text": text}}, more...), "provider": "openai", "model": "gpt-5", "stopReason": stop, "timestamp": ms,
-			"usage": obj{"input": 5, "output": 2, "cacheRead": 10, "cacheWrite": 10, "totalTokens": 27, "cost": obj{"total": 0.25}}}
+		return obj{"role": "assistant", "content": append([]obj{{"type": "text", "text": text}}, more...),
+			"provider": "openai", "model": "gpt-5", "stopReason": stop, "timestamp": ms,
+			"usage": obj{"input": 5, "output": 2, "cacheRead": 10, "cacheWrite": 10, "totalTokens": 27,
+				"cost": obj{"total": 0.25}}}
 	}
 	results := []obj{
-		{"agent": "reviewer", "task": "review", "exitCode": 0, "stopReason": "stop", "usage": obj{"input": 10, "turns": 2}, "messages": []obj{
-			{"role": "user", "content": []obj{{"type": "text", "text": "Task: review"}}, "timestamp": ms},
-			says("Reading.", "toolUse", obj{"type": "toolCall", "id": "r", "name": "read", "arguments": obj{}}),
-			{"role": "toolResult", "toolCallId": "r", "content": []obj{{"type": "text", "text": "text"}}, "timestamp": ms},
-			says("Fine.", "stop"),
-		}},
+		{"agent": "reviewer", "task": "review", "exitCode": 0, "stopReason": "stop", "usage": obj{"input": 10, "turns": 2},
+			"messages": []obj{
+				{"role": "user", "content": []obj{{"type": "text", "text": "Task: review"}}, "timestamp": ms},
+				says("Reading.", "toolUse", obj{"type": "toolCall", "id": "r", "name": "read", "arguments": obj{}}),
+				{"role": "toolResult", "toolCallId": "r", "content": []obj{{"type": "text", "text": "text"}}, "timestamp": ms},
+				says("Fine.", "stop"),
+			}},
 		{"agent": "reviewer", "task": "test", "exitCode": 1, "usage": obj{"turns": 0}, "messages": []obj{}},
 	}
-	put(t, dir, project+named(at, inlineID), begin(inlineID, at, nil).user("review").answer("toolUse", "Asking.", 1, "subagent", "search").
-		result("subagent", "Fine.", obj{"mode": "parallel", "results": results}).result("search", "2", obj{"results": []obj{{"agent": "x"}, {"url": "y"}}}).answer("stop", "Done.", 1).String())
+	put(t, dir, project+named(at, inlineID),
+		begin(inlineID, at, nil).user("review").answer("toolUse", "Asking.", 1, "subagent", "search").
+			result("subagent", "Fine.", obj{"mode": "parallel", "results": results}).result("search", "2",
+			obj{"results": []obj{{"agent": "x"}, {"url": "y"}}}).answer("stop", "Done.", 1).String())
 	return []threadtest.Thread{{
-		ID: inlineID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: review", "assistant: Asking.", "assistant: Done."}, Calls: []string{"subagent: Fine.", "search: 2"},
+		ID: inlineID, Status: thread.Completed, Source: thread.Child, Messages: []string{
+			"user: review", "assistant: Asking.", "assistant: Done."}, Calls: []string{"subagent: Fine.", "search: 2"},
 		Usage: took(2, 2), Complete: thread.Exact,
 		Agents: []threadtest.Agent{
 			{ID: "reviewer", Status: thread.Completed, Source: thread.Parent, Last: "Fine."},
@@ -261,10 +286,13 @@ func inlined(t testing.TB, dir string) []threadtest.Thread {
 // hinted writes sessions with relations in their headers, and interrupted ones.
 func hinted(t testing.TB, dir string) []threadtest.Thread {
 	const at = "2026-05-28T10:00:00Z"
-	put(t, dir, project+named(at, hintID), begin(hintID, at, obj{"childSessionIds": []string{hintedID, lostID}}).user("go").String())
-	put(t, dir, project+named(at, hintedID), begin(hintedID, at, obj{"parent_session_id": strings.ToUpper(hintID)}).user("on").answer("stop", "On.", 1).String())
+	put(t, dir, project+named(at, hintID), begin(hintID, at, obj{"childSessionIds": []string{hintedID, lostID}}).
+		user("go").String())
+	put(t, dir, project+named(at, hintedID),
+		begin(hintedID, at, obj{"parent_session_id": strings.ToUpper(hintID)}).user("on").answer("stop", "On.", 1).String())
 	put(t, dir, project+named(at, abortedID), begin(abortedID, at, nil).user("an essay").add("message", obj{"message": obj{
-		"role": "assistant", "content": []obj{{"type": "text", "text": "Once upon"}}, "stopReason": "aborted", "usage": obj{"input": 0, "output": 0},
+		"role": "assistant", "content": []obj{{"type": "text", "text": "Once upon"}}, "stopReason": "aborted", "usage": obj{
+			"input": 0, "output": 0},
 	}}).String())
 	put(t, dir, project+named(at, unbegunID), begin(unbegunID, at, nil).add("model_change", obj{"modelId": "x"}).String())
 	return []threadtest.Thread{
@@ -275,8 +303,10 @@ func hinted(t testing.TB, dir string) []threadtest.Thread {
 				{ID: lostID, Status: thread.NotFound, Source: thread.Inferred},
 			},
 		},
-		{ID: hintedID, Parent: hintID, Status: thread.Completed, Source: thread.Child, Messages: []string{"user: on", "assistant: On."}, Usage: took(1, 1), Complete: thread.Exact},
-		{ID: abortedID, Status: thread.Errored, Source: thread.Child, Messages: []string{"user: an essay", "assistant: Once upon"}, Complete: thread.NoUsage},
+		{ID: hintedID, Parent: hintID, Status: thread.Completed, Source: thread.Child,
+			Messages: []string{"user: on", "assistant: On."}, Usage: took(1, 1), Complete: thread.Exact},
+		{ID: abortedID, Status: thread.Errored, Source: thread.Child,
+			Messages: []string{"user: an essay", "assistant: Once upon"}, Complete: thread.NoUsage},
 		{ID: unbegunID, Status: thread.PendingInit, Source: thread.Inferred, Complete: thread.NoUsage},
 	}
 }

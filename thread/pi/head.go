@@ -62,7 +62,8 @@ func (h *head) relation(name string, v jsonl.Value) {
 		if id := thread.LowerUUID(v.Text()); thread.IsUUID(id) {
 			h.parent = id
 		}
-	case "childsessionid", "childsessionids", "childthreadid", "childthreadids", "subsessionid", "subsessionids", "subagentsessionid", "subagentsessionids", "subagentthreadids":
+	case "childsessionid", "childsessionids", "childthreadid", "childthreadids", "subsessionid", "subsessionids",
+		"subagentsessionid", "subagentsessionids", "subagentthreadids":
 		if id := thread.LowerUUID(v.Text()); id != "" {
 			h.children = append(h.children, id)
 		}

@@ -33,7 +33,8 @@ func (s *scanner) inlines(message jsonl.Value, span func(jsonl.Value) jsonl.Span
 			status = thread.Errored
 		}
 		evidence := strings.TrimSpace(fmt.Sprintf("exit code %d %s", code.Int(), reason))
-		a := &subagent{Agent: thread.Agent{ID: s.inlineID(name), Name: name, Evidence: []string{"the result of a call of the parent contains its messages"}}}
+		a := &subagent{Agent: thread.Agent{ID: s.inlineID(name), Name: name,
+			Evidence: []string{"the result of a call of the parent contains its messages"}}}
 		s.subagents = append(s.subagents, a)
 		a.State = thread.ReadState(status, thread.Parent, at, "%s, line %d", evidence, line)
 		a.AddEvent(at, "subagent", name+" ended with "+evidence)
@@ -66,7 +67,8 @@ func (r inline) thread(main *thread.Thread, id, name string) *thread.Thread {
 }
 
 // Read implements thread.Reader.
-func (r *inline) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (f thread.Facts, err error) {
+func (r *inline) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (f thread.Facts,
+	err error) {
 	file, err := thread.OpenFile(r.session.path())
 	if err != nil {
 		return f, err

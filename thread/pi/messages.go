@@ -74,7 +74,8 @@ func (t *timeline) answer(m thread.Message, v jsonl.Value) {
 	}
 	for c := content.Elements(); c.Next() && t.Detail == thread.Tools; {
 		if b := c.Value(); b.Get("type").Is("toolCall") {
-			t.AddCall(thread.Call{ID: b.Get("id").Text(), Name: b.Get("name").Text(), Input: thread.Clip(b.Get("arguments").Compact()), Pending: true, Time: m.Time})
+			t.AddCall(thread.Call{ID: b.Get("id").Text(), Name: b.Get("name").Text(),
+				Input: thread.Clip(b.Get("arguments").Compact()), Pending: true, Time: m.Time})
 		}
 	}
 	if tokens, ok := usage(v); ok {

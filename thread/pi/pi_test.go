@@ -48,7 +48,8 @@ func TestFork(t *testing.T) {
 // warning if they differ.
 func TestNames(t *testing.T) {
 	home := t.TempDir()
-	put(t, home, project+named("2026-05-24T23:39:56Z", lostID), begin(treeID, "2026-05-24T23:39:56Z", nil).user("hi").String())
+	put(t, home, project+named("2026-05-24T23:39:56Z", lostID),
+		begin(treeID, "2026-05-24T23:39:56Z", nil).user("hi").String())
 	p := provider(t, home)
 	for _, id := range []string{lostID, treeID} {
 		if th := threadtest.Load(t, p, id); th.ID != treeID || len(th.Warnings) != 1 {
@@ -61,7 +62,8 @@ func TestNames(t *testing.T) {
 // not the thread, or not its subagents.
 func TestOpensFew(t *testing.T) {
 	home := t.TempDir()
-	const at, older, later, younger = "2026-05-24T23:39:56Z", "2026-05-24T23:39:55Z", "2026-05-24T23:50:00Z", "2999-05-24T23:39:56Z"
+	const at, older, later, younger = "2026-05-24T23:39:56Z", "2026-05-24T23:39:55Z", "2026-05-24T23:50:00Z",
+		"2999-05-24T23:39:56Z"
 	put(t, home, project+named(at, treeID), begin(treeID, at, nil).user("one").String())
 	put(t, home, project+"other.jsonl", begin(treeID, at, nil).user("one").String())
 	for id, begun := range map[string]string{scoutID: older, hintedID: later, lostID: younger} {
@@ -81,7 +83,8 @@ func TestOpensFew(t *testing.T) {
 // TestRoots checks the variables that name directories.
 func TestRoots(t *testing.T) {
 	d := pi.Driver()
-	env := map[string]string{"PI_CODING_AGENT_SESSION_DIR": filepath.FromSlash("/s"), "PI_CODING_AGENT_DIR": filepath.FromSlash("/a")}
+	env := map[string]string{"PI_CODING_AGENT_SESSION_DIR": filepath.FromSlash("/s"),
+		"PI_CODING_AGENT_DIR": filepath.FromSlash("/a")}
 	got := d.Roots(func(name string) string { return env[name] }, "/home/u")
 	if want := []string{filepath.FromSlash("/s"), filepath.FromSlash("/a/sessions")}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -98,7 +101,8 @@ func TestRoots(t *testing.T) {
 // TestOddTrees reads entries with missing and cyclic parents.
 func TestOddTrees(t *testing.T) {
 	entry := func(id, parent, text string) string {
-		return `{"type":"message","id":"` + id + `","parentId":` + parent + `,"message":{"role":"user","content":"` + text + `"}}` + "\n"
+		return `{"type":"message","id":"` + id + `","parentId":` + parent + `,"message":{"role":"user","content":"` + text +
+			`"}}` + "\n"
 	}
 	for name, tt := range map[string]struct {
 		body string
@@ -108,11 +112,13 @@ func TestOddTrees(t *testing.T) {
 		"missing parent": {entry("a", "null", "one") + entry("c", `"b"`, "two"), []string{"user: one", "user: two"}, true},
 		"itself":         {entry("a", `"a"`, "one"), []string{"user: one"}, true},
 		"a circle":       {entry("a", `"b"`, "one") + entry("b", `"a"`, "two"), []string{"user: one", "user: two"}, true},
-		"the same id":    {entry("a", "null", "one") + entry("a", `"a"`, "two") + entry("b", `"a"`, "three"), []string{"user: one", "user: two", "user: three"}, false},
-		"two roots":      {entry("a", "null", "one") + entry("b", "null", "two"), []string{"user: two"}, false},
+		"the same id": {entry("a", "null", "one") + entry("a", `"a"`, "two") + entry("b", `"a"`, "three"),
+			[]string{"user: one", "user: two", "user: three"}, false},
+		"two roots": {entry("a", "null", "one") + entry("b", "null", "two"), []string{"user: two"}, false},
 	} {
 		home := t.TempDir()
-		put(t, home, project+named("2026-05-24T23:39:56Z", treeID), begin(treeID, "2026-05-24T23:39:56Z", nil).String()+tt.body)
+		put(t, home, project+named("2026-05-24T23:39:56Z", treeID),
+			begin(treeID, "2026-05-24T23:39:56Z", nil).String()+tt.body)
 		th := threadtest.Load(t, provider(t, home), treeID)
 		if got, _ := threadtest.Messages(t, th); !slices.Equal(got, tt.want) || len(th.Warnings) > 0 != tt.warn {
 			t.Errorf("%s: got %q, %q, want %q", name, got, th.Warnings, tt.want)
@@ -124,7 +130,8 @@ func TestOddTrees(t *testing.T) {
 func TestSeveralInOneFile(t *testing.T) {
 	home := t.TempDir()
 	const at = "2026-05-24T23:39:56Z"
-	put(t, home, project+named(at, treeID), begin(treeID, at, nil).user("one").answer("stop", "first", 1).String()+begin(forkID, at, nil).user("two").answer("stop", "second", 2).String())
+	put(t, home, project+named(at, treeID), begin(treeID, at, nil).user("one").answer("stop", "first", 1).String()+
+		begin(forkID, at, nil).user("two").answer("stop", "second", 2).String())
 	p := provider(t, home)
 	for id, want := range map[string]string{treeID: "first", forkID: "second"} {
 		th := threadtest.Load(t, p, id)
@@ -149,7 +156,8 @@ func TestBranch(t *testing.T) {
 	home(t, dir)
 	threadtest.CheckUnchanged(t, dir)
 	set := thread.NewSet([]thread.Driver{pi.Driver()}, func(string) string { return "" }, dir)
-	for entry, want := range map[string]string{"00000002": "user: one", "00000006": "assistant: First.", "00000008": "assistant: Lost."} {
+	for entry, want := range map[string]string{"00000002": "user: one", "00000006": "assistant: First.",
+		"00000008": "assistant: Lost."} {
 		v, err := set.Open(t.Context(), thread.URI{Provider: "pi", Thread: treeID, Agent: entry})
 		if err != nil || v.Agent != nil {
 			t.Fatalf("%s: got %+v, %v", entry, v, err)
@@ -166,8 +174,12 @@ func FuzzSession(f *testing.F) {
 	dir := f.TempDir()
 	home(f, dir)
 	threadtest.AddSeeds(f, dir, "*.jsonl")
-	f.Add([]byte(`{"type":"session","id":"a","parentSession":"a_b","timestamp":"2026-01-01T00:00:00Z","childIds":[1]}{"type":"message","id":"x","parentId":"x","message":{"role":"assistant","usage":{"input":-5,"output":9e99,"reasoning":1e400}}}`))
-	f.Add([]byte("{\"type\":\"label\",\"id\":\"a\",\"parentId\":\"b\"}\n{\"type\":\"label\",\"id\":\"b\",\"parentId\":\"a\",\"details\":{\"sessionFile\":\"/\"}}"))
+	f.Add(
+		[]byte(
+			`{"type":"session","id":"a","parentSession":"a_b","timestamp":"2026-01-01T00:00:00Z","childIds":[1]}{"type":"message","id":"x","parentId":"x","message":{"role":"assistant","usage":{"input":-5,"output":9e99,"reasoning":1e400}}}`))
+	f.Add(
+		[]byte(
+			"{\"type\":\"label\",\"id\":\"a\",\"parentId\":\"b\"}\n{\"type\":\"label\",\"id\":\"b\",\"parentId\":\"a\",\"details\":{\"sessionFile\":\"/\"}}"))
 	home := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		put(t, home, project+named("2026-05-24T23:39:56Z", treeID), string(b))

@@ -17,7 +17,9 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] 
 		t := newTree(ctx)
 		var found []*thread.Stored
 		add := func(f session, s *thread.Stored) {
-			s.Opener = thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) { return p.threadsIn(newTree(ctx), f) })
+			s.Opener = thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) {
+				return p.threadsIn(newTree(ctx), f)
+			})
 			found = append(found, s)
 		}
 		for _, folder := range p.folders(t) {
@@ -66,7 +68,9 @@ func (p *provider) folders(t tree) []thread.Folder {
 // owned reports whether a directory has the name of a session beside it: it contains
 // the sessions of its subagents.
 func owned(in thread.Folder, name string) bool {
-	_, found := slices.BinarySearchFunc(in.Files, name+ext, func(f thread.FolderFile, name string) int { return strings.Compare(f.Name, name) })
+	_, found := slices.BinarySearchFunc(in.Files, name+ext, func(f thread.FolderFile, name string) int {
+		return strings.Compare(f.Name, name)
+	})
 	return found
 }
 

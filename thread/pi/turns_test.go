@@ -10,17 +10,18 @@ import (
 
 // TestTurns truncates generated sessions at every record.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: pi.Driver(), Agent: func(u threadtest.Use) string { return u.ID }, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		const at = "2026-05-24T23:39:56Z"
-		l.ID = fmt.Sprintf("019e5c5c-0000-7000-8000-%012d", n)
-		l.Path = ".pi/agent/sessions/" + project + named(at, l.ID)
-		s := begin(l.ID, at, nil).add("model_change", obj{"modelId": "x"})
-		l.Lines = s.lines
-		return func(step threadtest.Step) {
-			s.record(step)
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: pi.Driver(), Agent: func(u threadtest.Use) string { return u.ID },
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			const at = "2026-05-24T23:39:56Z"
+			l.ID = fmt.Sprintf("019e5c5c-0000-7000-8000-%012d", n)
+			l.Path = ".pi/agent/sessions/" + project + named(at, l.ID)
+			s := begin(l.ID, at, nil).add("model_change", obj{"modelId": "x"})
 			l.Lines = s.lines
-		}
-	}})
+			return func(step threadtest.Step) {
+				s.record(step)
+				l.Lines = s.lines
+			}
+		}})
 }
 
 // record writes the entries of a step.
@@ -38,7 +39,8 @@ func (s *script) record(step threadtest.Step) {
 		u := step.Calls[0]
 		var details obj
 		if u.Spawns {
-			details = obj{"mode": "single", "results": []obj{{"agent": u.ID, "exitCode": 0, "stopReason": "stop", "usage": obj{"input": 1, "turns": 1}, "messages": []obj{}}}}
+			details = obj{"mode": "single", "results": []obj{
+				{"agent": u.ID, "exitCode": 0, "stopReason": "stop", "usage": obj{"input": 1, "turns": 1}, "messages": []obj{}}}}
 		}
 		s.result(u.ID, step.Text, details)
 	case threadtest.Answer:

@@ -12,7 +12,8 @@ func TestUsage(t *testing.T) {
 	const at = "2026-05-24T23:39:56Z"
 	begin := func() *script { return begin(treeID, at, nil).user("go") }
 	answer := func(s *script, stop string, usage obj) *script {
-		return s.add("message", obj{"message": obj{"role": "assistant", "content": "x", "model": "m", "stopReason": stop, "usage": usage}})
+		return s.add("message",
+			obj{"message": obj{"role": "assistant", "content": "x", "model": "m", "stopReason": stop, "usage": usage}})
 	}
 	for name, tt := range map[string]struct {
 		script   *script
@@ -33,18 +34,22 @@ func TestUsage(t *testing.T) {
 			thread.Tokens{Input: 10, Output: 5, Reasoning: 3, Calls: 1}, thread.Exact, "",
 		},
 		"buckets are disjoint": {
-			answer(begin(), "stop", obj{"input": 1, "output": 2, "cacheRead": 30, "cacheWrite": 40, "totalTokens": 73, "cost": obj{"total": 0.5}}),
+			answer(begin(), "stop", obj{"input": 1, "output": 2, "cacheRead": 30, "cacheWrite": 40, "totalTokens": 73,
+				"cost": obj{"total": 0.5}}),
 			thread.Tokens{Input: 1, Output: 2, CacheRead: 30, CacheWrite: 40, Calls: 1, Cost: 0.5}, thread.Exact, "",
 		},
 		"an interrupted request is a gap": {
-			answer(begin().answer("stop", "one", 1), "aborted", nil), took(1, 1), thread.LowerBound, "1 requests were interrupted",
+			answer(begin().answer("stop", "one", 1), "aborted", nil), took(1, 1), thread.LowerBound,
+			"1 requests were interrupted",
 		},
 		"a failed request is none": {answer(begin().answer("stop", "one", 1), "error", nil), took(1, 1), thread.Exact, ""},
 		"an answer without usage is a gap": {
-			answer(begin().answer("stop", "one", 1), "stop", nil), took(1, 1), thread.LowerBound, "1 answers have no recorded usage",
+			answer(begin().answer("stop", "one", 1), "stop", nil), took(1, 1), thread.LowerBound,
+			"1 answers have no recorded usage",
 		},
 		"huge numbers are a gap": {
-			answer(begin(), "stop", obj{"input": 1 << 60, "output": 7}), thread.Tokens{Input: 1 << 48, Output: 7, Calls: 1}, thread.LowerBound, "1 records of usage have negative",
+			answer(begin(), "stop", obj{"input": 1 << 60, "output": 7}), thread.Tokens{Input: 1 << 48, Output: 7, Calls: 1},
+			thread.LowerBound, "1 records of usage have negative",
 		},
 		"no requests": {begin(), thread.Tokens{}, thread.NoUsage, "no usage is recorded"},
 	} {

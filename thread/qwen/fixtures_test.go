@@ -39,8 +39,10 @@ func TestRealClients(t *testing.T) {
 // TestRealThreads reads the published chats, which are invented or have replaced texts.
 func TestRealThreads(t *testing.T) {
 	want := map[string]int{ // messages
-		"019f0000-0000-7000-8000-000000000001": 3, "019f0000-0000-7000-8000-000000000002": 1, "019f0000-0000-7000-8000-000000000004": 5,
-		"019f0000-0000-7000-8000-000000000005": 2, "019f0000000070008000000000000003": 1, "qwen_code": 2, "system_telemetry": 1,
+		"019f0000-0000-7000-8000-000000000001": 3, "019f0000-0000-7000-8000-000000000002": 1,
+		"019f0000-0000-7000-8000-000000000004": 5,
+		"019f0000-0000-7000-8000-000000000005": 2, "019f0000000070008000000000000003": 1, "qwen_code": 2,
+		"system_telemetry": 1,
 	}
 	for _, home := range threadtest.Homes(t, "qwen", ".qwen") {
 		threadtest.CheckUnchanged(t, home)

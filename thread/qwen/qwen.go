@@ -60,7 +60,8 @@ func files(w *thread.Walk, dir, prefix, parent string) (list []archive.Found) {
 		if !ok || !named || !thread.IsRegular(dir, e) {
 			continue
 		}
-		f := archive.Found{ID: thread.LowerUUID(id), Path: filepath.Join(dir, e.Name()), Parent: thread.LowerUUID(parent), Open: open}
+		f := archive.Found{ID: thread.LowerUUID(id), Path: filepath.Join(dir, e.Name()), Parent: thread.LowerUUID(parent),
+			Open: open}
 		if parent != "" {
 			f.Proof = "the transcript is in the directory of the session"
 		}

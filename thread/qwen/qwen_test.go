@@ -34,7 +34,8 @@ func TestFragments(t *testing.T) {
 	p := provider(t, home)
 	th := threadtest.Load(t, p, doneID)
 	threadtest.CheckUsage(t, th, thread.Tokens{Input: 5, CacheRead: 10, Output: 15, Calls: 1}, thread.Exact, "")
-	if said := threadtest.CheckThread(t, p, doneID); !slices.Equal(said, []string{"user: one", "assistant: two", "assistant: three"}) || th.BadLines > 0 {
+	if said := threadtest.CheckThread(t, p, doneID); !slices.Equal(said,
+		[]string{"user: one", "assistant: two", "assistant: three"}) || th.BadLines > 0 {
 		t.Errorf("got %q, %d bad lines", said, th.BadLines)
 	}
 }
@@ -44,12 +45,15 @@ func TestThoughts(t *testing.T) {
 	home := t.TempDir()
 	s := begin(doneID)
 	s.user("one")
-	s.answer("a", obj{"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 7, "totalTokenCount": 127}, text("two"))
-	s.answer("b", obj{"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 7, "totalTokenCount": 120}, text("three"))
+	s.answer("a", obj{"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 7,
+		"totalTokenCount": 127}, text("two"))
+	s.answer("b", obj{"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 7,
+		"totalTokenCount": 120}, text("three"))
 	s.answer("c", nil, text("four"))
 	s.write(t, home)
 	th := threadtest.Load(t, provider(t, home), doneID)
-	threadtest.CheckUsage(t, th, thread.Tokens{Input: 200, Output: 47, Reasoning: 14, Calls: 2}, thread.LowerBound, "1 answers have no recorded usage")
+	threadtest.CheckUsage(t, th, thread.Tokens{Input: 200, Output: 47, Reasoning: 14, Calls: 2}, thread.LowerBound,
+		"1 answers have no recorded usage")
 }
 
 // FuzzChat reads any bytes as a chat and as a subagent.
@@ -74,7 +78,8 @@ func TestUsagePlace(t *testing.T) {
 	s.answer("a", tokens(100), text("two"))
 	first := s.at
 	s.at = s.at.AddDate(0, 0, 4)
-	s.system("ui_telemetry", obj{"uiEvent": obj{"event.name": "qwen-code.api_error", "prompt_id": doneID + "########0", "error_message": "400"}})
+	s.system("ui_telemetry", obj{"uiEvent": obj{"event.name": "qwen-code.api_error", "prompt_id": doneID + "########0",
+		"error_message": "400"}})
 	s.user("three")
 	s.answer("b", tokens(200), text("four"))
 	s.write(t, home)

@@ -138,7 +138,8 @@ func (d *decode) ran(n int, call string, display jsonl.Value, at time.Time) {
 	case status == "completed" && (end == "GOAL" || end == ""):
 		state = thread.Completed
 	}
-	a.State = thread.ReadState(state, thread.Parent, at, "the call of %s has status %q, ended with %q, line %d", kind, status, end, n)
+	a.State = thread.ReadState(state, thread.Parent, at, "the call of %s has status %q, ended with %q, line %d", kind,
+		status, end, n)
 	a.AddEvent(at, "run_"+kind, status)
 }
 
@@ -148,7 +149,8 @@ func (d *decode) system(n int, at time.Time) {
 	switch string(d.members.Get("subtype").Raw()) {
 	case "ui_telemetry":
 		event := payload.Get("uiEvent")
-		own := d.subagent || event.Get("subagent_id").Kind() == jsonl.Absent && strings.Contains(event.Get("prompt_id").Text(), "########")
+		own := d.subagent || event.Get("subagent_id").Kind() == jsonl.Absent &&
+			strings.Contains(event.Get("prompt_id").Text(), "########")
 		if own && event.Get("event.name").Is("qwen-code.api_error") {
 			message := event.Get("error_message").Text()
 			d.Note("The request failed. "+message, at)
@@ -179,7 +181,8 @@ func (d *decode) count() {
 // Thoughts are part of the candidates, unless the total shows that they are not.
 func usage(v jsonl.Value) (t thread.Tokens, ok bool) {
 	var n [5]int64
-	v.Counts([]string{"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount", "totalTokenCount"}, n[:])
+	v.Counts([]string{"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount",
+		"totalTokenCount"}, n[:])
 	t = thread.Tokens{Input: max(0, n[0]-n[3]), CacheRead: n[3], Output: n[1], Reasoning: n[2]}
 	if n[2] > 0 && (n[4] == n[0]+n[1]+n[2] || n[2] > n[1]) {
 		t.Output += n[2]

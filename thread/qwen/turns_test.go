@@ -12,20 +12,21 @@ import (
 // TestTurns truncates generated chats at every record. In every other one an answer is
 // several records, and every third one is that of a subagent.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: qwen.Driver(), Asks: true, Agent: subagentID, Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
-		s := &recorder{script: begin(fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)), log: l, parts: n%2 == 1}
-		l.ID, l.Path = s.id, ".qwen/projects/p/chats/"+s.id+".jsonl"
-		if n%3 == 2 {
-			s.agent = fmt.Sprint("general-purpose-call", n)
-			l.ID, l.Path = s.agent, ".qwen/projects/p/subagents/"+s.id+"/agent-"+s.agent+".jsonl"
-		}
-		s.system("attribution_snapshot", obj{})
-		l.Lines = s.lines
-		return func(step threadtest.Step) {
-			s.record(step)
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: qwen.Driver(), Asks: true, Agent: subagentID,
+		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
+			s := &recorder{script: begin(fmt.Sprintf("019f0000-0000-7000-8000-%012d", n)), log: l, parts: n%2 == 1}
+			l.ID, l.Path = s.id, ".qwen/projects/p/chats/"+s.id+".jsonl"
+			if n%3 == 2 {
+				s.agent = fmt.Sprint("general-purpose-call", n)
+				l.ID, l.Path = s.agent, ".qwen/projects/p/subagents/"+s.id+"/agent-"+s.agent+".jsonl"
+			}
+			s.system("attribution_snapshot", obj{})
 			l.Lines = s.lines
-		}
-	}})
+			return func(step threadtest.Step) {
+				s.record(step)
+				l.Lines = s.lines
+			}
+		}})
 }
 
 func subagentID(u threadtest.Use) string { return "helper-" + u.ID }
@@ -47,7 +48,8 @@ func (s *recorder) record(step threadtest.Step) {
 		u := step.Calls[0]
 		status := map[bool]string{true: "error", false: "success"}[step.Failed]
 		if u.Spawns {
-			s.result(u.ID, step.Text, status, obj{"type": "task_execution", "subagentName": "helper", "status": "completed", "terminateReason": "GOAL"})
+			s.result(u.ID, step.Text, status, obj{"type": "task_execution", "subagentName": "helper", "status": "completed",
+				"terminateReason": "GOAL"})
 			return
 		}
 		s.result(u.ID, step.Text, status, step.Text)
@@ -55,7 +57,8 @@ func (s *recorder) record(step threadtest.Step) {
 		s.answer(fmt.Sprint("a", step.N), tokens(20), thought("Hm."), text(step.Text))
 		s.telemetry("api_response", "")
 	case threadtest.Steer:
-		s.add("user", obj{"subtype": "mid_turn_user_message", "message": obj{"role": "user", "parts": []obj{text(step.Text)}}})
+		s.add("user", obj{"subtype": "mid_turn_user_message",
+			"message": obj{"role": "user", "parts": []obj{text(step.Text)}}})
 	case threadtest.Failure:
 		s.telemetry("api_error", "400")
 	case threadtest.Interrupt: // without an open call, how it is recorded is not known
@@ -91,5 +94,6 @@ func (s *recorder) work(step threadtest.Step) {
 
 // telemetry writes a report of a request.
 func (s *recorder) telemetry(event, message string) {
-	s.system("ui_telemetry", obj{"uiEvent": obj{"event.name": "qwen-code." + event, "prompt_id": s.id + "########0", "error_message": message}})
+	s.system("ui_telemetry", obj{"uiEvent": obj{"event.name": "qwen-code." + event, "prompt_id": s.id + "########0",
+		"error_message": message}})
 }

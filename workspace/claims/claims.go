@@ -21,18 +21,22 @@ import (
 
 // Options are what claims use of a workspace, on behalf of one caller.
 type Options struct {
-	Hub          *handoff.Hub // whose records name the caller
-	Producer     handoff.Producer
-	Threads      *thread.Set                                           // the conversations in which commands are looked up, nil for none
-	InRepository func(dir string) bool                                 // reports whether a conversation in a directory belongs to this repository
-	Workspace    string                                                // the directory of the workspace
-	Dir          string                                                // the directory of the caller, absolute
-	Worktree     string                                                // the linked worktree that the workspace is, "" for the main one
-	WorktreeDir  func(worktree string) string                          // its directory, "" if it is gone
-	Own          func() []string                                       // the folders that handoff writes to, relative to Workspace
-	Resolve      func(ctx context.Context, ref string) (string, error) // the ID of an artifact
-	Finish       func(ctx context.Context, session string) []string    // what follows a record; returns warnings
-	Now          func() time.Time
+	Hub      *handoff.Hub // whose records name the caller
+	Producer handoff.Producer
+	// the conversations in which commands are looked up, nil for none
+	Threads *thread.Set
+	// reports whether a conversation in a directory belongs to this repository
+	InRepository func(dir string) bool
+	Workspace    string // the directory of the workspace
+	Dir          string // the directory of the caller, absolute
+	// the linked worktree that the workspace is, "" for the main one
+	Worktree    string
+	WorktreeDir func(worktree string) string // its directory, "" if it is gone
+	// the folders that handoff writes to, relative to Workspace
+	Own     func() []string
+	Resolve func(ctx context.Context, ref string) (string, error) // the ID of an artifact
+	Finish  func(ctx context.Context, session string) []string    // what follows a record; returns warnings
+	Now     func() time.Time
 }
 
 // A Checker records claims and attestations, and compares them with what models did
@@ -87,7 +91,8 @@ type Exit = session.Exit
 //
 // Kinds: Invalid (the arguments, or the directory is outside the workspace), and those
 // of Publish.
-func (c Checker) Attest(ctx context.Context, argv []string, run func(output io.Writer) (Exit, error)) (handoff.Published, error) {
+func (c Checker) Attest(ctx context.Context, argv []string,
+	run func(output io.Writer) (Exit, error)) (handoff.Published, error) {
 	dir, err := c.dir()
 	if err != nil {
 		return handoff.Published{}, err
@@ -185,8 +190,8 @@ func (c Checker) dir() (string, error) {
 	rel, outside := filepath.Rel(c.o.Workspace, dir)
 	switch {
 	case err != nil || outside != nil || !filepath.IsLocal(rel):
-		return "", &handoff.Error{Op: "evidence", Name: c.o.Dir, Kind: handoff.Invalid, Err: errors.New("directory is outside the workspace"),
-			Hint: handoff.Advice("run it inside " + c.o.Workspace)}
+		return "", handoff.E("evidence", c.o.Dir, handoff.Invalid, errors.New("directory is outside the workspace"),
+			handoff.Advice("run it inside "+c.o.Workspace))
 	case rel == ".":
 		return "", nil
 	}
@@ -194,7 +199,8 @@ func (c Checker) dir() (string, error) {
 }
 
 func (c Checker) checker() *evidence.Checker {
-	return &evidence.Checker{Hub: c.o.Hub, Calls: evidence.Calls{Threads: c.o.Threads, InRepository: c.o.InRepository}, Tree: c.tree}
+	return &evidence.Checker{Hub: c.o.Hub, Calls: evidence.Calls{Threads: c.o.Threads, InRepository: c.o.InRepository},
+		Tree: c.tree}
 }
 
 // tree returns the tree of a linked worktree, or of the caller's if that is gone.

@@ -187,7 +187,8 @@ func (c Collection) Search(ctx context.Context, o SearchOptions) (Matches, error
 
 // EachMatch is Search, but passes each match to use instead of keeping all in memory.
 // It ends with the first error of use.
-func (c Collection) EachMatch(ctx context.Context, o SearchOptions, use func(Match) error) (more bool, warnings []string, err error) {
+func (c Collection) EachMatch(ctx context.Context, o SearchOptions, use func(Match) error) (more bool,
+	warnings []string, err error) {
 	found, err := c.search(ctx, o, use)
 	return found.More, found.Warnings, err
 }
@@ -197,10 +198,12 @@ func (c Collection) search(ctx context.Context, o SearchOptions, each func(Match
 	if err != nil {
 		return Matches{}, err
 	}
-	if p := filepath.Clean(o.Path); o.Path != "" && (p == "." || !filepath.IsLocal(p)) { // of the caller's directory, not the end of any path
+	// of the caller's directory, not the end of any path
+	if p := filepath.Clean(o.Path); o.Path != "" && (p == "." || !filepath.IsLocal(p)) {
 		o.Path = c.o.Path(p)
 	}
-	return c.o.Archive(o.NoIndex).Search(ctx, threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest, Each: each})
+	return c.o.Archive(o.NoIndex).Search(ctx,
+		threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest, Each: each})
 }
 
 // Collisions are files that two conversations or subagents changed.
@@ -244,12 +247,15 @@ func (c Collection) query(o ListOptions) (q threadindex.Query, err error) {
 		return q, err
 	}
 	if o.Limit < 0 {
-		return q, invalid("limit", strconv.Itoa(o.Limit), "is negative", "0 lists all")
+		return q, handoff.E("limit", strconv.Itoa(o.Limit), handoff.Invalid, errors.New("is negative"),
+			handoff.Advice("0 lists all"))
 	}
 	if o.Status != "" && !slices.Contains(thread.Statuses(), string(o.Status)) {
-		return q, invalid("status", string(o.Status), "unknown status", "the statuses are "+strings.Join(thread.Statuses(), ", "))
+		return q, handoff.E("status", string(o.Status), handoff.Invalid, errors.New("unknown status"),
+			handoff.Advice("the statuses are "+strings.Join(thread.Statuses(), ", ")))
 	}
-	q = threadindex.Query{Providers: o.Providers, Role: o.Role, Status: o.Status, Model: o.Model, Limit: o.Limit, Cursor: o.Cursor}
+	q = threadindex.Query{Providers: o.Providers, Role: o.Role, Status: o.Status, Model: o.Model, Limit: o.Limit,
+		Cursor: o.Cursor}
 	switch {
 	case o.Everywhere:
 	case o.Dir != "":
@@ -259,8 +265,4 @@ func (c Collection) query(o ListOptions) (q threadindex.Query, err error) {
 	}
 	q.Since, q.Until, err = config.ParsePeriod(o.Since, o.Until, c.o.Now())
 	return q, err
-}
-
-func invalid(op, name, reason, advice string) error {
-	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(advice)}
 }

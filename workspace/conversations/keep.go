@@ -50,8 +50,9 @@ func (c Collection) Keep(ctx context.Context, o KeepOptions) (Kept, error) {
 		return done, err
 	}
 	if c.o.Remote && !c.o.Share {
-		return done, &handoff.Error{Op: "keep thread", Kind: handoff.Unsupported, Err: errors.New("other machines use this log, and the settings do not share transcripts"),
-			Hint: handoff.Suggest("share them, redacted, once the user has agreed", handoff.ActionSet, "share_threads", "true")}
+		return done, handoff.E("keep thread", "", handoff.Unsupported,
+			errors.New("other machines use this log, and the settings do not share transcripts"),
+			handoff.Suggest("share them, redacted, once the user has agreed", handoff.ActionSet, "share_threads", "true"))
 	}
 	how := keep.Options{Redact: o.Redact, AllowSecrets: o.AllowSecrets, DryRun: o.DryRun}
 	if c.o.Remote {
@@ -90,7 +91,8 @@ func (c Collection) KeepReferenced(ctx context.Context, uri string, inSession bo
 	if err := c.o.Hub.Closed(); err != nil || !c.o.KeepEnded || uri == "" {
 		return err
 	}
-	page, err := c.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{"thread": uri}, IncludeInactive: true, Limit: 1})
+	page, err := c.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{"thread": uri},
+		IncludeInactive: true, Limit: 1})
 	if err != nil || len(page.Artifacts) == 0 && !inSession {
 		return err
 	}

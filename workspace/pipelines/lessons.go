@@ -52,8 +52,9 @@ func (p Runs) AddLesson(ctx context.Context, l Lesson) (LessonList, error) {
 // Corrupt, Unavailable.
 func (p Runs) PruneLessons(ctx context.Context, keep int) (LessonList, error) {
 	if keep < 1 {
-		return LessonList{}, &handoff.Error{Op: "prune lessons", Name: strconv.Itoa(keep), Kind: handoff.Invalid,
-			Err: errors.New("must be 1 or greater"), Hint: handoff.Advice("keep at least 1")}
+		return LessonList{}, handoff.E("prune lessons", strconv.Itoa(keep), handoff.Invalid,
+			errors.New("must be 1 or greater"),
+			handoff.Advice("keep at least 1"))
 	}
 	return p.changeLessons(ctx, func(list []Lesson) ([]Lesson, error) { return lessons.Prune(list, keep), nil })
 }

@@ -23,16 +23,18 @@ import (
 
 // Options are what pipelines use of a workspace, on behalf of one caller.
 type Options struct {
-	Hub        *handoff.Hub // whose records name the caller
-	Producer   handoff.Producer
-	Workspace  string                                                     // the directory of the workspace
-	Root       string                                                     // the directory that .pipeline is in: a linked worktree uses that of the main worktree
-	Definition func() (dir string, err error)                             // the folder of the project's pipeline files
-	Own        func() []string                                            // the folders that handoff writes to, relative to Workspace
-	Path       func(typed string) string                                  // a path as the caller types it, absolute
-	Resolve    func(ctx context.Context, refs []string) ([]string, error) // the IDs of artifacts
-	Finish     func(ctx context.Context, session string) []string         // what follows a record; returns warnings
-	Now        func() time.Time
+	Hub       *handoff.Hub // whose records name the caller
+	Producer  handoff.Producer
+	Workspace string // the directory of the workspace
+	// the directory that .pipeline is in: a linked worktree uses that of the main worktree
+	Root       string
+	Definition func() (dir string, err error) // the folder of the project's pipeline files
+	// the folders that handoff writes to, relative to Workspace
+	Own     func() []string
+	Path    func(typed string) string                                  // a path as the caller types it, absolute
+	Resolve func(ctx context.Context, refs []string) ([]string, error) // the IDs of artifacts
+	Finish  func(ctx context.Context, session string) []string         // what follows a record; returns warnings
+	Now     func() time.Time
 
 	// Verify reports whether a command is verified in a directory of the workspace, and
 	// otherwise why not.
@@ -175,8 +177,8 @@ func (p Runs) Restore(ctx context.Context, issue string) (Run, error) {
 // session or run; an ambiguous ref), and those of Publish.
 func (p Runs) Put(ctx context.Context, sub Submission) (done Submitted, err error) {
 	if sub.Body != nil && sub.Path != "" {
-		return done, &handoff.Error{Op: "submit", Name: sub.Path, Kind: handoff.Invalid, Err: errors.New("has both a path and a body"),
-			Hint: handoff.Advice("leave one of them out")}
+		return done, handoff.E("submit", sub.Path, handoff.Invalid, errors.New("has both a path and a body"),
+			handoff.Advice("leave one of them out"))
 	}
 	read := pipeline.Submission{Issue: sub.Issue, Stage: sub.Stage, Agent: p.o.Producer.Agent, Lenient: sub.Lenient}
 	if read.Body, err = p.read(sub.Path, sub.Body); err != nil {
@@ -304,8 +306,8 @@ func (p Runs) files() (*os.Root, error) {
 	}
 	root, err := os.OpenRoot(p.o.Root)
 	if err != nil {
-		return nil, &handoff.Error{Op: "open pipelines", Name: p.o.Root, Kind: handoff.Unavailable, Err: err,
-			Hint: handoff.Advice("set HANDOFF_WORKSPACE to another directory")}
+		return nil, handoff.E("open pipelines", p.o.Root, handoff.Unavailable, err,
+			handoff.Advice("set HANDOFF_WORKSPACE to another directory"))
 	}
 	return root, nil
 }
@@ -335,7 +337,8 @@ func in[T any](p Runs, do func(*pipeline.Runs) (T, error)) (result T, err error)
 	}
 	own := append([]string{contract.Folder}, p.o.Own()...)
 	repository := gate.Repository{Git: git.Run, Workspace: p.o.Workspace, Own: own}
-	return do(&pipeline.Runs{Hub: p.o.Hub, Files: files, Pipeline: stages, Repository: repository, Base: p.base(), Verify: p.o.Verify})
+	return do(&pipeline.Runs{Hub: p.o.Hub, Files: files, Pipeline: stages, Repository: repository, Base: p.base(),
+		Verify: p.o.Verify})
 }
 
 // IsOpen reports whether an issue has a run that is not archived.

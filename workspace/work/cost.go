@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -15,8 +16,9 @@ import (
 
 // CostOptions select what Cost counts, and how it groups that.
 type CostOptions struct {
-	By           string // one of CostGroups, by default session
-	Since, Until string // a time, see ParseTime of package workspace: work and conversations last active at or after, before
+	By string // one of CostGroups, by default session
+	// a time, see ParseTime of package workspace: work and conversations last active at or after, before
+	Since, Until string
 	Everywhere   bool   // with conversations of other directories
 	Prices       string // a file with prices that count before those of handoff
 	NoIndex      bool   // read the transcripts, not the index of conversations
@@ -57,7 +59,8 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 		o.By = cost.BySession
 	}
 	if !slices.Contains(cost.Groups, o.By) {
-		return CostReport{}, invalid("cost", o.By, "unknown group", "group by "+strings.Join(cost.Groups, ", "))
+		return CostReport{}, handoff.E("cost", o.By, handoff.Invalid, errors.New("unknown group"),
+			handoff.Advice("group by "+strings.Join(cost.Groups, ", ")))
 	}
 	prices, err := cost.Prices(u.o.Path(o.Prices), o.Prices)
 	if err != nil {
@@ -78,7 +81,8 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	}
 	leaves := cost.Leaves(s)
 	sum := cost.Summarize(o.By, leaves)
-	r := CostReport{o.By, sum.Rows, sum.Unattributed, sum.Total, PriceSource{prices[0].Source, prices[0].Date}, prompts, append(warnings, sum.Warnings(leaves)...)}
+	r := CostReport{o.By, sum.Rows, sum.Unattributed, sum.Total, PriceSource{prices[0].Source, prices[0].Date}, prompts,
+		append(warnings, sum.Warnings(leaves)...)}
 	if o.By == cost.BySession {
 		for i := range r.Rows {
 			if d, err := u.o.Sessions.Session(ctx, r.Rows[i].Key); err == nil {
@@ -113,7 +117,8 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 		q.In = scope.In(u.o.Worktrees()...)
 	}
 	warnings, err = u.o.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
-		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Self: t.Self, Agent: t.Agent, Main: t.Main, Started: t.Started, Last: t.Modified,
+		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Self: t.Self, Agent: t.Agent, Main: t.Main,
+			Started: t.Started, Last: t.Modified,
 			Requests: t.Requests, Completeness: t.Completeness, Reason: t.Reason, Missing: t.Missing})
 		return nil
 	})

@@ -60,6 +60,8 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, e
 	return u.receipt(ctx, cost.PartOf(ctx, u.o.Hub, p, work), page.Artifacts, threads), err
 }
 
-func (u Units) receipt(ctx context.Context, work []handoff.Work, artifacts []handoff.Artifact, threads []string) Receipt {
-	return cost.NewReceipt(cost.Leaves(cost.Sources{Work: work, Artifacts: artifacts, Threads: cost.Read(ctx, u.o.Threads, threads), Prices: cost.EmbeddedPricer()}))
+func (u Units) receipt(ctx context.Context, work []handoff.Work, artifacts []handoff.Artifact,
+	threads []string) Receipt {
+	return cost.NewReceipt(cost.Leaves(cost.Sources{Work: work, Artifacts: artifacts,
+		Threads: cost.Read(ctx, u.o.Threads, threads), Prices: cost.EmbeddedPricer()}))
 }

@@ -27,9 +27,10 @@ type Options struct {
 	Archive   func(noIndex bool) Archive                            // the index of conversations, or their files
 	Worktrees func() []string                                       // the directories of this repository
 	Path      func(typed string) string                             // a path as the caller types it, absolute
-	Text      func(context.Context, handoff.Artifact) string        // what an artifact published, "" if it is not text or not known
-	Finish    func(ctx context.Context, session string) []string    // what follows a record; returns warnings
-	Now       func() time.Time
+	// what an artifact published, "" if it is not text or not known
+	Text   func(context.Context, handoff.Artifact) string
+	Finish func(ctx context.Context, session string) []string // what follows a record; returns warnings
+	Now    func() time.Time
 }
 
 // Sessions finds sessions and runs by their IDs.
@@ -82,11 +83,14 @@ func (u Units) Start(ctx context.Context, unit Unit) (Change, error) {
 	p := u.o.Producer
 	switch {
 	case unit.ID == "":
-		return Change{}, invalid("start work", `""`, "has no ID", "name the ID that the harness gave it")
+		return Change{}, handoff.E("start work", `""`, handoff.Invalid, errors.New("has no ID"),
+			handoff.Advice("name the ID that the harness gave it"))
 	case unit.Kind != "" && !slices.Contains(Kinds(), unit.Kind):
-		return Change{}, invalid("start work", unit.Kind, "unknown kind", "the kinds are "+strings.Join(Kinds(), ", "))
+		return Change{}, handoff.E("start work", unit.Kind, handoff.Invalid, errors.New("unknown kind"),
+			handoff.Advice("the kinds are "+strings.Join(Kinds(), ", ")))
 	}
-	f := &handoff.WorkStarted{WorkID: unit.ID, ParentWorkID: unit.Parent, Kind: unit.Kind, Name: unit.Name, Agent: p.Agent, Model: p.Model,
+	f := &handoff.WorkStarted{WorkID: unit.ID, ParentWorkID: unit.Parent, Kind: unit.Kind, Name: unit.Name, Agent: p.Agent,
+		Model:  p.Model,
 		Thread: p.Thread, SessionID: u.o.Session, RunID: p.RunID, StartedAt: u.o.Now()}
 	if unit.Thread != "" {
 		uri, err := thread.ParseURI(unit.Thread)
@@ -108,17 +112,21 @@ func (u Units) End(ctx context.Context, end End) (Change, error) {
 	}
 	switch {
 	case end.ID == "":
-		return Change{}, invalid("end work", `""`, "has no ID", "name the ID that the harness gave it")
+		return Change{}, handoff.E("end work", `""`, handoff.Invalid, errors.New("has no ID"),
+			handoff.Advice("name the ID that the harness gave it"))
 	case end.Status == "":
 		end.Status = session.Completed
 	case !slices.Contains([]string{session.Completed, session.Failed, session.Cancelled}, end.Status):
-		return Change{}, invalid("end work", end.Status, "unknown status", "the statuses are completed, failed and cancelled")
+		return Change{}, handoff.E("end work", end.Status, handoff.Invalid, errors.New("unknown status"),
+			handoff.Advice("the statuses are completed, failed and cancelled"))
 	}
-	f := &handoff.WorkEnded{WorkID: end.ID, EndedAt: u.o.Now(), IsError: end.Status == session.Failed, Status: end.Status, Usage: end.Usage}
+	f := &handoff.WorkEnded{WorkID: end.ID, EndedAt: u.o.Now(), IsError: end.Status == session.Failed, Status: end.Status,
+		Usage: end.Usage}
 	if used := end.Usage; used != nil {
 		f.UsageSource = handoff.UsageFromHarness
 		if err := cost.CheckUsage(used); err != nil {
-			return Change{}, invalid("end work", end.ID, err.Error(), "leave out what is not known")
+			return Change{}, handoff.E("end work", end.ID, handoff.Invalid, errors.New(err.Error()),
+				handoff.Advice("leave out what is not known"))
 		}
 	}
 	return u.record(ctx, end.ID, f)
@@ -172,8 +180,4 @@ func (u Units) record(ctx context.Context, id string, f handoff.Fact) (Change, e
 		warnings, view.ID = append(warnings, err.Error()), id
 	}
 	return Change{view, append(warnings, u.o.Finish(ctx, "")...)}, nil
-}
-
-func invalid(op, name, reason, advice string) error {
-	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(advice)}
 }

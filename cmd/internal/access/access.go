@@ -58,7 +58,8 @@ func (h Hosts) has(host string) bool {
 		host = name
 	}
 	host = strings.Trim(host, "[]")
-	return slices.ContainsFunc(h.names, func(name string) bool { return strings.EqualFold(name, host) }) || h.anyIP && net.ParseIP(host) != nil
+	return slices.ContainsFunc(h.names, func(name string) bool { return strings.EqualFold(name, host) }) || h.anyIP &&
+		net.ParseIP(host) != nil
 }
 
 // sameOrigin reports whether a request comes from no page, or from one of h.

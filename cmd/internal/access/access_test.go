@@ -39,13 +39,15 @@ func TestHosts(t *testing.T) {
 			r.Header.Set("Origin", tt.origin)
 		}
 		if reason := h.Reject(r); (reason == "") != tt.ok || h.Remote() != tt.remote {
-			t.Errorf("listening on %s as %s, host %q, origin %q: got %q, remote %v; want ok %v, remote %v", tt.configured, tt.listening, tt.host, tt.origin, reason, h.Remote(), tt.ok, tt.remote)
+			t.Errorf("listening on %s as %s, host %q, origin %q: got %q, remote %v; want ok %v, remote %v", tt.configured,
+				tt.listening, tt.host, tt.origin, reason, h.Remote(), tt.ok, tt.remote)
 		}
 	}
 }
 
 func TestHasToken(t *testing.T) {
-	for header, want := range map[string]bool{"Bearer secret": true, "Bearer secre": false, "Bearer ": false, "secret": false, "": false, "Basic secret": false} {
+	for header, want := range map[string]bool{"Bearer secret": true, "Bearer secre": false, "Bearer ": false,
+		"secret": false, "": false, "Basic secret": false} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Authorization", header)
 		if got := HasToken(r, "secret"); got != want {

@@ -129,7 +129,8 @@ func interrupted(ctx context.Context, err error) error {
 	var code ExitCode
 	var coded Coded
 	chosen := errors.As(err, &code) || errors.As(err, &coded)
-	if err != nil && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.As(context.Cause(ctx), &ended) && !chosen) {
+	if err != nil && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.As(context.Cause(ctx), &ended) &&
+		!chosen) {
 		return context.Cause(ctx)
 	}
 	return err
@@ -140,11 +141,14 @@ func interrupted(ctx context.Context, err error) error {
 func (a *App) unprinted(err error) error {
 	switch {
 	case a.published != "":
-		return &handoff.Error{Kind: handoff.Unavailable, Err: fmt.Errorf("published as %s, but the answer could not be printed: %w", a.published, err),
-			Hint: handoff.Suggest("show the artifact", handoff.ActionShow, a.published)}
+		return handoff.E("", "", handoff.Unavailable,
+			fmt.Errorf("published as %s, but the answer could not be printed: %w", a.published, err),
+			handoff.Suggest("show the artifact", handoff.ActionShow, a.published))
 	case a.completed:
-		return &handoff.Error{Kind: handoff.Unavailable, Err: fmt.Errorf("the command was completed, but the answer could not be printed: %w", err),
-			Hint: handoff.Advice("do not repeat it: " + CommandLine(handoff.ActionListAll) + " and " + CommandLine(handoff.ActionSessions) + " show what was recorded")}
+		return handoff.E("", "", handoff.Unavailable,
+			fmt.Errorf("the command was completed, but the answer could not be printed: %w", err),
+			handoff.Advice("do not repeat it: "+CommandLine(handoff.ActionListAll)+" and "+CommandLine(handoff.ActionSessions)+
+				" show what was recorded"))
 	}
 	return err
 }
@@ -216,7 +220,8 @@ func (a *App) root(commands []Command, args []string) *cobra.Command {
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			c.Use, c.Short = "completion COMMAND", "Print a completion script for a shell"
-			c.Long = "Completion prints a script with which a shell completes the commands, flags, refs\nand channels of handoff. The help of each shell's command shows how to load it."
+			c.Long = "Completion prints a script with which a shell completes the commands, flags, refs\nand channels of " +
+				"handoff. The help of each shell's command shows how to load it."
 			c.Example = "  source <(handoff completion bash)"
 			c.Args, c.RunE = cobra.ArbitraryArgs, Group
 		}

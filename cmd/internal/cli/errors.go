@@ -153,7 +153,9 @@ func sentence(text string) string {
 	return OneLine(strings.ReplaceAll(shorten(withoutUserinfo(text)), "\n", " "))
 }
 
-var userinfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"']*@`) })
+var userinfo = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"']*@`)
+})
 
 // withoutUserinfo returns a text whose URLs have no user name and password: an
 // error of a backend may contain its location.
@@ -179,7 +181,7 @@ func (a *App) Warnings(list []string) {
 
 // Invalid is an error in what the caller typed.
 func Invalid(op, name, reason, hint string) error {
-	return &handoff.Error{Op: op, Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(hint)}
+	return handoff.E(op, name, handoff.Invalid, errors.New(reason), handoff.Advice(hint))
 }
 
 // usageError gives a kind to cobra's errors about arguments and flags.
@@ -190,7 +192,7 @@ func usageError(c *cobra.Command, err error) error {
 	}
 	for _, usage := range []error{c.ValidateArgs(c.Flags().Args()), c.ValidateRequiredFlags(), c.ValidateFlagGroups()} {
 		if usage != nil && usage.Error() == err.Error() {
-			return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: errors.New(plainUsage(err.Error())), Hint: helpHint(c, "see how it is used")}
+			return handoff.E(op(c), "", handoff.Invalid, errors.New(plainUsage(err.Error())), helpHint(c, "see how it is used"))
 		}
 	}
 	return err
@@ -234,7 +236,8 @@ func helpHint(c *cobra.Command, purpose string) handoff.Hint {
 
 // valueForms has what a flag takes, by the type of its value.
 var valueForms = map[string]string{
-	"bool": "write true or false", "int": "write an integer", "int64": "write an integer", "duration": "write a duration such as 90s or 5m",
+	"bool": "write true or false", "int": "write an integer", "int64": "write an integer",
+	"duration": "write a duration such as 90s or 5m",
 }
 
 // flagError is called for flags that can't be parsed.
@@ -246,7 +249,7 @@ func (a *App) flagError(c *cobra.Command, err error) error {
 	if given := c.Flags().Args(); c.HasSubCommands() && onlyCommands && len(given) > 0 {
 		return unknownCommand(c, given[0])
 	}
-	e := &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: err, Hint: helpHint(c, "list the flags")}
+	e := handoff.E(op(c), "", handoff.Invalid, err, helpHint(c, "list the flags"))
 	var unknown *pflag.NotExistError
 	var value *pflag.InvalidValueError
 	switch {

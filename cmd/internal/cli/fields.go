@@ -21,7 +21,9 @@ func (a *App) JSONList(list string, answer any) error {
 		return a.JSON(answer)
 	}
 	v := reflect.ValueOf(answer)
-	at := slices.IndexFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool { return f.Tag.Get("json") == list })
+	at := slices.IndexFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool {
+		return f.Tag.Get("json") == list
+	})
 	items := v.FieldByIndex(reflect.VisibleFields(v.Type())[at].Index)
 	if err := a.checkFields(reflect.Zero(items.Type().Elem()).Interface()); err != nil {
 		return err
@@ -61,7 +63,8 @@ func JSONItems[T any](a *App, list string, items iter.Seq2[T, error], answer fun
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(a.Out, "%s%s%s", begin, separator, bytes.ReplaceAll(b, []byte("\n"), []byte("\n    "))); err != nil {
+		if _, err := fmt.Fprintf(a.Out, "%s%s%s", begin, separator,
+			bytes.ReplaceAll(b, []byte("\n"), []byte("\n    "))); err != nil {
 			return err
 		}
 		begin = ","
@@ -120,7 +123,8 @@ func (a *App) checkOutput(c *cobra.Command) error {
 	case a.selecting && !a.AsJSON:
 		return Invalid(op(c), "", "--fields requires --json", "add --json, or use --columns")
 	case a.AsJSON && given(table):
-		return Invalid(op(c), "", "--json and --"+table+" are mutually exclusive", "leave one of them out; --fields selects the fields of JSON")
+		return Invalid(op(c), "", "--json and --"+table+" are mutually exclusive",
+			"leave one of them out; --fields selects the fields of JSON")
 	}
 	return nil
 }

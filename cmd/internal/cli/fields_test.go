@@ -46,7 +46,8 @@ func TestJSONItemsFailed(t *testing.T) {
 	var out bytes.Buffer
 	failed := errors.New("failed")
 	items := func(yield func(testItem, error) bool) { yield(testItem{}, failed) }
-	if err := JSONItems(&App{Out: &out}, "items", items, func() any { return testAnswer{} }); !errors.Is(err, failed) || out.Len() > 0 {
+	if err := JSONItems(&App{Out: &out}, "items", items, func() any { return testAnswer{} }); !errors.Is(err, failed) ||
+		out.Len() > 0 {
 		t.Errorf("JSONItems = %v and prints %q, want the error alone", err, out.Bytes())
 	}
 }

@@ -21,7 +21,8 @@ func (a *App) JSONFlag(c *cobra.Command, usage string) {
 
 // AllowSecretFlag gives a command the flag that sets AllowSecret.
 func (a *App) AllowSecretFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&a.AllowSecret, "allow-secret", false, "record what looks like a secret, and files that usually hold credentials")
+	c.Flags().BoolVar(&a.AllowSecret, "allow-secret", false,
+		"record what looks like a secret, and files that usually hold credentials")
 }
 
 // Pairs parses key=value flags.
@@ -68,7 +69,7 @@ func Between(least, most int, what string) cobra.PositionalArgs {
 		case len(args) == 1:
 			reason = fmt.Errorf("requires %s, got 1 argument", what)
 		}
-		return &handoff.Error{Op: op(c), Kind: handoff.Invalid, Err: reason, Hint: handoff.Advice("usage: " + c.UseLine())}
+		return handoff.E(op(c), "", handoff.Invalid, reason, handoff.Advice("usage: "+c.UseLine()))
 	}
 }
 

@@ -74,7 +74,8 @@ func printRootHelp(w io.Writer, root *cobra.Command, primary []string) {
 	columns(w, rows)
 	fmt.Fprintf(w, "\nTerms:\n")
 	columns(w, terms)
-	fmt.Fprintf(w, "\nExamples:\n%s\n\nTo list all commands, run: handoff help all\nFor help on a command, run: handoff help COMMAND\n", rootExample)
+	fmt.Fprintf(w, "\nExamples:\n%s\n\nTo list all commands, run: handoff help all\nFor help on a command, run: handoff "+
+		"help COMMAND\n", rootExample)
 }
 
 // printAllCommands lists the commands by group, each with its subcommands.

@@ -18,7 +18,8 @@ type Identity struct {
 }
 
 // identityFlags are the identity flags that set one field of a producer.
-var identityFlags = []string{"agent", "harness", "session", "parent-session", "run", "operation", "task", "work", "parent-work", "thread", "tool-call"}
+var identityFlags = []string{"agent", "harness", "session", "parent-session", "run", "operation", "task", "work",
+	"parent-work", "thread", "tool-call"}
 
 // Add gives a command the identity flags.
 func (f *Identity) Add(c *cobra.Command) {

@@ -8,7 +8,8 @@ func TestName(t *testing.T) {
 	for _, tt := range []struct{ path, name, text, want string }{
 		{"/usr/bin/agent-handoff", "agent-handoff", "run: handoff list-all", "run: agent-handoff list-all"},
 		{"agent-handoff", "agent-handoff", "$(handoff log) | handoff list", "$(agent-handoff log) | agent-handoff list"},
-		{"agent-handoff", "agent-handoff", "what handoff logs; .handoff list; agent-handoff list", "what handoff logs; .handoff list; agent-handoff list"},
+		{"agent-handoff", "agent-handoff", "what handoff logs; .handoff list; agent-handoff list",
+			"what handoff logs; .handoff list; agent-handoff list"},
 		{"handoff", "handoff", "run: handoff list", "run: handoff list"},
 		{"/opt/agent-handoff/renamed", "handoff", "run: handoff list", "run: handoff list"},
 	} {

@@ -91,7 +91,8 @@ func (a *App) WarnStale(art handoff.Artifact) {
 
 // ArtifactColumns are the columns of a list of artifacts.
 var ArtifactColumns = []Column{
-	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "by", Rank: 5}, {Name: "path", Rank: 1, Long: true}, {Name: "title", Rank: 3, Text: true}, {Name: "age", Rank: 4},
+	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "by", Rank: 5}, {Name: "path", Rank: 1, Long: true},
+	{Name: "title", Rank: 3, Text: true}, {Name: "age", Rank: 4},
 	{Name: "status", More: true}, {Name: "kind", More: true}, {Name: "session", More: true}, {Name: "tags", More: true},
 	{Name: "revision", More: true},
 }
@@ -135,7 +136,8 @@ func (a *App) row(art handoff.Artifact) []string {
 	if art.Target == handoff.Missing || art.Target == handoff.Modified {
 		title = "(" + string(art.Target) + ") " + title
 	}
-	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), a.Path(art), strings.TrimSpace(title), a.Age(art.CreatedAt),
+	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), a.Path(art),
+		strings.TrimSpace(title), a.Age(art.CreatedAt),
 		string(art.Status), art.Kind, art.Producer.Session, strings.Join(art.Tags, ","), fmt.Sprint("v", art.Revision)}
 }
 

@@ -29,7 +29,8 @@ func (a *App) Progress(activity string) func(done, total handoff.Seq) {
 			fmt.Fprint(a.Err, "\r\x1b[K")
 		default:
 			n := int(int64(width) * int64(done) / int64(total))
-			fmt.Fprintf(a.Err, "\r%s [%s%s] %d of %d", activity, strings.Repeat("=", n), strings.Repeat(" ", width-n), done, total)
+			fmt.Fprintf(a.Err, "\r%s [%s%s] %d of %d", activity, strings.Repeat("=", n), strings.Repeat(" ", width-n), done,
+				total)
 		}
 	}
 }

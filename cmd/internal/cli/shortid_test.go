@@ -12,8 +12,10 @@ func TestShortIDs(t *testing.T) {
 		{[]string{a, b, a}, []string{"PFB4PAQ4", "NCXJQSFJ", "PFB4PAQ4"}},
 		{[]string{a, like, b}, []string{"7PPFB4PAQ4", "XPPFB4PAQ4", "W2NCXJQSFJ"}},
 		{[]string{"", "x", "art_short"}, []string{"", "x", "art_short"}},
-		{[]string{"0199c1de-b4db-4aaa-a0cb-93e7a1ecb742", "5e1c1338-b4db-4aaa-a0cb-93e7a1ecb742"}, []string{"0199c1de", "5e1c1338"}},
-		{[]string{"5e1c1338-b4db-4aaa-a0cb-93e7a1ecb742", "5e1c1338-b5db-4aaa-a0cb-93e7a1ecb742", "run-1"}, []string{"5e1c1338-b4", "5e1c1338-b5", "run-1"}},
+		{[]string{"0199c1de-b4db-4aaa-a0cb-93e7a1ecb742", "5e1c1338-b4db-4aaa-a0cb-93e7a1ecb742"},
+			[]string{"0199c1de", "5e1c1338"}},
+		{[]string{"5e1c1338-b4db-4aaa-a0cb-93e7a1ecb742", "5e1c1338-b5db-4aaa-a0cb-93e7a1ecb742", "run-1"},
+			[]string{"5e1c1338-b4", "5e1c1338-b5", "run-1"}},
 		{nil, []string{}},
 	} {
 		if got := shortIDs(tt.ids); !slices.Equal(got, tt.want) {

@@ -33,7 +33,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	if len(near) > 0 {
 		hint = handoff.Advice("did you mean " + strings.Join(near[:min(len(near), 3)], ", ") + "?")
 	}
-	return &handoff.Error{Op: strings.TrimSpace(op(parent) + " " + name), Kind: handoff.Invalid, Err: errors.New("no such command"), Hint: hint}
+	return handoff.E(strings.TrimSpace(op(parent)+" "+name), "", handoff.Invalid, errors.New("no such command"), hint)
 }
 
 // op is the operation that an error about a command's arguments names: the

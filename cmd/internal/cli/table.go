@@ -44,8 +44,10 @@ type Table struct {
 func (a *App) NewTable(c *cobra.Command, columns ...[]Column) *Table {
 	t := &Table{app: a, command: c}
 	c.Flags().StringSliceVar(&t.names, "columns", nil, "show only these `columns`, separated by commas")
-	c.Flags().BoolVar(&t.wide, "wide", false, "do not fit the table to the terminal: show all columns, full IDs and uncut text")
-	c.Flags().StringSliceVar(&a.fields, "fields", nil, "with --json, print only these `fields` of each item, separated by commas")
+	c.Flags().BoolVar(&t.wide, "wide", false,
+		"do not fit the table to the terminal: show all columns, full IDs and uncut text")
+	c.Flags().StringSliceVar(&a.fields, "fields", nil,
+		"with --json, print only these `fields` of each item, separated by commas")
 	GroupFlags(c, outputFlags, "columns", "wide", "fields")
 	var names []string
 	for _, name := range columnNames(slices.Concat(columns...)) {
@@ -116,7 +118,8 @@ func (t *Table) choose(columns []Column) (chosen []int, err error) {
 	for _, name := range names {
 		i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
 		if i < 0 {
-			return nil, Invalid(op(t.command), "--columns", fmt.Sprintf("unknown column %q", name), "use "+strings.Join(columnNames(columns), ","))
+			return nil, Invalid(op(t.command), "--columns", fmt.Sprintf("unknown column %q", name),
+				"use "+strings.Join(columnNames(columns), ","))
 		}
 		chosen = append(chosen, i)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-var testColumns = []Column{{Name: "id"}, {Name: "title", Rank: 1, Text: true}, {Name: "agent", Rank: 2}, {Name: "kind", More: true}}
+var testColumns = []Column{{Name: "id"}, {Name: "title", Rank: 1, Text: true}, {Name: "agent", Rank: 2},
+	{Name: "kind", More: true}}
 
 func testRows() [][]string {
 	return [][]string{
@@ -42,12 +43,18 @@ func TestTable(t *testing.T) {
 	}{
 		{"pipe", false, 10, nil, "art_1\tRetry twice, then give up\tada\nart_22\t再試行する two times\t\n", ""},
 		{"pipe with columns", false, 10, []string{"--columns=kind,id"}, "report\tart_1\npatch\tart_22\n", ""},
-		{"enough", true, 40, nil, "id      title                      agent\nart_1   Retry twice, then give up  ada\nart_22  再試行する two times\n", ""},
-		{"cut", true, 35, nil, "id      title                 agent\nart_1   Retry twice, then g…  ada\nart_22  再試行する two times\n", ""},
-		{"dropped", true, 24, nil, "id      title\nart_1   Retry twice, th…\nart_22  再試行する two …\n", "columns not shown: agent; --wide shows all\n"},
+		{"enough", true, 40, nil,
+			"id      title                      agent\nart_1   Retry twice, then give up  ada\nart_22  " +
+				"再試行する two times\n", ""},
+		{"cut", true, 35, nil, "id      title                 agent\nart_1   Retry twice, then g…  ada\nart_22  再試行する two " +
+			"times\n", ""},
+		{"dropped", true, 24, nil, "id      title\nart_1   Retry twice, th…\nart_22  再試行する two …\n",
+			"columns not shown: agent; --wide shows all\n"},
 		{"id only", true, 3, nil, "id\nart_1\nart_22\n", "columns not shown: title, agent; --wide shows all\n"},
-		{"wide", true, 3, []string{"--wide"}, "id      title                      agent\nart_1   Retry twice, then give up  ada\nart_22  再試行する two times\n", ""},
-		{"columns", true, 10, []string{"--columns", "kind", "--columns", "id"}, "kind    id\nreport  art_1\npatch   art_22\n", ""},
+		{"wide", true, 3, []string{"--wide"}, "id      title                      agent\nart_1   Retry twice, then give up " +
+			" ada\nart_22  再試行する two times\n", ""},
+		{"columns", true, 10, []string{"--columns", "kind", "--columns", "id"}, "kind    id\nreport  art_1\npatch   art_22\n",
+			""},
 	} {
 		got, note, err := printTable(t, tt.terminal, tt.width, tt.args...)
 		if err != nil || got != tt.want || note != tt.note {
@@ -68,7 +75,8 @@ func FuzzTable(f *testing.F) {
 	f.Add("art_01", "Retry twice, then give up", "docs/design.md", 40)
 	f.Add("art_01K6ZQ8J4X5T0V9W2C7R3D1E8F", "再試行する", "", 5)
 	f.Fuzz(func(t *testing.T, id, title, path string, width int) {
-		columns := []Column{{Name: "id"}, {Name: "agent", Rank: 1}, {Name: "path", Long: true, Rank: 2}, {Name: "title", Rank: 3, Text: true}}
+		columns := []Column{{Name: "id"}, {Name: "agent", Rank: 1}, {Name: "path", Long: true, Rank: 2},
+			{Name: "title", Rank: 3, Text: true}}
 		row := []string{OneLine(id), OneLine(title), OneLine(path), OneLine(title)}
 		shown, widths := layout(columns, [][]string{{"id", "agent", "path", "title"}, row}, width)
 		if len(shown) > 1 && tableWidth(shown, widths) > width {

@@ -28,7 +28,9 @@ func (a *App) Options() workspace.Options {
 	if draw := a.Progress("fetching bytes"); draw != nil {
 		fetching = func(done, total int64) { draw(handoff.Seq(done), handoff.Seq(total)) }
 	}
-	return workspace.Options{Getenv: getenv, Fetching: fetching, Now: a.Now, Rand: a.Rand, Progress: a.Progress("indexing"), Warn: func(text string) { a.Warn("%s", text) }, Backends: a.Backends, AllowSecrets: a.AllowSecret}
+	return workspace.Options{Getenv: getenv, Fetching: fetching, Now: a.Now, Rand: a.Rand,
+		Progress: a.Progress("indexing"), Warn: func(text string) { a.Warn("%s", text) }, Backends: a.Backends,
+		AllowSecrets: a.AllowSecret}
 }
 
 // Reading runs do with an open workspace.

@@ -54,19 +54,22 @@ func (s Stage) Run(ctx context.Context) error {
 	}
 	dir, err := s.freshDir()
 	if err != nil {
-		return &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("run it in a writable directory")}
+		return handoff.E("demo", dir, handoff.Unavailable, err, handoff.Advice("run it in a writable directory"))
 	}
 	where := "No agent knows where the others' files are."
 	if s.Log != "" {
-		where = "Each agent has a directory of its own, as on a machine of its own, and they share\none log: " + redacted(s.Log) + "."
+		where = "Each agent has a directory of its own, as on a machine of its own, and they share\none log: " +
+			redacted(s.Log) + "."
 	}
-	fmt.Fprintf(s.Out, "Four agents fix a small program in %s.\n%s Each line after a $ is a command\nthat the agent ran.\n\n", dir, where)
+	fmt.Fprintf(s.Out, "Four agents fix a small program in %s.\n%s Each line after a $ is a command\nthat the agent "+
+		"ran.\n\n", dir, where)
 	id, err := session.NewID(s.Rand)
 	if err == nil {
 		err = s.play(ctx, dir, id)
 	}
 	if err != nil {
-		return &handoff.Error{Op: "demo", Name: dir, Kind: handoff.Unavailable, Err: err, Hint: handoff.Suggest("see what was published before the failure", handoff.ActionList)}
+		return handoff.E("demo", dir, handoff.Unavailable, err,
+			handoff.Suggest("see what was published before the failure", handoff.ActionList))
 	}
 	return s.receipt(ctx, dir, id, start)
 }
@@ -90,8 +93,8 @@ func (s Stage) checkLog(ctx context.Context) error {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 2 { // a usage error
 			kind = handoff.Invalid
 		}
-		return &handoff.Error{Op: "demo", Name: redacted(s.Log), Kind: kind, Err: errors.New(cmp.Or(reason, err.Error())),
-			Hint: handoff.Advice("name a log that can be read and written, such as git:REMOTE")}
+		return handoff.E("demo", redacted(s.Log), kind, errors.New(cmp.Or(reason, err.Error())),
+			handoff.Advice("name a log that can be read and written, such as git:REMOTE"))
 	}
 	return nil
 }
@@ -171,7 +174,8 @@ func (s Stage) play(ctx context.Context, dir, id string) error {
 		cmd := exec.CommandContext(ctx, s.Program, "demo", "--role", name, "--log", s.Log)
 		cmd.Dir = s.dirOf(dir, name)
 		cmd.WaitDelay = time.Second
-		cmd.Env = s.environ(cmd.Dir, "HANDOFF_SESSION="+id, "HANDOFF_RUN="+run, "HANDOFF_AGENT="+name, "HANDOFF_HARNESS=handoff-demo", "HANDOFF_THREAD=", "HANDOFF_TASK=", "HANDOFF_OPERATION=")
+		cmd.Env = s.environ(cmd.Dir, "HANDOFF_SESSION="+id, "HANDOFF_RUN="+run, "HANDOFF_AGENT="+name,
+			"HANDOFF_HARNESS=handoff-demo", "HANDOFF_THREAD=", "HANDOFF_TASK=", "HANDOFF_OPERATION=")
 		go func() {
 			errs <- lines(cmd, func(line string) {
 				mu.Lock()
@@ -228,7 +232,8 @@ func (s Stage) receipt(ctx context.Context, dir, id string, start time.Time) err
 	if err := json.Unmarshal(answer, &page); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Out, "\nreceipt: %d artifacts by %d agents in %.1fs\n", len(page.Artifacts), len(names), s.Now().Sub(start).Seconds())
+	fmt.Fprintf(s.Out, "\nreceipt: %d artifacts by %d agents in %.1fs\n", len(page.Artifacts), len(names),
+		s.Now().Sub(start).Seconds())
 	for _, a := range page.Artifacts {
 		fmt.Fprintf(s.Out, "  %-12s  %-9s  %-10s  %s\n", a.Channel, a.Producer.Agent, a.Status, a.Title)
 	}

@@ -27,7 +27,8 @@ var roles = map[string]func(*agent){
 func (s Stage) Play(ctx context.Context, role string) error {
 	play, ok := roles[role]
 	if !ok {
-		return &handoff.Error{Op: "demo", Name: role, Kind: handoff.Invalid, Err: errors.New("no such role"), Hint: handoff.Advice("use one of " + strings.Join(names, ", "))}
+		return handoff.E("demo", role, handoff.Invalid, errors.New("no such role"),
+			handoff.Advice("use one of "+strings.Join(names, ", ")))
 	}
 	a := &agent{Stage: s, ctx: ctx}
 	play(a)
@@ -50,7 +51,8 @@ func (a *agent) architect() {
 	design := a.publish("design.md", embedded("design.md"), "design", "Slugs: one dash between words")
 	passed := a.wait("--channel", "verification", "--tag", "pass")
 	text := embedded("design.md") + "\nLearned: letters beyond a to z are separators too. That is a limit, not a goal.\n"
-	a.publish("design-limits.md", text, "design", "Slugs, with their limits", "--tag", "revision", "--replaces", design.ID, "--from", passed.ID)
+	a.publish("design-limits.md", text, "design", "Slugs, with their limits", "--tag", "revision", "--replaces", design.ID,
+		"--from", passed.ID)
 }
 
 // builder publishes a patch, and a second one when the tests of the first fail.
@@ -60,7 +62,8 @@ func (a *agent) builder() {
 	first := a.patch("attempt1.sh", "fix-1.diff", "Join words with one dash", "--from", design.ID)
 	failed := a.wait("--channel", "verification", "--tag", "fail")
 	a.read(failed)
-	a.patch("attempt2.sh", "fix-2.diff", "Words are letters and digits", "--replaces", first.ID, "--from", design.ID, "--from", failed.ID)
+	a.patch("attempt2.sh", "fix-2.diff", "Words are letters and digits", "--replaces", first.ID, "--from", design.ID,
+		"--from", failed.ID)
 }
 
 // patch changes the program and publishes the diff.
@@ -77,7 +80,8 @@ func (a *agent) patch(attempt, name, title string, flags ...string) handoff.Arti
 // unified returns a unified diff that replaces every line of a file.
 func unified(name, before, after string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "--- a/%s\n+++ b/%s\n@@ -1,%d +1,%d @@\n", name, name, strings.Count(before, "\n"), strings.Count(after, "\n"))
+	fmt.Fprintf(&b, "--- a/%s\n+++ b/%s\n@@ -1,%d +1,%d @@\n", name, name, strings.Count(before, "\n"),
+		strings.Count(after, "\n"))
 	for line := range strings.Lines(before) {
 		b.WriteString("-" + line)
 	}
@@ -125,7 +129,8 @@ func (a *agent) reviewer() {
 	}
 	design := page.Artifacts[len(page.Artifacts)-1]
 	text := a.read(design) + "\nTested: spaces, punctuation, and a title without words. See src/slug_test.sh.\n"
-	a.publish("design-tests.md", text, "design", "Slugs, with test coverage", "--tag", "revision", "--replaces", design.ID, "--from", passed.ID)
+	a.publish("design-tests.md", text, "design", "Slugs, with test coverage", "--tag", "revision", "--replaces", design.ID,
+		"--from", passed.ID)
 }
 
 // verify runs the program's tests and publishes their output.
@@ -145,7 +150,8 @@ func (a *agent) verify(patch handoff.Artifact, name string, flags ...string) han
 	if err != nil {
 		title, tag = "Tests fail", "fail"
 	}
-	return a.publish("reports/"+name, string(log), "verification", title, append(flags, "--tag", tag, "--from", patch.ID)...)
+	return a.publish("reports/"+name, string(log), "verification", title,
+		append(flags, "--tag", tag, "--from", patch.ID)...)
 }
 
 // lead merges the two designs and publishes a summary.
@@ -156,7 +162,8 @@ func (a *agent) lead() {
 	a.handoff("", &limits, "show", limits.ID)
 	a.print(fmt.Sprintf("%s competes with %s: merge them", limits.ID, strings.Join(limits.Competing, " ")))
 	text := strings.TrimSpace(a.read(limits)) + "\n" + strings.TrimPrefix(a.read(tests), embedded("design.md"))
-	design := a.publish("design-final.md", text, "design", "Slugs, merged", "--replaces", limits.ID, "--replaces", tests.ID)
+	design := a.publish("design-final.md", text, "design", "Slugs, merged", "--replaces", limits.ID, "--replaces",
+		tests.ID)
 	var patches handoff.ArtifactPage
 	a.handoff("", &patches, a.ours("list", "--channel", "patch")...)
 	if a.err != nil {
@@ -236,7 +243,8 @@ func (a *agent) run(in string, args ...string) []byte {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		a.err = fmt.Errorf("%s %s: %s", a.Name, args[0], cmp.Or(strings.Join(strings.Fields(stderr.String()), " "), err.Error()))
+		a.err = fmt.Errorf("%s %s: %s", a.Name, args[0],
+			cmp.Or(strings.Join(strings.Fields(stderr.String()), " "), err.Error()))
 	}
 	return out
 }

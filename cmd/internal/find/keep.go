@@ -47,7 +47,8 @@ session are kept, redacted, when it is closed and when the agent's session ends.
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if o.URIs = args; (len(args) == 0) != o.Referenced {
-			return cli.Invalid("keep thread", "", "requires one URI or more, or --referenced", "name a conversation, or pass --referenced")
+			return cli.Invalid("keep thread", "", "requires one URI or more, or --referenced",
+				"name a conversation, or pass --referenced")
 		}
 		return runKeep(c, a, o)
 	}

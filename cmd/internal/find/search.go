@@ -78,12 +78,14 @@ type searchOptions struct {
 }
 
 // threadFilters are the flags that apply to conversations only.
-var threadFilters = []string{"provider", "cwd", "everywhere", "since", "until", "role", "agent", "tool", "path", "newest", "no-index"}
+var threadFilters = []string{"provider", "cwd", "everywhere", "since", "until", "role", "agent", "tool", "path",
+	"newest", "no-index"}
 
 func (o *searchOptions) add(c *cobra.Command) {
 	scopes := append(workspace.SearchScopes(), inThreads)
 	f := c.Flags()
-	f.StringSliceVar(&o.In, "in", scopes, "`scope` to search: artifacts, sessions, threads or several, separated by commas")
+	f.StringSliceVar(&o.In, "in", scopes,
+		"`scope` to search: artifacts, sessions, threads or several, separated by commas")
 	f.BoolVar(&o.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
 	f.IntVar(&o.Limit, "limit", 20, "maximum `number` of each; 0 for no limit")
 	c.RegisterFlagCompletionFunc("in", cobra.FixedCompletions(scopes, cobra.ShellCompDirectiveNoFileComp))
@@ -108,7 +110,8 @@ type searchResult struct {
 }
 
 // run searches and prints what was found.
-func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table) error {
+func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set,
+	table *cli.Table) error {
 	r := searchResult{Threads: []conversations.Match{}}
 	o.threads.Text, o.threads.Limit = o.Text, o.Limit
 	if a.AsJSON && slices.Equal(o.In, []string{inThreads}) {
@@ -144,7 +147,8 @@ func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Worksp
 
 // printEach prints conversations as JSON while they are found: all can be much.
 func (o *searchOptions) printEach(ctx context.Context, a *cli.App, in conversations.Collection) error {
-	r := searchResult{Threads: []conversations.Match{}, SearchResult: workspace.SearchResult{Matches: []workspace.Match{}, Sessions: []workspace.SessionMatch{}}}
+	r := searchResult{Threads: []conversations.Match{},
+		SearchResult: workspace.SearchResult{Matches: []workspace.Match{}, Sessions: []workspace.SessionMatch{}}}
 	stopped := errors.New("stopped")
 	each := func(yield func(conversations.Match, error) bool) {
 		var err error
@@ -165,18 +169,21 @@ func (o *searchOptions) printEach(ctx context.Context, a *cli.App, in conversati
 }
 
 var matchColumns = []cli.Column{
-	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "path", Rank: 1, Long: true}, {Name: "title", Rank: 4, Text: true}, {Name: "age", Rank: 5},
+	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "path", Rank: 1, Long: true},
+	{Name: "title", Rank: 4, Text: true}, {Name: "age", Rank: 5},
 	{Name: "match", Rank: 3, Text: true}, {Name: "status", More: true},
 }
 
 var sessionMatchColumns = []cli.Column{
-	{Name: "id", ID: true}, {Name: "status"}, {Name: "agent", Rank: 3}, {Name: "workflow", Rank: 4}, {Name: "name", Rank: 1, Text: true}, {Name: "age", Rank: 5},
+	{Name: "id", ID: true}, {Name: "status"}, {Name: "agent", Rank: 3}, {Name: "workflow", Rank: 4},
+	{Name: "name", Rank: 1, Text: true}, {Name: "age", Rank: 5},
 	{Name: "match", Rank: 2, Text: true},
 }
 
 // threadMatchColumns are those of conversations.
 var threadMatchColumns = []cli.Column{
-	{Name: "message"}, {Name: "title", Rank: 2, Text: true}, {Name: "age", Rank: 3}, {Name: "match", Rank: 1, Text: true}, {Name: "directory", More: true},
+	{Name: "message"}, {Name: "title", Rank: 2, Text: true}, {Name: "age", Rank: 3}, {Name: "match", Rank: 1, Text: true},
+	{Name: "directory", More: true},
 }
 
 func (o *searchOptions) print(a *cli.App, r searchResult, table *cli.Table) error {
@@ -221,7 +228,8 @@ func sessionMatchRows(a *cli.App, list []workspace.SessionMatch) [][]string {
 	rows := make([][]string, len(list))
 	for i, m := range list {
 		s := m.Session
-		rows[i] = []string{s.ID, s.Status, s.Agent.Name, s.Workflow.Name, s.DisplayName, a.Age(s.OpenedAt), marked(best(m.Snippets))}
+		rows[i] = []string{s.ID, s.Status, s.Agent.Name, s.Workflow.Name, s.DisplayName, a.Age(s.OpenedAt),
+			marked(best(m.Snippets))}
 	}
 	return rows
 }
@@ -240,7 +248,8 @@ func threadMatchRow(a *cli.App, m conversations.Match) []string {
 func printMatches(a *cli.App, result workspace.SearchResult, o workspace.SearchOptions, table *cli.Table) error {
 	rows := make([][]string, len(result.Matches))
 	for i, m := range result.Matches {
-		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, a.Path(m.Artifact), m.Artifact.Title, a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets)), string(m.Artifact.Status)}
+		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, a.Path(m.Artifact), m.Artifact.Title,
+			a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets)), string(m.Artifact.Status)}
 	}
 	columns := slices.Clone(matchColumns)
 	columns[len(columns)-1].More = !o.IncludeInactive

@@ -32,8 +32,11 @@ type sendFlags struct {
 
 // add adds the flags to a command.
 func (f *sendFlags) add(c *cobra.Command) {
-	c.Flags().StringArrayVarP(&f.data, "data", "d", nil, "send `text` with the agent's program: to a conversation, or to a new one of a provider; @FILE reads a file, @- standard input; repeated texts are lines")
-	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "with --data, print the command of the agent's program and do not run it")
+	c.Flags().StringArrayVarP(&f.data, "data", "d", nil,
+		"send `text` with the agent's program: to a conversation, or to a new one of a provider; @FILE reads a file, @- "+
+			"standard input; repeated texts are lines")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false,
+		"with --data, print the command of the agent's program and do not run it")
 }
 
 // given reports whether something is to be written.
@@ -57,7 +60,8 @@ func (f *sendFlags) run(ctx context.Context, a *cli.App, set *thread.Set, uri st
 	case f.data == nil:
 		return cli.Invalid("thread", uri, "--dry-run needs --data", "give the text with --data")
 	case uri == "":
-		return cli.Invalid("thread", "", "missing conversation or provider", "name a conversation, or a provider such as codex")
+		return cli.Invalid("thread", "", "missing conversation or provider",
+			"name a conversation, or a provider such as codex")
 	}
 	target, dir, parameters, err := resolve(ctx, set, uri)
 	if err != nil {
@@ -93,7 +97,8 @@ func (f *sendFlags) run(ctx context.Context, a *cli.App, set *thread.Set, uri st
 
 // resolve returns what a URI names: a provider, to start a conversation, or one of its
 // conversations with its directory. The query has the parameters of the program.
-func resolve(ctx context.Context, set *thread.Set, uri string) (t converse.Target, dir string, parameters []converse.Parameter, err error) {
+func resolve(ctx context.Context, set *thread.Set, uri string) (t converse.Target, dir string,
+	parameters []converse.Parameter, err error) {
 	base, query, _ := strings.Cut(uri, "?")
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {
@@ -116,13 +121,15 @@ func resolve(ctx context.Context, set *thread.Set, uri string) (t converse.Targe
 		return t, "", nil, err
 	}
 	if u.Agent != "" || u.From > 0 {
-		return t, "", nil, cli.Invalid("thread", uri, "only a conversation can be written to, not a subagent or a message", "write to the conversation itself")
+		return t, "", nil, cli.Invalid("thread", uri, "only a conversation can be written to, not a subagent or a message",
+			"write to the conversation itself")
 	}
 	v, err := set.Open(ctx, u)
 	if err != nil {
 		return t, "", nil, err
 	}
-	return converse.Target{Provider: v.URI.Provider, ID: v.Thread.ID, Source: v.Thread.Source}, v.Thread.Cwd, parameters, nil
+	return converse.Target{Provider: v.URI.Provider, ID: v.Thread.ID, Source: v.Thread.Source}, v.Thread.Cwd, parameters,
+		nil
 }
 
 // maxText is the maximum length of a text, which becomes an argument of a program.
@@ -154,7 +161,8 @@ func (f *sendFlags) text(a *cli.App) (string, error) {
 	}
 	text := strings.Join(lines, "\n")
 	if len(text) > maxText {
-		return "", cli.Invalid("thread", "", fmt.Sprintf("the text is longer than %d KiB", maxText>>10), "write the text to a file, and send the name of the file")
+		return "", cli.Invalid("thread", "", fmt.Sprintf("the text is longer than %d KiB", maxText>>10),
+			"write the text to a file, and send the name of the file")
 	}
 	return text, nil
 }
@@ -163,26 +171,30 @@ func (f *sendFlags) text(a *cli.App) (string, error) {
 // program in the workspace is refused: a cloned repository must not choose it.
 func program(a *cli.App, c converse.Command) (path string, code int, err error) {
 	fail := func(code int, kind handoff.Kind, reason, hint string) (string, int, error) {
-		return "", code, &handoff.Error{Op: "write to thread", Name: c.Args[0], Kind: kind, Err: errors.New(reason), Hint: handoff.Advice(hint)}
+		return "", code, handoff.E("write to thread", c.Args[0], kind, errors.New(reason), handoff.Advice(hint))
 	}
 	name := c.Args[0]
 	if set := a.Getenv(c.Env); set != "" {
 		if name = set; !filepath.IsAbs(name) {
-			return fail(cli.ExitNotStarted, handoff.Invalid, c.Env+" is not an absolute path", "set "+c.Env+" to the absolute path of the program")
+			return fail(cli.ExitNotStarted, handoff.Invalid, c.Env+" is not an absolute path",
+				"set "+c.Env+" to the absolute path of the program")
 		}
 	}
 	path, err = exec.LookPath(name)
 	switch {
 	case err == nil:
 	case errors.Is(err, exec.ErrDot):
-		return fail(cli.ExitNotStarted, handoff.Invalid, "the program is in the current directory", "remove relative directories from PATH")
+		return fail(cli.ExitNotStarted, handoff.Invalid, "the program is in the current directory",
+			"remove relative directories from PATH")
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return fail(cli.ExitNotFound, handoff.NotFound, "no such command", "install the program, or set "+c.Env+" to its absolute path")
+		return fail(cli.ExitNotFound, handoff.NotFound, "no such command",
+			"install the program, or set "+c.Env+" to its absolute path")
 	default:
 		return fail(cli.ExitNotRunnable, handoff.Unsupported, err.Error(), "check that the file is a program for this system")
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil && a.Getenv(c.Env) == "" && inWorkspace(a, path, real) {
-		return fail(cli.ExitNotStarted, handoff.Invalid, "the program is in the workspace: "+path, "to use it, set "+c.Env+" to its absolute path")
+		return fail(cli.ExitNotStarted, handoff.Invalid, "the program is in the workspace: "+path,
+			"to use it, set "+c.Env+" to its absolute path")
 	}
 	return path, 0, nil
 }
@@ -244,7 +256,8 @@ func (s *sending) run(ctx context.Context) error {
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	s.Hold()
 	if err := c.Start(); err != nil {
-		return cli.Coded{Code: cli.ExitNotRunnable, Err: &handoff.Error{Op: "write to thread", Name: s.command.Args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")}}
+		return cli.Coded{Code: cli.ExitNotRunnable, Err: handoff.E("write to thread", s.command.Args[0], handoff.Unsupported,
+			err, handoff.Advice("check that the file is a program for this system"))}
 	}
 	printed := make(chan error, 1)
 	go func() { printed <- s.print(out) }()

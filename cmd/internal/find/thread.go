@@ -51,8 +51,10 @@ workspace. The exit code is that of the program, or as for run.`,
 	print.add(c)
 	list.add(c)
 	send.add(c)
-	c.Flags().StringVar(&list.Status, "status", "", "filter conversations, or the subagents of a URI, by `status`, such as running")
-	c.Flags().IntVar(&list.Limit, "limit", defaultThreads, "show at most this `count`; 0 for no limit. Of subagents, all are shown by default")
+	c.Flags().StringVar(&list.Status, "status", "",
+		"filter conversations, or the subagents of a URI, by `status`, such as running")
+	c.Flags().IntVar(&list.Limit, "limit", defaultThreads,
+		"show at most this `count`; 0 for no limit. Of subagents, all are shown by default")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(thread.Statuses(), cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print JSON")
 	list.table = a.NewTable(c, threadColumns, threadMatchColumns)
@@ -62,11 +64,13 @@ workspace. The exit code is that of the program, or as for run.`,
 }
 
 // runThread sends a text to a conversation, lists conversations, or prints one.
-func runThread(c *cobra.Command, a *cli.App, print *printFlags, list *listThreads, send *sendFlags, args []string) error {
+func runThread(c *cobra.Command, a *cli.App, print *printFlags, list *listThreads, send *sendFlags,
+	args []string) error {
 	set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 	if send.given(c) {
 		uri := strings.Join(args, "")
-		if err := given(c, uri, "--data writes to the conversation", append(slices.Concat(listOnly, printOnly), "head")...); err != nil {
+		if err := given(c, uri, "--data writes to the conversation",
+			append(slices.Concat(listOnly, printOnly), "head")...); err != nil {
 			return err
 		}
 		return send.run(c.Context(), a, set, uri)

@@ -24,7 +24,8 @@ type listThreads struct {
 }
 
 // listOnly are the flags that do not go with the URI of one conversation.
-var listOnly = []string{"provider", "cwd", "everywhere", "agent", "since", "until", "model", "cursor", "agents", "no-index"}
+var listOnly = []string{"provider", "cwd", "everywhere", "agent", "since", "until", "model", "cursor", "agents",
+	"no-index"}
 
 func (l *listThreads) add(c *cobra.Command) {
 	f := c.Flags()
@@ -54,12 +55,14 @@ func addThreadFilters(c *cobra.Command, o *conversations.ListOptions) {
 }
 
 var threadColumns = []cli.Column{
-	{Name: "uri"}, {Name: "title", Rank: 1, Text: true}, {Name: "directory", Rank: 5, Text: true}, {Name: "branch", Rank: 6}, {Name: "status", Rank: 3},
+	{Name: "uri"}, {Name: "title", Rank: 1, Text: true}, {Name: "directory", Rank: 5, Text: true},
+	{Name: "branch", Rank: 6}, {Name: "status", Rank: 3},
 	{Name: "age", Rank: 2}, {Name: "tokens", Rank: 4}, {Name: "messages", More: true}, {Name: "model", More: true},
 }
 
 // run lists the conversations that the flags and the URI select.
-func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel conversations.Selection, uri string) error {
+func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel conversations.Selection,
+	uri string) error {
 	if err := given(c, uri, "lists conversations", printOnly...); err != nil {
 		return err
 	}

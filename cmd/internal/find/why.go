@@ -12,7 +12,8 @@ import (
 )
 
 var hopColumns = []cli.Column{
-	{Name: "hop"}, {Name: "ref", Long: true}, {Name: "text", Rank: 1, Text: true}, {Name: "agent", Rank: 4}, {Name: "age", Rank: 3},
+	{Name: "hop"}, {Name: "ref", Long: true}, {Name: "text", Rank: 1, Text: true}, {Name: "agent", Rank: 4},
+	{Name: "age", Rank: 3},
 	{Name: "certainty", Rank: 2}, {Name: "evidence", More: true},
 }
 
@@ -77,7 +78,8 @@ func hopRows(a *cli.App, t workspace.Trace) (rows [][]string) {
 		for _, e := range h.Evidence {
 			evidence = append(evidence, e.Kind+" "+e.Ref)
 		}
-		rows = append(rows, []string{string(h.Kind), h.Ref, text, h.Agent, age, string(h.Certainty), strings.Join(evidence, ", ")})
+		rows = append(rows, []string{string(h.Kind), h.Ref, text, h.Agent, age, string(h.Certainty),
+			strings.Join(evidence, ", ")})
 	}
 	return rows
 }

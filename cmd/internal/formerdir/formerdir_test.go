@@ -23,11 +23,14 @@ var (
 // ourFiles are what an earlier version leaves in its directories.
 var ourFiles = map[string]map[string]string{
 	"settings": {"trust/" + hex64: "workspace /repo/.handoff\nlog git+ssh://host/x\n", "trust/.handoff-1-2-x": ""},
-	"cache": {log + "/index.db": sqlite, log + "/index.db-wal": "", log + "/index.db-shm": "x", log + "/index.lock": "12\n",
+	"cache": {log + "/index.db": sqlite, log + "/index.db-wal": "", log + "/index.db-shm": "x",
+		log + "/index.lock":    "12\n",
 		"other_Log-1/index.db": sqlite, "other_Log-1/index.db.damaged": "x", "threads/threads-0123456789abcdef.db": sqlite},
-	"state": {"init.json": "{\n  \"edits\": []\n}\n", "workspaces": "/a\n/b c\n", "clients/codex.json": `{"lastHook":"2026-11-01T00:00:00Z"}`,
+	"state": {"init.json": "{\n  \"edits\": []\n}\n", "workspaces": "/a\n/b c\n",
+		"clients/codex.json":           `{"lastHook":"2026-11-01T00:00:00Z"}`,
 		"clients/gemini.sessions.json": `[{"process":{"pid":1},"session":"s"}]`},
-	"all in one": {"trust/" + hex64: "workspace /w\nlog file:/l\n", "init.json": "{\n  \"edits\": null\n}\n", "threads/threads-0123456789abcdef.db": sqlite},
+	"all in one": {"trust/" + hex64: "workspace /w\nlog file:/l\n", "init.json": "{\n  \"edits\": null\n}\n",
+		"threads/threads-0123456789abcdef.db": sqlite},
 }
 
 // foreignFiles are added to a directory of handoff, or are all that is in it.
@@ -47,7 +50,8 @@ func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte(content), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +134,8 @@ func TestDirectories(t *testing.T) {
 	write(t, filepath.Join(real, "config/handoff"), ourFiles["settings"])
 	write(t, filepath.Join(real, "cache/handoff"), ourFiles["cache"])
 	write(t, filepath.Join(real, "state/handoff"), ourFiles["state"])
-	env := map[string]string{"XDG_CONFIG_HOME": home + "/config", "XDG_CACHE_HOME": home + "/cache", "XDG_STATE_HOME": home + "/state"}
+	env := map[string]string{"XDG_CONFIG_HOME": home + "/config", "XDG_CACHE_HOME": home + "/cache",
+		"XDG_STATE_HOME": home + "/state"}
 	Move(func(name string) string { return env[name] })
 	checkMoved(t, filepath.Join(real, "config"), "handoff", ourFiles["settings"])
 	checkMoved(t, filepath.Join(real, "cache"), "handoff", ourFiles["cache"])
@@ -141,9 +146,12 @@ func TestDirectories(t *testing.T) {
 // TestForeignDirectories leaves directories of other programs alone, byte for byte.
 func TestForeignDirectories(t *testing.T) {
 	cases := map[string]func(dir string){
-		"empty":                 func(dir string) { os.MkdirAll(dir, 0o755) },
-		"an empty directory":    func(dir string) { os.MkdirAll(filepath.Join(dir, "projects"), 0o755) },
-		"ours and an empty one": func(dir string) { write(t, dir, ourFiles["state"]); os.Mkdir(filepath.Join(dir, "projects"), 0o755) },
+		"empty":              func(dir string) { os.MkdirAll(dir, 0o755) },
+		"an empty directory": func(dir string) { os.MkdirAll(filepath.Join(dir, "projects"), 0o755) },
+		"ours and an empty one": func(dir string) {
+			write(t, dir, ourFiles["state"])
+			os.Mkdir(filepath.Join(dir, "projects"), 0o755)
+		},
 		"a file":                func(dir string) { os.WriteFile(dir, []byte("{\n  \"edits\": []}"), 0o644) },
 		"only a lock":           func(dir string) { write(t, dir, map[string]string{"x/index.lock": ""}) },
 		"only a temporary file": func(dir string) { write(t, dir, map[string]string{".handoff-1-2-x": ""}) },
@@ -159,9 +167,12 @@ func TestForeignDirectories(t *testing.T) {
 			write(t, dir, ourFiles["state"])
 			syscall.Mkfifo(filepath.Join(dir, "clients", "claude.json"), 0o600)
 		},
-		"a link to nowhere":       func(dir string) { os.Symlink("/nonexistent", dir) },
-		"a link to itself":        func(dir string) { os.Symlink("handoff", dir) },
-		"a directory, unreadable": func(dir string) { write(t, dir, map[string]string{"notes.md": "x"}); os.Chmod(dir, 0o300) },
+		"a link to nowhere": func(dir string) { os.Symlink("/nonexistent", dir) },
+		"a link to itself":  func(dir string) { os.Symlink("handoff", dir) },
+		"a directory, unreadable": func(dir string) {
+			write(t, dir, map[string]string{"notes.md": "x"})
+			os.Chmod(dir, 0o300)
+		},
 	}
 	for name, content := range foreignFiles {
 		cases["only "+name] = func(dir string) { write(t, dir, map[string]string{name: content}) }
@@ -201,7 +212,8 @@ func TestForeignDirectories(t *testing.T) {
 // TestInterruptedMove continues after a process that died between its two steps, and
 // removes what it left if the directory is gone or foreign since.
 func TestInterruptedMove(t *testing.T) {
-	for what, files := range map[string]map[string]string{"ours": ourFiles["state"], "gone": nil, "foreign": {"notes.md": "x"}} {
+	for what, files := range map[string]map[string]string{"ours": ourFiles["state"], "gone": nil,
+		"foreign": {"notes.md": "x"}} {
 		dir := t.TempDir()
 		former, present := names(dir)
 		write(t, former, files)
@@ -275,7 +287,8 @@ func TestConcurrentMoves(t *testing.T) {
 					t.Errorf("round %d: %v", round, err)
 					return
 				}
-				if err := os.WriteFile(filepath.Join(former, "clients", "pi.json"), fmt.Appendf(nil, `{"lastCall":%d}`, i), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(former, "clients", "pi.json"), fmt.Appendf(nil, `{"lastCall":%d}`, i),
+					0o600); err != nil {
 					t.Errorf("round %d: %v", round, err)
 					return
 				}

@@ -35,7 +35,9 @@ var forms = sync.OnceValue(func() []form {
 		{regexp.MustCompile(`^init\.json$`), func(b []byte) bool { return bytes.HasPrefix(b, []byte("{\n  \"edits\": ")) }},
 		{regexp.MustCompile(`^workspaces$`), func(b []byte) bool { return filepath.IsAbs(string(b)) }},
 		{regexp.MustCompile(`^clients/[a-z]+\.json$`), func(b []byte) bool { return bytes.HasPrefix(b, []byte(`{"last`)) }},
-		{regexp.MustCompile(`^clients/gemini\.sessions\.json$`), func(b []byte) bool { return bytes.HasPrefix(b, []byte(`[{"process":`)) }},
+		{regexp.MustCompile(`^clients/gemini\.sessions\.json$`), func(b []byte) bool {
+			return bytes.HasPrefix(b, []byte(`[{"process":`))
+		}},
 		{regexp.MustCompile(`^[0-9A-Za-z_-]{1,128}/index\.db$`), isDatabase},
 		{regexp.MustCompile(`^threads/threads-[0-9a-f]{16}\.db$`), isDatabase},
 		{regexp.MustCompile(`^[0-9A-Za-z_-]{1,128}/index\.(lock|db` + database + `)$`), nil},

@@ -81,11 +81,14 @@ func printQueue(a *cli.App, s workspace.LogStatus) {
 	}
 	switch {
 	case s.Copied:
-		a.Warn("the queue was copied from elsewhere, and nothing of it is sent without a request; run: %s", cli.CommandLine(handoff.ActionSend))
+		a.Warn("the queue was copied from elsewhere, and nothing of it is sent without a request; run: %s",
+			cli.CommandLine(handoff.ActionSend))
 	case len(s.Refused) > 0:
-		fmt.Fprintf(a.Err, "refused records are kept: %s tries them again, and %s log drop removes them\n", cli.CommandLine(handoff.ActionSend), cli.Name())
+		fmt.Fprintf(a.Err, "refused records are kept: %s tries them again, and %s log drop removes them\n",
+			cli.CommandLine(handoff.ActionSend), cli.Name())
 	case len(s.Queued) > 0:
-		fmt.Fprintf(a.Err, "queued records are sent by the next command that records something, or by %s\n", cli.CommandLine(handoff.ActionSend))
+		fmt.Fprintf(a.Err, "queued records are sent by the next command that records something, or by %s\n",
+			cli.CommandLine(handoff.ActionSend))
 	}
 }
 
@@ -151,7 +154,8 @@ to stays on this machine until handoff gc collects it.`,
 				return a.JSON(map[string][]workspace.RefusedRecord{label: append([]workspace.RefusedRecord{}, list...)})
 			}
 			for _, r := range list {
-				fmt.Fprintf(a.Out, "%s  %s  %s  %s  %s  %s\n", label, r.Record.ID, r.Record.Type, cli.Stamp(r.Record.CreatedAt), subject(r.Record), cli.OneLine(r.Reason))
+				fmt.Fprintf(a.Out, "%s  %s  %s  %s  %s  %s\n", label, r.Record.ID, r.Record.Type, cli.Stamp(r.Record.CreatedAt),
+					subject(r.Record), cli.OneLine(r.Reason))
 			}
 			return nil
 		})
@@ -209,7 +213,8 @@ replaced, to a new log.`,
 		if done.Bodies != 1 {
 			bodies = fmt.Sprintf("%d bodies", done.Bodies)
 		}
-		_, err = fmt.Fprintf(a.Out, "copied %s and %s; the log has %s\n", cli.Count(done.Copied, "record"), bodies, cli.Count(done.Records, "record"))
+		_, err = fmt.Fprintf(a.Out, "copied %s and %s; the log has %s\n", cli.Count(done.Copied, "record"), bodies,
+			cli.Count(done.Records, "record"))
 		return err
 	}
 	return c

@@ -18,7 +18,8 @@ type GetInput struct {
 
 var artifactGet = tool[GetInput]{
 	name: "artifact_get",
-	description: "Look up one handoff artifact, session or issue: who made it, from what, whether it is current, and where its file is. " +
+	description: "Look up one handoff artifact, session or issue: who made it, from what, whether it is current, and " +
+		"where its file is. " +
 		"Returns no content.",
 	reads: true,
 	do: func(ctx context.Context, c *call, in GetInput) (answer, error) {

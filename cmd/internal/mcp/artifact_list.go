@@ -57,7 +57,8 @@ type listed struct {
 }
 
 func newListed(a handoff.Artifact) listed {
-	l := listed{ID: a.ID, Channel: a.Channel, Path: a.Path, Title: a.Title, Labels: a.Labels, Stale: len(a.StaleInputs) > 0}
+	l := listed{ID: a.ID, Channel: a.Channel, Path: a.Path, Title: a.Title, Labels: a.Labels,
+		Stale: len(a.StaleInputs) > 0}
 	if a.Status != handoff.Active {
 		l.Status = a.Status
 	}
@@ -74,9 +75,10 @@ type listData struct {
 }
 
 var artifactList = tool[ListInput]{
-	name:        "artifact_list",
-	description: "List what agents and sessions handed over in this repository, newest first. Use it before you start and to find a ref.",
-	reads:       true,
+	name: "artifact_list",
+	description: "List what agents and sessions handed over in this repository, newest first. Use it before you start " +
+		"and to find a ref.",
+	reads: true,
 	do: func(ctx context.Context, c *call, in ListInput) (answer, error) {
 		f := in.filter()
 		f.IncludeInactive, f.Since = in.All, in.Since

@@ -67,7 +67,8 @@ var artifactPublish = tool[PublishInput]{
 // claimOf returns the claim of an input, with its evidence. Kind: Invalid.
 func claimOf(in PublishInput) (claim handoff.Claim, err error) {
 	if claim.Text = in.Claim; claim.Text == "" {
-		return claim, &handoff.Error{Op: "publish", Name: "evidence", Kind: handoff.Invalid, Err: errors.New("requires a claim"), Hint: handoff.Advice("set claim to the statement that the evidence supports")}
+		return claim, handoff.E("publish", "evidence", handoff.Invalid, errors.New("requires a claim"),
+			handoff.Advice("set claim to the statement that the evidence supports"))
 	}
 	for _, text := range in.Evidence {
 		e, err := claims.ParseEvidence(text)

@@ -34,7 +34,8 @@ var artifactSearch = tool[SearchInput]{
 		if in.Limit == 0 {
 			in.Limit = defaultLimit
 		}
-		found, err := c.Search(ctx, workspace.SearchOptions{Text: in.Query, In: []string{workspace.InArtifacts}, IncludeInactive: in.All, Limit: in.Limit})
+		found, err := c.Search(ctx, workspace.SearchOptions{Text: in.Query, In: []string{workspace.InArtifacts},
+			IncludeInactive: in.All, Limit: in.Limit})
 		if err != nil {
 			return answer{}, err
 		}

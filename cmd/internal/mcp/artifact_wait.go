@@ -52,8 +52,8 @@ var artifactWait = tool[WaitInput]{
 	reads: true,
 	do: func(ctx context.Context, c *call, in WaitInput) (answer, error) {
 		if in.Seconds < 0 {
-			return answer{}, &handoff.Error{Op: "wait", Name: strconv.Itoa(in.Seconds), Kind: handoff.Invalid,
-				Err: errors.New("seconds is negative"), Hint: handoff.Advice("leave seconds out, or set it to 1 to 50")}
+			return answer{}, handoff.E("wait", strconv.Itoa(in.Seconds), handoff.Invalid, errors.New("seconds is negative"),
+				handoff.Advice("leave seconds out, or set it to 1 to 50"))
 		}
 		start, err := c.Position(ctx, string(in.After))
 		if err != nil {
@@ -100,7 +100,8 @@ func (c *call) reportProgress(ctx context.Context, message string) (stop func())
 				return
 			case <-tick.C:
 				// A client that is gone is noticed by the call itself.
-				_ = c.request.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: message})
+				_ = c.request.Session.NotifyProgress(ctx,
+					&sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: message})
 			}
 		}
 	}()

@@ -28,7 +28,8 @@ func addInputTools(s *sdk.Server) {
 		"multi_round":     askTwice,
 		"capabilities":    askSupported,
 	} {
-		tool := &sdk.Tool{Name: "test_input_required_result_" + name, Description: "of the conformance suite", InputSchema: json.RawMessage(`{"type":"object"}`)}
+		tool := &sdk.Tool{Name: "test_input_required_result_" + name, Description: "of the conformance suite",
+			InputSchema: json.RawMessage(`{"type":"object"}`)}
 		sdk.AddTool(s, tool, func(_ context.Context, r *sdk.CallToolRequest, _ any) (*sdk.CallToolResult, any, error) {
 			answer, err := do(r)
 			return answer, nil, err
@@ -46,7 +47,8 @@ func form(message, property, kind string) *sdk.ElicitParams {
 }
 
 func question(prompt string) *sdk.CreateMessageParams {
-	return &sdk.CreateMessageParams{Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: prompt}}}, MaxTokens: 100}
+	return &sdk.CreateMessageParams{Messages: []*sdk.SamplingMessage{
+		{Role: "user", Content: &sdk.TextContent{Text: prompt}}}, MaxTokens: 100}
 }
 
 // given returns a member of an accepted form.
@@ -117,7 +119,8 @@ func askAll(r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return text(fmt.Sprintf("%s %s, %d roots", greeting, name, len(roots.Roots))), nil
 	}
 	return ask("all", sdk.InputRequestMap{
-		"user_name": form("What is your name?", "name", "string"), "greeting": question("Generate a greeting."), "client_roots": &sdk.ListRootsParams{},
+		"user_name": form("What is your name?", "name", "string"), "greeting": question("Generate a greeting."),
+		"client_roots": &sdk.ListRootsParams{},
 	})
 }
 
@@ -127,7 +130,8 @@ func askTwice(r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return text(name + " likes " + given(in, "step2", "color")), nil
 	}
 	if r.Params.RequestState == "first" {
-		return ask("second "+given(in, "step1", "name"), sdk.InputRequestMap{"step2": form("What is your favorite color?", "color", "string")})
+		return ask("second "+given(in, "step1", "name"),
+			sdk.InputRequestMap{"step2": form("What is your favorite color?", "color", "string")})
 	}
 	return ask("first", sdk.InputRequestMap{"step1": form("What is your name?", "name", "string")})
 }
@@ -157,16 +161,22 @@ func askSupported(r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 func addFixtureResources(s *sdk.Server) {
 	serve := func(mime, text string, blob []byte) sdk.ResourceHandler {
 		return func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: mime, Text: text, Blob: blob}}}, nil
+			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{
+				{URI: r.Params.URI, MIMEType: mime, Text: text, Blob: blob}}}, nil
 		}
 	}
-	s.AddResource(&sdk.Resource{Description: "of the conformance suite", URI: "test://static-text", Name: "static text", MIMEType: "text/plain"}, serve("text/plain", "This is the content of the static text resource.", nil))
-	s.AddResource(&sdk.Resource{Description: "of the conformance suite", URI: "test://static-binary", Name: "static binary", MIMEType: "image/png"}, serve("image/png", "", onePixel))
-	s.AddResource(&sdk.Resource{Description: "of the conformance suite", URI: watchedURI, Name: "watched", MIMEType: "text/plain"}, serve("text/plain", "watched", nil))
-	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "test://template/{id}/data", Name: "template", MIMEType: "application/json"},
+	s.AddResource(&sdk.Resource{Description: "of the conformance suite", URI: "test://static-text", Name: "static text",
+		MIMEType: "text/plain"}, serve("text/plain", "This is the content of the static text resource.", nil))
+	s.AddResource(&sdk.Resource{Description: "of the conformance suite", URI: "test://static-binary",
+		Name: "static binary", MIMEType: "image/png"}, serve("image/png", "", onePixel))
+	s.AddResource(&sdk.Resource{Description: "of the conformance suite", URI: watchedURI, Name: "watched",
+		MIMEType: "text/plain"}, serve("text/plain", "watched", nil))
+	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "test://template/{id}/data", Name: "template",
+		MIMEType: "application/json"},
 		func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 			id := strings.TrimSuffix(strings.TrimPrefix(r.Params.URI, "test://template/"), "/data")
-			return serve("application/json", fmt.Sprintf(`{"id":%q,"templateTest":true,"data":"Data for ID: %s"}`, id, id), nil)(context.Background(), r)
+			return serve("application/json", fmt.Sprintf(`{"id":%q,"templateTest":true,"data":"Data for ID: %s"}`, id, id),
+				nil)(context.Background(), r)
 		})
 }
 
@@ -179,25 +189,33 @@ func addFixturePrompts(s *sdk.Server) {
 		return answer
 	}
 	argument := func(name string) *sdk.PromptArgument { return &sdk.PromptArgument{Name: name, Required: true} }
-	s.AddPrompt(&sdk.Prompt{Name: "test_simple_prompt", Description: "of the conformance suite"}, func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		return user(&sdk.TextContent{Text: "This is a simple prompt for testing."}), nil
-	})
-	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_arguments", Description: "of the conformance suite", Arguments: []*sdk.PromptArgument{argument("arg1"), argument("arg2")}},
+	s.AddPrompt(&sdk.Prompt{Name: "test_simple_prompt", Description: "of the conformance suite"},
+		func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			return user(&sdk.TextContent{Text: "This is a simple prompt for testing."}), nil
+		})
+	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_arguments", Description: "of the conformance suite",
+		Arguments: []*sdk.PromptArgument{argument("arg1"), argument("arg2")}},
 		func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			a := r.Params.Arguments
-			return user(&sdk.TextContent{Text: fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", a["arg1"], a["arg2"])}), nil
+			return user(&sdk.TextContent{Text: fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", a["arg1"],
+				a["arg2"])}), nil
 		})
-	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_embedded_resource", Description: "of the conformance suite", Arguments: []*sdk.PromptArgument{argument("resourceUri")}},
+	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_embedded_resource", Description: "of the conformance suite",
+		Arguments: []*sdk.PromptArgument{argument("resourceUri")}},
 		func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			return user(embedded(r.Params.Arguments["resourceUri"]), &sdk.TextContent{Text: "Please process it."}), nil
 		})
-	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_image", Description: "of the conformance suite"}, func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		return user(&sdk.ImageContent{Data: onePixel, MIMEType: "image/png"}, &sdk.TextContent{Text: "Please analyze it."}), nil
-	})
-	s.AddPrompt(&sdk.Prompt{Name: "test_input_required_result_prompt", Description: "of the conformance suite"}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		if given := given(r.Params.InputResponses, "user_context", "context"); given != "" {
-			return user(&sdk.TextContent{Text: "Context: " + given}), nil
-		}
-		return &sdk.GetPromptResult{InputRequests: sdk.InputRequestMap{"user_context": form("What is the context?", "context", "string")}}, nil
-	})
+	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_image", Description: "of the conformance suite"},
+		func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			return user(&sdk.ImageContent{Data: onePixel, MIMEType: "image/png"}, &sdk.TextContent{Text: "Please analyze it."}),
+				nil
+		})
+	s.AddPrompt(&sdk.Prompt{Name: "test_input_required_result_prompt", Description: "of the conformance suite"},
+		func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			if given := given(r.Params.InputResponses, "user_context", "context"); given != "" {
+				return user(&sdk.TextContent{Text: "Context: " + given}), nil
+			}
+			return &sdk.GetPromptResult{InputRequests: sdk.InputRequestMap{
+				"user_context": form("What is the context?", "context", "string")}}, nil
+		})
 }

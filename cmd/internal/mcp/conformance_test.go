@@ -34,9 +34,11 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := conformanceServer(t)
-	for _, set := range [][]string{{"--spec-version", "2025-06-18"}, {"--requirements", "2025-11-25"}, {"--requirements", "2026-07-28"}} {
+	for _, set := range [][]string{{"--spec-version", "2025-06-18"}, {"--requirements", "2025-11-25"},
+		{"--requirements", "2026-07-28"}} {
 		t.Run(set[1], func(t *testing.T) {
-			c := exec.Command(program, append([]string{"server", "--url", server.URL, "--expected-failures", expected}, set...)...)
+			c := exec.Command(program, append([]string{"server", "--url", server.URL, "--expected-failures", expected},
+				set...)...)
 			c.Dir = t.TempDir()
 			out, err := c.CombinedOutput()
 			t.Logf("%s", out)
@@ -59,10 +61,13 @@ func conformanceServer(t *testing.T) *httptest.Server {
 		Open: func(dir string) (*workspace.Workspace, error) {
 			return workspace.Open(dir, workspace.Options{Getenv: getenv})
 		},
-		Dir: dir, Getenv: getenv, Now: time.Now, Version: "test", Workspaces: []string{dir}, Threads: thread.NewSet(nil, getenv, dir),
+		Dir: dir, Getenv: getenv, Now: time.Now, Version: "test", Workspaces: []string{
+			dir}, Threads: thread.NewSet(nil, getenv, dir),
 	})
 	var f fixtures
-	h := handler(func(lasting bool) *sdk.Server { return f.add(s.client(lasting)) }, "token", access.NewHosts("", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
+	h := handler(func(lasting bool) *sdk.Server {
+		return f.add(s.client(lasting))
+	}, "token", access.NewHosts("", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer token")
 		h.ServeHTTP(w, r)
@@ -123,20 +128,23 @@ func (f *fixtures) addTriggers(s *sdk.Server) {
 	none := func(context.Context, *sdk.CallToolRequest, any) (*sdk.CallToolResult, any, error) {
 		return text("done"), nil, nil
 	}
-	sdk.AddTool(s, &sdk.Tool{Name: "test_trigger_tool_change", Description: "of the conformance suite"}, func(context.Context, *sdk.CallToolRequest, any) (*sdk.CallToolResult, any, error) {
-		f.each(func(s *sdk.Server) {
-			sdk.AddTool(s, &sdk.Tool{Name: "test_added", Description: "of the conformance suite"}, none)
-		})
-		return text("changed"), nil, nil
-	})
-	sdk.AddTool(s, &sdk.Tool{Name: "test_trigger_prompt_change", Description: "of the conformance suite"}, func(context.Context, *sdk.CallToolRequest, any) (*sdk.CallToolResult, any, error) {
-		f.each(func(s *sdk.Server) {
-			s.AddPrompt(&sdk.Prompt{Name: "test_added", Description: "of the conformance suite"}, func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-				return &sdk.GetPromptResult{}, nil
+	sdk.AddTool(s, &sdk.Tool{Name: "test_trigger_tool_change", Description: "of the conformance suite"},
+		func(context.Context, *sdk.CallToolRequest, any) (*sdk.CallToolResult, any, error) {
+			f.each(func(s *sdk.Server) {
+				sdk.AddTool(s, &sdk.Tool{Name: "test_added", Description: "of the conformance suite"}, none)
 			})
+			return text("changed"), nil, nil
 		})
-		return text("changed"), nil, nil
-	})
+	sdk.AddTool(s, &sdk.Tool{Name: "test_trigger_prompt_change", Description: "of the conformance suite"},
+		func(context.Context, *sdk.CallToolRequest, any) (*sdk.CallToolResult, any, error) {
+			f.each(func(s *sdk.Server) {
+				s.AddPrompt(&sdk.Prompt{Name: "test_added", Description: "of the conformance suite"},
+					func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+						return &sdk.GetPromptResult{}, nil
+					})
+			})
+			return text("changed"), nil, nil
+		})
 }
 
 func text(s string) *sdk.CallToolResult {

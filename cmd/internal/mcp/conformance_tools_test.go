@@ -14,33 +14,40 @@ import (
 )
 
 var (
-	onePixel = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\nIDATx\x9cc`\x00\x00\x00\x02\x00\x01H\xaf\xa4q\x00\x00\x00\x00IEND\xaeB`\x82")
-	silence  = []byte("RIFF$\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00@\x1f\x00\x00@\x1f\x00\x00\x01\x00\x08\x00data\x00\x00\x00\x00")
+	onePixel = []byte(
+		"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\nIDATx\x9cc`\x00\x00\x00\x02\x00\x01H\xaf\xa4q\x00\x00\x00\x00IEND\xaeB`\x82")
+	silence = []byte("RIFF$\x00\x00\x00WAVEfmt " +
+		"\x10\x00\x00\x00\x01\x00\x01\x00@\x1f\x00\x00@\x1f\x00\x00\x01\x00\x08\x00data\x00\x00\x00\x00")
 )
 
 func embedded(uri string) sdk.Content {
-	return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Text: "an embedded resource"}}
+	return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{
+		URI: uri, MIMEType: "text/plain", Text: "an embedded resource"}}
 }
 
 // addContentTools adds a tool for each kind of content.
 func addContentTools(s *sdk.Server) {
 	image := &sdk.ImageContent{Data: onePixel, MIMEType: "image/png"}
 	for name, content := range map[string][]sdk.Content{
-		"test_simple_text":            {&sdk.TextContent{Text: "This is a simple text response for testing."}},
-		"test_image_content":          {image},
-		"test_audio_content":          {&sdk.AudioContent{Data: silence, MIMEType: "audio/wav"}},
-		"test_embedded_resource":      {embedded("test://embedded-resource")},
-		"test_multiple_content_types": {&sdk.TextContent{Text: "Multiple content types test:"}, image, embedded("test://mixed-content-resource")},
-		"test_streaming_elicitation":  {&sdk.TextContent{Text: "a result without requests"}},
+		"test_simple_text":       {&sdk.TextContent{Text: "This is a simple text response for testing."}},
+		"test_image_content":     {image},
+		"test_audio_content":     {&sdk.AudioContent{Data: silence, MIMEType: "audio/wav"}},
+		"test_embedded_resource": {embedded("test://embedded-resource")},
+		"test_multiple_content_types": {&sdk.TextContent{Text: "Multiple content types test:"}, image,
+			embedded("test://mixed-content-resource")},
+		"test_streaming_elicitation": {&sdk.TextContent{Text: "a result without requests"}},
 	} {
-		sdk.AddTool(s, &sdk.Tool{Name: name, Description: "of the conformance suite"}, func(context.Context, *sdk.CallToolRequest, any) (*sdk.CallToolResult, any, error) {
-			return &sdk.CallToolResult{Content: content}, nil, nil
-		})
+		sdk.AddTool(s, &sdk.Tool{Name: name, Description: "of the conformance suite"},
+			func(context.Context, *sdk.CallToolRequest, any) (*sdk.CallToolResult, any, error) {
+				return &sdk.CallToolResult{Content: content}, nil, nil
+			})
 	}
-	for name, schema := range map[string]string{"json_schema_2020_12_tool": schema2020, "test_x_mcp_header": schemaWithHeader} {
-		s.AddTool(&sdk.Tool{Name: name, Description: "of the conformance suite", InputSchema: json.RawMessage(schema)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return text(string(r.Params.Arguments)), nil
-		})
+	for name, schema := range map[string]string{"json_schema_2020_12_tool": schema2020,
+		"test_x_mcp_header": schemaWithHeader} {
+		s.AddTool(&sdk.Tool{Name: name, Description: "of the conformance suite", InputSchema: json.RawMessage(schema)},
+			func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				return text(string(r.Params.Arguments)), nil
+			})
 	}
 }
 
@@ -62,18 +69,21 @@ const schema2020 = `{
 func addRequestTools(s *sdk.Server) {
 	type toolFunc = func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, any, error)
 	for name, do := range map[string]toolFunc{
-		"test_tool_with_logging":            logged("Tool execution started", "Tool processing data", "Tool execution completed"),
-		"test_logging_tool":                 logged("a message"),
-		"test_tool_with_progress":           progressed,
-		"test_sampling":                     sampled,
-		"test_elicitation":                  elicited(`{"type":"object","properties":{"username":{"type":"string"},"email":{"type":"string"}},"required":["username","email"]}`),
+		"test_tool_with_logging": logged("Tool execution started", "Tool processing data",
+			"Tool execution completed"),
+		"test_logging_tool":       logged("a message"),
+		"test_tool_with_progress": progressed,
+		"test_sampling":           sampled,
+		"test_elicitation": elicited(
+			`{"type":"object","properties":{"username":{"type":"string"},"email":{"type":"string"}},"required":["username","email"]}`),
 		"test_elicitation_sep1034_defaults": elicited(schemaDefaults),
 		"test_elicitation_sep1330_enums":    elicited(schemaEnums),
 		"test_missing_capability":           needsSampling,
 		"test_error_handling": func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, any, error) {
 			return nil, nil, errors.New("This tool intentionally returns an error for testing")
 		},
-		"test_reconnection": func(_ context.Context, r *sdk.CallToolRequest, _ map[string]any) (*sdk.CallToolResult, any, error) {
+		"test_reconnection": func(_ context.Context, r *sdk.CallToolRequest, _ map[string]any) (*sdk.CallToolResult, any,
+			error) {
 			if r.Extra != nil && r.Extra.CloseSSEStream != nil {
 				r.Extra.CloseSSEStream(sdk.CloseSSEStreamArgs{RetryAfter: 10 * time.Millisecond})
 			}
@@ -81,7 +91,8 @@ func addRequestTools(s *sdk.Server) {
 			return text("reconnected"), nil, nil
 		},
 	} {
-		sdk.AddTool(s, &sdk.Tool{Name: name, Description: "of the conformance suite", InputSchema: json.RawMessage(`{"type":"object"}`)}, do)
+		sdk.AddTool(s, &sdk.Tool{Name: name, Description: "of the conformance suite",
+			InputSchema: json.RawMessage(`{"type":"object"}`)}, do)
 	}
 }
 
@@ -96,7 +107,8 @@ const schemaEnums = `{"type":"object","properties":{
 	"untitledMulti":{"type":"array","minItems":1,"maxItems":3,"items":{"type":"string","enum":["option1","option2","option3"]}},
 	"titledMulti":{"type":"array","minItems":1,"maxItems":3,"items":{"anyOf":[{"const":"value1","title":"First"},{"const":"value2","title":"Second"},{"const":"value3","title":"Third"}]}}}}`
 
-func logged(messages ...string) func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, any, error) {
+func logged(messages ...string) func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, any,
+	error) {
 	return func(ctx context.Context, r *sdk.CallToolRequest, _ map[string]any) (*sdk.CallToolResult, any, error) {
 		for _, m := range messages {
 			_ = r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: m})
@@ -109,7 +121,8 @@ func logged(messages ...string) func(context.Context, *sdk.CallToolRequest, map[
 func progressed(ctx context.Context, r *sdk.CallToolRequest, _ map[string]any) (*sdk.CallToolResult, any, error) {
 	token := r.Params.GetProgressToken()
 	for _, p := range []float64{0, 50, 100} {
-		if err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: p, Total: 100}); err != nil {
+		if err := r.Session.NotifyProgress(ctx,
+			&sdk.ProgressNotificationParams{ProgressToken: token, Progress: p, Total: 100}); err != nil {
 			return nil, nil, err
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -126,10 +139,12 @@ func sampled(ctx context.Context, r *sdk.CallToolRequest, in map[string]any) (*s
 	return text("LLM response: " + said.Text), nil, nil
 }
 
-func elicited(schema string) func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, any, error) {
+func elicited(schema string) func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, any,
+	error) {
 	return func(ctx context.Context, r *sdk.CallToolRequest, in map[string]any) (*sdk.CallToolResult, any, error) {
 		message, _ := in["message"].(string)
-		answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: message + ".", RequestedSchema: json.RawMessage(schema)})
+		answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{
+			Message: message + ".", RequestedSchema: json.RawMessage(schema)})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -141,9 +156,11 @@ func needsSampling(_ context.Context, r *sdk.CallToolRequest, _ map[string]any) 
 	if c := r.ClientCapabilities(); c != nil && c.Sampling != nil {
 		return text("the client has sampling"), nil, nil
 	}
-	data, err := json.Marshal(sdk.MissingRequiredClientCapabilityData{RequiredCapabilities: &sdk.ClientCapabilities{Sampling: &sdk.SamplingCapabilities{}}})
+	data, err := json.Marshal(sdk.MissingRequiredClientCapabilityData{
+		RequiredCapabilities: &sdk.ClientCapabilities{Sampling: &sdk.SamplingCapabilities{}}})
 	if err != nil {
 		return nil, nil, err
 	}
-	return nil, nil, &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: "sampling is required", Data: data}
+	return nil, nil, &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: "sampling is required",
+		Data: data}
 }

@@ -59,7 +59,8 @@ func (f *fixture) ping(t *testing.T, line []byte) (answered bool) {
 	}()
 	go func() {
 		for _, message := range [][]byte{
-			[]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"test","version":"1"},"capabilities":{}}}`),
+			[]byte(
+				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"test","version":"1"},"capabilities":{}}}`),
 			[]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), line,
 			[]byte(`{"jsonrpc":"2.0","id":"the last","method":"ping"}`),
 		} {
@@ -95,13 +96,20 @@ func TestLargeArguments(t *testing.T) {
 	large := strings.Repeat("x", 10<<20)
 	for _, s := range []*sdk.ClientSession{s, remote} {
 		for i, tt := range []struct{ tool, arguments string }{
-			{"artifact_publish", `{"channel":"x","content":"x","title":%q}`}, {"artifact_publish", `{"channel":%q,"content":"x"}`},
-			{"artifact_publish", `{"channel":"x","path":%q}`}, {"artifact_publish", `{"channel":"x","content":"x","replaces":[%q]}`},
-			{"artifact_get", `{"ref":%q}`}, {"artifact_list", `{"channel":"x","cursor":%q}`}, {"artifact_list", `{"workspace":%q}`},
-			{"artifact_wait", `{"after":%q}`}, {"artifact_search", `{"query":%q}`}, {"write_artifact", `{"name":%q,"content":"x"}`},
-			{"read_artifact", `{"ref":%q}`}, {"read_artifact", `{"ref":"context.md","run":%q}`}, {"session_find", `{"workflow":%q}`},
-			{"session_add_output", `{"file":%q,"type":"document"}`}, {"find_latest_output", `{"workflow":%q}`}, {"thread_read", `{"uri":%q}`},
-			{"stage_put", `{"issue":%q,"stage":"plan","content":"{}"}`}, {"stage_put", `{"issue":"42","stage":"plan","content":%q}`}, {"stage_next", `{"issue":%q}`},
+			{"artifact_publish", `{"channel":"x","content":"x","title":%q}`},
+			{"artifact_publish", `{"channel":%q,"content":"x"}`},
+			{"artifact_publish", `{"channel":"x","path":%q}`},
+			{"artifact_publish", `{"channel":"x","content":"x","replaces":[%q]}`},
+			{"artifact_get", `{"ref":%q}`}, {"artifact_list", `{"channel":"x","cursor":%q}`},
+			{"artifact_list", `{"workspace":%q}`},
+			{"artifact_wait", `{"after":%q}`}, {"artifact_search", `{"query":%q}`},
+			{"write_artifact", `{"name":%q,"content":"x"}`},
+			{"read_artifact", `{"ref":%q}`}, {"read_artifact", `{"ref":"context.md","run":%q}`},
+			{"session_find", `{"workflow":%q}`},
+			{"session_add_output", `{"file":%q,"type":"document"}`}, {"find_latest_output", `{"workflow":%q}`},
+			{"thread_read", `{"uri":%q}`},
+			{"stage_put", `{"issue":%q,"stage":"plan","content":"{}"}`},
+			{"stage_put", `{"issue":"42","stage":"plan","content":%q}`}, {"stage_next", `{"issue":%q}`},
 		} {
 			if i > 0 && s == remote || i%4 > 0 && os.Getenv("HANDOFF_LONG") == "" {
 				continue // takes long, and the transports differ in nothing else
@@ -114,7 +122,8 @@ func TestLargeArguments(t *testing.T) {
 				t.Errorf("%s %s with 10 MB: the text has %d bytes", tt.tool, tt.arguments, len(r.text))
 			}
 		}
-		if got := mustCall(t, s, "artifact_publish", `{"channel":"x","content":"`+large+`"}`); got.data["sizeBytes"] != float64(len(large)) {
+		if got := mustCall(t, s, "artifact_publish",
+			`{"channel":"x","content":"`+large+`"}`); got.data["sizeBytes"] != float64(len(large)) {
 			t.Errorf("published %v bytes", got.data["sizeBytes"])
 		}
 	}
@@ -135,22 +144,33 @@ func TestPathEscapes(t *testing.T) {
 	f.write("inside.md", "x")
 	mustCall(t, s, "artifact_publish", `{"path":"inside.md","channel":"x"}`)
 	before := contents(t, outside)
-	names := []string{secret, "../outside/secret.md", "link/secret.md", "inside.md/../../outside/secret.md", "file://" + secret, "..", "../outside",
-		outside, "link", "a/../../outside/secret.md", "..\\outside\\secret.md", "secret.md\x00.txt", "%2e%2e/outside/secret.md", "~/secret.md"}
+	names := []string{secret, "../outside/secret.md", "link/secret.md", "inside.md/../../outside/secret.md",
+		"file://" + secret, "..", "../outside",
+		outside, "link", "a/../../outside/secret.md", "..\\outside\\secret.md", "secret.md\x00.txt",
+		"%2e%2e/outside/secret.md", "~/secret.md"}
 	for _, tt := range []struct{ tool, arguments string }{
-		{"artifact_publish", `{"channel":"x","path":%s}`}, {"artifact_publish", `{"channel":"x","content":"new","filename":%s}`},
-		{"artifact_publish", `{"channel":%s,"content":"new"}`}, {"artifact_publish", `{"channel":"x","content":"new","from":[%s]}`},
-		{"artifact_publish", `{"channel":"x","content":"new","replaces":[%s]}`}, {"artifact_publish", `{"channel":"x","content":"new","key":%s}`},
+		{"artifact_publish", `{"channel":"x","path":%s}`},
+		{"artifact_publish", `{"channel":"x","content":"new","filename":%s}`},
+		{"artifact_publish", `{"channel":%s,"content":"new"}`},
+		{"artifact_publish", `{"channel":"x","content":"new","from":[%s]}`},
+		{"artifact_publish", `{"channel":"x","content":"new","replaces":[%s]}`},
+		{"artifact_publish", `{"channel":"x","content":"new","key":%s}`},
 		{"artifact_publish", `{"channel":"x","path":"secret.md","workspace":%s}`},
 		{"artifact_get", `{"ref":%s}`}, {"artifact_get", `{"ref":%s,"history":true}`}, {"artifact_list", `{"workspace":%s}`},
-		{"artifact_list", `{"session":%s}`}, {"artifact_list", `{"run":%s}`}, {"artifact_list", `{"name":%s}`}, {"artifact_wait", `{"after":%s,"seconds":1}`},
+		{"artifact_list", `{"session":%s}`}, {"artifact_list", `{"run":%s}`}, {"artifact_list", `{"name":%s}`},
+		{"artifact_wait", `{"after":%s,"seconds":1}`},
 		{"write_artifact", `{"name":%s,"content":"new"}`}, {"write_artifact", `{"name":"n.md","path":%s}`},
-		{"write_artifact", `{"name":"n.md","content":"new","session":%s}`}, {"write_artifact", `{"name":"n.md","content":"new","run":%s}`},
-		{"read_artifact", `{"ref":%s}`}, {"read_artifact", `{"ref":"secret.md","session":%s}`}, {"read_artifact", `{"ref":"secret.md","run":%s}`},
-		{"session_add_output", `{"file":%s,"type":"document"}`}, {"session_add_output", `{"file":"secret.md","type":"document","session":%s}`},
+		{"write_artifact", `{"name":"n.md","content":"new","session":%s}`},
+		{"write_artifact", `{"name":"n.md","content":"new","run":%s}`},
+		{"read_artifact", `{"ref":%s}`}, {"read_artifact", `{"ref":"secret.md","session":%s}`},
+		{"read_artifact", `{"ref":"secret.md","run":%s}`},
+		{"session_add_output", `{"file":%s,"type":"document"}`},
+		{"session_add_output", `{"file":"secret.md","type":"document","session":%s}`},
 		{"session_find", `{"agent":%s}`}, {"find_latest_output", `{"agent":%s}`}, {"thread_read", `{"uri":%s}`},
-		{"stage_put", `{"issue":%s,"stage":"plan","content":"{}"}`}, {"stage_put", `{"issue":"42","stage":%s,"content":"{}"}`},
-		{"stage_put", `{"issue":"42","stage":"plan","path":%s}`}, {"stage_put", `{"issue":"42","stage":"plan","agent":%s,"content":"{}"}`},
+		{"stage_put", `{"issue":%s,"stage":"plan","content":"{}"}`},
+		{"stage_put", `{"issue":"42","stage":%s,"content":"{}"}`},
+		{"stage_put", `{"issue":"42","stage":"plan","path":%s}`},
+		{"stage_put", `{"issue":"42","stage":"plan","agent":%s,"content":"{}"}`},
 		{"stage_next", `{"issue":%s}`},
 	} {
 		for _, name := range names {
@@ -163,8 +183,10 @@ func TestPathEscapes(t *testing.T) {
 		}
 	}
 	for _, name := range names {
-		for _, uri := range []string{"handoff://artifacts/" + name, "handoff://artifacts/" + name + "/body", "handoff://sessions/" + name, name} {
-			if r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil && strings.Contains(fmt.Sprint(r.Contents[0].Text, string(r.Contents[0].Blob)), canary) {
+		for _, uri := range []string{"handoff://artifacts/" + name, "handoff://artifacts/" + name + "/body",
+			"handoff://sessions/" + name, name} {
+			if r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil &&
+				strings.Contains(fmt.Sprint(r.Contents[0].Text, string(r.Contents[0].Blob)), canary) {
 				t.Errorf("resource %s returns a file outside", uri)
 			}
 		}

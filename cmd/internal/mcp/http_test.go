@@ -116,7 +116,8 @@ func TestManyClients(t *testing.T) {
 			s := connectHTTP(t, server.URL, "codex-mcp-client")
 			for i := range publishes {
 				answer, err := s.CallTool(context.Background(), &sdk.CallToolParams{
-					Name: "artifact_publish", Arguments: json.RawMessage(fmt.Sprintf(`{"content":"%d of %d","channel":"x","title":"%d"}`, i, n, n)),
+					Name: "artifact_publish", Arguments: json.RawMessage(
+						fmt.Sprintf(`{"content":"%d of %d","channel":"x","title":"%d"}`, i, n, n)),
 					Meta: map[string]any{"threadId": fmt.Sprint("thread-", n)},
 				})
 				if err != nil || answer.IsError {
@@ -166,7 +167,9 @@ func TestNotifications(t *testing.T) {
 		id := mustCall(t, publisher, "artifact_publish", `{"content":"a","channel":"x"}`).str("id")
 		updated, changed := make(chan string, 100), make(chan bool, 100)
 		c := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{
-			ResourceUpdatedHandler:     func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+			ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
+				updated <- r.Params.URI
+			},
 			ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { changed <- true },
 		})
 		s, err := c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: clientWithToken()},
@@ -191,7 +194,8 @@ func TestNotificationsAfterRepair(t *testing.T) {
 	publisher := f.connect("test", nil)
 	id := mustCall(t, publisher, "artifact_publish", `{"content":"a","channel":"x"}`).str("id")
 	updated := make(chan bool, 100)
-	s := f.connect("test", &sdk.ClientOptions{ResourceUpdatedHandler: func(context.Context, *sdk.ResourceUpdatedNotificationRequest) { updated <- true }})
+	s := f.connect("test", &sdk.ClientOptions{
+		ResourceUpdatedHandler: func(context.Context, *sdk.ResourceUpdatedNotificationRequest) { updated <- true }})
 	logID := filepath.Join(f.dir, ".handoff", "log", "ID")
 	must(t, os.Rename(logID, logID+".away"))
 	must(t, f.server.Close()) // so that the workspace is opened again
@@ -224,7 +228,10 @@ func TestArtifactNotifications(t *testing.T) {
 	between := publish(`,"from":["` + input + `"]`)
 	id := publish(`,"from":["` + between + `"]`)
 	updated := make(chan string, 100)
-	s := f.connect("test", &sdk.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI }})
+	s := f.connect("test", &sdk.ClientOptions{
+		ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
+			updated <- r.Params.URI
+		}})
 	uri := "handoff://artifacts/" + id
 	must(t, s.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}))
 	for _, change := range []struct {

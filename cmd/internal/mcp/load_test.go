@@ -66,7 +66,8 @@ func TestLargeBody(t *testing.T) {
 	}
 	call(t, s, "read_artifact", `{"ref":"`+ids["one-line.txt"]+`"}`) // whose first line is too long
 	for _, id := range ids {
-		if _, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "handoff://artifacts/" + id + "/body"}); err == nil {
+		if _, err := s.ReadResource(t.Context(),
+			&sdk.ReadResourceParams{URI: "handoff://artifacts/" + id + "/body"}); err == nil {
 			t.Error("50 MB are a resource")
 		}
 	}
@@ -136,7 +137,8 @@ func settled(limit int) (bytes uint64, goroutines int) {
 // visit connects a client, calls tools in a random order, and disconnects.
 func visit(t *testing.T, url, version string) {
 	c := sdk.NewClient(&sdk.Implementation{Name: "codex-mcp-client", Version: "1"}, nil)
-	s, err := c.Connect(context.Background(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: clientWithToken()}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	s, err := c.Connect(context.Background(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: clientWithToken()},
+		&sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Error(err)
 		return

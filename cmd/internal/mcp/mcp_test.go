@@ -152,7 +152,8 @@ func TestPublishClaim(t *testing.T) {
 	f := newFixture(t)
 	s := f.connect("test", nil)
 	f.write("report.md", "It works.")
-	id := mustCall(t, s, "artifact_publish", `{"path":"report.md","channel":"verification","claim":"tests pass","evidence":["command:go test ./..."]}`).str("id")
+	id := mustCall(t, s, "artifact_publish",
+		`{"path":"report.md","channel":"verification","claim":"tests pass","evidence":["command:go test ./..."]}`).str("id")
 	got := fmt.Sprint(mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`).data)
 	if !strings.Contains(got, "tests pass") || !strings.Contains(got, "command:go test ./...") {
 		t.Errorf("got %s, want the claim with its command", got)
@@ -207,7 +208,8 @@ func TestHandOver(t *testing.T) {
 	if !strings.Contains(list.text, id) || !strings.Contains(fmt.Sprint(list.data["artifacts"]), id) {
 		t.Errorf("the list %q does not contain %s", list.text, id)
 	}
-	if got := mustCall(t, other, "artifact_get", `{"ref":"`+id+`"}`); got.str("title") != "Retry policy" || strings.Contains(got.text, "# Retry") {
+	if got := mustCall(t, other, "artifact_get", `{"ref":"`+id+`"}`); got.str("title") != "Retry policy" ||
+		strings.Contains(got.text, "# Retry") {
 		t.Errorf("artifact_get: %s %v", got.text, got.data)
 	}
 	f.write("design.md", "changed\n")
@@ -218,7 +220,8 @@ func TestHandOver(t *testing.T) {
 	if got := mustCall(t, one, "artifact_get", `{"ref":"`+id+`"}`); got.str("status") != "superseded" {
 		t.Errorf("status %s after %s replaced it, want superseded", got.str("status"), revised.str("id"))
 	}
-	if got := mustCall(t, one, "artifact_get", `{"ref":"`+id+`","history":true}`); len(got.data["artifacts"].([]any)) != 2 {
+	if got := mustCall(t, one, "artifact_get",
+		`{"ref":"`+id+`","history":true}`); len(got.data["artifacts"].([]any)) != 2 {
 		t.Errorf("history: %v", got.data)
 	}
 	if got := mustCall(t, one, "artifact_search", `{"query":"changed"}`); !strings.Contains(got.text, revised.str("id")) {
@@ -262,7 +265,8 @@ func TestErrors(t *testing.T) {
 		kind, _ := failure["kind"].(string)
 		hint, _ := failure["hint"].(string)
 		if !r.isErr || tt.kind != "" && kind != tt.kind || !strings.Contains(hint, tt.hint) {
-			t.Errorf("%s %s: error %t, kind %q, hint %q, want %q with %q\n%s", tt.tool, tt.arguments, r.isErr, kind, hint, tt.kind, tt.hint, r.text)
+			t.Errorf("%s %s: error %t, kind %q, hint %q, want %q with %q\n%s", tt.tool, tt.arguments, r.isErr, kind, hint,
+				tt.kind, tt.hint, r.text)
 		}
 		if strings.Contains(r.text, "handoff ") || strings.Contains(r.text, "--") {
 			t.Errorf("%s %s: the error names a command line: %s", tt.tool, tt.arguments, r.text)
@@ -276,9 +280,11 @@ func TestListSize(t *testing.T) {
 	s := f.connect("test", nil)
 	for i := range 50 {
 		f.write(fmt.Sprintf("docs/report-%02d.md", i), "x")
-		mustCall(t, s, "artifact_publish", fmt.Sprintf(`{"path":"docs/report-%02d.md","channel":"analysis","title":"Report %02d"}`, i, i))
+		mustCall(t, s, "artifact_publish",
+			fmt.Sprintf(`{"path":"docs/report-%02d.md","channel":"analysis","title":"Report %02d"}`, i, i))
 	}
-	answer, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "artifact_list", Arguments: json.RawMessage(`{"limit":50}`)})
+	answer, err := s.CallTool(t.Context(), &sdk.CallToolParams{
+		Name: "artifact_list", Arguments: json.RawMessage(`{"limit":50}`)})
 	must(t, err)
 	b, err := json.Marshal(answer.StructuredContent)
 	must(t, err)
@@ -313,10 +319,12 @@ func TestListNotes(t *testing.T) {
 	}
 	artifacts := list.data["artifacts"].([]any)
 	first, last := artifacts[0].(map[string]any), artifacts[1].(map[string]any)
-	if first["revision"] != 2.0 || !reflect.DeepEqual(first["labels"], []any{"approved"}) || last["stale"] != true || last["revision"] != nil {
+	if first["revision"] != 2.0 || !reflect.DeepEqual(first["labels"], []any{"approved"}) || last["stale"] != true ||
+		last["revision"] != nil {
 		t.Errorf("%v", artifacts)
 	}
-	if got := mustCall(t, s, "artifact_get", `{"ref":"`+patch+`"}`).text; !strings.Contains(got, "input design v1 ("+design+") was replaced; v2 ("+newer+") is active") {
+	if got := mustCall(t, s, "artifact_get", `{"ref":"`+patch+`"}`).text; !strings.Contains(got,
+		"input design v1 ("+design+") was replaced; v2 ("+newer+") is active") {
 		t.Errorf("artifact_get: %s", got)
 	}
 }
@@ -390,13 +398,15 @@ func TestWait(t *testing.T) {
 		t.Errorf("-1 seconds: got %s", r.text)
 	}
 	for _, start := range []string{`"nothing"`, `-1`, `{}`} {
-		if r := call(t, waiter, "artifact_wait", `{"after":`+start+`,"seconds":1}`); !r.isErr || !strings.Contains(r.text, "after") && !strings.Contains(r.text, "nothing") {
+		if r := call(t, waiter, "artifact_wait", `{"after":`+start+`,"seconds":1}`); !r.isErr ||
+			!strings.Contains(r.text, "after") && !strings.Contains(r.text, "nothing") {
 			t.Errorf("after %s: got %s", start, r.text)
 		}
 	}
 	arrived := make(chan result, 1)
 	go func() {
-		answer, err := waiter.CallTool(context.Background(), &sdk.CallToolParams{Name: "artifact_wait", Arguments: json.RawMessage(`{"channel":"patch"}`)})
+		answer, err := waiter.CallTool(context.Background(),
+			&sdk.CallToolParams{Name: "artifact_wait", Arguments: json.RawMessage(`{"channel":"patch"}`)})
 		if err != nil {
 			t.Error(err)
 			arrived <- result{}
@@ -410,7 +420,8 @@ func TestWait(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := waiter.CallTool(ctx, &sdk.CallToolParams{Name: "artifact_wait", Arguments: json.RawMessage(`{"channel":"never","seconds":10000000000}`)}); err == nil {
+	if _, err := waiter.CallTool(ctx, &sdk.CallToolParams{Name: "artifact_wait",
+		Arguments: json.RawMessage(`{"channel":"never","seconds":10000000000}`)}); err == nil {
 		t.Error("a cancelled call has a result")
 	}
 	mustCall(t, waiter, "artifact_list", `{}`) // the server answers after a cancelled call
@@ -425,9 +436,11 @@ func TestIdentity(t *testing.T) {
 		meta   map[string]any
 		want   handoff.Producer
 	}{
-		{"claude-code", map[string]any{"claudecode/toolUseId": "toolu_1"}, handoff.Producer{Harness: "claude-code", ToolCallID: "toolu_1"}},
+		{"claude-code", map[string]any{"claudecode/toolUseId": "toolu_1"},
+			handoff.Producer{Harness: "claude-code", ToolCallID: "toolu_1"}},
 		{"codex-mcp-client", map[string]any{"threadId": "t2", "sessionId": "t1", "callId": "c1"},
-			handoff.Producer{Harness: "codex", Session: "t2", ParentSession: "t1", Thread: "agents://codex/t2", ToolCallID: "c1"}},
+			handoff.Producer{Harness: "codex", Session: "t2", ParentSession: "t1", Thread: "agents://codex/t2",
+				ToolCallID: "c1"}},
 		{"gemini-cli-mcp-client", nil, handoff.Producer{Harness: "gemini-cli"}},
 		{"some-editor", nil, handoff.Producer{Harness: "some-editor"}},
 	} {
@@ -450,11 +463,15 @@ func TestSubagentOfCall(t *testing.T) {
 	main := filepath.Join(f.home, ".claude", "projects", "-x", session)
 	must(t, os.MkdirAll(filepath.Join(main, "subagents"), 0o755))
 	write := func(file, call string) {
-		must(t, os.WriteFile(file, fmt.Appendf(nil, `{"type":"assistant","sessionId":%q,"message":{"content":[{"type":"tool_use","id":%q}]}}`+"\n", session, call), 0o644))
+		must(t,
+			os.WriteFile(file,
+				fmt.Appendf(nil, `{"type":"assistant","sessionId":%q,"message":{"content":[{"type":"tool_use","id":%q}]}}`+"\n",
+					session, call), 0o644))
 	}
 	s := f.connect("claude-code", nil)
 	thread := func(call string) string {
-		id := mustCall(t, s, "artifact_publish", `{"content":"`+call+`","channel":"x"}`, map[string]any{"claudecode/toolUseId": call}).str("id")
+		id := mustCall(t, s, "artifact_publish", `{"content":"`+call+`","channel":"x"}`,
+			map[string]any{"claudecode/toolUseId": call}).str("id")
 		return producer(t, mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`)).Thread
 	}
 	write(main+".jsonl", "toolu_main")
@@ -485,7 +502,8 @@ func TestCallerArgument(t *testing.T) {
 	s := f.connect("opencode", nil)
 	id := mustCall(t, s, "artifact_publish", arguments).str("id")
 	got := producer(t, mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`))
-	if got.Session != "ses_1" || got.Thread != "agents://opencode/ses_1" || got.ToolCallID != "call_1" || got.Source != handoff.FromMCP {
+	if got.Session != "ses_1" || got.Thread != "agents://opencode/ses_1" || got.ToolCallID != "call_1" ||
+		got.Source != handoff.FromMCP {
 		t.Errorf("the producer is %+v, want session ses_1 and call call_1", got)
 	}
 	if r := call(t, f.connect("some-editor", nil), "artifact_publish", arguments); !r.isErr {
@@ -525,7 +543,8 @@ func TestWorkspaces(t *testing.T) {
 	f.env["CLAUDE_PROJECT_DIR"] = ""
 	own := mustCall(t, plain, "artifact_publish", `{"content":"x","channel":"x"}`).str("id")
 	f.env["CLAUDE_PROJECT_DIR"] = plugin.dir
-	if got := listed(f.connect("test", nil), `{}`); !strings.Contains(got, own) || slices.Contains(entries(t, plugin.dir), ".handoff") {
+	if got := listed(f.connect("test", nil), `{}`); !strings.Contains(got, own) ||
+		slices.Contains(entries(t, plugin.dir), ".handoff") {
 		t.Errorf("the folder of a plugin is used: %s", got)
 	}
 	if r := call(t, rooted, "artifact_list", `{"workspace":"`+strange.dir+`"}`); !r.isErr {
@@ -542,7 +561,8 @@ func TestWorkspaces(t *testing.T) {
 	if r := call(t, plain, "artifact_list", `{"workspace":"`+link+`"}`); !r.isErr {
 		t.Errorf("a link leads out of the client's directory: %s", r.text)
 	}
-	if got := listed(f.connect("test", nil, project.dir), `{"workspace":"`+filepath.Join(project.dir, "sub")+`"}`); !strings.Contains(got, id) {
+	if got := listed(f.connect("test", nil, project.dir),
+		`{"workspace":"`+filepath.Join(project.dir, "sub")+`"}`); !strings.Contains(got, id) {
 		t.Errorf("a directory inside a root: %s", got)
 	}
 }
@@ -573,7 +593,8 @@ func TestCancelledRoots(t *testing.T) {
 	if _, err := s.CallTool(ctx, &sdk.CallToolParams{Name: "artifact_list"}); err == nil {
 		t.Error("a cancelled call has a result")
 	}
-	if file := mustCall(t, s, "artifact_publish", `{"path":"p.md","channel":"x"}`).str("file"); filepath.Dir(file) != project.dir {
+	if file := mustCall(t, s, "artifact_publish", `{"path":"p.md","channel":"x"}`).
+		str("file"); filepath.Dir(file) != project.dir {
 		t.Errorf("published %s, want a file in %s", file, project.dir)
 	}
 }
@@ -595,21 +616,25 @@ func TestThread(t *testing.T) {
 	write := func(id, cwd string) {
 		dir := filepath.Join(f.home, ".claude", "projects", "-x")
 		must(t, os.MkdirAll(dir, 0o755))
-		record := fmt.Sprintf(`{"type":"user","uuid":"u1","sessionId":%q,"version":"2.1.330","timestamp":"2026-02-23T00:00:01Z","cwd":%q,"message":{"role":"user","content":"please retry"}}`+"\n", id, cwd)
+		record := fmt.Sprintf(
+			`{"type":"user","uuid":"u1","sessionId":%q,"version":"2.1.330","timestamp":"2026-02-23T00:00:01Z","cwd":%q,"message":{"role":"user","content":"please retry"}}`+"\n", id, cwd)
 		must(t, os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(record), 0o644))
 	}
 	const ours, theirs = "8fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e", "9fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e"
 	write(ours, f.dir)
 	write(theirs, t.TempDir())
-	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`"}`); !strings.Contains(got.str("content"), "please retry") {
+	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`"}`); !strings.Contains(got.str("content"),
+		"please retry") {
 		t.Errorf("content %q", got.str("content"))
 	}
-	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`","view":"head"}`); strings.Contains(got.str("content"), "please retry") {
+	if got := mustCall(t, s, "thread_read",
+		`{"uri":"claude/`+ours+`","view":"head"}`); strings.Contains(got.str("content"), "please retry") {
 		t.Errorf("the head contains messages: %q", got.str("content"))
 	}
 	other := func() {
 		t.Helper()
-		if r := call(t, s, "thread_read", `{"uri":"claude/`+theirs+`"}`); !r.isErr || strings.Contains(r.text, "please retry") {
+		if r := call(t, s, "thread_read", `{"uri":"claude/`+theirs+`"}`); !r.isErr ||
+			strings.Contains(r.text, "please retry") {
 			t.Errorf("a conversation of another repository: %s", r.text)
 		}
 	}
@@ -619,10 +644,12 @@ func TestThread(t *testing.T) {
 	w, err := workspace.Open(f.dir, workspace.Options{})
 	must(t, err)
 	defer w.Close()
-	_, err = w.Conversations(thread.NewSet(all.Drivers(), func(string) string { return "" }, f.home)).Keep(t.Context(), conversations.KeepOptions{URIs: []string{"claude/" + ours, "claude/" + theirs}})
+	_, err = w.Conversations(thread.NewSet(all.Drivers(), func(string) string { return "" }, f.home)).Keep(t.Context(),
+		conversations.KeepOptions{URIs: []string{"claude/" + ours, "claude/" + theirs}})
 	must(t, err)
 	must(t, os.RemoveAll(filepath.Join(f.home, ".claude")))
-	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`"}`); !strings.Contains(got.str("content"), "please retry") || !strings.Contains(got.str("content"), "the copy that was kept") {
+	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`"}`); !strings.Contains(got.str("content"),
+		"please retry") || !strings.Contains(got.str("content"), "the copy that was kept") {
 		t.Errorf("the content of a copy: %q", got.str("content"))
 	}
 	other()
@@ -634,7 +661,9 @@ func TestResources(t *testing.T) {
 	f.write("a.md", "body")
 	updated, changed := make(chan string, 10), make(chan bool, 10)
 	s := f.connect("test", &sdk.ClientOptions{
-		ResourceUpdatedHandler:     func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+		ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
+			updated <- r.Params.URI
+		},
 		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { changed <- true },
 	})
 	id := mustCall(t, s, "artifact_publish", `{"path":"a.md","channel":"x"}`).str("id")
@@ -654,7 +683,8 @@ func TestResources(t *testing.T) {
 	if got := read("handoff://artifacts"); !strings.Contains(got, id) {
 		t.Errorf("newest: %s", got)
 	}
-	for _, wrong := range []string{"handoff://artifacts/../../etc/passwd", "handoff://sessions/" + id, "handoff://artifacts/x/body"} {
+	for _, wrong := range []string{"handoff://artifacts/../../etc/passwd", "handoff://sessions/" + id,
+		"handoff://artifacts/x/body"} {
 		if r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: wrong}); err == nil {
 			t.Errorf("%s: %v", wrong, r.Contents[0].Text)
 		}
@@ -686,7 +716,9 @@ func TestSessionsAndStages(t *testing.T) {
 	s := f.connect("test", nil)
 	w, err := workspace.Open(f.dir, workspace.Options{})
 	must(t, err)
-	opened, err := w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}})
+	opened, err := w.OpenSession(t.Context(),
+		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"},
+			Workflow: handoff.SessionWorkflow{Name: "intake"}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(opened.Folder, "out.md"), []byte("x"), 0o644))
 	mustCall(t, s, "session_add_output", `{"file":"out.md","type":"document","session":"`+opened.ID+`"}`)
@@ -696,17 +728,20 @@ func TestSessionsAndStages(t *testing.T) {
 	_, err = w.CloseSession(t.Context(), opened.ID, "completed", "")
 	must(t, err)
 	must(t, w.Close())
-	if got := mustCall(t, s, "find_latest_output", `{"agent":"alex","type":"document"}`); got.str("file") != filepath.Join(opened.Folder, "out.md") {
+	if got := mustCall(t, s, "find_latest_output",
+		`{"agent":"alex","type":"document"}`); got.str("file") != filepath.Join(opened.Folder, "out.md") {
 		t.Errorf("find_latest_output: %v", got.data)
 	}
 	const plan = `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`
-	arguments, err := json.Marshal(map[string]string{"issue": "42", "stage": "plan", "content": plan, "agent": "jg-subplanner"})
+	arguments, err := json.Marshal(map[string]string{"issue": "42", "stage": "plan", "content": plan,
+		"agent": "jg-subplanner"})
 	must(t, err)
 	mustCall(t, s, "stage_put", string(arguments))
 	if got := mustCall(t, s, "stage_next", `{"issue":"42"}`); got.str("stage") != "implement" {
 		t.Errorf("stage_next: %v", got.data)
 	}
-	if r := call(t, s, "stage_put", `{"issue":"42","stage":"plan","content":"{}","agent":"jg-subplanner"}`); !r.isErr || strings.Count(fmt.Sprint(r), "is missing") < 3 {
+	if r := call(t, s, "stage_put", `{"issue":"42","stage":"plan","content":"{}","agent":"jg-subplanner"}`); !r.isErr ||
+		strings.Count(fmt.Sprint(r), "is missing") < 3 {
 		t.Errorf("an invalid artifact is accepted: %s", r.text)
 	}
 }
@@ -724,7 +759,8 @@ func TestNoBodies(t *testing.T) {
 		mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`), mustCall(t, s, "artifact_list", `{"all":true}`),
 		mustCall(t, s, "artifact_wait", `{"channel":"design"}`), mustCall(t, s, "session_find", `{}`),
 		call(t, s, "stage_put", `{"issue":"42","stage":"plan","content":"`+canary+`"}`),
-		call(t, s, "find_latest_output", `{}`), call(t, s, "stage_next", `{"issue":"42"}`), call(t, s, "thread_read", `{"uri":"x"}`),
+		call(t, s, "find_latest_output", `{}`), call(t, s, "stage_next", `{"issue":"42"}`), call(t, s, "thread_read",
+			`{"uri":"x"}`),
 		mustCall(t, s, "status", `{}`),
 	}
 	for _, r := range results {
@@ -752,7 +788,8 @@ func TestVersions(t *testing.T) {
 			c := sdk.NewClient(&sdk.Implementation{Name: "codex-mcp-client", Version: "1"}, nil)
 			s, err := c.Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 			must(t, err)
-			if got := s.InitializeResult(); got.ProtocolVersion != version || !strings.Contains(got.Instructions, "artifact_publish") {
+			if got := s.InitializeResult(); got.ProtocolVersion != version ||
+				!strings.Contains(got.Instructions, "artifact_publish") {
 				t.Errorf("%s %s: negotiated %s, instructions %q", version, name, got.ProtocolVersion, got.Instructions)
 			}
 			r := mustCall(t, s, "artifact_publish", `{"content":"x","channel":"x"}`, map[string]any{"threadId": "t-" + version})

@@ -27,10 +27,11 @@ const (
 )
 
 var readArtifact = tool[ReadInput]{
-	name:        "read_artifact",
-	description: "Read an artifact as published, a page at a time; continue at next. For files as they are now, use your file tool.",
-	reads:       true,
-	required:    []string{"offset", "total"},
+	name: "read_artifact",
+	description: "Read an artifact as published, a page at a time; continue at next. For files as they are now, use " +
+		"your file tool.",
+	reads:    true,
+	required: []string{"offset", "total"},
 	do: func(ctx context.Context, c *call, in ReadInput) (answer, error) {
 		w := c.in(in.Session, in.Run)
 		b, err := w.Read(ctx, in.Ref, workspace.ReadOptions{Revision: in.Revision, Latest: in.Latest})

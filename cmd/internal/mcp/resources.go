@@ -29,14 +29,17 @@ const listedResources = 50
 
 func artifactURI(id string) string { return artifactPrefix + id }
 
-var newestResource = &sdk.Resource{URI: newestURI, Name: "newest", Description: "the newest artifacts of the workspace", MIMEType: "application/json"}
+var newestResource = &sdk.Resource{URI: newestURI, Name: "newest", Description: "the newest artifacts of the workspace",
+	MIMEType: "application/json"}
 
 func (c *client) addResources() {
 	c.sdk.AddResource(newestResource, c.readResource)
 	for _, t := range []*sdk.ResourceTemplate{
-		{URITemplate: artifactPrefix + "{id}", Name: "artifact", Description: "metadata of an artifact", MIMEType: "application/json"},
+		{URITemplate: artifactPrefix + "{id}", Name: "artifact", Description: "metadata of an artifact",
+			MIMEType: "application/json"},
 		{URITemplate: artifactPrefix + "{id}" + bodySuffix, Name: "body", Description: "what an artifact published"},
-		{URITemplate: sessionPrefix + "{id}", Name: "session", Description: "a session and its outputs", MIMEType: "application/json"},
+		{URITemplate: sessionPrefix + "{id}", Name: "session", Description: "a session and its outputs",
+			MIMEType: "application/json"},
 	} {
 		c.sdk.AddResourceTemplate(t, c.readResource)
 	}
@@ -66,7 +69,9 @@ func (c *client) listResources(next sdk.MethodHandler) sdk.MethodHandler {
 			answer.Resources = nil
 		}
 		for _, a := range page.Artifacts {
-			answer.Resources = append(answer.Resources, &sdk.Resource{URI: artifactURI(a.ID), Name: printable.Line(a.Label()), Title: printable.Line(a.Title), MIMEType: "application/json"})
+			answer.Resources = append(answer.Resources,
+				&sdk.Resource{URI: artifactURI(a.ID), Name: printable.Line(a.Label()), Title: printable.Line(a.Title),
+					MIMEType: "application/json"})
 		}
 		answer.NextCursor = page.Cursor
 		return answer, nil
@@ -97,13 +102,13 @@ func resource(ctx context.Context, w *workspace.Workspace, uri string) (*sdk.Res
 	if id, ok := strings.CutPrefix(uri, sessionPrefix); ok {
 		shown, err := w.Show(ctx, id, false)
 		if err == nil && shown.Session == nil {
-			err = &handoff.Error{Op: "read resource", Name: uri, Kind: handoff.NotFound}
+			err = handoff.E("read resource", uri, handoff.NotFound, nil)
 		}
 		return jsonContents(shown, err)
 	}
 	id, body := strings.CutSuffix(strings.TrimPrefix(uri, artifactPrefix), bodySuffix)
 	if !handoff.IsArtifactID(id) {
-		return nil, &handoff.Error{Op: "read resource", Name: uri, Kind: handoff.NotFound}
+		return nil, handoff.E("read resource", uri, handoff.NotFound, nil)
 	}
 	if body {
 		return bodyContents(ctx, w, id)
@@ -131,8 +136,9 @@ func bodyContents(ctx context.Context, w *workspace.Workspace, id string) (*sdk.
 		return nil, err
 	}
 	if page.Next > 0 {
-		return nil, &handoff.Error{Op: "read resource", Name: id, Kind: handoff.Invalid, Err: fmt.Errorf("has %d bytes, more than %d", page.Total, maxBody),
-			Hint: handoff.Suggest("read it in pages", handoff.ActionRead, id)}
+		return nil, handoff.E("read resource", id, handoff.Invalid,
+			fmt.Errorf("has %d bytes, more than %d", page.Total, maxBody),
+			handoff.Suggest("read it in pages", handoff.ActionRead, id))
 	}
 	content := &sdk.ResourceContents{MIMEType: b.Artifact.MediaType, Blob: page.Base64}
 	if page.Content != nil {

@@ -54,10 +54,14 @@ var sessionFind = tool[SessionFindInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		data, text := sessionsData{Sessions: make([]sessionData, len(page.Sessions)), Cursor: page.Cursor}, []string{"no sessions"}
+		data, text := sessionsData{Sessions: make([]sessionData, len(page.Sessions)), Cursor: page.Cursor}, []string{
+			"no sessions"}
 		for i, s := range page.Sessions {
-			data.Sessions[i] = sessionData{s.ID, s.Agent.Name, s.Workflow.Name, s.Status, s.LongName, s.OpenedAt, c.Folder(s.Session)}
-			text = append(text[:i], strings.Join([]string{s.ID, s.Status, printable.Word(s.Agent.Name), printable.Word(s.Workflow.Name), quoted(s.LongName)}, "  "))
+			data.Sessions[i] = sessionData{s.ID, s.Agent.Name, s.Workflow.Name, s.Status, s.LongName, s.OpenedAt,
+				c.Folder(s.Session)}
+			text = append(text[:i],
+				strings.Join([]string{s.ID, s.Status, printable.Word(s.Agent.Name), printable.Word(s.Workflow.Name),
+					quoted(s.LongName)}, "  "))
 		}
 		return answer{data: data, text: strings.Join(text, "\n")}, nil
 	},

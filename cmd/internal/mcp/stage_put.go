@@ -37,6 +37,7 @@ var stagePut = tool[StagePutInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		return answer{data: done, text: warned("submitted "+line(done.Artifact), done.Warnings), links: links(done.Artifact)}, nil
+		return answer{data: done, text: warned("submitted "+line(done.Artifact), done.Warnings), links: links(done.Artifact)},
+			nil
 	},
 }

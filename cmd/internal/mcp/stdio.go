@@ -147,6 +147,8 @@ func parse(line []byte, err error) (m jsonrpc.Message, refused []byte) {
 
 // refusal returns an error of JSON-RPC. Without an ID, that is null.
 func refusal(id json.RawMessage, code int64, message string) []byte {
-	b, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}}) // can't fail: the ID is valid JSON
+	// can't fail: the ID is valid JSON
+	b, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id,
+		"error": map[string]any{"code": code, "message": message}})
 	return b
 }

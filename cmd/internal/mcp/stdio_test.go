@@ -40,7 +40,8 @@ func TestStdioSurvives(t *testing.T) {
 		must(t, json.Unmarshal(answers.Bytes(), &a))
 		return a
 	}
-	if a := request(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"t","version":"1"},"capabilities":{}}}`); a.Error != nil {
+	if a := request(
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"t","version":"1"},"capabilities":{}}}`); a.Error != nil {
 		t.Fatal(a.Error)
 	}
 	io.WriteString(send, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
@@ -58,13 +59,15 @@ func TestStdioSurvives(t *testing.T) {
 		{strings.Repeat("[", 20_000), nil, jsonrpc.CodeParseError},
 		{`{} {}`, nil, jsonrpc.CodeParseError},
 		{`[]`, nil, jsonrpc.CodeInvalidRequest},
-		{`[{"jsonrpc":"2.0","id":3,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"ping"}]`, nil, jsonrpc.CodeInvalidRequest},
+		{`[{"jsonrpc":"2.0","id":3,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"ping"}]`, nil,
+			jsonrpc.CodeInvalidRequest},
 		{`{}`, nil, jsonrpc.CodeInvalidRequest},
 		{`null`, nil, jsonrpc.CodeInvalidRequest},
 		{`{"jsonrpc":"1.0","id":4,"method":"ping"}`, 4.0, jsonrpc.CodeInvalidRequest},
 		{`{"jsonrpc":"2.0","id":"x","method":7}`, "x", jsonrpc.CodeInvalidRequest},
 		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, nil, jsonrpc.CodeInvalidRequest},
-		{`{"jsonrpc":"2.0","id":6,"method":"ping","params":{"x":"` + strings.Repeat("x", 17<<20) + `"}}`, nil, jsonrpc.CodeInvalidRequest},
+		{`{"jsonrpc":"2.0","id":6,"method":"ping","params":{"x":"` + strings.Repeat("x", 17<<20) + `"}}`, nil,
+			jsonrpc.CodeInvalidRequest},
 		{read(`handoff://artifacts/\u0007`), 5.0, jsonrpc.CodeInvalidParams},
 		{read(`handoff://artifacts/\u0000`), 5.0, jsonrpc.CodeInvalidParams},
 		{read(`handoff://\u007f\u000b`), 5.0, jsonrpc.CodeInvalidParams},
@@ -114,9 +117,11 @@ func TestOneSource(t *testing.T) {
 	f.env["HANDOFF_RUN"] = "r1"
 	s := f.connect("test", nil)
 	for tool, arguments := range map[string]string{
-		"artifact_publish": `"channel":"x"`, "write_artifact": `"name":"a.md","run":"r1"`, "stage_put": `"issue":"1","stage":"plan"`,
+		"artifact_publish": `"channel":"x"`, "write_artifact": `"name":"a.md","run":"r1"`,
+		"stage_put": `"issue":"1","stage":"plan"`,
 	} {
-		if r := call(t, s, tool, `{`+arguments+`,"path":"a.json","content":"{}"}`); !r.isErr || !strings.Contains(r.text, "both") {
+		if r := call(t, s, tool, `{`+arguments+`,"path":"a.json","content":"{}"}`); !r.isErr ||
+			!strings.Contains(r.text, "both") {
 			t.Errorf("%s: got %s", tool, r.text)
 		}
 	}
@@ -130,7 +135,8 @@ func TestQuotedNames(t *testing.T) {
 	ws, err := workspace.Open(f.dir, workspace.Options{Getenv: func(name string) string { return f.env[name] }})
 	must(t, err)
 	defer ws.Close()
-	_, err = ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: workflow}})
+	_, err = ws.OpenSession(t.Context(), workspace.SessionOptions{
+		Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: workflow}})
 	must(t, err)
 	f.write("to read.md", "x")
 	s := f.connect("test", nil)

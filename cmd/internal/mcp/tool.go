@@ -60,7 +60,7 @@ func addTool[In interface{ workspace() string }](c *client, t tool[In]) {
 		o.records = !t.reads
 		c.server.note(o.producer().Harness)
 		if err := decode(arguments, &in); err != nil {
-			return failure(&handoff.Error{Op: t.name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("see the tool's input schema")}), nil
+			return failure(handoff.E(t.name, "", handoff.Invalid, err, handoff.Advice("see the tool's input schema"))), nil
 		}
 		w, err := c.workspaceOf(ctx, o, in.workspace())
 		if err != nil {
@@ -118,7 +118,8 @@ func failure(err error) *sdk.CallToolResult {
 	if f.Hint != "" {
 		text += "\nhint: " + f.Hint
 	}
-	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}, Meta: sdk.Meta{errorKey: f}}
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}},
+		Meta: sdk.Meta{errorKey: f}}
 }
 
 // link returns a link to an artifact's resource.

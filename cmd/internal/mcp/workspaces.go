@@ -57,8 +57,9 @@ func (c *client) workspaceOf(ctx context.Context, o origin, argument string) (*w
 func (c *client) directory(ctx context.Context, o origin, argument string) (string, error) {
 	allowed := c.directories(ctx, o)
 	if len(allowed) == 0 {
-		return "", &handoff.Error{Op: "find workspace", Kind: handoff.Invalid, Err: errors.New("the client does not name the directory that it works in"),
-			Hint: handoff.Advice("pass the directory of the repository as workspace")}
+		return "", handoff.E("find workspace", "", handoff.Invalid,
+			errors.New("the client does not name the directory that it works in"),
+			handoff.Advice("pass the directory of the repository as workspace"))
 	}
 	if argument == "" {
 		return allowed[0], nil
@@ -68,14 +69,15 @@ func (c *client) directory(ctx context.Context, o origin, argument string) (stri
 	}
 	dir, err := filepath.EvalSymlinks(argument)
 	if err != nil {
-		return "", &handoff.Error{Op: "find workspace", Name: argument, Kind: handoff.NotFound, Err: errors.New("no such directory"),
-			Hint: handoff.Advice("omit workspace to use the one of the client")}
+		return "", handoff.E("find workspace", argument, handoff.NotFound, errors.New("no such directory"),
+			handoff.Advice("omit workspace to use the one of the client"))
 	}
 	if slices.ContainsFunc(append(allowed, c.registered()...), func(root string) bool { return inside(root, dir) }) {
 		return dir, nil
 	}
-	return "", &handoff.Error{Op: "find workspace", Name: argument, Kind: handoff.Invalid, Err: errors.New("the user did not give this directory to the client"),
-		Hint: handoff.Advice("ask the user to open it in the client or to register it")}
+	return "", handoff.E("find workspace", argument, handoff.Invalid,
+		errors.New("the user did not give this directory to the client"),
+		handoff.Advice("ask the user to open it in the client or to register it"))
 }
 
 // registered returns the workspaces that the user registered for all clients.
@@ -157,7 +159,8 @@ func listRoots(ctx context.Context, session *sdk.ServerSession) (roots []string)
 
 // pluginFiles are files by which clients recognize the folder of a plugin. A
 // plugin's server is started in that folder, which is no one's project.
-var pluginFiles = []string{".claude-plugin/plugin.json", ".codex-plugin/plugin.json", "gemini-extension.json", "plugin.json"}
+var pluginFiles = []string{".claude-plugin/plugin.json", ".codex-plugin/plugin.json", "gemini-extension.json",
+	"plugin.json"}
 
 func isPlugin(dir string) bool {
 	return slices.ContainsFunc(pluginFiles, func(name string) bool {

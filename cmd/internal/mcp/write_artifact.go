@@ -22,11 +22,13 @@ type WriteInput struct {
 }
 
 var writeArtifact = tool[WriteInput]{
-	name:        "write_artifact",
-	description: "Store text under a name of your run: other agents can use the same one. Writing it again makes a revision.",
-	required:    []string{"id", "name", "path"},
+	name: "write_artifact",
+	description: "Store text under a name of your run: other agents can use the same one. Writing it again makes a " +
+		"revision.",
+	required: []string{"id", "name", "path"},
 	do: func(ctx context.Context, c *call, in WriteInput) (answer, error) {
-		n := workspace.NamedContent{Name: in.Name, Path: in.Path, Channel: in.Channel, Title: in.Title, Summary: in.Summary, From: in.From}
+		n := workspace.NamedContent{Name: in.Name, Path: in.Path, Channel: in.Channel, Title: in.Title, Summary: in.Summary,
+			From: in.From}
 		if in.Path == "" || in.Content != "" {
 			n.Body = strings.NewReader(in.Content)
 		}

@@ -23,7 +23,8 @@ passes.`,
 		Args:    cli.Exactly(1, "one issue"),
 	}
 	c.Flags().BoolVar(&o.Force, "force", false, "archive a run that is not finished or whose gate fails")
-	c.Flags().BoolVar(&o.AcceptStale, "accept-stale", false, "accept artifacts whose inputs have changed, as next --accept-stale does")
+	c.Flags().BoolVar(&o.AcceptStale, "accept-stale", false,
+		"accept artifacts whose inputs have changed, as next --accept-stale does")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.move(func(p pipelines.Runs) (pipelines.Move, error) {
 			return p.Archive(c.Context(), args[0], o)

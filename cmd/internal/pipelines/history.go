@@ -42,7 +42,8 @@ records.`,
 }
 
 var attemptColumns = []cli.Column{
-	{Name: "stage"}, {Name: "attempt"}, {Name: "agent", Rank: 3}, {Name: "outcome"}, {Name: "from", Rank: 4}, {Name: "submitted", Rank: 5}, {Name: "ref", Rank: 1, Long: true}, {Name: "rev", Rank: 2},
+	{Name: "stage"}, {Name: "attempt"}, {Name: "agent", Rank: 3}, {Name: "outcome"}, {Name: "from", Rank: 4},
+	{Name: "submitted", Rank: 5}, {Name: "ref", Rank: 1, Long: true}, {Name: "rev", Rank: 2},
 }
 
 func (a *app) attempts(list []pipelines.Attempt) [][]string {

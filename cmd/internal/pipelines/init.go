@@ -25,7 +25,8 @@ records of its newest attempts.`,
 	c.Flags().StringVar(&complexity, "complexity", "", "`level` of complexity: trivial, standard or complex")
 	c.Flags().BoolVar(&restore, "restore", false, "write missing files of the run from its records")
 	c.MarkFlagsMutuallyExclusive("complexity", "restore")
-	c.RegisterFlagCompletionFunc("complexity", cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("complexity",
+		cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			var run pipelines.Run

@@ -40,8 +40,9 @@ func lessonsAddCommand(a *app) *cobra.Command {
 		Short: "Add a lesson, or count a known one again",
 		Long: `Add adds a lesson. If its pattern is known, regardless of case and white space,
 that lesson is counted again instead.`,
-		Example: "  handoff pipeline lessons add --pattern 'port is taken' \\\n      --mitigation 'listen on port 0' --issue 42",
-		Args:    cli.Exactly(0, ""),
+		Example: "  handoff pipeline lessons add --pattern 'port is taken' \\\n      --mitigation 'listen on port 0' " +
+			"--issue 42",
+		Args: cli.Exactly(0, ""),
 	}
 	c.Flags().StringVar(&l.Pattern, "pattern", "", "`text` of the failure, in the words of its error message")
 	c.Flags().StringVar(&l.Mitigation, "mitigation", "", "mitigation `text`")
@@ -63,7 +64,9 @@ func lessonsPruneCommand(a *app) *cobra.Command {
 	}
 	c.Flags().IntVar(&keep, "keep", keep, "`number` of lessons to keep")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return a.changeLessons(func(p pipelines.Runs) (pipelines.LessonList, error) { return p.PruneLessons(c.Context(), keep) })
+		return a.changeLessons(func(p pipelines.Runs) (pipelines.LessonList, error) {
+			return p.PruneLessons(c.Context(), keep)
+		})
 	}
 	return c
 }
@@ -79,7 +82,8 @@ func (a *app) changeLessons(change func(pipelines.Runs) (pipelines.LessonList, e
 }
 
 var lessonColumns = []cli.Column{
-	{Name: "date", Rank: 3}, {Name: "times", Rank: 4}, {Name: "issue", Rank: 2}, {Name: "pattern", Text: true}, {Name: "mitigation", Rank: 1, Text: true},
+	{Name: "date", Rank: 3}, {Name: "times", Rank: 4}, {Name: "issue", Rank: 2}, {Name: "pattern", Text: true},
+	{Name: "mitigation", Rank: 1, Text: true},
 }
 
 func lessonRow(l pipelines.Lesson) []string {
@@ -134,7 +138,7 @@ exit code is 1 if there is no match.`,
 				return err
 			}
 			if err != nil {
-				return &handoff.Error{Op: "match", Name: "-", Kind: handoff.Unavailable, Err: err}
+				return handoff.E("match", "-", handoff.Unavailable, err)
 			}
 			failure = string(b)
 		}

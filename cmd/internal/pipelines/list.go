@@ -33,7 +33,8 @@ handoff show and to handoff pipeline history, trace, get and gate.`,
 	return c
 }
 
-var runColumns = []cli.Column{{Name: "run"}, {Name: "status"}, {Name: "stage", Rank: 1}, {Name: "agent", Rank: 2}, {Name: "attempts", Rank: 4}, {Name: "folder", Rank: 3, Long: true}}
+var runColumns = []cli.Column{{Name: "run"}, {Name: "status"}, {Name: "stage", Rank: 1}, {Name: "agent", Rank: 2},
+	{Name: "attempts", Rank: 4}, {Name: "folder", Rank: 3, Long: true}}
 
 func runRows(list []pipelines.RunSummary) [][]string {
 	rows := make([][]string, len(list))

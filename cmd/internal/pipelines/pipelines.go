@@ -16,7 +16,8 @@ var Commands = []cli.Command{cli.NewPrimary(pipelineCommand, "pipeline")}
 
 // subcommands are the subcommands of handoff pipeline, one file each.
 var subcommands = []func(*app) *cobra.Command{
-	listCommand, initCommand, putCommand, adoptCommand, getCommand, schemaCommand, validateCommand, gateCommand, nextCommand,
+	listCommand, initCommand, putCommand, adoptCommand, getCommand, schemaCommand, validateCommand, gateCommand,
+	nextCommand,
 	historyCommand, briefCommand, traceCommand, archiveCommand, unarchiveCommand, lessonsCommand,
 }
 
@@ -80,7 +81,9 @@ func (a *app) completeStage(*cobra.Command, []string, string) ([]string, cobra.S
 
 // completeAgent completes a flag with the agents that write artifacts.
 func (a *app) completeAgent(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return a.eachStage(func(s pipelines.Stage) string { return s.Writer + "\t" + s.Name }), cobra.ShellCompDirectiveNoFileComp
+	return a.eachStage(func(s pipelines.Stage) string {
+		return s.Writer + "\t" + s.Name
+	}), cobra.ShellCompDirectiveNoFileComp
 }
 
 // eachStage returns a word for each stage.
@@ -98,7 +101,8 @@ func (a *app) eachStage(word func(pipelines.Stage) string) (words []string) {
 // group is the action of a command that only has subcommands.
 func group(c *cobra.Command, args []string) error {
 	if len(args) == 0 && c.Flags().Changed("json") {
-		return cli.Invalid(strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), "", "--json requires a command", "see "+c.CommandPath()+" --help")
+		return cli.Invalid(strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), "", "--json requires a command",
+			"see "+c.CommandPath()+" --help")
 	}
 	return cli.Group(c, args)
 }

@@ -34,12 +34,14 @@ The stage state is the planner's state.yaml. It is recorded as it is.
 An invalid artifact changes nothing; every problem is printed, with its JSON
 pointer. With --lenient it is recorded, and each problem is a warning, also of
 gates.`,
-		Example: "  handoff pipeline put 42 plan /tmp/plan.json --as jg-subplanner\n  run-tests --json | handoff pipeline put 42 test - --as jg-tester",
-		Args:    cli.Exactly(3, "an issue, a stage and a file"),
+		Example: "  handoff pipeline put 42 plan /tmp/plan.json --as jg-subplanner\n  run-tests --json | handoff pipeline " +
+			"put 42 test - --as jg-tester",
+		Args: cli.Exactly(3, "an issue, a stage and a file"),
 	}
 	c.Flags().StringVar(&agent, "as", "", "agent `name` (default: HANDOFF_AGENT)")
 	c.Flags().BoolVar(&lenient, "lenient", false, "record an artifact that violates its contract, with warnings")
-	c.Flags().StringArrayVar(&from, "from", nil, "`ref` of an artifact that it was made from; may be repeated (default: what its writer reads)")
+	c.Flags().StringArrayVar(&from, "from", nil,
+		"`ref` of an artifact that it was made from; may be repeated (default: what its writer reads)")
 	c.RegisterFlagCompletionFunc("from", a.CompleteRefs)
 	c.RegisterFlagCompletionFunc("as", a.completeAgent)
 	c.RunE = func(c *cobra.Command, args []string) error {

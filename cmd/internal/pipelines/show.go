@@ -11,7 +11,8 @@ import (
 
 // StageColumns are the columns of PrintOverview.
 var StageColumns = []cli.Column{
-	{Name: "stage"}, {Name: "outcome"}, {Name: "attempts", Rank: 3}, {Name: "path", Rank: 1, Long: true}, {Name: "summary", Rank: 2, Text: true},
+	{Name: "stage"}, {Name: "outcome"}, {Name: "attempts", Rank: 3}, {Name: "path", Rank: 1, Long: true},
+	{Name: "summary", Rank: 2, Text: true},
 }
 
 // PrintOverview prints the summary of a run: its stages, what is stale, and what
@@ -29,7 +30,8 @@ func PrintOverview(a *cli.App, o pipelines.Overview, table *cli.Table) error {
 		if v.Stale != "" {
 			notes = append(notes, "stale: "+v.Stale)
 		}
-		rows[i] = []string{v.Stage, v.Outcome, strconv.Itoa(v.Attempts), v.Path, strings.TrimPrefix(strings.Join(notes, ", "), ", ")}
+		rows[i] = []string{v.Stage, v.Outcome, strconv.Itoa(v.Attempts), v.Path,
+			strings.TrimPrefix(strings.Join(notes, ", "), ", ")}
 	}
 	fmt.Fprintf(a.Out, "%-6s  %s\n%-6s  %s\n", "issue", o.Issue, "folder", o.Folder)
 	if err := table.Print(StageColumns, rows); err != nil {

@@ -48,7 +48,8 @@ and the exit code is 1.`,
 }
 
 var traceColumns = []cli.Column{
-	{Name: "stage"}, {Name: "attempt"}, {Name: "agent", Rank: 2}, {Name: "result"}, {Name: "started", Rank: 4}, {Name: "duration", Rank: 1}, {Name: "artifact", Rank: 3},
+	{Name: "stage"}, {Name: "attempt"}, {Name: "agent", Rank: 2}, {Name: "result"}, {Name: "started", Rank: 4},
+	{Name: "duration", Rank: 1}, {Name: "artifact", Rank: 3},
 }
 
 func (a *app) trace(t pipelines.Trace, table *cli.Table) error {

@@ -24,15 +24,17 @@ required keys exist and prints the same texts and exit codes. --compat=expert
 also checks tiers.
 
 The exit code is 1 if a file is invalid.`,
-		Example: "  handoff pipeline validate .pipeline/42/*.json\n  handoff pipeline validate - --stage plan < /tmp/plan.json",
-		Args:    cobra.ArbitraryArgs,
+		Example: "  handoff pipeline validate .pipeline/42/*.json\n  handoff pipeline validate - --stage plan < " +
+			"/tmp/plan.json",
+		Args: cobra.ArbitraryArgs,
 	}
 	c.Flags().StringVar(&compat, "compat", "", "validate like schema.py of this `edition`: practitioner or expert")
 	c.Flags().Lookup("compat").NoOptDefVal = "practitioner"
 	c.Flags().StringVar(&stage, "stage", "", "validate against the contract of this `stage`")
 	c.MarkFlagsMutuallyExclusive("compat", "stage")
 	c.RegisterFlagCompletionFunc("stage", a.completeStage)
-	c.RegisterFlagCompletionFunc("compat", cobra.FixedCompletions([]string{"practitioner", "expert"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("compat", cobra.FixedCompletions([]string{"practitioner", "expert"},
+		cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o := pipelines.ValidateOptions{Files: args, Stage: stage, Stdin: a.In}
 		return a.reading(func(p pipelines.Runs) error {

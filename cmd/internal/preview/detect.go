@@ -128,11 +128,15 @@ func looksLikeMarkdown(head []byte) bool {
 
 // languages are the names of highlight.js by extension.
 var languages = map[string]string{
-	".bash": "bash", ".c": "c", ".cc": "cpp", ".cpp": "cpp", ".cs": "csharp", ".css": "css", ".go": "go", ".graphql": "graphql",
-	".h": "c", ".hpp": "cpp", ".htm": "xml", ".html": "xml", ".ini": "ini", ".java": "java", ".js": "javascript", ".json": "json",
-	".jsonl": "json", ".jsx": "javascript", ".kt": "kotlin", ".less": "less", ".lua": "lua", ".mjs": "javascript", ".mk": "makefile",
+	".bash": "bash", ".c": "c", ".cc": "cpp", ".cpp": "cpp", ".cs": "csharp", ".css": "css", ".go": "go",
+	".graphql": "graphql",
+	".h":       "c", ".hpp": "cpp", ".htm": "xml", ".html": "xml", ".ini": "ini", ".java": "java", ".js": "javascript",
+	".json":  "json",
+	".jsonl": "json", ".jsx": "javascript", ".kt": "kotlin", ".less": "less", ".lua": "lua", ".mjs": "javascript",
+	".mk":  "makefile",
 	".php": "php", ".pl": "perl", ".py": "python", ".r": "r", ".rb": "ruby", ".rs": "rust", ".scss": "scss", ".sh": "bash",
-	".sql": "sql", ".svg": "xml", ".swift": "swift", ".toml": "ini", ".ts": "typescript", ".tsx": "typescript", ".vb": "vbnet",
+	".sql": "sql", ".svg": "xml", ".swift": "swift", ".toml": "ini", ".ts": "typescript", ".tsx": "typescript",
+	".vb":  "vbnet",
 	".wat": "wasm", ".xml": "xml", ".yaml": "yaml", ".yml": "yaml",
 }
 

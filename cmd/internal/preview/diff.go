@@ -71,7 +71,8 @@ func diffLines(text []byte, part bool) template.HTML {
 		default:
 			class, old, now = "ctx", number(&from), number(&to)
 		}
-		fmt.Fprintf(&b, `<span class="%s" data-old="%s" data-new="%s">%s`+"\n</span>", class, old, now, escape(printable.Text([]byte(line))))
+		fmt.Fprintf(&b, `<span class="%s" data-old="%s" data-new="%s">%s`+"\n</span>", class, old, now,
+			escape(printable.Text([]byte(line))))
 	}
 	return pre("diff", b.String())
 }

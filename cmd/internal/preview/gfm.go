@@ -139,7 +139,8 @@ func alignments(line text.Segment, source []byte) (columns []string) {
 			return nil
 		}
 		left, right := mark[0] == ':', mark[len(mark)-1] == ':'
-		columns = append(columns, map[[2]bool]string{{true, false}: "left", {true, true}: "center", {false, true}: "right"}[[2]bool{left, right}])
+		columns = append(columns, map[[2]bool]string{{true, false}: "left", {true, true}: "center",
+			{false, true}: "right"}[[2]bool{left, right}])
 	}
 	if len(columns) == 1 && !bytes.ContainsRune(line.Value(source), '|') {
 		return nil // the underline of a heading

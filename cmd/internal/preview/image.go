@@ -19,6 +19,7 @@ func (p *Preview) image(s Source) error {
 		}
 		src = "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(all)
 	}
-	p.HTML = template.HTML(`<figure class="image"><img src="` + escape(src) + `" alt="` + escape(s.Name) + `" loading="lazy"></figure>` + "\n")
+	p.HTML = template.HTML(`<figure class="image"><img src="` + escape(src) + `" alt="` + escape(s.Name) +
+		`" loading="lazy"></figure>` + "\n")
 	return nil
 }

@@ -135,7 +135,8 @@ func (n node) write(b *strings.Builder, depth int, open bool) {
 	if open && (depth == 0 || len(n.nodes) <= unfolded) {
 		state = " open"
 	}
-	fmt.Fprintf(b, `<details%s><summary>%s%c <span class="muted">%d %s</span> %c</summary>`+"\n", state, name, brackets[0], len(n.nodes), unit, brackets[1])
+	fmt.Fprintf(b, `<details%s><summary>%s%c <span class="muted">%d %s</span> %c</summary>`+"\n", state, name, brackets[0],
+		len(n.nodes), unit, brackets[1])
 	for _, member := range n.nodes {
 		member.write(b, depth+1, open && depth < 2)
 	}

@@ -26,7 +26,8 @@ import (
 func markdownHTML(source []byte, part string) (html template.HTML, diagrams bool, err error) {
 	source = printable.Text(bytes.TrimPrefix(source, byteOrderMark))
 	if costly(source) {
-		return "", false, errors.New("the Markdown has too many marks in one line or paragraph to be rendered; it is shown as text")
+		return "", false,
+			errors.New("the Markdown has too many marks in one line or paragraph to be rendered; it is shown as text")
 	}
 	m := markdown{source: source, anchor: anchor + part, ids: map[string]int{}}
 	m.out.WriteString(`<div class="markdown">` + "\n")
@@ -261,7 +262,8 @@ func (m *markdown) item(n ast.Node) {
 		return
 	}
 	line := first.Lines().At(0)
-	state, is := map[string]string{"[ ] ": "", "[x] ": " checked", "[X] ": " checked"}[string(line.Value(m.source)[:min(4, line.Len())])]
+	state, is := map[string]string{"[ ] ": "", "[x] ": " checked",
+		"[X] ": " checked"}[string(line.Value(m.source)[:min(4, line.Len())])]
 	if !is {
 		m.element("li", "", n)
 		return
@@ -281,7 +283,8 @@ func (m *markdown) fence(n *ast.FencedCodeBlock) {
 	switch language {
 	case "mermaid":
 		m.diagrams = true
-		m.out.WriteString(`<figure class="diagram" data-diagram><pre tabindex="0"><code>` + escape(code) + "</code></pre></figure>\n")
+		m.out.WriteString(`<figure class="diagram" data-diagram><pre tabindex="0"><code>` + escape(code) +
+			"</code></pre></figure>\n")
 	case "diff", "patch":
 		m.out.WriteString(string(diffLines(code, true)))
 	default:
@@ -369,7 +372,8 @@ func (m *markdown) link(destination string, content func()) {
 	case to[0] == '#':
 		m.out.WriteString(`<a href="` + escape(to) + `">`)
 	default:
-		m.out.WriteString(`<a href="` + escape(to) + `" title="` + escape(to) + `" rel="noopener noreferrer nofollow" target="_blank">`)
+		m.out.WriteString(`<a href="` + escape(to) + `" title="` + escape(to) +
+			`" rel="noopener noreferrer nofollow" target="_blank">`)
 	}
 	m.inLink = true
 	content()
@@ -438,7 +442,8 @@ func addressLength(text string) int {
 	address := text[:end]
 	for {
 		last := address[len(address)-1]
-		if !strings.ContainsRune("?!.,:*_~'\"", rune(last)) && !(last == ')' && strings.Count(address, ")") > strings.Count(address, "(")) {
+		if !strings.ContainsRune("?!.,:*_~'\"", rune(last)) &&
+			!(last == ')' && strings.Count(address, ")") > strings.Count(address, "(")) {
 			break
 		}
 		address = address[:len(address)-1]

@@ -75,8 +75,9 @@ func TestKind(t *testing.T) {
 // A tag that this package may write. Addresses are checked on their own.
 var (
 	anyTag  = regexp.MustCompile(`<[^>]*>?`)
-	goodTag = regexp.MustCompile(`^</?(p|div|pre|code|span|h[2-6]|hr|br|em|strong|del|blockquote|ul|ol|li|table|thead|tbody|tr|th|td|details|summary|figure|img|a|input)` +
-		`( (class|id|href|title|rel|target|start|tabindex|scope|type|aria-label|data-old|data-new|src|alt|loading)="[^"<>]*"| (open|checked|disabled|data-diagram))*>$`)
+	goodTag = regexp.MustCompile(
+		`^</?(p|div|pre|code|span|h[2-6]|hr|br|em|strong|del|blockquote|ul|ol|li|table|thead|tbody|tr|th|td|details|summary|figure|img|a|input)` +
+			`( (class|id|href|title|rel|target|start|tabindex|scope|type|aria-label|data-old|data-new|src|alt|loading)="[^"<>]*"| (open|checked|disabled|data-diagram))*>$`)
 	address = regexp.MustCompile(`(href|src)="([^"]*)"`)
 	goodURL = regexp.MustCompile(`^(https?://[^/]|mailto:|#md-|/raw$|data:image/(png|jpeg|gif|webp);base64,)`)
 )
@@ -96,7 +97,8 @@ func checkSafe(t *testing.T, html string) {
 		}
 	}
 	for _, r := range html {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' || unicode.In(r, unicode.Cf) && r != '\u200d' && r != '\u200c' {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' || unicode.In(r, unicode.Cf) && r != '\u200d' &&
+			r != '\u200c' {
 			t.Errorf("the page has the character %U", r)
 		}
 	}
@@ -105,21 +107,33 @@ func checkSafe(t *testing.T, html string) {
 // hostile are contents that try to run a script, to load something, or to look
 // like something else.
 var hostile = []string{
-	"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>", "<a href=javascript:alert(1)>x</a>",
-	"[x](javascript:alert(1))", "[x](JaVaScRiPt:alert(1))", "[x](java&#10;script:alert(1))", "[x](&#106;avascript:alert(1))", "[x](\\javascript:alert(1))",
-	"[x](data:text/html;base64,PHNjcmlwdD4=)", "[x](vbscript:x)", "[x](//evil.example/x)", "[x](file:///etc/passwd)", "[x](/etc/passwd)", "[x](http:evil)",
-	"![x](https://evil.example/pixel.png)", "![x](javascript:alert(1))", "<https://a.example/\"onclick=alert(1)>", "<javascript:alert(1)>",
-	"[x](https://a.example/\"onmouseover=\"alert(1))", "[x](<https://a.example/\" onclick=\"x>)", "https://a.example/\"><script>", "[a]: javascript:alert(1)\n\n[a]",
-	"# <script>\n\n## \" onclick=x", "```mermaid\ngraph TD; A[<img src=x onerror=alert(1)>]-->B\n```", "```mermaid\"onclick=x\nx\n```", "```x\" onclick=\"y\n```",
-	"| <script> | b |\n|:--|--:|\n| `a\\|<b>` | ~~<i>~~ |", "- [ ] <script>\n- [x] [y](javascript:z)", "<!-- hidden instructions -->", "<details open ontoggle=alert(1)>",
-	"a\u202eb\u2066c\u200bd\ufeffe\u00ad", "&#x202e;&#8238;&lrm;&#0;&#27;", "\x1b]8;;https://evil.example\x07x\x1b]8;;\x07", "\x1b[31m<script>\x1b[0m", "\x1b[2J\x1b[H\x07\x9b31m",
-	"\x1b[38;5;999999999999m\x1b[38;2;1mx\x1b[38mx\x1b[48;5mx", "a,b\n=HYPERLINK(\"https://evil.example\"),<script>\n+cmd|' /C calc'!A0,@x\n", "a,\"b\n<script>\",c\n\"",
-	`{"<script>": "</code><script>alert(1)</script>", "\u202e": "\u0000\u001b[31m", "a": [1e999, null, {}]}`, "diff --git a/<script> b/x\n--- a\n+++ b\n@@ -1 +1 @@ <b>\n-<i>\n+</span><script>\n",
-	"@@ -99999999999999999999 +1 @@\n", "--- <x>\n+++ y\n@@ -1,2 +3 @@\n x\n\\ No newline", "http://", "https://)", "http://a.example/)))", "xhttps://a.example",
+	"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>",
+	"<a href=javascript:alert(1)>x</a>",
+	"[x](javascript:alert(1))", "[x](JaVaScRiPt:alert(1))", "[x](java&#10;script:alert(1))",
+	"[x](&#106;avascript:alert(1))", "[x](\\javascript:alert(1))",
+	"[x](data:text/html;base64,PHNjcmlwdD4=)", "[x](vbscript:x)", "[x](//evil.example/x)", "[x](file:///etc/passwd)",
+	"[x](/etc/passwd)", "[x](http:evil)",
+	"![x](https://evil.example/pixel.png)", "![x](javascript:alert(1))", "<https://a.example/\"onclick=alert(1)>",
+	"<javascript:alert(1)>",
+	"[x](https://a.example/\"onmouseover=\"alert(1))", "[x](<https://a.example/\" onclick=\"x>)",
+	"https://a.example/\"><script>", "[a]: javascript:alert(1)\n\n[a]",
+	"# <script>\n\n## \" onclick=x", "```mermaid\ngraph TD; A[<img src=x onerror=alert(1)>]-->B\n```",
+	"```mermaid\"onclick=x\nx\n```", "```x\" onclick=\"y\n```",
+	"| <script> | b |\n|:--|--:|\n| `a\\|<b>` | ~~<i>~~ |", "- [ ] <script>\n- [x] [y](javascript:z)",
+	"<!-- hidden instructions -->", "<details open ontoggle=alert(1)>",
+	"a\u202eb\u2066c\u200bd\ufeffe\u00ad", "&#x202e;&#8238;&lrm;&#0;&#27;",
+	"\x1b]8;;https://evil.example\x07x\x1b]8;;\x07", "\x1b[31m<script>\x1b[0m", "\x1b[2J\x1b[H\x07\x9b31m",
+	"\x1b[38;5;999999999999m\x1b[38;2;1mx\x1b[38mx\x1b[48;5mx",
+	"a,b\n=HYPERLINK(\"https://evil.example\"),<script>\n+cmd|' /C calc'!A0,@x\n", "a,\"b\n<script>\",c\n\"",
+	`{"<script>": "</code><script>alert(1)</script>", "\u202e": "\u0000\u001b[31m", "a": [1e999, null, {}]}`,
+	"diff --git a/<script> b/x\n--- a\n+++ b\n@@ -1 +1 @@ <b>\n-<i>\n+</span><script>\n",
+	"@@ -99999999999999999999 +1 @@\n", "--- <x>\n+++ y\n@@ -1,2 +3 @@\n x\n\\ No newline", "http://", "https://)",
+	"http://a.example/)))", "xhttps://a.example",
 }
 
 func TestHostile(t *testing.T) {
-	for _, name := range []string{"a.md", "a.csv", "a.log", "a.go", "a.json", "a.diff", "a.svg", "a.html", "a", "\"><script>.png"} {
+	for _, name := range []string{"a.md", "a.csv", "a.log", "a.go", "a.json", "a.diff", "a.svg", "a.html", "a",
+		"\"><script>.png"} {
 		for _, content := range hostile {
 			for _, plain := range []bool{false, true} {
 				p := render(t, Source{Name: name, URL: "/raw"}, Options{Plain: plain}, content)
@@ -160,7 +174,8 @@ func TestRanges(t *testing.T) {
 			if p.Offset != offset || p.End-p.Offset > Window {
 				t.Fatalf("%s: got %d to %d, want a range from %d", name, p.Offset, p.End, offset)
 			}
-			got.WriteString(strings.TrimSuffix(strings.TrimPrefix(string(p.HTML), `<pre class="text" tabindex="0">`), "</pre>\n"))
+			got.WriteString(strings.TrimSuffix(strings.TrimPrefix(string(p.HTML), `<pre class="text" tabindex="0">`),
+				"</pre>\n"))
 			if offset = p.Next; offset == 0 {
 				break
 			}
@@ -214,8 +229,11 @@ func TestLargeFileIsReadInParts(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"# A title", `<h2 id="md-a-title">A title</h2>`},
-		{"**b** _e_ ~~gone~~ ~one~ `c`", "<p><strong>b</strong> <em>e</em> <del>gone</del> <del>one</del> <code>c</code></p>"},
-		{"[x](https://a.example/?a=1&b=2)", `<a href="https://a.example/?a=1&amp;b=2" title="https://a.example/?a=1&amp;b=2" rel="noopener noreferrer nofollow" target="_blank">x</a>`},
+		{"**b** _e_ ~~gone~~ ~one~ `c`",
+			"<p><strong>b</strong> <em>e</em> <del>gone</del> <del>one</del> <code>c</code></p>"},
+		{
+			"[x](https://a.example/?a=1&b=2)",
+			`<a href="https://a.example/?a=1&amp;b=2" title="https://a.example/?a=1&amp;b=2" rel="noopener noreferrer nofollow" target="_blank">x</a>`},
 		{"[x](#A-Title)", `<a href="#md-a-title">x</a>`},
 		{"[x](docs/a.md)", `<span class="target" title="docs/a.md">x</span>`},
 		{"see https://a.example/a_b_c).", `>https://a.example/a_b_c</a>).`},
@@ -231,7 +249,8 @@ func TestMarkdown(t *testing.T) {
 		{"\\&gt; &#38;gt; \\&reg; \\\\*a*", "<p>&amp;gt; &amp;gt; &amp;reg; \\<em>a</em></p>"},
 		{"[x](http://h/\\&amp;)", `title="http://h/&amp;amp;"`},
 		{"# As [said](http://h/p) `in` _it_", `<h2 id="md-as-said-in-it">`},
-		{"# Same\n# Same\n# same-1\n# ?\n# !", `<h2 id="md-same">Same</h2>` + "\n" + `<h2 id="md-same-1">Same</h2>` + "\n" + `<h2 id="md-same-1-1">same-1</h2>` + "\n<h2>?</h2>\n<h2>!</h2>"},
+		{"# Same\n# Same\n# same-1\n# ?\n# !", `<h2 id="md-same">Same</h2>` + "\n" + `<h2 id="md-same-1">Same</h2>` + "\n" +
+			`<h2 id="md-same-1-1">same-1</h2>` + "\n<h2>?</h2>\n<h2>!</h2>"},
 		{"3. c\n4. d", `<ol start="3">`},
 		{"a<br>b  \nc", "a<br>b<br>\nc"},
 		{"<div>\nx\n</div>", `<code class="language-xml">&lt;div&gt;`},
@@ -254,16 +273,25 @@ func TestForms(t *testing.T) {
 		want          []string
 		note          string
 	}{
-		{"a.csv", "name;size\na;1\n", []string{`<th scope="col">name</th><th scope="col">size</th>`, "<td>a</td><td>1</td>"}, ""},
+		{"a.csv", "name;size\na;1\n", []string{`<th scope="col">name</th><th scope="col">size</th>`, "<td>a</td><td>1</td>"},
+			""},
 		{"a.csv", rows, []string{"<td>a, &#34;b&#34;\nc</td><td>2</td>"}, "only the first 10000 rows"},
-		{"a.json", `{"b": [1.50, "x"], "a": {}}`, []string{`<details open><summary>{ <span class="muted">2 members</span> }</summary>`, `<span class="key">b</span>: [`, `<span class="num">1.50</span>`, `<span class="key">a</span>: {}`}, ""},
+		{"a.json", `{"b": [1.50, "x"], "a": {}}`,
+			[]string{`<details open><summary>{ <span class="muted">2 members</span> }</summary>`,
+				`<span class="key">b</span>: [`, `<span class="num">1.50</span>`, `<span class="key">a</span>: {}`}, ""},
 		{"a.json", `{"a": [1}`, []string{`<pre class="code"`}, "not valid JSON"},
-		{"a.json", strings.Repeat("[", 200) + strings.Repeat("]", 200), []string{`<pre class="code"`}, "too many values or levels"},
+		{"a.json", strings.Repeat("[", 200) + strings.Repeat("]", 200), []string{`<pre class="code"`},
+			"too many values or levels"},
 		{"a.json", "[" + strings.Repeat("1,", maxNodes) + "1]", nil, "too many values or levels"},
-		{"a.patch", "--- a\n+++ b\n@@ -3,2 +4,2 @@\n c\n-x\n+y\n", []string{`<span class="ctx" data-old="3" data-new="4"> c`, `<span class="del" data-old="4" data-new="">-x`, `<span class="add" data-old="" data-new="5">+y`}, ""},
+		{"a.patch", "--- a\n+++ b\n@@ -3,2 +4,2 @@\n c\n-x\n+y\n",
+			[]string{`<span class="ctx" data-old="3" data-new="4"> c`, `<span class="del" data-old="4" data-new="">-x`,
+				`<span class="add" data-old="" data-new="5">+y`}, ""},
 		{"a.log", "\x1b[1;31mno\x1b[0m yes\x1b[2K", []string{`<span class="fg1 bold">no</span> yes\x1b[2K`}, ""},
-		{"a.log", "\x1b[31m\x1b[38;5;196mx\x1b[38;2;1;4;3my\x1b[48:5:4;97;44mz", []string{`xy<span class="fg15 bg4">z</span>`}, ""},
-		{"a.log", "\x1b[33mw\x1b[4:3mx\x1b[4:0my\x1b[;32mz", []string{`<span class="fg3">w</span><span class="fg3 underline">x</span><span class="fg3">y</span><span class="fg2">z</span>`}, ""},
+		{"a.log", "\x1b[31m\x1b[38;5;196mx\x1b[38;2;1;4;3my\x1b[48:5:4;97;44mz",
+			[]string{`xy<span class="fg15 bg4">z</span>`}, ""},
+		{"a.log", "\x1b[33mw\x1b[4:3mx\x1b[4:0my\x1b[;32mz",
+			[]string{
+				`<span class="fg3">w</span><span class="fg3 underline">x</span><span class="fg3">y</span><span class="fg2">z</span>`}, ""},
 	} {
 		p := render(t, Source{Name: c.name}, Options{}, c.content)
 		for _, want := range c.want {
@@ -280,13 +308,16 @@ func TestForms(t *testing.T) {
 
 func TestImage(t *testing.T) {
 	png := "\x89PNG\r\n\x1a\nrest"
-	if p := render(t, Source{Name: "a.png", URL: "/raw"}, Options{}, png); !strings.Contains(string(p.HTML), `<img src="/raw" alt="a.png"`) || p.MediaType != "image/png" {
+	if p := render(t, Source{Name: "a.png", URL: "/raw"}, Options{}, png); !strings.Contains(string(p.HTML),
+		`<img src="/raw" alt="a.png"`) || p.MediaType != "image/png" {
 		t.Errorf("got %+v", p)
 	}
-	if p := render(t, Source{Name: "a.png"}, Options{}, png); !strings.Contains(string(p.HTML), `src="data:image/png;base64,iVBORw0KGgpyZXN0"`) {
+	if p := render(t, Source{Name: "a.png"}, Options{}, png); !strings.Contains(string(p.HTML),
+		`src="data:image/png;base64,iVBORw0KGgpyZXN0"`) {
 		t.Errorf("embedded: got %s", p.HTML)
 	}
-	if p := render(t, Source{Name: "a.png"}, Options{}, png+strings.Repeat("x", maxEmbed)); p.HTML != "" || len(p.Notes) == 0 {
+	if p := render(t, Source{Name: "a.png"}, Options{}, png+strings.Repeat("x", maxEmbed)); p.HTML != "" ||
+		len(p.Notes) == 0 {
 		t.Errorf("large: got %.80s, %v", p.HTML, p.Notes)
 	}
 }
@@ -299,7 +330,8 @@ func TestChanges(t *testing.T) {
 		}
 	}
 	checkSafe(t, string(p.HTML))
-	for note, from := range map[string]string{"equal": "a", "not text": "a\x00", "1024 KB": strings.Repeat("b", richSize+1)} {
+	for note, from := range map[string]string{"equal": "a", "not text": "a\x00",
+		"1024 KB": strings.Repeat("b", richSize+1)} {
 		if p := Changes("v1", []byte(from), "v2", []byte("a")); p.HTML != "" || !strings.Contains(fmt.Sprint(p.Notes), note) {
 			t.Errorf("got %v, want %q", p.Notes, note)
 		}
@@ -310,8 +342,14 @@ func TestChanges(t *testing.T) {
 // again: the time for twice the input is not four times as long.
 func BenchmarkPathological(b *testing.B) {
 	for name, unit := range map[string]string{
-		"brackets": "[", "emphasis": "*a _b ", "quotes": ">", "backticks": "` `` ``` ", "links": "[a](", "images": "![", "lists": "- ", "entities": "&", "angles": "<a ", "strikes": "~a ", "tables": "|", "html": "</",
-		"comments": "<!--", "comment lines": "a <!--\n", "instructions": "a <?\n", "cdata": "a <![CDATA[\n", "attributes": "<a b='\n", "quote lines": strings.Repeat(">", 60) + "\n", "references": "[a][b]\n", "definitions": "[a]: b\n\n[c]\n", "reference lines": "[a\n", "emphasis lines": "*a\n_b\n", "ticks lines": "`a\n``b\n", "autolinks": "<https:", "titles": "[a](b 'c\n", "indents": "- a\n  ", "nested": "> - ", "bangs": "![[]()", "parens": "[a](((((((((b", "tabs": "\t>", "stars": "**a ", "one": "a", "entity": "&a",
+		"brackets": "[", "emphasis": "*a _b ", "quotes": ">", "backticks": "` `` ``` ", "links": "[a](", "images": "![",
+		"lists": "- ", "entities": "&", "angles": "<a ", "strikes": "~a ", "tables": "|", "html": "</",
+		"comments": "<!--", "comment lines": "a <!--\n", "instructions": "a <?\n", "cdata": "a <![CDATA[\n",
+		"attributes": "<a b='\n", "quote lines": strings.Repeat(">", 60) +
+			"\n", "references": "[a][b]\n", "definitions": "[a]: b\n\n[c]\n", "reference lines": "[a\n",
+		"emphasis lines": "*a\n_b\n", "ticks lines": "`a\n``b\n", "autolinks": "<https:", "titles": "[a](b 'c\n",
+		"indents": "- a\n  ", "nested": "> - ", "bangs": "![[]()", "parens": "[a](((((((((b", "tabs": "\t>", "stars": "**a ",
+		"one": "a", "entity": "&a",
 	} {
 		for _, size := range []int{128 << 10, 1 << 20} {
 			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
@@ -333,23 +371,30 @@ func TestDiffLines(t *testing.T) {
 		want       string
 	}{
 		{"two files", "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n--- c\n+++ d\n@@ -7 +8 @@\n-u\n+v\n", false,
-			"head - - --- a|head - - +++ b|hunk - - @@ -1 +1 @@|del 1 - -x|add - 1 +y|head - - --- c|head - - +++ d|hunk - - @@ -7 +8 @@|del 7 - -u|add - 8 +v"},
-		{"removed and added lines like names", "@@ -1,2 +1,2 @@\n--- x\n+++ y\n z\n", false, "hunk - - @@ -1,2 +1,2 @@|del 1 - --- x|add - 1 +++ y|ctx 2 2  z"},
-		{"more lines than the head says", "@@ -1 +1 @@\n-x\n-y\n+z\n", false, "hunk - - @@ -1 +1 @@|del 1 - -x|del 2 - -y|add - 1 +z"},
-		{"a part", "+x\n-y\n z\n\\ No newline\n@@ -3 +4 @@\n+u\n", true, "add - - +x|del - - -y|ctx - -  z|head - - \\ No newline|hunk - - @@ -3 +4 @@|add - 4 +u"},
+			"head - - --- a|head - - +++ b|hunk - - @@ -1 +1 @@|del 1 - -x|add - 1 +y|head - - --- c|head - - +++ d|hunk - - " +
+				"@@ -7 +8 @@|del 7 - -u|add - 8 +v"},
+		{"removed and added lines like names", "@@ -1,2 +1,2 @@\n--- x\n+++ y\n z\n", false,
+			"hunk - - @@ -1,2 +1,2 @@|del 1 - --- x|add - 1 +++ y|ctx 2 2  z"},
+		{"more lines than the head says", "@@ -1 +1 @@\n-x\n-y\n+z\n", false,
+			"hunk - - @@ -1 +1 @@|del 1 - -x|del 2 - -y|add - 1 +z"},
+		{"a part", "+x\n-y\n z\n\\ No newline\n@@ -3 +4 @@\n+u\n", true,
+			"add - - +x|del - - -y|ctx - -  z|head - - \\ No newline|hunk - - @@ -3 +4 @@|add - 4 +u"},
 		{"a part with another file", "+x\n--- c\n+++ d\n", true, "add - - +x|head - - --- c|head - - +++ d"},
 	} {
 		var got []string
 		for _, line := range class.FindAllStringSubmatch(string(diffLines([]byte(tt.diff), tt.part)), -1) {
-			got = append(got, fmt.Sprintf("%s %s %s %s", line[1], cmp.Or(line[2], "-"), cmp.Or(line[3], "-"), html.UnescapeString(line[4])))
+			got = append(got, fmt.Sprintf("%s %s %s %s", line[1], cmp.Or(line[2], "-"), cmp.Or(line[3], "-"),
+				html.UnescapeString(line[4])))
 		}
 		if text := strings.Join(got, "|"); text != tt.want {
 			t.Errorf("%s: got\n%s, want\n%s", tt.name, text, tt.want)
 		}
 	}
-	long := "diff --git a/x b/x\n--- /dev/null\n+++ b/x\n@@ -0,0 +1,9000 @@\n" + strings.Repeat("+a line of a file that is long\n", 9000)
+	long := "diff --git a/x b/x\n--- /dev/null\n+++ b/x\n@@ -0,0 +1,9000 @@\n" +
+		strings.Repeat("+a line of a file that is long\n", 9000)
 	first := render(t, Source{Name: "x.diff"}, Options{}, long)
-	if second := string(render(t, Source{Name: "x.diff"}, Options{Offset: first.Next}, long).HTML); first.Next == 0 || strings.Count(second, `class="add"`) < 1000 {
+	if second := string(render(t, Source{Name: "x.diff"}, Options{Offset: first.Next}, long).HTML); first.Next == 0 ||
+		strings.Count(second, `class="add"`) < 1000 {
 		t.Errorf("the second part, from %d, has %d added lines", first.Next, strings.Count(second, `class="add"`))
 	}
 }

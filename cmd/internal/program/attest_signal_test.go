@@ -56,10 +56,12 @@ func TestAttestSignals(t *testing.T) {
 			}
 			defer w.Close()
 			page, err := w.Hub().Artifacts(t.Context(), handoff.ArtifactQuery{Kind: "attestation"})
-			if err != nil || len(page.Artifacts) != 1 || page.Artifacts[0].Attestation.Signal != tt.want || page.Artifacts[0].Attestation.ExitStatus != tt.code {
+			if err != nil || len(page.Artifacts) != 1 || page.Artifacts[0].Attestation.Signal != tt.want ||
+				page.Artifacts[0].Attestation.ExitStatus != tt.code {
 				t.Fatalf("got %+v, %v, want one attestation with signal %s", page.Artifacts, err, tt.want)
 			}
-			if v, err := w.Claims(nil).Verify(t.Context(), page.Artifacts[0].ID); err != nil || v.Verdict != claims.Contradicted {
+			if v, err := w.Claims(nil).Verify(t.Context(), page.Artifacts[0].ID); err != nil ||
+				v.Verdict != claims.Contradicted {
 				t.Errorf("got %s, %v, want contradicted", v.Verdict, err)
 			}
 		})

@@ -36,7 +36,8 @@ func newConsole(t *testing.T) *console {
 	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &console{t: t, dir: dir, env: map[string]string{}, now: consoleTime, random: rand.NewChaCha8([32]byte{2}), used: map[string]bool{}}
+	return &console{t: t, dir: dir, env: map[string]string{}, now: consoleTime, random: rand.NewChaCha8([32]byte{2}),
+		used: map[string]bool{}}
 }
 
 func consoleNow() time.Time { return consoleTime }
@@ -110,7 +111,8 @@ func TestCanary(t *testing.T) {
 	c.ok("label", b, "approved", "--json")
 	c.ok("withdraw", b, "--json")
 	for _, id := range []string{a, b, stored} {
-		for _, more := range [][]string{nil, {"--json"}, {"--history"}, {"--history", "--json"}, {"--lineage"}, {"--lineage", "--json"},
+		for _, more := range [][]string{nil, {"--json"}, {"--history"}, {"--history", "--json"}, {"--lineage"},
+			{"--lineage", "--json"},
 			{"--lineage", "--format", "dot"}, {"--lineage", "--format", "mermaid"}} {
 			c.ok(append([]string{"show", id}, more...)...)
 		}
@@ -190,13 +192,18 @@ func (c *console) pipeline(canary string) {
 		c.write(stage+".json", artifact)
 		c.ok("pipeline", "put", "42", stage, stage+".json", "--json")
 	}
-	put("plan", `{"affected_files":["`+canary+`"],"steps":[{"order":1,"file":"`+canary+`"}],"acceptance_mapping":{"`+canary+`":"`+canary+`"}}`)
-	put("implement", `{"status":"completed","files_changed":["`+canary+`"],"blockers":["`+canary+`"],"summary":"`+canary+`"}`)
+	put("plan", `{"affected_files":["`+canary+`"],"steps":[{"order":1,"file":"`+canary+`"}],"acceptance_mapping":{"`+
+		canary+`":"`+canary+`"}}`)
+	put("implement", `{"status":"completed","files_changed":["`+canary+`"],"blockers":["`+canary+`"],"summary":"`+canary+
+		`"}`)
 	put("test", `{"verdict":"FAIL","phase_1":{"`+canary+`":{"result":"FAIL","output":"`+canary+`"}}}`)
-	put("debug", `{"failure_source":"`+canary+`","failure_description":"","root_cause":"`+canary+`","root_cause_file":"`+canary+`","root_cause_line":1,"classification":"fix_target"}`)
+	put("debug", `{"failure_source":"`+canary+`","failure_description":"","root_cause":"`+canary+`","root_cause_file":"`+
+		canary+`","root_cause_line":1,"classification":"fix_target"}`)
 	put("git", `{"branch":"`+canary+`","commit_sha":"`+canary+`","commit_message":"`+canary+`"}`)
-	for _, args := range [][]string{{"show", "42"}, {"pipeline", "history", "42"}, {"pipeline", "next", "42"}, {"pipeline", "trace", "42"},
-		{"pipeline", "brief", "42", "--for", "jg-planner"}, {"pipeline", "get", "42", "plan"}, {"list"}, {"show", "42/plan.json"}} {
+	for _, args := range [][]string{{"show", "42"}, {"pipeline", "history", "42"}, {"pipeline", "next", "42"},
+		{"pipeline", "trace", "42"},
+		{"pipeline", "brief", "42", "--for", "jg-planner"}, {"pipeline", "get", "42", "plan"}, {"list"},
+		{"show", "42/plan.json"}} {
 		c.ok(args...)
 		c.ok(append(args, "--json")...)
 	}

@@ -18,7 +18,8 @@ type typedClaim struct {
 
 func (l *claimFlags) add(c *cobra.Command) {
 	c.Flags().Var(claimFlag{l, false}, "claim", "claim `text`, one line; may be repeated")
-	c.Flags().Var(claimFlag{l, true}, "evidence", "evidence of the claim before it, as `kind:value`: command:LINE, thread:URI#M3 or artifact:REF; may be repeated")
+	c.Flags().Var(claimFlag{l, true}, "evidence",
+		"evidence of the claim before it, as `kind:value`: command:LINE, thread:URI#M3 or artifact:REF; may be repeated")
 }
 
 // parse returns the claims.

@@ -16,7 +16,8 @@ func TestCommandsDocument(t *testing.T) {
 	const file = "../../../docs/commands.md"
 	c := newConsole(t)
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Commands\n\nThis page is generated from the help of the program: go test ./cmd/internal/program -run TestCommandsDocument -update\n")
+	fmt.Fprintf(&b, "# Commands\n\nThis page is generated from the help of the program: go test ./cmd/internal/program "+
+		"-run TestCommandsDocument -update\n")
 	section := func(title string, args ...string) {
 		fmt.Fprintf(&b, "\n## %s\n\n```text\n%s```\n", title, c.ok(args...))
 	}

@@ -33,7 +33,8 @@ another machine, such as git:REMOTE or git:/path. Their artifacts stay in it.`,
 	c.Flags().StringVar(&role, "role", "", "")
 	c.Flags().MarkHidden("role")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		stage := demo.Stage{Dir: a.Dir, Log: log, Program: a.Self, Name: cli.Name(), Out: a.Out, Flush: a.Flush, Environ: os.Environ(), Now: a.Now, Rand: a.Rand}
+		stage := demo.Stage{Dir: a.Dir, Log: log, Program: a.Self, Name: cli.Name(), Out: a.Out, Flush: a.Flush,
+			Environ: os.Environ(), Now: a.Now, Rand: a.Rand}
 		if role != "" {
 			return stage.Play(c.Context(), role)
 		}

@@ -66,13 +66,16 @@ func TestFields(t *testing.T) {
 			}
 		}
 	}
-	if out := c.ok("show", id, "--json", "--fields", "status,id"); out != fmt.Sprintf("{\"status\":\"superseded\",\"id\":%q}\n", id) {
+	if out := c.ok("show", id, "--json", "--fields",
+		"status,id"); out != fmt.Sprintf("{\"status\":\"superseded\",\"id\":%q}\n", id) {
 		t.Errorf("show --fields prints %s", out)
 	}
 }
 
 // shownAlone are fields that only show of one artifact or session has.
-var shownAlone = map[string]bool{"artifact.work": true, "session.work": true, "session.outputs": true, "session.threads": true, "session.files": true, "session.related": true, "session.read": true, "session.artifacts": true,
+var shownAlone = map[string]bool{"artifact.work": true, "session.work": true, "session.outputs": true,
+	"session.threads": true, "session.files": true, "session.related": true, "session.read": true,
+	"session.artifacts":       true,
 	"session.expectedOutputs": true, "session.conversations": true}
 
 // TestFieldsAreShort checks that the refs and paths of 50 artifacts take less than
@@ -87,7 +90,8 @@ func TestFieldsAreShort(t *testing.T) {
 	}
 	out := c.ok("list", "--json", "--fields", "id,path")
 	if strings.Count(out, "art_") != 50 || len(out) > 6000 {
-		t.Errorf("list --fields id,path prints %d bytes with %d refs, want at most 6000 with 50", len(out), strings.Count(out, "art_"))
+		t.Errorf("list --fields id,path prints %d bytes with %d refs, want at most 6000 with 50", len(out),
+			strings.Count(out, "art_"))
 	}
 }
 
@@ -104,7 +108,8 @@ func TestOutputFlags(t *testing.T) {
 	} {
 		before := c.said.Len()
 		_, code := c.run("", strings.Fields(line)...)
-		if said := c.said.String()[before:]; code != 2 || !strings.Contains(said, "handoff: "+want+"\n") || !strings.Contains(said, "\nhint: ") {
+		if said := c.said.String()[before:]; code != 2 || !strings.Contains(said, "handoff: "+want+"\n") ||
+			!strings.Contains(said, "\nhint: ") {
 			t.Errorf("handoff %s exits %d: %s", line, code, said)
 		}
 	}
@@ -126,7 +131,8 @@ func TestErrorsAreJSON(t *testing.T) {
 		}
 		dec := json.NewDecoder(strings.NewReader(out))
 		err := dec.Decode(&answer)
-		if err != nil || dec.More() || answer.Error == nil || answer.Error.Message == "" || answer.Error.ExitCode != code || code < 2 {
+		if err != nil || dec.More() || answer.Error == nil || answer.Error.Message == "" || answer.Error.ExitCode != code ||
+			code < 2 {
 			t.Errorf("handoff %s exits %d and prints %q", strings.Join(args, " "), code, out)
 		}
 		answers++
@@ -156,11 +162,14 @@ func TestFieldsOfEveryList(t *testing.T) {
 	c := newConsole(t)
 	id := fillListings(c)
 	lines := map[string][]string{
-		"list": {"list", "list --channels"}, "search": {"search retry", "search --in threads retry"}, "show": {"show " + id, "show " + id + " --history", "show 42"},
-		"session find": {"session find"}, "session adopt": {"session adopt docs --dry-run"}, "gc": {"gc"}, "init": {"init --status"},
+		"list": {"list", "list --channels"}, "search": {"search retry", "search --in threads retry"},
+		"show":         {"show " + id, "show " + id + " --history", "show 42"},
+		"session find": {"session find"}, "session adopt": {"session adopt docs --dry-run"}, "gc": {"gc"},
+		"init": {"init --status"},
 		"cost": {"cost", "cost --by model"}, "status": {"status", "status --collisions"}, "work list": {"work list"},
 		"thread": {"thread", "thread --everywhere"}, "why": {"why docs/design.md"},
-		"pipeline list": {"pipeline list"}, "pipeline history": {"pipeline history 42"}, "pipeline trace": {"pipeline trace 42"},
+		"pipeline list": {"pipeline list"}, "pipeline history": {"pipeline history 42"},
+		"pipeline trace":        {"pipeline trace 42"},
 		"pipeline lessons list": {"pipeline lessons list"}, "pipeline lessons match": {"pipeline lessons match port"},
 	}
 	eachCommand(func(path []string, command *cobra.Command) {

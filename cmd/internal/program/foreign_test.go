@@ -51,7 +51,8 @@ func TestForeignProgramNamedHandoff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"hook claude", "hook codex", "hook gemini", "hook qwen", "hook copilot sessionStart", "hook statusline", "hook opencode", "hook pi", "mcp", "list", "publish", "wait"} {
+	for _, want := range []string{"hook claude", "hook codex", "hook gemini", "hook qwen", "hook copilot sessionStart",
+		"hook statusline", "hook opencode", "hook pi", "mcp", "list", "publish", "wait"} {
 		if !strings.Contains(string(reached), want) {
 			t.Errorf("no command reaches agent-handoff %s:\n%s", want, reached)
 		}
@@ -68,7 +69,8 @@ type foreign struct {
 func newForeign(t *testing.T) foreign {
 	t.Helper()
 	dir := t.TempDir()
-	f := foreign{t, filepath.Join(dir, "home"), filepath.Join(dir, "repo"), filepath.Join(dir, "foreign"), filepath.Join(dir, "own")}
+	f := foreign{t, filepath.Join(dir, "home"), filepath.Join(dir, "repo"), filepath.Join(dir, "foreign"),
+		filepath.Join(dir, "own")}
 	real, err := exec.LookPath("agent-handoff")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +93,8 @@ func newForeign(t *testing.T) foreign {
 }
 
 func (f foreign) environ() []string {
-	return []string{"PATH=" + f.foreign + ":" + f.own + ":" + os.Getenv("PATH"), "HOME=" + f.home, "TMPDIR=" + os.TempDir(), "SHELL=/bin/sh"}
+	return []string{"PATH=" + f.foreign + ":" + f.own + ":" + os.Getenv("PATH"), "HOME=" + f.home,
+		"TMPDIR=" + os.TempDir(), "SHELL=/bin/sh"}
 }
 
 func (f foreign) must(dir, program string, args ...string) {
@@ -108,7 +111,8 @@ func (f foreign) run(command string) {
 	f.Helper()
 	c := exec.Command("sh", "-c", command)
 	c.Dir, c.Env = f.repo, f.environ()
-	c.Stdin = strings.NewReader(`{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"a private prompt","cwd":"` + f.repo + `"}` + "\n")
+	c.Stdin = strings.NewReader(
+		`{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"a private prompt","cwd":"` + f.repo + `"}` + "\n")
 	_ = c.Run() // most have no valid input; what counts is which program gets it
 }
 

@@ -39,7 +39,9 @@ can't be read, gc refuses, because that record may need any body or file.`,
 	table := a.NewTable(c, bodyColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if archive {
-			return sessions.Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) { return w.ArchiveDue(c.Context()) })
+			return sessions.Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
+				return w.ArchiveDue(c.Context())
+			})
 		}
 		if emptyTrash {
 			return sessions.EmptyTrash(c.Context(), a)
@@ -59,7 +61,8 @@ can't be read, gc refuses, because that record may need any body or file.`,
 	return c
 }
 
-var bodyColumns = []cli.Column{{Name: "body", Text: true}, {Name: "size", Rank: 2}, {Name: "reason", Rank: 1, Text: true}}
+var bodyColumns = []cli.Column{{Name: "body", Text: true}, {Name: "size", Rank: 2},
+	{Name: "reason", Rank: 1, Text: true}}
 
 func printGarbage(a *cli.App, g workspace.Garbage, table *cli.Table) error {
 	if a.AsJSON {

@@ -46,9 +46,12 @@ func TestJSON(t *testing.T) {
 	c.env["CODEX_THREAD_ID"], c.env["CLAUDE_CODE_SESSION_ID"] = "0199-c", "a-1"
 	c.write("design.md", "# Retry policy\n")
 	c.write("fix.diff", "-old\n+new\n")
-	design := strings.TrimSpace(c.ok("publish", "design.md", "--channel", "design", "--title", "Retry policy", "--tag", "retry"))
-	c.golden("publish.json", c.ok("publish", "fix.diff", "--channel", "patch", "--from", design, "--agent", "builder", "--task", "t1",
-		"--model", "openai/gpt-5", "--producer", "turn=7", "--summary", "says token=0123456789ab", "--allow-secret", "--meta", "issue=7", "--key", "k", "--json"))
+	design := strings.TrimSpace(c.ok("publish", "design.md", "--channel", "design", "--title", "Retry policy", "--tag",
+		"retry"))
+	c.golden("publish.json", c.ok("publish", "fix.diff", "--channel", "patch", "--from", design, "--agent", "builder",
+		"--task", "t1",
+		"--model", "openai/gpt-5", "--producer", "turn=7", "--summary", "says token=0123456789ab", "--allow-secret", "--meta",
+		"issue=7", "--key", "k", "--json"))
 	c.golden("publish_again.json", c.ok("publish", "fix.diff", "--channel", "patch", "--key", "k", "--json"))
 	c.ok("publish", "design.md", "--channel", "design", "--title", "Retry policy 2", "--replaces", design)
 	c.golden("show.json", c.ok("show", design, "--json"))

@@ -75,8 +75,10 @@ func fits(t *testing.T, name, text string) {
 
 // valueNames are the nouns that stand for the values of flags.
 var valueNames = []string{
-	"address", "agent", "branch", "channel", "columns", "commit", "count", "cursor", "date", "day", "directory", "duration", "edition", "field=value", "fields", "file", "format", "ID", "issue", "key",
-	"key=value", "kind", "kind:value", "level", "line", "name", "number", "path", "pattern", "policy", "position", "program", "ref", "regexp", "scope", "sequence", "size", "stage", "status", "tag", "text",
+	"address", "agent", "branch", "channel", "columns", "commit", "count", "cursor", "date", "day", "directory",
+	"duration", "edition", "field=value", "fields", "file", "format", "ID", "issue", "key",
+	"key=value", "kind", "kind:value", "level", "line", "name", "number", "path", "pattern", "policy", "position",
+	"program", "ref", "regexp", "scope", "sequence", "size", "stage", "status", "tag", "text",
 	"time", "title", "type", "URI", "UUID",
 }
 
@@ -96,7 +98,8 @@ func TestHelp(t *testing.T) {
 		if !command.HasSubCommands() && command.Example == "" {
 			t.Errorf("%s has no example", name)
 		}
-		if !strings.HasPrefix(strings.ToUpper(command.Short[:1]), command.Short[:1]) || strings.HasSuffix(command.Short, ".") {
+		if !strings.HasPrefix(strings.ToUpper(command.Short[:1]), command.Short[:1]) ||
+			strings.HasSuffix(command.Short, ".") {
 			t.Errorf("%s: short help %q is not a phrase that begins with a capital and has no full stop", name, command.Short)
 		}
 		command.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -129,7 +132,8 @@ func TestRepeatedFlags(t *testing.T) {
 			_, code := c.run("", append(slices.Clone(path), "--"+f.Name+"="+sample, "--"+f.Name+"="+sample)...)
 			refused := strings.Contains(c.said.String(), "--"+f.Name+" given twice\n")
 			if refused != single || refused && code != 2 && path[0] != "run" && path[0] != "attest" {
-				t.Errorf("%s --%s twice (%s): refused %t with exit code %d, want refused %t", strings.Join(path, " "), f.Name, f.Value.Type(), refused, code, single)
+				t.Errorf("%s --%s twice (%s): refused %t with exit code %d, want refused %t", strings.Join(path, " "), f.Name,
+					f.Value.Type(), refused, code, single)
 			}
 			flags++
 		}
@@ -174,7 +178,8 @@ func TestHintsName(t *testing.T) {
 			}
 			for _, arg := range args {
 				name := strings.TrimLeft(arg, "-")
-				if dashes := len(arg) - len(name); dashes == 2 && c.Flag(name) == nil || dashes == 1 && len(name) == 1 && c.Flags().ShorthandLookup(name) == nil {
+				if dashes := len(arg) - len(name); dashes == 2 && c.Flag(name) == nil || dashes == 1 && len(name) == 1 &&
+					c.Flags().ShorthandLookup(name) == nil {
 					t.Errorf("%s: %s has the unknown flag %s", m[1], typed, arg)
 				}
 			}
@@ -193,7 +198,8 @@ func TestExamples(t *testing.T) {
 	t.Parallel()
 	lines := 0
 	check := func(name, example string) {
-		inner := strings.NewReplacer("\\\n", " ", `"$(`, "X ; ", "$(", "X ; ") // a command as an argument is a line of its own
+		// a command as an argument is a line of its own
+		inner := strings.NewReplacer("\\\n", " ", `"$(`, "X ; ", "$(", "X ; ")
 		for _, m := range exampleLine.FindAllStringSubmatch(inner.Replace(example), -1) {
 			if strings.Contains(example, "='"+m[0]+"'") {
 				continue // an alias, whose arguments follow when it is used

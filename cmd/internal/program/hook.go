@@ -111,7 +111,8 @@ func statusLine(c *cobra.Command, a *cli.App, payload []byte) {
 	line := cli.OneLine("agents://claude/" + p.Session)
 	if w, err := openAt(a, cmp.Or(p.Workspace.Current, p.Cwd, a.Dir)); err == nil {
 		defer w.Close()
-		page, err := w.List(c.Context(), workspace.ListOptions{Limit: 1, Filter: workspace.Filter{Producer: map[string]string{"session": p.Session}}})
+		page, err := w.List(c.Context(), workspace.ListOptions{
+			Limit: 1, Filter: workspace.Filter{Producer: map[string]string{"session": p.Session}}})
 		if err == nil && len(page.Artifacts) > 0 {
 			newest := page.Artifacts[0]
 			line += "  " + newest.ID + " " + cli.OneLine(newest.Label())

@@ -46,7 +46,8 @@ type victim struct {
 
 func newVictim(t *testing.T) victim {
 	v := victim{t, t.TempDir()}
-	v.sh(".", `git init -q --bare origin.git; git init -q --bare other.git; git init -q -b main src; git -C src remote add origin $PWD/origin.git`)
+	v.sh(".",
+		`git init -q --bare origin.git; git init -q --bare other.git; git init -q -b main src; git -C src remote add origin $PWD/origin.git`)
 	v.write("src/handoff.yaml", "log: git:origin\n")
 	v.write("src/a.md", "a\n")
 	v.commit()
@@ -74,7 +75,8 @@ func (v victim) commit() {
 func (v victim) command(dir, script string) *exec.Cmd {
 	c := exec.CommandContext(v.Context(), "sh", "-ec", script)
 	c.Dir = filepath.Join(v.dir, dir)
-	c.Env = []string{"HOME=" + filepath.Join(v.dir, "home"), "PATH=" + os.Getenv("PATH"), "D=" + v.dir, "T=" + canaryThread, "A=" + canaryAgent, "C=" + hostileCanary,
+	c.Env = []string{"HOME=" + filepath.Join(v.dir, "home"), "PATH=" + os.Getenv("PATH"), "D=" + v.dir,
+		"T=" + canaryThread, "A=" + canaryAgent, "C=" + hostileCanary,
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com"}
 	return c
 }
@@ -123,9 +125,11 @@ func (v victim) received(repository string) (found bool, objects int) {
 		v.Fatal(err)
 	}
 	defer d.Close()
-	for id := range strings.FieldsSeq(v.sh(repository, `git for-each-ref --format='%(refname)' refs/handoff | git rev-list --objects --stdin | cut -c1-40`)) {
+	for id := range strings.FieldsSeq(v.sh(repository,
+		`git for-each-ref --format='%(refname)' refs/handoff | git rev-list --objects --stdin | cut -c1-40`)) {
 		objects++
-		b, err := exec.CommandContext(v.Context(), "sh", "-c", `git -C "$0" cat-file $(git -C "$0" cat-file -t "$1") "$1"`, filepath.Join(v.dir, repository), id).Output()
+		b, err := exec.CommandContext(v.Context(), "sh", "-c", `git -C "$0" cat-file $(git -C "$0" cat-file -t "$1") "$1"`,
+			filepath.Join(v.dir, repository), id).Output()
 		if err != nil {
 			v.Fatal(err)
 		}
@@ -154,8 +158,11 @@ func TestHostileSettings(t *testing.T) {
 		v.sh("clone", "git pull -q")
 	}
 	for name, attack := range map[string]func(v victim) (dir string){
-		"runtime directory": func(v victim) string { pull(v, "src/.handoff/config.yaml", everyPrivateSetting); return "clone" },
-		"handoff.yaml":      func(v victim) string { pull(v, "src/handoff.yaml", everySetting); return "clone" },
+		"runtime directory": func(v victim) string {
+			pull(v, "src/.handoff/config.yaml", everyPrivateSetting)
+			return "clone"
+		},
+		"handoff.yaml": func(v victim) string { pull(v, "src/handoff.yaml", everySetting); return "clone" },
 		"fresh clone": func(v victim) string {
 			pull(v, "src/.handoff/config.yaml", everyPrivateSetting, "src/handoff.yaml", everySetting)
 			v.sh(".", `rm -rf clone; git clone -q -b main origin.git clone`)
@@ -164,7 +171,8 @@ func TestHostileSettings(t *testing.T) {
 		"remote": func(v victim) string { v.sh("clone", `git remote set-url origin ../other.git`); return "clone" },
 		"push":   func(v victim) string { v.sh("clone", `git remote set-url --push origin ../other.git`); return "clone" },
 		"instead of": func(v victim) string {
-			v.sh("clone", `git config url.$D/other.git.insteadOf $D/origin.git; git config url.$D/other.git.pushInsteadOf $D/origin.git`)
+			v.sh("clone",
+				`git config url.$D/other.git.insteadOf $D/origin.git; git config url.$D/other.git.pushInsteadOf $D/origin.git`)
 			return "clone"
 		},
 		"included file": func(v victim) string {
@@ -174,22 +182,29 @@ func TestHostileSettings(t *testing.T) {
 		},
 		"linked worktree": func(v victim) string {
 			pull(v, "src/.handoff/config.yaml", everyPrivateSetting, "src/handoff.yaml", everySetting)
-			v.sh("clone", `git config extensions.worktreeConfig true; git worktree add -q ../linked; git -C ../linked config --worktree remote.origin.url $D/other.git`)
+			v.sh("clone",
+				`git config extensions.worktreeConfig true; git worktree add -q ../linked; git -C ../linked config --worktree remote.origin.url $D/other.git`)
 			return "linked"
 		},
 		"symbolic links": func(v victim) string {
-			v.sh("src", `rm handoff.yaml; mkdir -p .handoff; ln -s ../all.yaml .handoff/config.yaml; ln -s all.yaml handoff.yaml`)
+			v.sh("src",
+				`rm handoff.yaml; mkdir -p .handoff; ln -s ../all.yaml .handoff/config.yaml; ln -s all.yaml handoff.yaml`)
 			pull(v, "src/all.yaml", everySetting)
 			return "clone"
 		},
 		"pipelines": func(v victim) string {
 			pull(v, "src/handoff.yaml", everySetting, "src/ci/x.yaml",
-				"stages:\n  - {name: triage, purpose: p, artifact: triage.json, writer: w, after: implement, optional: true, schema: {type: object}}\n")
+				"stages:\n  - {name: triage, purpose: p, artifact: triage.json, writer: w, after: implement, optional: true, "+
+					"schema: {type: object}}\n")
 			return "clone"
 		},
-		"another log": func(v victim) string { pull(v, "src/handoff.yaml", "log: git:"+v.dir+"/other.git\n"); return "clone" },
+		"another log": func(v victim) string {
+			pull(v, "src/handoff.yaml", "log: git:"+v.dir+"/other.git\n")
+			return "clone"
+		},
 		"log in the workspace": func(v victim) string {
-			v.sh("src", `git init -q --bare x.git; rm x.git/hooks/*; touch x.git/refs/heads/.keep x.git/objects/info/.keep; printf '#!/bin/sh\ntouch "$HOME/ran"\n' >x.git/hooks/post-receive; chmod +x x.git/hooks/post-receive`)
+			v.sh("src",
+				`git init -q --bare x.git; rm x.git/hooks/*; touch x.git/refs/heads/.keep x.git/objects/info/.keep; printf '#!/bin/sh\ntouch "$HOME/ran"\n' >x.git/hooks/post-receive; chmod +x x.git/hooks/post-receive`)
 			pull(v, "src/handoff.yaml", "log: git:./x.git\n")
 			if out, err := v.command("clone", "handoff config trust git:./x.git").CombinedOutput(); err == nil {
 				v.Errorf("a log in the workspace is accepted: %s", out)
@@ -215,7 +230,8 @@ func TestHostileSettings(t *testing.T) {
 	t.Run("allowed", func(t *testing.T) { // the search finds what the user shares
 		t.Parallel()
 		v := newVictim(t)
-		v.sh("clone", `mkdir -p $HOME; handoff config trust git:origin; handoff config set keep_threads true; handoff config set share_threads true`)
+		v.sh("clone",
+			`mkdir -p $HOME; handoff config trust git:origin; handoff config set keep_threads true; handoff config set share_threads true`)
 		v.work("clone")
 		if found, objects := v.received("origin.git"); !found {
 			t.Errorf("the conversation that the user shares is not among %d objects", objects)

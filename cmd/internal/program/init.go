@@ -77,11 +77,13 @@ works in the repository; they have no effect where handoff is not installed.
 --undo takes back what was set up for the user, with --project what was set up
 for this repository, and with --everywhere all of it. Where a file was changed
 since, only handoff's entries are removed.`,
-		Example: "  handoff init --dry-run\n  handoff init --agent claude --agent codex --allow\n  handoff init --status\n  handoff init --undo --dry-run",
-		Args:    cli.Exactly(0, ""),
+		Example: "  handoff init --dry-run\n  handoff init --agent claude --agent codex --allow\n  handoff init --status\n " +
+			" handoff init --undo --dry-run",
+		Args: cli.Exactly(0, ""),
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.agents, "agent", nil, "set up this `program`: "+strings.Join(setup.Names(), ", ")+"; may be repeated")
+	flags.StringArrayVar(&f.agents, "agent", nil, "set up this `program`: "+strings.Join(setup.Names(), ", ")+
+		"; may be repeated")
 	flags.BoolVar(&f.user, "user", false, "change your own configuration (the default)")
 	flags.BoolVar(&f.project, "project", false, "write files for everybody who works in the repository")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the changes without making them")
@@ -89,7 +91,8 @@ since, only handoff's entries are removed.`,
 	flags.BoolVar(&f.everywhere, "everywhere", false, "with --undo: in both scopes and all repositories")
 	flags.BoolVar(&f.status, "status", false, "show where handoff is set up and when it was last called")
 	flags.BoolVar(&f.allow, "allow", false, "permit the tools of handoff without asking")
-	flags.BoolVar(&f.statusLine, "status-line", false, "show the conversation and its newest artifact in the status line of Claude Code")
+	flags.BoolVar(&f.statusLine, "status-line", false,
+		"show the conversation and its newest artifact in the status line of Claude Code")
 	a.JSONFlag(c, "print JSON")
 	table := a.NewTable(c, statusColumns)
 	c.MarkFlagsMutuallyExclusive("user", "project")
@@ -103,7 +106,8 @@ since, only handoff's entries are removed.`,
 }
 
 func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) error {
-	t := setup.Target{Scope: setup.User, Home: a.Getenv("HOME"), Getenv: a.Getenv, Binary: installed(a.Self), Allow: f.allow, StatusBar: f.statusLine}
+	t := setup.Target{Scope: setup.User, Home: a.Getenv("HOME"), Getenv: a.Getenv, Binary: installed(a.Self),
+		Allow: f.allow, StatusBar: f.statusLine}
 	if !filepath.IsAbs(t.Home) {
 		return cli.Invalid("init", "HOME", "is not set", "set it to your home directory")
 	}
@@ -223,8 +227,8 @@ func planInit(a *cli.App, t setup.Target, j *setup.Journal, names []string) ([]s
 		names = setup.Detect(t, onPath(a))
 	}
 	if len(names) == 0 {
-		return nil, &handoff.Error{Op: "init", Kind: handoff.NotFound, Err: errors.New("no agent program found"),
-			Hint: handoff.Advice("name one with --agent: " + strings.Join(setup.Names(), ", "))}
+		return nil, handoff.E("init", "", handoff.NotFound, errors.New("no agent program found"),
+			handoff.Advice("name one with --agent: "+strings.Join(setup.Names(), ", ")))
 	}
 	return setup.Plan(t, j, names)
 }
@@ -301,7 +305,8 @@ func printFailed(a *cli.App, answer initAnswer) error {
 			fmt.Fprintf(a.Err, "  hint: %s\n", cli.OneLine(f.Hint))
 		}
 		if f.Lines != "" {
-			fmt.Fprintf(a.Err, "  or add these lines to %s yourself:\n%s\n", cli.OneLine(f.Path), strings.TrimRight(f.Lines, "\n"))
+			fmt.Fprintf(a.Err, "  or add these lines to %s yourself:\n%s\n", cli.OneLine(f.Path),
+				strings.TrimRight(f.Lines, "\n"))
 		}
 	}
 	return exitFailed(nil, answer)
@@ -351,12 +356,14 @@ func printSetUp(a *cli.App, answer initAnswer) error {
 
 // tryLines make a program publish and hand over one artifact.
 var tryLines = map[string]string{
-	"claude": "claude -p", "codex": "codex exec", "gemini": "gemini -p", "qwen": "qwen -p", "opencode": "opencode run", "pi": "pi -p", "copilot": "copilot -p",
+	"claude": "claude -p", "codex": "codex exec", "gemini": "gemini -p", "qwen": "qwen -p", "opencode": "opencode run",
+	"pi": "pi -p", "copilot": "copilot -p",
 	"cursor": "cursor-agent -p",
 }
 
 func tryLine(program string) string {
-	return tryLines[program] + " 'Publish README.md with handoff in the channel handoff, and print its ID.' && " + cli.Name() + " list"
+	return tryLines[program] + " 'Publish README.md with handoff in the channel handoff, and print its ID.' && " +
+		cli.Name() + " list"
 }
 
 func warnOnPath(a *cli.App, answer initAnswer) {
@@ -383,7 +390,8 @@ func printUndone(a *cli.App, answer initAnswer, o setup.Undo) error {
 		}
 	}
 	if answer.Remaining > 0 {
-		a.Warn("%s of another scope, repository or program still have entries; see --project, --everywhere and --agent", cli.Count(answer.Remaining, "file"))
+		a.Warn("%s of another scope, repository or program still have entries; see --project, --everywhere and --agent",
+			cli.Count(answer.Remaining, "file"))
 	}
 	return exitFailed(nil, answer)
 }
@@ -402,7 +410,8 @@ func undoneVerb(u setup.Undone) string {
 	return "changed"
 }
 
-var statusColumns = []cli.Column{{Name: "program"}, {Name: "registered"}, {Name: "trusted", Rank: 1}, {Name: "last hook", Rank: 2},
+var statusColumns = []cli.Column{{Name: "program"}, {Name: "registered"}, {Name: "trusted", Rank: 1},
+	{Name: "last hook", Rank: 2},
 	{Name: "last call", Rank: 3}, {Name: "last failure", Rank: 4, Text: true}}
 
 func printStatus(a *cli.App, answer initAnswer, table *cli.Table) error {

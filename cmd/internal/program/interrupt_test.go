@@ -26,23 +26,26 @@ import (
 // "|" says that it waits for standard input, and "~" that it waits until it is ended.
 // PIPE is a named pipe without a writer.
 var interrupted = map[string][]string{
-	"init":                   {"init --dry-run", "init --undo --dry-run"},
-	"publish":                {"| publish - --channel design", "publish PIPE --channel design", "publish a.md --channel design", "publish a.md --channel design --claim fine --evidence file:PIPE"},
-	"write":                  {"| write context.md --run r1", "write context.md PIPE --run r1", "write context.md a.md --run r1"},
-	"label":                  {"label design:latest approved"},
-	"withdraw":               {"withdraw design:latest"},
-	"wait":                   {"~ wait --channel none --timeout 1h"},
-	"watch":                  {"~ watch"},
-	"list":                   {"list"},
-	"read":                   {"read design:latest", "read design:latest --to PIPE"},
-	"show":                   {"show design:latest --lineage"},
-	"search":                 {"search text"},
-	"why":                    {"why a.md"},
-	"verify":                 {"verify design:latest"},
-	"run":                    {"~ run -- sleep 60"},
-	"attest":                 {"~ attest -- sleep 60"},
-	"session open":           {"session open --agent b --workflow w"},
-	"session add":            {"session add --session SESSION out.md --type document", "session add --session SESSION PIPE --type document"},
+	"init": {"init --dry-run", "init --undo --dry-run"},
+	"publish": {"| publish - --channel design", "publish PIPE --channel design",
+		"publish a.md --channel design", "publish a.md --channel design --claim fine --evidence file:PIPE"},
+	"write": {"| write context.md --run r1", "write context.md PIPE --run r1",
+		"write context.md a.md --run r1"},
+	"label":        {"label design:latest approved"},
+	"withdraw":     {"withdraw design:latest"},
+	"wait":         {"~ wait --channel none --timeout 1h"},
+	"watch":        {"~ watch"},
+	"list":         {"list"},
+	"read":         {"read design:latest", "read design:latest --to PIPE"},
+	"show":         {"show design:latest --lineage"},
+	"search":       {"search text"},
+	"why":          {"why a.md"},
+	"verify":       {"verify design:latest"},
+	"run":          {"~ run -- sleep 60"},
+	"attest":       {"~ attest -- sleep 60"},
+	"session open": {"session open --agent b --workflow w"},
+	"session add": {"session add --session SESSION out.md --type document",
+		"session add --session SESSION PIPE --type document"},
 	"session note":           {"session note --session SESSION text"},
 	"session close":          {"session close --session SESSION --status completed"},
 	"session find":           {"session find"},
@@ -83,23 +86,24 @@ var interrupted = map[string][]string{
 	"pipeline lessons list":  {"pipeline lessons list"},
 	"pipeline lessons match": {"| pipeline lessons match -"},
 	"pipeline lessons prune": {"pipeline lessons prune"},
-	"thread":                 {"thread", "| thread codex --data @-", "~ thread codex --data @PIPE", "~ thread codex --data text"},
-	"thread keep":            {"thread keep agents://codex/11111111-2222-4333-8444-555555555555"},
-	"status":                 {"status"},
-	"cost":                   {"cost"},
-	"work start":             {"work start w --harness h"},
-	"work end":               {"work end w --harness h"},
-	"work list":              {"work list"},
-	"serve":                  {"~ serve --listen 127.0.0.1:0 --no-token"},
-	"mcp":                    {"| mcp"},
-	"hook":                   {"| hook claude", "| hook statusline"},
-	"demo":                   {"demo"},
-	"check":                  {"check"},
-	"gc":                     {"gc"},
-	"log status":             {"log status"},
-	"log send":               {"log send"},
-	"log drop":               {"log drop design:latest"},
-	"log copy":               {"log copy file: file:copy"},
+	"thread": {"thread", "| thread codex --data @-", "~ thread codex --data @PIPE",
+		"~ thread codex --data text"},
+	"thread keep": {"thread keep agents://codex/11111111-2222-4333-8444-555555555555"},
+	"status":      {"status"},
+	"cost":        {"cost"},
+	"work start":  {"work start w --harness h"},
+	"work end":    {"work end w --harness h"},
+	"work list":   {"work list"},
+	"serve":       {"~ serve --listen 127.0.0.1:0 --no-token"},
+	"mcp":         {"| mcp"},
+	"hook":        {"| hook claude", "| hook statusline"},
+	"demo":        {"demo"},
+	"check":       {"check"},
+	"gc":          {"gc"},
+	"log status":  {"log status"},
+	"log send":    {"log send"},
+	"log drop":    {"log drop design:latest"},
+	"log copy":    {"log copy file: file:copy"},
 }
 
 // TestInterrupted sends a signal to every command, while what it may wait for does not
@@ -144,10 +148,13 @@ type waiting struct {
 }
 
 func newWaiting(t *testing.T) *waiting {
-	w := &waiting{dir: t.TempDir(), session: "11111111-2222-4333-8444-555555555555", ended: "22222222-2222-4333-8444-555555555555",
+	w := &waiting{dir: t.TempDir(), session: "11111111-2222-4333-8444-555555555555",
+		ended: "22222222-2222-4333-8444-555555555555",
 		slots: make(chan struct{}, 8*runtime.GOMAXPROCS(0))}
-	for name, text := range map[string]string{"a.md": "text", "plan.json": `{"affected_files":["a"],"steps":[{"order":1,"file":"a"}],"acceptance_mapping":{"a":"a"}}`,
-		"docs/agent-outputs/" + w.session + "/out.md": "out", "bin/codex": "#!/bin/sh\nexec sleep 60\n", "bin/ssh": "#!/bin/sh\nexec sleep 60\n"} {
+	for name, text := range map[string]string{"a.md": "text",
+		"plan.json": `{"affected_files":["a"],"steps":[{"order":1,"file":"a"}],"acceptance_mapping":{"a":"a"}}`,
+		"docs/agent-outputs/" + w.session + "/out.md": "out", "bin/codex": "#!/bin/sh\nexec sleep 60\n",
+		"bin/ssh": "#!/bin/sh\nexec sleep 60\n"} {
 		file := filepath.Join(w.dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -156,8 +163,10 @@ func newWaiting(t *testing.T) *waiting {
 			t.Fatal(err)
 		}
 	}
-	for _, line := range []string{"init -q .", "publish a.md --channel design", "session open --agent a --workflow w --id " + w.session,
-		"session open --agent a --workflow w --id " + w.ended, "session close --session " + w.ended + " --status completed", "pipeline put 42 plan plan.json"} {
+	for _, line := range []string{"init -q .", "publish a.md --channel design",
+		"session open --agent a --workflow w --id " + w.session,
+		"session open --agent a --workflow w --id " + w.ended, "session close --session " + w.ended + " --status completed",
+		"pipeline put 42 plan plan.json"} {
 		c := w.command(w.dir, strings.Fields(line)...)
 		if line == "init -q ." {
 			c = exec.Command("git", "-C", w.dir, "init", "-q")
@@ -172,8 +181,10 @@ func newWaiting(t *testing.T) *waiting {
 func (w *waiting) command(dir string, args ...string) *exec.Cmd {
 	c := exec.Command("handoff", args...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "HOME="+filepath.Join(dir, "home"), "XDG_CACHE_HOME=", "XDG_CONFIG_HOME=", "XDG_STATE_HOME=",
-		"HANDOFF_CODEX_BIN="+filepath.Join(dir, "bin", "codex"), "GIT_SSH="+filepath.Join(dir, "bin", "ssh"), "GIT_SSH_VARIANT=simple")
+	c.Env = append(os.Environ(), "HOME="+filepath.Join(dir, "home"), "XDG_CACHE_HOME=", "XDG_CONFIG_HOME=",
+		"XDG_STATE_HOME=",
+		"HANDOFF_CODEX_BIN="+filepath.Join(dir, "bin", "codex"), "GIT_SSH="+filepath.Join(dir, "bin", "ssh"),
+		"GIT_SSH_VARIANT=simple")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return c
 }
@@ -194,7 +205,8 @@ func (w *waiting) end(t *testing.T, line, state string, sig syscall.Signal) {
 	if line[1] == ' ' {
 		waits, line = line[0], line[2:]
 	}
-	c := w.command(dir, strings.Fields(strings.NewReplacer("PIPE", "pipe", "SESSION", w.session, "ENDED", w.ended).Replace(line))...)
+	c := w.command(dir,
+		strings.Fields(strings.NewReplacer("PIPE", "pipe", "SESSION", w.session, "ENDED", w.ended).Replace(line))...)
 	switch state {
 	case "locked":
 		lockAll(t, dir)
@@ -234,11 +246,13 @@ func (w *waiting) end(t *testing.T, line, state string, sig syscall.Signal) {
 	case <-time.After(most):
 		t.Fatalf("handoff %s (%s) does not end after %s", line, state, sig)
 	}
-	t.Logf("handoff %s (%s): %s after %s, %s", line, state, time.Since(signalled).Round(time.Millisecond), sig, c.ProcessState)
+	t.Logf("handoff %s (%s): %s after %s, %s", line, state, time.Since(signalled).Round(time.Millisecond), sig,
+		c.ProcessState)
 	// Codex is ended by SIGTERM, and its exit code is handoff's. What does not wait may
 	// have ended by itself, with any code, when the signal came.
 	status := c.ProcessState.Sys().(syscall.WaitStatus)
-	if code := status.ExitStatus(); waits != 0 && !slices.Contains([]int{0, 128 + int(sig), 143}, code) && status.Signal() != sig {
+	if code := status.ExitStatus(); waits != 0 && !slices.Contains([]int{0, 128 + int(sig), 143}, code) &&
+		status.Signal() != sig {
 		t.Errorf("handoff %s (%s): exit code %d, want %d", line, state, code, 128+int(sig))
 	}
 }
@@ -283,7 +297,8 @@ func TestHookInterrupted(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		event := `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt_id":"` + prompt + `","cwd":"` + w.dir + `","prompt":"` + text + `"}`
+		event := `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt_id":"` + prompt + `","cwd":"` + w.dir +
+			`","prompt":"` + text + `"}`
 		if _, err := in.Write([]byte(event)); err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +345,8 @@ func TestServeInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	fmt.Fprintf(client, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{", address)
+	fmt.Fprintf(client, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, "+
+		"text/event-stream\r\nContent-Length: 100\r\n\r\n{", address)
 	time.Sleep(200 * time.Millisecond) // until the request is being answered
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

@@ -117,7 +117,8 @@ func (docs contract) check(t *testing.T, where, kind string, v any) {
 	if !isKind(kind, v) {
 		t.Errorf("%s = %v, want %s", where, v, kind)
 	}
-	if text, ok := v.(string); ok && kind == "string" && !strings.HasSuffix(where, "_at") && !strings.Contains(where, "variables") {
+	if text, ok := v.(string); ok && kind == "string" && !strings.HasSuffix(where, "_at") &&
+		!strings.Contains(where, "variables") {
 		if _, err := time.Parse(time.RFC3339, text); err == nil {
 			t.Errorf("%s = %s, a time that is documented as a string", where, text)
 		}
@@ -213,7 +214,8 @@ var rareFields = []string{
 	"search-result.warnings",
 	"secret.kind", "secret.thread", "secret.message", "secret.line", "secret.count",
 	"session.process", "session.child", "session.adopted", "session.movingTo", "session.deleted", "session.title",
-	"session-adoption-list.warnings", "session-adoption-list.names", "adopted-name.ref", "adopted-name.id", "adopted-name.status", "adopted-name.reason",
+	"session-adoption-list.warnings", "session-adoption-list.names", "adopted-name.ref", "adopted-name.id",
+	"adopted-name.status", "adopted-name.reason",
 	"session-change.warnings",
 	"session-move.warnings",
 	"session-moves.warnings",
@@ -223,7 +225,8 @@ var rareFields = []string{
 	"step.tier", "step.notes",
 	"subagent.conflicts",
 	"task.transcript", "task.name",
-	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.keptAt", "thread.forkedFrom", "thread.inherited", "thread.badLines", "thread.partial", "thread.warnings",
+	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.keptAt", "thread.forkedFrom",
+	"thread.inherited", "thread.badLines", "thread.partial", "thread.warnings",
 	"thread-list.warnings",
 	"thread-state.waiting",
 	"tokens.cost", "tokens.cacheWrite1h",
@@ -308,9 +311,12 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	c.env["CODEX_THREAD_ID"], c.env["CLAUDE_CODE_SESSION_ID"] = "0199-c", "a-1"
 	c.write("design.md", "# Retry policy\n\nTwice.\n")
 	c.write("binary", "\x00\xff")
-	first := id("publish", "design.md", "--channel", "design", "--title", "Retry", "--summary", "token=0123456789ab", "--allow-secret", "--tag", "retry")
-	answer("published-artifact", "publish design.md --channel design --replaces "+first+" --from "+first+" --key k --meta a=b --kind report --agent ada"+
-		" --run r --operation o --task t --work w --parent-work pw --parent-session ps --tool-call tc --model openai/gpt-5 --producer turn=7 --summary token=0123456789ab --allow-secret")
+	first := id("publish", "design.md", "--channel", "design", "--title", "Retry", "--summary", "token=0123456789ab",
+		"--allow-secret", "--tag", "retry")
+	answer("published-artifact", "publish design.md --channel design --replaces "+first+" --from "+first+
+		" --key k --meta a=b --kind report --agent ada"+
+		" --run r --operation o --task t --work w --parent-work pw --parent-session ps --tool-call tc --model openai/gpt-5 "+
+		"--producer turn=7 --summary token=0123456789ab --allow-secret")
 	answer("published-artifact", "publish design.md --channel design --key k")
 	answer("published-artifact", "write notes.md design.md --run r1 --channel analysis")
 	answer("shown-artifact", "show "+first)
@@ -335,7 +341,8 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	answer("body-page", "read "+first+" --limit 1")
 	answer("body-page", "read "+second)
 	answer("search-result", "search retry")
-	answer("work", "work start w1 --harness codex --agent ada --model openai/gpt-5 --kind task --name review --parent pw --thread agents://codex/0199-c --run r --session ps")
+	answer("work", "work start w1 --harness codex --agent ada --model openai/gpt-5 --kind task --name review --parent "+
+		"pw --thread agents://codex/0199-c --run r --session ps")
 	answer("work", "work end w1 --harness codex --status failed --input 1 --output 2 --cache-read 3 --total 6")
 	c.ok("work", "start", "w2", "--harness", "codex", "--parent", "w1")
 	answer("work-tree", "work list")
@@ -344,10 +351,12 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	if err := exec.Command("git", "init", "-q", c.dir).Run(); err != nil {
 		c.t.Fatal(err)
 	}
-	answer("published-artifact", "attest --agent ada --json -- true --password=hunter2hunter2") // its last argument is for the command
+	// its last argument is for the command
+	answer("published-artifact", "attest --agent ada --json -- true --password=hunter2hunter2")
 	c.ok("attest", "--agent", "ada", "--", "true")
 	answer("published-artifact", "publish design.md --channel claims --claim fine --evidence command:true")
-	answer("published-artifact", "publish design.md --channel claimed --claim fine --evidence command:true --evidence command:password=hunter2hunter2")
+	answer("published-artifact", "publish design.md --channel claimed --claim fine --evidence command:true --evidence "+
+		"command:password=hunter2hunter2")
 	answer("shown-artifact", "show claims:latest")
 	answer("shown-artifact", "show verification:latest")
 	answer("verification", "verify claims:latest")
@@ -372,8 +381,10 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 }
 
 func answerSessions(c *console, answer func(object, line string)) {
-	const one, two, three = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555", "31111111-2222-4333-8444-555555555555"
-	answer("opened-session", "session open --id "+one+" --agent alex --title Alex --bundle b --workflow w --description d --user u --input a=b")
+	const one, two, three = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555",
+		"31111111-2222-4333-8444-555555555555"
+	answer("opened-session", "session open --id "+one+
+		" --agent alex --title Alex --bundle b --workflow w --description d --user u --input a=b")
 	c.ok("session", "open", "--id", two, "--agent", "alex", "--workflow", "w")
 	c.write("docs/agent-outputs/"+one+"/out.md", "text")
 	answer("published-artifact", "session add out.md --type document --session "+one+" --agent ada")
@@ -389,7 +400,8 @@ func answerSessions(c *console, answer func(object, line string)) {
 	c.ok("run", "--agent", "alex", "--", "true")
 	answer("receipt", "run --json --expect x --agent alex -- false")
 	c.env["HANDOFF_SESSION"] = two
-	c.write("publish.sh", "handoff publish "+c.dir+"/design.md --channel design --title Again >/dev/null 2>&1; handoff show design:latest >/dev/null")
+	c.write("publish.sh", "handoff publish "+c.dir+
+		"/design.md --channel design --title Again >/dev/null 2>&1; handoff show design:latest >/dev/null")
 	answer("receipt", "run --json --agent alex -- sh "+c.dir+"/publish.sh")
 	answer("shown-session", "show "+two)
 	delete(c.env, "HANDOFF_SESSION")
@@ -441,7 +453,8 @@ func answerPipelines(c *console, answer func(object, line string)) {
 	answer("published-artifact", "pipeline put 42 plan plan.json --as jg-subplanner")
 	answer("pipeline-path", "pipeline get 42 plan")
 	answer("verdict", "pipeline gate 42 plan")
-	c.write(".pipeline/42/worker-result.json", `{"status":"completed","files_changed":["b.go"],"blockers":[],"summary":"","extra":1}`)
+	c.write(".pipeline/42/worker-result.json",
+		`{"status":"completed","files_changed":["b.go"],"blockers":[],"summary":"","extra":1}`)
 	c.write(".pipeline/42/test-result.json", `{"verdict":"PASS","phase_1":{"unit":{"status":"FAIL"}}}`)
 	c.write(".pipeline/42/state.yaml", "issue: 42\nstatus: completed\ncomplexity: standard\n")
 	answer("validation-list", "pipeline validate .pipeline/42/worker-result.json .pipeline/42/test-result.json")
@@ -452,8 +465,10 @@ func answerPipelines(c *console, answer func(object, line string)) {
 	answer("brief", "pipeline brief 42 --for jg-worker")
 	answer("trace", "pipeline trace 42")
 	answer("run-state", "pipeline trace 42 --state")
-	c.write(".pipeline/44/worker-result.json", `{"status":"completed","files_changed":["a.go"],"blockers":[],"summary":""}`)
-	c.write(".pipeline/44/pipeline-trace.json", `{"stages":[{"stage":"implement"},{"stage":"test","result":"FAIL"},{"stage":"debug"},{"stage":"implement"}]}`)
+	c.write(".pipeline/44/worker-result.json",
+		`{"status":"completed","files_changed":["a.go"],"blockers":[],"summary":""}`)
+	c.write(".pipeline/44/pipeline-trace.json",
+		`{"stages":[{"stage":"implement"},{"stage":"test","result":"FAIL"},{"stage":"debug"},{"stage":"implement"}]}`)
 	answer("run-state", "pipeline trace 44 --state")
 	answer("adoption", "pipeline adopt 44")
 	c.write(".pipeline/42/plan.json", strings.Replace(plan, "AC1", "AC2", 1))
@@ -519,7 +534,8 @@ func answerThreads(c *console, answer func(object, line string)) {
 	c.dir = top
 	c.env["HANDOFF_SESSION"] = working
 	for _, event := range []string{"SessionStart", "SessionEnd"} {
-		c.run(fmt.Sprintf(`{"hook_event_name":%q,"session_id":"2823d1df-720a-4c31-ac55-ae8ba7260001","cwd":%q}`, event, c.dir), "hook", "claude")
+		c.run(fmt.Sprintf(`{"hook_event_name":%q,"session_id":"2823d1df-720a-4c31-ac55-ae8ba7260001","cwd":%q}`, event,
+			c.dir), "hook", "claude")
 	}
 	delete(c.env, "HANDOFF_SESSION")
 	answer("shown-session", "show "+working)
@@ -529,8 +545,9 @@ func answerThreads(c *console, answer func(object, line string)) {
 			`{"timestamp":"2026-09-20T09:00:02Z","type":"event_msg","payload":{"type":"user_message","message":"go"}}`+"\n")
 	answer("activity", "status")
 	for i, id := range []string{"01", "02"} {
-		c.write("home/.claude/projects/work/2823d1df-720a-4c31-ac55-ae8ba72600"+id+".jsonl", strings.NewReplacer("ID", id, "DIR", c.dir, "MINUTE", strconv.Itoa(12+i)).Replace(
-			`{"type":"user","uuid":"u1","sessionId":"2823d1df-720a-4c31-ac55-ae8ba72600ID","timestamp":"2026-09-20T09:10:00Z","cwd":"DIR","message":{"role":"user","content":"go"}}
+		c.write("home/.claude/projects/work/2823d1df-720a-4c31-ac55-ae8ba72600"+id+".jsonl",
+			strings.NewReplacer("ID", id, "DIR", c.dir, "MINUTE", strconv.Itoa(12+i)).Replace(
+				`{"type":"user","uuid":"u1","sessionId":"2823d1df-720a-4c31-ac55-ae8ba72600ID","timestamp":"2026-09-20T09:10:00Z","cwd":"DIR","message":{"role":"user","content":"go"}}
 {"type":"assistant","uuid":"a1","sessionId":"2823d1df-720a-4c31-ac55-ae8ba72600ID","timestamp":"2026-09-20T09:MINUTE:00Z","cwd":"DIR","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"DIR/shared.go","content":"x"}}]}}
 {"type":"user","uuid":"u2","sessionId":"2823d1df-720a-4c31-ac55-ae8ba72600ID","timestamp":"2026-09-20T09:20:00Z","cwd":"DIR","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}}
 `))

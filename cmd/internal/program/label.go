@@ -22,7 +22,8 @@ changes are kept: handoff show lists those of an artifact.
 
 NAME is a word such as approved, or several joined by dashes. The names latest,
 v1, v2 and so on are reserved.`,
-		Example:           "  handoff label art_01K… approved\n  handoff read design:approved\n  handoff label design:approved approved --remove",
+		Example: "  handoff label art_01K… approved\n  handoff read design:approved\n  handoff label " +
+			"design:approved approved --remove",
 		Args:              cli.Exactly(2, "one ref and one label"),
 		ValidArgsFunction: a.CompleteRef,
 	}

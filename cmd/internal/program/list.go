@@ -36,7 +36,8 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 	} {
 		f.fields[field.name] = flags.String(field.name, "", "filter by "+field.what+" `"+field.value+"`")
 	}
-	flags.StringArrayVar(&f.producer, "producer", nil, "filter by any other field or ID, as `field=value`; may be repeated")
+	flags.StringArrayVar(&f.producer, "producer", nil,
+		"filter by any other field or ID, as `field=value`; may be repeated")
 	flags.StringVar(&f.filter.Status, "status", "", "filter by `status`: active, superseded or withdrawn")
 	flags.BoolVar(&f.filter.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
 	flags.StringVar(&f.filter.Since, "since", "", "published at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
@@ -47,11 +48,16 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 	for field := range f.fields {
 		c.RegisterFlagCompletionFunc(field, a.CompleteSlot(field))
 	}
-	c.RegisterFlagCompletionFunc("kind", a.CompleteArtifacts(func(art handoff.Artifact) []string { return []string{art.Kind} }))
+	c.RegisterFlagCompletionFunc("kind", a.CompleteArtifacts(func(art handoff.Artifact) []string {
+		return []string{art.Kind}
+	}))
 	c.RegisterFlagCompletionFunc("tag", a.CompleteArtifacts(func(art handoff.Artifact) []string { return art.Tags }))
-	c.RegisterFlagCompletionFunc("name", a.CompleteArtifacts(func(art handoff.Artifact) []string { return []string{art.Name} }))
+	c.RegisterFlagCompletionFunc("name", a.CompleteArtifacts(func(art handoff.Artifact) []string {
+		return []string{art.Name}
+	}))
 	c.RegisterFlagCompletionFunc("producer", a.CompleteArtifacts(otherIDs))
-	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{"active", "superseded", "withdrawn"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{"active", "superseded", "withdrawn"},
+		cobra.ShellCompDirectiveNoFileComp))
 }
 
 // otherIDs returns the IDs of an artifact's harness in the form of --producer.
@@ -103,8 +109,10 @@ conversations.`,
 	}
 	filter.add(a, c)
 	c.Flags().StringVar(&filter.filter.Label, "label", "", "filter by label `name`")
-	c.Flags().StringVar(&filter.filter.UsedBy, "used-by", "", "filter by the `agent`, session, run or conversation that read it")
-	c.Flags().BoolVar(&filter.filter.Stale, "stale", false, "only artifacts made from something that was replaced or withdrawn since")
+	c.Flags().StringVar(&filter.filter.UsedBy, "used-by", "",
+		"filter by the `agent`, session, run or conversation that read it")
+	c.Flags().BoolVar(&filter.filter.Stale, "stale", false,
+		"only artifacts made from something that was replaced or withdrawn since")
 	c.Flags().BoolVar(&filter.filter.Competing, "competing", false, "only artifacts with another active revision")
 	c.Flags().IntVar(&o.Limit, "limit", cli.DefaultLimit, "maximum `number` of artifacts; 0 for no limit")
 	c.Flags().StringVar(&o.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
@@ -209,7 +217,8 @@ func artifactsOf(pages iter.Seq2[handoff.ArtifactPage, error]) iter.Seq2[handoff
 	}
 }
 
-var channelColumns = []cli.Column{{Name: "channel"}, {Name: "artifacts", Rank: 1}, {Name: "purpose", Rank: 2, Text: true}}
+var channelColumns = []cli.Column{{Name: "channel"}, {Name: "artifacts", Rank: 1},
+	{Name: "purpose", Rank: 2, Text: true}}
 
 func listChannels(ctx context.Context, a *cli.App, w *workspace.Workspace, f workspace.Filter, table *cli.Table) error {
 	list, err := w.Channels(ctx, f)

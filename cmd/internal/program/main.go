@@ -55,7 +55,8 @@ func Main() (code int) {
 	a := &cli.App{
 		In: until(ctx, standardInput()), Out: os.Stdout, Err: os.Stderr,
 		Terminal: isTerminal(os.Stdout), Width: terminalWidth(os.Stdout), Watched: isTerminal(os.Stderr),
-		Dir: dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends, Hold: hold,
+		Dir: dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
+		Hold: hold,
 	}
 	return a.Run(ctx, commands, os.Args[1:])
 }
@@ -186,8 +187,8 @@ func (f readerFunc) Read(p []byte) (int, error) { return f().Read(p) }
 type closedInput struct{}
 
 func (closedInput) Read([]byte) (int, error) {
-	return 0, &handoff.Error{Op: "read content", Kind: handoff.Invalid, Err: errors.New("standard input is closed"),
-		Hint: handoff.Advice("connect standard input to the content, or name a file")}
+	return 0, handoff.E("read content", "", handoff.Invalid, errors.New("standard input is closed"),
+		handoff.Advice("connect standard input to the content, or name a file"))
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

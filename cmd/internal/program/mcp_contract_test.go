@@ -21,7 +21,9 @@ type object = map[string]any
 // workspace.
 func (c *console) tools() func(tool, arguments string) object {
 	c.t.Helper()
-	s := mcp.New(mcpOptions(&cli.App{Dir: c.dir, Getenv: func(name string) string { return c.env[name] }, Now: consoleNow, Rand: c.random}, []string{c.dir}))
+	s := mcp.New(mcpOptions(&cli.App{Dir: c.dir, Getenv: func(name string) string {
+		return c.env[name]
+	}, Now: consoleNow, Rand: c.random}, []string{c.dir}))
 	serverEnd, clientEnd := sdk.NewInMemoryTransports()
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(context.Background(), serverEnd) }()
@@ -49,7 +51,9 @@ func (c *console) tools() func(tool, arguments string) object {
 // workspace opens the console's workspace as a Go program does.
 func (c *console) workspace() *workspace.Workspace {
 	c.t.Helper()
-	w, err := workspace.Open(c.dir, workspace.Options{Getenv: func(name string) string { return c.env[name] }, Now: consoleNow, Rand: c.random})
+	w, err := workspace.Open(c.dir, workspace.Options{Getenv: func(name string) string {
+		return c.env[name]
+	}, Now: consoleNow, Rand: c.random})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -102,16 +106,19 @@ func TestSurfaces(t *testing.T) {
 	}
 
 	one, two, three := fixture(), fixture(), fixture()
-	published, err := two.workspace().Publish(t.Context(), workspace.Publication{Path: "docs/design.md", Channel: "design", Kind: "report",
-		Title: "Retry policy", Summary: "Twice.", Tags: []string{"net"}, Key: "k", Keep: handoff.KeepAlways})
+	published, err := two.workspace().Publish(t.Context(),
+		workspace.Publication{Path: "docs/design.md", Channel: "design", Kind: "report",
+			Title: "Retry policy", Summary: "Twice.", Tags: []string{"net"}, Key: "k", Keep: handoff.KeepAlways})
 	if err != nil {
 		t.Fatal(err)
 	}
 	compare("publish",
-		same(one, objectOf(t, one.ok("publish", "docs/design.md", "--channel", "design", "--kind", "report", "--title", "Retry policy",
+		same(one, objectOf(t, one.ok("publish", "docs/design.md", "--channel", "design", "--kind", "report", "--title",
+			"Retry policy",
 			"--summary", "Twice.", "--tag", "net", "--key", "k", "--keep", "--json"))),
 		same(two, objectOf(t, published)),
-		same(three, three.tools()("artifact_publish", `{"path":"docs/design.md","channel":"design","kind":"report","title":"Retry policy",
+		same(three, three.tools()("artifact_publish",
+			`{"path":"docs/design.md","channel":"design","kind":"report","title":"Retry policy",
 			"summary":"Twice.","tags":["net"],"key":"k","keep":"always"}`)))
 
 	c := one
@@ -142,7 +149,9 @@ func TestSurfaces(t *testing.T) {
 	}
 	full := objectOf(t, c.ok("list", "--all", "--limit", "3", "--json"))
 	compare("list", full, objectOf(t, page), full) // of MCP, the fields that it returns
-	compareFields(t, objectOf(t, c.ok("list", "--all", "--limit", "4", "--json", "--fields", "id,channel,path,title,status,revision,labels,staleInputs")),
+	compareFields(t,
+		objectOf(t, c.ok("list", "--all", "--limit", "4", "--json", "--fields",
+			"id,channel,path,title,status,revision,labels,staleInputs")),
 		call("artifact_list", `{"all":true,"limit":4}`))
 }
 

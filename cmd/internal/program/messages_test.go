@@ -11,8 +11,9 @@ import (
 )
 
 // libraryWords are words of Go and of libraries, which mean nothing to a user.
-var libraryWords = regexp.MustCompile(`strconv|strings\.|(^|[\s"'(:])(yaml|json): |go-yaml|libyaml|construct|!!\w+|unmarshal|not found in type|\btype [a-z]+\.[A-Z]` +
-	`|parsing "|parsing regexp|time: |invalid duration|pflag|cobra|flags in the group|reflect|0x[0-9a-f]{6}|goroutine|panic|\bnil\b|\bstruct\b|\bEOF\b|invalid character|looking for beginning|line \d+: (cannot|could not)|map\[|interface \{`)
+var libraryWords = regexp.MustCompile(
+	`strconv|strings\.|(^|[\s"'(:])(yaml|json): |go-yaml|libyaml|construct|!!\w+|unmarshal|not found in type|\btype [a-z]+\.[A-Z]` +
+		`|parsing "|parsing regexp|time: |invalid duration|pflag|cobra|flags in the group|reflect|0x[0-9a-f]{6}|goroutine|panic|\bnil\b|\bstruct\b|\bEOF\b|invalid character|looking for beginning|line \d+: (cannot|could not)|map\[|interface \{`)
 
 // checkMessages reports words of libraries in what a command printed.
 func checkMessages(t *testing.T, line, said string) {
@@ -74,7 +75,8 @@ func validArgs(c *cobra.Command) (args []string) {
 
 // brokenYAML are files that are not what they should be.
 var brokenYAML = []string{
-	"a", "- a", "[", "{a", "a: b: c", "\ta: b", "a: &x *x", "a: *x", "a: 'b", "%YAML 9", "a: b\na: c", "? [a]\n: b", "!!binary x", "a: !x y", "--- a\n--- b", "\xff\xfe", "bogus: 1",
+	"a", "- a", "[", "{a", "a: b: c", "\ta: b", "a: &x *x", "a: *x", "a: 'b", "%YAML 9", "a: b\na: c", "? [a]\n: b",
+	"!!binary x", "a: !x y", "--- a\n--- b", "\xff\xfe", "bogus: 1",
 }
 
 // keysOf returns files with a wrong value for each key.
@@ -91,11 +93,14 @@ func keysOf(keys ...string) (files []string) {
 func TestFileMessages(t *testing.T) {
 	t.Parallel()
 	const brokenJSON = "\x00{\x00{\"a\x00[1,\x00nul\x00{}\x00[]\x00\"a\"\x001\x00{\"a\":1}x\x00{\"a\":1,\"a\":2}\x00\xff\x00{\"session_id\":1}\x00" +
-		`{"version":1,"session_id":[],"agent":"x","workflow":{"name":1},"execution":[],"outputs":{},"userSummary":5}` + "\x00" +
-		`{"affected_files":1,"steps":{},"acceptance_mapping":[]}` + "\x00" + `{"affected_files":[1],"steps":[1],"acceptance_mapping":{"a":1}}`
+		`{"version":1,"session_id":[],"agent":"x","workflow":{"name":1},"execution":[],"outputs":{},"userSummary":5}` +
+		"\x00" +
+		`{"affected_files":1,"steps":{},"acceptance_mapping":[]}` + "\x00" +
+		`{"affected_files":[1],"steps":[1],"acceptance_mapping":{"a":1}}`
 	const session = "docs/agent-outputs/8fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e"
 	stage := "name: x\nversion: 1\nstages:\n- "
-	stages := keysOf("name", "agent", "file", "reads", "writes", "schema", "next", "retries", "tier", "purpose", "inputs", "when", "gate", "rules")
+	stages := keysOf("name", "agent", "file", "reads", "writes", "schema", "next", "retries", "tier", "purpose", "inputs",
+		"when", "gate", "rules")
 	for i := range stages {
 		stages[i] = stage + stages[i]
 	}
@@ -104,20 +109,38 @@ func TestFileMessages(t *testing.T) {
 		texts []string
 		lines []string
 	}{
-		{".handoff/config.yaml", append(keysOf("channels", "keep", "limits", "output_folder", "agent_outputs_folder", "keep_limit", "pipelines", "limits: {digest: x}", "channels: {a: [b]}"), brokenYAML...),
+		{
+			".handoff/config.yaml", append(keysOf("channels", "keep", "limits", "output_folder", "agent_outputs_folder",
+				"keep_limit", "pipelines", "limits: {digest: x}", "channels: {a: [b]}"), brokenYAML...),
 			[]string{"list", "publish a.md --channel design", "session open --agent a --workflow w"}},
-		{".handoff/pipelines/default.yaml", append(append(keysOf("name", "version", "stages", "lessonsFile", "rules"), stages...), brokenYAML...),
+		{".handoff/pipelines/default.yaml",
+			append(append(keysOf("name", "version", "stages", "lessonsFile", "rules"), stages...), brokenYAML...),
 			[]string{"pipeline next 42", "pipeline init 43"}},
-		{".pipeline/lessons.yaml", append(keysOf("lessons", "lessons: [{frequency: x}]", "lessons: [{pattern: [a]}]", "lessons: [{date: x}]"), brokenYAML...), []string{"pipeline lessons list", "pipeline lessons match x", "pipeline lessons add --pattern a --mitigation b"}},
-		{".pipeline/42/state.yaml", append(keysOf("issue", "status", "stages", "retries", "acceptance_criteria"), brokenYAML...), []string{"pipeline trace 42 --state", "pipeline next 42", "show 42"}},
-		{".pipeline/42/plan.json", strings.Split(brokenJSON, "\x00"), []string{"pipeline validate .pipeline/42/plan.json", "pipeline gate 42 plan", "pipeline put 42 plan .pipeline/42/plan.json", "pipeline next 42", "pipeline history 42"}},
-		{".handoff/log/00000000/000000000001.json", append(strings.Split(brokenJSON, "\x00"), `{"version":1,"type":"artifact.published","id":"x","createdAt":"y"}`, `{"version":1,"type":"artifact.published","id":"x","path":[]}`, `{"version":"1"}`),
+		{
+			".pipeline/lessons.yaml",
+			append(keysOf("lessons", "lessons: [{frequency: x}]", "lessons: [{pattern: [a]}]", "lessons: [{date: x}]"),
+				brokenYAML...), []string{"pipeline lessons list", "pipeline lessons match x",
+				"pipeline lessons add --pattern a --mitigation b"}},
+		{".pipeline/42/state.yaml", append(keysOf("issue", "status", "stages", "retries", "acceptance_criteria"),
+			brokenYAML...), []string{"pipeline trace 42 --state", "pipeline next 42", "show 42"}},
+		{".pipeline/42/plan.json", strings.Split(brokenJSON, "\x00"),
+			[]string{"pipeline validate .pipeline/42/plan.json", "pipeline gate 42 plan",
+				"pipeline put 42 plan .pipeline/42/plan.json", "pipeline next 42", "pipeline history 42"}},
+		{".handoff/log/00000000/000000000001.json",
+			append(strings.Split(brokenJSON, "\x00"), `{"version":1,"type":"artifact.published","id":"x","createdAt":"y"}`,
+				`{"version":1,"type":"artifact.published","id":"x","path":[]}`, `{"version":"1"}`),
 			[]string{"list", "check", "show design:latest"}},
-		{session + "/manifest.json", strings.Split(brokenJSON, "\x00"), []string{"session adopt " + session, "session adopt " + session + " --lenient"}},
-		{"workflow.yaml", append(keysOf("name", "description", "context", "output_folder", "session_folder", "variables", "default_output_file", "inputs"), brokenYAML...),
-			[]string{"config explain session_folder --workflow-file workflow.yaml", "session open --agent a --workflow-file workflow.yaml --workflow w", "config explain session_folder --config-file workflow.yaml"}},
-		{"agent.md", append(keysOf("name", "title", "bundle"), brokenYAML...), []string{"session open --agent-file agent.md --workflow w"}},
-		{"handoff.yaml", append(keysOf("channels", "keep", "pipelines", "log"), brokenYAML...), []string{"list", "publish a.md --channel design"}},
+		{session + "/manifest.json", strings.Split(brokenJSON, "\x00"),
+			[]string{"session adopt " + session, "session adopt " + session + " --lenient"}},
+		{
+			"workflow.yaml", append(keysOf("name", "description", "context", "output_folder", "session_folder", "variables",
+				"default_output_file", "inputs"), brokenYAML...),
+			[]string{"config explain session_folder --workflow-file workflow.yaml", "session open --agent a --workflow-file " +
+				"workflow.yaml --workflow w", "config explain session_folder --config-file workflow.yaml"}},
+		{"agent.md", append(keysOf("name", "title", "bundle"), brokenYAML...),
+			[]string{"session open --agent-file agent.md --workflow w"}},
+		{"handoff.yaml", append(keysOf("channels", "keep", "pipelines", "log"), brokenYAML...),
+			[]string{"list", "publish a.md --channel design"}},
 	} {
 		c := newConsole(t)
 		c.write("a.md", "x")

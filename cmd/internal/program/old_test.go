@@ -103,7 +103,8 @@ func records(t *testing.T, dir string) map[string]string {
 
 // members name the member that is now the list that an answer was at 798e8ca,
 // by a word of the command line.
-var members = map[string]string{"--channels": "channels", "--history": "artifacts", "find": "sessions", "lessons": "lessons", "history": "attempts"}
+var members = map[string]string{"--channels": "channels", "--history": "artifacts", "find": "sessions",
+	"lessons": "lessons", "history": "attempts"}
 
 // corrected are answers that were wrong at 798e8ca: the newest session was the
 // one that was recorded last, not the one that started last.
@@ -112,7 +113,8 @@ var corrected = map[string]string{
 }
 
 // renamed are members that had another name at 798e8ca.
-var renamed = map[string]string{"stands": "current", "at": "createdAt", "opened": "openedSeq", "closed": "closedSeq", "newest": "newestSeq",
+var renamed = map[string]string{"stands": "current", "at": "createdAt", "opened": "openedSeq", "closed": "closedSeq",
+	"newest":   "newestSeq",
 	"openedAt": "startedAt", "closedAt": "completedAt"}
 
 // prose are members that pipelines fill with sentences, which may be reworded.

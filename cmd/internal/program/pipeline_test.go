@@ -6,11 +6,14 @@ import "testing"
 // commands for a run with a valid plan and an inconsistent test result.
 func TestPipelineGoldens(t *testing.T) {
 	c := newConsole(t)
-	c.write(".pipeline/42/plan.json", `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`)
-	c.write(".pipeline/42/worker-result.json", `{"status":"completed","files_changed":["a.go"],"blockers":[],"summary":""}`)
+	c.write(".pipeline/42/plan.json",
+		`{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`)
+	c.write(".pipeline/42/worker-result.json",
+		`{"status":"completed","files_changed":["a.go"],"blockers":[],"summary":""}`)
 	c.write(".pipeline/42/test-result.json", `{"verdict":"PASS","phase_1":{"unit":{"status":"FAIL"}}}`)
 	c.write(".pipeline/42/state.yaml", "current_stage: git\n")
-	c.write(".pipeline/42/pipeline-trace.json", `{"stages":[{"stage":"plan","started_at":"2026-11-21T03:00:00Z","duration_ms":1500,"result":"pass"},{"stage":"implement"}]}`)
+	c.write(".pipeline/42/pipeline-trace.json",
+		`{"stages":[{"stage":"plan","started_at":"2026-11-21T03:00:00Z","duration_ms":1500,"result":"pass"},{"stage":"implement"}]}`)
 	for _, tt := range []struct {
 		golden string
 		code   int
@@ -23,7 +26,8 @@ func TestPipelineGoldens(t *testing.T) {
 		{"pipeline_gate.json", 1, []string{"gate", "42", "test"}},
 		{"pipeline_gate_pass.json", 0, []string{"gate", "42", "plan"}},
 		{"pipeline_validate.json", 0, []string{"validate", ".pipeline/42/test-result.json"}},
-		{"pipeline_lessons.json", 0, []string{"lessons", "add", "--pattern", "port is taken", "--mitigation", "listen on port 0", "--issue", "42"}},
+		{"pipeline_lessons.json", 0, []string{"lessons", "add", "--pattern", "port is taken", "--mitigation",
+			"listen on port 0", "--issue", "42"}},
 		{"pipeline_match.json", 0, []string{"lessons", "match", "the port is taken"}},
 		{"pipeline_no_match.json", 1, []string{"lessons", "match", "unrelated"}},
 	} {
@@ -34,11 +38,13 @@ func TestPipelineGoldens(t *testing.T) {
 		golden(t, tt.golden, out)
 	}
 	c.ok("pipeline", "put", "7", "plan", ".pipeline/42/plan.json", "--as", "jg-subplanner")
-	c.golden("pipeline_put.json", c.ok("pipeline", "put", "7", "implement", ".pipeline/42/worker-result.json", "--as", "jg-worker", "--json"))
+	c.golden("pipeline_put.json", c.ok("pipeline", "put", "7", "implement", ".pipeline/42/worker-result.json", "--as",
+		"jg-worker", "--json"))
 	c.golden("pipeline_get.json", c.ok("pipeline", "get", "7", "plan", "--json"))
 	c.golden("pipeline_history.json", c.ok("pipeline", "history", "7", "--json"))
 	c.golden("pipeline_brief.json", c.ok("pipeline", "brief", "7", "--for", "jg-reviewer", "--json"))
-	c.write(".pipeline/7/plan.json", `{"affected_files":["b.go"],"steps":[{"order":1,"file":"b.go"}],"acceptance_mapping":{"AC1":"b_test.go"}}`)
+	c.write(".pipeline/7/plan.json",
+		`{"affected_files":["b.go"],"steps":[{"order":1,"file":"b.go"}],"acceptance_mapping":{"AC1":"b_test.go"}}`)
 	c.golden("pipeline_show.json", c.ok("show", "7", "--json"))
 	c.golden("pipeline_archive.json", c.ok("pipeline", "archive", "7", "--force", "--json"))
 }

@@ -98,7 +98,8 @@ func publishCommand(a *cli.App) *cobra.Command {
 // publicationFlags describe an artifact.
 func publicationFlags(c *cobra.Command, p *workspace.Publication) {
 	f := c.Flags()
-	f.StringVar(&p.Channel, "channel", "", "the `channel` to publish in (purpose): analysis, design, patch, verification, handoff, or any other word")
+	f.StringVar(&p.Channel, "channel", "",
+		"the `channel` to publish in (purpose): analysis, design, patch, verification, handoff, or any other word")
 	f.StringVar(&p.Title, "title", "", "title `text`, one line of at most 120 characters")
 	f.StringVar(&p.Summary, "summary", "", "summary `text`, one line of at most 500 characters")
 	f.StringVar(&p.Kind, "kind", "", "`kind` of content (form): report, patch, json, log, or any other word")
@@ -122,7 +123,8 @@ func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, p workspac
 	a.Warnings(done.Warnings)
 	a.WarnStale(done.Artifact)
 	if done.AlsoActive != "" {
-		fmt.Fprintf(a.Err, "%s is also active and has the same path; to publish a revision of it, use --replaces %[1]s\n", done.AlsoActive)
+		fmt.Fprintf(a.Err, "%s is also active and has the same path; to publish a revision of it, use --replaces %[1]s\n",
+			done.AlsoActive)
 	}
 	if done.Existing {
 		fmt.Fprintf(a.Err, "already published under key %q\n", done.Key)

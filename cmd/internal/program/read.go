@@ -62,14 +62,16 @@ Exit code 5: the published content is gone and no copy was kept.`,
 		given := c.Flags().Changed
 		switch {
 		case (given("offset") || given("limit") || f.span.Bytes) && (given("to") || f.inPlace):
-			return cli.Invalid("read", args[0], "--offset, --limit and --bytes can't be combined with --to or --in-place", "leave out --offset, --limit and --bytes")
+			return cli.Invalid("read", args[0], "--offset, --limit and --bytes can't be combined with --to or --in-place",
+				"leave out --offset, --limit and --bytes")
 		case given("to") && f.to == "":
 			return cli.Invalid("--to", `""`, "path is empty", "name a new file, or leave --to out")
 		}
 		if given("rev") {
 			n, err := strconv.Atoi(strings.TrimPrefix(rev, "v"))
 			if err != nil || n < 1 {
-				return cli.Invalid("--rev", rev, "revision must be 1 or greater", "--rev 1 is the first; without --rev the newest is read")
+				return cli.Invalid("--rev", rev, "revision must be 1 or greater",
+					"--rev 1 is the first; without --rev the newest is read")
 			}
 			f.Revision = n
 		}

@@ -112,7 +112,8 @@ func TestReadmeGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := "\t" + strings.ReplaceAll(strings.TrimSpace(example), "\n", "\n\t"); len(text) < 100 || !strings.Contains(string(compiled), text) {
+	if text := "\t" + strings.ReplaceAll(strings.TrimSpace(example), "\n", "\n\t"); len(text) < 100 ||
+		!strings.Contains(string(compiled), text) {
 		t.Errorf("README.md has a Go example that workspace/readme_test.go does not:\n%s", example)
 	}
 }

@@ -20,10 +20,14 @@ import (
 
 // writers are the commands that may change files of the working tree or of a user.
 // serve and mcp are called through their pages and tools.
-var writers = []string{"init", "publish", "write", "label", "withdraw", "run", "attest", "session open", "session add", "session note", "session close",
-	"session tag", "session rename", "session link", "session archive", "session unarchive", "session delete", "session restore", "session import", "session adopt",
-	"config set", "config trust", "pipeline init", "pipeline put", "pipeline adopt", "pipeline archive", "pipeline unarchive", "pipeline lessons add",
-	"pipeline lessons prune", "thread keep", "work start", "work end", "serve", "mcp", "hook", "demo", "log send", "log drop", "log copy"}
+var writers = []string{"init", "publish", "write", "label", "withdraw", "run", "attest", "session open", "session add",
+	"session note", "session close",
+	"session tag", "session rename", "session link", "session archive", "session unarchive", "session delete",
+	"session restore", "session import", "session adopt",
+	"config set", "config trust", "pipeline init", "pipeline put", "pipeline adopt", "pipeline archive",
+	"pipeline unarchive", "pipeline lessons add",
+	"pipeline lessons prune", "thread keep", "work start", "work end", "serve", "mcp", "hook", "demo", "log send",
+	"log drop", "log copy"}
 
 // TestReadingLeavesFiles takes the file of a stage, the planner's notes and the file of
 // a name back to an earlier revision, runs every command, tool and page that reads, and
@@ -37,7 +41,8 @@ func TestReadingLeavesFiles(t *testing.T) {
 	c.env["PATH"], c.env["HOME"] = os.Getenv("PATH"), t.TempDir()
 	git := func(args ...string) {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", c.dir, "-c", "user.name=n", "-c", "user.email=e@example.com"}, args...)...)
+		cmd := exec.Command("git", append([]string{"-C", c.dir, "-c", "user.name=n", "-c", "user.email=e@example.com"},
+			args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v: %s", args, err, out)
 		}
@@ -55,8 +60,10 @@ func TestReadingLeavesFiles(t *testing.T) {
 	ok("", "session", "open", "--id", session, "--agent", "ada", "--workflow", "w")
 	design := strings.TrimSpace(c.ok("publish", "src/a", "--channel", "design", "--session", session))
 	for i := range 2 { // the second revision is in a commit of its own
-		ok(strings.ReplaceAll(plan, "AC1", fmt.Sprint("AC", i)), "pipeline", "put", "42", "plan", "-", "--as", "jg-subplanner")
-		ok(fmt.Sprintf("issue: 42\nstatus: in_progress\nnote: %d\n", i), "pipeline", "put", "42", "state", "-", "--as", "jg-planner")
+		ok(strings.ReplaceAll(plan, "AC1", fmt.Sprint("AC", i)), "pipeline", "put", "42", "plan", "-", "--as",
+			"jg-subplanner")
+		ok(fmt.Sprintf("issue: 42\nstatus: in_progress\nnote: %d\n", i), "pipeline", "put", "42", "state", "-", "--as",
+			"jg-planner")
 		ok(fmt.Sprintf("note %d\n", i), "write", "notes.md", "-", "--run", "r1")
 		git("add", "-A")
 		git("commit", "-q", "-m", "one")
@@ -85,17 +92,25 @@ func TestReadingLeavesFiles(t *testing.T) {
 		before = after
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	for _, line := range []string{"wait --channel design", "watch --after 0 --timeout 50ms", "list", "list --stale", "read 42/plan.json", "read 42/state.yaml", "read r1/notes.md", "read " + design,
-		"show 42", "show 42/plan.json", "show " + session, "show .pipeline/42/plan.json", "search plan", "why .pipeline/42/plan.json", "verify " + design, "session find", "session latest-output ada w artifact", "session graph " + session,
-		"session compare " + session + " " + session, "session export " + session + " -o " + out + ".tar", "config explain", "export html " + session + " -o " + out + ".html",
-		"export comment", "export in-toto verification:latest", "pipeline list", "pipeline get 42 plan", "pipeline get 42 state", "pipeline schema plan", "pipeline validate .pipeline/42/plan.json",
-		"pipeline gate 42 plan", "pipeline next 42", "pipeline next 42 --accept-stale", "pipeline history 42", "pipeline brief 42 --for jg-worker", "pipeline trace 42", "pipeline trace 42 --state",
-		"pipeline lessons list", "pipeline lessons match port", "status", "cost", "work list", "check", "gc", "log status", "thread"} {
+	for _, line := range []string{"wait --channel design", "watch --after 0 --timeout 50ms", "list", "list --stale",
+		"read 42/plan.json", "read 42/state.yaml", "read r1/notes.md", "read " + design,
+		"show 42", "show 42/plan.json", "show " +
+			session, "show .pipeline/42/plan.json", "search plan", "why .pipeline/42/plan.json", "verify " +
+			design, "session find", "session latest-output ada w artifact", "session graph " + session,
+		"session compare " + session + " " + session, "session export " + session + " -o " + out +
+			".tar", "config explain", "export html " + session + " -o " + out + ".html",
+		"export comment", "export in-toto verification:latest", "pipeline list", "pipeline get 42 plan",
+		"pipeline get 42 state", "pipeline schema plan", "pipeline validate .pipeline/42/plan.json",
+		"pipeline gate 42 plan", "pipeline next 42", "pipeline next 42 --accept-stale", "pipeline history 42",
+		"pipeline brief 42 --for jg-worker", "pipeline trace 42", "pipeline trace 42 --state",
+		"pipeline lessons list", "pipeline lessons match port", "status", "cost", "work list", "check", "gc", "log status",
+		"thread"} {
 		words, said := strings.Fields(line), c.said.Len()
 		if _, code := c.run(`{"number":1,"title":"t","body":""} [] []`, words...); code > 1 && words[0] != "watch" {
 			t.Errorf("handoff %s exits %d", line, code)
 		}
-		if printed := c.said.String()[said:]; slices.Contains([]string{"pipeline next 42", "pipeline history 42", "show 42"}, line) &&
+		if printed := c.said.String()[said:]; slices.Contains([]string{"pipeline next 42", "pipeline history 42", "show 42"},
+			line) &&
 			!strings.Contains(printed, "to write the newest attempt, run: handoff pipeline get 42 plan --restore") {
 			t.Errorf("handoff %s does not report the file: %s", line, printed)
 		}
@@ -111,20 +126,24 @@ func TestReadingLeavesFiles(t *testing.T) {
 	})
 
 	call := c.tools()
-	for tool, arguments := range map[string]string{"artifact_get": `{"ref":"42/plan.json"}`, "artifact_list": `{}`, "artifact_search": `{"query":"plan"}`, "artifact_wait": `{"channel":"design"}`,
-		"find_latest_output": `{"agent":"ada","workflow":"w","type":"artifact"}`, "read_artifact": `{"ref":"42/plan.json"}`, "session_find": `{}`, "stage_next": `{"issue":"42"}`, "status": `{}`} {
+	for tool, arguments := range map[string]string{"artifact_get": `{"ref":"42/plan.json"}`, "artifact_list": `{}`,
+		"artifact_search": `{"query":"plan"}`, "artifact_wait": `{"channel":"design"}`,
+		"find_latest_output": `{"agent":"ada","workflow":"w","type":"artifact"}`, "read_artifact": `{"ref":"42/plan.json"}`,
+		"session_find": `{}`, "stage_next": `{"issue":"42"}`, "status": `{}`} {
 		if answer := call(tool, arguments); tool == "stage_next" && fmt.Sprint(answer["outdated"]) == "<nil>" {
 			t.Errorf("stage_next = %v, want the outdated file", answer)
 		}
 		unchanged(tool)
 	}
 	w := c.workspace()
-	pages, err := web.New(web.Options{Source: web.NewSource(w, nil), Now: consoleNow, Hosts: access.NewHosts("127.0.0.1:80", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80})})
+	pages, err := web.New(web.Options{Source: web.NewSource(w, nil), Now: consoleNow,
+		Hosts: access.NewHosts("127.0.0.1:80", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pages.Close()
-	for _, path := range []string{"/", "/pipelines", "/pipelines/42", "/artifacts/" + design, "/sessions", "/sessions/" + session, "/check", "/search?q=plan"} {
+	for _, path := range []string{"/", "/pipelines", "/pipelines/42", "/artifacts/" + design, "/sessions",
+		"/sessions/" + session, "/check", "/search?q=plan"} {
 		request := httptest.NewRequest("GET", "http://127.0.0.1"+path, nil)
 		recorder := httptest.NewRecorder()
 		pages.Handler().ServeHTTP(recorder, request)
@@ -137,7 +156,8 @@ func TestReadingLeavesFiles(t *testing.T) {
 	if out := c.ok("pipeline", "get", "42", "plan", "--restore"); out != ".pipeline/42/plan.json\n" {
 		t.Errorf("get --restore prints %q", out)
 	}
-	if got, err := os.ReadFile(filepath.Join(c.dir, ".pipeline/42/plan.json")); err != nil || string(got) != string(newest) {
+	if got, err := os.ReadFile(filepath.Join(c.dir, ".pipeline/42/plan.json")); err != nil ||
+		string(got) != string(newest) {
 		t.Errorf("plan.json is %q %v, want %q", got, err, newest)
 	}
 }

@@ -32,9 +32,11 @@ func TestRedactedCanary(t *testing.T) {
 	publish := func(args ...string) {
 		ids = append(ids, strings.TrimSpace(c.ok(args...)))
 	}
-	publish("publish", "a.md", "--channel", "design", "--title", text, "--summary", text+" "+canary, "--tag", text, "--meta", "password="+canary,
+	publish("publish", "a.md", "--channel", "design", "--title", text, "--summary", text+" "+canary, "--tag", text,
+		"--meta", "password="+canary,
 		"--claim", text, "--evidence", "command:true", "--allow-secret", "--session", session)
-	publish("publish", "b.json", "--channel", "patch", "--from", ids[0], "--session", session, "--allow-secret", "--title", "x "+text)
+	publish("publish", "b.json", "--channel", "patch", "--from", ids[0], "--session", session, "--allow-secret", "--title",
+		"x "+text)
 	publish("publish", "dir", "--channel", "patch", "--keep", "--session", session)
 	publish("publish", "a.md", "--channel", "design", "--replaces", ids[0], "--session", session)
 	stored, _ := c.run(text, "publish", "-", "--channel", "verification", "--session", session)
@@ -60,15 +62,21 @@ func TestRedactedCanary(t *testing.T) {
 	}
 	c.said.Reset()
 	for _, a := range page.Artifacts {
-		for _, args := range [][]string{{"show", a.ID}, {"show", a.ID, "--json"}, {"show", a.ID, "--history", "--json"}, {"show", a.ID, "--lineage"}, {"show", a.ID, "--lineage", "--json"},
-			{"read", a.ID}, {"read", a.ID, "--json"}, {"why", a.ID, "--json"}, {"verify", a.ID, "--json"}, {"export", "comment", a.ID}} {
+		for _, args := range [][]string{{"show", a.ID}, {"show", a.ID, "--json"}, {"show", a.ID, "--history", "--json"},
+			{"show", a.ID, "--lineage"}, {"show", a.ID, "--lineage", "--json"},
+			{"read", a.ID}, {"read", a.ID, "--json"}, {"why", a.ID, "--json"}, {"verify", a.ID, "--json"},
+			{"export", "comment", a.ID}} {
 			c.run("", args...)
 		}
 	}
-	for _, args := range [][]string{{"list", "--all"}, {"list", "--all", "--json"}, {"list", "--channels", "--json"}, {"search", "settings", "--all"}, {"search", "password", "--all", "--json"}, {"search", canary, "--all"},
-		{"watch", "--after", "0", "--all", "--timeout", "10ms"}, {"watch", "--after", "0", "--all", "--json", "--timeout", "10ms"}, {"watch", "--facts", "--after", "0", "--timeout", "10ms", "--json"},
-		{"wait", "--json"}, {"show", session, "--files", "--json"}, {"show", session}, {"session", "find", "--json"}, {"session", "latest-output", "alex", ".", "document", "--json"},
-		{"session", "graph", session, "--format", "json"}, {"read", "r1/context.md"}, {"check", "--json"}, {"gc", "--json"}, {"log", "status", "--json"}, {"status", "--json"}, {"cost", "--by", "artifact", "--prompts", "--json"},
+	for _, args := range [][]string{{"list", "--all"}, {"list", "--all", "--json"}, {"list", "--channels", "--json"},
+		{"search", "settings", "--all"}, {"search", "password", "--all", "--json"}, {"search", canary, "--all"},
+		{"watch", "--after", "0", "--all", "--timeout", "10ms"}, {"watch", "--after", "0", "--all", "--json", "--timeout",
+			"10ms"}, {"watch", "--facts", "--after", "0", "--timeout", "10ms", "--json"},
+		{"wait", "--json"}, {"show", session, "--files", "--json"}, {"show", session}, {"session", "find", "--json"},
+		{"session", "latest-output", "alex", ".", "document", "--json"},
+		{"session", "graph", session, "--format", "json"}, {"read", "r1/context.md"}, {"check", "--json"}, {"gc", "--json"},
+		{"log", "status", "--json"}, {"status", "--json"}, {"cost", "--by", "artifact", "--prompts", "--json"},
 		{"__complete", "show", ""}, {"__complete", "list", "--tag", ""}, {"export", "html", session}} {
 		c.run("", args...)
 	}
@@ -89,7 +97,8 @@ func TestRedactedCanary(t *testing.T) {
 	}
 	holders := filesWith(t, c.dir, canary)
 	for _, name := range holders {
-		if !strings.HasPrefix(name, ".handoff/log/") && !strings.HasPrefix(name, ".handoff/artifacts/records/") && !strings.HasPrefix(name, ".handoff/index") {
+		if !strings.HasPrefix(name, ".handoff/log/") && !strings.HasPrefix(name, ".handoff/artifacts/records/") &&
+			!strings.HasPrefix(name, ".handoff/index") {
 			t.Errorf("the secret is in %s", name)
 		}
 	}
@@ -104,7 +113,8 @@ func (c *console) askSurfaces(session string, ids []string) {
 	c.t.Helper()
 	call := c.tools()
 	tool := func(name, arguments string) { fmt.Fprintln(&c.said, call(name, arguments)) }
-	paths := []string{"/", "/sessions", "/sessions/" + session, "/channels/design", "/channels/patch", "/search?q=settings", "/check", "/cost", "/graph"}
+	paths := []string{"/", "/sessions", "/sessions/" + session, "/channels/design", "/channels/patch",
+		"/search?q=settings", "/check", "/cost", "/graph"}
 	for i, id := range ids {
 		tool("artifact_get", `{"ref":"`+id+`","history":true}`)
 		if i != 2 { // a directory

@@ -99,7 +99,8 @@ type tools struct {
 func (m machines) tools(name string) tools {
 	m.Helper()
 	c := m.command(name, "mcp")
-	s, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(m.Context(), &sdk.CommandTransport{Command: c}, nil)
+	s, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(m.Context(), &sdk.CommandTransport{Command: c},
+		nil)
 	if err != nil {
 		m.Fatal(err)
 	}
@@ -127,7 +128,9 @@ func TestRemoteSurfaces(t *testing.T) {
 	m := newMachines(t)
 	const thread = "8fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e"
 	token := "ghp_" + strings.Repeat("a1B2", 9)
-	m.write("one", ".claude/projects/-work/"+thread+".jsonl", fmt.Sprintf(`{"type":"user","uuid":"u1","sessionId":"%s","version":"2.1.330","timestamp":"2026-02-23T00:00:01Z","cwd":"%s","message":{"role":"user","content":"Why is the cart empty? %s"}}`+"\n", thread, m.work("one"), token))
+	m.write("one", ".claude/projects/-work/"+thread+".jsonl",
+		fmt.Sprintf(
+			`{"type":"user","uuid":"u1","sessionId":"%s","version":"2.1.330","timestamp":"2026-02-23T00:00:01Z","cwd":"%s","message":{"role":"user","content":"Why is the cart empty? %s"}}`+"\n", thread, m.work("one"), token))
 	m.run("one", "config", "set", "share_threads", "true")
 
 	one, two := m.tools("one"), m.tools("two")
@@ -151,7 +154,8 @@ func TestRemoteSurfaces(t *testing.T) {
 	}
 	waited := make(chan object, 1)
 	go func() { waited <- two.call("artifact_wait", `{"channel":"review","seconds":50}`) }()
-	review := one.call("artifact_publish", `{"content":"fine","channel":"review","title":"Review","from":["`+id+`"]}`)["id"].(string)
+	review := one.call("artifact_publish", `{"content":"fine","channel":"review","title":"Review","from":["`+id+
+		`"]}`)["id"].(string)
 	if got := <-waited; !strings.Contains(fmt.Sprint(got), review) {
 		t.Errorf("artifact_wait on another machine = %v, want %s", got, review)
 	}
@@ -162,24 +166,28 @@ func TestRemoteSurfaces(t *testing.T) {
 	output := one.call("session_add_output", `{"file":"out.md","type":"document","session":"`+session+`"}`)["id"]
 	m.run("one", "session", "close", "--session", session, "--status", "completed")
 	one.call("write_artifact", `{"name":"context.md","content":"text","run":"run-1"}`)
-	one.call("stage_put", `{"issue":"7","stage":"plan","agent":"jg-subplanner","content":"{\"affected_files\":[\"a.go\"],\"steps\":[{\"order\":1,\"file\":\"a.go\"}],\"acceptance_mapping\":{\"AC1\":\"a_test.go\"}}"}`)
+	one.call("stage_put",
+		`{"issue":"7","stage":"plan","agent":"jg-subplanner","content":"{\"affected_files\":[\"a.go\"],\"steps\":[{\"order\":1,\"file\":\"a.go\"}],\"acceptance_mapping\":{\"AC1\":\"a_test.go\"}}"}`)
 	one.call("stage_next", `{"issue":"7"}`)
 	one.call("status", `{}`)
 	two.call("status", `{}`)
 	if got := two.call("session_find", `{"agent":"alex"}`); !strings.Contains(fmt.Sprint(got), session) {
 		t.Errorf("session_find on another machine: %v", got)
 	}
-	if got := two.call("find_latest_output", `{"agent":"alex","type":"document"}`); output == nil || got["id"] != output || got["file"] != "" {
+	if got := two.call("find_latest_output", `{"agent":"alex","type":"document"}`); output == nil || got["id"] != output ||
+		got["file"] != "" {
 		t.Errorf("find_latest_output on another machine: %v, want %v, whose file is not there", got, output)
 	}
 	m.run("one", "thread", "keep", "agents://claude/"+thread)
 	for _, s := range []tools{one, two} { // the second from the copy in the log
-		if got := s.call("thread_read", `{"uri":"claude/`+thread+`"}`); !strings.Contains(fmt.Sprint(got), "Why is the cart empty?") {
+		if got := s.call("thread_read", `{"uri":"claude/`+thread+`"}`); !strings.Contains(fmt.Sprint(got),
+			"Why is the cart empty?") {
 			t.Errorf("thread_read: %v", got)
 		}
 	}
 	out := m.run("two", "thread", "agents://claude/"+thread)
-	for _, want := range []string{"Why is the cart empty? [redacted GitHub token]", "this is the copy that was kept at", "1 secret redacted"} {
+	for _, want := range []string{"Why is the cart empty? [redacted GitHub token]", "this is the copy that was kept at",
+		"1 secret redacted"} {
 		if !strings.Contains(out, want) || strings.Contains(out, token) {
 			t.Errorf("thread on another machine prints %q, want %q and no token", out, want)
 		}
@@ -255,7 +263,8 @@ func (m machines) viewer(name, artifact, session, thread string) {
 	page(link, "handoff")
 	root, _, _ := strings.Cut(link, "/open")
 	for path, want := range map[string]string{
-		"/": "From one", "/artifacts/" + artifact: "the design", "/sessions": session[:8], "/sessions/" + session: "out.md", "/channels": "design", "/channels/design": "From one",
+		"/": "From one", "/artifacts/" + artifact: "the design", "/sessions": session[:8], "/sessions/" +
+			session: "out.md", "/channels": "design", "/channels/design": "From one",
 		"/search?q=From": "From one", "/graph?ref=" + artifact: "From one", "/pipelines": "7", "/check": "record",
 		"/threads/claude/" + thread: "this is the copy that was kept at",
 	} {

@@ -32,9 +32,12 @@ func TestRunSignals(t *testing.T) {
 		{"hung up", wait, []syscall.Signal{syscall.SIGHUP}, "", 129, session.Cancelled, "hangup"},
 		{"quit", "ulimit -c 0; " + wait, []syscall.Signal{syscall.SIGQUIT}, "", 131, session.Cancelled, "quit"},
 		{"user's", wait, []syscall.Signal{syscall.SIGUSR1}, "", 138, session.Failed, "signal 10 (user defined signal 1)"},
-		{"each once", traps + wait, []syscall.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGHUP, syscall.SIGINT}, "USR1 USR2 WINCH HUP INT", 0, session.Completed, ""},
-		{"an end in good order", "trap 'exit 0' TERM; " + wait, []syscall.Signal{syscall.SIGTERM}, "", 0, session.Cancelled, "terminated"},
-		{"an interrupt that ends it badly", "trap 'exit 4' INT; " + wait, []syscall.Signal{syscall.SIGINT}, "", 4, session.Cancelled, "interrupt"},
+		{"each once", traps + wait, []syscall.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGHUP,
+			syscall.SIGINT}, "USR1 USR2 WINCH HUP INT", 0, session.Completed, ""},
+		{"an end in good order", "trap 'exit 0' TERM; " + wait, []syscall.Signal{syscall.SIGTERM}, "", 0, session.Cancelled,
+			"terminated"},
+		{"an interrupt that ends it badly", "trap 'exit 4' INT; " + wait, []syscall.Signal{syscall.SIGINT}, "", 4,
+			session.Cancelled, "interrupt"},
 		{"its own end", "kill -TERM $$", nil, "", 143, session.Failed, "signal 15 (terminated)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -95,7 +98,8 @@ func onlySession(t *testing.T, dir string) handoff.Session {
 // TestRunIgnored checks that what handoff was started to ignore its child
 // ignores too, as under nohup.
 func TestRunIgnored(t *testing.T) {
-	cmd := exec.Command("sh", "-c", `trap "" HUP INT; exec handoff run -- sh -c 'kill -HUP $$; kill -INT $$; echo alive >alive'`)
+	cmd := exec.Command("sh", "-c",
+		`trap "" HUP INT; exec handoff run -- sh -c 'kill -HUP $$; kill -INT $$; echo alive >alive'`)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "HANDOFF_WORKSPACE="+cmd.Dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -118,7 +122,9 @@ func TestRunDescriptors(t *testing.T) {
 	dir := t.TempDir()
 	seen := map[string]string{}
 	for _, how := range []string{"", "handoff run -- "} {
-		cmd := exec.Command("sh", "-c", how+`sh -c 'readlink /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2 /proc/self/fd/3; grep flags /proc/self/fdinfo/1' >&3 3>&3`)
+		cmd := exec.Command("sh", "-c",
+			how+
+				`sh -c 'readlink /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2 /proc/self/fd/3; grep flags /proc/self/fdinfo/1' >&3 3>&3`)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "HANDOFF_WORKSPACE="+dir)
 		out, err := os.Create(filepath.Join(dir, "out"))
 		if err != nil {

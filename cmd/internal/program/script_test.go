@@ -78,10 +78,12 @@ func setUpScript(env *testscript.Env) error {
 }
 
 // fileLogNames are names of the built-in log's files, and of what only it has.
-var fileLogNames = regexp.MustCompile(`\.handoff/(log|bodies|artifacts/records)|log/0000|bodies/sha256|recordPath|HANDOFF_LOG`)
+var fileLogNames = regexp.MustCompile(
+	`\.handoff/(log|bodies|artifacts/records)|log/0000|bodies/sha256|recordPath|HANDOFF_LOG`)
 
 // recordingCommands are those that can add a record.
-var recordingCommands = regexp.MustCompile(`handoff (publish|write|run|attest|hook|session (open|add|adopt)|pipeline (put|adopt))`)
+var recordingCommands = regexp.MustCompile(
+	`handoff (publish|write|run|attest|hook|session (open|add|adopt)|pipeline (put|adopt))`)
 
 func usesOtherLog(t *testing.T, script string) bool {
 	b, err := os.ReadFile(script)
@@ -253,7 +255,9 @@ func TestDig(t *testing.T) {
 
 // TestScriptNames checks that the name of a script starts with its topic.
 func TestScriptNames(t *testing.T) {
-	topics := []string{"publish", "withdraw", "find", "show", "list", "read", "keep", "watch", "gc", "check", "family", "identity", "workspace", "config", "usage", "demo", "serve", "hook", "init", "thread", "write", "session", "run", "search", "pipeline", "log", "cost", "status", "why"}
+	topics := []string{"publish", "withdraw", "find", "show", "list", "read", "keep", "watch", "gc", "check", "family",
+		"identity", "workspace", "config", "usage", "demo", "serve", "hook", "init", "thread", "write", "session", "run",
+		"search", "pipeline", "log", "cost", "status", "why"}
 	files, err := filepath.Glob("testdata/script/*")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)

@@ -86,11 +86,13 @@ func serverToken(a *cli.App, file string) (string, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			kind = handoff.NotFound
 		}
-		return "", &handoff.Error{Op: "read token", Name: file, Kind: kind, Err: durable.Reason(err), Hint: handoff.Advice("name a file that contains the token")}
+		return "", handoff.E("read token", file, kind, durable.Reason(err),
+			handoff.Advice("name a file that contains the token"))
 	}
 	token := strings.TrimSpace(string(b))
 	if len(token) < 16 || strings.ContainsAny(token, " \t\r\n") {
-		return "", cli.Invalid("serve", file, "does not contain a token", "write at least 16 characters without spaces into it")
+		return "", cli.Invalid("serve", file, "does not contain a token",
+			"write at least 16 characters without spaces into it")
 	}
 	return token, nil
 }
@@ -158,7 +160,8 @@ func split(mcp, pages http.Handler) http.Handler {
 	})
 }
 
-func pageOptions(a *cli.App, w *workspace.Workspace, f serveFlags, token string, hosts access.Hosts, address string) web.Options {
+func pageOptions(a *cli.App, w *workspace.Workspace, f serveFlags, token string, hosts access.Hosts,
+	address string) web.Options {
 	o := web.Options{Now: a.Now, Hosts: hosts, Token: token}
 	var threads *thread.Set
 	if f.threads || !hosts.Remote() {
@@ -179,7 +182,8 @@ func listen(address string) (net.Listener, error) {
 	if err == nil {
 		return l, nil
 	}
-	e := &handoff.Error{Op: "serve", Name: address, Kind: handoff.Unavailable, Err: errors.Unwrap(err), Hint: handoff.Advice("choose another address with --listen")}
+	e := handoff.E("serve", address, handoff.Unavailable, errors.Unwrap(err),
+		handoff.Advice("choose another address with --listen"))
 	if _, invalid := errors.AsType[*net.AddrError](err); invalid {
 		e.Kind, e.Hint = handoff.Invalid, handoff.Advice("use HOST:PORT, such as 127.0.0.1:7420")
 	}

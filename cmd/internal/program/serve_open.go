@@ -59,7 +59,9 @@ func (r *redirect) write(dir, link string) (string, error) {
 	r.file = f.Name()
 	r.mu.Unlock()
 	link = html.EscapeString(link)
-	_, err = fmt.Fprintf(f, "<!DOCTYPE html>\n<meta charset=utf-8>\n<meta name=referrer content=no-referrer>\n<meta http-equiv=refresh content=\"0; url=%s\">\n<title>handoff</title>\n<a href=\"%s\">Open the workspace</a>\n", link, link)
+	_, err = fmt.Fprintf(f, "<!DOCTYPE html>\n<meta charset=utf-8>\n<meta name=referrer content=no-referrer>\n<meta "+
+		"http-equiv=refresh content=\"0; url=%s\">\n<title>handoff</title>\n<a href=\"%s\">Open the workspace</a>\n", link,
+		link)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

@@ -10,7 +10,8 @@ import (
 func TestDeletePicker(t *testing.T) {
 	c := newConsole(t)
 	c.width = 100
-	const one, two, running = "a0000001-0000-4000-8000-000000000000", "a0000002-0000-4000-8000-000000000000", "a0000003-0000-4000-8000-000000000000"
+	const one, two, running = "a0000001-0000-4000-8000-000000000000", "a0000002-0000-4000-8000-000000000000",
+		"a0000003-0000-4000-8000-000000000000"
 	for _, id := range []string{one, two, running} {
 		c.ok("session", "open", "--id", id, "--agent", "alex", "--workflow", "w"+id[7:8])
 		if id != running {

@@ -25,7 +25,8 @@ func TestFiftyAdd(t *testing.T) {
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 		return cmd.Output()
 	}
-	out, err := handoff([]string{"HANDOFF_WORKSPACE=" + dir}, "session", "open", "--agent", "alex", "--workflow", "intake-app", "--user", "u")
+	out, err := handoff([]string{"HANDOFF_WORKSPACE=" + dir}, "session", "open", "--agent", "alex", "--workflow",
+		"intake-app", "--user", "u")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func TestFiftyAdd(t *testing.T) {
 	var all sync.WaitGroup
 	for _, name := range want {
 		all.Go(func() {
-			if _, err := handoff([]string{"HANDOFF_WORKSPACE=" + dir, "HANDOFF_SESSION=" + opened.ID}, "session", "add", name, "--type", "document"); err != nil {
+			if _, err := handoff([]string{"HANDOFF_WORKSPACE=" + dir, "HANDOFF_SESSION=" + opened.ID}, "session", "add", name,
+				"--type", "document"); err != nil {
 				t.Errorf("add %s: %v", name, err)
 			}
 		})

@@ -59,14 +59,16 @@ What is not known is left out.`,
 	f.table = a.NewTable(c, cli.ArtifactColumns, pipelines.StageColumns)
 	c.MarkFlagsMutuallyExclusive("history", "lineage", "files")
 	c.MarkFlagsMutuallyExclusive("columns", "lineage", "files")
-	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"},
+		cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		formatted := c.Flags().Changed("format")
 		switch {
 		case formatted && !f.graph:
 			return cli.Invalid("show", args[0], "--format requires --lineage", "add --lineage")
 		case formatted && a.AsJSON && f.format != "json":
-			return cli.Invalid("show", args[0], "--json and --format "+f.format+" are mutually exclusive", "leave one of them out")
+			return cli.Invalid("show", args[0], "--json and --format "+f.format+" are mutually exclusive",
+				"leave one of them out")
 		case a.AsJSON:
 			f.format = "json"
 		}
@@ -201,7 +203,8 @@ func attested(art handoff.Artifact) string {
 	if at == nil {
 		return ""
 	}
-	return fmt.Sprintf("exit status %d after %s, in %s", at.ExitStatus, time.Duration(at.DurationMS)*time.Millisecond, "./"+at.Dir)
+	return fmt.Sprintf("exit status %d after %s, in %s", at.ExitStatus, time.Duration(at.DurationMS)*time.Millisecond,
+		"./"+at.Dir)
 }
 
 // labeling returns a change of an artifact's labels on one line.

@@ -94,7 +94,8 @@ func TestEveryTableHasAGolden(t *testing.T) {
 		}
 		tables++
 		name := strings.Join(path, " ")
-		if !slices.ContainsFunc(listings, func(l struct{ name, line string }) bool { return strings.HasPrefix(l.line+" ", name+" ") }) {
+		if !slices.ContainsFunc(listings,
+			func(l struct{ name, line string }) bool { return strings.HasPrefix(l.line+" ", name+" ") }) {
 			t.Errorf("handoff %s prints a table and is not in listings", name)
 		}
 	})
@@ -118,7 +119,8 @@ func TestShortIDsAreRefs(t *testing.T) {
 	}
 	for _, id := range lines {
 		var shown struct{ ID string }
-		if err := json.Unmarshal([]byte(c.ok("show", id, "--json")), &shown); err != nil || len(id) != 8 || !strings.HasSuffix(shown.ID, id) && !strings.HasPrefix(shown.ID, id) {
+		if err := json.Unmarshal([]byte(c.ok("show", id, "--json")), &shown); err != nil || len(id) != 8 ||
+			!strings.HasSuffix(shown.ID, id) && !strings.HasPrefix(shown.ID, id) {
 			t.Errorf("show %s shows %s, %v", id, shown.ID, err)
 		}
 	}
@@ -136,13 +138,15 @@ func fillListings(c *console) string {
 	c.write("docs/architecture/decisions/0007-retry-policy-of-the-client.md", "Retry with backoff.\n")
 	c.write("fix.diff", "-old\n+new\n")
 	first := ok("publish docs/design.md --channel design --agent ada --tag retry --title", "Retry policy")
-	ok("publish docs/architecture/decisions/0007-retry-policy-of-the-client.md --channel architecture-decision --agent decision-recorder --title",
+	ok("publish docs/architecture/decisions/0007-retry-policy-of-the-client.md --channel architecture-decision --agent "+
+		"decision-recorder --title",
 		"Why the client retries twice and then gives up, instead of retrying for ever")
 	c.write("docs/design.md", "# Retry policy\n\nThree times.\n")
 	ok("publish docs/design.md --channel design --agent ada --replaces "+first+" --title", "再試行の方針: three times")
 	ok("publish fix.diff --channel patch --harness codex --from " + first)
 	ok("withdraw " + ok("publish fix.diff --channel patch --agent builder --title", "Retry loop"))
-	ok("session open --agent pixel-designer --workflow deep-dive-ISO27001-analysis --user u --id "+one+" --input", "topic=retry")
+	ok("session open --agent pixel-designer --workflow deep-dive-ISO27001-analysis --user u --id "+one+" --input",
+		"topic=retry")
 	ok("session open --agent alex --workflow intake-app --user u --id " + two)
 	ok("session rename --session "+two, "Ten laptops for the new office in the harbour, with docking stations")
 	ok("session link --session " + two + " " + one)
@@ -173,9 +177,13 @@ func fillRun(c *console, ok func(line string, more ...string) string) {
 		c.write(stage+".json", artifact)
 		ok("pipeline put 42 " + stage + " " + stage + ".json --as " + agent)
 	}
-	put("plan", "jg-subplanner", `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`)
-	put("implement", "jg-worker", `{"status":"completed","files_changed":["a.go"],"blockers":[],"summary":"Retry twice, then report the last error to the caller"}`)
+	put("plan", "jg-subplanner",
+		`{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`)
+	put("implement", "jg-worker",
+		`{"status":"completed","files_changed":["a.go"],"blockers":[],"summary":"Retry twice, then report the last error to the caller"}`)
 	put("test", "jg-tester", `{"verdict":"FAIL","phase_1":{"unit":{"status":"FAIL"}}}`)
-	ok("pipeline lessons add --issue 41 --pattern port --mitigation", "Listen on port 0 and read the number of the port from the log of the server")
-	ok("pipeline lessons add --issue 42 --pattern", "listen tcp :8080: bind: port is taken by another process", "--mitigation", "Listen on port 0")
+	ok("pipeline lessons add --issue 41 --pattern port --mitigation",
+		"Listen on port 0 and read the number of the port from the log of the server")
+	ok("pipeline lessons add --issue 42 --pattern", "listen tcp :8080: bind: port is taken by another process",
+		"--mitigation", "Listen on port 0")
 }

@@ -32,7 +32,8 @@ func fullScreen() int {
 		fmt.Println(err)
 		return 1
 	}
-	fmt.Printf("\x1b[?1049h\x1b[2Jterminals %t %t %t%s\r\n", term.IsTerminal(0), term.IsTerminal(1), term.IsTerminal(2), screen())
+	fmt.Printf("\x1b[?1049h\x1b[2Jterminals %t %t %t%s\r\n", term.IsTerminal(0), term.IsTerminal(1), term.IsTerminal(2),
+		screen())
 	keys := make(chan byte)
 	go func() {
 		for b := make([]byte, 1); ; {
@@ -256,7 +257,8 @@ func TestRunFullScreen(t *testing.T) {
 		seen[through] = x.all()
 	}
 	before, after, ok := strings.Cut(seen[true], seen[false])
-	if !ok || !strings.HasPrefix(before, "task:start  fullscreen  session=") || !strings.HasSuffix(before, "created workspace "+dir+"\r\n") || strings.Count(before, "\n") != 2 {
+	if !ok || !strings.HasPrefix(before, "task:start  fullscreen  session=") ||
+		!strings.HasSuffix(before, "created workspace "+dir+"\r\n") || strings.Count(before, "\n") != 2 {
 		t.Errorf("through handoff:\n%q\nwithout:\n%q", seen[true], seen[false])
 	}
 	if !strings.HasPrefix(after, "task:error  fullscreen  ") || !strings.Contains(after, "  cancelled: interrupt  ") {

@@ -42,12 +42,15 @@ func TestThreadMemory(t *testing.T) {
 	const uuid = "019c871c-b1f9-7f60-9c4f-87ed09f13592"
 	for i, tt := range []struct{ uri, file, before, after string }{
 		{"gemini/" + uuid, ".gemini/tmp/x/chats/session-2026-02-23T00-00-" + uuid[:8] + ".json",
-			`{"sessionId":"` + uuid + `","messages":[{"id":"a","type":"user","content":"`, `"},{"id":"b","type":"gemini","content":"end of it"}]}`},
+			`{"sessionId":"` + uuid + `","messages":[{"id":"a","type":"user","content":"`,
+			`"},{"id":"b","type":"gemini","content":"end of it"}]}`},
 		{"amp/T-" + uuid, ".local/share/amp/threads/T-" + uuid + ".json",
 			`{"id":"T-` + uuid + `","messages":[{"role":"user","content":"`, `"},{"role":"assistant","content":"end of it"}]}`},
 		{"codex/" + uuid, ".codex/sessions/2026/02/23/rollout-2026-02-23T00-00-00-" + uuid + ".jsonl",
-			`{"type":"session_meta","payload":{"id":"` + uuid + `"}}` + "\n" + `{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"`,
-			`"}]}}` + "\n" + `{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"end of it"}]}}` + "\n"},
+			`{"type":"session_meta","payload":{"id":"` + uuid + `"}}` + "\n" +
+				`{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"`,
+			`"}]}}` + "\n" +
+				`{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"end of it"}]}}` + "\n"},
 	} {
 		path := filepath.Join(home, filepath.FromSlash(tt.file))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -78,7 +81,8 @@ func TestThreadMemory(t *testing.T) {
 				cmd.Stderr = &stderr
 				cmd.Env = append(os.Environ(), "HOME="+home)
 				out, err := cmd.Output()
-				if err != nil || !strings.Contains(string(out), "8 MiB") || flags != "-I" && !strings.Contains(string(out), "end of it") {
+				if err != nil || !strings.Contains(string(out), "8 MiB") || flags != "-I" &&
+					!strings.Contains(string(out), "end of it") {
 					t.Errorf("got %d bytes, %v, want a warning and the last message", len(out), err)
 				}
 				var peak int64

@@ -24,9 +24,11 @@ type watchFlags struct {
 	timeout time.Duration
 }
 
-func (f *watchFlags) add(a *cli.App, c *cobra.Command, do func(context.Context, *workspace.Workspace) (printed int, last handoff.Seq, err error)) {
+func (f *watchFlags) add(a *cli.App, c *cobra.Command,
+	do func(context.Context, *workspace.Workspace) (printed int, last handoff.Seq, err error)) {
 	f.filter.add(a, c)
-	c.Flags().StringVar(&f.options.After, "after", "", "start after an artifact or a `position`: a ref, a seq (0 for the beginning) or now")
+	c.Flags().StringVar(&f.options.After, "after", "",
+		"start after an artifact or a `position`: a ref, a seq (0 for the beginning) or now")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `duration` with exit code 5; 0 for never")
 	a.JSONFlag(c, "print one JSON object per line")
 	c.RegisterFlagCompletionFunc("after", a.CompleteRefs)
@@ -57,11 +59,12 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command, do func(context.Context, 
 
 // timedOut is the error of a watch that --timeout ended.
 func timedOut(c *cobra.Command, timeout time.Duration, printed int, last handoff.Seq) error {
-	e := &handoff.Error{Op: c.Name(), Kind: handoff.Unavailable, Err: fmt.Errorf("timed out after %s with no match", timeout),
-		Hint: handoff.Suggest("list what exists", handoff.ActionList)}
+	e := handoff.E(c.Name(), "", handoff.Unavailable, fmt.Errorf("timed out after %s with no match", timeout),
+		handoff.Suggest("list what exists", handoff.ActionList))
 	if printed > 0 {
 		e.Err = fmt.Errorf("stopped after %s (printed %d)", timeout, printed)
-		e.Hint = handoff.Advice("to resume, run: " + cli.CommandLine(handoff.ActionWatchAfter, strconv.FormatInt(int64(last), 10)) + givenFilters(c))
+		e.Hint = handoff.Advice("to resume, run: " +
+			cli.CommandLine(handoff.ActionWatchAfter, strconv.FormatInt(int64(last), 10)) + givenFilters(c))
 	}
 	return e
 }
@@ -109,11 +112,15 @@ work and everything else, also of types that this version does not know.`,
 		switch {
 		case facts:
 			a.AsJSON = true
-			return stream(a, w.WatchFacts(ctx, f.options.After), func(r handoff.Record) (handoff.Seq, error) { return r.Seq, a.JSONLine(r) })
+			return stream(a, w.WatchFacts(ctx, f.options.After), func(r handoff.Record) (handoff.Seq, error) {
+				return r.Seq, a.JSONLine(r)
+			})
 		case first:
 			return wait(ctx, a, w, f.options, a.Event)
 		}
-		return stream(a, w.Watch(ctx, f.options), func(art handoff.Artifact) (handoff.Seq, error) { return art.Seq, printArtifact(a, art, a.Event) })
+		return stream(a, w.Watch(ctx, f.options), func(art handoff.Artifact) (handoff.Seq, error) {
+			return art.Seq, printArtifact(a, art, a.Event)
+		})
 	})
 	c.Flags().BoolVar(&first, "first", false, "exit after the first match, existing or new")
 	c.Flags().BoolVar(&facts, "facts", false, "print every record of the log, as JSON")
@@ -139,7 +146,8 @@ artifact or a position in the log; after now, the next one that is published.
 
 CHANNEL:LABEL waits until an artifact of the channel has the label; CHANNEL:v2
 for a second revision; CHANNEL:latest is --channel CHANNEL.`,
-		Example: "  handoff wait --channel design --timeout 5m\n  handoff wait design:approved\n  handoff wait --channel verification --after $ID",
+		Example: "  handoff wait --channel design --timeout 5m\n  handoff wait design:approved\n  handoff wait --channel " +
+			"verification --after $ID",
 	}
 	f.add(a, c, func(ctx context.Context, w *workspace.Workspace) (int, handoff.Seq, error) {
 		return wait(ctx, a, w, f.options, func(art handoff.Artifact) string { return art.ID })
@@ -155,7 +163,8 @@ for a second revision; CHANNEL:latest is --channel CHANNEL.`,
 
 // stream prints items until they end. It returns how many it printed and the
 // position of the last one.
-func stream[T any](a *cli.App, items iter.Seq2[T, error], show func(T) (handoff.Seq, error)) (printed int, last handoff.Seq, err error) {
+func stream[T any](a *cli.App, items iter.Seq2[T, error], show func(T) (handoff.Seq, error)) (printed int,
+	last handoff.Seq, err error) {
 	for item, err := range items {
 		if errors.Is(err, workspace.ErrDamagedRecord) {
 			a.Warn("%v", err)
@@ -173,7 +182,8 @@ func stream[T any](a *cli.App, items iter.Seq2[T, error], show func(T) (handoff.
 }
 
 // wait prints the first match.
-func wait(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.WatchOptions, text func(handoff.Artifact) string) (int, handoff.Seq, error) {
+func wait(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.WatchOptions,
+	text func(handoff.Artifact) string) (int, handoff.Seq, error) {
 	art, err := w.Wait(ctx, o)
 	if err != nil {
 		return 0, 0, err

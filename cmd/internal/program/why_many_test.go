@@ -21,13 +21,17 @@ func TestWhyManyWriters(t *testing.T) {
 	}
 	record := func(session, kind string, i, second int, message string) string {
 		at := consoleTime.Add(time.Duration(i*20+second-10_000) * time.Second).Format(time.RFC3339)
-		return fmt.Sprintf(`{"type":%q,"uuid":"%s-%d","sessionId":%q,"timestamp":%q,"cwd":%q,"version":"2.1.100","message":%s}`+"\n",
+		return fmt.Sprintf(
+			`{"type":%q,"uuid":"%s-%d","sessionId":%q,"timestamp":%q,"cwd":%q,"version":"2.1.100","message":%s}`+"\n",
 			kind, session, second, session, at, c.dir, message)
 	}
 	write := func(session string, i, second int, text string) string {
-		return record(session, "assistant", i, second, fmt.Sprintf(`{"id":"m%s-%d","role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"Write","input":{"file_path":%q,"content":%q}}]}`,
-			session, second, second, c.dir+"/NEWS", text)) +
-			record(session, "user", i, second, fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"ok"}]}`, second))
+		return record(session, "assistant", i, second,
+			fmt.Sprintf(
+				`{"id":"m%s-%d","role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"Write","input":{"file_path":%q,"content":%q}}]}`,
+				session, second, second, c.dir+"/NEWS", text)) +
+			record(session, "user", i, second,
+				fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"ok"}]}`, second))
 	}
 	session, text := "", ""
 	for i := range 160 {
@@ -43,7 +47,8 @@ func TestWhyManyWriters(t *testing.T) {
 	for range 4 {
 		said := c.said.Len()
 		out := c.ok("why", "NEWS")
-		if !strings.Contains(out, "wrote\tagents://claude/"+session+"#") || strings.Count(out, "wrote\t") != 1 || !strings.Contains(out, "exact") {
+		if !strings.Contains(out, "wrote\tagents://claude/"+session+"#") || strings.Count(out, "wrote\t") != 1 ||
+			!strings.Contains(out, "exact") {
 			t.Errorf("why NEWS prints %s, want that %s wrote it", out, session)
 		}
 		if printed := c.said.String()[said:]; !strings.Contains(printed, "only 64 conversations were read") {

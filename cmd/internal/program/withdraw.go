@@ -25,7 +25,8 @@ every artifact with the same bytes. Each command, page and export then shows
 the replacement. The records of the log never change: handoff log copy --redact
 writes a new log. The command prints where copies can remain. A secret that was
 recorded should itself be replaced.`,
-		Example:           "  handoff withdraw art_01K… --reason 'made against the wrong branch'\n  handoff withdraw art_01K… --redact",
+		Example: "  handoff withdraw art_01K… --reason 'made against the wrong branch'\n  handoff withdraw " +
+			"art_01K… --redact",
 		Args:              cli.Exactly(1, "one ref"),
 		ValidArgsFunction: a.CompleteRef,
 	}
@@ -68,7 +69,8 @@ func printRedacted(a *cli.App, done workspace.Redacted) error {
 	for _, text := range done.Copies {
 		fmt.Fprintf(a.Err, "  %s\n", cli.OneLine(text))
 	}
-	fmt.Fprintln(a.Err, "replace the secret itself, because others may have read it\nto write a log without it, run: handoff log copy --redact FROM TO")
+	fmt.Fprintln(a.Err, "replace the secret itself, because others may have read it\nto write a log without it, run: "+
+		"handoff log copy --redact FROM TO")
 	if a.AsJSON {
 		return a.JSON(done)
 	}

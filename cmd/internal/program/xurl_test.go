@@ -95,14 +95,17 @@ func (r recording) run(t *testing.T, args, env []string) (stdout, stderr string,
 	}
 	var out, messages strings.Builder
 	cmd := exec.Command(handoff, append(append([]string{"thread"}, args...), r.args...)...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = home, append(append([]string{"PATH=" + os.Getenv("PATH")}, r.env...), append(env, "HOME="+home)...), &out, &messages
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = home, append(append([]string{"PATH=" + os.Getenv("PATH")}, r.env...),
+		append(env, "HOME="+home)...), &out, &messages
 	err = cmd.Run()
 	return out.String(), messages.String(), err == nil
 }
 
 // TestXurlLists compares lists and searches with recorded answers of xurl.
 func TestXurlLists(t *testing.T) {
-	list, _ := xurlRecordings(t, func(name string) bool { return xurlLists.MatchString(name) && !strings.HasPrefix(name, "write") })
+	list, _ := xurlRecordings(t, func(name string) bool {
+		return xurlLists.MatchString(name) && !strings.HasPrefix(name, "write")
+	})
 	for name, r := range list {
 		var want, got []string
 		for _, m := range xurlThread.FindAllStringSubmatch(r.out, -1) {
@@ -131,7 +134,9 @@ func TestXurlMessages(t *testing.T) {
 	list, trees := xurlRecordings(t, func(name string) bool { return strings.HasPrefix(name, "write") })
 	for name, r := range list {
 		log := filepath.Join(t.TempDir(), "log")
-		out, messages, ok := r.run(t, nil, []string{"MOCK_LOG=" + log, "HANDOFF_CODEX_BIN=" + map[bool]string{true: filepath.Join(trees, "mock", "codex-fail")}[name == "write-failed"]})
+		out, messages, ok := r.run(t, nil, []string{
+			"MOCK_LOG=" + log, "HANDOFF_CODEX_BIN=" +
+				map[bool]string{true: filepath.Join(trees, "mock", "codex-fail")}[name == "write-failed"]})
 		if refused := slices.Contains(refusedMessages, name); ok != (r.ok && !refused) {
 			t.Errorf("%s: %q: got %v: %s", name, r.args, ok, messages)
 		}

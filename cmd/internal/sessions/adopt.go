@@ -29,8 +29,9 @@ changed. For folders of pipelines there is handoff pipeline adopt.
 
 With --dry-run, adopt checks manifests and records nothing. The exit code is 1
 if one of several folders can't be imported.`,
-		Example: "  handoff session adopt docs/agent-outputs/a3f2c9d1-4b5e-4789-81ab-cdef12345678\n  handoff session adopt \"$PI_ARTIFACT_SESSION_DIR\" --dry-run\n  handoff session adopt docs/agent-outputs --dry-run",
-		Args:    cli.Exactly(1, "one directory"),
+		Example: "  handoff session adopt docs/agent-outputs/a3f2c9d1-4b5e-4789-81ab-cdef12345678\n  handoff session adopt " +
+			"\"$PI_ARTIFACT_SESSION_DIR\" --dry-run\n  handoff session adopt docs/agent-outputs --dry-run",
+		Args: cli.Exactly(1, "one directory"),
 	}
 	c.Flags().BoolVar(&o.Lenient, "lenient", false, "import the valid parts of an invalid manifest")
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "check manifests and record nothing")

@@ -42,7 +42,8 @@ command leaves running is not awaited.
 The exit code is that of the command; 128+n if signal n ended it; 127 if the
 command does not exist and 126 if it can't be executed; 125 if handoff failed,
 also to record the attestation.`,
-		Example: "  handoff attest -- go test ./...\n  handoff publish report.md --channel verification \\\n    --claim 'tests pass' --evidence 'command:go test ./...'",
+		Example: "  handoff attest -- go test ./...\n  handoff publish report.md --channel verification \\\n    --claim " +
+			"'tests pass' --evidence 'command:go test ./...'",
 	}
 	a.JSONFlag(c, "print the artifact as JSON at the end; the command's standard output goes to standard error")
 	who.Add(c)
@@ -149,7 +150,8 @@ func (x *attestation) run(output io.Writer) error {
 	c, err := start(x.path, x.Dir, x.args, new(exec.Cmd).Environ(), writers[0].Fd(), writers[1].Fd())
 	closeAll(writers)
 	if err != nil {
-		return coded(cli.ExitNotRunnable, &handoff.Error{Op: "attest", Name: x.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")})
+		return coded(cli.ExitNotRunnable, handoff.E("attest", x.args[0], handoff.Unsupported, err,
+			handoff.Advice("check that the file is a program for this system")))
 	}
 	x.ended = c.wait(x.signals).exit()
 	timer := time.AfterFunc(grace, func() { closeAll(readers) })

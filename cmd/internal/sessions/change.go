@@ -10,7 +10,9 @@ import (
 
 // changing completes a command that changes a session, by default the caller's. Without
 // --json it prints warnings only.
-func changing(a *cli.App, c *cobra.Command, do func(ctx context.Context, w *workspace.Workspace, id string, args []string) (workspace.SessionChange, error)) *cobra.Command {
+func changing(a *cli.App, c *cobra.Command,
+	do func(ctx context.Context, w *workspace.Workspace, id string, args []string) (workspace.SessionChange,
+		error)) *cobra.Command {
 	var id string
 	sessionFlag(a, c, &id)
 	a.JSONFlag(c, "print JSON")
@@ -44,7 +46,8 @@ their values.`,
 	c.Flags().IntVar(&messages, "message-count", 0, "`number` of messages")
 	c.Flags().StringArrayVar(&meta, "meta", nil, "metadata, as `key=value`; may be repeated")
 	c.MarkFlagsOneRequired("user-summary", "message-count", "meta")
-	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string, _ []string) (workspace.SessionChange, error) {
+	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
+		_ []string) (workspace.SessionChange, error) {
 		var n workspace.SessionNote
 		if c.Flags().Changed("user-summary") {
 			n.UserSummary = &summary
@@ -69,9 +72,11 @@ func tagCommand(a *cli.App) *cobra.Command {
 	}
 	a.AllowSecretFlag(c)
 	c.Flags().StringArrayVar(&remove, "untag", nil, "remove a `tag`; may be repeated")
-	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string, args []string) (workspace.SessionChange, error) {
+	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
+		args []string) (workspace.SessionChange, error) {
 		if len(args)+len(remove) == 0 {
-			return workspace.SessionChange{}, cli.Invalid("session tag", "", "no tag given", "name at least one tag, or pass --untag TAG")
+			return workspace.SessionChange{}, cli.Invalid("session tag", "", "no tag given",
+				"name at least one tag, or pass --untag TAG")
 		}
 		return w.TagSession(ctx, id, args, remove)
 	})
@@ -86,7 +91,8 @@ func renameCommand(a *cli.App) *cobra.Command {
 		Args:    cli.Exactly(1, "one name"),
 	}
 	a.AllowSecretFlag(c)
-	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string, args []string) (workspace.SessionChange, error) {
+	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
+		args []string) (workspace.SessionChange, error) {
 		return w.RenameSession(ctx, id, args[0])
 	})
 }
@@ -103,7 +109,8 @@ printed, and means the session that published it.`,
 		Args:              cli.Exactly(1, "one session or artifact"),
 		ValidArgsFunction: a.CompleteSessions,
 	}
-	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string, args []string) (workspace.SessionChange, error) {
+	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
+		args []string) (workspace.SessionChange, error) {
 		return w.LinkSession(ctx, id, args[0])
 	})
 }
@@ -123,7 +130,8 @@ ones are recorded and shown separately.`,
 	c.Flags().StringVar(&reason, "reason", "", "reason `text`, one line")
 	c.MarkFlagRequired("status")
 	completed(c, "status", workspace.Completed, workspace.Failed, workspace.Cancelled)
-	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string, _ []string) (workspace.SessionChange, error) {
+	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
+		_ []string) (workspace.SessionChange, error) {
 		done, err := w.CloseSession(ctx, id, status, reason)
 		if err == nil {
 			a.KeepThreads(ctx, w, done.ID)

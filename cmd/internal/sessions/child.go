@@ -15,7 +15,8 @@ import (
 )
 
 // forwarded are the signals that are sent on to the child.
-var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
+var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+	syscall.SIGUSR2, syscall.SIGWINCH}
 
 // listen starts to receive the signals that are forwarded. A signal that was
 // ignored when handoff started stays ignored, also by the child.
@@ -58,7 +59,8 @@ func start(path, dir string, args, env []string, stdout, stderr uintptr) (child,
 	if _, err := os.FindProcess(os.Getpid()); err != nil {
 		return child{}, err
 	}
-	pid, _, err := syscall.StartProcess(path, args, &syscall.ProcAttr{Dir: dir, Env: env, Files: []uintptr{0, stdout, stderr}})
+	pid, _, err := syscall.StartProcess(path, args,
+		&syscall.ProcAttr{Dir: dir, Env: env, Files: []uintptr{0, stdout, stderr}})
 	if err != nil {
 		return child{}, err
 	}

@@ -50,7 +50,8 @@ func printComparison(a *cli.App, c workspace.Comparison) {
 		fmt.Fprintf(a.Out, "%s\t%s\t%s\t%s\n", what, cli.OneLine(name), cli.OneLine(before), cli.OneLine(after))
 	}
 	line("session", "", c.Before.ID, c.After.ID)
-	line("workflow", "", execution(c.Before.Workflow.Name, c.Before.Execution), execution(c.After.Workflow.Name, c.After.Execution))
+	line("workflow", "", execution(c.Before.Workflow.Name, c.Before.Execution),
+		execution(c.After.Workflow.Name, c.After.Execution))
 	line("status", "", c.Before.Status, c.After.Status)
 	line("started", "", cli.Stamp(c.Before.OpenedAt), cli.Stamp(c.After.OpenedAt))
 	line("duration", "", duration(c.Before.DurationMS), duration(c.After.DurationMS))

@@ -39,15 +39,18 @@ share_threads for each workspace. A file of the workspace can't set it, because
 a repository can bring one. Other settings here win over the same ones in
 .handoff/config.yaml and handoff.yaml: archive_after, keep, limits.digest,
 limits.worktree_keep, queue, output_folder and agent_outputs_folder.`,
-		Example: "  handoff config set keep_threads true\n  handoff config set keep never --default\n  handoff config set share_threads --unset",
-		Args:    cli.Between(1, 2, "a name and a value"),
+		Example: "  handoff config set keep_threads true\n  handoff config set keep never --default\n  handoff config set " +
+			"share_threads --unset",
+		Args: cli.Between(1, 2, "a name and a value"),
 	}
 	c.Flags().BoolVar(&change.Unset, "unset", false, "remove the setting; without a value")
-	c.Flags().BoolVar(&change.Defaults, "default", false, "change the setting for every workspace that has no value of its own")
+	c.Flags().BoolVar(&change.Defaults, "default", false,
+		"change the setting for every workspace that has no value of its own")
 	a.JSONFlag(c, "print the settings that apply as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if change.Unset != (len(args) == 1) {
-			return cli.Invalid("config set", args[0], "requires a value, or --unset without one", "give the value after the name")
+			return cli.Invalid("config set", args[0], "requires a value, or --unset without one",
+				"give the value after the name")
 		}
 		change.Name = args[0]
 		if !change.Unset {
@@ -112,7 +115,8 @@ func printTrust(a *cli.App, t workspace.LogTrust) {
 	}
 	copies := map[handoff.Keep]string{handoff.KeepNever: "no copies of files (keep = never)",
 		handoff.KeepAlways: "copies of all published files (keep = always)"}[t.Keep]
-	line("sent there", "records, and "+cmp.Or(copies, "copies of published files as keep and the limits say (keep = auto)"))
+	line("sent there", "records, and "+cmp.Or(copies,
+		"copies of published files as keep and the limits say (keep = auto)"))
 	if t.Threads {
 		line("", "kept conversations, secrets redacted (share_threads = true)")
 	} else {

@@ -63,7 +63,8 @@ func pick(ctx context.Context, a *cli.App, w *workspace.Workspace) ([]string, er
 		return nil, nil
 	}
 	for i, s := range list {
-		fmt.Fprintf(a.Out, "%3d  %s  %s  %s  %s\n", i+1, cli.OneLine(s.Name), a.Age(s.OpenedAt), cli.Size(s.SizeBytes), cli.Count(len(s.Active), "active artifact"))
+		fmt.Fprintf(a.Out, "%3d  %s  %s  %s  %s\n", i+1, cli.OneLine(s.Name), a.Age(s.OpenedAt), cli.Size(s.SizeBytes),
+			cli.Count(len(s.Active), "active artifact"))
 	}
 	fmt.Fprint(a.Out, "sessions to move to the trash, such as 1 3-5 (none): ")
 	if err := a.Flush(); err != nil {
@@ -84,7 +85,8 @@ func pick(ctx context.Context, a *cli.App, w *workspace.Workspace) ([]string, er
 // parseNumbers returns the numbers of a list such as 1 3-5, which are from 1 to most.
 func parseNumbers(text string, most int) ([]int, error) {
 	var list []int
-	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' || r == '\r' || r == '\n' }) {
+	for _, field := range strings.FieldsFunc(text,
+		func(r rune) bool { return r == ' ' || r == ',' || r == '\t' || r == '\r' || r == '\n' }) {
 		first, last, isRange := strings.Cut(field, "-")
 		if !isRange {
 			last = first
@@ -92,7 +94,8 @@ func parseNumbers(text string, most int) ([]int, error) {
 		from, err := strconv.Atoi(first)
 		to, err2 := strconv.Atoi(last)
 		if err != nil || err2 != nil || from < 1 || to > most || from > to {
-			return nil, cli.Invalid("session", field, "not a number of the list", fmt.Sprintf("use numbers from 1 to %d, such as 1 3-5", most))
+			return nil, cli.Invalid("session", field, "not a number of the list",
+				fmt.Sprintf("use numbers from 1 to %d, such as 1 3-5", most))
 		}
 		for n := from; n <= to; n++ {
 			list = append(list, n)

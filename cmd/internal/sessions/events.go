@@ -78,7 +78,8 @@ func (e *events) end(ctx context.Context, w *workspace.Workspace, r workspace.Ru
 		used = cli.Used(r.Work.Usage, r.Work.Disputed)
 		cli.PrintTasks(e.Err, *r.Work)
 	}
-	fmt.Fprintf(e.Err, "%s  %s%s%s%s  artifacts=%d %s\n", event, e.agent(), took, cli.OneLine(reason), used, len(r.Artifacts), e.where())
+	fmt.Fprintf(e.Err, "%s  %s%s%s%s  artifacts=%d %s\n", event, e.agent(), took, cli.OneLine(reason), used,
+		len(r.Artifacts), e.where())
 	if !r.Recorded {
 		fmt.Fprintf(e.Err, "hint: %s\n", cli.HintText(handoff.Suggest("record it", handoff.ActionClose, r.ID, r.Status)))
 	}
@@ -86,7 +87,8 @@ func (e *events) end(ctx context.Context, w *workspace.Workspace, r workspace.Ru
 		if x.Delivered {
 			fmt.Fprintf(e.Err, "  expected %s: found\n", cli.OneLine(x.Name))
 		} else {
-			fmt.Fprintf(e.Err, "  expected %s: missing or empty\nhint: %s\n", cli.OneLine(x.Name), cli.OneLine(cli.HintText(x.Hint)))
+			fmt.Fprintf(e.Err, "  expected %s: missing or empty\nhint: %s\n", cli.OneLine(x.Name),
+				cli.OneLine(cli.HintText(x.Hint)))
 		}
 	}
 }

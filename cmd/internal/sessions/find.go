@@ -11,7 +11,8 @@ import (
 )
 
 var sessionColumns = []cli.Column{
-	{Name: "id", ID: true}, {Name: "status"}, {Name: "agent", Rank: 2}, {Name: "workflow", Rank: 3}, {Name: "name", Rank: 1, Text: true},
+	{Name: "id", ID: true}, {Name: "status"}, {Name: "agent", Rank: 2}, {Name: "workflow", Rank: 3},
+	{Name: "name", Rank: 1, Text: true},
 	{Name: "outputs", Rank: 5, Text: true}, {Name: "age", Rank: 4},
 }
 
@@ -46,17 +47,13 @@ are not recorded instead, by the UUID that is their name.`,
 	flags.StringVar(&f.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
 	var unrecorded bool
 	flags.BoolVar(&unrecorded, "unrecorded", false, "list the session folders that are not recorded instead")
-	for _, filter := range []string{"agent", "workflow", "status", "since", "until", "user", "tag", "output-type", "runs", "archived", "deleted", "limit", "cursor"} {
+	for _, filter := range []string{"agent", "workflow", "status", "since", "until", "user", "tag", "output-type", "runs",
+		"archived", "deleted", "limit", "cursor"} {
 		c.MarkFlagsMutuallyExclusive("unrecorded", filter)
 	}
 	a.JSONFlag(c, "print JSON")
 	table := a.NewTable(c, sessionColumns)
-	c.RegisterFlagCompletionFunc("agent", a.CompleteSessionValues(func(s workspace.SessionView) []string { return []string{s.Agent.Name} }))
-	c.RegisterFlagCompletionFunc("workflow", a.CompleteSessionValues(func(s workspace.SessionView) []string { return []string{s.Workflow.Name} }))
-	c.RegisterFlagCompletionFunc("user", a.CompleteSessionValues(func(s workspace.SessionView) []string { return []string{s.User} }))
-	c.RegisterFlagCompletionFunc("tag", a.CompleteSessionValues(func(s workspace.SessionView) []string { return s.Tags }))
-	completed(c, "status", workspace.SessionStatuses()...)
-	completed(c, "output-type", workspace.OutputTypes()...)
+	completeFilters(a, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
 			if !unrecorded {
@@ -73,6 +70,19 @@ are not recorded instead, by the UUID that is their name.`,
 		})
 	}
 	return c
+}
+
+func completeFilters(a *cli.App, c *cobra.Command) {
+	for flag, values := range map[string]func(workspace.SessionView) []string{
+		"agent":    func(s workspace.SessionView) []string { return []string{s.Agent.Name} },
+		"workflow": func(s workspace.SessionView) []string { return []string{s.Workflow.Name} },
+		"user":     func(s workspace.SessionView) []string { return []string{s.User} },
+		"tag":      func(s workspace.SessionView) []string { return s.Tags },
+	} {
+		c.RegisterFlagCompletionFunc(flag, a.CompleteSessionValues(values))
+	}
+	completed(c, "status", workspace.SessionStatuses()...)
+	completed(c, "output-type", workspace.OutputTypes()...)
 }
 
 func find(ctx context.Context, a *cli.App, w *workspace.Workspace, f workspace.SessionFilter, table *cli.Table) error {

@@ -19,9 +19,11 @@ func (f *openFlags) add(c *cobra.Command) {
 	flags.StringVar(&o.Agent.Bundle, "bundle", "", "bundle `path` of the agent")
 	flags.StringVar(&o.Workflow.Name, "workflow", "", "workflow `name`")
 	flags.StringVar(&o.Workflow.Description, "description", "", "workflow description `text`, one line")
-	flags.StringVar(&o.User, "user", "", "`name` of the user who started the session (default: the bundle's user_name, then USER)")
+	flags.StringVar(&o.User, "user", "",
+		"`name` of the user who started the session (default: the bundle's user_name, then USER)")
 	flags.StringArrayVar(&f.inputs, "input", nil, "workflow input, as `key=value`; may be repeated")
-	flags.StringArrayVar(&o.Links, "link", nil, "session that it builds on, or an artifact of one, as `ref`; may be repeated")
+	flags.StringArrayVar(&o.Links, "link", nil,
+		"session that it builds on, or an artifact of one, as `ref`; may be repeated")
 	flags.StringArrayVar(&o.Expected, "expect", nil, "`name` or file of an output that it should leave; may be repeated")
 	flags.StringVar(&o.AgentFile, "agent-file", "", "`file` with the agent's name, title and bundle")
 	flags.StringVar(&o.WorkflowFile, "workflow-file", "", "workflow.yaml `file`")
@@ -49,8 +51,9 @@ lines for a shell.
 
 The folder is the workflow's {session_folder}, inside the bundle's
 {agent_outputs_folder}; handoff config explain shows how they are resolved.`,
-		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n  handoff session open --agent-file alex.md --workflow-file workflow.yaml",
-		Args:    cli.Exactly(0, ""),
+		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n  handoff session open " +
+			"--agent-file alex.md --workflow-file workflow.yaml",
+		Args: cli.Exactly(0, ""),
 	}
 	f.add(c)
 	a.AllowSecretFlag(c)

@@ -11,7 +11,8 @@ import (
 func requireProgram(c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
 		if c.ArgsLenAtDash() != 0 || len(args) == 0 {
-			return coded(cli.ExitNotStarted, cli.Invalid(c.Name(), "", "missing command after --", "usage: "+cli.Name()+" "+c.Name()+" [flags] -- CMD…"))
+			return coded(cli.ExitNotStarted, cli.Invalid(c.Name(), "", "missing command after --",
+				"usage: "+cli.Name()+" "+c.Name()+" [flags] -- CMD…"))
 		}
 		return nil
 	}
@@ -24,7 +25,7 @@ func requireProgram(c *cobra.Command) {
 func program(c *cobra.Command, name string) (string, error) {
 	path, code, err := lookUp(name)
 	if err != nil {
-		return "", coded(code, &handoff.Error{Op: c.Name(), Name: name, Kind: handoff.NotFound, Err: err, Hint: handoff.Advice("name an executable program")})
+		return "", coded(code, handoff.E(c.Name(), name, handoff.NotFound, err, handoff.Advice("name an executable program")))
 	}
 	return path, nil
 }

@@ -219,7 +219,8 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	c, err := start(r.path, "", r.program.Args, environment(r.opened.Env), stdout, 2)
 	if err != nil {
 		end(workspace.Failed, err.Error())
-		return c, coded(cli.ExitNotRunnable, &handoff.Error{Op: "run", Name: r.args[0], Kind: handoff.Unsupported, Err: err, Hint: handoff.Advice("check that the file is a program for this system")})
+		return c, coded(cli.ExitNotRunnable, handoff.E("run", r.args[0], handoff.Unsupported, err,
+			handoff.Advice("check that the file is a program for this system")))
 	}
 	return c, nil
 }

@@ -32,9 +32,10 @@ func sessionCommand(a *cli.App) *cobra.Command {
 		GroupID: cli.Sessions,
 		Long: `A session is one execution of an agent's workflow. It has an ID, a folder for
 the agent's files, and a manifest in that folder, rendered from the log.`,
-		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n  handoff session add requirements.md --type document\n  handoff session close --status completed",
-		Args:    cobra.ArbitraryArgs,
-		RunE:    cli.Group,
+		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n  handoff session add " +
+			"requirements.md --type document\n  handoff session close --status completed",
+		Args: cobra.ArbitraryArgs,
+		RunE: cli.Group,
 	}
 	for _, command := range subcommands {
 		c.AddCommand(command(a))

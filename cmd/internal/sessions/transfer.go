@@ -64,7 +64,8 @@ func transfer(a *cli.App, do func(w *workspace.Workspace) (workspace.SessionTran
 			return a.JSON(done)
 		}
 		fmt.Fprintln(a.Out, done.SessionID)
-		fmt.Fprintf(a.Err, "%s, %s, %s\n", cli.Count(done.Sessions, "session"), cli.Count(done.Records, "record"), cli.Count(done.Files, "file"))
+		fmt.Fprintf(a.Err, "%s, %s, %s\n", cli.Count(done.Sessions, "session"), cli.Count(done.Records, "record"),
+			cli.Count(done.Files, "file"))
 		return nil
 	})
 }

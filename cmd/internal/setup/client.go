@@ -217,15 +217,19 @@ var known = []client{
 		todoProject: "start claude in this directory, trust it, and approve the server " + entry},
 	{name: "codex", title: "Codex", variable: "CODEX_HOME", home: ".codex", project: ".codex", shared: everywhere,
 		hooks: "hooks.json", events: claudeEvents, more: codexChanges,
-		todo:        "start codex once and trust the hooks when it asks; it skips hooks that are not trusted, without a message",
-		todoProject: "trust this directory in codex, and the hooks when it asks; it ignores what is not trusted, without a message"},
+		todo: "start codex once and trust the hooks when it asks; it skips hooks that are not trusted, without a " +
+			"message",
+		todoProject: "trust this directory in codex, and the hooks when it asks; it ignores what is not trusted, without a " +
+			"message"},
 	{name: "gemini", title: "Gemini CLI", home: ".gemini", project: ".gemini", shared: everywhere,
-		servers: "settings.json", trust: true, hooks: "settings.json", events: []string{"SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"},
+		servers: "settings.json", trust: true, hooks: "settings.json", events: []string{
+			"SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"},
 		todo: "trust the directory in gemini; it disables servers in a directory that is not trusted"},
 	{name: "qwen", title: "Qwen Code", home: ".qwen", project: ".qwen",
 		servers: "settings.json", trust: true, hooks: "settings.json", events: claudeEvents,
 		todo: "restart qwen; qwen mcp list must show " + entry + " as connected"},
-	{name: "opencode", title: "OpenCode", variable: "XDG_CONFIG_HOME", home: ".config/opencode", project: ".opencode", shared: everywhere,
+	{name: "opencode", title: "OpenCode", variable: "XDG_CONFIG_HOME", home: ".config/opencode", project: ".opencode",
+		shared:    everywhere,
 		extension: "plugin/agent-handoff.js", template: opencodePlugin, more: opencodeChanges,
 		todo: "restart opencode; opencode mcp list must show " + entry + " as connected"},
 	{name: "pi", title: "pi", variable: "PI_CODING_AGENT_DIR", home: ".pi/agent", project: ".pi", shared: everywhere,
@@ -254,7 +258,8 @@ func claudeChanges(c client, t Target, dir string, files map[string][]Change) {
 		settings = append(settings, Change{Element: []string{"sandbox", "filesystem", "allowWrite"}, Value: t.Runtime})
 	}
 	if t.StatusBar {
-		settings = append(settings, Change{Member: []string{"statusLine"}, Value: map[string]any{"type": "command", "command": t.hook("statusline", "")}})
+		settings = append(settings, Change{Member: []string{"statusLine"},
+			Value: map[string]any{"type": "command", "command": t.hook("statusline", "")}})
 	}
 	file := filepath.Join(dir, "settings.json")
 	files[file] = append(files[file], settings...)
@@ -270,8 +275,10 @@ func claudeServers(t Target) string {
 
 // codexVariables are passed on by Codex to the server: it passes no others, and
 // tools would use another log or workspace than the shells of a conversation.
-var codexVariables = []string{"HANDOFF_WORKSPACE", "HANDOFF_DIR", "HANDOFF_LOG", "HANDOFF_SESSION", "HANDOFF_SESSION_DIR", "HANDOFF_RUN", "HANDOFF_RUN_DIR",
-	"HANDOFF_PARENT_WORK", "HANDOFF_AGENT", "HANDOFF_TASK", "HANDOFF_OPERATION", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}
+var codexVariables = []string{"HANDOFF_WORKSPACE", "HANDOFF_DIR", "HANDOFF_LOG", "HANDOFF_SESSION",
+	"HANDOFF_SESSION_DIR", "HANDOFF_RUN", "HANDOFF_RUN_DIR",
+	"HANDOFF_PARENT_WORK", "HANDOFF_AGENT", "HANDOFF_TASK", "HANDOFF_OPERATION", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
+	"XDG_CACHE_HOME"}
 
 func codexChanges(_ client, t Target, dir string, files map[string][]Change) {
 	command, args := t.server()
@@ -281,7 +288,8 @@ func codexChanges(_ client, t Target, dir string, files map[string][]Change) {
 	}
 	config := []Change{{Member: []string{"mcp_servers", entry}, Value: server}}
 	if t.Runtime != "" {
-		config = append(config, Change{Member: []string{"sandbox_workspace_write"}, When: ifAbsent, Value: map[string]any{"writable_roots": []string{t.Runtime}}})
+		config = append(config, Change{Member: []string{"sandbox_workspace_write"}, When: ifAbsent,
+			Value: map[string]any{"writable_roots": []string{t.Runtime}}})
 	}
 	files[filepath.Join(dir, "config.toml")] = config
 }
@@ -301,7 +309,8 @@ func opencodeChanges(_ client, t Target, dir string, files map[string][]Change) 
 
 func copilotChanges(_ client, t Target, dir string, files map[string][]Change) {
 	hooks := []Change{{Member: []string{"version"}, Value: 1, When: ifAbsent}}
-	for _, event := range []string{"sessionStart", "userPromptSubmitted", "subagentStart", "subagentStop", "agentStop", "sessionEnd"} {
+	for _, event := range []string{"sessionStart", "userPromptSubmitted", "subagentStart", "subagentStop", "agentStop",
+		"sessionEnd"} {
 		hook := map[string]any{"type": "command", "bash": t.hook("copilot", event), "timeoutSec": hookSeconds}
 		hooks = append(hooks, Change{Element: []string{"hooks", event}, Value: hook})
 	}

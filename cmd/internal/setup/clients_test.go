@@ -10,7 +10,8 @@ import (
 
 // readers print what a program has read from the file of a sample.
 var readers = map[string][]string{
-	"codex": {"codex", "mcp", "list"}, "claude": {"claude", "mcp", "get", "agent-handoff"}, "gemini": {"gemini", "mcp", "list"}, "opencode": {"opencode", "debug", "config"},
+	"codex": {"codex", "mcp", "list"}, "claude": {"claude", "mcp", "get", "agent-handoff"},
+	"gemini": {"gemini", "mcp", "list"}, "opencode": {"opencode", "debug", "config"},
 }
 
 // complaints are what a program prints, and exits with 0, if it can't read a file.
@@ -18,7 +19,8 @@ var complaints = map[string]string{"claude": "not valid JSON", "gemini": "Error"
 
 // adders are the programs' own edits of the file.
 var adders = map[string][]string{
-	"codex": {"codex", "mcp", "add", "added", "--", "added-mcp"}, "claude": {"claude", "mcp", "add", "--scope", "user", "added", "--", "added-mcp"},
+	"codex":  {"codex", "mcp", "add", "added", "--", "added-mcp"},
+	"claude": {"claude", "mcp", "add", "--scope", "user", "added", "--", "added-mcp"},
 	"gemini": {"gemini", "mcp", "add", "--scope", "user", "added", "added-mcp"},
 }
 
@@ -43,7 +45,8 @@ func TestClients(t *testing.T) {
 		t.Run(s.Program+" "+s.Name, func(t *testing.T) {
 			t.Parallel()
 			c := clientHome{home: home{t, t.TempDir()}, sample: s}
-			c.env = []string{"HOME=" + c.dir, "LANG=C.UTF-8", "TERM=xterm", "SHELL=/bin/bash", "GEMINI_API_KEY=test", "OPENCODE_DISABLE_MODELS_FETCH=1",
+			c.env = []string{"HOME=" + c.dir, "LANG=C.UTF-8", "TERM=xterm", "SHELL=/bin/bash", "GEMINI_API_KEY=test",
+				"OPENCODE_DISABLE_MODELS_FETCH=1",
 				"PATH=" + handoff + ":" + clients + ":/usr/local/bin:/usr/bin:/bin"}
 			c.check(handoff)
 		})

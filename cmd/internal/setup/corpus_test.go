@@ -24,41 +24,51 @@ const bom = "\ufeff"
 
 // codexTexts are valid files of Codex.
 var codexTexts = map[string]string{
-	"empty":           "",
-	"comment":         "# nothing yet\n",
-	"keys":            "model = \"gpt-5\"\napproval_policy = \"never\" # why\n",
-	"table":           "model = \"gpt-5\"\n\n[mcp_servers.docs]\ncommand = \"docs-mcp\"\nargs = [\"-v\"]\n",
-	"inline":          "mcp_servers = { docs = { command = \"docs-mcp\" } }\nmodel = \"x\"\n",
-	"inline entries":  "[mcp_servers]\ndocs = { command = \"docs-mcp\", env = { A = \"1\" } }\n",
-	"quoted":          "[mcp_servers.\"docs\"]\ncommand = 'docs-mcp'\n",
-	"quoted literal":  "[mcp_servers.'docs']\n\"command\" = \"docs-mcp\"\n",
-	"dotted":          "mcp_servers.docs.command = \"docs-mcp\"\nmcp_servers.docs.args = []\n",
-	"dotted quoted":   "mcp_servers.\"docs\".command = \"docs-mcp\" # here\nmodel = \"x\"\n",
-	"spaced":          "[ mcp_servers . docs ]   # spaces\n  command   =   \"docs-mcp\"\n",
-	"indented":        "  model = \"x\"\n\n  [mcp_servers.docs]\n    command = \"docs-mcp\"\n    # the end\n",
-	"array of tables": "[[skills.config]]\npath = \"/a\"\nenabled = true\n\n[[skills.config]]\npath = \"/b\"\nenabled = false\n",
+	"empty":          "",
+	"comment":        "# nothing yet\n",
+	"keys":           "model = \"gpt-5\"\napproval_policy = \"never\" # why\n",
+	"table":          "model = \"gpt-5\"\n\n[mcp_servers.docs]\ncommand = \"docs-mcp\"\nargs = [\"-v\"]\n",
+	"inline":         "mcp_servers = { docs = { command = \"docs-mcp\" } }\nmodel = \"x\"\n",
+	"inline entries": "[mcp_servers]\ndocs = { command = \"docs-mcp\", env = { A = \"1\" } }\n",
+	"quoted":         "[mcp_servers.\"docs\"]\ncommand = 'docs-mcp'\n",
+	"quoted literal": "[mcp_servers.'docs']\n\"command\" = \"docs-mcp\"\n",
+	"dotted":         "mcp_servers.docs.command = \"docs-mcp\"\nmcp_servers.docs.args = []\n",
+	"dotted quoted":  "mcp_servers.\"docs\".command = \"docs-mcp\" # here\nmodel = \"x\"\n",
+	"spaced":         "[ mcp_servers . docs ]   # spaces\n  command   =   \"docs-mcp\"\n",
+	"indented":       "  model = \"x\"\n\n  [mcp_servers.docs]\n    command = \"docs-mcp\"\n    # the end\n",
+	"array of tables": "[[skills.config]]\npath = \"/a\"\nenabled = true\n\n[[skills.config]]\npath = \"/b\"\nenabled = " +
+		"false\n",
 	"unknown arrays":  "[[x_notes]]\na = 1\n[x_notes.sub]\nb = 2\n[[x_notes]]\na = 3\n",
 	"looks like ours": "developer_instructions = \"\"\"\n[mcp_servers.agent-handoff]\ncommand = \"mine\"\n\"\"\"\n",
-	"literal lines":   "developer_instructions = '''\n[mcp_servers.handoff]\n[sandbox_workspace_write]\n'''\n[mcp_servers.docs]\ncommand = \"docs-mcp\"\n",
-	"comments":        "# a\n\n# b\nmodel = \"x\" # c\n\n# d\n[mcp_servers.docs] # e\n# f\ncommand = \"docs-mcp\" # g\n# h\n\n# i\n",
-	"commented ours":  "# [mcp_servers.agent-handoff]\n# command = \"x\"\nmodel = \"x\"\n",
-	"long list":       "notify = [\n  \"say\", # one\n  # two\n  \"done [x]\",\n]\n[mcp_servers.docs]\ncommand = \"docs-mcp\"\nargs = [\n  \"a\",\n  \"]\",\n]\n",
-	"sub tables":      "[mcp_servers.docs]\ncommand = \"docs-mcp\"\n[mcp_servers.docs.env]\nA = \"1\"\n\n[tui]\nnotifications = true\n",
-	"empty parent":    "[mcp_servers]\n\n[tui]\nnotifications = false\n",
-	"url":             "[mcp_servers.docs]\nurl = \"https://example.com/mcp\"\nhttp_headers = { X = \"1\" }\n",
-	"projects":        "[projects.\"/home/dev/a b\"]\ntrust_level = \"trusted\"\n\n[projects.'/x']\ntrust_level = \"untrusted\"\n",
-	"sandbox inline":  "sandbox_workspace_write = { network_access = true }\nmodel = \"x\"\n",
-	"sandbox dotted":  "sandbox_workspace_write.network_access = true\n",
-	"sandbox table":   "[sandbox_workspace_write]\nnetwork_access = true\nwritable_roots = [\"/tmp\"]\n",
-	"unicode":         "model = \"gpt\"\n[projects.\"/größe/日本\"]\ntrust_level = \"trusted\"\n",
-	"escapes":         "developer_instructions = \"a\\\"b\\\\ \\u00e9 # no comment\"\nmodel = 'c:\\x'\n",
-	"numbers":         "tool_output_token_limit = 12_000\nmodel_context_window = 200000\n",
-	"old":             "[mcp_servers.handoff]\ncommand = \"/usr/bin/handoff\"\nargs = [\"mcp\"]\n",
-	"old with tools":  "model = \"x\"\n\n[mcp_servers.handoff]\ncommand = \"handoff\"\nargs = [\"mcp\"]\n\n[mcp_servers.handoff.tools.artifact_list]\napproval_mode = \"approve\"\n\n[tui]\nnotifications = true\n",
-	"old inline":      "[mcp_servers]\nhandoff = { command = \"handoff\", args = [\"mcp\"] }\ndocs = { command = \"docs-mcp\" }\n",
-	"old quoted":      "[mcp_servers.\"handoff\"]\nargs = ['mcp']\ncommand = '/opt/handoff'\n# after\n",
-	"old dotted":      "mcp_servers.handoff.command = \"handoff\"\nmcp_servers.handoff.args = [\"mcp\"]\nmodel = \"x\"\n",
-	"old and new":     "[mcp_servers.handoff]\ncommand = \"handoff\"\nargs = [\"mcp\"]\n\n[mcp_servers.agent-handoff]\ncommand = \"/old/agent-handoff\"\nargs = [\"mcp\"]\nstartup_timeout_sec = 20 # slow disk\n",
+	"literal lines": "developer_instructions = " +
+		"'''\n[mcp_servers.handoff]\n[sandbox_workspace_write]\n'''\n[mcp_servers.docs]\ncommand = \"docs-mcp\"\n",
+	"comments": "# a\n\n# b\nmodel = \"x\" # c\n\n# d\n[mcp_servers.docs] # e\n# f\ncommand = \"docs-mcp\" # " +
+		"g\n# h\n\n# i\n",
+	"commented ours": "# [mcp_servers.agent-handoff]\n# command = \"x\"\nmodel = \"x\"\n",
+	"long list": "notify = [\n  \"say\", # one\n  # two\n  \"done [x]\",\n]\n[mcp_servers.docs]\ncommand = " +
+		"\"docs-mcp\"\nargs = [\n  \"a\",\n  \"]\",\n]\n",
+	"sub tables": "[mcp_servers.docs]\ncommand = \"docs-mcp\"\n[mcp_servers.docs.env]\nA = " +
+		"\"1\"\n\n[tui]\nnotifications = true\n",
+	"empty parent": "[mcp_servers]\n\n[tui]\nnotifications = false\n",
+	"url":          "[mcp_servers.docs]\nurl = \"https://example.com/mcp\"\nhttp_headers = { X = \"1\" }\n",
+	"projects": "[projects.\"/home/dev/a b\"]\ntrust_level = \"trusted\"\n\n[projects.'/x']\ntrust_level = " +
+		"\"untrusted\"\n",
+	"sandbox inline": "sandbox_workspace_write = { network_access = true }\nmodel = \"x\"\n",
+	"sandbox dotted": "sandbox_workspace_write.network_access = true\n",
+	"sandbox table":  "[sandbox_workspace_write]\nnetwork_access = true\nwritable_roots = [\"/tmp\"]\n",
+	"unicode":        "model = \"gpt\"\n[projects.\"/größe/日本\"]\ntrust_level = \"trusted\"\n",
+	"escapes":        "developer_instructions = \"a\\\"b\\\\ \\u00e9 # no comment\"\nmodel = 'c:\\x'\n",
+	"numbers":        "tool_output_token_limit = 12_000\nmodel_context_window = 200000\n",
+	"old":            "[mcp_servers.handoff]\ncommand = \"/usr/bin/handoff\"\nargs = [\"mcp\"]\n",
+	"old with tools": "model = \"x\"\n\n[mcp_servers.handoff]\ncommand = \"handoff\"\nargs = " +
+		"[\"mcp\"]\n\n[mcp_servers.handoff.tools.artifact_list]\napproval_mode = \"approve\"\n\n[tui]\nnotifications = true\n",
+	"old inline": "[mcp_servers]\nhandoff = { command = \"handoff\", args = [\"mcp\"] }\ndocs = { command = " +
+		"\"docs-mcp\" }\n",
+	"old quoted": "[mcp_servers.\"handoff\"]\nargs = ['mcp']\ncommand = '/opt/handoff'\n# after\n",
+	"old dotted": "mcp_servers.handoff.command = \"handoff\"\nmcp_servers.handoff.args = [\"mcp\"]\nmodel = \"x\"\n",
+	"old and new": "[mcp_servers.handoff]\ncommand = \"handoff\"\nargs = " +
+		"[\"mcp\"]\n\n[mcp_servers.agent-handoff]\ncommand = \"/old/agent-handoff\"\nargs = [\"mcp\"]\nstartup_timeout_sec " +
+		"= 20 # slow disk\n",
 	"old by npx":      "[mcp_servers.agent-handoff]\ncommand = \"npx\"\nargs = [\"-y\", \"agent-handoff@0.1\", \"mcp\"]\n",
 	"foreign handoff": "[mcp_servers.handoff]\ncommand = \"handoff\"\nargs = [\"serve\", \"--stdio\"]\n",
 	"foreign name":    "[mcp_servers.agent-handoff]\ncommand = \"other\"\n",
@@ -71,15 +81,18 @@ var codexRefused = map[string]bool{"inline": true, "foreign name": true}
 func samples(t testing.TB) []sample {
 	var list []sample
 	add := func(program, name, text string) {
-		list = append(list, sample{program, name, text, program == "codex" && codexRefused[strings.TrimSuffix(strings.TrimSuffix(name, ", crlf"), ", cut")]})
+		list = append(list, sample{program, name, text, program == "codex" &&
+			codexRefused[strings.TrimSuffix(strings.TrimSuffix(name, ", crlf"), ", cut")]})
 	}
 	for _, name := range sortedKeys(codexTexts) {
 		add("codex", name, codexTexts[name])
 	}
-	for _, name := range []string{"keys", "table", "inline entries", "dotted", "comments", "looks like ours", "long list", "old with tools", "old inline", "old and new", "sandbox table", "array of tables"} {
+	for _, name := range []string{"keys", "table", "inline entries", "dotted", "comments", "looks like ours", "long list",
+		"old with tools", "old inline", "old and new", "sandbox table", "array of tables"} {
 		add("codex", name+", crlf", strings.ReplaceAll(codexTexts[name], "\n", "\r\n"))
 	}
-	for _, name := range []string{"keys", "table", "comment", "sandbox dotted", "old", "sub tables", "projects", "inline"} {
+	for _, name := range []string{"keys", "table", "comment", "sandbox dotted", "old", "sub tables", "projects",
+		"inline"} {
 		add("codex", name+", cut", strings.TrimRight(codexTexts[name], "\n"))
 	}
 	for _, name := range []string{"table", "old with tools"} {
@@ -99,7 +112,8 @@ func samples(t testing.TB) []sample {
 // those of others, and with entries of an earlier version.
 func jsonValues(program string) []any {
 	type object = map[string]any
-	some, servers, other, old := object{"numStartups": 3, "theme": "dark"}, "mcpServers", object{"command": "docs-mcp", "args": []any{}}, object{"command": "/old/handoff", "args": []any{"mcp"}}
+	some, servers, other, old := object{"numStartups": 3, "theme": "dark"}, "mcpServers", object{
+		"command": "docs-mcp", "args": []any{}}, object{"command": "/old/handoff", "args": []any{"mcp"}}
 	switch program {
 	case "gemini":
 		some = object{"ui": object{"theme": "GitHub"}, "general": object{"vimMode": false}}
@@ -131,7 +145,8 @@ func layouts(t testing.TB, program string, value any) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := map[string]string{"pretty": pretty("  ") + "\n", "tabs": strings.ReplaceAll(pretty("\t"), "\n", "\r\n"), "one line": string(compact)}
+	list := map[string]string{"pretty": pretty("  ") + "\n", "tabs": strings.ReplaceAll(pretty("\t"), "\n", "\r\n"),
+		"one line": string(compact)}
 	if program == "claude" {
 		list["wide"], list["loose"] = "\n\n"+pretty("        ")+"\n\n", strings.ReplaceAll(string(compact), ":", " : ")+"\n"
 		return list
@@ -153,7 +168,8 @@ func TestSamples(t *testing.T) {
 }
 
 // sampleFiles are where the programs read them.
-var sampleFiles = map[string]string{"codex": ".codex/config.toml", "claude": ".claude.json", "gemini": ".gemini/settings.json", "opencode": ".config/opencode/opencode.jsonc"}
+var sampleFiles = map[string]string{"codex": ".codex/config.toml", "claude": ".claude.json",
+	"gemini": ".gemini/settings.json", "opencode": ".config/opencode/opencode.jsonc"}
 
 // TestSampleEdits sets up every sample, again, with a moved program, lets the
 // program change it, and takes everything back.

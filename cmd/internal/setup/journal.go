@@ -34,8 +34,8 @@ func OpenJournal(dir string) (*Journal, error) {
 		return nil, failed(filepath.Join(dir, journalName), err)
 	}
 	if err := json.Unmarshal(data, j); err != nil {
-		return nil, &handoff.Error{Op: "init", Name: filepath.Join(dir, journalName), Kind: handoff.Corrupt, Err: errors.New("is not valid JSON"),
-			Hint: handoff.Advice("move the file away; handoff's entries must then be removed by hand")}
+		return nil, handoff.E("init", filepath.Join(dir, journalName), handoff.Corrupt, errors.New("is not valid JSON"),
+			handoff.Advice("move the file away; handoff's entries must then be removed by hand"))
 	}
 	return j, nil
 }
@@ -182,7 +182,8 @@ func (o Undo) includes(e Edit) bool {
 }
 
 // projectNames are the first names of the paths that init writes in a repository.
-var projectNames = []string{".mcp.json", ".claude", ".codex", ".agents", ".gemini", ".qwen", "opencode.json", "opencode.jsonc", ".opencode", ".pi", ".cursor"}
+var projectNames = []string{".mcp.json", ".claude", ".codex", ".agents", ".gemini", ".qwen", "opencode.json",
+	"opencode.jsonc", ".opencode", ".pi", ".cursor"}
 
 // place returns the scope and repository of an edit. Journals of 401d2ea do not
 // have them: there, a file is the user's if init would write it for the user.

@@ -14,11 +14,13 @@ import (
 func TestEditKeepsTheRest(t *testing.T) {
 	changes := []Change{
 		{Member: []string{"mcpServers", entry}, Value: map[string]any{"command": "/x/handoff", "args": []string{"mcp"}}},
-		{Element: []string{"hooks", "Stop"}, Value: map[string]any{"hooks": []any{map[string]any{"command": "/x/handoff hook claude"}}}},
+		{Element: []string{"hooks", "Stop"}, Value: map[string]any{
+			"hooks": []any{map[string]any{"command": "/x/handoff hook claude"}}}},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		value := map[string]any{}
-		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "mcpServers", "hooks", "z"}), 0, 5, rapid.ID).Draw(t, "names") {
+		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "mcpServers", "hooks", "z"}), 0, 5,
+			rapid.ID).Draw(t, "names") {
 			value[name] = map[string]any{"x": rapid.String().Draw(t, "text"), "Stop": []any{1.5, "s"}}
 		}
 		content, err := json.Marshal(value)
@@ -52,10 +54,12 @@ func TestEditKeepsTheRest(t *testing.T) {
 		if err := e.check(); err != nil || bytes.Count(e.text, []byte("handoff hook")) != 1 {
 			t.Fatalf("%v: %s", err, e.text)
 		}
-		if bytes.Contains(content, []byte("\r\n")) && bytes.Contains(bytes.ReplaceAll(e.text, []byte("\r\n"), nil), []byte("\n")) {
+		if bytes.Contains(content, []byte("\r\n")) &&
+			bytes.Contains(bytes.ReplaceAll(e.text, []byte("\r\n"), nil), []byte("\n")) {
 			t.Fatalf("mixed line ends: %q", e.text)
 		}
-		if plain := bytes.TrimPrefix(content, byteOrderMark); json.Valid(plain) && !json.Valid(bytes.TrimPrefix(e.text, byteOrderMark)) {
+		if plain := bytes.TrimPrefix(content, byteOrderMark); json.Valid(plain) &&
+			!json.Valid(bytes.TrimPrefix(e.text, byteOrderMark)) {
 			t.Fatalf("%s was strict and became %s", content, e.text)
 		}
 		for _, c := range changes {
@@ -83,7 +87,8 @@ func TestFormerTable(t *testing.T) {
 	for now, want := range map[string]string{
 		"model = \"x\"\n" + text: "model = \"x\"\n",
 		"model = \"x\"\n" + text + "\n[mcp_servers.handoff.tools.x]\na = 1\n[tui]\nb = 1\n": "model = \"x\"\n[tui]\nb = 1\n",
-		"[mcp_servers.handoff]\nurl = \"mine\"\n":                                           "[mcp_servers.handoff]\nurl = \"mine\"\n",
+		"[mcp_servers.handoff]\nurl = \"mine\"\n": "[mcp_servers.handoff]\nurl = " +
+			"\"mine\"\n",
 	} {
 		got, err := without(Edit{File: "config.toml", Before: []byte("model = \"x\"\n"), Changes: []Change{c}}, []byte(now))
 		if err != nil || string(got) != want {
@@ -95,11 +100,15 @@ func TestFormerTable(t *testing.T) {
 // TestOwnCommand has the commands of handoff's entries, and of others.
 func TestOwnCommand(t *testing.T) {
 	for command, want := range map[string]bool{
-		"handoff mcp": true, "/opt/x/agent-handoff mcp": true, `'/opt/a b/handoff' hook claude`: true, `"C:\\bin\\handoff.exe" mcp`: true,
+		"handoff mcp": true, "/opt/x/agent-handoff mcp": true, `'/opt/a b/handoff' hook claude`: true,
+		`"C:\\bin\\handoff.exe" mcp`:     true,
 		"npx -y agent-handoff@1.2.3 mcp": true, "pnpm dlx agent-handoff mcp": true, "env A=b handoff hook codex": true,
-		"command -v handoff >/dev/null 2>&1 && handoff hook claude || :": true, "sh -c 'command -v agent-handoff >/dev/null 2>&1 && exec agent-handoff mcp; while read l; do :; done'": true,
-		"handoff": false, "handoff serve": false, "/opt/handoffs mcp": false, "say handoff mcp": false, "sh -c 'echo handoff mcp'": false,
-		"npx other mcp": false, "sh": false, "": false, "command -v handoff": false, "echo x && handoff hook claude": false,
+		"command -v handoff >/dev/null 2>&1 && handoff hook claude || :":                                       true,
+		"sh -c 'command -v agent-handoff >/dev/null 2>&1 && exec agent-handoff mcp; while read l; do :; done'": true,
+		"handoff": false, "handoff serve": false, "/opt/handoffs mcp": false, "say handoff mcp": false,
+		"sh -c 'echo handoff mcp'": false,
+		"npx other mcp":            false, "sh": false, "": false, "command -v handoff": false,
+		"echo x && handoff hook claude": false,
 	} {
 		if got := ownCommand(shellFields(command)); got != want {
 			t.Errorf("%s: %t, want %t", command, got, want)
@@ -110,9 +119,11 @@ func TestOwnCommand(t *testing.T) {
 // TestMixedGroup keeps the hooks that a user added to a list with handoff's.
 func TestMixedGroup(t *testing.T) {
 	const text = `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/old/handoff hook claude"}, {"type": "command", "command": "say done"}]}]}}`
-	hook := Change{Element: []string{"hooks", "Stop"}, Value: map[string]any{"hooks": []any{map[string]any{"type": "command", "command": "/new/handoff hook claude"}}}}
+	hook := Change{Element: []string{"hooks", "Stop"},
+		Value: map[string]any{"hooks": []any{map[string]any{"type": "command", "command": "/new/handoff hook claude"}}}}
 	after, made, err := applyAll("settings.json", []byte(text), []Change{hook}, nil)
-	if err != nil || len(made) != 1 || !bytes.Contains(after, []byte("say done")) || bytes.Contains(after, []byte("/old/")) {
+	if err != nil || len(made) != 1 || !bytes.Contains(after, []byte("say done")) ||
+		bytes.Contains(after, []byte("/old/")) {
 		t.Errorf("%s, %v", after, err)
 	}
 }
@@ -151,9 +162,11 @@ func fuzzEdit(t *testing.T, file string, path []string, text string) {
 
 // TestTOMLText has the exact text of edits.
 func TestTOMLText(t *testing.T) {
-	table := Change{Member: []string{"mcp_servers", entry}, Value: map[string]any{"command": "/x/handoff", "args": []string{"mcp"}}}
+	table := Change{Member: []string{"mcp_servers", entry},
+		Value: map[string]any{"command": "/x/handoff", "args": []string{"mcp"}}}
 	allowed := table
-	allowed.Value = map[string]any{"command": "/x/handoff", "args": []string{"mcp"}, "default_tools_approval_mode": "approve"}
+	allowed.Value = map[string]any{"command": "/x/handoff", "args": []string{"mcp"},
+		"default_tools_approval_mode": "approve"}
 	const lines = "[mcp_servers.agent-handoff]\nargs = [\"mcp\"]\ncommand = \"/x/handoff\"\n"
 	for _, c := range []struct {
 		text   string
@@ -164,15 +177,18 @@ func TestTOMLText(t *testing.T) {
 		{"a = 1", table, "a = 1\n\n" + lines},
 		{"a = 1 # c", table, "a = 1 # c\n\n" + lines},
 		{"a = 1\r\n", table, "a = 1\r\n\r\n" + strings.ReplaceAll(lines, "\n", "\r\n")},
-		{strings.TrimSuffix(lines, "\n") + " # mine", allowed, strings.TrimSuffix(lines, "\n") + " # mine\ndefault_tools_approval_mode = \"approve\"\n"},
+		{strings.TrimSuffix(lines, "\n") + " # mine", allowed,
+			strings.TrimSuffix(lines, "\n") + " # mine\ndefault_tools_approval_mode = \"approve\"\n"},
 	} {
-		if got, _, err := applyAll("config.toml", []byte(c.text), []Change{c.change}, nil); err != nil || string(got) != c.want {
+		if got, _, err := applyAll("config.toml", []byte(c.text), []Change{c.change}, nil); err != nil ||
+			string(got) != c.want {
 			t.Errorf("%q becomes %q, want %q (%v)", c.text, got, c.want, err)
 		}
 	}
 	const special = "a\x00\x07\a\v\x7f\x1b\"\\\t\n\u2028é'"
 	decoded, err := tomlFormat{}.decode([]byte("s = " + tomlString(special)))
-	if got := tomlString(special); err != nil || decoded["s"] != special || strings.ContainsAny(got, "\x00\x07\v\x7f\x1b\t\n") {
+	if got := tomlString(special); err != nil || decoded["s"] != special ||
+		strings.ContainsAny(got, "\x00\x07\v\x7f\x1b\t\n") {
 		t.Errorf("a string is %s, which is %q, %v, want %q", got, decoded["s"], err, special)
 	}
 }

@@ -58,7 +58,8 @@ func TestPiServer(t *testing.T) {
 	}
 	dir := t.TempDir()
 	server := filepath.Join(dir, "server.mjs")
-	for name, content := range map[string]string{"server.mjs": fakeServer, "pi.mjs": fakePi, "extension.mjs": piTypes.ReplaceAllString(script(piExtension, server), "")} {
+	for name, content := range map[string]string{"server.mjs": fakeServer, "pi.mjs": fakePi,
+		"extension.mjs": piTypes.ReplaceAllString(script(piExtension, server), "")} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,8 @@ func TestPiServer(t *testing.T) {
 	c := exec.Command(node, "pi.mjs")
 	c.Dir, c.Env = dir, append(os.Environ(), "PI_TEST_STARTS="+filepath.Join(dir, "starts"))
 	out, err := c.CombinedOutput()
-	if got, want := strings.TrimSpace(string(out)), "echo\nhandoff ended\necho\necho\nclose start start start"; err != nil || got != want {
+	if got, want := strings.TrimSpace(string(out)),
+		"echo\nhandoff ended\necho\necho\nclose start start start"; err != nil || got != want {
 		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 	}
 }

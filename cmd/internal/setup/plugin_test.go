@@ -34,7 +34,8 @@ func pluginFiles() map[string]any {
 		}
 		return map[string]any{"hooks": events}
 	}
-	manifest := map[string]any{"name": entry, "version": version, "description": about, "license": "Apache-2.0", "keywords": []string{"handoff", "artifacts", "agents"}}
+	manifest := map[string]any{"name": entry, "version": version, "description": about, "license": "Apache-2.0",
+		"keywords": []string{"handoff", "artifacts", "agents"}}
 	with := func(more map[string]any) map[string]any {
 		m := maps.Clone(manifest)
 		maps.Copy(m, more)
@@ -45,22 +46,30 @@ func pluginFiles() map[string]any {
 		".claude-plugin/marketplace.json": map[string]any{"name": entry, "owner": map[string]any{"name": "handoff"},
 			"metadata": map[string]any{"description": about},
 			"plugins":  []any{map[string]any{"name": entry, "source": "./plugins/" + entry, "description": about}}},
-		".agents/plugins/marketplace.json": map[string]any{"name": entry, "interface": map[string]any{"displayName": "handoff"},
-			"plugins": []any{map[string]any{"name": entry, "source": map[string]any{"source": "local", "path": "./plugins/" + entry},
-				"policy": map[string]any{"installation": "AVAILABLE", "authentication": "ON_INSTALL"}, "category": "Productivity"}}},
-		dir + ".claude-plugin/plugin.json": with(map[string]any{"author": map[string]any{"name": "handoff"}, "hooks": "./hooks/claude.json"}),
-		dir + ".codex-plugin/plugin.json":  with(map[string]any{"skills": "./skills/", "mcpServers": "./.mcp.json", "hooks": "./hooks/codex.json"}),
-		dir + "plugin.json":                with(map[string]any{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json"}),
+		".agents/plugins/marketplace.json": map[string]any{
+			"name": entry, "interface": map[string]any{"displayName": "handoff"},
+			"plugins": []any{
+				map[string]any{"name": entry, "source": map[string]any{"source": "local", "path": "./plugins/" + entry},
+					"policy":   map[string]any{"installation": "AVAILABLE", "authentication": "ON_INSTALL"},
+					"category": "Productivity"}}},
+		dir + ".claude-plugin/plugin.json": with(map[string]any{"author": map[string]any{"name": "handoff"},
+			"hooks": "./hooks/claude.json"}),
+		dir + ".codex-plugin/plugin.json": with(map[string]any{"skills": "./skills/", "mcpServers": "./.mcp.json",
+			"hooks": "./hooks/codex.json"}),
+		dir + "plugin.json": with(map[string]any{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json"}),
 		dir + "mcp.json": map[string]any{"$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json",
 			"mcpServers": map[string]any{entry: map[string]any{"type": "stdio", "command": command, "args": args}}},
-		"server.json": map[string]any{"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
-			"name": "io.github.agent-handoff/handoff", "title": "handoff", "description": about, "version": version,
+		"server.json": map[string]any{
+			"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+			"name":    "io.github.agent-handoff/handoff", "title": "handoff", "description": about, "version": version,
 			"repository": map[string]any{"url": "https://github.com/agent-handoff/handoff", "source": "github"}},
-		dir + ".mcp.json":             map[string]any{"mcpServers": server},
-		dir + "hooks/claude.json":     hooks("claude"),
-		dir + "hooks/codex.json":      hooks("codex"),
-		dir + "gemini-extension.json": map[string]any{"name": entry, "version": version, "description": about, "mcpServers": server},
-		dir + "package.json": with(map[string]any{"type": "module", "main": "./opencode.js", "keywords": []string{"pi-package", "opencode-plugin"},
+		dir + ".mcp.json":         map[string]any{"mcpServers": server},
+		dir + "hooks/claude.json": hooks("claude"),
+		dir + "hooks/codex.json":  hooks("codex"),
+		dir + "gemini-extension.json": map[string]any{"name": entry, "version": version, "description": about,
+			"mcpServers": server},
+		dir + "package.json": with(map[string]any{
+			"type": "module", "main": "./opencode.js", "keywords": []string{"pi-package", "opencode-plugin"},
 			"pi": map[string]any{"extensions": []string{"./extensions/agent-handoff.ts"}, "skills": []string{"./skills"}}}),
 		dir + "extensions/agent-handoff.ts": script(piExtension, t.program()),
 		dir + "opencode.js":                 script(opencodePlugin, t.program()),
@@ -90,7 +99,8 @@ func TestPlugin(t *testing.T) {
 			}
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
-			t.Errorf("%s differs from what handoff init writes (%v); run: go test ./cmd/internal/setup -run TestPlugin -update", name, err)
+			t.Errorf("%s differs from what handoff init writes (%v); run: go test ./cmd/internal/setup -run TestPlugin -update",
+				name, err)
 		}
 	}
 	err := filepath.WalkDir(filepath.Join(pluginsRoot, "plugins"), func(path string, d fs.DirEntry, err error) error {

@@ -80,8 +80,8 @@ func Plan(t Target, j *Journal, names []string) ([]Program, error) {
 	for _, name := range names {
 		c, ok := clients()[name]
 		if !ok {
-			return nil, &handoff.Error{Op: "init", Name: name, Kind: handoff.Invalid, Err: errors.New("unknown agent program"),
-				Hint: handoff.Advice("the programs are " + strings.Join(Names(), ", "))}
+			return nil, handoff.E("init", name, handoff.Invalid, errors.New("unknown agent program"),
+				handoff.Advice("the programs are "+strings.Join(Names(), ", ")))
 		}
 		p := t.plan(c, j, planned)
 		if p.Err == nil {
@@ -167,7 +167,7 @@ func (t Target) edit(name, file string, changes []Change, j *Journal) (Edit, err
 		err = writable(e)
 	}
 	if err != nil {
-		return e, &handoff.Error{Op: "init", Name: e.File, Kind: handoff.Invalid, Err: err, Hint: adviceFor(err, name)}
+		return e, handoff.E("init", e.File, handoff.Invalid, err, adviceFor(err, name))
 	}
 	e.Digest = digest(e.After)
 	return e, nil
@@ -225,8 +225,8 @@ func target(t Target, file string) (string, error) {
 		at := t.Root
 		for name := range strings.SplitSeq(rel, string(filepath.Separator)) {
 			if at = filepath.Join(at, name); isLink(at) {
-				return "", &handoff.Error{Op: "init", Name: at, Kind: handoff.Invalid, Err: errors.New("is a symbolic link"),
-					Hint: handoff.Advice("set up handoff for the user instead of the project")}
+				return "", handoff.E("init", at, handoff.Invalid, errors.New("is a symbolic link"),
+					handoff.Advice("set up handoff for the user instead of the project"))
 			}
 		}
 		return file, nil
@@ -304,7 +304,7 @@ func failed(file string, err error) error {
 	if errors.Is(err, errChanged) {
 		hint = handoff.Advice("repeat the command")
 	}
-	return &handoff.Error{Op: "init", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: hint}
+	return handoff.E("init", file, handoff.Unavailable, durable.Reason(err), hint)
 }
 
 func digest(b []byte) string {

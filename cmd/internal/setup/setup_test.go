@@ -13,14 +13,17 @@ import (
 
 // files are configuration files as users have them.
 var files = map[string]string{
-	".claude.json":                    "{\n  // mine\n  \"numStartups\": 3,\n  \"mcpServers\": {\"other\": {\"command\": \"x\"}}\n}\n",
-	".claude/settings.json":           "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": [ { \"hooks\": [ {\"type\":\"command\",\"command\":\"say done\"} ] } ],\n\t},\n}",
-	".codex/config.toml":              "# mine\r\nmodel = \"gpt-5\"\r\n\r\n[mcp_servers.other]\r\ncommand = \"x\"",
-	".gemini/settings.json":           `{"theme":"dark","mcpServers":{}}`,
-	".qwen/settings.json":             "{\r\n        \"$version\": 4,\r\n        \"mcpServers\": { }\r\n}\r\n",
-	".config/opencode/opencode.jsonc": "/* a block */ {\n    \"$schema\": \"x\", // why\n    \"mcp\": {\n        // none yet\n    }\n}\n",
-	".copilot/mcp-config.json":        "\n",
-	".pi/agent/settings.json":         "{}",
+	".claude.json": "{\n  // mine\n  \"numStartups\": 3,\n  \"mcpServers\": {\"other\": " +
+		"{\"command\": \"x\"}}\n}\n",
+	".claude/settings.json": "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": [ { \"hooks\": [ " +
+		"{\"type\":\"command\",\"command\":\"say done\"} ] } ],\n\t},\n}",
+	".codex/config.toml":    "# mine\r\nmodel = \"gpt-5\"\r\n\r\n[mcp_servers.other]\r\ncommand = \"x\"",
+	".gemini/settings.json": `{"theme":"dark","mcpServers":{}}`,
+	".qwen/settings.json":   "{\r\n        \"$version\": 4,\r\n        \"mcpServers\": { }\r\n}\r\n",
+	".config/opencode/opencode.jsonc": "/* a block */ {\n    \"$schema\": \"x\", // why\n    \"mcp\": {\n        // " +
+		"none yet\n    }\n}\n",
+	".copilot/mcp-config.json": "\n",
+	".pi/agent/settings.json":  "{}",
 }
 
 type home struct {
@@ -53,7 +56,9 @@ func (h home) write(name, content string) {
 }
 
 func (h home) target() setup.Target {
-	return setup.Target{Scope: setup.User, Home: h.dir, Getenv: func(string) string { return "" }, Binary: "/opt/bin dir/handoff", Allow: true, Runtime: "/repo/.handoff"}
+	return setup.Target{Scope: setup.User, Home: h.dir, Getenv: func(string) string {
+		return ""
+	}, Binary: "/opt/bin dir/handoff", Allow: true, Runtime: "/repo/.handoff"}
 }
 
 func (h home) journal() *setup.Journal {
@@ -274,7 +279,8 @@ func TestIndependentPrograms(t *testing.T) {
 				}
 				continue
 			}
-			if p.Err == nil || !strings.Contains(p.Err.Error(), c.want) || len(p.Edits) > 0 || !strings.Contains(p.Lines, "agent-handoff") {
+			if p.Err == nil || !strings.Contains(p.Err.Error(), c.want) || len(p.Edits) > 0 ||
+				!strings.Contains(p.Lines, "agent-handoff") {
 				t.Errorf("%s with %q: %d edits, %v, lines %q", name, c.content, len(p.Edits), p.Err, p.Lines)
 			}
 		}

@@ -12,7 +12,9 @@ func TestSkill(t *testing.T) {
 	if n := strings.Count(skill, "\n"); n >= 150 {
 		t.Errorf("the skill has %d lines, want fewer than 150", n)
 	}
-	if !regexp.MustCompile(`^---\nname: agent-handoff\ndescription: .{50,1000}\nmetadata:\n  written-by: agent-handoff init\n---\n`).MatchString(skill) {
+	if !regexp.MustCompile(
+		`^---\nname: agent-handoff\ndescription: .{50,1000}\nmetadata:\n  written-by: agent-handoff init\n---\n`).
+		MatchString(skill) {
 		t.Error("the skill does not begin with its name and description")
 	}
 	for _, line := range strings.Split(skill, "\n") {

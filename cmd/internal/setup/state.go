@@ -114,7 +114,9 @@ func Registered(dir string) ([]string, error) {
 	if err != nil {
 		return nil, failed(filepath.Join(dir, registryName), err)
 	}
-	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool { return !filepath.IsAbs(line) }), nil
+	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool {
+		return !filepath.IsAbs(line)
+	}), nil
 }
 
 // Register adds a workspace to those of the user.
@@ -149,7 +151,8 @@ func Statuses(t Target, state, dir string, onPath func(string) bool) []Status {
 	var list []Status
 	for _, name := range Names() {
 		n := readNote(state, name)
-		s := Status{Client: name, Installed: slices.Contains(installed, name), Trusted: trusted(t, name, dir), Missing: missing(t, j, name),
+		s := Status{Client: name, Installed: slices.Contains(installed, name), Trusted: trusted(t, name, dir),
+			Missing:  missing(t, j, name),
 			LastHook: n.LastHook, LastCall: n.LastCall, LastFailure: n.LastFailure, Failure: n.Failure}
 		s.Registered = len(s.Missing) == 0
 		list = append(list, s)

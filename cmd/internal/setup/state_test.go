@@ -16,9 +16,12 @@ func TestNoteHook(t *testing.T) {
 	}{
 		{0, nil, Note{LastHook: at}},
 		{30 * time.Second, nil, Note{LastHook: at}},
-		{31 * time.Second, errors.New("no disk"), Note{LastHook: at.Add(31 * time.Second), LastFailure: at.Add(31 * time.Second), Failure: "no disk"}},
-		{99 * time.Second, nil, Note{LastHook: at.Add(99 * time.Second), LastFailure: at.Add(31 * time.Second), Failure: "no disk"}},
-		{-time.Hour, nil, Note{LastHook: at.Add(-time.Hour), LastFailure: at.Add(31 * time.Second), Failure: "no disk"}}, // the clock was set back
+		{31 * time.Second, errors.New("no disk"),
+			Note{LastHook: at.Add(31 * time.Second), LastFailure: at.Add(31 * time.Second), Failure: "no disk"}},
+		{99 * time.Second, nil, Note{LastHook: at.Add(99 * time.Second), LastFailure: at.Add(31 * time.Second),
+			Failure: "no disk"}},
+		// the clock was set back
+		{-time.Hour, nil, Note{LastHook: at.Add(-time.Hour), LastFailure: at.Add(31 * time.Second), Failure: "no disk"}},
 	} {
 		NoteHook(dir, "claude", at.Add(step.after), step.failure)
 		if got := readNote(dir, "claude"); got != step.want {

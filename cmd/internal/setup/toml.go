@@ -26,7 +26,8 @@ func (tomlFormat) decode(text []byte) (map[string]any, error) {
 	var at *toml.DecodeError
 	if errors.As(err, &at) {
 		line, column := at.Position()
-		return nil, fmt.Errorf("is not valid TOML: line %d, column %d: %s", line, column, strings.TrimPrefix(at.Error(), "toml: "))
+		return nil, fmt.Errorf("is not valid TOML: line %d, column %d: %s", line, column,
+			strings.TrimPrefix(at.Error(), "toml: "))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("is not valid TOML: %w", err)

@@ -71,8 +71,8 @@ func (b *Bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {
 }
 
 func damaged(d handoff.Digest) error {
-	return &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.Corrupt, Err: errors.New("does not match its digest"),
-		Hint: handoff.Suggest("see what else is damaged", handoff.ActionCheck)}
+	return handoff.E("read body", d.Value, handoff.Corrupt, errors.New("does not match its digest"),
+		handoff.Suggest("see what else is damaged", handoff.ActionCheck))
 }
 
 type body struct{ *bytes.Reader }
@@ -86,7 +86,7 @@ func (b *Bodies) Open(ctx context.Context, d handoff.Digest) (io.ReadSeekCloser,
 	}
 	there, err := b.Has(ctx, d)
 	if err == nil && !there {
-		err = &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("not stored")}
+		err = handoff.E("read body", d.Value, handoff.NotFound, errors.New("not stored"))
 	}
 	if err != nil {
 		return nil, err
@@ -126,7 +126,8 @@ func (b *Bodies) List(context.Context) iter.Seq2[handoff.StoredBody, error] {
 			if err != nil || !digestForm().MatchString(e.Name()) {
 				continue
 			}
-			if !yield(handoff.StoredBody{Digest: handoff.Digest{Algorithm: handoff.SHA256, Value: e.Name()}, SizeBytes: info.Size(), StoredAt: info.ModTime()}, nil) {
+			if !yield(handoff.StoredBody{Digest: handoff.Digest{Algorithm: handoff.SHA256, Value: e.Name()},
+				SizeBytes: info.Size(), StoredAt: info.ModTime()}, nil) {
 				return
 			}
 		}

@@ -29,14 +29,15 @@ import (
 
 // Backend opens a log in the runtime directory, or in the directory that
 // testlog:/path names.
-var Backend = workspace.Backend{Scheme: "testlog", Open: func(o workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
-	dir := o.Location.Path
-	if dir == "" {
-		dir = filepath.Join(o.Runtime, "testlog")
-	}
-	log := Open(dir, o.Rand)
-	return log, log.Bodies(), nil
-}}
+var Backend = workspace.Backend{Scheme: "testlog",
+	Open: func(o workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
+		dir := o.Location.Path
+		if dir == "" {
+			dir = filepath.Join(o.Runtime, "testlog")
+		}
+		log := Open(dir, o.Rand)
+		return log, log.Bodies(), nil
+	}}
 
 const magic = "testlog "
 
@@ -77,7 +78,7 @@ func (l *Log) locked(how int, do func() error) error {
 }
 
 func failure(op, name string, err error) error {
-	return &handoff.Error{Op: op, Name: name, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("set HANDOFF_LOG to another location")}
+	return handoff.E(op, name, handoff.Unavailable, err, handoff.Advice("set HANDOFF_LOG to another location"))
 }
 
 // contents are what the file contains.
@@ -110,8 +111,9 @@ func (l *Log) load() (c contents, err error) {
 		var sum uint32
 		var n int
 		if _, err := fmt.Sscanf(string(line), "%x %d", &sum, &n); found && err != nil || n < 0 {
-			return c, &handoff.Error{Op: "read log", Name: fmt.Sprintf("record %d", len(c.records)+1), Kind: handoff.Corrupt, Err: errors.New("invalid frame"),
-				Hint: handoff.Suggest("see what is damaged", handoff.ActionCheck)}
+			return c, handoff.E("read log", fmt.Sprintf("record %d", len(c.records)+1), handoff.Corrupt,
+				errors.New("invalid frame"),
+				handoff.Suggest("see what is damaged", handoff.ActionCheck))
 		}
 		if !found || len(frame) < n+1 {
 			c.torn = true
@@ -238,14 +240,16 @@ func (l *Log) Check(_ context.Context, each func(handoff.Record)) (handoff.Repor
 			each(r)
 		}
 		if _, damaged := r.Fact.(*handoff.Damaged); damaged {
-			report.Findings = append(report.Findings, handoff.Finding{Name: fmt.Sprintf("record %d", r.Seq), Text: "not a valid record"})
+			report.Findings = append(report.Findings,
+				handoff.Finding{Name: fmt.Sprintf("record %d", r.Seq), Text: "not a valid record"})
 		}
 	}
 	if errors.Is(err, handoff.Corrupt) {
 		report.Findings, err = append(report.Findings, handoff.Finding{Name: "records", Text: err.Error()}), nil
 	}
 	if c.torn {
-		report.Findings = append(report.Findings, handoff.Finding{Name: "records", Text: "ends with an incomplete record of a killed process", Note: true})
+		report.Findings = append(report.Findings,
+			handoff.Finding{Name: "records", Text: "ends with an incomplete record of a killed process", Note: true})
 	}
 	return report, err
 }

@@ -67,8 +67,8 @@ func (s *Server) find(ctx context.Context, ref string) (handoff.Artifact, error)
 	}
 	shown, err := s.o.Source.Artifacts.Show(ctx, ref, false)
 	if err == nil && shown.Artifact == nil {
-		err = &handoff.Error{Op: "show", Name: ref, Kind: handoff.NotFound, Err: errors.New("names a session or an issue"),
-			Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
+		err = handoff.E("show", ref, handoff.NotFound, errors.New("names a session or an issue"),
+			handoff.Suggest("list every artifact", handoff.ActionListAll))
 	}
 	if err != nil {
 		return handoff.Artifact{}, err
@@ -84,7 +84,8 @@ func (s *Server) showBody(r *http.Request, p *page, a *artifactPage) error {
 	}
 	defer b.Close()
 	a.Download = bodyURL(a.ID)
-	a.Preview, err = p.preview(r, preview.Source{Body: b, Name: path.Base(a.Path), MediaType: a.MediaType, URL: a.Download + "?image"})
+	a.Preview, err = p.preview(r, preview.Source{Body: b, Name: path.Base(a.Path), MediaType: a.MediaType,
+		URL: a.Download + "?image"})
 	return err
 }
 
@@ -98,7 +99,8 @@ func (s *Server) addLinked(ctx context.Context, p *page, a *artifactPage) {
 		}
 		a.Inputs = append(a.Inputs, in)
 	}
-	made, err := s.o.Source.Records.Artifacts(ctx, handoff.ArtifactQuery{Parent: a.ID, IncludeInactive: true, Limit: linkedShown})
+	made, err := s.o.Source.Records.Artifacts(ctx,
+		handoff.ArtifactQuery{Parent: a.ID, IncludeInactive: true, Limit: linkedShown})
 	p.warn(err)
 	a.Results, a.MoreMade = made.Artifacts, made.Cursor != ""
 }

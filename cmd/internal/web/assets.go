@@ -44,7 +44,8 @@ func (a assets) url(name string) string { return "/assets/" + name + "?v=" + a[n
 
 // assetTypes are the types of the static files that are served.
 var assetTypes = map[string]string{
-	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".html": "text/html; charset=utf-8", ".svg": "image/svg+xml",
+	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".html": "text/html; charset=utf-8",
+	".svg": "image/svg+xml",
 }
 
 // ServeHTTP answers with a file. A browser keeps it for as long as it likes.

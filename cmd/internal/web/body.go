@@ -74,7 +74,7 @@ func imageType(content io.ReadSeeker) (string, error) {
 // openBody opens what the artifact with an ID published.
 func (s *Server) openBody(ctx context.Context, id string) (workspace.Body, error) {
 	if !handoff.IsArtifactID(id) {
-		return workspace.Body{}, &handoff.Error{Op: "read", Name: id, Kind: handoff.Invalid, Err: errors.New("not the ID of an artifact")}
+		return workspace.Body{}, handoff.E("read", id, handoff.Invalid, errors.New("not the ID of an artifact"))
 	}
 	return s.o.Source.Bodies.Read(ctx, id, workspace.ReadOptions{})
 }

@@ -34,7 +34,8 @@ type channelPage struct {
 // channel lists the artifacts of a channel.
 func (s *Server) channel(r *http.Request) (page, error) {
 	q, name := r.URL.Query(), r.PathValue("name")
-	o := workspace.ListOptions{Filter: workspace.Filter{Channel: name, IncludeInactive: q.Get("status") == "all"}, Limit: artifactsShown, Cursor: q.Get("cursor")}
+	o := workspace.ListOptions{Filter: workspace.Filter{Channel: name, IncludeInactive: q.Get("status") == "all"},
+		Limit: artifactsShown, Cursor: q.Get("cursor")}
 	found, err := s.o.Source.Artifacts.List(r.Context(), o)
 	if err != nil {
 		return page{}, err
@@ -44,7 +45,8 @@ func (s *Server) channel(r *http.Request) (page, error) {
 		q.Set("cursor", found.Cursor)
 		c.Next = "?" + q.Encode()
 	}
-	return page{Name: "channel", Title: name, Section: "/channels", Crumbs: []crumb{{"Channels", "/channels"}}, Live: o.Cursor == "", Data: c}, nil
+	return page{Name: "channel", Title: name, Section: "/channels", Crumbs: []crumb{{"Channels", "/channels"}},
+		Live: o.Cursor == "", Data: c}, nil
 }
 
 // searchShown is how many artifacts and sessions a search shows.
@@ -70,9 +72,12 @@ func (s *Server) searchThreads(p *page, v *searchPage) {
 	if s.o.Source.Threads == nil {
 		return
 	}
-	found, known, err := s.searches.of(v.Text).get(s, reading[conversations.Matches]{wait: searchWait, least: searchRest, read: func(ctx context.Context) (conversations.Matches, error) {
-		return s.o.Source.Conversations.Search(ctx, conversations.SearchOptions{Text: v.Text, ListOptions: conversations.ListOptions{Limit: searchShown}})
-	}})
+	found, known, err := s.searches.of(v.Text).get(s,
+		reading[conversations.Matches]{wait: searchWait, least: searchRest,
+			read: func(ctx context.Context) (conversations.Matches, error) {
+				return s.o.Source.Conversations.Search(ctx,
+					conversations.SearchOptions{Text: v.Text, ListOptions: conversations.ListOptions{Limit: searchShown}})
+			}})
 	p.warn(err)
 	p.Warnings = append(p.Warnings, found.Warnings...)
 	v.Conversations, v.Reading = found, !known
@@ -87,7 +92,8 @@ func (s *Server) search(r *http.Request) (page, error) {
 	p := page{Name: "search", Title: "Search"}
 	if v.Text != "" {
 		var err error
-		v.SearchResult, err = s.o.Source.Bodies.Search(r.Context(), workspace.SearchOptions{Text: v.Text, IncludeInactive: v.All, Limit: searchShown})
+		v.SearchResult, err = s.o.Source.Bodies.Search(r.Context(),
+			workspace.SearchOptions{Text: v.Text, IncludeInactive: v.All, Limit: searchShown})
 		p.warn(err)
 		s.searchThreads(&p, &v)
 		p.Title = v.Text

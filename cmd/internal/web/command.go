@@ -56,7 +56,8 @@ Of a long output it has the beginning. Conversations are not part of it.`,
 // writePage replaces a file.
 func writePage(file string, page []byte) error {
 	failed := func(err error) error {
-		return &handoff.Error{Op: "export", Name: file, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("name a file in a directory that you can write to")}
+		return handoff.E("export", file, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("name a file in a directory that you can write to"))
 	}
 	dir, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
@@ -64,7 +65,8 @@ func writePage(file string, page []byte) error {
 	}
 	defer dir.Close()
 	if info, err := dir.Stat(filepath.Base(file)); err == nil && !info.Mode().IsRegular() {
-		return &handoff.Error{Op: "export", Name: file, Kind: handoff.Invalid, Err: os.ErrExist, Hint: handoff.Advice("name a file that does not exist or may be replaced")}
+		return handoff.E("export", file, handoff.Invalid, os.ErrExist,
+			handoff.Advice("name a file that does not exist or may be replaced"))
 	}
 	err = durable.Replace(dir, filepath.Base(file), func(w io.Writer) error {
 		_, err := w.Write(page)

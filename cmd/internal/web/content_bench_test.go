@@ -67,7 +67,8 @@ func BenchmarkGraph(b *testing.B) {
 	const width = 20
 	var ids []string
 	for i := range 2000 {
-		p := workspace.Publication{Body: strings.NewReader(fmt.Sprint(i)), Channel: "design", Title: fmt.Sprint("Artifact ", i)}
+		p := workspace.Publication{Body: strings.NewReader(fmt.Sprint(i)), Channel: "design",
+			Title: fmt.Sprint("Artifact ", i)}
 		if row := i / width * width; row > 0 {
 			p.From = []string{ids[row-width+i%width], ids[row-width+(i+1)%width]}
 		}
@@ -86,8 +87,11 @@ func BenchmarkThread(b *testing.B) {
 		output := strings.Repeat("a line of the output of a tool\n", 200)
 		for i := range 1000 {
 			x.user(fmt.Sprintf("Question %d about the *cart*.", i))
-			x.answer(said("An answer with `code` and a [link](https://example.org)."), map[string]any{"type": "tool_use", "id": fmt.Sprint("t", i), "name": "Bash", "input": map[string]any{"command": "go test ./..."}})
-			x.add("user", map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": fmt.Sprint("t", i), "content": output}}}, nil)
+			x.answer(said("An answer with `code` and a [link](https://example.org)."),
+				map[string]any{"type": "tool_use", "id": fmt.Sprint("t", i), "name": "Bash",
+					"input": map[string]any{"command": "go test ./..."}})
+			x.add("user", map[string]any{"role": "user",
+				"content": []any{map[string]any{"type": "tool_result", "tool_use_id": fmt.Sprint("t", i), "content": output}}}, nil)
 		}
 	})
 	for _, c := range []struct{ name, query string }{{"first", ""}, {"last", "?from=1900"}} {

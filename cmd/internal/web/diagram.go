@@ -15,7 +15,8 @@ import (
 // writes styles, which pages do not permit, so it runs in a document of its own:
 // without an origin, without access to the page, and without connections. Only the
 // two scripts with these digests run.
-const diagramPolicy = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-%s' 'sha256-%s'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
+const diagramPolicy = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-%s' " +
+	"'sha256-%s'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
 
 // A diagram answers with the document of the frame. Its scripts are inline, because
 // a document without an origin may not load them.
@@ -61,7 +62,8 @@ func (d *diagram) load() {
 		return
 	}
 	d.policy = fmt.Sprintf(diagramPolicy, digest(library), digest(own))
-	d.document = fmt.Appendf(nil, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Diagram</title><body><script>%s</script><script>%s</script></html>", library, own)
+	d.document = fmt.Appendf(nil, "<!doctype html><html lang=\"en\"><meta "+
+		"charset=\"utf-8\"><title>Diagram</title><body><script>%s</script><script>%s</script></html>", library, own)
 }
 
 // digest returns the digest of a script or style as a policy has it.

@@ -95,7 +95,8 @@ func exactTime(t time.Time) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.UTC().Format(time.RFC3339), t.UTC().Format("2006-01-02 15:04 UTC")))
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.UTC().Format(time.RFC3339),
+		t.UTC().Format("2006-01-02 15:04 UTC")))
 }
 
 // addContents adds the content of the outputs and artifacts of a session.
@@ -120,7 +121,8 @@ func (s *Server) addContents(ctx context.Context, x *exported, v sessionPage) {
 				return err
 			}
 			defer b.Close()
-			c.Preview, err = preview.Render(preview.Source{Body: b, Name: path.Base(a.Path), MediaType: a.MediaType}, preview.Options{Anchor: a.ID + "-"})
+			c.Preview, err = preview.Render(preview.Source{Body: b, Name: path.Base(a.Path), MediaType: a.MediaType},
+				preview.Options{Anchor: a.ID + "-"})
 			return err
 		})
 	}

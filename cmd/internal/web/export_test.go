@@ -30,21 +30,28 @@ func (s *site) export(session string) string {
 // An exported page has nothing that runs or loads, whatever the session contains,
 // and its policy permits its style only.
 func TestExport(t *testing.T) {
-	texts := []string{"<script>alert(1)</script>", "</style><script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "javascript:alert(1)", "a\u202eb"}
+	texts := []string{"<script>alert(1)</script>", "</style><script>alert(1)</script>", `"><img src=x onerror=alert(1)>`,
+		"javascript:alert(1)", "a\u202eb"}
 	s := newSite(t)
-	o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: texts[0], Title: texts[1]}, Workflow: handoff.SessionWorkflow{Name: texts[2]}})
+	o, err := s.ws.OpenSession(t.Context(),
+		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: texts[0], Title: texts[1]},
+			Workflow: handoff.SessionWorkflow{Name: texts[2]}})
 	must(t, err)
 	as := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: handoff.Producer{Session: o.ID}})
 	for i, text := range texts {
 		for _, name := range []string{"a.md", "a.html", "a.svg", "a.csv"} {
-			_, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader(text), Filename: name, Channel: "design", Title: texts[(i+1)%3]})
+			_, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader(text), Filename: name,
+				Channel: "design", Title: texts[(i+1)%3]})
 			must(t, err)
 		}
 	}
-	_, err = as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("\x89PNG\r\n\x1a\nrest"), Filename: "a.svg", Channel: "design"})
+	_, err = as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("\x89PNG\r\n\x1a\nrest"),
+		Filename: "a.svg", Channel: "design"})
 	must(t, err)
 	page := s.export(o.ID)
-	if bad := regexp.MustCompile(`(?i)<(script|iframe|object|embed|link|form|base)|<[^>]* on[a-z]+=|(href|src)="(javascript|http:|/)|url\(|\x{202e}`).FindString(page); bad != "" {
+	if bad := regexp.MustCompile(
+		`(?i)<(script|iframe|object|embed|link|form|base)|<[^>]* on[a-z]+=|(href|src)="(javascript|http:|/)|url\(|\x{202e}`).
+		FindString(page); bad != "" {
 		t.Errorf("the page contains %s", bad)
 	}
 	if !strings.Contains(page, `src="data:image/png;base64,`) {
@@ -53,7 +60,8 @@ func TestExport(t *testing.T) {
 	_, style, _ := strings.Cut(page, "<style>")
 	style, _, _ = strings.Cut(style, "</style>")
 	sum := sha256.Sum256([]byte(style))
-	if want := "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(html.UnescapeString(page), want) {
+	if want := "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'"; !strings.Contains(html.UnescapeString(page), want) {
 		t.Errorf("the policy does not contain %s", want)
 	}
 }
@@ -64,7 +72,8 @@ func TestExportDamaged(t *testing.T) {
 	as := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: handoff.Producer{Session: session}})
 	kept, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("a kept body"), Channel: "design"})
 	must(t, err)
-	moved, err := as.Publish(t.Context(), workspace.Publication{Path: filepath.Join(folder, "notes.md"), Channel: "notes", Keep: handoff.KeepNever})
+	moved, err := as.Publish(t.Context(), workspace.Publication{Path: filepath.Join(folder, "notes.md"), Channel: "notes",
+		Keep: handoff.KeepNever})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(folder, "notes.md"), []byte("changed"), 0o644))
 	must(t, os.WriteFile(filepath.Join(folder, "manifest.json"), []byte(`{"torn`), 0o644))
@@ -81,7 +90,8 @@ func TestExportDamaged(t *testing.T) {
 			t.Errorf("the page does not contain %s", want)
 		}
 	}
-	for _, path := range []string{"/artifacts/" + kept.ID, "/artifacts/" + moved.ID, "/graph?focus=" + kept.ID, "/graph?focus=" + session, "/sessions/" + session} {
+	for _, path := range []string{"/artifacts/" + kept.ID, "/artifacts/" + moved.ID, "/graph?focus=" + kept.ID,
+		"/graph?focus=" + session, "/sessions/" + session} {
 		if r, body := s.do(request("GET", path)); r.StatusCode != 200 {
 			t.Errorf("%s: got %d\n%s", path, r.StatusCode, body)
 		}
@@ -98,16 +108,19 @@ func TestExportAll(t *testing.T) {
 	must(t, os.WriteFile(notes, []byte("edited later"), 0o644))
 	const others = 120
 	for i := range others {
-		_, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader(fmt.Sprintf("body %d.", i)), Channel: "design"})
+		_, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader(fmt.Sprintf("body %d.", i)),
+			Channel: "design"})
 		must(t, err)
 	}
 	var same []handoff.Published
 	for range 2 {
-		p, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("# Same\n\n[up](#same)\n"), Filename: "a.md", Channel: "design"})
+		p, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("# Same\n\n[up](#same)\n"),
+			Filename: "a.md", Channel: "design"})
 		must(t, err)
 		same = append(same, p)
 	}
-	gone, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("a withdrawn text"), Channel: "design"})
+	gone, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("a withdrawn text"),
+		Channel: "design"})
 	must(t, err)
 	_, err = as.Withdraw(t.Context(), gone.ID, "wrong customer")
 	must(t, err)
@@ -129,7 +142,8 @@ func TestExportAll(t *testing.T) {
 		}
 	}
 	for _, p := range same {
-		if want := `id="md-` + p.ID + `-same"`; !strings.Contains(content, want) || !strings.Contains(content, strings.Replace(want, `id="`, `href="#`, 1)) {
+		if want := `id="md-` + p.ID + `-same"`; !strings.Contains(content, want) ||
+			!strings.Contains(content, strings.Replace(want, `id="`, `href="#`, 1)) {
 			t.Errorf("the page does not contain %s with a link to it", want)
 		}
 	}

@@ -60,7 +60,8 @@ func TestUnreadableImage(t *testing.T) {
 	s, id, _, _ := furnished(t)
 	content := &unreadable{}
 	s.fail(func(src *web.Source) { src.Bodies = brokenBodies{content: content} })
-	if r, body := s.do(request("GET", "/bodies/"+id+"?image")); r.StatusCode != 422 || !strings.Contains(body, errDisk.Error()) {
+	if r, body := s.do(request("GET", "/bodies/"+id+"?image")); r.StatusCode != 422 ||
+		!strings.Contains(body, errDisk.Error()) {
 		t.Errorf("got %d, want 422\n%s", r.StatusCode, body)
 	}
 	if !content.closed {
@@ -74,7 +75,8 @@ func TestMissingRuns(t *testing.T) {
 	s, _, session, _ := furnished(t)
 	var newest string
 	for range 2 {
-		o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Parent: session, Agent: handoff.SessionAgent{Name: "alex"}})
+		o, err := s.ws.OpenSession(t.Context(),
+			workspace.SessionOptions{Parent: session, Agent: handoff.SessionAgent{Name: "alex"}})
 		must(t, err)
 		newest = o.ID
 	}

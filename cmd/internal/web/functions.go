@@ -52,7 +52,8 @@ func (s *Server) functions() template.FuncMap {
 
 // sections returns the entries of the navigation.
 func (s *Server) sections() []crumb {
-	list := []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Lineage", "/graph"}, {"Pipelines", "/pipelines"}}
+	list := []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Lineage", "/graph"},
+		{"Pipelines", "/pipelines"}}
 	if s.o.Source.Threads != nil {
 		list = append(list, crumb{"Conversations", "/threads"})
 	}

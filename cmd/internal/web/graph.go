@@ -65,7 +65,8 @@ func (s *Server) graph(r *http.Request) (page, error) {
 		hops = min(max(n, 0), maxHops)
 	}
 	focus := q.Get("focus")
-	found, err := s.o.Source.Artifacts.Surrounding(r.Context(), focus, workspace.NearOptions{Hops: hops, Limit: graphNodes, Unfold: q["unfold"]})
+	found, err := s.o.Source.Artifacts.Surrounding(r.Context(), focus,
+		workspace.NearOptions{Hops: hops, Limit: graphNodes, Unfold: q["unfold"]})
 	if err != nil {
 		return page{}, err
 	}
@@ -77,7 +78,8 @@ func (s *Server) graph(r *http.Request) (page, error) {
 		g.Wider = with(q, "hops", strconv.Itoa(hops+1))
 	}
 	g.add(found, q)
-	p := page{Name: "graph", Title: "Lineage", Section: "/graph", Live: true, Data: g, Scripts: []string{"vendor/dagre.min.js", "graph.js"}, Styles: []string{"graph.css"}}
+	p := page{Name: "graph", Title: "Lineage", Section: "/graph", Live: true, Data: g,
+		Scripts: []string{"vendor/dagre.min.js", "graph.js"}, Styles: []string{"graph.css"}}
 	switch {
 	case found.Session:
 		p.Crumbs = []crumb{{"Sessions", "/sessions"}, {shortID(found.ID), sessionURL(found.ID)}}
@@ -107,7 +109,8 @@ func (g *graphPage) add(s workspace.Surrounding, q url.Values) {
 	at := map[string]int{}
 	for i, n := range s.Nodes {
 		at[n.ID] = i
-		node := graphNode{Label: printable.Line(n.Label), Detail: printable.Line(n.Agent), Status: n.Status, URL: with(url.Values{}, "focus", n.ID), Focus: n.Distance == 0 && s.ID != ""}
+		node := graphNode{Label: printable.Line(n.Label), Detail: printable.Line(n.Agent), Status: n.Status,
+			URL: with(url.Values{}, "focus", n.ID), Focus: n.Distance == 0 && s.ID != ""}
 		switch {
 		case n.Folded > 0:
 			node.Label, node.Detail = fmt.Sprintf("%d artifacts", n.Folded), printable.Line(n.Channel)

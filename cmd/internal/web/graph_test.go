@@ -14,7 +14,8 @@ func TestGraph(t *testing.T) {
 		t.Errorf("the graph of an empty workspace does not say how to publish\n%s", page)
 	}
 	publish := func(title string, from ...string) string {
-		return s.publish(workspace.Publication{Body: strings.NewReader(title), Channel: "design", Title: title, From: from}).ID
+		return s.publish(workspace.Publication{Body: strings.NewReader(title), Channel: "design", Title: title, From: from}).
+			ID
 	}
 	spec := publish("Spec </script><script>alert(1)</script>")
 	plan := publish("Plan", spec)
@@ -23,7 +24,8 @@ func TestGraph(t *testing.T) {
 	}
 	page := s.get("/graph?focus=" + plan)
 	for _, want := range []string{
-		`{"nodes": [{"label":"design: Plan"`, `"6 artifacts"`, `"kind":"from"`, "Spec &lt;/script&gt;", "its input:", "made from it:", "unfold=", "vendor/dagre.min.js",
+		`{"nodes": [{"label":"design: Plan"`, `"6 artifacts"`, `"kind":"from"`, "Spec &lt;/script&gt;", "its input:",
+		"made from it:", "unfold=", "vendor/dagre.min.js",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not contain %s\n%s", want, page)
@@ -40,7 +42,8 @@ func TestGraph(t *testing.T) {
 	if page = s.get("/graph?hops=0"); strings.Count(page, `"label"`) != 3 {
 		t.Errorf("the workspace has %d nodes, want 3\n%s", strings.Count(page, `"label"`), page)
 	}
-	for path, want := range map[string]int{"/graph?focus=none": 404, "/graph?focus=" + plan + "&hops=x&unfold=x": 200, "/graph?focus=" + plan + "&hops=-5": 200} {
+	for path, want := range map[string]int{"/graph?focus=none": 404, "/graph?focus=" + plan + "&hops=x&unfold=x": 200,
+		"/graph?focus=" + plan + "&hops=-5": 200} {
 		if r, _ := s.do(request("GET", path)); r.StatusCode != want {
 			t.Errorf("GET %s: got %d, want %d", path, r.StatusCode, want)
 		}

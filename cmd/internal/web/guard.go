@@ -13,7 +13,8 @@ import (
 
 // policy is the content security policy of pages. A page loads nothing from
 // another host, runs no inline script and has no inline style.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"frame-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // guard rejects requests that a page of another origin could make, those that
@@ -108,7 +109,8 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.door.secret != nil && r.Method == http.MethodGet {
-		http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.door.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+		http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.door.cookie, Path: "/", HttpOnly: true,
+			SameSite: http.SameSiteLaxMode})
 		if s.o.Linked != nil {
 			s.o.Linked(s.Link())
 		}

@@ -14,7 +14,8 @@ import (
 // reads many: the newest are kept.
 func TestLatest(t *testing.T) {
 	now := time.Now()
-	s := &Server{o: Options{Now: func() time.Time { return now }}, events: &events{ctx: t.Context(), listeners: map[chan handoff.Seq]bool{}}}
+	s := &Server{o: Options{Now: func() time.Time { return now }},
+		events: &events{ctx: t.Context(), listeners: map[chan handoff.Seq]bool{}}}
 	var k keyed[int]
 	_, known, err := k.of("defect").get(s, reading[int]{wait: time.Minute, read: func(context.Context) (int, error) {
 		panic("a defect")

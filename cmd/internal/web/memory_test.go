@@ -35,11 +35,15 @@ func TestLongMemory(t *testing.T) {
 	})
 	var ids, sessions []string
 	for i := range 30 {
-		o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}, Expected: []string{"plan.md"}})
+		o, err := s.ws.OpenSession(t.Context(),
+			workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+				Workflow: handoff.SessionWorkflow{Name: "deep-dive"}, Expected: []string{"plan.md"}})
 		must(t, err)
 		sessions = append(sessions, o.ID)
 		for j := range 10 {
-			ids = append(ids, s.publish(workspace.Publication{Body: strings.NewReader(strings.Repeat(fmt.Sprintln("# Part", i, j), 500)), Channel: "design", Title: fmt.Sprint("Part ", j), MediaType: "text/markdown"}).ID)
+			ids = append(ids,
+				s.publish(workspace.Publication{Body: strings.NewReader(strings.Repeat(fmt.Sprintln("# Part", i, j), 500)),
+					Channel: "design", Title: fmt.Sprint("Part ", j), MediaType: "text/markdown"}).ID)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), length)
@@ -50,7 +54,9 @@ func TestLongMemory(t *testing.T) {
 	for reader := range 4 {
 		busy.Go(func() {
 			for n := reader; ctx.Err() == nil; n++ {
-				for _, path := range []string{"/", "/sessions", "/sessions/" + sessions[n%len(sessions)], "/artifacts/" + ids[n%len(ids)], "/channels", "/channels/design", "/graph", "/threads", "/threads/claude/" + threadID, fmt.Sprintf("/search?q=part+%d", n), "/pipelines", "/missing"} {
+				for _, path := range []string{"/", "/sessions", "/sessions/" + sessions[n%len(sessions)],
+					"/artifacts/" + ids[n%len(ids)], "/channels", "/channels/design", "/graph", "/threads",
+					"/threads/claude/" + threadID, fmt.Sprintf("/search?q=part+%d", n), "/pipelines", "/missing"} {
 					s.h.ServeHTTP(httptest.NewRecorder(), request("GET", path))
 					time.Sleep(20 * time.Millisecond)
 				}
@@ -65,7 +71,8 @@ func TestLongMemory(t *testing.T) {
 	}
 	busy.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
-			s.publish(workspace.Publication{Body: strings.NewReader(fmt.Sprint("body ", n)), Channel: "design", Title: "Published meanwhile"})
+			s.publish(workspace.Publication{Body: strings.NewReader(fmt.Sprint("body ", n)), Channel: "design",
+				Title: "Published meanwhile"})
 			published++
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -88,7 +95,8 @@ func TestLongMemory(t *testing.T) {
 		return sum / uint64(len(list))
 	}
 	before, after := mean(heap[samples/4:samples/2]), mean(heap[3*samples/4:])
-	t.Logf("%d pages, %d publishes in %v: heap %d KB in the second quarter, %d KB in the last: %v", pages, published, length, before>>10, after>>10, heap)
+	t.Logf("%d pages, %d publishes in %v: heap %d KB in the second quarter, %d KB in the last: %v", pages, published,
+		length, before>>10, after>>10, heap)
 	if after > before+before/4+2<<20 {
 		t.Errorf("the heap grew from %d KB to %d KB", before>>10, after>>10)
 	}

@@ -49,7 +49,8 @@ func (s *Server) now(r *http.Request) (page, error) {
 	running, err := s.o.Source.Sessions.ActiveSessions(ctx, threads.list, runningShown)
 	p.warn(err)
 	a.Threads = running.Threads
-	if a.MoreRun = len(running.Sessions) > runningShown || len(running.Warnings) > 0; len(running.Sessions) > runningShown {
+	if a.MoreRun = len(running.Sessions) > runningShown ||
+		len(running.Warnings) > 0; len(running.Sessions) > runningShown {
 		running.Sessions = running.Sessions[:runningShown]
 	}
 	a.Running = running.Sessions
@@ -79,17 +80,20 @@ func (s *Server) activeThreads(p *page) (list activeThreads, known bool) {
 	if s.o.Source.Threads == nil {
 		return list, true
 	}
-	list, known, err := s.threads.get(s, reading[activeThreads]{wait: threadWait, least: threadRest, read: func(ctx context.Context) (activeThreads, error) {
-		var a activeThreads
-		var err error
-		if a.list, a.warnings, err = s.o.Source.Conversations.Running(ctx); err != nil {
+	list, known, err := s.threads.get(s, reading[activeThreads]{wait: threadWait, least: threadRest,
+		read: func(ctx context.Context) (activeThreads, error) {
+			var a activeThreads
+			var err error
+			if a.list, a.warnings, err = s.o.Source.Conversations.Running(ctx); err != nil {
+				return a, err
+			}
+			found, err := s.o.Source.Conversations.Collisions(ctx, conversations.ListOptions{Since: collisionsFrom})
+			slices.SortStableFunc(found.Collisions, func(x, y conversations.Collision) int {
+				return y.Second.At.Compare(x.Second.At)
+			})
+			a.collisions = found.Collisions[:min(collisionsMost, len(found.Collisions))]
 			return a, err
-		}
-		found, err := s.o.Source.Conversations.Collisions(ctx, conversations.ListOptions{Since: collisionsFrom})
-		slices.SortStableFunc(found.Collisions, func(x, y conversations.Collision) int { return y.Second.At.Compare(x.Second.At) })
-		a.collisions = found.Collisions[:min(collisionsMost, len(found.Collisions))]
-		return a, err
-	}})
+		}})
 	p.warn(err)
 	p.Warnings = append(p.Warnings, list.warnings...)
 	return list, known

@@ -50,15 +50,22 @@ func TestNowConversations(t *testing.T) {
 	for i, id := range []string{first, second} {
 		x := &transcript{t: t, id: id, dir: s.ws.Root(), at: time.Now().Add(-time.Hour)}
 		x.user(fmt.Sprint("change the cart ", i))
-		x.answer(map[string]any{"type": "tool_use", "id": "t", "name": "Write", "input": map[string]any{"file_path": file, "content": "x"}})
-		x.add("user", map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t", "content": "ok"}}}, nil)
+		x.answer(map[string]any{"type": "tool_use", "id": "t", "name": "Write",
+			"input": map[string]any{"file_path": file, "content": "x"}})
+		x.add("user", map[string]any{"role": "user",
+			"content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t", "content": "ok"}}}, nil)
 		x.store(home)
 	}
-	o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+	o, err := s.ws.OpenSession(t.Context(),
+		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 	must(t, err)
-	s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + first}, workspace.Publication{Body: strings.NewReader("hello"), Channel: "design", Title: "The plan"})
+	s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + first},
+		workspace.Publication{Body: strings.NewReader("hello"), Channel: "design", Title: "The plan"})
 	page := s.eventually("/", `href="/threads/claude/`+first+`"`)
-	for _, want := range []string{"change the cart 0", "change the cart 1", "Changed by two at the same time", ">shared.go</a>", `href="/threads/claude/` + second + `?from=1#M1"`, `<a class="second" href="/sessions/` + o.ID + `">in session `, "published The plan",
+	for _, want := range []string{"change the cart 0", "change the cart 1", "Changed by two at the same time",
+		">shared.go</a>", `href="/threads/claude/` + second + `?from=1#M1"`, `<a class="second" href="/sessions/` + o.ID +
+			`">in session `, "published The plan",
 		`writing <a href="/threads/claude/` + second + `?from=1#M1">shared.go</a>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not contain %s\n%s", want, page)
@@ -72,10 +79,12 @@ func TestNowCompeting(t *testing.T) {
 	s := newSite(t)
 	first := s.publish(workspace.Publication{Body: strings.NewReader("first"), Channel: "design", Title: "First"})
 	for _, title := range []string{"Left", "Right"} {
-		s.publish(workspace.Publication{Body: strings.NewReader(title), Channel: "design", Title: title, Replaces: []string{first.ID}})
+		s.publish(workspace.Publication{Body: strings.NewReader(title), Channel: "design", Title: title,
+			Replaces: []string{first.ID}})
 	}
 	for i := range 25 {
-		s.publish(workspace.Publication{Body: strings.NewReader(fmt.Sprint(i)), Channel: "design", Title: fmt.Sprint("Later ", i)})
+		s.publish(workspace.Publication{Body: strings.NewReader(fmt.Sprint(i)), Channel: "design",
+			Title: fmt.Sprint("Later ", i)})
 	}
 	page := s.get("/")
 	for _, want := range []string{"Competing revisions", ">Left</a>", ">Right</a>"} {
@@ -93,7 +102,8 @@ func TestSearchConversations(t *testing.T) {
 		x.answer(said("The quokka expires too early."))
 	})
 	page := s.eventually("/search?q=quokka", "<h2>Conversations")
-	if want := `href="/threads/claude/` + threadID + `?from=2#M2">answer #M2</a>`; !strings.Contains(page, want) || !strings.Contains(page, "<mark>quokka</mark>") {
+	if want := `href="/threads/claude/` + threadID + `?from=2#M2">answer #M2</a>`; !strings.Contains(page, want) ||
+		!strings.Contains(page, "<mark>quokka</mark>") {
 		t.Errorf("the page does not contain %s\n%s", want, page)
 	}
 	if page := s.get("/threads/claude/" + threadID + "?from=2"); !strings.Contains(page, `id="M2"`) {
@@ -106,19 +116,25 @@ func TestSearchConversations(t *testing.T) {
 func TestConversationsNotServed(t *testing.T) {
 	furnish := func(set *thread.Set) (s *site, session string) {
 		s = newSite(t, func(o *web.Options) { o.Source.Threads = set })
-		o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+		o, err := s.ws.OpenSession(t.Context(),
+			workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+				Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 		must(t, err)
-		s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + threadID}, workspace.Publication{Body: strings.NewReader("hello"), Channel: "design", Title: "The quokka"})
+		s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + threadID},
+			workspace.Publication{Body: strings.NewReader("hello"), Channel: "design", Title: "The quokka"})
 		return s, o.ID
 	}
 	s, session := furnish(nil)
-	for _, path := range []string{"/threads", "/threads/claude/" + threadID, "/threads/claude/" + threadID + "?from=2", "/threads/" + threadID, "/threads/claude/none", "/threads/%00"} {
-		if r, body := s.do(request("GET", path)); r.StatusCode != http.StatusForbidden && r.StatusCode != http.StatusNotFound {
+	for _, path := range []string{"/threads", "/threads/claude/" + threadID, "/threads/claude/" + threadID + "?from=2",
+		"/threads/" + threadID, "/threads/claude/none", "/threads/%00"} {
+		if r, body := s.do(request("GET", path)); r.StatusCode != http.StatusForbidden &&
+			r.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: got status %d\n%s", path, r.StatusCode, body)
 		}
 	}
 	for _, path := range []string{"/", "/search?q=quokka", "/sessions/" + session} {
-		if page := s.get(path); strings.Contains(page, "onversations <span") || strings.Contains(page, `href="/threads"`) || strings.Contains(page, "being read") {
+		if page := s.get(path); strings.Contains(page, "onversations <span") || strings.Contains(page, `href="/threads"`) ||
+			strings.Contains(page, "being read") {
 			t.Errorf("%s shows conversations\n%s", path, page)
 		}
 	}
@@ -140,17 +156,22 @@ func TestSessionCost(t *testing.T) {
 		o.Source.Threads = thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
 	})
 	open := func(uri string) string {
-		o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+		o, err := s.ws.OpenSession(t.Context(),
+			workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+				Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 		must(t, err)
-		s.publishAs(handoff.Producer{Session: o.ID, Thread: uri}, workspace.Publication{Body: strings.NewReader("hello"), Channel: "design"})
+		s.publishAs(handoff.Producer{Session: o.ID, Thread: uri},
+			workspace.Publication{Body: strings.NewReader("hello"), Channel: "design"})
 		return "/sessions/" + o.ID
 	}
 	x := &transcript{t: t, id: threadID, dir: s.ws.Root(), at: time.Now().Add(-time.Hour)}
 	x.user("hello")
-	x.add("assistant", map[string]any{"id": "m1", "role": "assistant", "model": "claude-opus-4-1-20250805", "content": []any{said("hi")}, "stop_reason": "end_turn",
+	x.add("assistant", map[string]any{"id": "m1", "role": "assistant", "model": "claude-opus-4-1-20250805",
+		"content": []any{said("hi")}, "stop_reason": "end_turn",
 		"usage": map[string]any{"input_tokens": 1000000, "output_tokens": 0}}, map[string]any{"requestId": "r1"})
 	x.store(home)
-	s.eventually(open("agents://claude/"+threadID), `<dt>Cost</dt><dd>≥$15.00 <span class="quiet">1.0M tokens, lower bound</span>`)
+	s.eventually(open("agents://claude/"+threadID),
+		`<dt>Cost</dt><dd>≥$15.00 <span class="quiet">1.0M tokens, lower bound</span>`)
 	unknown := open("agents://claude/2823d1df-720a-4c31-ac55-ae8ba7260009")
 	s.get(unknown)
 	time.Sleep(100 * time.Millisecond)
@@ -163,7 +184,9 @@ func TestSessionCost(t *testing.T) {
 // remove it, and how to undo that.
 func TestMoveCommands(t *testing.T) {
 	s := newSite(t)
-	o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+	o, err := s.ws.OpenSession(t.Context(),
+		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 	must(t, err)
 	path := "/sessions/" + o.ID
 	shows := func(want ...string) {

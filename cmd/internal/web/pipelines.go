@@ -33,7 +33,8 @@ func (s *Server) pipelines(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	return page{Name: "pipelines", Title: "Pipelines", Section: "/pipelines", Live: true, Data: list, Warnings: list.Warnings, Styles: []string{"pipeline.css"}}, nil
+	return page{Name: "pipelines", Title: "Pipelines", Section: "/pipelines", Live: true, Data: list,
+		Warnings: list.Warnings, Styles: []string{"pipeline.css"}}, nil
 }
 
 // pipeline shows a pipeline run as a board of its stages.
@@ -44,7 +45,8 @@ func (s *Server) pipeline(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	b := board{Name: name, Archived: path.Dir(name) != ".", Overview: pipelines.Overview{Issue: history.Issue}}
-	p := page{Name: "pipeline", Title: "Issue " + name, Section: "/pipelines", Live: true, Crumbs: []crumb{{"Pipelines", "/pipelines"}}, Warnings: history.Warnings, Styles: []string{"pipeline.css"}}
+	p := page{Name: "pipeline", Title: "Issue " + name, Section: "/pipelines", Live: true,
+		Crumbs: []crumb{{"Pipelines", "/pipelines"}}, Warnings: history.Warnings, Styles: []string{"pipeline.css"}}
 	if len(history.Warnings) == 0 {
 		overview, err := s.o.Source.Pipelines.Overview(ctx, name)
 		p.warn(err)

@@ -21,7 +21,8 @@ func (s *site) submit(issue, stage string, change func(artifact string) string) 
 	if change != nil {
 		text = change(text)
 	}
-	_, err = s.ws.Pipelines().Put(s.t.Context(), pipelines.Submission{Issue: issue, Stage: stage, Body: strings.NewReader(text), Lenient: true})
+	_, err = s.ws.Pipelines().Put(s.t.Context(),
+		pipelines.Submission{Issue: issue, Stage: stage, Body: strings.NewReader(text), Lenient: true})
 	must(s.t, err)
 }
 
@@ -37,12 +38,15 @@ func TestPipeline(t *testing.T) {
 		t.Errorf("the list does not have the run\n%s", page)
 	}
 	page := s.get("/pipelines/42")
-	for _, want := range []string{"<h1>Issue 42", "<h2>Next: implement", "plan.json changed since", `<strong>plan</strong> <span class="tag t-done">done</span>`, `<strong>implement</strong> <span class="tag t-next">next</span>`, "Gate:", ">#2</a>", "<strong>review</strong>"} {
+	for _, want := range []string{"<h1>Issue 42", "<h2>Next: implement", "plan.json changed since",
+		`<strong>plan</strong> <span class="tag t-done">done</span>`,
+		`<strong>implement</strong> <span class="tag t-next">next</span>`, "Gate:", ">#2</a>", "<strong>review</strong>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the board does not contain %s\n%s", want, page)
 		}
 	}
-	for _, path := range []string{"/pipelines/none", "/pipelines/completed/none", "/pipelines/a%20b", "/pipelines/a b", "/pipelines/.hidden"} {
+	for _, path := range []string{"/pipelines/none", "/pipelines/completed/none", "/pipelines/a%20b", "/pipelines/a b",
+		"/pipelines/.hidden"} {
 		if r, _ := s.do(request("GET", path)); r.StatusCode/100 != 4 {
 			t.Errorf("%s: got %d, want an error of the client", path, r.StatusCode)
 		}
@@ -52,13 +56,15 @@ func TestPipeline(t *testing.T) {
 // Damaged and hostile artifacts of a run are shown as what they are.
 func TestPipelineHostile(t *testing.T) {
 	for name, content := range map[string]string{
-		"torn": `{"affected_files": ["a`, "empty": "", "binary": "\x00\x01\x02", "list": "[1,2]", "deep": strings.Repeat("[", 50_000),
+		"torn": `{"affected_files": ["a`, "empty": "", "binary": "\x00\x01\x02", "list": "[1,2]", "deep": strings.Repeat("[",
+			50_000),
 		"script": `{"affected_files":["<script>alert(1)</script>"],"steps":[{"order":1,"action":"<img src=x onerror=alert(1)>","file":"\u202ex","description":"\u001b[31m"}],"verdict":"<script>alert(2)</script>","summary":"<svg onload=alert(1)>","status":"</li><script>"}`,
 	} {
 		s := newSite(t)
 		dir := filepath.Join(s.ws.Root(), ".pipeline", "42")
 		must(t, os.MkdirAll(dir, 0o755))
-		for _, file := range []string{"plan.json", "worker-result.json", "test-result.json", "review-result.json", "debug-diagnosis.json", "git-result.json", "state.yaml", "pipeline-trace.json"} {
+		for _, file := range []string{"plan.json", "worker-result.json", "test-result.json", "review-result.json",
+			"debug-diagnosis.json", "git-result.json", "state.yaml", "pipeline-trace.json"} {
 			must(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o644))
 		}
 		for _, path := range []string{"/pipelines", "/pipelines/42"} {

@@ -14,7 +14,8 @@ func TestPreview(t *testing.T) {
 		return s.publish(workspace.Publication{Body: strings.NewReader(content), Filename: name, Channel: "design"}).ID
 	}
 	page := s.get("/artifacts/" + publish("plan.md", "# Plan\n\n<script>alert(1)</script>\n\n```mermaid\ngraph TD\n```\n"))
-	for _, want := range []string{`<h2 id="md-plan">Plan</h2>`, "&lt;script&gt;", "data-diagram", "preview.js", `href="?plain"`} {
+	for _, want := range []string{`<h2 id="md-plan">Plan</h2>`, "&lt;script&gt;", "data-diagram", "preview.js",
+		`href="?plain"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("Markdown: the page does not contain %s\n%s", want, page)
 		}
@@ -27,7 +28,8 @@ func TestPreview(t *testing.T) {
 	if page = s.get("/artifacts/" + log + "?offset=131072"); !strings.Contains(page, `rel="prev"`) {
 		t.Error("log: the second part does not link to the first")
 	}
-	if page = s.get("/artifacts/" + publish("a.bin", "\x00\x01")); !strings.Contains(page, "is binary") || !strings.Contains(page, "/bodies/") {
+	if page = s.get("/artifacts/" + publish("a.bin", "\x00\x01")); !strings.Contains(page, "is binary") ||
+		!strings.Contains(page, "/bodies/") {
 		t.Errorf("binary: the page does not offer a download\n%s", page)
 	}
 }
@@ -47,7 +49,8 @@ func TestImageType(t *testing.T) {
 		if got := r.Header.Get("Content-Type"); got != c.want || r.StatusCode != http.StatusOK {
 			t.Errorf("%s: got %d %s, want %s", c.name, r.StatusCode, got, c.want)
 		}
-		if shown := r.Header.Get("Content-Disposition") == ""; shown != (c.want == "image/png") || r.Header.Get("X-Content-Type-Options") != "nosniff" {
+		if shown := r.Header.Get("Content-Disposition") == ""; shown != (c.want == "image/png") ||
+			r.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: got the headers %v", c.name, r.Header)
 		}
 	}
@@ -57,7 +60,8 @@ func TestDiagramFrame(t *testing.T) {
 	s := newSite(t)
 	r, body := s.do(request("GET", "/diagram"))
 	policy := r.Header.Get("Content-Security-Policy")
-	for _, want := range []string{"sandbox allow-scripts;", "default-src 'none'", "script-src 'sha256-", "frame-ancestors 'self'"} {
+	for _, want := range []string{"sandbox allow-scripts;", "default-src 'none'", "script-src 'sha256-",
+		"frame-ancestors 'self'"} {
 		if !strings.Contains(policy, want) {
 			t.Errorf("got the policy %s, want %s", policy, want)
 		}

@@ -21,8 +21,10 @@ import (
 // a session.
 func routes(id, session string) []string {
 	return []string{
-		"/", "/sessions", "/sessions/" + session, "/sessions/" + session + "/files/notes.md", "/files/" + session + "/notes.md", "/artifacts/" + id,
-		"/bodies/" + id, "/channels", "/channels/design", "/search?q=plan", "/check", "/graph?focus=" + id, "/pipelines", "/pipelines/42", "/threads",
+		"/", "/sessions", "/sessions/" + session, "/sessions/" + session + "/files/notes.md", "/files/" + session +
+			"/notes.md", "/artifacts/" + id,
+		"/bodies/" + id, "/channels", "/channels/design", "/search?q=plan", "/check", "/graph?focus=" +
+			id, "/pipelines", "/pipelines/42", "/threads",
 		"/threads/codex/x", "/nothing", "/events",
 	}
 }
@@ -32,7 +34,9 @@ func furnished(t *testing.T, change ...func(*web.Options)) (s *site, id, session
 	t.Helper()
 	s = newSite(t, change...)
 	id = s.publish(workspace.Publication{Body: strings.NewReader("the plan"), Channel: "design", Title: "Plan"}).ID
-	o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}})
+	o, err := s.ws.OpenSession(t.Context(),
+		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"},
+			Workflow: handoff.SessionWorkflow{Name: "intake"}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(o.Folder, "notes.md"), []byte("notes"), 0o644))
 	return s, id, o.ID, o.Folder
@@ -56,9 +60,11 @@ func TestRejectedRequests(t *testing.T) {
 		}, 401, "link_required"},
 		{"another host", func(r *http.Request) { r.Host = "evil.example" }, 403, "origin_not_allowed"},
 		{"another host with the port", func(r *http.Request) { r.Host = "evil.example:7420" }, 403, "origin_not_allowed"},
-		{"a host that begins like ours", func(r *http.Request) { r.Host = "127.0.0.1.evil.example" }, 403, "origin_not_allowed"},
+		{"a host that begins like ours", func(r *http.Request) { r.Host = "127.0.0.1.evil.example" }, 403,
+			"origin_not_allowed"},
 		{"no host", func(r *http.Request) { r.Host = "" }, 403, "origin_not_allowed"},
-		{"another origin", func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, 403, "origin_not_allowed"},
+		{"another origin", func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, 403,
+			"origin_not_allowed"},
 		{"a sandboxed origin", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403, "origin_not_allowed"},
 		{"a picture of another site", func(r *http.Request) {
 			r.Header.Set("Sec-Fetch-Site", "cross-site")
@@ -80,12 +86,14 @@ func TestRejectedRequests(t *testing.T) {
 			tt.change(r)
 			answer, body := s.do(r)
 			if answer.StatusCode != tt.want || answer.Header.Get("Handoff-Error") != tt.code {
-				t.Errorf("%s, %s: got status %d, code %q; want %d, %q", tt.name, path, answer.StatusCode, answer.Header.Get("Handoff-Error"), tt.want, tt.code)
+				t.Errorf("%s, %s: got status %d, code %q; want %d, %q", tt.name, path, answer.StatusCode,
+					answer.Header.Get("Handoff-Error"), tt.want, tt.code)
 			}
 			if tt.want == 405 && answer.Header.Get("Allow") != "GET, HEAD" {
 				t.Errorf("%s, %s: got Allow %q, want GET, HEAD", tt.name, path, answer.Header.Get("Allow"))
 			}
-			if strings.Contains(body, "Plan") || strings.Contains(body, "notes") || strings.Contains(body, filepath.Base(s.ws.Root())) {
+			if strings.Contains(body, "Plan") || strings.Contains(body, "notes") ||
+				strings.Contains(body, filepath.Base(s.ws.Root())) {
 				t.Errorf("%s, %s: the answer shows something of the workspace", tt.name, path)
 			}
 		}
@@ -108,7 +116,8 @@ func TestLink(t *testing.T) {
 	}
 	answer := open("GET", link)
 	if answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "/" || len(answer.Cookies()) != 1 {
-		t.Fatalf("GET: got status %d, location %q, %d cookies; want 303, /, 1", answer.StatusCode, answer.Header.Get("Location"), len(answer.Cookies()))
+		t.Fatalf("GET: got status %d, location %q, %d cookies; want 303, /, 1", answer.StatusCode,
+			answer.Header.Get("Location"), len(answer.Cookies()))
 	}
 	c := answer.Cookies()[0]
 	if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode {
@@ -152,7 +161,8 @@ func TestPolicy(t *testing.T) {
 	for _, path := range append(routes(id, session), "/assets/app.css", "/assets/app.js") {
 		answer, body := s.do(request("HEAD", path))
 		policy := answer.Header.Get("Content-Security-Policy")
-		if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || answer.Header.Get("X-Content-Type-Options") != "nosniff" {
+		if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") ||
+			answer.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: got policy %q, nosniff %q", path, policy, answer.Header.Get("X-Content-Type-Options"))
 		}
 		if answer.StatusCode >= 500 || body != "" {
@@ -170,7 +180,8 @@ func TestPaths(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(folder, "sub", "manifest.json"), []byte(`{"a":"package"}`), 0o644))
 	must(t, os.WriteFile(filepath.Join(folder, "a..b.md"), []byte("dots"), 0o644))
 	for name, target := range map[string]string{
-		"file-out": filepath.Join(root, "secret.md"), "relative-out": "../../../secret.md", "dir-out": root, "file-in": "notes.md", "dir-in": "sub", "loop": "loop", "dangling": "nothing",
+		"file-out": filepath.Join(root, "secret.md"), "relative-out": "../../../secret.md", "dir-out": root,
+		"file-in": "notes.md", "dir-in": "sub", "loop": "loop", "dangling": "nothing",
 	} {
 		must(t, os.Symlink(target, filepath.Join(folder, name)))
 	}
@@ -195,12 +206,16 @@ func TestPaths(t *testing.T) {
 	long := strings.Repeat("n", 300)
 	for path, want := range map[string]string{
 		"notes.md": "200 ", "a..b.md": "200 ", "sub/manifest.json": "200 ",
-		"/etc/passwd": forbidden, "%2fetc%2fpasswd": forbidden, "%2Fetc%2Fpasswd": forbidden, "..": forbidden, "../../../secret.md": forbidden, "%2e%2e/%2e%2e/%2e%2e/secret.md": forbidden,
-		"sub/../../../../secret.md": forbidden, "..%2f..%2f..%2fsecret.md": forbidden, `..\..\..\secret.md`: forbidden, "..%5c..%5csecret.md": forbidden, "notes.md%00": forbidden,
+		"/etc/passwd": forbidden, "%2fetc%2fpasswd": forbidden, "%2Fetc%2Fpasswd": forbidden, "..": forbidden,
+		"../../../secret.md": forbidden, "%2e%2e/%2e%2e/%2e%2e/secret.md": forbidden,
+		"sub/../../../../secret.md": forbidden, "..%2f..%2f..%2fsecret.md": forbidden, `..\..\..\secret.md`: forbidden,
+		"..%5c..%5csecret.md": forbidden, "notes.md%00": forbidden,
 		"notes.md%00.png": forbidden, "./notes.md": forbidden, "sub//manifest.json": forbidden, long: forbidden,
-		"file-out": forbidden, "relative-out": forbidden, "file-in": forbidden, "dir-out/secret.md": forbidden, "dir-out/made-up": forbidden, "dir-in/manifest.json": forbidden,
-		"loop": forbidden, "loop/x": forbidden, "dangling": forbidden, "sub": forbidden, "manifest.json": forbidden, ".manifest.json.1234": forbidden,
-		"NOTES.md": "404 not_found", "missing.md": "404 not_found", "%252e%252e/secret.md": "404 not_found",
+		"file-out": forbidden, "relative-out": forbidden, "file-in": forbidden, "dir-out/secret.md": forbidden,
+		"dir-out/made-up": forbidden, "dir-in/manifest.json": forbidden,
+		"loop": forbidden, "loop/x": forbidden, "dangling": forbidden, "sub": forbidden, "manifest.json": forbidden,
+		".manifest.json.1234": forbidden,
+		"NOTES.md":            "404 not_found", "missing.md": "404 not_found", "%252e%252e/secret.md": "404 not_found",
 	} {
 		for _, route := range []string{"/sessions/" + session + "/files/", "/files/" + session + "/"} {
 			status, code, body := get(route + path)
@@ -212,14 +227,17 @@ func TestPaths(t *testing.T) {
 			}
 		}
 	}
-	for _, route := range []string{"/artifacts/", "/bodies/", "/sessions/", "/channels/", "/pipelines/", "/threads/", "/assets/", "/"} {
-		for _, path := range []string{"../secret.md", "%2e%2e/secret.md", "..%2fsecret.md", `..\secret.md`, "..%5csecret.md", "x%00", "/etc/passwd", "%2fetc%2fpasswd", id + "/../../secret.md"} {
+	for _, route := range []string{"/artifacts/", "/bodies/", "/sessions/", "/channels/", "/pipelines/", "/threads/",
+		"/assets/", "/"} {
+		for _, path := range []string{"../secret.md", "%2e%2e/secret.md", "..%2fsecret.md", `..\secret.md`, "..%5csecret.md",
+			"x%00", "/etc/passwd", "%2fetc%2fpasswd", id + "/../../secret.md"} {
 			if status, code, _ := get(route + path); status != http.StatusForbidden || code != "path_not_allowed" {
 				t.Errorf("%s%s: got %d %s, want %s", route, path, status, code, forbidden)
 			}
 		}
 	}
-	for _, path := range []string{"/artifacts/secret.md", "/bodies/secret.md", "/artifacts/.handoff/config.yaml", "/assets/../web.go", "/assets/templates/layout.html"} {
+	for _, path := range []string{"/artifacts/secret.md", "/bodies/secret.md", "/artifacts/.handoff/config.yaml",
+		"/assets/../web.go", "/assets/templates/layout.html"} {
 		if status, _, body := get(path); status < 400 || status >= 500 || strings.Contains(body, "SECRET") {
 			t.Errorf("%s: got status %d", path, status)
 		}
@@ -234,12 +252,15 @@ func TestFolderOutsideOutputs(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(s.ws.Root(), "private", "key.md"), []byte("SECRET"), 0o644))
 	for i, folder := range []string{"private", "docs", "docs/agent-outputs", "docs/agent-outputs-evil"} {
 		session := fmt.Sprintf("a3f2c9d1-4b5e-4789-81ab-cdef1234567%d", i)
-		_, _, err := s.ws.Hub().Record(t.Context(), &handoff.SessionOpened{SessionID: session, Agent: handoff.SessionAgent{Name: "x"}, Workflow: handoff.SessionWorkflow{Name: "x"}, Folder: folder})
+		_, _, err := s.ws.Hub().Record(t.Context(),
+			&handoff.SessionOpened{SessionID: session, Agent: handoff.SessionAgent{Name: "x"},
+				Workflow: handoff.SessionWorkflow{Name: "x"}, Folder: folder})
 		must(t, err)
 		if page := s.get("/sessions/" + session); strings.Contains(page, "key.md") {
 			t.Errorf("%s: the page lists the files", folder)
 		}
-		if answer, body := s.do(request("GET", "/files/"+session+"/key.md")); answer.StatusCode != http.StatusForbidden || strings.Contains(body, "SECRET") {
+		if answer, body := s.do(request("GET", "/files/"+session+"/key.md")); answer.StatusCode != http.StatusForbidden ||
+			strings.Contains(body, "SECRET") {
 			t.Errorf("%s: got status %d, want 403", folder, answer.StatusCode)
 		}
 	}
@@ -247,11 +268,14 @@ func TestFolderOutsideOutputs(t *testing.T) {
 
 // hostileTexts are titles, names and contents that try to be more than text.
 var hostileTexts = []string{
-	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'onmouseover='alert(1)`, `javascript:alert(1)`, `{{.}}{{template "layout.html"}}`, `</title><script>alert(1)</script>`,
-	`[x](javascript:alert(1))`, `<svg onload=alert(1)>`, `data:text/html,<script>alert(1)</script>`, "\x1b[31mred\x1b[0m", "left \u202e right", "=cmd|' /C calc'!A0", "a\u2028b", "`${alert(1)}`",
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'onmouseover='alert(1)`, `javascript:alert(1)`,
+	`{{.}}{{template "layout.html"}}`, `</title><script>alert(1)</script>`,
+	`[x](javascript:alert(1))`, `<svg onload=alert(1)>`, `data:text/html,<script>alert(1)</script>`, "\x1b[31mred\x1b[0m",
+	"left \u202e right", "=cmd|' /C calc'!A0", "a\u2028b", "`${alert(1)}`",
 }
 
-var executable = regexp.MustCompile(`(?i)<script[^>]*>[^<]|<[a-z][^>]*\son[a-z]+=|<(svg|iframe|object|embed|base|meta http)[^>]*(onload|src=["']?(data|javascript))|(href|src|action)=["']?\s*(javascript|data|vbscript):|\sstyle=`)
+var executable = regexp.MustCompile(
+	`(?i)<script[^>]*>[^<]|<[a-z][^>]*\son[a-z]+=|<(svg|iframe|object|embed|base|meta http)[^>]*(onload|src=["']?(data|javascript))|(href|src|action)=["']?\s*(javascript|data|vbscript):|\sstyle=`)
 
 // titles are the values of attributes that are text in any case.
 var titles = regexp.MustCompile(` title="[^"<>]*"`)
@@ -268,21 +292,27 @@ func TestHostileTexts(t *testing.T) {
 			}
 			return c
 		}, text)
-		done, err := s.ws.Publish(t.Context(), workspace.Publication{Body: strings.NewReader(text), Channel: "design", Title: title, Summary: title, Metadata: map[string]any{title: title}})
+		done, err := s.ws.Publish(t.Context(),
+			workspace.Publication{Body: strings.NewReader(text), Channel: "design", Title: title, Summary: title,
+				Metadata: map[string]any{title: title}})
 		if err != nil {
 			done = s.publish(workspace.Publication{Body: strings.NewReader(text), Channel: "design"})
 		}
 		paths = append(paths, "/artifacts/"+done.ID)
 		name := strings.NewReplacer("/", "_", "\x1b", "_").Replace(text)
-		o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: title, Title: title}, Workflow: handoff.SessionWorkflow{Name: title, Description: title},
-			User: title, Inputs: map[string]any{title: title}, Expected: []string{title}})
+		o, err := s.ws.OpenSession(t.Context(),
+			workspace.SessionOptions{Agent: handoff.SessionAgent{Name: title, Title: title},
+				Workflow: handoff.SessionWorkflow{Name: title, Description: title},
+				User:     title, Inputs: map[string]any{title: title}, Expected: []string{title}})
 		if err != nil {
 			continue // it is not accepted
 		}
 		must(t, os.WriteFile(filepath.Join(o.Folder, name+".html"), []byte(text), 0o644))
 		paths = append(paths, "/sessions/"+o.ID)
 	}
-	paths = append(paths, "/", "/sessions", "/channels", "/channels/design", "/search?q=alert", "/check", "/search?q=%3Cscript%3Ealert(1)%3C/script%3E", "/sessions?agent=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", "/<script>alert(1)<")
+	paths = append(paths, "/", "/sessions", "/channels", "/channels/design", "/search?q=alert", "/check",
+		"/search?q=%3Cscript%3Ealert(1)%3C/script%3E", "/sessions?agent=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
+		"/<script>alert(1)<")
 	for _, path := range paths {
 		s.harmless(path)
 	}
@@ -312,11 +342,14 @@ func TestHostileBodies(t *testing.T) {
 		encoded, err := handoff.EncodeJSON(map[string]any{text: []any{text, 1}})
 		must(t, err)
 		for name, body := range map[string]string{
-			"a.md":     "# " + line + "\n\n" + text + "\n\n- [ ] " + line + "\n\n[" + line + "](" + line + ") ![" + line + "](" + line + ")\n\n| " + line + " |\n|---|\n| " + line + " |\n",
-			"b.md":     "```mermaid\ngraph TD; A[\"" + line + "\"]-->B;\nclick A href \"" + line + "\"\n```\n\n```" + line + "\n" + line + "\n```\n",
-			"a.csv":    quoted + ",=1+1\n" + quoted + ",@SUM(A1)\n+1,-1\n",
-			"a.json":   string(encoded),
-			"a.diff":   "diff --git a/" + line + " b/" + line + "\n--- a/x\n+++ b/x\n@@ -1 +1 @@ " + line + "\n-" + line + "\n+" + line + "\n",
+			"a.md": "# " + line + "\n\n" + text + "\n\n- [ ] " + line + "\n\n[" + line + "](" + line + ") ![" + line + "](" +
+				line + ")\n\n| " + line + " |\n|---|\n| " + line + " |\n",
+			"b.md": "```mermaid\ngraph TD; A[\"" + line + "\"]-->B;\nclick A href \"" + line + "\"\n```\n\n```" + line +
+				"\n" + line + "\n```\n",
+			"a.csv":  quoted + ",=1+1\n" + quoted + ",@SUM(A1)\n+1,-1\n",
+			"a.json": string(encoded),
+			"a.diff": "diff --git a/" + line + " b/" + line + "\n--- a/x\n+++ b/x\n@@ -1 +1 @@ " + line + "\n-" + line +
+				"\n+" + line + "\n",
 			"a.log":    "\x1b[31m" + text + "\x1b[0m\x1b]8;;" + line + "\x07link\x1b]8;;\x07\n\x1b[2J\x1b]0;" + line + "\x07\n",
 			"a.svg":    `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>` + text + `</script></svg>`,
 			"a.html":   "<!doctype html><title>" + text + "</title><script>" + text + "</script>",
@@ -339,9 +372,13 @@ func TestHostileManifests(t *testing.T) {
 		id := fmt.Sprintf("b3f2c9d1-4b5e-4789-81ab-%012d", i)
 		dir := filepath.Join(filepath.Dir(folder), id)
 		must(t, os.Mkdir(dir, 0o755))
-		b, err := handoff.EncodeJSON(map[string]any{"version": "1.0.0", "session_id": id, "agent": map[string]any{"name": text, "title": text}, "workflow": map[string]any{"name": text, "description": text},
-			"execution": map[string]any{"started_at": "2026-10-05T14:30:00Z", "status": "completed", "user": text}, "inputs": map[string]any{text: text},
-			"outputs": []any{map[string]any{"file": text, "type": "document", "description": text, "created_at": "2026-10-05T14:30:00Z"}}, "related_sessions": []any{text}, "metadata": map[string]any{text: text}})
+		b, err := handoff.EncodeJSON(map[string]any{
+			"version": "1.0.0", "session_id": id, "agent": map[string]any{
+				"name": text, "title": text}, "workflow": map[string]any{"name": text, "description": text},
+			"execution": map[string]any{"started_at": "2026-10-05T14:30:00Z", "status": "completed", "user": text},
+			"inputs":    map[string]any{text: text},
+			"outputs": []any{map[string]any{"file": text, "type": "document", "description": text,
+				"created_at": "2026-10-05T14:30:00Z"}}, "related_sessions": []any{text}, "metadata": map[string]any{text: text}})
 		must(t, err)
 		must(t, os.WriteFile(filepath.Join(dir, "manifest.json"), b, 0o644))
 		paths = append(paths, "/sessions/"+id, "/sessions/"+id+"/files/manifest.json")
@@ -369,14 +406,18 @@ func TestHostileManifests(t *testing.T) {
 func TestNeverServedAsPage(t *testing.T) {
 	s := newSite(t)
 	for name, text := range map[string]string{
-		"page.html": "<!doctype html><script>alert(1)</script>", "picture.svg": `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`,
-		"page.xhtml": `<html xmlns="http://www.w3.org/1999/xhtml"><script>alert(1)</script></html>`, "script.js": "alert(1)", "fake.png": "GIF89a/*<svg/onload=alert(1)>*/=alert(1)//",
+		"page.html":   "<!doctype html><script>alert(1)</script>",
+		"picture.svg": `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`,
+		"page.xhtml":  `<html xmlns="http://www.w3.org/1999/xhtml"><script>alert(1)</script></html>`, "script.js": "alert(1)",
+		"fake.png": "GIF89a/*<svg/onload=alert(1)>*/=alert(1)//",
 	} {
 		done := s.publish(workspace.Publication{Body: strings.NewReader(text), Filename: name, Channel: "design"})
 		for _, query := range []string{"", "?image", "?image=1"} {
 			answer, body := s.do(request("GET", "/bodies/"+done.ID+query))
 			kind := answer.Header.Get("Content-Type")
-			if kind != "application/octet-stream" && kind != "image/gif" || answer.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(answer.Header.Get("Content-Security-Policy"), "sandbox") {
+			if kind != "application/octet-stream" && kind != "image/gif" ||
+				answer.Header.Get("X-Content-Type-Options") != "nosniff" ||
+				!strings.HasPrefix(answer.Header.Get("Content-Security-Policy"), "sandbox") {
 				t.Errorf("%s%s: got headers %v", name, query, answer.Header)
 			}
 			if body != text {
@@ -390,13 +431,15 @@ func TestNeverServedAsPage(t *testing.T) {
 func TestDamage(t *testing.T) {
 	s, id, session, folder := furnished(t)
 	must(t, os.WriteFile(filepath.Join(s.ws.Root(), "plan.md"), []byte("a plan"), 0o644))
-	gone := s.publish(workspace.Publication{Path: filepath.Join(s.ws.Root(), "plan.md"), Channel: "design", Keep: handoff.KeepNever}).ID
+	gone := s.publish(workspace.Publication{Path: filepath.Join(s.ws.Root(), "plan.md"), Channel: "design",
+		Keep: handoff.KeepNever}).ID
 	must(t, os.Remove(filepath.Join(s.ws.Root(), "plan.md")))
 	must(t, os.WriteFile(filepath.Join(folder, "manifest.json"), []byte(`{"version": "1.0`), 0o644))
 	stray := "b3f2c9d1-4b5e-4789-81ab-cdef12345678"
 	must(t, os.Mkdir(filepath.Join(filepath.Dir(folder), stray), 0o755))
 	must(t, os.WriteFile(filepath.Join(s.ws.Runtime(), "log", "stranger"), []byte("x"), 0o644))
-	if page := s.get("/artifacts/" + gone); !strings.Contains(page, "no copy was kept") && !strings.Contains(page, "gone") {
+	if page := s.get("/artifacts/" + gone); !strings.Contains(page, "no copy was kept") &&
+		!strings.Contains(page, "gone") {
 		t.Errorf("the page of a deleted file does not say so\n%s", page)
 	}
 	for !strings.Contains(s.get("/sessions"), stray) { // folders are read meanwhile

@@ -102,16 +102,17 @@ func (s *Server) cost(p *page, id string) *work.Receipt {
 	if set == nil {
 		return nil
 	}
-	receipt, _, err := s.costs.of(id).get(s, reading[*work.Receipt]{wait: threadWait, least: costRest, read: func(ctx context.Context) (*work.Receipt, error) {
-		shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
-		if err == nil {
-			err = s.o.Source.Sessions.AddTranscripts(ctx, set, &shown)
-		}
-		if shown.Receipt != nil {
-			shown.Receipt.Published = nil // the page shows it itself
-		}
-		return shown.Receipt, err
-	}})
+	receipt, _, err := s.costs.of(id).get(s,
+		reading[*work.Receipt]{wait: threadWait, least: costRest, read: func(ctx context.Context) (*work.Receipt, error) {
+			shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
+			if err == nil {
+				err = s.o.Source.Sessions.AddTranscripts(ctx, set, &shown)
+			}
+			if shown.Receipt != nil {
+				shown.Receipt.Published = nil // the page shows it itself
+			}
+			return shown.Receipt, err
+		}})
 	p.warn(err)
 	return receipt
 }
@@ -120,7 +121,8 @@ func (s *Server) cost(p *page, id string) *work.Receipt {
 // viewer changes nothing.
 func moving(v workspace.SessionView) []sessionCommand {
 	id := cli.ShellWord(v.ID)
-	archive, trash := sessionCommand{"archive it", cli.Name() + " session archive " + id}, sessionCommand{"move it to the trash", cli.Name() + " session delete " + id}
+	archive, trash := sessionCommand{"archive it", cli.Name() + " session archive " + id}, sessionCommand{
+		"move it to the trash", cli.Name() + " session delete " + id}
 	switch {
 	case v.Parent != "", v.Status == handoff.Running, v.Status == workspace.Stalled:
 		return nil
@@ -139,7 +141,8 @@ type sessionCommand struct{ What, Line string }
 func (s *Server) findSession(ctx context.Context, id string) (workspace.SessionDetail, error) {
 	shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
 	if err == nil && shown.Session == nil {
-		err = &handoff.Error{Op: "show", Name: id, Kind: handoff.NotFound, Err: errors.New("not a session"), Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
+		err = handoff.E("show", id, handoff.NotFound, errors.New("not a session"),
+			handoff.Suggest("list the sessions", handoff.ActionSessions))
 	}
 	if err != nil {
 		return workspace.SessionDetail{}, err
@@ -219,7 +222,8 @@ func (s *Server) fileOf(r *http.Request) (page, error) {
 	}
 	v := filePage{ID: d.ID, Path: name, Download: "/files/" + url.PathEscape(id) + "/" + escape(name)}
 	p := page{Name: "file", Title: path.Base(name), Section: "/sessions"}
-	if v.Preview, err = p.preview(r, preview.Source{Body: f, Name: path.Base(name), URL: v.Download + "?image"}); err != nil {
+	if v.Preview, err = p.preview(r, preview.Source{Body: f, Name: path.Base(name),
+		URL: v.Download + "?image"}); err != nil {
 		return page{}, err
 	}
 	p.Data = v

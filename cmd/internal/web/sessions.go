@@ -35,7 +35,8 @@ type agentSessions struct {
 // session.
 func (s *Server) sessions(r *http.Request) (page, error) {
 	q := r.URL.Query()
-	f := workspace.SessionFilter{Agent: q.Get("agent"), Status: q.Get("status"), Tag: q.Get("tag"), Workflow: q.Get("workflow"), Cursor: q.Get("cursor"), Limit: sessionsShown}
+	f := workspace.SessionFilter{Agent: q.Get("agent"), Status: q.Get("status"), Tag: q.Get("tag"),
+		Workflow: q.Get("workflow"), Cursor: q.Get("cursor"), Limit: sessionsShown}
 	p := page{Name: "sessions", Title: "Sessions", Section: "/sessions", Live: f.Cursor == ""}
 	found, err := s.o.Source.Sessions.FindSessions(r.Context(), f)
 	if err != nil {
@@ -46,7 +47,8 @@ func (s *Server) sessions(r *http.Request) (page, error) {
 		q.Set("cursor", found.Cursor)
 		list.Next = "?" + q.Encode()
 	}
-	unrecorded, known, err := s.folders.get(s, reading[workspace.Adoptions]{read: s.o.Source.Sessions.UnrecordedSessions, wait: folderWait})
+	unrecorded, known, err := s.folders.get(s,
+		reading[workspace.Adoptions]{read: s.o.Source.Sessions.UnrecordedSessions, wait: folderWait})
 	p.warn(err)
 	p.Warnings = append(p.Warnings, unrecorded.Warnings...)
 	list.Unrecorded, list.Reading = unrecorded.Sessions, !known

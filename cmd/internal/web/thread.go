@@ -29,8 +29,9 @@ const (
 )
 
 // errNoThreads is the error where conversations are not served.
-var errNoThreads = &handoff.Error{Op: "show conversation", Kind: handoff.Unavailable, Err: errors.New("conversations are not shown beyond this machine"),
-	Hint: handoff.Advice("restart the server so that it shows conversations, if everybody who can connect may read them")}
+var errNoThreads = handoff.E("show conversation", "", handoff.Unavailable,
+	errors.New("conversations are not shown beyond this machine"),
+	handoff.Advice("restart the server so that it shows conversations, if everybody who can connect may read them"))
 
 // threadsPage is what the list of conversations shows.
 type threadsPage struct {
@@ -44,7 +45,8 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 		return page{}, errNoThreads
 	}
 	q := r.URL.Query()
-	found, err := s.o.Source.Conversations.List(r.Context(), conversations.ListOptions{Limit: threadsShown, Cursor: q.Get("cursor")})
+	found, err := s.o.Source.Conversations.List(r.Context(),
+		conversations.ListOptions{Limit: threadsShown, Cursor: q.Get("cursor")})
 	if err != nil {
 		return page{}, err
 	}
@@ -53,7 +55,8 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 		q.Set("cursor", found.Cursor)
 		list.Next = "?" + q.Encode()
 	}
-	return page{Name: "threads", Title: "Conversations", Section: "/threads", Poll: q.Get("cursor") == "", Data: list, Warnings: found.Warnings}, nil
+	return page{Name: "threads", Title: "Conversations", Section: "/threads", Poll: q.Get("cursor") == "", Data: list,
+		Warnings: found.Warnings}, nil
 }
 
 // threadPage is what the page of a conversation shows.
@@ -95,7 +98,8 @@ func (s *Server) thread(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	t := threadPage{URI: v.URI, Thread: v.Thread, Agent: v.Agent, Agents: v.Agents}
-	p := page{Name: "thread", Title: cmp.Or(v.Thread.Title, "Conversation"), Section: "/threads", Crumbs: []crumb{{"Conversations", "/threads"}}}
+	p := page{Name: "thread", Title: cmp.Or(v.Thread.Title, "Conversation"), Section: "/threads",
+		Crumbs: []crumb{{"Conversations", "/threads"}}}
 	if v.Agent != nil {
 		p.Crumbs = append(p.Crumbs, crumb{p.Title, threadURL(v.URI.Main().String())})
 		p.Title, t.Thread, t.Agents = cmp.Or(v.Agent.Name, v.Agent.Role, "Subagent"), v.Agent.Thread, nil
@@ -131,8 +135,8 @@ func (s *Server) openThread(ctx context.Context, name string) (*thread.View, err
 		return nil, err
 	}
 	if !s.o.Source.Conversations.Belongs(v.Thread) {
-		return nil, &handoff.Error{Op: "show conversation", Name: u.String(), Kind: handoff.NotFound, Err: errors.New("is not of this repository"),
-			Hint: handoff.Suggest("print it", handoff.ActionThread, v.URI.String())}
+		return nil, handoff.E("show conversation", u.String(), handoff.NotFound, errors.New("is not of this repository"),
+			handoff.Suggest("print it", handoff.ActionThread, v.URI.String()))
 	}
 	return v, v.LoadAgents(ctx)
 }
@@ -190,7 +194,8 @@ func (t *threadPage) inline(ctx context.Context) {
 			}
 			shown[c.Agent.ID] = true
 			size := 0
-			_ = c.Agent.Thread.Read(ctx, thread.Tools, func(m thread.Message) error { // what can't be read is missing on its own page, too
+			// what can't be read is missing on its own page, too
+			_ = c.Agent.Thread.Read(ctx, thread.Tools, func(m thread.Message) error {
 				if len(c.Inline) == inlineShown || size > inlineBytes {
 					return errEnough
 				}

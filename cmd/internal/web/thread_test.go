@@ -28,7 +28,8 @@ type transcript struct {
 
 func (x *transcript) add(kind string, message map[string]any, more map[string]any) {
 	x.at = x.at.Add(10 * time.Second)
-	r := map[string]any{"cwd": x.dir, "sessionId": x.id, "version": "2.1.200", "type": kind, "message": message, "uuid": fmt.Sprint("u", len(x.lines)), "timestamp": x.at.Format(time.RFC3339Nano)}
+	r := map[string]any{"cwd": x.dir, "sessionId": x.id, "version": "2.1.200", "type": kind, "message": message,
+		"uuid": fmt.Sprint("u", len(x.lines)), "timestamp": x.at.Format(time.RFC3339Nano)}
 	for k, v := range more {
 		r[k] = v
 	}
@@ -43,8 +44,10 @@ func (x *transcript) user(text string) {
 
 func (x *transcript) answer(content ...map[string]any) {
 	n := len(x.lines)
-	x.add("assistant", map[string]any{"id": fmt.Sprint("m", n), "role": "assistant", "model": "claude-opus", "content": content, "stop_reason": "end_turn",
-		"usage": map[string]any{"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 7}}, map[string]any{"requestId": fmt.Sprint("r", n)})
+	x.add("assistant", map[string]any{"id": fmt.Sprint("m", n), "role": "assistant", "model": "claude-opus",
+		"content": content, "stop_reason": "end_turn",
+		"usage": map[string]any{"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 7}},
+		map[string]any{"requestId": fmt.Sprint("r", n)})
 }
 
 func said(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
@@ -75,13 +78,15 @@ func TestKeptThreadRefused(t *testing.T) {
 	x := &transcript{t: t, id: threadID, dir: "/somewhere/else", at: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)}
 	x.user("secret")
 	x.store(home)
-	done, err := s.ws.Conversations(set).Keep(t.Context(), conversations.KeepOptions{URIs: []string{"agents://claude/" + threadID}})
+	done, err := s.ws.Conversations(set).Keep(t.Context(),
+		conversations.KeepOptions{URIs: []string{"agents://claude/" + threadID}})
 	must(t, err)
 	if len(done.Threads) != 1 {
 		t.Fatalf("got %d copies, want 1", len(done.Threads))
 	}
 	must(t, os.RemoveAll(filepath.Join(home, ".claude")))
-	if r, body := s.do(request("GET", "/threads/claude/"+threadID)); r.StatusCode != 404 || strings.Contains(body, "secret") || !strings.Contains(body, "is not of this repository") {
+	if r, body := s.do(request("GET", "/threads/claude/"+threadID)); r.StatusCode != 404 ||
+		strings.Contains(body, "secret") || !strings.Contains(body, "is not of this repository") {
 		t.Errorf("got %d\n%s", r.StatusCode, body)
 	}
 }
@@ -110,20 +115,26 @@ func TestThread(t *testing.T) {
 	s := newConversation(t, "", func(x *transcript) {
 		x.user("Why is the cart empty?")
 		x.answer(map[string]any{"type": "thinking", "thinking": "It may be the session."}, said("I **look**."),
-			map[string]any{"type": "tool_use", "id": "t1", "name": "Bash", "input": map[string]any{"command": "grep -rn cart ."}})
-		x.add("user", map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t1", "content": "session.go:3: cart", "is_error": true}}}, nil)
+			map[string]any{"type": "tool_use", "id": "t1", "name": "Bash",
+				"input": map[string]any{"command": "grep -rn cart ."}})
+		x.add("user", map[string]any{"role": "user",
+			"content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t1", "content": "session.go:3: cart",
+				"is_error": true}}}, nil)
 		x.answer(said("The session expires too early."))
 	})
 	page := s.get("/threads/claude/" + threadID)
 	for _, want := range []string{
-		"<h1>Why is the cart empty?", `id="M1"`, "<strong>look</strong>", "<summary>Thinking</summary>", "It may be the session.", "<strong>Bash</strong> <code>grep -rn cart .</code>",
-		"session.go:3: cart", `<span class="tag s-failed">failed</span>`, "<h2>Timeline", `class="bar-turn"`, "claude-opus", "<dt>Output</dt><dd>10</dd>", "agents://claude/" + threadID,
+		"<h1>Why is the cart empty?", `id="M1"`, "<strong>look</strong>", "<summary>Thinking</summary>",
+		"It may be the session.", "<strong>Bash</strong> <code>grep -rn cart .</code>",
+		"session.go:3: cart", `<span class="tag s-failed">failed</span>`, "<h2>Timeline", `class="bar-turn"`, "claude-opus",
+		"<dt>Output</dt><dd>10</dd>", "agents://claude/" + threadID,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not contain %s\n%s", want, page)
 		}
 	}
-	if page := s.get("/threads"); !strings.Contains(page, `href="/threads/claude/`+threadID) || !strings.Contains(page, "Why is the cart empty?") {
+	if page := s.get("/threads"); !strings.Contains(page, `href="/threads/claude/`+threadID) ||
+		!strings.Contains(page, "Why is the cart empty?") {
 		t.Errorf("the list does not have the conversation\n%s", page)
 	}
 }
@@ -136,11 +147,13 @@ func TestThreadPages(t *testing.T) {
 		}
 	})
 	page := s.get("/threads/claude/" + threadID)
-	if !strings.Contains(page, "answer 49.") || strings.Contains(page, "question 50.") || !strings.Contains(page, `href="?from=101" rel="next"`) {
+	if !strings.Contains(page, "answer 49.") || strings.Contains(page, "question 50.") ||
+		!strings.Contains(page, `href="?from=101" rel="next"`) {
 		t.Errorf("the first page is not of messages 1 to 100\n%s", page)
 	}
 	page = s.get("/threads/claude/" + threadID + "?from=201")
-	if !strings.Contains(page, "answer 149.") || strings.Contains(page, "answer 99.") || !strings.Contains(page, `href="?from=101" rel="prev"`) || strings.Contains(page, `rel="next"`) {
+	if !strings.Contains(page, "answer 149.") || strings.Contains(page, "answer 99.") ||
+		!strings.Contains(page, `href="?from=101" rel="prev"`) || strings.Contains(page, `rel="next"`) {
 		t.Errorf("the last page is not of messages 201 to 300\n%s", page)
 	}
 	if page = s.get("/threads/claude/" + threadID + "?from=999"); !strings.Contains(page, "no messages in this part") {
@@ -163,7 +176,8 @@ func TestThreadSize(t *testing.T) {
 func TestThreadRefused(t *testing.T) {
 	elsewhere := newConversation(t, "/somewhere/else", func(x *transcript) { x.user("secret") })
 	for _, path := range []string{"/threads/claude/" + threadID, "/threads/" + threadID} {
-		if r, body := elsewhere.do(request("GET", path)); r.StatusCode != 404 || strings.Contains(body, "secret") || !strings.Contains(body, "is not of this repository") {
+		if r, body := elsewhere.do(request("GET", path)); r.StatusCode != 404 || strings.Contains(body, "secret") ||
+			!strings.Contains(body, "is not of this repository") {
 			t.Errorf("%s of another repository: got %d\n%s", path, r.StatusCode, body)
 		}
 	}
@@ -172,12 +186,16 @@ func TestThreadRefused(t *testing.T) {
 	}
 	remote := newSite(t)
 	for _, path := range []string{"/threads", "/threads/claude/" + threadID} {
-		if r, body := remote.do(request("GET", path)); r.StatusCode != 403 || r.Header.Get("Handoff-Error") != "conversations_not_served" || !strings.Contains(body, "not shown beyond this machine") {
+		if r, body := remote.do(request("GET", path)); r.StatusCode != 403 ||
+			r.Header.Get("Handoff-Error") != "conversations_not_served" ||
+			!strings.Contains(body, "not shown beyond this machine") {
 			t.Errorf("%s where conversations are not served: got %d\n%s", path, r.StatusCode, body)
 		}
 	}
 	s := newConversation(t, "", func(x *transcript) { x.user("hello") })
-	for path, want := range map[string]int{"/threads/claude/none": 404, "/threads/claude/2823d1df-720a-4c31-ac55-ae8ba726000f": 404, "/threads/unknown/x": 422, "/threads/claude/" + threadID + "/a/b": 400, "/threads/claude/" + threadID + "/nobody": 200} {
+	for path, want := range map[string]int{"/threads/claude/none": 404,
+		"/threads/claude/2823d1df-720a-4c31-ac55-ae8ba726000f": 404, "/threads/unknown/x": 422,
+		"/threads/claude/" + threadID + "/a/b": 400, "/threads/claude/" + threadID + "/nobody": 200} {
 		if r, body := s.do(request("GET", path)); r.StatusCode != want {
 			t.Errorf("%s: got %d, want %d\n%s", path, r.StatusCode, want, body)
 		}
@@ -186,7 +204,9 @@ func TestThreadRefused(t *testing.T) {
 
 // A damaged transcript is shown as far as it can be read, with warnings.
 func TestThreadDamaged(t *testing.T) {
-	for name, damage := range map[string]string{"torn": `{"type":"user","mess`, "binary": "\x00\x01\xff\xfe", "other JSON": `["a",1]`, "types": `{"type":"assistant","message":{"content":7,"usage":"x"},"timestamp":3}`, "numbers": `{"type":"assistant","requestId":"r","message":{"id":"m","content":[{"type":"text","text":"x"}],"usage":{"input_tokens":-5,"output_tokens":1e300}}}`} {
+	for name, damage := range map[string]string{"torn": `{"type":"user","mess`, "binary": "\x00\x01\xff\xfe",
+		"other JSON": `["a",1]`, "types": `{"type":"assistant","message":{"content":7,"usage":"x"},"timestamp":3}`,
+		"numbers": `{"type":"assistant","requestId":"r","message":{"id":"m","content":[{"type":"text","text":"x"}],"usage":{"input_tokens":-5,"output_tokens":1e300}}}`} {
 		s := newConversation(t, "", func(x *transcript) {
 			x.user("before the damage")
 			x.lines = append(x.lines, damage)
@@ -200,19 +220,25 @@ func TestThreadDamaged(t *testing.T) {
 }
 
 func TestThreadHostile(t *testing.T) {
-	texts := []string{"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "![x](https://evil.example/x)", "```mermaid\nx\n```\n<svg onload=alert(1)>", "a\u202eb\x1b[31mc\x00d", "</pre></details><script>", `"><script>alert(1)</script>`}
+	texts := []string{"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))",
+		"![x](https://evil.example/x)", "```mermaid\nx\n```\n<svg onload=alert(1)>", "a\u202eb\x1b[31mc\x00d",
+		"</pre></details><script>", `"><script>alert(1)</script>`}
 	s := newConversation(t, "", func(x *transcript) {
 		for _, text := range texts {
 			x.user(text)
-			x.answer(map[string]any{"type": "thinking", "thinking": text}, said(text), map[string]any{"type": "tool_use", "id": text, "name": text, "input": map[string]any{"command": text}})
-			x.add("user", map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": text, "content": text}}}, map[string]any{"gitBranch": text, "version": text})
+			x.answer(map[string]any{"type": "thinking", "thinking": text}, said(text),
+				map[string]any{"type": "tool_use", "id": text, "name": text, "input": map[string]any{"command": text}})
+			x.add("user", map[string]any{"role": "user",
+				"content": []any{map[string]any{"type": "tool_result", "tool_use_id": text, "content": text}}},
+				map[string]any{"gitBranch": text, "version": text})
 		}
 	})
 	s.eventually("/", "Running conversations")
 	s.eventually("/search?q=alert", "<mark>")
 	for _, path := range []string{"/threads", "/threads/claude/" + threadID, "/", "/search?q=alert", "/search?q=evil"} {
 		page := s.get(path)
-		for _, bad := range []string{"<script>alert", "<img", "<svg onload", `href="javascript`, "\u202e", "\x1b", "\x00", "</pre></details><script>"} {
+		for _, bad := range []string{"<script>alert", "<img", "<svg onload", `href="javascript`, "\u202e", "\x1b", "\x00",
+			"</pre></details><script>"} {
 			if strings.Contains(page, bad) {
 				t.Errorf("%s contains %q\n%s", path, bad, page)
 			}
@@ -230,17 +256,21 @@ func TestThreadSubagent(t *testing.T) {
 	x := &transcript{t: t, id: threadID, dir: s.ws.Root(), at: at}
 	x.user("Find the callers.")
 	x.answer(said("A scout looks for them."))
-	x.answer(map[string]any{"type": "tool_use", "id": "t1", "name": "Agent", "input": map[string]any{"description": "find callers", "prompt": "Find them."}})
-	x.add("user", map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t1", "content": "Three.\nagentId: scout1"}}},
+	x.answer(map[string]any{"type": "tool_use", "id": "t1", "name": "Agent",
+		"input": map[string]any{"description": "find callers", "prompt": "Find them."}})
+	x.add("user", map[string]any{"role": "user",
+		"content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t1", "content": "Three.\nagentId: scout1"}}},
 		map[string]any{"toolUseResult": map[string]any{"status": "completed", "agentId": "scout1"}})
 	x.store(home)
 	a := &transcript{t: t, id: threadID + "/subagents/agent-scout1", dir: s.ws.Root(), at: at.Add(25 * time.Second)}
 	for i := range 30 {
-		a.add("user", map[string]any{"role": "user", "content": fmt.Sprint("question ", i, ". <b>x</b>")}, map[string]any{"sessionId": threadID, "agentId": "scout1", "isSidechain": true})
+		a.add("user", map[string]any{"role": "user", "content": fmt.Sprint("question ", i, ". <b>x</b>")},
+			map[string]any{"sessionId": threadID, "agentId": "scout1", "isSidechain": true})
 	}
 	a.store(home)
 	page := s.get("/threads/claude/" + threadID)
-	for _, want := range []string{`href="/threads/claude/` + threadID + `/scout1"`, "Messages of the subagent", "question 0.", "question 19."} {
+	for _, want := range []string{`href="/threads/claude/` + threadID + `/scout1"`, "Messages of the subagent",
+		"question 0.", "question 19."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not contain %s\n%s", want, page)
 		}

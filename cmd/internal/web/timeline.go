@@ -49,7 +49,8 @@ func (l *timeline) add(m thread.Message) {
 	}
 	if m.Role == thread.User && m.N > 0 {
 		l.endTurn()
-		l.turn = bar{Start: m.Time, End: m.Time, Title: fmt.Sprintf("turn from message %d", m.N), URL: fmt.Sprintf("?from=%d#M%d", m.N, m.N)}
+		l.turn = bar{Start: m.Time, End: m.Time, Title: fmt.Sprintf("turn from message %d", m.N),
+			URL: fmt.Sprintf("?from=%d#M%d", m.N, m.N)}
 	} else if l.turn.Start.IsZero() {
 		l.turn = bar{Start: m.Time, End: m.Time, Title: "first turn"}
 	}
@@ -169,7 +170,8 @@ func briefInput(input string) string {
 	if json.Unmarshal([]byte(input), &members) != nil {
 		return input
 	}
-	for _, name := range []string{"command", "cmd", "description", "file_path", "path", "pattern", "query", "url", "prompt", "message"} {
+	for _, name := range []string{"command", "cmd", "description", "file_path", "path", "pattern", "query", "url",
+		"prompt", "message"} {
 		var text string
 		if json.Unmarshal(members[name], &text) == nil && text != "" {
 			return text

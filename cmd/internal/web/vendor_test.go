@@ -87,7 +87,8 @@ func TestVendorIsUsed(t *testing.T) {
 		}
 	}
 	for name := range loadAssets() {
-		if strings.HasPrefix(name, "vendor/") && (strings.HasSuffix(name, ".js") || strings.HasSuffix(name, ".gz")) && !strings.Contains(text.String(), name) {
+		if strings.HasPrefix(name, "vendor/") && (strings.HasSuffix(name, ".js") || strings.HasSuffix(name, ".gz")) &&
+			!strings.Contains(text.String(), name) {
 			t.Errorf("no page uses %s", name)
 		}
 	}

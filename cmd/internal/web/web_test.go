@@ -120,14 +120,18 @@ func TestFirstPage(t *testing.T) {
 // it is expected to leave.
 func TestRunning(t *testing.T) {
 	s := newSite(t)
-	o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey", Title: "Casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}, Expected: []string{"plan.md", "report.md"}})
+	o, err := s.ws.OpenSession(t.Context(),
+		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey", Title: "Casey"},
+			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}, Expected: []string{"plan.md", "report.md"}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(o.Folder, "plan.md"), []byte("# Plan"), 0o644))
-	_, err = s.ws.AddOutput(t.Context(), o.ID, workspace.SessionOutput{File: "plan.md", Type: "document", Title: "The plan"})
+	_, err = s.ws.AddOutput(t.Context(), o.ID,
+		workspace.SessionOutput{File: "plan.md", Type: "document", Title: "The plan"})
 	must(t, err)
 	for _, path := range []string{"/", "/sessions/" + o.ID} {
 		page := s.get(path)
-		for _, want := range []string{"Casey - deep-dive (In Progress)", `<code>plan.md</code> <span class="quiet">delivered`, `<code>report.md</code> <span class="quiet">expected`} {
+		for _, want := range []string{"Casey - deep-dive (In Progress)", `<code>plan.md</code> <span class="quiet">delivered`,
+			`<code>report.md</code> <span class="quiet">expected`} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s does not contain %s\n%s", path, want, page)
 			}
@@ -139,7 +143,9 @@ func TestRunning(t *testing.T) {
 // its root only.
 func TestFiles(t *testing.T) {
 	s := newSite(t)
-	o, err := s.ws.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"}, Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+	o, err := s.ws.OpenSession(t.Context(),
+		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 	must(t, err)
 	for _, name := range []string{"notes.md", "pkg/manifest.json", "pkg/deep/manifest.json"} {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(o.Folder, name)), 0o755))
@@ -207,7 +213,9 @@ func TestManyRevisions(t *testing.T) {
 		id = s.publish(workspace.Publication{Body: strings.NewReader("x"), Channel: "design", Replaces: []string{id}}).ID
 	}
 	body := s.get("/artifacts/" + id)
-	if n := strings.Count(body, `<span class="tag">v`); n != 501 || !strings.Contains(body, "20 earlier revisions are not listed") { // and that of the page
+	// and that of the page
+	if n := strings.Count(body, `<span class="tag">v`); n != 501 ||
+		!strings.Contains(body, "20 earlier revisions are not listed") {
 		t.Errorf("the page lists %d revisions", n)
 	}
 	if first, second := strings.Index(body, ">v520<"), strings.LastIndex(body, ">v519<"); first < 0 || second < first {

@@ -17,11 +17,15 @@ import (
 )
 
 var costColumns = []cli.Column{
-	{Name: "group", ID: true}, {Name: "name", Rank: 7, Text: true}, {Name: "cost"}, {Name: "share", Rank: 6}, {Name: "tokens", Rank: 1}, {Name: "output", Rank: 5},
+	{Name: "group", ID: true}, {Name: "name", Rank: 7, Text: true}, {Name: "cost"}, {Name: "share", Rank: 6},
+	{Name: "tokens", Rank: 1}, {Name: "output", Rank: 5},
 	{Name: "conversations", Rank: 4}, {Name: "artifacts", Rank: 3}, {Name: "each", Rank: 2},
-	{Name: "input", More: true}, {Name: "cache-read", More: true}, {Name: "cache-write", More: true}, {Name: "reasoning", More: true},
-	{Name: "failed", More: true}, {Name: "failed-with-artifacts", More: true}, {Name: "revisions", More: true}, {Name: "refs", More: true},
-	{Name: "read", More: true}, {Name: "stayed", More: true}, {Name: "usage", More: true}, {Name: "transcript", More: true},
+	{Name: "input", More: true}, {Name: "cache-read", More: true}, {Name: "cache-write", More: true},
+	{Name: "reasoning", More: true},
+	{Name: "failed", More: true}, {Name: "failed-with-artifacts", More: true}, {Name: "revisions", More: true},
+	{Name: "refs", More: true},
+	{Name: "read", More: true}, {Name: "stayed", More: true}, {Name: "usage", More: true},
+	{Name: "transcript", More: true},
 	{Name: "prompt-refs", More: true}, {Name: "pasted", More: true},
 }
 
@@ -68,7 +72,8 @@ func costCommand(a *cli.App) *cobra.Command {
 	f.BoolVar(&o.Everywhere, "everywhere", false, "with the conversations of all directories")
 	f.StringVar(&o.Prices, "prices", "", "`file` with prices that count before the built-in ones; see docs/cost.md")
 	f.BoolVar(&o.NoIndex, "no-index", false, "read the transcripts, not the index of conversations")
-	f.BoolVar(&o.Prompts, "prompts", false, "compare prompts with artifacts: show refs and pasted text in them; this reads the transcripts")
+	f.BoolVar(&o.Prompts, "prompts", false,
+		"compare prompts with artifacts: show refs and pasted text in them; this reads the transcripts")
 	f.BoolVar(&asCSV, "csv", false, "print CSV with a header")
 	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(work.CostGroups(), cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print JSON")
@@ -118,10 +123,14 @@ func columnsOf(r work.CostReport) []cli.Column {
 func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
 	for _, row := range allRows(r) {
 		u := row.Amount
-		rows = append(rows, []string{row.Key, row.Name, cli.Cost(u), bar(a, row, r.Total), cli.Tokens(u.TotalTokens), cli.Tokens(u.Output),
-			strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), cli.Dollars(row.CostPerArtifact), cli.Tokens(u.Input), cli.Tokens(u.CacheRead),
-			cli.Tokens(u.CacheWrite), cli.Tokens(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), strconv.Itoa(row.Revisions),
-			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness), cli.Tokens(byTranscript(row).TotalTokens),
+		rows = append(rows, []string{row.Key, row.Name, cli.Cost(u), bar(a, row, r.Total), cli.Tokens(u.TotalTokens),
+			cli.Tokens(u.Output),
+			strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), cli.Dollars(row.CostPerArtifact), cli.Tokens(u.Input),
+			cli.Tokens(u.CacheRead),
+			cli.Tokens(u.CacheWrite), cli.Tokens(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut),
+			strconv.Itoa(row.Revisions),
+			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness),
+			cli.Tokens(byTranscript(row).TotalTokens),
 			promptRefs(row), pasted(row)})
 	}
 	return rows
@@ -196,7 +205,10 @@ func bar(a *cli.App, row, total work.CostRow) string {
 
 func costCSV(a *cli.App, r work.CostReport) error {
 	w := csv.NewWriter(a.Out)
-	head := []string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning", "total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work", "failed_work_with_artifacts", "unpriced_models", "revisions", "refs_passed", "bytes_read", "bytes_stayed", "transcript_tokens", "transcript_cost_usd"}
+	head := []string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning",
+		"total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work",
+		"failed_work_with_artifacts", "unpriced_models", "revisions", "refs_passed", "bytes_read", "bytes_stayed",
+		"transcript_tokens", "transcript_cost_usd"}
 	if r.Prompts != nil {
 		head = append(head, "refs_in_prompts", "bytes_pasted", "prompts_lower_bound")
 	}
@@ -215,9 +227,12 @@ func costCSV(a *cli.App, r work.CostReport) error {
 	}
 	for _, row := range allRows(r) {
 		u := row.Amount
-		cells := []string{plainCell(row.Key), plainCell(row.Name), amount(u.Cost), number(u.Input), number(u.Output), number(u.CacheRead), number(u.CacheWrite), number(u.Reasoning), number(u.TotalTokens),
-			string(u.Completeness), strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), amount(row.CostPerArtifact), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), plainCell(strings.Join(u.Unpriced, " ")),
-			strconv.Itoa(row.Revisions), strconv.Itoa(row.RefsPassed), number(row.BytesRead), number(row.BytesStayed), number(byTranscript(row).TotalTokens), amount(byTranscript(row).Cost)}
+		cells := []string{plainCell(row.Key), plainCell(row.Name), amount(u.Cost), number(u.Input), number(u.Output),
+			number(u.CacheRead), number(u.CacheWrite), number(u.Reasoning), number(u.TotalTokens),
+			string(u.Completeness), strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), amount(row.CostPerArtifact),
+			strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), plainCell(strings.Join(u.Unpriced, " ")),
+			strconv.Itoa(row.Revisions), strconv.Itoa(row.RefsPassed), number(row.BytesRead), number(row.BytesStayed),
+			number(byTranscript(row).TotalTokens), amount(byTranscript(row).Cost)}
 		switch p := row.Prompts; {
 		case p != nil:
 			cells = append(cells, strconv.Itoa(p.Refs), number(p.BytesPasted), strconv.FormatBool(p.LowerBound))

@@ -16,8 +16,10 @@ import (
 )
 
 var activityColumns = []cli.Column{
-	{Name: "kind", Rank: 5}, {Name: "ref", ID: true}, {Name: "name", Rank: 1, Text: true}, {Name: "status"}, {Name: "active", Rank: 2},
-	{Name: "expects", Rank: 3, Text: true}, {Name: "directory", Rank: 4, Text: true}, {Name: "writing", Rank: 3, Text: true}, {Name: "branch", More: true}, {Name: "newest", More: true}, {Name: "session", More: true},
+	{Name: "kind", Rank: 5}, {Name: "ref", ID: true}, {Name: "name", Rank: 1, Text: true}, {Name: "status"},
+	{Name: "active", Rank: 2},
+	{Name: "expects", Rank: 3, Text: true}, {Name: "directory", Rank: 4, Text: true}, {Name: "writing", Rank: 3,
+		Text: true}, {Name: "branch", More: true}, {Name: "newest", More: true}, {Name: "session", More: true},
 }
 
 var collisionColumns = []cli.Column{
@@ -91,7 +93,8 @@ func printActivity(a *cli.App, table *cli.Table, now workspace.Activity) error {
 	return table.Print(activityColumns, activityRows(a, now))
 }
 
-func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table, since string) error {
+func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table,
+	since string) error {
 	found, err := w.Conversations(set).Collisions(ctx, conversations.ListOptions{Since: since})
 	if err != nil {
 		return err
@@ -159,13 +162,16 @@ func activityRows(a *cli.App, now workspace.Activity) (rows [][]string) {
 		if s.Idle {
 			status = "idle"
 		}
-		rows = append(rows, []string{kind, s.ID, s.DisplayName, status, a.Age(s.ActiveAt), expects(s.Expectations), s.Folder, writing(a, s.Writing), "", s.NewestRef, s.Parent})
+		rows = append(rows, []string{kind, s.ID, s.DisplayName, status, a.Age(s.ActiveAt), expects(s.Expectations), s.Folder,
+			writing(a, s.Writing), "", s.NewestRef, s.Parent})
 	}
 	for _, t := range now.Threads {
-		rows = append(rows, []string{"conversation", t.URI, t.Title, string(t.State.Status), a.Age(t.ActiveAt), "", t.Dir, writing(a, t.Writing), t.Branch, "", t.Session})
+		rows = append(rows, []string{"conversation", t.URI, t.Title, string(t.State.Status), a.Age(t.ActiveAt), "", t.Dir,
+			writing(a, t.Writing), t.Branch, "", t.Session})
 	}
 	for _, c := range now.Collisions {
-		rows = append(rows, []string{"collision", "", c.First.URI.String() + " and " + c.Second.URI.String(), "", a.Age(c.Second.At), "", "", a.Rel(c.Path), "", "", ""})
+		rows = append(rows, []string{"collision", "", c.First.URI.String() + " and " + c.Second.URI.String(), "",
+			a.Age(c.Second.At), "", "", a.Rel(c.Path), "", "", ""})
 	}
 	return rows
 }

@@ -14,7 +14,8 @@ func TestWatched(t *testing.T) {
 	now := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
 	a := &cli.App{Now: func() time.Time { now = now.Add(time.Minute); return now }}
 	session := workspace.ActiveSession{ActiveAt: now}
-	for _, tt := range []struct{ json, changed, want bool }{{false, false, true}, {true, false, false}, {true, true, true}} {
+	for _, tt := range []struct{ json, changed, want bool }{{false, false, true}, {true, false, false},
+		{true, true, true}} {
 		a.AsJSON = tt.json
 		var activity workspace.Activity
 		activity.Sessions = append(activity.Sessions, session)

@@ -77,12 +77,15 @@ The end may be recorded before the start, and again when the usage is known.`,
 	f := c.Flags()
 	f.StringVar(&end.Status, "status", "", "`status`: completed, failed or cancelled (default completed)")
 	names := []string{"input", "output", "cache-read", "cache-write", "reasoning", "total"}
-	usages := []string{"tokens of input, not from or to a cache", "tokens of output", "tokens read from a cache", "tokens written to a cache", "tokens of reasoning, part of the output", "all tokens"}
+	usages := []string{"tokens of input, not from or to a cache", "tokens of output", "tokens read from a cache",
+		"tokens written to a cache", "tokens of reasoning, part of the output", "all tokens"}
 	for i, name := range names {
 		f.Int64Var(&tokens[i], name, 0, "`number` of "+usages[i])
 	}
 	f.Float64Var(&cost, "cost", 0, "cost in US dollars, a `number`")
-	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{workspace.Completed, workspace.Failed, workspace.Cancelled}, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("status",
+		cobra.FixedCompletions([]string{workspace.Completed, workspace.Failed, workspace.Cancelled},
+			cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print the work as JSON")
 	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -96,7 +99,9 @@ The end may be recorded before the start, and again when the usage is known.`,
 		if f.Changed("cost") {
 			u.Cost, end.Usage = &cost, &u
 		}
-		return recordWork(a, who, func(w *workspace.Workspace) (work.Change, error) { return w.Work(nil).End(c.Context(), end) })
+		return recordWork(a, who, func(w *workspace.Workspace) (work.Change, error) {
+			return w.Work(nil).End(c.Context(), end)
+		})
 	}
 	return c
 }
@@ -121,7 +126,8 @@ func recordWork(a *cli.App, who cli.Identity, record func(*workspace.Workspace) 
 }
 
 var workColumns = []cli.Column{
-	{Name: "work", Text: true}, {Name: "kind", Rank: 3}, {Name: "name", Rank: 2, Text: true}, {Name: "agent", Rank: 4}, {Name: "status", Rank: 1},
+	{Name: "work", Text: true}, {Name: "kind", Rank: 3}, {Name: "name", Rank: 2, Text: true}, {Name: "agent", Rank: 4},
+	{Name: "status", Rank: 1},
 	{Name: "own", Rank: 5}, {Name: "total"}, {Name: "cost"}, {Name: "harness", More: true}, {Name: "thread", More: true},
 }
 
@@ -163,8 +169,10 @@ func workRows(nodes []*work.Node, depth int) (rows [][]string) {
 		case n.Work.Started == 0:
 			status += ", start not recorded"
 		}
-		rows = append(rows, []string{strings.Repeat("  ", min(depth, 20)) + n.Work.ID, n.Work.Kind, n.Work.Name, n.Work.Agent, status,
-			cli.Tokens(n.Own.TotalTokens), cli.Tokens(n.Total.TotalTokens), cli.Dollars(n.Total.Cost), n.Work.Harness, n.Work.Thread})
+		rows = append(rows, []string{strings.Repeat("  ", min(depth, 20)) + n.Work.ID, n.Work.Kind, n.Work.Name, n.Work.Agent,
+			status,
+			cli.Tokens(n.Own.TotalTokens), cli.Tokens(n.Total.TotalTokens), cli.Dollars(n.Total.Cost), n.Work.Harness,
+			n.Work.Thread})
 		rows = append(rows, workRows(n.Children, depth+1)...)
 	}
 	return rows

@@ -18,7 +18,8 @@ import (
 func (s *store) workspaceAt(t *testing.T, clock *time.Duration) *workspace.Workspace {
 	t.Helper()
 	dir := t.TempDir()
-	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "s3://bucket/team?poll=0s&endpoint=" + s.URL, "AWS_REGION": "us-east-1", "XDG_CACHE_HOME": t.TempDir()}
+	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "s3://bucket/team?poll=0s&endpoint=" + s.URL,
+		"AWS_REGION": "us-east-1", "XDG_CACHE_HOME": t.TempDir()}
 	w, err := workspace.Open(dir, workspace.Options{Backends: []workspace.Backend{bucketlog.Backend},
 		Getenv: func(name string) string { return env[name] }, Now: func() time.Time { return time.Now().Add(*clock) }})
 	if err != nil {
@@ -42,7 +43,8 @@ func TestClocks(t *testing.T) {
 		if i == 4 { // one clock is set back by a day, the other is corrected
 			clocks = append(clocks[:0], -29*time.Hour, 0)
 		}
-		p := workspace.Publication{Body: strings.NewReader(fmt.Sprint("text ", i)), Filename: "a.md", Channel: "design", Title: fmt.Sprint(i), Key: fmt.Sprint("k", i), Keep: handoff.KeepAlways}
+		p := workspace.Publication{Body: strings.NewReader(fmt.Sprint("text ", i)), Filename: "a.md", Channel: "design",
+			Title: fmt.Sprint(i), Key: fmt.Sprint("k", i), Keep: handoff.KeepAlways}
 		if i > 0 {
 			p.Replaces = []string{"design:latest"}
 		}
@@ -66,11 +68,13 @@ func TestClocks(t *testing.T) {
 		}
 		for j, id := range ids {
 			a, err := w.Reader().Artifact(t.Context(), id)
-			if want := map[bool]handoff.Status{true: handoff.Active, false: handoff.Superseded}[j == 7]; err != nil || a.Status != want || a.Revision != j+1 {
+			if want := map[bool]handoff.Status{true: handoff.Active, false: handoff.Superseded}[j == 7]; err != nil ||
+				a.Status != want || a.Revision != j+1 {
 				t.Errorf("machine %d: artifact %d is %s, revision %d, %v", i, j, a.Status, a.Revision, err)
 			}
 		}
-		again, err := w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("text 2"), Filename: "a.md", Channel: "design", Title: "2", Key: "k2", Keep: handoff.KeepAlways})
+		again, err := w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("text 2"), Filename: "a.md",
+			Channel: "design", Title: "2", Key: "k2", Keep: handoff.KeepAlways})
 		if err != nil || !again.Existing || again.ID != ids[2] {
 			t.Errorf("machine %d: the key names %s, existing %t, %v, want %s", i, again.ID, again.Existing, err, ids[2])
 		}

@@ -62,7 +62,8 @@ func (u user) command(t testing.TB, machine string, args ...string) *exec.Cmd {
 	if err := os.MkdirAll(filepath.Join(c.Dir, ".git"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + u.home(machine), "HANDOFF_LOG=" + u.log, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=k", "AWS_SECRET_ACCESS_KEY=s"}
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + u.home(machine), "HANDOFF_LOG=" + u.log,
+		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=k", "AWS_SECRET_ACCESS_KEY=s"}
 	return c
 }
 
@@ -76,7 +77,8 @@ func (u user) run(t testing.TB, machine string, args ...string) (out, stderr str
 	if err := c.Run(); c.ProcessState == nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s: handoff %q = %d in %v\n%s%s", machine, args, c.ProcessState.ExitCode(), time.Since(start).Round(10*time.Millisecond), printed.String(), failed.String())
+	t.Logf("%s: handoff %q = %d in %v\n%s%s", machine, args, c.ProcessState.ExitCode(),
+		time.Since(start).Round(10*time.Millisecond), printed.String(), failed.String())
 	return strings.TrimSpace(printed.String()), failed.String(), c.ProcessState.ExitCode()
 }
 
@@ -152,7 +154,8 @@ func TestCommands(t *testing.T) {
 func TestDemo(t *testing.T) {
 	s := newStore(t)
 	u := s.user(t, "poll=0s&")
-	if out, _, code := u.run(t, "one", "demo", "--log", "s3://bucket/demo?endpoint="+s.URL); code != 0 || !strings.Contains(out, "receipt") {
+	if out, _, code := u.run(t, "one", "demo", "--log", "s3://bucket/demo?endpoint="+s.URL); code != 0 ||
+		!strings.Contains(out, "receipt") {
 		t.Errorf("demo over a bucket = %q, %d", out, code)
 	}
 	if n := s.count(t, "demo/log/"); n < 5 {
@@ -164,9 +167,11 @@ func TestDemo(t *testing.T) {
 // log in a bucket.
 func TestSurfaces(t *testing.T) {
 	s := newStore(t)
-	c := exec.CommandContext(t.Context(), "go", "test", "-tags", "s3", "-count=1", "-run", "^TestRemoteSurfaces$", "./cmd/internal/program")
+	c := exec.CommandContext(t.Context(), "go", "test", "-tags", "s3", "-count=1", "-run", "^TestRemoteSurfaces$",
+		"./cmd/internal/program")
 	c.Dir = "../../.."
-	c.Env = append(os.Environ(), "REMOTE_LOG="+s.user(t, "poll=0s&").log, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=k", "AWS_SECRET_ACCESS_KEY=s")
+	c.Env = append(os.Environ(), "REMOTE_LOG="+s.user(t, "poll=0s&").log, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=k",
+		"AWS_SECRET_ACCESS_KEY=s")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -188,7 +193,8 @@ func TestFaultyStore(t *testing.T) {
 		{"full", func(s *store, on bool) { s.failAll(http.StatusInsufficientStorage, on) }, "507"},
 		{"slow", func(s *store, on bool) { s.slow.Store(map[bool]int64{true: int64(500 * time.Millisecond)}[on]) }, ""},
 		{"hanging", func(s *store, on bool) { s.hang.Store(on) }, "no answer within"},
-		{"hanging after the record", func(s *store, on bool) { s.hangLater.Store(on); s.hang.Store(false) }, "no answer within"},
+		{"hanging after the record", func(s *store, on bool) { s.hangLater.Store(on); s.hang.Store(false) },
+			"no answer within"},
 		{"stored and failed", func(s *store, on bool) { s.puts500.Store(on) }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -212,7 +218,8 @@ func TestFaultyStore(t *testing.T) {
 				if code != 0 {
 					t.Errorf("publish ends with %d, want 0", code)
 				}
-			} else if code != 5 || out != "" || !strings.Contains(stderr, "s3://bucket/team") || !strings.Contains(stderr, tt.text) {
+			} else if code != 5 || out != "" || !strings.Contains(stderr, "s3://bucket/team") ||
+				!strings.Contains(stderr, tt.text) {
 				t.Errorf("publish ends with %d, %q, %q, want 5 and the store", code, out, stderr)
 			}
 			if n := s.count(t, "team/log/"); tt.text != "" && tt.name != "hanging after the record" && n != before {
@@ -238,7 +245,8 @@ func TestFaultyStore(t *testing.T) {
 // count returns the number of objects under a prefix.
 func (s *store) count(t testing.TB, prefix string) int {
 	t.Helper()
-	list, err := s.backend.ListBucket("bucket", &gofakes3.Prefix{HasPrefix: true, Prefix: prefix}, gofakes3.ListBucketPage{})
+	list, err := s.backend.ListBucket("bucket", &gofakes3.Prefix{HasPrefix: true, Prefix: prefix},
+		gofakes3.ListBucketPage{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +272,8 @@ func TestSlowBody(t *testing.T) {
 	}
 	u.write(t, "one", "large.bin", strings.Repeat("0123456789abcdef", 20<<16))
 	s.hangPuts.Store(true)
-	if _, stderr, code := u.run(t, "one", "publish", "large.bin", "--channel", "design", "--keep=always"); code != 5 || !strings.Contains(stderr, "s3://bucket/team") {
+	if _, stderr, code := u.run(t, "one", "publish", "large.bin", "--channel", "design", "--keep=always"); code != 5 ||
+		!strings.Contains(stderr, "s3://bucket/team") {
 		t.Errorf("publish ends with %d, %q, want 5 and the store", code, stderr)
 	}
 	s.hangPuts.Store(false)
@@ -285,7 +294,8 @@ func TestNoBucket(t *testing.T) {
 	u.write(t, "one", "a.md", "text")
 	wrong := u
 	wrong.log = strings.Replace(u.log, "s3://bucket/", "s3://other/", 1)
-	if out, stderr, code := wrong.run(t, "one", "publish", "a.md", "--channel", "design"); code != 3 || out != "" || !strings.Contains(stderr, "the bucket does not exist") {
+	if out, stderr, code := wrong.run(t, "one", "publish", "a.md", "--channel", "design"); code != 3 || out != "" ||
+		!strings.Contains(stderr, "the bucket does not exist") {
 		t.Errorf("publish to no bucket = %q, %q, %d, want exit code 3", out, stderr, code)
 	}
 	if out, _, _ := wrong.run(t, "one", "log", "status", "--json"); strings.Contains(out, `"queued": 1`) {
@@ -305,7 +315,8 @@ func TestNoBucket(t *testing.T) {
 	if err := s.backend.ForceDeleteBucket("bucket"); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := u.run(t, "one", "publish", "a.md", "--channel", "patch"); code != 0 || !strings.Contains(stderr, "queue") {
+	if _, stderr, code := u.run(t, "one", "publish", "a.md", "--channel", "patch"); code != 0 ||
+		!strings.Contains(stderr, "queue") {
 		t.Errorf("publish to a removed bucket = %q, %d, want that it is queued", stderr, code)
 	}
 	if out, _, code := u.run(t, "one", "list"); code != 0 || !strings.Contains(out, id) {

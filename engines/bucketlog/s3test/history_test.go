@@ -43,7 +43,8 @@ func TestKilledWriters(t *testing.T) {
 	s.Close() // waits for requests of killed processes
 	s.Server = httptest.NewServer(s.Config.Handler)
 	n := h.Check(t, newIndex, s.machine(t, t.TempDir()), s.machine(t, t.TempDir()), s.machine(t, t.TempDir()))
-	t.Logf("%d acknowledged, %d failed, %d stored with %d PUTs; %d requests and %d replies were lost", h.Len(), failed, n, puts, p.Cuts.Load(), p.Losses.Load())
+	t.Logf("%d acknowledged, %d failed, %d stored with %d PUTs; %d requests and %d replies were lost", h.Len(), failed, n,
+		puts, p.Cuts.Load(), p.Losses.Load())
 	if report, err := s.machine(t, t.TempDir()).Check(t.Context(), nil); err != nil || !report.OK() {
 		t.Errorf("Check = %+v, %v", report, err)
 	}
@@ -77,7 +78,8 @@ func TestCutConnections(t *testing.T) {
 func TestSecondWorkspace(t *testing.T) {
 	s := newStore(t)
 	open := func(prefix string) *bucketlog.Log {
-		l, err := bucketlog.Open(bucketlog.Options{Endpoint: s.Listener.Addr().String(), Insecure: true, Region: "us-east-1", Bucket: "bucket", Prefix: prefix,
+		l, err := bucketlog.Open(bucketlog.Options{Endpoint: s.Listener.Addr().String(), Insecure: true, Region: "us-east-1",
+			Bucket: "bucket", Prefix: prefix,
 			AccessKey: "k", SecretKey: "s", Runtime: t.TempDir(), Timeout: 5 * time.Second, Rand: rand.Reader})
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +113,8 @@ func TestLargeBody(t *testing.T) {
 		size = 1 << 30
 	}
 	s := newDiskStore(t)
-	logtest.CheckLargeBody(t, size, openAt(t, s, t.TempDir()).Bodies(), openAt(t, s, t.TempDir()).Bodies(), func(handoff.Digest) {})
+	logtest.CheckLargeBody(t, size, openAt(t, s, t.TempDir()).Bodies(), openAt(t, s, t.TempDir()).Bodies(),
+		func(handoff.Digest) {})
 }
 
 // newDiskStore returns the address of a store that has objects and their parts in
@@ -150,7 +153,8 @@ func newDiskStore(t *testing.T) string {
 				part.Close()
 			}
 			out.Close()
-			io.WriteString(w, `<CompleteMultipartUploadResult><Bucket>bucket</Bucket><Key>key</Key><ETag>"x"</ETag></CompleteMultipartUploadResult>`)
+			io.WriteString(w,
+				`<CompleteMultipartUploadResult><Bucket>bucket</Bucket><Key>key</Key><ETag>"x"</ETag></CompleteMultipartUploadResult>`)
 		default:
 			if _, err := os.Stat(name(r)); err != nil {
 				w.WriteHeader(http.StatusNotFound)

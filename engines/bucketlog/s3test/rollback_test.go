@@ -46,7 +46,8 @@ func (s *store) save(t *testing.T) func() {
 			}
 		}
 		for key, content := range saved {
-			if _, err := s.backend.PutObject("bucket", key, map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"}, strings.NewReader(content), int64(len(content)), nil); err != nil {
+			if _, err := s.backend.PutObject("bucket", key, map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"},
+				strings.NewReader(content), int64(len(content)), nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -63,8 +64,12 @@ func TestRollback(t *testing.T) {
 		if dirs[machine] == "" {
 			dirs[machine] = t.TempDir()
 		}
-		env := map[string]string{"HANDOFF_WORKSPACE": dirs[machine], "HANDOFF_LOG": "s3://bucket/team?poll=0s&endpoint=" + s.URL, "AWS_REGION": "us-east-1", "HOME": filepath.Join(homes, machine)}
-		w, err := workspace.Open(dirs[machine], workspace.Options{Backends: []workspace.Backend{bucketlog.Backend}, Getenv: func(name string) string { return env[name] }})
+		env := map[string]string{"HANDOFF_WORKSPACE": dirs[machine], "HANDOFF_LOG": "s3://bucket/team?poll=0s&endpoint=" +
+			s.URL, "AWS_REGION": "us-east-1", "HOME": filepath.Join(homes, machine)}
+		w, err := workspace.Open(dirs[machine],
+			workspace.Options{Backends: []workspace.Backend{bucketlog.Backend}, Getenv: func(name string) string {
+				return env[name]
+			}})
 		if err != nil {
 			return err
 		}
@@ -73,7 +78,8 @@ func TestRollback(t *testing.T) {
 	logtest.Rollback{
 		Publish: func(machine string) error {
 			return as(machine, func(w *workspace.Workspace) error {
-				_, err := w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("x"), Filename: "a.md", Channel: "design", Title: machine})
+				_, err := w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("x"), Filename: "a.md",
+					Channel: "design", Title: machine})
 				return err
 			})
 		},

@@ -41,9 +41,10 @@ type store struct {
 	lose      atomic.Int64 // how many replies to PUT are lost
 	slow      atomic.Int64 // nanoseconds before each answer
 	ignores   atomic.Bool  // the condition is ignored
-	twice     atomic.Bool  // the condition is ignored for objects whose name ends in -2, as by a store that does not see two requests at once
-	denied    atomic.Bool
-	one       sync.Mutex
+	// the condition is ignored for objects whose name ends in -2, as by a store that does not see two requests at once
+	twice  atomic.Bool
+	denied atomic.Bool
+	one    sync.Mutex
 }
 
 func newStore(t testing.TB, o ...gofakes3.Option) *store {
@@ -56,7 +57,8 @@ func newStore(t testing.TB, o ...gofakes3.Option) *store {
 		time.Sleep(time.Duration(s.slow.Load()))
 		if s.denied.Load() {
 			w.WriteHeader(http.StatusForbidden)
-			io.WriteString(w, `<?xml version="1.0"?><Error><Code>InvalidAccessKeyId</Code><Message>unknown key</Message></Error>`)
+			io.WriteString(w,
+				`<?xml version="1.0"?><Error><Code>InvalidAccessKeyId</Code><Message>unknown key</Message></Error>`)
 			return
 		}
 		if s.fail.Add(-1) >= 0 {
@@ -120,7 +122,8 @@ func openAt(t testing.TB, endpoint, runtime string) *bucketlog.Log {
 }
 
 func openPrefix(t testing.TB, endpoint, runtime, prefix string) *bucketlog.Log {
-	l, err := bucketlog.Open(bucketlog.Options{Endpoint: endpoint, Insecure: true, Region: "us-east-1", Bucket: "bucket", Prefix: prefix,
+	l, err := bucketlog.Open(bucketlog.Options{Endpoint: endpoint, Insecure: true, Region: "us-east-1", Bucket: "bucket",
+		Prefix:    prefix,
 		AccessKey: "k", SecretKey: "s", Runtime: runtime, Timeout: 5 * time.Second, Rand: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +187,9 @@ func TestBodyFromAnotherMachine(t *testing.T) {
 		r.Close()
 	}
 	d := logtest.DigestOf("damaged")
-	if _, err := s.backend.PutObject("bucket", "team/log/bodies/sha256/"+d.Value[:2]+"/"+d.Value[2:], map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"}, strings.NewReader("DAMAGED"), 7, nil); err != nil {
+	if _, err := s.backend.PutObject("bucket", "team/log/bodies/sha256/"+d.Value[:2]+"/"+d.Value[2:],
+		map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"}, strings.NewReader("DAMAGED"), 7,
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	err := s.machine(t, t.TempDir()).Bodies().(handoff.BodyFetcher).Fetch(t.Context(), d, 7)
@@ -200,7 +205,8 @@ func TestIgnoredCondition(t *testing.T) {
 		s.ignores.Store(!twice)
 		s.twice.Store(twice)
 		l := s.machine(t, t.TempDir())
-		if _, err := l.Append(t.Context(), logtest.NewRecord("a.md")); !errors.Is(err, handoff.Unsupported) || !strings.Contains(err.Error(), "s3://bucket/team/log") {
+		if _, err := l.Append(t.Context(), logtest.NewRecord("a.md")); !errors.Is(err, handoff.Unsupported) ||
+			!strings.Contains(err.Error(), "s3://bucket/team/log") {
 			t.Errorf("of two requests at once %t: Append = %v, want kind Unsupported", twice, err)
 		}
 		if n, err := s.machine(t, t.TempDir()).Newest(t.Context()); n != 0 || err != nil {
@@ -244,7 +250,8 @@ func TestUnavailable(t *testing.T) {
 	}
 	s.fail.Store(0)
 	s.denied.Store(true)
-	if _, err := s.machine(t, dir).Append(t.Context(), logtest.NewRecord("c.md")); !errors.Is(err, handoff.Unavailable) || !strings.Contains(err.Error(), "unknown key") {
+	if _, err := s.machine(t, dir).Append(t.Context(), logtest.NewRecord("c.md")); !errors.Is(err, handoff.Unavailable) ||
+		!strings.Contains(err.Error(), "unknown key") {
 		t.Errorf("Append with wrong credentials = %v, want kind Unavailable", err)
 	}
 	s.denied.Store(false)
@@ -265,7 +272,9 @@ func TestUnavailable(t *testing.T) {
 func TestDamagedLog(t *testing.T) {
 	key := func(n int) string { return fmt.Sprintf("team/log/log/%012d", n) }
 	put := func(t *testing.T, s *store, n int, content string) {
-		if _, err := s.backend.PutObject("bucket", key(n), map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"}, strings.NewReader(content), int64(len(content)), nil); err != nil {
+		if _, err := s.backend.PutObject("bucket", key(n),
+			map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"}, strings.NewReader(content), int64(len(content)),
+			nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -303,7 +312,8 @@ func TestDamagedLog(t *testing.T) {
 			put(t, s, 4, `{"log":"00000000000000000000000000000000","number":4,"first":4,"sizes":[3]}`+"\n{}")
 		},
 		"a foreign key": func(t *testing.T, s *store) {
-			if _, err := s.backend.PutObject("bucket", "team/log/log/x", map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"}, strings.NewReader(""), 0, nil); err != nil {
+			if _, err := s.backend.PutObject("bucket", "team/log/log/x",
+				map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"}, strings.NewReader(""), 0, nil); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -329,7 +339,8 @@ func TestDamagedLog(t *testing.T) {
 func TestNestedPrefixes(t *testing.T) {
 	s := newStore(t)
 	prefixes := []string{"team", "", "team/log", "team/log/log", "team/log/000000000002", "team/bodies", "team/trial"}
-	if _, err := s.backend.PutObject("bucket", "team/log/", map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"}, strings.NewReader(""), 0, nil); err != nil {
+	if _, err := s.backend.PutObject("bucket", "team/log/",
+		map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"}, strings.NewReader(""), 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	want, dir := map[string][]string{}, t.TempDir()
@@ -431,11 +442,13 @@ func TestForeignPrefix(t *testing.T) {
 	s := newStore(t)
 	put := func(key string) {
 		t.Helper()
-		if _, err := s.backend.PutObject("bucket", key, map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"}, strings.NewReader("x"), 1, nil); err != nil {
+		if _, err := s.backend.PutObject("bucket", key, map[string]string{"Last-Modified": "Mon, 02 Jan 2006 15:04:05 GMT"},
+			strings.NewReader("x"), 1, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i, key := range []string{"data.csv", "log.txt", "bodies/a", "log2/000000000001", "trial/run", "handoff/x/notes.md", "zebra"} {
+	for i, key := range []string{"data.csv", "log.txt", "bodies/a", "log2/000000000001", "trial/run", "handoff/x/notes.md",
+		"zebra"} {
 		prefix := fmt.Sprint("p", i)
 		put(prefix + "/" + key)
 		l := openPrefix(t, s.Listener.Addr().String(), t.TempDir(), prefix)

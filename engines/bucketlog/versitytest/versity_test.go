@@ -97,7 +97,8 @@ func TestManyProcesses(t *testing.T) {
 	if os.Getenv("HANDOFF_LONG") != "" {
 		publishes = 1000
 	}
-	m := team{build(t, "../../..", "./cmd/handoff", "-tags", "s3"), t.TempDir(), "s3://bucket/team?endpoint=http://" + serve(t)}
+	m := team{build(t, "../../..", "./cmd/handoff", "-tags", "s3"), t.TempDir(),
+		"s3://bucket/team?endpoint=http://" + serve(t)}
 	var mu sync.Mutex
 	var ids []string
 	work := make(chan int)

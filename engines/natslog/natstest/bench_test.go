@@ -80,7 +80,8 @@ func BenchmarkAppend(b *testing.B) {
 				}
 				m := nats.NewMsg("handoff.team.artifact=2epublished.design." + r.ID)
 				m.Data = data
-				_, err = bare[w].PublishMsg(b.Context(), m, jetstream.WithExpectStream("HANDOFF_team"), jetstream.WithExpectLastSequencePerSubject(0))
+				_, err = bare[w].PublishMsg(b.Context(), m, jetstream.WithExpectStream("HANDOFF_team"),
+					jetstream.WithExpectLastSequencePerSubject(0))
 				return err
 			}).Seconds())
 		}
@@ -104,7 +105,8 @@ func BenchmarkWatch(b *testing.B) {
 	environment := func(name string) string {
 		return map[string]string{"HANDOFF_LOG": "nats://" + at + "/team", "HOME": b.TempDir()}[name]
 	}
-	w, err := workspace.Open(b.TempDir(), workspace.Options{Getenv: environment, Backends: []workspace.Backend{natslog.Backend}})
+	w, err := workspace.Open(b.TempDir(), workspace.Options{
+		Getenv: environment, Backends: []workspace.Backend{natslog.Backend}})
 	if err != nil {
 		b.Fatal(err)
 	}

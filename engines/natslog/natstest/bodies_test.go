@@ -185,7 +185,8 @@ func TestClocks(t *testing.T) {
 		if i%2 == 1 {
 			l, clock = two, now.Add(7*time.Hour)
 		}
-		r, err := handoff.NewRecord(clock.Add(time.Duration(i)), rand.NewChaCha8([32]byte{byte(i)}), handoff.Producer{}, &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"})
+		r, err := handoff.NewRecord(clock.Add(time.Duration(i)), rand.NewChaCha8([32]byte{byte(i)}), handoff.Producer{},
+			&handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"})
 		if err != nil {
 			t.Fatal(err)
 		}

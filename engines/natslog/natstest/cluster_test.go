@@ -52,8 +52,11 @@ func runNode(config string) error {
 	if err := json.Unmarshal([]byte(config), &n); err != nil {
 		return err
 	}
-	o := &server.Options{ServerName: n.Name, Host: "127.0.0.1", Port: n.Client, JetStream: true, StoreDir: n.Dir, SyncAlways: true, NoSigs: true, NoLog: true, MaxPayload: 2 << 20,
-		Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: n.Route, NoAdvertise: true, Advertise: "127.0.0.1:1"}} // others use their proxy
+	o := &server.Options{ServerName: n.Name, Host: "127.0.0.1", Port: n.Client, JetStream: true, StoreDir: n.Dir,
+		SyncAlways: true, NoSigs: true, NoLog: true, MaxPayload: 2 << 20,
+		// others use their proxy
+		Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: n.Route, NoAdvertise: true,
+			Advertise: "127.0.0.1:1"}}
 	for _, r := range n.Routes {
 		u, err := url.Parse("nats-route://" + r)
 		if err != nil {
@@ -85,7 +88,8 @@ func startCluster(t *testing.T) cluster {
 	var c cluster
 	dir := t.TempDir()
 	for i := range 3 {
-		c = append(c, &node{Name: fmt.Sprint("n", i), Client: freePort(t), Route: freePort(t), Dir: filepath.Join(dir, fmt.Sprint(i)), proxies: map[int]*proxy{}})
+		c = append(c, &node{Name: fmt.Sprint("n", i), Client: freePort(t), Route: freePort(t),
+			Dir: filepath.Join(dir, fmt.Sprint(i)), proxies: map[int]*proxy{}})
 	}
 	for i, n := range c {
 		for j, other := range c {
@@ -179,7 +183,8 @@ type writing struct {
 }
 
 func openTeam(servers []string, dir string) *natslog.Log {
-	return natslog.Open(natslog.Options{Servers: servers, Name: "team", Runtime: dir, Replicas: 3, Poll: 500 * time.Millisecond, Timeout: 20 * time.Second, Rand: rand.Reader})
+	return natslog.Open(natslog.Options{Servers: servers, Name: "team", Runtime: dir, Replicas: 3,
+		Poll: 500 * time.Millisecond, Timeout: 20 * time.Second, Rand: rand.Reader})
 }
 
 // runWriter is the process of a writer. A record that could not be appended is
@@ -196,7 +201,8 @@ func runWriter(config string) error {
 	for thread := range w.Threads {
 		wg.Go(func() {
 			for range w.Records {
-				r, err := handoff.NewRecord(time.Now(), rand.Reader, handoff.Producer{}, &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"})
+				r, err := handoff.NewRecord(time.Now(), rand.Reader, handoff.Producer{},
+					&handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"})
 				for tries := 0; err == nil && tries < 20; tries++ {
 					seq, failed := l.Append(context.Background(), r)
 					if failed == nil {
@@ -347,7 +353,8 @@ func TestIsolatedServer(t *testing.T) {
 	}
 	other := (c.leader(t) + 1) % len(c)
 	servers := append(c.servers()[other:other+1:other+1], slices.Delete(c.servers(), other, other+1)...)
-	l := natslog.Open(natslog.Options{Servers: servers, Connect: []nats.Option{nats.DontRandomize()}, Name: "team", Runtime: t.TempDir(), Timeout: 20 * time.Second, Rand: rand.Reader})
+	l := natslog.Open(natslog.Options{Servers: servers, Connect: []nats.Option{nats.DontRandomize()}, Name: "team",
+		Runtime: t.TempDir(), Timeout: 20 * time.Second, Rand: rand.Reader})
 	defer l.Close()
 	if _, err := l.Append(t.Context(), logtest.NewRecord("b.md")); err != nil {
 		t.Fatal(err)

@@ -171,7 +171,8 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	u.write(t, "two", "more.md", []byte("more"))
-	if out, code, _ := u.run(t, "two", "publish", "more.md", "--channel", "design"); code != 0 || strings.Contains(out, "1 replica") {
+	if out, code, _ := u.run(t, "two", "publish", "more.md", "--channel", "design"); code != 0 ||
+		strings.Contains(out, "1 replica") {
 		t.Errorf("a second machine publishes: %q, %d, want no warning", out, code)
 	}
 	if out, code, _ := u.run(t, "two", "demo", "--log", "nats://"+p.address()+"/demo"); code != 0 {
@@ -185,7 +186,8 @@ func TestCommands(t *testing.T) {
 	p.refuse.Store(true)
 	p.cut()
 	u.write(t, "two", "later.md", []byte("later"))
-	if out, code, _ := u.run(t, "two", "publish", "later.md", "--channel", "design", "--json"); code != 0 || !strings.Contains(out, `"queued": true`) {
+	if out, code, _ := u.run(t, "two", "publish", "later.md", "--channel", "design", "--json"); code != 0 ||
+		!strings.Contains(out, `"queued": true`) {
 		t.Errorf("publish without a server = %q, %d, want queued", out, code)
 	}
 	p.refuse.Store(false)
@@ -193,7 +195,8 @@ func TestCommands(t *testing.T) {
 	if _, code, _ := u.run(t, "two", "publish", "last.md", "--channel", "design"); code != 0 {
 		t.Error("publish after the server is back failed")
 	}
-	if out, _, _ := u.run(t, "one", "list"); !strings.Contains(out, "remote:later.md") || !strings.Contains(out, "remote:last.md") {
+	if out, _, _ := u.run(t, "one", "list"); !strings.Contains(out, "remote:later.md") ||
+		!strings.Contains(out, "remote:last.md") {
 		t.Errorf("list on another machine = %q, want what was queued", out)
 	}
 	if err := os.Remove(config); err != nil {

@@ -184,8 +184,10 @@ func TestSlowConnection(t *testing.T) {
 // TestCredentials uses wrong ones, and ones that may only read.
 func TestCredentials(t *testing.T) {
 	s := start(t, func(o *server.Options) {
-		reading := &server.Permissions{Publish: &server.SubjectPermission{Allow: []string{"$JS.API.STREAM.INFO.*", "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.MSG.GET.*"}}}
-		o.Users = []*server.User{{Username: "agent", Password: "right"}, {Username: "reader", Password: "right", Permissions: reading}}
+		reading := &server.Permissions{Publish: &server.SubjectPermission{
+			Allow: []string{"$JS.API.STREAM.INFO.*", "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.MSG.GET.*"}}}
+		o.Users = []*server.User{{Username: "agent", Password: "right"},
+			{Username: "reader", Password: "right", Permissions: reading}}
 	})
 	as := func(user, password string) *natslog.Log {
 		return machine(t, address(t, s), "team", t.TempDir(), func(o *natslog.Options) {
@@ -194,14 +196,16 @@ func TestCredentials(t *testing.T) {
 	}
 	logtest.Append(t, as("agent", "right"), "a.md")
 	_, err := as("agent", "wrong").Append(t.Context(), logtest.NewRecord("b.md"))
-	if !errors.Is(err, handoff.Unavailable) || !strings.Contains(strings.ToLower(err.Error()), "authorization") || strings.Contains(err.Error(), "wrong") {
+	if !errors.Is(err, handoff.Unavailable) || !strings.Contains(strings.ToLower(err.Error()), "authorization") ||
+		strings.Contains(err.Error(), "wrong") {
 		t.Errorf("Append with a wrong password = %v, want kind Unavailable", err)
 	}
 	reader := as("reader", "right")
 	if got := logtest.Collect(t, reader, 0); len(got) != 1 {
 		t.Errorf("a reader sees %d records, want 1", len(got))
 	}
-	if _, err := reader.Append(t.Context(), logtest.NewRecord("b.md")); !errors.Is(err, handoff.Unavailable) || !strings.Contains(strings.ToLower(err.Error()), "permissions violation") {
+	if _, err := reader.Append(t.Context(), logtest.NewRecord("b.md")); !errors.Is(err, handoff.Unavailable) ||
+		!strings.Contains(strings.ToLower(err.Error()), "permissions violation") {
 		t.Errorf("Append of a reader = %v, want kind Unavailable", err)
 	}
 	if got := logtest.Collect(t, reader, 0); len(got) != 1 {
@@ -248,11 +252,14 @@ func TestOldServer(t *testing.T) {
 	p.rewrite = func(b []byte) []byte {
 		return bytes.Replace(b, []byte(`"version":"2.1`), []byte(`"version":"2.9.1`), 1)
 	}
-	if _, err := machine(t, p.address(), "team", t.TempDir(), nil).Newest(t.Context()); !errors.Is(err, handoff.Unsupported) || !strings.Contains(err.Error(), "2.9.1") {
+	if _, err := machine(t, p.address(), "team", t.TempDir(), nil).Newest(t.Context()); !errors.Is(err,
+		handoff.Unsupported) || !strings.Contains(err.Error(), "2.9.1") {
 		t.Errorf("Newest of an old server = %v, want kind Unsupported", err)
 	}
 	without := start(t, func(o *server.Options) { o.JetStream = false })
-	if _, err := machine(t, address(t, without), "team", t.TempDir(), func(o *natslog.Options) { o.Timeout = 2 * time.Second }).Newest(t.Context()); !errors.Is(err, handoff.Unsupported) && !errors.Is(err, handoff.Unavailable) {
+	if _, err := machine(t, address(t, without), "team", t.TempDir(),
+		func(o *natslog.Options) { o.Timeout = 2 * time.Second }).Newest(t.Context()); !errors.Is(err, handoff.Unsupported) &&
+		!errors.Is(err, handoff.Unavailable) {
 		t.Errorf("Newest without JetStream = %v", err)
 	}
 }
@@ -261,7 +268,8 @@ func TestOldServer(t *testing.T) {
 func TestTLS(t *testing.T) {
 	s := start(t, func(o *server.Options) { o.Host = "0.0.0.0" })
 	at := fmt.Sprintf("0.0.0.0:%d", s.Addr().(*net.TCPAddr).Port)
-	if _, err := machine(t, at, "team", t.TempDir(), nil).Newest(t.Context()); !errors.Is(err, handoff.Unavailable) || !strings.Contains(err.Error(), "secure connection") {
+	if _, err := machine(t, at, "team", t.TempDir(), nil).Newest(t.Context()); !errors.Is(err, handoff.Unavailable) ||
+		!strings.Contains(err.Error(), "secure connection") {
 		t.Errorf("Newest without TLS = %v, want kind Unavailable", err)
 	}
 	logtest.Append(t, machine(t, at, "team", t.TempDir(), func(o *natslog.Options) { o.Insecure = true }), "a.md")
@@ -326,7 +334,8 @@ func TestSentAgain(t *testing.T) {
 	if _, err := l.Append(t.Context(), other); !errors.Is(err, handoff.Conflict) {
 		t.Errorf("Append of another record with the ID = %v, want kind Conflict", err)
 	}
-	if _, err := l.AppendAll(t.Context(), []handoff.Record{logtest.NewRecord("c.md"), r}); !errors.Is(err, handoff.Conflict) {
+	if _, err := l.AppendAll(t.Context(), []handoff.Record{logtest.NewRecord("c.md"), r}); !errors.Is(err,
+		handoff.Conflict) {
 		t.Errorf("AppendAll of a new and a stored record = %v, want kind Conflict", err)
 	}
 	compare(t, l, []string{r.ID})
@@ -406,7 +415,8 @@ func TestWarning(t *testing.T) {
 		system := server.NewAccount("SYS")
 		team := server.NewAccount("TEAM")
 		o.Accounts, o.SystemAccount = []*server.Account{system, team}, "SYS"
-		o.Users = []*server.User{{Username: "agent", Password: "p", Account: team}, {Username: "admin", Password: "p", Account: system}}
+		o.Users = []*server.User{{Username: "agent", Password: "p", Account: team},
+			{Username: "admin", Password: "p", Account: system}}
 	})
 	if acc, err := s.LookupAccount("TEAM"); err != nil || acc.EnableJetStream(nil, nil) != nil {
 		t.Fatal(err)

@@ -24,7 +24,8 @@ func runServer(config string) error {
 	if err != nil {
 		return err
 	}
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: n, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true, MaxPayload: 2 << 20})
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: n, JetStream: true, StoreDir: dir, NoSigs: true,
+		NoLog: true, MaxPayload: 2 << 20})
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,8 @@ func TestStoppedServer(t *testing.T) {
 		u.write(t, "one", name, []byte(name))
 		prepare()
 		out, code, _ := u.run(t, "one", "publish", name, "--channel", "design", "--key", name)
-		if code != 5 || !strings.Contains(out, proxied.address()) || !strings.Contains(out, "no answer within 3s") || strings.Contains(out, "art_") {
+		if code != 5 || !strings.Contains(out, proxied.address()) || !strings.Contains(out, "no answer within 3s") ||
+			strings.Contains(out, "art_") {
 			t.Errorf("publish to a server that was stopped = %q, %d, want 5 and the server", out, code)
 		}
 		proxied.sending.Store(nil)

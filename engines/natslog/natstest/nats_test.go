@@ -17,7 +17,8 @@ import (
 // start starts a server with JetStream, without a cluster.
 func start(t testing.TB, change func(*server.Options)) *server.Server {
 	t.Helper()
-	o := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true, MaxPayload: 2 << 20}
+	o := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true,
+		NoLog: true, MaxPayload: 2 << 20}
 	if change != nil {
 		change(o)
 	}
@@ -39,7 +40,8 @@ func start(t testing.TB, change func(*server.Options)) *server.Server {
 // machine opens the log of a workspace with a runtime directory.
 func machine(t testing.TB, address, name, runtime string, change func(*natslog.Options)) *natslog.Log {
 	t.Helper()
-	o := natslog.Options{Servers: []string{"nats://" + address}, Name: name, Runtime: runtime, Poll: time.Second, Timeout: 20 * time.Second, Rand: rand.Reader}
+	o := natslog.Options{Servers: []string{"nats://" + address}, Name: name, Runtime: runtime, Poll: time.Second,
+		Timeout: 20 * time.Second, Rand: rand.Reader}
 	if change != nil {
 		change(&o)
 	}

@@ -37,8 +37,12 @@ func TestRollback(t *testing.T) {
 		if dirs[machine] == "" {
 			dirs[machine] = t.TempDir()
 		}
-		env := map[string]string{"HANDOFF_WORKSPACE": dirs[machine], "HANDOFF_LOG": "nats://" + at + "/team", "HOME": filepath.Join(homes, machine)}
-		w, err := workspace.Open(dirs[machine], workspace.Options{Backends: []workspace.Backend{natslog.Backend}, Getenv: func(name string) string { return env[name] }})
+		env := map[string]string{"HANDOFF_WORKSPACE": dirs[machine], "HANDOFF_LOG": "nats://" + at + "/team",
+			"HOME": filepath.Join(homes, machine)}
+		w, err := workspace.Open(dirs[machine],
+			workspace.Options{Backends: []workspace.Backend{natslog.Backend}, Getenv: func(name string) string {
+				return env[name]
+			}})
 		if err != nil {
 			return err
 		}
@@ -47,7 +51,8 @@ func TestRollback(t *testing.T) {
 	logtest.Rollback{
 		Publish: func(machine string) error {
 			return as(machine, func(w *workspace.Workspace) error {
-				_, err := w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("x"), Filename: "a.md", Channel: "design", Title: machine})
+				_, err := w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("x"), Filename: "a.md",
+					Channel: "design", Title: machine})
 				return err
 			})
 		},

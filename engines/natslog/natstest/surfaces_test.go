@@ -11,7 +11,8 @@ import (
 // TestSurfaces runs the test of the MCP server, the viewer and kept conversations over a
 // log in a stream.
 func TestSurfaces(t *testing.T) {
-	c := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^TestRemoteSurfaces$", "./cmd/internal/program")
+	c := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^TestRemoteSurfaces$",
+		"./cmd/internal/program")
 	c.Dir = "../../.."
 	c.Env = append(os.Environ(), "REMOTE_LOG=nats://"+address(t, start(t, nil))+"/team")
 	if out, err := c.CombinedOutput(); err != nil {

@@ -32,8 +32,10 @@ var scenarios = []scenario{
 	{"first write", true, []string{"write", "context.md", "a.md", "--run", "r1"}, "artifact.published"},
 	{"withdraw", false, []string{"withdraw", "context.md"}, "artifact.withdrawn"},
 	{"session open", false, []string{"session", "open", "--agent", "alex", "--workflow", "intake"}, "session.opened"},
-	{"session add", false, []string{"session", "add", "docs/agent-outputs/" + session + "/spec.md", "--type", "document", "--session", session}, "artifact.published"},
-	{"session close", false, []string{"session", "close", "--session", session, "--status", "completed"}, "session.closed"},
+	{"session add", false, []string{"session", "add", "docs/agent-outputs/" + session + "/spec.md", "--type", "document",
+		"--session", session}, "artifact.published"},
+	{"session close", false, []string{"session", "close", "--session", session, "--status", "completed"},
+		"session.closed"},
 	{"pipeline put", false, []string{"pipeline", "put", "42", "plan", "plan.json"}, "artifact.published"},
 }
 
@@ -93,7 +95,9 @@ func newBench(t *testing.T) bench {
 		ws := b.original(fresh)
 		must(t, os.MkdirAll(filepath.Join(ws, ".git"), 0o755))
 		must(t, os.WriteFile(filepath.Join(ws, "a.md"), []byte("# Retry policy\n"), 0o644))
-		must(t, os.WriteFile(filepath.Join(ws, "plan.json"), []byte(`{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`), 0o644))
+		must(t, os.WriteFile(filepath.Join(ws, "plan.json"),
+			[]byte(`{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`),
+			0o644))
 	}
 	for _, args := range [][]string{
 		{"publish", "plan.json", "--channel", "design"},
@@ -107,7 +111,8 @@ func newBench(t *testing.T) bench {
 			t.Fatalf("%q: %v: %s", args, err, out)
 		}
 	}
-	must(t, os.WriteFile(filepath.Join(b.original(false), "docs/agent-outputs", session, "spec.md"), []byte("# Spec\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(b.original(false), "docs/agent-outputs", session, "spec.md"), []byte("# Spec\n"),
+		0o644))
 	return b
 }
 
@@ -176,7 +181,8 @@ func (b bench) try(t *testing.T, s scenario, c *tracer) (failed bool) {
 		return false // this run made fewer calls
 	}
 	fail := func(format string, args ...any) {
-		t.Errorf("%q with system call %d of %d (%d) failing exits %d: %s\nstderr: %s", s.args, c.fail, len(c.calls), c.failed.number, r.code, fmt.Sprintf(format, args...), r.err)
+		t.Errorf("%q with system call %d of %d (%d) failing exits %d: %s\nstderr: %s", s.args, c.fail, len(c.calls),
+			c.failed.number, r.code, fmt.Sprintf(format, args...), r.err)
 	}
 	added := records(t, r.ws, s.fact)[before:]
 	switch {
@@ -202,5 +208,6 @@ func (b bench) try(t *testing.T, s scenario, c *tracer) (failed bool) {
 }
 
 func saysRecorded(text string) bool {
-	return strings.Contains(text, "recorded as ") || strings.Contains(text, "published as ") || strings.Contains(text, "the command was completed")
+	return strings.Contains(text, "recorded as ") || strings.Contains(text, "published as ") ||
+		strings.Contains(text, "the command was completed")
 }

@@ -28,7 +28,8 @@ type fileSystem struct {
 
 var fileSystems = []fileSystem{
 	{"ext4", 64 << 20, []string{"mkfs.ext4", "-q", "-F", "-b", "4096"}, []string{"e2fsck", "-fy"}, "loop"},
-	{"ext4 without a journal", 64 << 20, []string{"mkfs.ext4", "-q", "-F", "-b", "4096", "-O", "^has_journal"}, []string{"e2fsck", "-fy"}, "loop"},
+	{"ext4 without a journal", 64 << 20, []string{"mkfs.ext4", "-q", "-F", "-b", "4096", "-O", "^has_journal"},
+		[]string{"e2fsck", "-fy"}, "loop"},
 	{"ext2", 64 << 20, []string{"mkfs.ext2", "-q", "-F", "-b", "4096"}, []string{"e2fsck", "-fy"}, "loop"},
 	{"xfs", 320 << 20, []string{"mkfs.xfs", "-q", "-f"}, nil, "loop,nouuid"},
 	{"btrfs", 128 << 20, []string{"mkfs.btrfs", "-q", "-f"}, nil, "loop"},
@@ -50,7 +51,8 @@ func TestCrashImages(t *testing.T) {
 	program := build(t)
 	for _, kind := range fileSystems {
 		t.Run(kind.name, func(t *testing.T) {
-			for _, tool := range append([]string{"mount", "umount", "cp", "cmp", kind.mkfs[0]}, kind.fsck[:min(1, len(kind.fsck))]...) {
+			for _, tool := range append([]string{"mount", "umount", "cp", "cmp", kind.mkfs[0]},
+				kind.fsck[:min(1, len(kind.fsck))]...) {
 				if _, err := exec.LookPath(tool); err != nil {
 					t.Skipf("%s is not installed", tool)
 				}
@@ -157,7 +159,8 @@ func (d *device) work() (images []image) {
 	}
 	d.run("", "session", "open", "--agent", "alex", "--workflow", "intake", "--id", session)
 	acknowledged(session)
-	d.run(`{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`, "pipeline", "put", "42", "plan", "-")
+	d.run(`{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`,
+		"pipeline", "put", "42", "plan", "-")
 	acknowledged("42/plan.json")
 	return images
 }

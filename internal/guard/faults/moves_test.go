@@ -29,17 +29,24 @@ type move struct {
 const outputs = "docs/agent-outputs/"
 
 var moveCommands = []move{
-	{"archive", nil, []string{"session", "archive", session}, func(_ moves, _ string, s handoff.Session) bool { return s.Archived && s.Folder != outputs+session }},
-	{"unarchive", []string{"archive"}, []string{"session", "unarchive", session}, func(_ moves, _ string, s handoff.Session) bool { return !s.Archived && s.Folder == outputs+session }},
+	{"archive", nil, []string{"session", "archive", session}, func(_ moves, _ string, s handoff.Session) bool {
+		return s.Archived && s.Folder != outputs+session
+	}},
+	{"unarchive", []string{"archive"}, []string{"session", "unarchive", session},
+		func(_ moves, _ string, s handoff.Session) bool { return !s.Archived && s.Folder == outputs+session }},
 	{"delete", nil, []string{"session", "delete", session}, func(_ moves, _ string, s handoff.Session) bool {
 		return s.Deleted && s.Folder == outputs+".trash/"+session
 	}},
-	{"restore", []string{"delete"}, []string{"session", "restore", session}, func(_ moves, _ string, s handoff.Session) bool { return !s.Deleted && s.Folder == outputs+session }},
-	{"export", nil, []string{"session", "export", session, "-o", "out.tar"}, func(_ moves, ws string, _ handoff.Session) bool {
-		_, err := os.Stat(filepath.Join(ws, "out.tar"))
-		return err == nil
+	{"restore", []string{"delete"}, []string{"session", "restore", session},
+		func(_ moves, _ string, s handoff.Session) bool { return !s.Deleted && s.Folder == outputs+session }},
+	{"export", nil, []string{"session", "export", session, "-o", "out.tar"},
+		func(_ moves, ws string, _ handoff.Session) bool {
+			_, err := os.Stat(filepath.Join(ws, "out.tar"))
+			return err == nil
+		}},
+	{"import", nil, []string{"session", "import", "in.tar"}, func(_ moves, _ string, s handoff.Session) bool {
+		return s.Closed != 0 && s.Folder == outputs+session
 	}},
-	{"import", nil, []string{"session", "import", "in.tar"}, func(_ moves, _ string, s handoff.Session) bool { return s.Closed != 0 && s.Folder == outputs+session }},
 }
 
 // texts are the contents of the session's artifacts. The second has no kept copy.
@@ -67,7 +74,8 @@ func TestMovesInterrupted(t *testing.T) {
 			}
 			var points []int
 			for i, at := range all.calls {
-				if changesNames[at.number] || at.number == syscall.SYS_FSYNC || at.number == renameat2 || at.number == syscall.SYS_WRITE {
+				if changesNames[at.number] || at.number == syscall.SYS_FSYNC || at.number == renameat2 ||
+					at.number == syscall.SYS_WRITE {
 					points = append(points, i+1)
 				}
 			}

@@ -19,15 +19,23 @@ type call struct {
 // fileCalls are the system calls on files, with the error that each fails with.
 // Others, such as those that allocate memory, end a process whatever it does.
 var fileCalls = map[uint64]syscall.Errno{
-	syscall.SYS_READ: syscall.EIO, syscall.SYS_PREAD64: syscall.EIO, syscall.SYS_WRITE: syscall.ENOSPC, syscall.SYS_PWRITE64: syscall.ENOSPC,
-	syscall.SYS_OPEN: syscall.EIO, syscall.SYS_OPENAT: syscall.ENOSPC, syscall.SYS_CLOSE: syscall.EIO, syscall.SYS_LSEEK: syscall.EIO,
-	syscall.SYS_STAT: syscall.EIO, syscall.SYS_FSTAT: syscall.EIO, syscall.SYS_LSTAT: syscall.EIO, syscall.SYS_NEWFSTATAT: syscall.EIO,
-	syscall.SYS_FCNTL: syscall.EIO, syscall.SYS_FLOCK: syscall.ENOLCK, syscall.SYS_FSYNC: syscall.EIO, syscall.SYS_FDATASYNC: syscall.EIO,
-	syscall.SYS_FTRUNCATE: syscall.EIO, syscall.SYS_GETDENTS64: syscall.EIO, syscall.SYS_READLINK: syscall.EIO, syscall.SYS_READLINKAT: syscall.EIO,
-	syscall.SYS_MKDIR: syscall.ENOSPC, syscall.SYS_MKDIRAT: syscall.ENOSPC, syscall.SYS_LINK: syscall.EIO, syscall.SYS_LINKAT: syscall.EIO,
+	syscall.SYS_READ: syscall.EIO, syscall.SYS_PREAD64: syscall.EIO, syscall.SYS_WRITE: syscall.ENOSPC,
+	syscall.SYS_PWRITE64: syscall.ENOSPC,
+	syscall.SYS_OPEN:     syscall.EIO, syscall.SYS_OPENAT: syscall.ENOSPC, syscall.SYS_CLOSE: syscall.EIO,
+	syscall.SYS_LSEEK: syscall.EIO,
+	syscall.SYS_STAT:  syscall.EIO, syscall.SYS_FSTAT: syscall.EIO, syscall.SYS_LSTAT: syscall.EIO,
+	syscall.SYS_NEWFSTATAT: syscall.EIO,
+	syscall.SYS_FCNTL:      syscall.EIO, syscall.SYS_FLOCK: syscall.ENOLCK, syscall.SYS_FSYNC: syscall.EIO,
+	syscall.SYS_FDATASYNC: syscall.EIO,
+	syscall.SYS_FTRUNCATE: syscall.EIO, syscall.SYS_GETDENTS64: syscall.EIO, syscall.SYS_READLINK: syscall.EIO,
+	syscall.SYS_READLINKAT: syscall.EIO,
+	syscall.SYS_MKDIR:      syscall.ENOSPC, syscall.SYS_MKDIRAT: syscall.ENOSPC, syscall.SYS_LINK: syscall.EIO,
+	syscall.SYS_LINKAT: syscall.EIO,
 	syscall.SYS_RENAME: syscall.EIO, syscall.SYS_RENAMEAT: syscall.EIO, renameat2: syscall.EIO,
-	syscall.SYS_UNLINK: syscall.EIO, syscall.SYS_UNLINKAT: syscall.EIO, syscall.SYS_FCHMOD: syscall.EIO, syscall.SYS_FCHMODAT: syscall.EIO,
-	syscall.SYS_UTIMES: syscall.EIO, syscall.SYS_UTIMENSAT: syscall.EIO, copyFileRange: syscall.EIO, syscall.SYS_MMAP: syscall.ENOMEM,
+	syscall.SYS_UNLINK: syscall.EIO, syscall.SYS_UNLINKAT: syscall.EIO, syscall.SYS_FCHMOD: syscall.EIO,
+	syscall.SYS_FCHMODAT: syscall.EIO,
+	syscall.SYS_UTIMES:   syscall.EIO, syscall.SYS_UTIMENSAT: syscall.EIO, copyFileRange: syscall.EIO,
+	syscall.SYS_MMAP: syscall.ENOMEM,
 }
 
 // The numbers that package syscall does not have.
@@ -87,7 +95,8 @@ func (c *tracer) run(t *testing.T, program string, attr *os.ProcAttr, args ...st
 		if !ready {
 			ready = true
 			const exitKill = 0x100000
-			if err := syscall.PtraceSetOptions(tid, syscall.PTRACE_O_TRACESYSGOOD|syscall.PTRACE_O_TRACECLONE|exitKill); err != nil {
+			if err := syscall.PtraceSetOptions(tid,
+				syscall.PTRACE_O_TRACESYSGOOD|syscall.PTRACE_O_TRACECLONE|exitKill); err != nil {
 				t.Fatal(err)
 			}
 		}

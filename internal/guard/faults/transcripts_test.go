@@ -33,7 +33,8 @@ func TestTranscriptCalls(t *testing.T) {
 		} {
 			// Processes differ by a call or two: two goroutines may open the same file.
 			if got := after[number] - before[number]; got < want-5 || got > want+5 {
-				t.Errorf("%q: system call %d: got %d more for 30 more of each transcript, want %d (%d and %d)", args, number, got, want, before[number], after[number])
+				t.Errorf("%q: system call %d: got %d more for 30 more of each transcript, want %d (%d and %d)", args, number, got,
+					want, before[number], after[number])
 			}
 		}
 	}
@@ -53,17 +54,24 @@ func home(t *testing.T, n int) string {
 		then := time.Now().Add(-age)
 		must(t, os.Chtimes(path, then, then))
 	}
-	message := `{"type":"user","sessionId":%[1]q,"isSidechain":%[2]t,"agentId":%[3]q,"timestamp":"2026-02-20T12:00:00Z","cwd":"/home/u","message":{"role":"user","content":"go"}}` + "\n"
+	message :=
+		`{"type":"user","sessionId":%[1]q,"isSidechain":%[2]t,"agentId":%[3]q,"timestamp":"2026-02-20T12:00:00Z","cwd":"/home/u","message":{"role":"user","content":"go"}}` + "\n"
 	first := fmt.Sprintf("%08x-0000-4000-8000-000000000000", 0)
 	const age = time.Hour
 	for i := range n {
 		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)
-		save(".codex/sessions/2026/02/20/rollout-2026-02-20T12-00-00-"+id+".jsonl", fmt.Sprintf(`{"timestamp":"2026-02-20T12:00:00Z","type":"session_meta","payload":{"id":%q,"cwd":"/home/u"}}`+"\n", id), time.Minute)
+		save(".codex/sessions/2026/02/20/rollout-2026-02-20T12-00-00-"+id+".jsonl",
+			fmt.Sprintf(`{"timestamp":"2026-02-20T12:00:00Z","type":"session_meta","payload":{"id":%q,"cwd":"/home/u"}}`+"\n",
+				id), time.Minute)
 		save(".claude/projects/-home-u/"+id+".jsonl", fmt.Sprintf(message, id, false, ""), age)
-		save(fmt.Sprintf(".gemini/tmp/aa/chats/session-2026-01-08T11-55-%08x.json", i), fmt.Sprintf(`{"sessionId":%q,"projectHash":"aa","messages":[{"id":"1","type":"user","content":"go"}]}`, id), age)
-		save(".qwen/projects/-home-u/chats/"+id+".jsonl", fmt.Sprintf(`{"uuid":"1","sessionId":%q,"timestamp":"2026-02-20T12:00:00Z","cwd":"/home/u","type":"user","message":{"role":"user","parts":[{"text":"go"}]}}`+"\n", id), age)
+		save(fmt.Sprintf(".gemini/tmp/aa/chats/session-2026-01-08T11-55-%08x.json", i),
+			fmt.Sprintf(`{"sessionId":%q,"projectHash":"aa","messages":[{"id":"1","type":"user","content":"go"}]}`, id), age)
+		save(".qwen/projects/-home-u/chats/"+id+".jsonl",
+			fmt.Sprintf(
+				`{"uuid":"1","sessionId":%q,"timestamp":"2026-02-20T12:00:00Z","cwd":"/home/u","type":"user","message":{"role":"user","parts":[{"text":"go"}]}}`+"\n", id), age)
 		for _, agent := range []string{fmt.Sprintf("a%07x", i), fmt.Sprintf("b%07x", i)} {
-			save(".claude/projects/-home-u/"+first+"/subagents/agent-"+agent+".jsonl", fmt.Sprintf(message, first, true, agent), age)
+			save(".claude/projects/-home-u/"+first+"/subagents/agent-"+agent+".jsonl", fmt.Sprintf(message, first, true, agent),
+				age)
 		}
 	}
 	return dir
@@ -83,7 +91,8 @@ func fileCallsOf(t *testing.T, program, home string, args []string) map[uint64]i
 	must(t, err)
 	defer null.Close()
 	c := new(tracer)
-	if code := c.run(t, program, &os.ProcAttr{Dir: home, Env: env, Files: []*os.File{null, null, null}}, args...); code != 0 {
+	if code := c.run(t, program, &os.ProcAttr{Dir: home, Env: env, Files: []*os.File{null, null, null}},
+		args...); code != 0 {
 		t.Fatalf("%q exits %d", args, code)
 	}
 	counts := map[uint64]int{}

@@ -45,18 +45,21 @@ func links(p place) []hostile {
 		}})
 	}
 	body := firstBody(p)
-	for _, name := range []string{".", "log", "log/tmp", "log/00000000", "artifacts", "artifacts/records", "artifacts/files", "bodies", "bodies/sha256", filepath.Dir(body), "pipelines"} {
+	for _, name := range []string{".", "log", "log/tmp", "log/00000000", "artifacts", "artifacts/records",
+		"artifacts/files", "bodies", "bodies/sha256", filepath.Dir(body), "pipelines"} {
 		link(name, "dir")
 	}
 	link("log", "log")
 	link("log/00000000", "log/00000000")
-	for _, name := range []string{"log/ID", firstRecord, body, "index.lock", "config.yaml", ".gitignore", "pipelines/x.yaml", "index.db"} {
+	for _, name := range []string{"log/ID", firstRecord, body, "index.lock", "config.yaml", ".gitignore",
+		"pipelines/x.yaml", "index.db"} {
 		link(name, "victim.txt")
 	}
 	for _, name := range []string{"index.db", "index.db-wal", "index.db-shm", "index.db-journal"} {
 		link(name, "victim.db")
 	}
-	for _, name := range []string{".", "log", "log/ID", "bodies", "artifacts", "artifacts/files", "index.db", "index.lock", "config.yaml", "pipelines"} {
+	for _, name := range []string{".", "log", "log/ID", "bodies", "artifacts", "artifacts/files", "index.db", "index.lock",
+		"config.yaml", "pipelines"} {
 		link(name, "does-not-exist")
 	}
 	return append(list, workspaceLinks()...)
@@ -66,9 +69,11 @@ func links(p place) []hostile {
 func workspaceLinks() []hostile {
 	var list []hostile
 	for name, target := range map[string]string{
-		"handoff.yaml": "victim.txt", ".pipeline": "dir", ".pipeline/42": "dir", ".pipeline/42/plan.json": "victim.txt", ".pipeline/42/state.yaml": "victim.txt",
-		".pipeline/lessons.yaml": "victim.txt", ".pipeline/completed": "dir",
-		"docs": "dir", "docs/agent-outputs": "dir", "docs/agent-outputs/" + session: "dir", "docs/agent-outputs/" + session + "/manifest.json": "victim.txt",
+		"handoff.yaml": "victim.txt", ".pipeline": "dir", ".pipeline/42": "dir", ".pipeline/42/plan.json": "victim.txt",
+		".pipeline/42/state.yaml": "victim.txt",
+		".pipeline/lessons.yaml":  "victim.txt", ".pipeline/completed": "dir",
+		"docs": "dir", "docs/agent-outputs": "dir", "docs/agent-outputs/" + session: "dir", "docs/agent-outputs/" + session +
+			"/manifest.json": "victim.txt",
 	} {
 		list = append(list, hostile{"link/" + name, func(p place) {
 			file := filepath.Join(p.ws, name)
@@ -96,8 +101,10 @@ func firstBody(p place) string {
 func irregular() []hostile {
 	var list []hostile
 	for _, name := range []string{
-		".handoff/log/ID", ".handoff/" + firstRecord, ".handoff/config.yaml", ".handoff/pipelines/x.yaml", ".handoff/index.db", ".handoff/index.lock",
-		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + session + "/manifest.json", "a.md", "handoff.yaml", ".git",
+		".handoff/log/ID", ".handoff/" + firstRecord, ".handoff/config.yaml", ".handoff/pipelines/x.yaml",
+		".handoff/index.db", ".handoff/index.lock",
+		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + session +
+			"/manifest.json", "a.md", "handoff.yaml", ".git",
 	} {
 		make := func(kind string, create func(p place, file string)) {
 			list = append(list, hostile{kind + "/" + name, func(p place) {
@@ -118,8 +125,10 @@ func irregular() []hostile {
 func large() []hostile {
 	var list []hostile
 	for _, name := range []string{
-		".handoff/log/ID", ".handoff/" + firstRecord, ".handoff/config.yaml", ".handoff/pipelines/x.yaml", ".handoff/index.db",
-		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + session + "/manifest.json",
+		".handoff/log/ID", ".handoff/" + firstRecord, ".handoff/config.yaml", ".handoff/pipelines/x.yaml",
+		".handoff/index.db",
+		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + session +
+			"/manifest.json",
 	} {
 		list = append(list, hostile{"large/" + name, func(p place) {
 			p.write(filepath.Join(p.ws, name), "")
@@ -180,18 +189,20 @@ func forgedJournal(super string) string {
 func bombs() []hostile {
 	aliases := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c <= 'j'; c++ {
-		aliases += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c, c-1, c-1, c-1, c-1, c-1, c-1, c-1, c-1, c-1)
+		aliases += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c, c-1, c-1, c-1, c-1, c-1, c-1, c-1,
+			c-1, c-1)
 	}
 	deep := strings.Repeat("[", 200_000)
 	stage := func(schema string) string { return "stages: [{name: plan, schema: " + schema + "}]\n" }
 	var list []hostile
 	for name, content := range map[string]string{
-		".handoff/config.yaml":                             aliases,
-		"handoff.yaml":                                     aliases,
-		".handoff/pipelines/aliases.yaml":                  aliases,
-		".handoff/pipelines/deep.yaml":                     deep,
-		".handoff/pipelines/ref.yaml":                      stage(`{$ref: "#"}`),
-		".handoff/pipelines/regex.yaml":                    stage(`{properties: {affected_files: {items: {pattern: "(a+)+(a+)+(a+)+$"}}}}`),
+		".handoff/config.yaml":            aliases,
+		"handoff.yaml":                    aliases,
+		".handoff/pipelines/aliases.yaml": aliases,
+		".handoff/pipelines/deep.yaml":    deep,
+		".handoff/pipelines/ref.yaml":     stage(`{$ref: "#"}`),
+		".handoff/pipelines/regex.yaml": stage(
+			`{properties: {affected_files: {items: {pattern: "(a+)+(a+)+(a+)+$"}}}}`),
 		".handoff/pipelines/escape.yaml":                   stage(`../../../outside/victim.txt`),
 		".handoff/pipelines/absolute.yaml":                 stage(`/etc/passwd`),
 		".pipeline/lessons.yaml":                           aliases,
@@ -204,8 +215,10 @@ func bombs() []hostile {
 	} {
 		list = append(list, hostile{"content/" + name, func(p place) { p.write(filepath.Join(p.ws, name), content) }})
 	}
-	for i, content := range []string{"pipelines: ../outside/dir\n", "pipelines: /etc\n", "log: file:///etc\n", "log: https://u:secret@host/x\n", deep} {
-		list = append(list, hostile{fmt.Sprint("handoff.yaml/", i), func(p place) { p.write(filepath.Join(p.ws, "handoff.yaml"), content) }})
+	for i, content := range []string{"pipelines: ../outside/dir\n", "pipelines: /etc\n", "log: file:///etc\n",
+		"log: https://u:secret@host/x\n", deep} {
+		list = append(list, hostile{fmt.Sprint("handoff.yaml/", i),
+			func(p place) { p.write(filepath.Join(p.ws, "handoff.yaml"), content) }})
 	}
 	return list
 }
@@ -223,14 +236,15 @@ func records() []hostile {
 	}
 	var list []hostile
 	for name, fact := range map[string]string{
-		"path above":            artifact(`"path":"../outside/victim.txt"`),
-		"path absolute":         artifact(`"path":"/etc/passwd"`),
-		"path in the runtime":   artifact(`"path":"../../outside/victim.txt","root":"runtime"`),
-		"path in a session":     artifact(`"path":"../../../outside/victim.txt","root":"session"`),
-		"worktree above":        artifact(`"path":"victim.txt","worktree":"../../outside"`),
-		"name above":            artifact(`"path":"a.md","namespace":"../../../outside","name":"../victim.txt"`),
-		"id above":              `"type":"artifact.published","id":"../../../outside/x","channel":"design","path":"a.md","targetType":"file"`,
-		"digest":                artifact(`"path":"gone.md","kept":true,"digest":{"algorithm":"sha256","value":"../../../../outside/victim.txt"}`),
+		"path above":          artifact(`"path":"../outside/victim.txt"`),
+		"path absolute":       artifact(`"path":"/etc/passwd"`),
+		"path in the runtime": artifact(`"path":"../../outside/victim.txt","root":"runtime"`),
+		"path in a session":   artifact(`"path":"../../../outside/victim.txt","root":"session"`),
+		"worktree above":      artifact(`"path":"victim.txt","worktree":"../../outside"`),
+		"name above":          artifact(`"path":"a.md","namespace":"../../../outside","name":"../victim.txt"`),
+		"id above":            `"type":"artifact.published","id":"../../../outside/x","channel":"design","path":"a.md","targetType":"file"`,
+		"digest": artifact(
+			`"path":"gone.md","kept":true,"digest":{"algorithm":"sha256","value":"../../../../outside/victim.txt"}`),
 		"kept copy outside":     kept(`../../../../outside/victim.txt`, `1`),
 		"kept copy large":       kept(strings.Repeat("a", 64), `9223372036854775807`),
 		"moved above":           `"type":"path.moved","id":"r1","from":"docs","to":"../outside"`,
@@ -246,7 +260,8 @@ func records() []hostile {
 	} {
 		list = append(list, hostile{"record/" + name, func(p place) {
 			next := nextRecord(p)
-			p.write(next, `{"version":1,`+strings.Replace(fact, `"id":`, `"createdAt":"2026-11-21T03:00:00.123Z","producer":{"source":"none","session":"`+session+`"},"id":`, 1)+`}`)
+			p.write(next, `{"version":1,`+strings.Replace(fact, `"id":`,
+				`"createdAt":"2026-11-21T03:00:00.123Z","producer":{"source":"none","session":"`+session+`"},"id":`, 1)+`}`)
 			must(p.t, os.MkdirAll(filepath.Join(p.ws, ".git/hooks"), 0o755))
 		}})
 	}

@@ -21,9 +21,10 @@ func foreigners() map[string]func(place) {
 	}
 	const id = "0123456789abcdef0123456789abcdef\n"
 	return map[string]func(place){
-		"notes":                  files("2026-10-01.md", canary, "ideas/one.md", canary),
-		"README only":            files("README.md", canary),
-		"nested clone":           files(".git/HEAD", "ref: refs/heads/main\n", ".git/config", "[core]\n", "README.md", canary, "skills/x/SKILL.md", canary),
+		"notes":       files("2026-10-01.md", canary, "ideas/one.md", canary),
+		"README only": files("README.md", canary),
+		"nested clone": files(".git/HEAD", "ref: refs/heads/main\n", ".git/config", "[core]\n", "README.md", canary,
+			"skills/x/SKILL.md", canary),
 		"dated logs":             files(".gitignore", ".handoff-runtime/\n", "log/2026-01-01.md", canary),
 		"a folder for each task": files("0193-fix-retry/HANDOFF.md", canary, "current", "0193-fix-retry\n"),
 		"log/ID of another form": files("log/ID", "42\n", "log/00000000/x.log", canary),
@@ -59,7 +60,8 @@ func TestForeignDirectories(t *testing.T) {
 			create(p)
 			before := digest(t, p.outside, p.home, filepath.Join(p.ws, ".handoff"))
 			refused := 0
-			for j, args := range append([][]string{{"publish", "-", "--channel", "design"}, {"list"}, {"check"}, {"check", "--repair"}}, commands...) {
+			for j, args := range append([][]string{{"publish", "-", "--channel", "design"}, {"list"}, {"check"},
+				{"check", "--repair"}}, commands...) {
 				if j >= 4 && (i+j)%3 != 0 && !long {
 					continue
 				}

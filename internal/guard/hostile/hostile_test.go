@@ -32,17 +32,27 @@ const (
 
 // commands are all kinds of commands, reading ones first. ID is an artifact's.
 var commands = [][]string{
-	{"list"}, {"list", "--all", "--limit", "0", "--json"}, {"list", "--channels"}, {"show", "ID"}, {"show", "ID", "--lineage"},
-	{"show", "ID", "--history"}, {"read", "ID"}, {"read", "context.md", "--latest"}, {"read", "42/plan.json"}, {"search", "policy"}, {"why", "a.md"}, {"why", "ID"}, {"why", "HEAD"}, {"verify", "ID"},
+	{"list"}, {"list", "--all", "--limit", "0", "--json"}, {"list", "--channels"}, {"show", "ID"},
+	{"show", "ID", "--lineage"},
+	{"show", "ID", "--history"}, {"read", "ID"}, {"read", "context.md", "--latest"}, {"read", "42/plan.json"},
+	{"search", "policy"}, {"why", "a.md"}, {"why", "ID"}, {"why", "HEAD"}, {"verify", "ID"},
 	{"threads", "--everywhere"}, {"thread", "codex/019c871c-b1f9-7f60-9c4f-87ed09f13592"},
-	{"watch", "--after", "0", "--timeout", "30ms"}, {"wait", "--channel", "nothing", "--timeout", "30ms"}, {"show", session}, {"show", session, "--files"},
-	{"session", "find"}, {"session", "graph", session}, {"session", "latest-output", "alex"}, {"show", "42"}, {"pipeline", "next", "42"},
-	{"pipeline", "history", "42"}, {"pipeline", "get", "42", "plan"}, {"pipeline", "gate", "42", "plan"}, {"pipeline", "brief", "42", "--for", "jg-worker"},
-	{"pipeline", "trace", "42"}, {"pipeline", "lessons"}, {"config", "explain", "output_folder"}, {"config", "explain"}, {"check"}, {"gc"}, {"__complete", "show", ""},
-	{"publish", "a.md", "--channel", "design"}, {"publish", "-", "--channel", "design"}, {"write", "context.md", "a.md", "--run", "r1"},
-	{"label", "ID", "approved"}, {"withdraw", "ID"}, {"attest", "--", "true"}, {"session", "note", "--session", session, "--user-summary", "x"}, {"session", "adopt", "docs/agent-outputs/" + session},
-	{"run", "--", "true"}, {"session", "close", "--session", session, "--status", "completed"}, {"pipeline", "put", "42", "plan", "plan.json"},
-	{"pipeline", "lessons", "add", "--pattern", "p"}, {"pipeline", "archive", "42"}, {"read", "ID", "--in-place"}, {"gc", "--collect"}, {"check", "--repair"}, {"list"},
+	{"watch", "--after", "0", "--timeout", "30ms"}, {"wait", "--channel", "nothing", "--timeout", "30ms"},
+	{"show", session}, {"show", session, "--files"},
+	{"session", "find"}, {"session", "graph", session}, {"session", "latest-output", "alex"}, {"show", "42"},
+	{"pipeline", "next", "42"},
+	{"pipeline", "history", "42"}, {"pipeline", "get", "42", "plan"}, {"pipeline", "gate", "42", "plan"},
+	{"pipeline", "brief", "42", "--for", "jg-worker"},
+	{"pipeline", "trace", "42"}, {"pipeline", "lessons"}, {"config", "explain", "output_folder"}, {"config", "explain"},
+	{"check"}, {"gc"}, {"__complete", "show", ""},
+	{"publish", "a.md", "--channel", "design"}, {"publish", "-", "--channel", "design"},
+	{"write", "context.md", "a.md", "--run", "r1"},
+	{"label", "ID", "approved"}, {"withdraw", "ID"}, {"attest", "--", "true"}, {"session", "note", "--session", session,
+		"--user-summary", "x"}, {"session", "adopt", "docs/agent-outputs/" + session},
+	{"run", "--", "true"}, {"session", "close", "--session", session, "--status", "completed"},
+	{"pipeline", "put", "42", "plan", "plan.json"},
+	{"pipeline", "lessons", "add", "--pattern", "p"}, {"pipeline", "archive", "42"}, {"read", "ID", "--in-place"},
+	{"gc", "--collect"}, {"check", "--repair"}, {"list"},
 }
 
 const session = "a3f2c9d1-4b5e-4789-81ab-cdef12345678"
@@ -129,7 +139,8 @@ func newPlace(t *testing.T, program string) place {
 		p.write(filepath.Join(p.outside, name), canary+"\n")
 	}
 	p.write(filepath.Join(p.ws, "a.md"), "# Retry policy\n")
-	p.write(filepath.Join(p.ws, "plan.json"), `{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`)
+	p.write(filepath.Join(p.ws, "plan.json"),
+		`{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`)
 	for _, args := range [][]string{
 		{"publish", "a.md", "--channel", "design", "--title", "Retry policy"},
 		{"write", "context.md", "a.md", "--run", "r1"},
@@ -152,7 +163,8 @@ func newPlace(t *testing.T, program string) place {
 }
 
 func at(t testing.TB, dir string) place {
-	return place{t: t, dir: dir, ws: filepath.Join(dir, "ws"), outside: filepath.Join(dir, "outside"), home: filepath.Join(dir, "home")}
+	return place{t: t, dir: dir, ws: filepath.Join(dir, "ws"), outside: filepath.Join(dir, "outside"),
+		home: filepath.Join(dir, "home")}
 }
 
 // copy copies everything to a new directory.

@@ -44,7 +44,8 @@ func hostileNames() (list []string) {
 	}
 	for _, form := range forms {
 		for dir, short := range map[string]string{".git": "git~1", ".handoff": "HANDOF~1"} {
-			for _, file := range []string{"config", "HEAD", "objects/x", "refs/x", "hooks/pre-commit", "info/exclude", "log/ID", "config.yaml", "pipelines/x.yaml"} {
+			for _, file := range []string{"config", "HEAD", "objects/x", "refs/x", "hooks/pre-commit", "info/exclude", "log/ID",
+				"config.yaml", "pipelines/x.yaml"} {
 				list = append(list, form(dir, short)+"/"+file)
 			}
 		}
@@ -54,7 +55,8 @@ func hostileNames() (list []string) {
 
 // settings are those of a repository of which git status runs a program.
 func settings(pwned string) string {
-	return "# " + planted + "\n[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = \"touch '" + pwned + "'\"\n"
+	return "# " + planted + "\n[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = \"touch '" + pwned +
+		"'\"\n"
 }
 
 // TestHostileNames passes the names through every way by which others choose a name. No
@@ -67,7 +69,8 @@ func TestHostileNames(t *testing.T) {
 	pwned := filepath.Join(t.TempDir(), "PWNED")
 	text := settings(pwned)
 	ways := map[string]func(t *testing.T, w *workspace.Workspace, names []string, text string) (recorded bool){
-		"write": throughWrite, "publish": throughPublish, "import": throughImport, "adopt": throughAdopt, "read --to": throughSave, "check --repair": throughRepair, "mcp": throughMCP,
+		"write": throughWrite, "publish": throughPublish, "import": throughImport, "adopt": throughAdopt,
+		"read --to": throughSave, "check --repair": throughRepair, "mcp": throughMCP,
 	}
 	for way, pass := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -78,7 +81,8 @@ func TestHostileNames(t *testing.T) {
 				t.Skipf("git: %v: %s", err, out)
 			}
 			w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string {
-				return map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_RUN": "r1", "HOME": outside, "PATH": os.Getenv("PATH")}[name]
+				return map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_RUN": "r1", "HOME": outside,
+					"PATH": os.Getenv("PATH")}[name]
 			}})
 			must(t, err)
 			defer w.Close()
@@ -94,7 +98,8 @@ func TestHostileNames(t *testing.T) {
 	}
 	// The names would be dangerous: else the test would prove nothing.
 	dir := t.TempDir()
-	for name, text := range map[string]string{"config": text, "HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""} {
+	for name, text := range map[string]string{"config": text, "HEAD": "ref: refs/heads/main\n", "objects/x": "",
+		"refs/x": ""} {
 		file := filepath.Join(dir, ".git", name)
 		must(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		must(t, os.WriteFile(file, []byte(text), 0o644))
@@ -169,10 +174,12 @@ func throughPublish(t *testing.T, w *workspace.Workspace, names []string, text s
 	deep := filepath.Join(w.Root(), "source", "1", "2", "3", "4", "5", "6")
 	for _, name := range names {
 		source(t, deep, name, text)
-		if _, err := w.Publish(t.Context(), workspace.Publication{Channel: "design", Path: filepath.Join(deep, name)}); err == nil {
+		if _, err := w.Publish(t.Context(), workspace.Publication{Channel: "design",
+			Path: filepath.Join(deep, name)}); err == nil {
 			t.Errorf("publish accepts %q", name)
 		}
-		if _, err := w.Publish(t.Context(), workspace.Publication{Channel: "design", Body: strings.NewReader(text), Filename: name}); err == nil {
+		if _, err := w.Publish(t.Context(), workspace.Publication{Channel: "design", Body: strings.NewReader(text),
+			Filename: name}); err == nil {
 			t.Errorf("publish accepts the file name %q", name)
 		}
 	}
@@ -181,12 +188,15 @@ func throughPublish(t *testing.T, w *workspace.Workspace, names []string, text s
 
 func throughImport(t *testing.T, w *workspace.Workspace, names []string, text string) bool {
 	const folder = "docs/agent-outputs/" + session
-	record := `{"version":1,"type":"session.opened","id":"rec_01M8269ACW9ZX9J9DFT0FJQK2Y","createdAt":"2026-11-22T17:53:55.612Z","sessionId":"` + session + `","agent":{"name":"a"},"workflow":{"name":"w"},"folder":"` + folder + `"}` + "\n"
+	record :=
+		`{"version":1,"type":"session.opened","id":"rec_01M8269ACW9ZX9J9DFT0FJQK2Y","createdAt":"2026-11-22T17:53:55.612Z","sessionId":"` + session + `","agent":{"name":"a"},"workflow":{"name":"w"},"folder":"` + folder + `"}` + "\n"
 	export := func(name string) string {
 		sums := fmt.Sprintf("%x  records.jsonl\n%x  %s\n", sha256.Sum256([]byte(record)), sha256.Sum256([]byte(text)), name)
-		manifest := `{"format":"handoff-session","version":1,"sessionId":"` + session + `","folder":"` + folder + `","sessions":1,"records":1,"files":1}`
+		manifest := `{"format":"handoff-session","version":1,"sessionId":"` + session + `","folder":"` + folder +
+			`","sessions":1,"records":1,"files":1}`
 		file := filepath.Join(t.TempDir(), "s.tar")
-		must(t, os.WriteFile(file, archive(t, "manifest.json", manifest, "checksums.txt", sums, "records.jsonl", record, name, text), 0o644))
+		must(t, os.WriteFile(file, archive(t, "manifest.json", manifest, "checksums.txt", sums, "records.jsonl", record, name,
+			text), 0o644))
 		return file
 	}
 	for _, name := range names {
@@ -207,7 +217,8 @@ func archive(t *testing.T, entries ...string) []byte {
 	var b bytes.Buffer
 	tw := tar.NewWriter(&b)
 	for i := 0; i < len(entries); i += 2 {
-		must(t, tw.WriteHeader(&tar.Header{Name: entries[i], Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(entries[i+1]))}))
+		must(t,
+			tw.WriteHeader(&tar.Header{Name: entries[i], Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(entries[i+1]))}))
 		_, err := tw.Write([]byte(entries[i+1]))
 		must(t, err)
 	}
@@ -219,15 +230,20 @@ func throughAdopt(t *testing.T, w *workspace.Workspace, names []string, text str
 	folder := filepath.Join(w.Root(), "source", session)
 	outputs := []map[string]any{}
 	for _, name := range names {
-		outputs = append(outputs, map[string]any{"file": name, "type": "document", "description": "d", "size_bytes": 1, "created_at": "2025-10-05T10:30:00Z"})
+		outputs = append(outputs, map[string]any{"file": name, "type": "document", "description": "d", "size_bytes": 1,
+			"created_at": "2025-10-05T10:30:00Z"})
 		if !strings.HasPrefix(name, "../") {
 			source(t, folder, name, text)
 		}
 		source(t, filepath.Join(w.Root(), "source", "pi", "artifacts", "r1"), strings.TrimLeft(name, "./"), text)
-		source(t, filepath.Join(w.Root(), "source", "pi", "artifacts", "r1"), filepath.Join("x", filepath.Clean("/"+name)), text)
+		source(t, filepath.Join(w.Root(), "source", "pi", "artifacts", "r1"), filepath.Join("x", filepath.Clean("/"+name)),
+			text)
 	}
-	manifest, err := json.Marshal(map[string]any{"version": "1.0.0", "session_id": session, "agent": map[string]any{"bundle": "b", "name": "a", "title": "A"}, "workflow": map[string]any{"name": "w", "description": "d"},
-		"execution": map[string]any{"started_at": "2025-10-05T10:00:00Z", "status": "running", "user": "u"}, "inputs": map[string]any{}, "outputs": outputs, "related_sessions": []string{}, "metadata": map[string]any{}})
+	manifest, err := json.Marshal(map[string]any{
+		"version": "1.0.0", "session_id": session, "agent": map[string]any{"bundle": "b", "name": "a", "title": "A"},
+		"workflow":  map[string]any{"name": "w", "description": "d"},
+		"execution": map[string]any{"started_at": "2025-10-05T10:00:00Z", "status": "running", "user": "u"},
+		"inputs":    map[string]any{}, "outputs": outputs, "related_sessions": []string{}, "metadata": map[string]any{}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(folder, "manifest.json"), manifest, 0o644))
 	if _, err := w.AdoptSessions(t.Context(), "source/"+session, workspace.AdoptOptions{}); err == nil {
@@ -282,7 +298,8 @@ func throughRepair(t *testing.T, w *workspace.Workspace, names []string, text st
 		if name == "context.md" {
 			text = "ordinary"
 		}
-		_, err := hub.Publish(t.Context(), handoff.Draft{Channel: "handoff", Namespace: "r1", Name: name, Path: folder + name, RootDir: w.Root(), Body: strings.NewReader(text)})
+		_, err := hub.Publish(t.Context(), handoff.Draft{Channel: "handoff", Namespace: "r1", Name: name, Path: folder + name,
+			RootDir: w.Root(), Body: strings.NewReader(text)})
 		must(t, err)
 	}
 	_, err := w.Repair(t.Context(), time.Now())
@@ -312,11 +329,14 @@ func throughMCP(t *testing.T, w *workspace.Workspace, names []string, text strin
 			}
 			_ = e.Encode(m)
 		}
-		send(1, "initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "x", "version": "1"}})
+		send(1, "initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{},
+			"clientInfo": map[string]any{"name": "x", "version": "1"}})
 		send(0, "notifications/initialized", map[string]any{})
 		for i, name := range names {
-			send(2*i+2, "tools/call", map[string]any{"name": "write_artifact", "arguments": map[string]any{"name": name, "content": text}})
-			send(2*i+3, "tools/call", map[string]any{"name": "artifact_publish", "arguments": map[string]any{"channel": "design", "content": text, "filename": name}})
+			send(2*i+2, "tools/call", map[string]any{
+				"name": "write_artifact", "arguments": map[string]any{"name": name, "content": text}})
+			send(2*i+3, "tools/call", map[string]any{"name": "artifact_publish",
+				"arguments": map[string]any{"channel": "design", "content": text, "filename": name}})
 		}
 	}()
 	answers := json.NewDecoder(out)

@@ -81,7 +81,8 @@ func TestWriters(t *testing.T) {
 func TestDamagedFile(t *testing.T) {
 	for name, content := range map[string]string{
 		"empty": "", "cut": `{"location":"x","log":"a","seq":`, "zeros": strings.Repeat("\x00", 100),
-		"negative": `{"location":"x","log":"a","seq":-1}`, "elsewhere": `{"location":"y","log":"a","seq":9}`, "no log": `{"location":"x","seq":9}`,
+		"negative": `{"location":"x","log":"a","seq":-1}`, "elsewhere": `{"location":"y","log":"a","seq":9}`,
+		"no log": `{"location":"x","seq":9}`,
 	} {
 		state := t.TempDir()
 		f := Open(state, "x")
@@ -105,7 +106,8 @@ func TestDamagedFile(t *testing.T) {
 func TestNoState(t *testing.T) {
 	p := Point{Log: "a", Seq: 1}
 	none := Open("", "x")
-	if err := none.Published(t.Context(), p, true); err != nil || none.Load() != (Point{}) || none.Accept(t.Context(), p) != nil {
+	if err := none.Published(t.Context(), p, true); err != nil || none.Load() != (Point{}) ||
+		none.Accept(t.Context(), p) != nil {
 		t.Errorf("without a state directory: %v, %+v", err, none.Load())
 	}
 	file := filepath.Join(t.TempDir(), "file")

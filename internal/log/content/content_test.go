@@ -88,7 +88,8 @@ func described(t *testing.T, dir string) string {
 }
 
 func TestPackIsDeterministic(t *testing.T) {
-	names := []string{"a/b.txt", "a.txt", "empty/", "run.sh", "x.link", "ünïcode " + strings.Repeat("long", 50) + "/" + strings.Repeat("n", 120)}
+	names := []string{"a/b.txt", "a.txt", "empty/", "run.sh", "x.link",
+		"ünïcode " + strings.Repeat("long", 50) + "/" + strings.Repeat("n", 120)}
 	one := tree(t, names)
 	slices.Reverse(names)
 	two := tree(t, names)
@@ -108,7 +109,8 @@ func TestPackIsDeterministic(t *testing.T) {
 }
 
 func TestPackRefuses(t *testing.T) {
-	for name, link := range map[string]string{"absolute": "/etc/passwd", "above": "../x", "above, later": "a/../../x", "through a link": "here/../.."} {
+	for name, link := range map[string]string{"absolute": "/etc/passwd", "above": "../x", "above, later": "a/../../x",
+		"through a link": "here/../.."} {
 		dir := tree(t, []string{"a/b.txt"})
 		must(t, os.Symlink(".", filepath.Join(dir, "here")))
 		must(t, os.Symlink(link, filepath.Join(dir, "l")))
@@ -134,15 +136,16 @@ func TestUnpackStaysInside(t *testing.T) {
 		"through a link":   {{Name: "l", Typeflag: tar.TypeSymlink, Linkname: ".."}, {Name: "l/evil", Typeflag: tar.TypeReg}},
 		"a link out":       {{Name: "l", Typeflag: tar.TypeSymlink, Linkname: "../outside"}},
 		"an absolute link": {{Name: "l", Typeflag: tar.TypeSymlink, Linkname: "/etc"}},
-		"links of links":   {{Name: "s", Typeflag: tar.TypeSymlink, Linkname: "."}, {Name: "t", Typeflag: tar.TypeSymlink, Linkname: "s/../outside"}},
-		"a hard link":      {{Name: "h", Typeflag: tar.TypeLink, Linkname: "../outside/kept"}},
-		"a pipe":           {{Name: "p", Typeflag: tar.TypeFifo}},
-		"settings of git":  {{Name: ".git/", Typeflag: tar.TypeDir}, {Name: ".git/config", Typeflag: tar.TypeReg}},
-		"in upper case":    {{Name: "a/", Typeflag: tar.TypeDir}, {Name: "a/.GIT", Typeflag: tar.TypeReg}},
-		"invisible":        {{Name: ".g\u200cit", Typeflag: tar.TypeReg}},
-		"a link to git":    {{Name: ".git", Typeflag: tar.TypeSymlink, Linkname: "a"}},
-		"the log":          {{Name: ".handoff.", Typeflag: tar.TypeReg}},
-		"twice":            {{Name: "a", Typeflag: tar.TypeReg}, {Name: "a", Typeflag: tar.TypeReg}},
+		"links of links": {{Name: "s", Typeflag: tar.TypeSymlink, Linkname: "."},
+			{Name: "t", Typeflag: tar.TypeSymlink, Linkname: "s/../outside"}},
+		"a hard link":     {{Name: "h", Typeflag: tar.TypeLink, Linkname: "../outside/kept"}},
+		"a pipe":          {{Name: "p", Typeflag: tar.TypeFifo}},
+		"settings of git": {{Name: ".git/", Typeflag: tar.TypeDir}, {Name: ".git/config", Typeflag: tar.TypeReg}},
+		"in upper case":   {{Name: "a/", Typeflag: tar.TypeDir}, {Name: "a/.GIT", Typeflag: tar.TypeReg}},
+		"invisible":       {{Name: ".g\u200cit", Typeflag: tar.TypeReg}},
+		"a link to git":   {{Name: ".git", Typeflag: tar.TypeSymlink, Linkname: "a"}},
+		"the log":         {{Name: ".handoff.", Typeflag: tar.TypeReg}},
+		"twice":           {{Name: "a", Typeflag: tar.TypeReg}, {Name: "a", Typeflag: tar.TypeReg}},
 	} {
 		top := tree(t, []string{"into/", "outside/kept"})
 		before := described(t, filepath.Join(top, "outside"))
@@ -198,7 +201,8 @@ func TestSniff(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(dir, "data"), []byte(body), 0o644))
 		f := &content.Files{Root: root(t, dir)}
 		p := &handoff.ArtifactPublished{Path: "data"}
-		if _, err := f.Describe(t.Context(), handoff.Draft{Channel: "design", Path: "data"}, p, nil); err != nil || p.MediaType != want {
+		if _, err := f.Describe(t.Context(), handoff.Draft{Channel: "design", Path: "data"}, p, nil); err != nil ||
+			p.MediaType != want {
 			t.Errorf("%.20q of %d bytes is %s, %v, want %s", body, len(body), p.MediaType, err, want)
 		}
 	}
@@ -211,11 +215,13 @@ func TestUnpackSparse(t *testing.T) {
 	w := tar.NewWriter(&b)
 	sizes := "1\n0\n1\n" // of the parts that are no hole
 	data := sizes + strings.Repeat("\x00", 512-len(sizes)) + "x"
-	must(t, w.WriteHeader(&tar.Header{Name: "a", Mode: 0o644, Size: int64(len(data)), Typeflag: tar.TypeReg, Format: tar.FormatPAX,
+	must(t, w.WriteHeader(&tar.Header{Name: "a", Mode: 0o644, Size: int64(len(data)), Typeflag: tar.TypeReg,
+		Format:     tar.FormatPAX,
 		PAXRecords: map[string]string{"XXX.sparse.major": "1", "XXX.sparse.minor": "0", "XXX.sparse.realsize": "1048576"}}))
 	_, err := w.Write([]byte(data))
 	must(t, errors.Join(err, w.Close()))
-	sparse := bytes.ReplaceAll(b.Bytes(), []byte("XXX.sparse"), []byte("GNU.sparse")) // package tar can read, but not write them
+	// package tar can read, but not write them
+	sparse := bytes.ReplaceAll(b.Bytes(), []byte("XXX.sparse"), []byte("GNU.sparse"))
 	dir := t.TempDir()
 	if err := content.Unpack(t.Context(), bytes.NewReader(sparse), root(t, dir)); !errors.Is(err, handoff.Corrupt) {
 		info, _ := os.Stat(filepath.Join(dir, "a"))
@@ -227,8 +233,10 @@ func TestUnpackSparse(t *testing.T) {
 // body, the size of the page and the unit.
 func TestPages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "\n", "line\n", "\r\n", "ü", "\x00"})).Draw(t, "text"), "")
-		span := content.Span{Limit: rapid.Int64Range(1, 9).Draw(t, "limit"), Bytes: rapid.Bool().Draw(t, "bytes"), Size: rapid.Int64Range(0, 9).Draw(t, "size")}
+		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "\n", "line\n", "\r\n", "ü", "\x00"})).Draw(t,
+			"text"), "")
+		span := content.Span{Limit: rapid.Int64Range(1, 9).Draw(t, "limit"), Bytes: rapid.Bool().Draw(t, "bytes"),
+			Size: rapid.Int64Range(0, 9).Draw(t, "size")}
 		total := int64(len(text))
 		if !span.Bytes {
 			total = int64(len(slices.Collect(strings.Lines(text))))
@@ -247,7 +255,8 @@ func TestPages(t *testing.T) {
 			if page.Next == 0 {
 				break
 			}
-			if page.Next != span.Offset+span.Limit && (span.Size == 0 || page.Next <= span.Offset || page.Next > span.Offset+span.Limit) {
+			if page.Next != span.Offset+span.Limit &&
+				(span.Size == 0 || page.Next <= span.Offset || page.Next > span.Offset+span.Limit) {
 				t.Fatalf("CopyPage(%+v): next is %d", span, page.Next)
 			}
 			if page.Next > span.Offset+span.Limit || span.Size > 0 && !span.Bytes && int64(got.Len()-before) > span.Size {
@@ -259,7 +268,8 @@ func TestPages(t *testing.T) {
 			t.Fatalf("the pages make %q, want %q", got.String(), text)
 		}
 		var beyond bytes.Buffer
-		if page, err := content.CopyPage(&beyond, strings.NewReader(text), content.Span{Offset: total + 1, Bytes: span.Bytes}); err != nil || beyond.Len() > 0 || page.Next != 0 {
+		if page, err := content.CopyPage(&beyond, strings.NewReader(text),
+			content.Span{Offset: total + 1, Bytes: span.Bytes}); err != nil || beyond.Len() > 0 || page.Next != 0 {
 			t.Fatalf("beyond the end: %q, %+v, %v", beyond.String(), page, err)
 		}
 	})
@@ -284,7 +294,9 @@ func TestReferences(t *testing.T) {
 				withdrawn[f.ArtifactID] = true
 			case nil:
 				if rapid.Bool().Draw(t, "names a body") {
-					newer, err := handoff.ParseRecord(fmt.Appendf(nil, `{"version":2,"type":"moon.photographed","id":%q,"createdAt":"2026-11-21T03:00:00Z","photo":{"value":%q}}`, r.ID, values[0]))
+					newer, err := handoff.ParseRecord(fmt.Appendf(nil,
+						`{"version":2,"type":"moon.photographed","id":%q,"createdAt":"2026-11-21T03:00:00Z","photo":{"value":%q}}`, r.ID,
+						values[0]))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -352,7 +364,8 @@ func TestRewrittenWhilePublished(t *testing.T) {
 	file := filepath.Join(dir, "a.md")
 	must(t, os.WriteFile(file, []byte("first"), 0o644))
 	store := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies()
-	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), store, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), store,
+		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -410,7 +423,8 @@ func TestRewrittenWhilePublished(t *testing.T) {
 func TestLinksStayInside(t *testing.T) {
 	top := tree(t, []string{"w/a.txt", "w/d/b.txt", "outside/secret.txt", "outside/d/b.txt"})
 	dir := filepath.Join(top, "w")
-	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil,
+		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	for name, tt := range map[string]struct {
 		link, path string
 		kind       error
@@ -444,8 +458,10 @@ func TestSizeMustMatch(t *testing.T) {
 		t.Skip("no file of a wrong size on this system")
 	}
 	log := logtest.NewMemoryLog()
-	hub := handoff.New(log, fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, "/proc")}})
-	if p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "version"}); !errors.Is(err, handoff.Conflict) {
+	hub := handoff.New(log, fold.NewMemory(), nil,
+		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, "/proc")}})
+	if p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "version"}); !errors.Is(err,
+		handoff.Conflict) {
 		t.Errorf("published %d bytes as %d, %v, want kind Conflict", len(b), *p.SizeBytes, err)
 	}
 }
@@ -480,7 +496,8 @@ func TestSizeChangesWhileKept(t *testing.T) {
 		file := filepath.Join(dir, "a.md")
 		must(t, os.WriteFile(file, []byte("body"), 0o644))
 		store := &changingStore{filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies(), file, tt.times, 0}
-		hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), store, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+		hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), store,
+			handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 		p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"})
 		if tt.kind == nil && err != nil || tt.kind != nil && !errors.Is(err, tt.kind) || store.started != tt.started {
 			t.Errorf("%d changes: read %d times, %v, want %d, kind %v", tt.times, store.started, err, tt.started, tt.kind)

@@ -39,7 +39,7 @@ func (d *packedDir) Read(p []byte) (int, error) {
 	n, err := d.tar.Read(p)
 	d.sum.Write(p[:n])
 	if err == io.EOF && d.want != "" && hex.EncodeToString(d.sum.Sum(nil)) != d.want {
-		err = &handoff.Error{Op: "read", Name: d.dir.Name(), Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("read it again")}
+		err = handoff.E("read", d.dir.Name(), handoff.Conflict, errChanging, handoff.Advice("read it again"))
 	}
 	return n, err
 }

@@ -20,7 +20,8 @@ import (
 func TestDirChangesWhileRead(t *testing.T) {
 	for _, change := range []bool{false, true} {
 		dir := tree(t, []string{"d/a.txt", "d/b.txt"})
-		hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+		hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil,
+			handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 		p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "d"})
 		must(t, err)
 		c, err := hub.Open(t.Context(), p.ID)

@@ -76,7 +76,8 @@ var _ handoff.Files = (*Files)(nil)
 func (s *Files) Name() string { return s.Root.Name() }
 
 // Describe implements handoff.Files.
-func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (handoff.FileState, error) {
+func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished,
+	to handoff.Bodies) (handoff.FileState, error) {
 	if d.Root != handoff.SessionRoot {
 		return s.describe(ctx, d, p, to, s.autoKeep())
 	}
@@ -92,7 +93,8 @@ func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 
 // describe is Describe for a file in Root. It keeps what KeepAuto selects up to
 // the given size.
-func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) (state handoff.FileState, err error) {
+func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies,
+	limit int64) (state handoff.FileState, err error) {
 	p.Path = s.relative(p.Path)
 	where, err := s.locate(p.Path)
 	if err != nil {
@@ -121,8 +123,8 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 		p.Kind = cmp.Or(p.Kind, "directory")
 		state.NotKept, err = s.measureDir(ctx, where, d, p, to, limit)
 	case !info.Mode().IsRegular():
-		return state, &handoff.Error{Op: "publish", Name: p.Path, Kind: handoff.Invalid, Err: errors.New("is neither a file nor a directory"),
-			Hint: handoff.Suggest("publish content from standard input", handoff.ActionStdin)}
+		return state, handoff.E("publish", p.Path, handoff.Invalid, errors.New("is neither a file nor a directory"),
+			handoff.Suggest("publish content from standard input", handoff.ActionStdin))
 	default:
 		state.Fingerprint, err = s.measure(ctx, s.Root, where, d, p, to, limit)
 		if !p.Kept && d.Keep != handoff.KeepNever && to != nil {
@@ -154,9 +156,10 @@ func (s *Files) relative(name string) string {
 // must be inside the workspace and outside the runtime directory and .git.
 func (s *Files) locate(name string) (string, error) {
 	refuse := func(reason string, hint handoff.Hint) (string, error) {
-		return "", &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: hint}
+		return "", handoff.E("publish", name, handoff.Invalid, errors.New(reason), hint)
 	}
-	inside := handoff.Advice("write the file inside the workspace, or set HANDOFF_WORKSPACE to a directory that contains it")
+	inside := handoff.Advice("write the file inside the workspace, or set HANDOFF_WORKSPACE to a directory that " +
+		"contains it")
 	switch {
 	case strings.ContainsRune(name, 0) || !utf8.ValidString(name):
 		return refuse("path contains NUL or invalid UTF-8", handoff.Hint{})
@@ -167,8 +170,8 @@ func (s *Files) locate(name string) (string, error) {
 	}
 	where, err := s.resolve(name)
 	if target, broken := s.Root.Readlink(filepath.FromSlash(name)); broken == nil && errors.Is(err, fs.ErrNotExist) {
-		return "", &handoff.Error{Op: "publish", Name: name, Kind: handoff.NotFound, Err: fmt.Errorf("is a broken symbolic link to %s", target),
-			Hint: handoff.Advice("write the file that it points to, or publish another path")}
+		return "", handoff.E("publish", name, handoff.NotFound, fmt.Errorf("is a broken symbolic link to %s", target),
+			handoff.Advice("write the file that it points to, or publish another path"))
 	}
 	if err != nil {
 		return "", fileError(name, err)
@@ -179,7 +182,8 @@ func (s *Files) locate(name string) (string, error) {
 	if s.RuntimePath != "" {
 		rel, err := filepath.Rel(filepath.FromSlash(s.RuntimePath), where)
 		if err == nil && filepath.IsLocal(rel) {
-			return refuse("is in the runtime directory", handoff.Suggest("see the record of an artifact", handoff.ActionShow, "ID"))
+			return refuse("is in the runtime directory",
+				handoff.Suggest("see the record of an artifact", handoff.ActionShow, "ID"))
 		}
 	}
 	for _, checked := range []string{name, where} {
@@ -209,20 +213,24 @@ func fileError(name string, err error) error {
 	var known *handoff.Error
 	switch {
 	case errors.Is(err, errChanging):
-		return &handoff.Error{Op: "publish", Name: name, Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again when its writer has finished")}
+		return handoff.E("publish", name, handoff.Conflict, errChanging,
+			handoff.Advice("publish it again when its writer has finished"))
 	case errors.As(err, &known):
 		return err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return &handoff.Error{Op: "publish", Name: name, Kind: handoff.NotFound, Err: fs.ErrNotExist, Hint: handoff.Advice("write the file before you publish it")}
+		return handoff.E("publish", name, handoff.NotFound, fs.ErrNotExist,
+			handoff.Advice("write the file before you publish it"))
 	}
-	return &handoff.Error{Op: "publish", Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("check the permissions of the file")}
+	return handoff.E("publish", name, handoff.Unavailable, durable.Reason(err),
+		handoff.Advice("check the permissions of the file"))
 }
 
 // OpenRegular opens a regular file to store its content. It is named in errors
 // as it was typed. Kinds: NotFound, Invalid (not a regular file), Unavailable.
 func OpenRegular(name, typed string) (*os.File, error) {
 	fail := func(kind handoff.Kind, err error) error {
-		return &handoff.Error{Op: "write", Name: typed, Kind: kind, Err: durable.Reason(err), Hint: handoff.Advice("name a readable file, or - for standard input")}
+		return handoff.E("write", typed, kind, durable.Reason(err),
+			handoff.Advice("name a readable file, or - for standard input"))
 	}
 	f, err := plainfile.OpenLinked(name)
 	switch {

@@ -62,7 +62,8 @@ func FuzzUnpack(f *testing.F) {
 				size += info.Size()
 			}
 			if name, _ := filepath.Rel(dir, path); err == nil && e.Type() == fs.ModeSymlink && refused == nil {
-				if target, _ := os.Readlink(path); filepath.IsAbs(target) || !filepath.IsLocal(filepath.Join(filepath.Dir(name), target)) {
+				if target, _ := os.Readlink(path); filepath.IsAbs(target) ||
+					!filepath.IsLocal(filepath.Join(filepath.Dir(name), target)) {
 					t.Errorf("%s leads to %s", name, target)
 				}
 			}

@@ -18,10 +18,11 @@ import (
 // Check verifies a log, its bodies, and the files that are stored in the runtime
 // directory. Kind: Unavailable.
 func Check(ctx context.Context, log handoff.Log, bodies handoff.Bodies, runtime string) (handoff.Report, error) {
-	stored, err := os.ReadDir(filepath.Join(runtime, filepath.FromSlash(StoredDir))) // first: a file is stored before its record is appended
+	// first: a file is stored before its record is appended
+	stored, err := os.ReadDir(filepath.Join(runtime, filepath.FromSlash(StoredDir)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return handoff.Report{}, &handoff.Error{Op: "check", Name: StoredDir, Kind: handoff.Unavailable, Err: err,
-			Hint: handoff.Advice("make the runtime directory readable")}
+		return handoff.Report{}, handoff.E("check", StoredDir, handoff.Unavailable, err,
+			handoff.Advice("make the runtime directory readable"))
 	}
 	refs, unclaimed := new(References), map[string]bool{}
 	for _, e := range stored {
@@ -66,7 +67,8 @@ func CheckLog(ctx context.Context, log handoff.Log, each func(handoff.Record)) (
 		report.Records++
 		each(r)
 		if damaged, ok := r.Fact.(*handoff.Damaged); ok {
-			report.Findings = append(report.Findings, handoff.Finding{Name: fmt.Sprintf("record %d", r.Seq), Text: "not a valid record: " + damaged.Err.Error()})
+			report.Findings = append(report.Findings,
+				handoff.Finding{Name: fmt.Sprintf("record %d", r.Seq), Text: "not a valid record: " + damaged.Err.Error()})
 		}
 	}
 	return report, nil
@@ -95,11 +97,13 @@ func CheckBodies(ctx context.Context, bodies handoff.Bodies, refs *References) (
 				found = append(found, verifyBody(ctx, bodies, b.Digest)...)
 			}
 			if refs.Of(b.Digest) == Redacted {
-				found = append(found, handoff.Finding{Name: bodyName(b.Digest), Note: true, Text: "had a secret and is still stored: the process that redacted it was killed, or it was published again",
+				found = append(found, handoff.Finding{Name: bodyName(b.Digest), Note: true,
+					Text: "had a secret and is still stored: the process that redacted it was killed, or it was published again",
 					Hint: handoff.Suggest("complete the redaction", handoff.ActionRepair)})
 			}
 			if refs.Of(b.Digest) == Orphan {
-				found = append(found, handoff.Finding{Name: bodyName(b.Digest), Note: true, Text: "is needed by no record: its publish is running or was killed",
+				found = append(found, handoff.Finding{
+					Name: bodyName(b.Digest), Note: true, Text: "is needed by no record: its publish is running or was killed",
 					Hint: handoff.Suggest("list the bodies that can be collected", handoff.ActionGarbage)})
 			}
 		}
@@ -135,7 +139,8 @@ func bodyName(d handoff.Digest) string { return d.Algorithm + ":" + d.Value }
 // An UnneededBody is a stored body that no artifact and no conversation needs.
 type UnneededBody struct {
 	handoff.StoredBody
-	Need Reference `json:"need"` // Withdrawn: each of its artifacts was; Replaced: there is a later copy; Orphan: no record refers to it
+	// Withdrawn: each of its artifacts was; Replaced: there is a later copy; Orphan: no record refers to it
+	Need Reference `json:"need"`
 }
 
 // Unneeded returns the bodies that were stored before a time and that no
@@ -155,8 +160,9 @@ func Unneeded(ctx context.Context, log handoff.Log, bodies handoff.Bodies, befor
 	}
 	if i := slices.IndexFunc(report.Findings, func(f handoff.Finding) bool { return !f.Note }); i >= 0 {
 		first := report.Findings[i]
-		return nil, &handoff.Error{Op: "collect", Name: first.Name, Kind: handoff.Corrupt, Err: errors.New("there is a problem in the log: " + first.Text),
-			Hint: handoff.Suggest("list every problem", handoff.ActionCheck)}
+		return nil, handoff.E("collect", first.Name, handoff.Corrupt,
+			errors.New("there is a problem in the log: "+first.Text),
+			handoff.Suggest("list every problem", handoff.ActionCheck))
 	}
 	stored, list := 0, []UnneededBody(nil)
 	for b, err := range lister.List(ctx) {
@@ -169,8 +175,8 @@ func Unneeded(ctx context.Context, log handoff.Log, bodies handoff.Bodies, befor
 		}
 	}
 	if stored > 0 && report.Records == 0 && !exists(ctx, log) {
-		return nil, &handoff.Error{Op: "collect", Kind: handoff.Corrupt, Err: errors.New("there are stored bodies but no log"),
-			Hint: handoff.Suggest("list what is missing", handoff.ActionCheck)}
+		return nil, handoff.E("collect", "", handoff.Corrupt, errors.New("there are stored bodies but no log"),
+			handoff.Suggest("list what is missing", handoff.ActionCheck))
 	}
 	slices.SortStableFunc(list, func(x, y UnneededBody) int { return cmp.Compare(y.SizeBytes, x.SizeBytes) })
 	return list, nil
@@ -189,7 +195,8 @@ func exists(ctx context.Context, log handoff.Log) bool {
 // Collect removes bodies that Unneeded returned for the same time, and returns
 // those that it removed. A body that was stored again meanwhile remains. Kinds:
 // Unavailable, Unsupported.
-func Collect(ctx context.Context, bodies handoff.Bodies, list []UnneededBody, before time.Time) (removed []UnneededBody, err error) {
+func Collect(ctx context.Context, bodies handoff.Bodies, list []UnneededBody, before time.Time) (removed []UnneededBody,
+	err error) {
 	remover, ok := bodies.(handoff.BodyRemover)
 	if !ok {
 		return nil, unsupported("collect")
@@ -210,6 +217,6 @@ func Collect(ctx context.Context, bodies handoff.Bodies, list []UnneededBody, be
 }
 
 func unsupported(verb string) error {
-	return &handoff.Error{Op: "collect", Kind: handoff.Unsupported, Err: fmt.Errorf("the body store can't %s its bodies", verb),
-		Hint: handoff.Advice("use the tools of the body store")}
+	return handoff.E("collect", "", handoff.Unsupported, fmt.Errorf("the body store can't %s its bodies", verb),
+		handoff.Advice("use the tools of the body store"))
 }

@@ -47,7 +47,8 @@ func notKeptReason(k handoff.Keep, limit int64) string {
 // measure describes a regular file in p and keeps it, in one pass. If the file
 // changes while it is read, measure retries once. The fingerprint is that of a
 // file whose digest is in p.
-func (s *Files) measure(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) (fingerprint string, err error) {
+func (s *Files) measure(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished,
+	to handoff.Bodies, limit int64) (fingerprint string, err error) {
 	head, info, err := s.measureOnce(ctx, root, name, d, p, to, limit)
 	if errors.Is(err, errChanging) {
 		head, info, err = s.measureOnce(ctx, root, name, d, p, to, limit)
@@ -70,7 +71,8 @@ func classify(p *handoff.ArtifactPublished, head []byte) {
 	p.Kind = cmp.Or(p.Kind, extKinds[ext], "file")
 }
 
-func (s *Files) measureOnce(ctx context.Context, root *os.Root, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) ([]byte, fs.FileInfo, error) {
+func (s *Files) measureOnce(ctx context.Context, root *os.Root, name string, d handoff.Draft,
+	p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) ([]byte, fs.FileInfo, error) {
 	f, err := openSteady(ctx, root, name)
 	if err != nil {
 		return nil, nil, err
@@ -128,7 +130,8 @@ func sniff(head []byte) string {
 // measureDir keeps a directory if the draft requires it, or in a linked worktree if it
 // is not too large, and returns why it does not. One that is not kept gets a digest, if
 // reading it takes not too long.
-func (s *Files) measureDir(ctx context.Context, name string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies, limit int64) (notKept string, err error) {
+func (s *Files) measureDir(ctx context.Context, name string, d handoff.Draft, p *handoff.ArtifactPublished,
+	to handoff.Bodies, limit int64) (notKept string, err error) {
 	if d.Keep == handoff.KeepAlways {
 		return "", s.readDir(ctx, name, p, to)
 	}
@@ -173,7 +176,8 @@ func treeSize(ctx context.Context, root *os.Root, name string) (size int64, err 
 
 // readDir sets the digest of a directory, and keeps it as one body if to is not nil.
 func (s *Files) readDir(ctx context.Context, name string, p *handoff.ArtifactPublished, to handoff.Bodies) error {
-	if inside, err := filepath.Rel(filepath.FromSlash(name), filepath.FromSlash(s.RuntimePath)); s.RuntimePath != "" && err == nil && filepath.IsLocal(inside) {
+	if inside, err := filepath.Rel(filepath.FromSlash(name), filepath.FromSlash(s.RuntimePath)); s.RuntimePath != "" &&
+		err == nil && filepath.IsLocal(inside) {
 		return notKept(p.Path, "contains the runtime directory")
 	}
 	read := digestOf
@@ -189,7 +193,8 @@ func (s *Files) readDir(ctx context.Context, name string, p *handoff.ArtifactPub
 }
 
 // packed calls read with a directory packed as one body.
-func packed(ctx context.Context, root *os.Root, name string, read func(context.Context, io.Reader) (handoff.Digest, error)) (handoff.Digest, error) {
+func packed(ctx context.Context, root *os.Root, name string,
+	read func(context.Context, io.Reader) (handoff.Digest, error)) (handoff.Digest, error) {
 	dir, err := root.OpenRoot(name)
 	if err != nil {
 		return handoff.Digest{}, err

@@ -53,7 +53,8 @@ func pack(ctx context.Context, dir *os.Root, w io.Writer) error {
 		return err
 	}
 	if !slices.Equal(before, after) {
-		return &handoff.Error{Op: "keep", Name: dir.Name(), Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again when its writers have finished")}
+		return handoff.E("keep", dir.Name(), handoff.Conflict, errChanging,
+			handoff.Advice("publish it again when its writers have finished"))
 	}
 	return t.Close()
 }
@@ -95,7 +96,8 @@ func list(ctx context.Context, dir *os.Root) ([]entry, error) {
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) { // removed after it was listed
-		err = &handoff.Error{Op: "keep", Name: dir.Name(), Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again when its writers have finished")}
+		err = handoff.E("keep", dir.Name(), handoff.Conflict, errChanging,
+			handoff.Advice("publish it again when its writers have finished"))
 	}
 	return entries, err
 }
@@ -104,14 +106,16 @@ func list(ctx context.Context, dir *os.Root) ([]entry, error) {
 // missing file inside is valid.
 func within(dir *os.Root, name, link string) error {
 	_, err := dir.Stat(name)
-	if filepath.IsAbs(link) || !filepath.IsLocal(path.Join(path.Dir(name), link)) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if filepath.IsAbs(link) || !filepath.IsLocal(path.Join(path.Dir(name), link)) || err != nil &&
+		!errors.Is(err, fs.ErrNotExist) {
 		return notKept(name, "link leaves the directory")
 	}
 	return nil
 }
 
 func notKept(name, reason string) error {
-	return &handoff.Error{Op: "keep", Name: name, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice("move it out of the directory, or publish the directory without keeping a copy")}
+	return handoff.E("keep", name, handoff.Invalid, errors.New(reason),
+		handoff.Advice("move it out of the directory, or publish the directory without keeping a copy"))
 }
 
 func (e entry) header() *tar.Header {
@@ -141,7 +145,8 @@ func (e entry) copy(ctx context.Context, dir *os.Root, w io.Writer) error {
 		_, err = io.CopyN(w, f, e.size)
 	}
 	if errors.Is(err, errChanging) || errors.Is(err, io.EOF) {
-		err = &handoff.Error{Op: "keep", Name: e.name, Kind: handoff.Conflict, Err: errChanging, Hint: handoff.Advice("publish it again when its writer has finished")}
+		err = handoff.E("keep", e.name, handoff.Conflict, errChanging,
+			handoff.Advice("publish it again when its writer has finished"))
 	}
 	return err
 }
@@ -181,13 +186,14 @@ func unpackError(dir *os.Root, err error) error {
 		return err // of what is read
 	}
 	kind := handoff.Corrupt
-	for _, system := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EACCES, syscall.EROFS, syscall.EIO, syscall.EMFILE,
+	for _, system := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EACCES, syscall.EROFS, syscall.EIO,
+		syscall.EMFILE,
 		syscall.ENFILE, syscall.ENOMEM, syscall.ENAMETOOLONG, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, system) {
 			kind = handoff.Unavailable
 		}
 	}
-	return &handoff.Error{Op: "unpack", Name: dir.Name(), Kind: kind, Err: durable.Reason(err)}
+	return handoff.E("unpack", dir.Name(), kind, durable.Reason(err))
 }
 
 func unpack(t *tar.Reader, h *tar.Header, dir *os.Root) error {

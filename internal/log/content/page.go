@@ -29,8 +29,8 @@ type Page struct {
 // Invalid.
 func CopyPage(w io.Writer, r io.ReadSeeker, s Span) (Page, error) {
 	if s.Offset < 0 || s.Limit < 0 {
-		return Page{}, &handoff.Error{Op: "read", Kind: handoff.Invalid, Err: errors.New("offset and limit must not be negative"),
-			Hint: handoff.Advice("offsets start at 0, and a limit of 0 selects everything after the offset")}
+		return Page{}, handoff.E("read", "", handoff.Invalid, errors.New("offset and limit must not be negative"),
+			handoff.Advice("offsets start at 0, and a limit of 0 selects everything after the offset"))
 	}
 	if s.Bytes {
 		return copyBytes(w, r, s)
@@ -124,8 +124,9 @@ func (l *Lines) flush() error {
 // the first line alone exceeds the span's Size.
 func (l *Lines) Page() (Page, error) {
 	if l.tooLong {
-		return Page{}, &handoff.Error{Op: "read", Kind: handoff.Invalid, Err: fmt.Errorf("line %d has more than %d bytes", l.span.Offset, l.span.Size),
-			Hint: handoff.Advice("read it by bytes")}
+		return Page{}, handoff.E("read", "", handoff.Invalid,
+			fmt.Errorf("line %d has more than %d bytes", l.span.Offset, l.span.Size),
+			handoff.Advice("read it by bytes"))
 	}
 	total, end := l.line, l.span.Offset+l.span.Limit
 	if l.open {
@@ -153,8 +154,8 @@ func (s Span) page(end, total int64) Page {
 // pages: its kind is Invalid.
 func CopyContent(w io.Writer, c handoff.Content, s Span) (Page, error) {
 	if c.Artifact.IsDirectory() {
-		return Page{}, &handoff.Error{Op: "read", Name: c.Artifact.ID, Kind: handoff.Invalid, Err: errors.New("is a directory"),
-			Hint: handoff.Suggest("unpack it", handoff.ActionReadTo, c.Artifact.ID, "DIR")}
+		return Page{}, handoff.E("read", c.Artifact.ID, handoff.Invalid, errors.New("is a directory"),
+			handoff.Suggest("unpack it", handoff.ActionReadTo, c.Artifact.ID, "DIR"))
 	}
 	return CopyPage(w, c, s)
 }

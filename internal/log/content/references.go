@@ -66,7 +66,8 @@ func (refs *References) Add(r handoff.Record) {
 	case *handoff.ArtifactWithdrawn:
 		refs.withdrawn[strings.Clone(f.ArtifactID)] = true
 	case *handoff.ThreadKept:
-		refs.addThread(strings.Clone(f.Thread+"\x00"+r.Import), keptCopy{r.Seq, strings.Clone(r.ID), strings.Clone(f.Digest.Value)})
+		refs.addThread(strings.Clone(f.Thread+"\x00"+r.Import),
+			keptCopy{r.Seq, strings.Clone(r.ID), strings.Clone(f.Digest.Value)})
 	case *handoff.Gap, *handoff.Damaged:
 		refs.lost = true
 	}

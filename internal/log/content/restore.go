@@ -12,7 +12,8 @@ const pageSize = 5000
 
 // EachArtifact calls do for every artifact that q selects, newest first, until it
 // returns an error.
-func EachArtifact(ctx context.Context, from handoff.Reader, q handoff.ArtifactQuery, do func(handoff.Artifact) error) error {
+func EachArtifact(ctx context.Context, from handoff.Reader, q handoff.ArtifactQuery,
+	do func(handoff.Artifact) error) error {
 	for q.Limit = pageSize; ; {
 		page, err := from.Artifacts(ctx, q)
 		if err != nil {

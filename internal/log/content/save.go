@@ -34,7 +34,7 @@ func Save(ctx context.Context, b handoff.Content, name string) error {
 // directories that are missing.
 func Restore(ctx context.Context, b handoff.Content, root *os.Root) error {
 	if err := safepath.Check(b.Artifact.Path); err != nil && !IsStored(b.Artifact.Path) {
-		return &handoff.Error{Op: "write", Name: b.Artifact.Path, Kind: handoff.Unavailable, Err: err, Hint: SaveElsewhere(b.Artifact)}
+		return handoff.E("write", b.Artifact.Path, handoff.Unavailable, err, SaveElsewhere(b.Artifact))
 	}
 	name := filepath.FromSlash(b.Artifact.Path)
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -125,7 +125,8 @@ func saveError(name string, err error) error {
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	e := &handoff.Error{Op: "write", Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("name a writable path, or read to standard output")}
+	e := handoff.E("write", name, handoff.Unavailable, durable.Reason(err),
+		handoff.Advice("name a writable path, or read to standard output"))
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		e.Kind, e.Err, e.Hint = handoff.Conflict, errors.New("already exists"), handoff.Advice("name a new path")

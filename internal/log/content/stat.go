@@ -152,7 +152,8 @@ func (s *Files) findInWorktree(a handoff.Artifact) (*os.Root, string, func(), er
 // compareStat returns the state of a file without reading it. If its target is
 // Unknown and the file exists, it returns the file's info too. The path of a file
 // that can't be examined, or is outside its directory, is not returned.
-func compareStat(a handoff.Artifact, root *os.Root, name string, err error) (state handoff.FileState, info fs.FileInfo) {
+func compareStat(a handoff.Artifact, root *os.Root, name string, err error) (state handoff.FileState,
+	info fs.FileInfo) {
 	if root != nil && filepath.IsLocal(filepath.FromSlash(a.Path)) {
 		state.Path = filepath.Join(root.Name(), filepath.FromSlash(a.Path))
 	}
@@ -194,7 +195,8 @@ func (s *Files) compareDir(ctx context.Context, a handoff.Artifact, root *os.Roo
 }
 
 // verifyFile reads a file and compares it with its digest.
-func (s *Files) verifyFile(ctx context.Context, a handoff.Artifact, root *os.Root, name string) (handoff.Target, string, io.ReadSeekCloser) {
+func (s *Files) verifyFile(ctx context.Context, a handoff.Artifact, root *os.Root, name string) (handoff.Target, string,
+	io.ReadSeekCloser) {
 	f, err := openSteady(ctx, root, name)
 	if err != nil {
 		return handoff.Unknown, "", nil

@@ -24,7 +24,8 @@ import (
 func TestTargetCache(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.md")
-	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir), Now: time.Now}})
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil,
+		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir), Now: time.Now}})
 	write := func(text string, age time.Duration) {
 		must(t, os.WriteFile(file, []byte(text), 0o644))
 		then := time.Now().Add(-age)
@@ -56,7 +57,8 @@ func TestTargetCache(t *testing.T) {
 		{func() {}, handoff.Available, handoff.Available, handoff.Available}, // publishing read it
 		{func() { write("two", 2*time.Hour) }, handoff.Unknown, handoff.Modified, handoff.Modified},
 		{func() { write("one", 0) }, handoff.Unknown, handoff.Available, handoff.Available},
-		{func() { coarse("two") }, handoff.Unknown, handoff.Modified, handoff.Unknown}, // it may change without a new modification time
+		// it may change without a new modification time
+		{func() { coarse("two") }, handoff.Unknown, handoff.Modified, handoff.Unknown},
 		{func() { write("longer", time.Hour) }, handoff.Modified, handoff.Modified, handoff.Modified},
 		{func() { os.Remove(file) }, handoff.Missing, handoff.Missing, handoff.Missing},
 	} {
@@ -81,7 +83,8 @@ func TestLargePages(t *testing.T) {
 	mathrand.NewChaCha8([32]byte{7}).Read(body)
 	must(t, os.WriteFile(filepath.Join(dir, "big"), body, 0o644))
 	want := sha256.Sum256(body)
-	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies(),
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(),
+		filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies(),
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "big", Keep: handoff.KeepAlways})
 	must(t, err)
@@ -120,7 +123,8 @@ func TestOpenWhileWritten(t *testing.T) {
 	must(t, os.WriteFile(file, bytes.Repeat([]byte("a"), 1<<20), 0o644))
 	then := time.Now().Add(-time.Hour)
 	must(t, os.Chtimes(file, then, then))
-	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil,
+		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a"})
 	must(t, err)
 	b, err := hub.Open(t.Context(), p.ID)
@@ -138,14 +142,17 @@ func TestOpenWhileWritten(t *testing.T) {
 // for it is refused before anything is recorded.
 func TestNoBodies(t *testing.T) {
 	dir := tree(t, []string{"a.txt"})
-	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil, handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
-	if _, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.txt", Keep: handoff.KeepAlways}); !errors.Is(err, handoff.Unsupported) {
+	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil,
+		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
+	if _, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.txt",
+		Keep: handoff.KeepAlways}); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("keep always: %v, want kind Unsupported", err)
 	}
 	if n, err := hub.Newest(t.Context()); n != 0 || err != nil {
 		t.Errorf("a refused publish left record %d, %v", n, err)
 	}
-	if p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.txt"}); err != nil || p.Kept || p.Digest == (handoff.Digest{}) {
+	if p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.txt"}); err != nil || p.Kept ||
+		p.Digest == (handoff.Digest{}) {
 		t.Errorf("keep auto: kept %v, digest %v, %v", p.Kept, p.Digest, err)
 	}
 }

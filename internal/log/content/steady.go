@@ -60,8 +60,8 @@ func (s *steadyFile) Read(p []byte) (int, error) {
 	}
 	n, err := s.f.Read(p)
 	if changed := s.changed(); changed != nil {
-		return 0, &handoff.Error{Op: "read", Name: filepath.Base(s.f.Name()), Kind: handoff.Conflict, Err: changed,
-			Hint: handoff.Advice("read it again when its writer has finished")}
+		return 0, handoff.E("read", filepath.Base(s.f.Name()), handoff.Conflict, changed,
+			handoff.Advice("read it again when its writer has finished"))
 	}
 	s.n += int64(n)
 	return n, err

@@ -24,22 +24,25 @@ const StoredDir = "artifacts/files"
 // directory inside the workspace. It is the only path in .handoff that is recorded.
 func IsStored(name string) bool {
 	runtime, file, ok := strings.Cut(name, "/"+StoredDir+"/")
-	return ok && path.Base(runtime) == ".handoff" && safepath.Check(path.Dir(runtime)) == nil && safepath.Check(file) == nil
+	return ok && path.Base(runtime) == ".handoff" && safepath.Check(path.Dir(runtime)) == nil &&
+		safepath.Check(file) == nil
 }
 
 // Store implements handoff.Files.
-func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (state handoff.FileState, discard func(), err error) {
+func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handoff.ArtifactPublished,
+	to handoff.Bodies) (state handoff.FileState, discard func(), err error) {
 	if d.Name != "" {
 		return state, func() {}, s.keepNamed(ctx, d, p, to)
 	}
 	name := cmp.Or(d.Filename, filename(d.MediaType))
-	if name != path.Base(name) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, "\\\x00") || safepath.Check(name) != nil {
-		return state, nil, &handoff.Error{Op: "publish", Name: name, Kind: handoff.Invalid, Err: errors.New("not a plain file name"),
-			Hint: handoff.Advice("name the file without a directory")}
+	if name != path.Base(name) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, "\\\x00") ||
+		safepath.Check(name) != nil {
+		return state, nil, handoff.E("publish", name, handoff.Invalid, errors.New("not a plain file name"),
+			handoff.Advice("name the file without a directory"))
 	}
 	if s.Runtime == nil {
-		return state, nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unsupported, Err: errors.New("no runtime directory to store it in"),
-			Hint: handoff.Advice("write it to a file in the workspace, and publish that file")}
+		return state, nil, handoff.E("publish", "-", handoff.Unsupported, errors.New("no runtime directory to store it in"),
+			handoff.Advice("write it to a file in the workspace, and publish that file"))
 	}
 	root, err := s.Runtime()
 	if err != nil {
@@ -65,8 +68,8 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 		if body.Err != nil {
 			return state, nil, readFailure(body.Err)
 		}
-		return state, nil, &handoff.Error{Op: "publish", Name: "-", Kind: handoff.Unavailable, Err: durable.Reason(err),
-			Hint: unwritable(root, err)}
+		return state, nil, handoff.E("publish", "-", handoff.Unavailable, durable.Reason(err),
+			unwritable(root, err))
 	}
 	p.TargetType = "file"
 	p.Path, p.Root = file, handoff.RuntimeRoot
@@ -99,7 +102,8 @@ func storeFile(root *os.Root, name string, body io.Reader) error {
 
 // keepNamed keeps and describes the body of a name. The caller renders its file
 // after the record is appended.
-func (s *Files) keepNamed(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies) (err error) {
+func (s *Files) keepNamed(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished,
+	to handoff.Bodies) (err error) {
 	body := &durable.Source{Ctx: ctx, R: d.Body}
 	checked, err := withoutCredentials(d, d.Name, body)
 	if err != nil {
@@ -129,8 +133,8 @@ func readFailure(err error) error {
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &handoff.Error{Op: "read content", Kind: handoff.Unavailable, Err: durable.Reason(err),
-		Hint: handoff.Advice("check where the content comes from")}
+	return handoff.E("read content", "", handoff.Unavailable, durable.Reason(err),
+		handoff.Advice("check where the content comes from"))
 }
 
 // unwritable returns the hint for a runtime directory that can't be written.

@@ -12,7 +12,8 @@ import (
 // Text returns the first most bytes of an artifact's body as published, "" if it
 // is not text, has more than handoff.KeepLimit bytes or can't be read.
 func Text(ctx context.Context, a handoff.Artifact, kept handoff.Bodies, files handoff.Files, most int64) string {
-	if a.Digest.Algorithm != handoff.SHA256 || a.SizeBytes == nil || *a.SizeBytes > handoff.KeepLimit || !isText(a.MediaType) {
+	if a.Digest.Algorithm != handoff.SHA256 || a.SizeBytes == nil || *a.SizeBytes > handoff.KeepLimit ||
+		!isText(a.MediaType) {
 		return ""
 	}
 	d, redacted := a.Digest, a.Redacted != nil && a.Redacted.Body != ""

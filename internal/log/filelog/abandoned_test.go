@@ -22,7 +22,8 @@ func TestAbandonedTemporaries(t *testing.T) {
 	old := time.Now().Add(-2 * time.Hour)
 	for name, age := range map[string]time.Time{"record-old": old, "record-young": time.Now(), "another": old} {
 		file := filepath.Join(tmp, name)
-		if err := errors.Join(os.MkdirAll(tmp, 0o700), os.WriteFile(file, nil, 0o600), os.Chtimes(file, age, age)); err != nil {
+		if err := errors.Join(os.MkdirAll(tmp, 0o700), os.WriteFile(file, nil, 0o600),
+			os.Chtimes(file, age, age)); err != nil {
 			t.Fatal(err)
 		}
 	}

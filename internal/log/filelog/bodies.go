@@ -220,13 +220,13 @@ func verify(ctx context.Context, f *os.File, name string, d handoff.Digest) erro
 }
 
 func damaged(name string) error {
-	return &handoff.Error{Op: "read body", Name: name, Kind: handoff.Corrupt, Err: errors.New("does not match its digest"),
-		Hint: handoff.Suggest("see what else is damaged", handoff.ActionCheck)}
+	return handoff.E("read body", name, handoff.Corrupt, errors.New("does not match its digest"),
+		handoff.Suggest("see what else is damaged", handoff.ActionCheck))
 }
 
 func notKept(d handoff.Digest) error {
-	return &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("not stored"),
-		Hint: handoff.Suggest("list the missing bodies", handoff.ActionCheck)}
+	return handoff.E("read body", d.Value, handoff.NotFound, errors.New("not stored"),
+		handoff.Suggest("list the missing bodies", handoff.ActionCheck))
 }
 
 // failure is Log.failure for an error that may be nil or the context's.

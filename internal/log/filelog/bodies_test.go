@@ -68,7 +68,8 @@ func (k *keeping) publish(text string) (id string, d handoff.Digest) {
 	k.Helper()
 	d = k.put(text)
 	size := int64(len(text))
-	return k.append(&handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file", SizeBytes: &size, Digest: d, Kept: true}), d
+	return k.append(&handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file", SizeBytes: &size,
+		Digest: d, Kept: true}), d
 }
 
 func (k *keeping) file(d handoff.Digest) string {
@@ -125,7 +126,8 @@ var bodyFaults = []struct {
 		k.must(os.Chmod(k.file(d), 0o600))
 		k.must(os.WriteFile(k.file(d), append(b, 0), 0))
 	}},
-	{"missing", "is missing; it is the body of art_", func(k *keeping, d, _ handoff.Digest, _ int) { k.must(os.Remove(k.file(d))) }},
+	{"missing", "is missing; it is the body of art_",
+		func(k *keeping, d, _ handoff.Digest, _ int) { k.must(os.Remove(k.file(d))) }},
 	{"swapped", "does not match its digest", func(k *keeping, d, other handoff.Digest, _ int) {
 		k.must(os.Remove(k.file(d)))
 		k.must(os.Link(k.file(other), k.file(d)))
@@ -170,11 +172,13 @@ func TestBodyFaults(t *testing.T) {
 					t.Errorf("%d, %s: false alarm: %+v", i, fault.name, f)
 				}
 			}
-			if r, err := k.bodies.Open(t.Context(), list[0]); err == nil || r != nil || fault.name != "missing" && !errors.Is(err, handoff.Corrupt) {
+			if r, err := k.bodies.Open(t.Context(), list[0]); err == nil || r != nil || fault.name != "missing" &&
+				!errors.Is(err, handoff.Corrupt) {
 				t.Errorf("%d, %s: Open = %v, %v", i, fault.name, r, err)
 			}
 			d, err := k.bodies.Put(t.Context(), strings.NewReader(texts[0]))
-			if fault.name == "missing" && (err != nil || d != list[0]) || fault.name != "missing" && !errors.Is(err, handoff.Corrupt) {
+			if fault.name == "missing" && (err != nil || d != list[0]) || fault.name != "missing" &&
+				!errors.Is(err, handoff.Corrupt) {
 				t.Errorf("%d, %s: Put = %v, %v", i, fault.name, d, err)
 			}
 		}
@@ -203,8 +207,10 @@ func TestRepairQuarantinesDamage(t *testing.T) {
 		k.put(text)
 		quarantined, _ := filepath.Glob(k.file(d) + quarantinedDamage + "*")
 		report, err := checkAll(t, k.log)
-		if err != nil || !report.OK() || len(report.Findings) != len(quarantined) || len(quarantined) == 0 && fault.name != "missing" {
-			t.Errorf("%s: check after the body was stored again: %+v, %v, the quarantined file is %q", fault.name, report, err, quarantined)
+		if err != nil || !report.OK() || len(report.Findings) != len(quarantined) || len(quarantined) == 0 &&
+			fault.name != "missing" {
+			t.Errorf("%s: check after the body was stored again: %+v, %v, the quarantined file is %q", fault.name, report, err,
+				quarantined)
 		}
 		for _, name := range quarantined {
 			if b, _ := os.ReadFile(name); string(b) != string(damaged) {
@@ -225,7 +231,8 @@ func TestCheckNotesOrphans(t *testing.T) {
 	k.append(&handoff.ArtifactWithdrawn{ArtifactID: withdrawn})
 	k.must(os.Remove(k.file(d))) // it was collected
 	report, err := checkAll(t, k.log)
-	if err != nil || len(report.Findings) != 1 || !report.Findings[0].Note || !strings.Contains(report.Findings[0].Name, orphan.Value[2:]) {
+	if err != nil || len(report.Findings) != 1 || !report.Findings[0].Note ||
+		!strings.Contains(report.Findings[0].Name, orphan.Value[2:]) {
 		t.Errorf("check finds %+v, %v, want a note on %s", report.Findings, err, orphan.Value)
 	}
 }
@@ -299,7 +306,8 @@ func TestCollectRefuses(t *testing.T) {
 		}
 		k.age(k.put("orphan"))
 		damage(k)
-		if list, err := content.Unneeded(t.Context(), k.log, k.bodies, time.Now().Add(-time.Hour)); !errors.Is(err, handoff.Corrupt) || list != nil {
+		if list, err := content.Unneeded(t.Context(), k.log, k.bodies, time.Now().Add(-time.Hour)); !errors.Is(err,
+			handoff.Corrupt) || list != nil {
 			t.Errorf("%s: Unneeded = %v, %v, want kind Corrupt", name, list, err)
 		}
 	}

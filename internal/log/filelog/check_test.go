@@ -307,7 +307,8 @@ func TestNotes(t *testing.T) {
 		"all ID links missing": {
 			make: func(s site) { s.must(os.RemoveAll(s.path(recordsDir))) }, text: "is missing",
 		},
-		"copied": {make: func(s site) { overwrite(s.t, s.second(3), s.content(s.number(3))) }, text: "is a copy", stays: true},
+		"copied": {make: func(s site) { overwrite(s.t, s.second(3), s.content(s.number(3))) }, text: "is a copy",
+			stays: true},
 		"appended twice": {
 			make: func(s site) {
 				_, err := s.log.Append(s.t.Context(), logtest.Collect(s.t, s.log, 7)[0])
@@ -338,7 +339,9 @@ func TestNotes(t *testing.T) {
 				if !report.OK() {
 					t.Errorf("check finds %+v, want notes only", report.Findings)
 				}
-				return slices.ContainsFunc(report.Findings, func(f handoff.Finding) bool { return strings.Contains(f.Text, tt.text) })
+				return slices.ContainsFunc(report.Findings, func(f handoff.Finding) bool {
+					return strings.Contains(f.Text, tt.text)
+				})
 			}
 			before := files(t, s.dir)
 			if !noted() {

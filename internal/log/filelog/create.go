@@ -86,9 +86,8 @@ func (l *Log) createAll() error {
 		for _, name := range slices.Backward(made) {
 			os.Remove(filepath.Join(l.dir, name))
 		}
-		return &handoff.Error{Op: "create log", Name: l.dir, Kind: handoff.Unsupported,
-			Err:  errors.New("the file system has no hard links"),
-			Hint: handoff.Advice("set HANDOFF_DIR to a directory on a file system with hard links")}
+		return handoff.E("create log", l.dir, handoff.Unsupported, errors.New("the file system has no hard links"),
+			handoff.Advice("set HANDOFF_DIR to a directory on a file system with hard links"))
 	}
 	return err
 }
@@ -155,7 +154,8 @@ func noLinks(err error) bool {
 	if !errors.As(err, &link) {
 		return false
 	}
-	for _, no := range []error{syscall.EPERM, syscall.ENOTSUP, syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EXDEV, syscall.EMLINK} {
+	for _, no := range []error{syscall.EPERM, syscall.ENOTSUP, syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EXDEV,
+		syscall.EMLINK} {
 		if errors.Is(err, no) {
 			return true
 		}

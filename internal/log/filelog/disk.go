@@ -148,8 +148,8 @@ func (l *Log) failure(op string, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	e := &handoff.Error{Op: op, Name: l.dir, Kind: handoff.Unavailable, Err: durable.Reason(err),
-		Hint: handoff.UnwritableHint(l.dir, err)}
+	e := handoff.E(op, l.dir, handoff.Unavailable, durable.Reason(err),
+		handoff.UnwritableHint(l.dir, err))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, e.Hint = handoff.Corrupt, handoff.Suggest("list what is missing", handoff.ActionCheck)

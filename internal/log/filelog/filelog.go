@@ -112,14 +112,15 @@ func (l *Log) ID(context.Context) (string, error) {
 	if id, err = l.readID(); err != nil || id != "" {
 		return id, err
 	}
-	return "", &handoff.Error{Op: "read log", Name: idName, Kind: handoff.Corrupt, Err: fmt.Errorf("is missing, but %s exists", remnant),
-		Hint: handoff.Suggest("see what else is missing", handoff.ActionCheck)}
+	return "", handoff.E("read log", idName, handoff.Corrupt, fmt.Errorf("is missing, but %s exists", remnant),
+		handoff.Suggest("see what else is missing", handoff.ActionCheck))
 }
 
 // remnant returns the name of something that exists only if the directory has
 // had a log, or "".
 func (l *Log) remnant() (string, error) {
-	for _, in := range []struct{ dir, pattern string }{{"log", `^\d{8,}$`}, {recordsDir, "."}, {bodiesDir, "."}, {".", `^index\.db$`}} {
+	for _, in := range []struct{ dir, pattern string }{{"log", `^\d{8,}$`}, {recordsDir, "."}, {bodiesDir, "."},
+		{".", `^index\.db$`}} {
 		names, err := l.namesIn(in.dir)
 		if err != nil {
 			return "", l.failure("read log", err)
@@ -144,8 +145,8 @@ func (l *Log) readID() (string, error) {
 	}
 	id := string(bytes.TrimSpace(b))
 	if !idForm().MatchString(id) { // the ID names a directory of the user's cache
-		return "", &handoff.Error{Op: "read log", Name: idName, Kind: handoff.Corrupt, Err: errors.New("not a log ID"),
-			Hint: handoff.Suggest("see what else is damaged", handoff.ActionCheck)}
+		return "", handoff.E("read log", idName, handoff.Corrupt, errors.New("not a log ID"),
+			handoff.Suggest("see what else is damaged", handoff.ActionCheck))
 	}
 	return id, nil
 }
@@ -177,7 +178,8 @@ func (l *Log) checkOnce(key any, nameOf func() string) error {
 		return nil
 	}
 	if err != nil {
-		return &handoff.Error{Op: "open log", Name: name, Kind: handoff.Corrupt, Err: err, Hint: handoff.Suggest("see what else is damaged", handoff.ActionCheck)}
+		return handoff.E("open log", name, handoff.Corrupt, err,
+			handoff.Suggest("see what else is damaged", handoff.ActionCheck))
 	}
 	l.checked.Store(key, nil)
 	return nil
@@ -209,9 +211,9 @@ func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error)
 		return 0, err
 	}
 	if err := l.disk.syncDir(l.shardName(seq)); err != nil {
-		return seq, &handoff.Error{Op: "append", Name: l.name(seq), Kind: handoff.Unavailable,
-			Err:  fmt.Errorf("recorded as %s, but it may not survive a power loss: %w", r.ID, durable.Reason(err)),
-			Hint: handoff.Suggest("verify the log before you repeat the command", handoff.ActionCheck)}
+		return seq, handoff.E("append", l.name(seq), handoff.Unavailable,
+			fmt.Errorf("recorded as %s, but it may not survive a power loss: %w", r.ID, durable.Reason(err)),
+			handoff.Suggest("verify the log before you repeat the command", handoff.ActionCheck))
 	}
 	return seq, nil
 }

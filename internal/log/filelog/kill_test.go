@@ -43,7 +43,8 @@ func (w writer) start(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "FILELOG_DIR="+w.dir, fmt.Sprint("FILELOG_SHARD=", w.shard), fmt.Sprint("FILELOG_RECORDS=", w.records),
+	cmd.Env = append(os.Environ(), "FILELOG_DIR="+w.dir, fmt.Sprint("FILELOG_SHARD=", w.shard),
+		fmt.Sprint("FILELOG_RECORDS=", w.records),
 		fmt.Sprint("FILELOG_KEPT=", w.kept), "FILELOG_POINT="+w.point, fmt.Sprint("FILELOG_NTH=", w.nth))
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -76,7 +77,8 @@ func appendUntilKilled(dir string) {
 		var err error
 		if os.Getenv("FILELOG_KEPT") == "true" {
 			p.Kept = true
-			p.Digest, err = log.Bodies().Put(context.Background(), strings.NewReader(fmt.Sprint("body ", i))) // which other writers keep too
+			// which other writers keep too
+			p.Digest, err = log.Bodies().Put(context.Background(), strings.NewReader(fmt.Sprint("body ", i)))
 		}
 		var r handoff.Record
 		if err == nil {

@@ -38,7 +38,8 @@ func (n *notifier) watch(dir string) <-chan struct{} {
 		}
 		var failure error
 		err = raw.Control(func(fd uintptr) {
-			_, failure = syscall.InotifyAddWatch(int(fd), dir, syscall.IN_CREATE|syscall.IN_MOVED_TO|syscall.IN_ONLYDIR|syscall.IN_DONT_FOLLOW)
+			_, failure = syscall.InotifyAddWatch(int(fd), dir,
+				syscall.IN_CREATE|syscall.IN_MOVED_TO|syscall.IN_ONLYDIR|syscall.IN_DONT_FOLLOW)
 		})
 		if err != nil || failure != nil {
 			return nil

@@ -220,7 +220,6 @@ func (l *Log) exists(n handoff.Seq) (bool, error) {
 }
 
 func (l *Log) hole(n handoff.Seq, why string) error {
-	return &handoff.Error{Op: "read log", Name: l.name(n), Kind: handoff.Corrupt,
-		Err:  fmt.Errorf("record %d is missing: %s", n, why),
-		Hint: handoff.Suggest("mark the missing record and keep every other one", handoff.ActionRepair)}
+	return handoff.E("read log", l.name(n), handoff.Corrupt, fmt.Errorf("record %d is missing: %s", n, why),
+		handoff.Suggest("mark the missing record and keep every other one", handoff.ActionRepair))
 }

@@ -102,14 +102,16 @@ func TestHoleIsRefused(t *testing.T) {
 		read    string // the error of a read, "" for none
 		append  string // the error of an append, "" if the hole is not where a record would be put
 	}{
-		"the next":             {4, stretch(3, 3), "record 3 is missing: 4 exists", "record 3 is missing: 4 exists"},
-		"64 before another":    {67, stretch(3, 66), "record 3 is missing: 67 exists", "record 3 is missing: 67 exists"},
-		"65 before another":    {68, stretch(3, 67), "record 3 is missing: log/00000001 exists", "record 3 is missing: log/00000001 exists"},
-		"first of all":         {2, stretch(1, 1), "record 1 is missing: 2 exists", "record 1 is missing: 2 exists"},
-		"last of a shard":      {6, stretch(5, 5), "record 5 is missing: 6 exists", ""},
-		"first of a shard":     {7, stretch(6, 6), "record 6 is missing: 7 exists", ""},
-		"the next shard alone": {6, stretch(5, 6), "record 5 is missing: log/00000001 exists", "record 5 is missing: log/00000001 exists"},
-		"the newest":           {4, stretch(4, 4), "", ""},
+		"the next":          {4, stretch(3, 3), "record 3 is missing: 4 exists", "record 3 is missing: 4 exists"},
+		"64 before another": {67, stretch(3, 66), "record 3 is missing: 67 exists", "record 3 is missing: 67 exists"},
+		"65 before another": {68, stretch(3, 67), "record 3 is missing: log/00000001 exists",
+			"record 3 is missing: log/00000001 exists"},
+		"first of all":     {2, stretch(1, 1), "record 1 is missing: 2 exists", "record 1 is missing: 2 exists"},
+		"last of a shard":  {6, stretch(5, 5), "record 5 is missing: 6 exists", ""},
+		"first of a shard": {7, stretch(6, 6), "record 6 is missing: 7 exists", ""},
+		"the next shard alone": {6, stretch(5, 6), "record 5 is missing: log/00000001 exists",
+			"record 5 is missing: log/00000001 exists"},
+		"the newest": {4, stretch(4, 4), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := hollow(t, tt.records, tt.gone...)
@@ -352,7 +354,8 @@ func TestNoHardLinks(t *testing.T) {
 // is recorded, and the log goes on once there is room.
 func TestDiskRefuses(t *testing.T) {
 	t.Parallel()
-	for _, what := range []string{"create", "sync ", "link ", "syncDir log/00000000", "mkdir log/00000001", "syncDir log"} {
+	for _, what := range []string{"create", "sync ", "link ", "syncDir log/00000000", "mkdir log/00000001",
+		"syncDir log"} {
 		for _, no := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EACCES, syscall.EIO} {
 			dir := hollow(t, 5) // the next is the first of a shard
 			before := files(t, dir)
@@ -362,7 +365,8 @@ func TestDiskRefuses(t *testing.T) {
 			if seq != 0 || !errors.As(err, &e) || e.Kind != handoff.Unavailable || !errors.Is(err, no) {
 				t.Errorf("%s: %v: Append = %d, %v, want kind Unavailable", what, no, seq, err)
 			}
-			if full := no == syscall.ENOSPC || no == syscall.EDQUOT; full != (e != nil && strings.Contains(e.Hint.String(), "free disk space")) {
+			if full := no == syscall.ENOSPC || no == syscall.EDQUOT; full != (e != nil &&
+				strings.Contains(e.Hint.String(), "free disk space")) {
 				t.Errorf("%s: %v: hint %q", what, no, e.Hint)
 			}
 			if after := files(t, dir); fmt.Sprint(after) != fmt.Sprint(before) {
@@ -379,7 +383,8 @@ func TestDiskRefuses(t *testing.T) {
 // then, and the error states that.
 func TestUncertain(t *testing.T) {
 	dir := hollow(t, 1)
-	log := newLog(dir, faulty(dir, "syncDir log/00000000", true, &os.PathError{Op: "sync", Err: syscall.ENOSPC}), 5, rand.Reader)
+	log := newLog(dir, faulty(dir, "syncDir log/00000000", true, &os.PathError{Op: "sync", Err: syscall.ENOSPC}), 5,
+		rand.Reader)
 	seq, err := log.Append(t.Context(), newRecord())
 	if seq != 2 || !errors.Is(err, handoff.Unavailable) || !strings.Contains(err.Error(), "recorded as") {
 		t.Errorf("Append = %d, %v, want record 2 and kind Unavailable", seq, err)
@@ -417,7 +422,8 @@ func TestUnwritable(t *testing.T) {
 
 // TestDamagedRecord reads over a record that is no record.
 func TestDamagedRecord(t *testing.T) {
-	for name, content := range map[string]string{"empty": "", "cut": `{"version":1,"ty`, "no object": "[]", "too large": strings.Repeat(" ", handoff.MaxRecord+1)} {
+	for name, content := range map[string]string{"empty": "", "cut": `{"version":1,"ty`, "no object": "[]",
+		"too large": strings.Repeat(" ", handoff.MaxRecord+1)} {
 		dir := hollow(t, 4)
 		overwrite(t, filepath.Join(dir, openQuick(dir).name(2)), content)
 		got := logtest.Collect(t, openQuick(dir), 0)

@@ -34,7 +34,8 @@ func (l *Log) Repair(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return l.failure("repair", err)
 	}
-	for _, fix := range []func(*logCheck, time.Time) error{l.restoreRecords, l.linkRecords, l.quarantineLinks, l.removeTemporaries} {
+	for _, fix := range []func(*logCheck, time.Time) error{l.restoreRecords, l.linkRecords, l.quarantineLinks,
+		l.removeTemporaries} {
 		if err := fix(c, now); err != nil {
 			return l.failure("repair", err)
 		}
@@ -79,7 +80,8 @@ func (l *Log) linkRecords(c *logCheck, now time.Time) error {
 		if same, err := l.hasLink(r); same {
 			continue // its writer was about to
 		} else if err == nil {
-			if err := os.Rename(l.File(r), strings.TrimSuffix(l.File(r), ".json")+quarantinedLink+now.UTC().Format(timestamp)); err != nil {
+			if err := os.Rename(l.File(r), strings.TrimSuffix(l.File(r), ".json")+quarantinedLink+
+				now.UTC().Format(timestamp)); err != nil {
 				return err
 			}
 		}

@@ -60,9 +60,9 @@ func (l *Log) freeNumbers(c *logCheck) ([]handoff.Seq, error) {
 	free := slices.Clone(c.damaged)
 	for _, h := range c.holes {
 		if h.last-h.first >= maxHole {
-			return nil, &handoff.Error{Op: "repair", Name: l.name(h.last + 1), Kind: handoff.Corrupt,
-				Err:  fmt.Errorf("records %d to %d before it are missing: the file seems to be misplaced", h.first, h.last),
-				Hint: handoff.Suggest("list every problem, once you know which tool created the file", handoff.ActionCheck)}
+			return nil, handoff.E("repair", l.name(h.last+1), handoff.Corrupt,
+				fmt.Errorf("records %d to %d before it are missing: the file seems to be misplaced", h.first, h.last),
+				handoff.Suggest("list every problem, once you know which tool created the file", handoff.ActionCheck))
 		}
 		for n := h.first; n <= h.last; n++ {
 			free = append(free, n)

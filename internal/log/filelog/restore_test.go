@@ -91,7 +91,8 @@ func TestRepairFollowsNoLink(t *testing.T) {
 	shard := s.log.path(s.log.shardName(1))
 	b, err := os.ReadFile(s.number(1))
 	s.must(err)
-	s.must(os.WriteFile(filepath.Join(outside, filepath.Base(s.number(1))), b, 0o444), os.RemoveAll(shard), os.Symlink(outside, shard))
+	s.must(os.WriteFile(filepath.Join(outside, filepath.Base(s.number(1))), b, 0o444), os.RemoveAll(shard),
+		os.Symlink(outside, shard))
 	if err := repairAll(t, openQuick(s.dir)); !errors.Is(err, handoff.Corrupt) {
 		t.Errorf("Repair = %v, want kind Corrupt", err)
 	}

@@ -31,7 +31,8 @@ func TestEveryBitIsSealed(t *testing.T) {
 }
 
 func FuzzSeal(f *testing.F) {
-	for _, s := range []string{"{}", `{"a":1}` + "\n", "", "}", `{"a":{}} ` + "\n\n", `{"crc32c":"00000000"}`, `,"crc32c":"00000000"}`} {
+	for _, s := range []string{"{}", `{"a":1}` + "\n", "", "}", `{"a":{}} ` + "\n\n", `{"crc32c":"00000000"}`,
+		`,"crc32c":"00000000"}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -23,7 +23,8 @@ func ApplySession(s *handoff.Session, r handoff.Record) {
 		if s.Opened == 0 {
 			s.Opened, s.OpenedAt, s.Producer = r.Seq, cmp.Or(f.StartedAt, r.CreatedAt), r.Producer
 			s.Parent, s.Title, s.Agent, s.Workflow, s.User = f.Parent, f.Title, f.Agent, f.Workflow, f.User
-			s.Inputs, s.Folder, s.Process, s.Adopted, s.Expected, s.Dir = f.Inputs, f.Folder, f.Process, f.Manifest, f.Expected, f.Dir
+			s.Inputs, s.Folder, s.Process, s.Adopted, s.Expected, s.Dir = f.Inputs, f.Folder, f.Process, f.Manifest, f.Expected,
+				f.Dir
 			if handoff.CheckSessionFolder(f.Folder) != nil {
 				s.Folder = "" // nothing is written where a forged record says
 			}

@@ -71,14 +71,15 @@ type ArtifactState struct {
 
 	// The rest, as JSON, is what an index stores. The JSON names are older than
 	// the field names and must not change.
-	Replaced     []string `json:"below,omitempty"`    // the artifacts it replaces, of those known when it was published
-	ReplacedBy   []string `json:"above,omitempty"`    // the artifacts that name it in Replaces
-	SupersededBy int      `json:"supports,omitempty"` // how many of ReplacedBy are active or themselves superseded by an active one
-	Withdrawn    bool     `json:"withdrawn,omitempty"`
-	Reason       string   `json:"reason,omitempty"`   // why it was withdrawn
-	Outdated     bool     `json:"outdated,omitempty"` // a newer revision has its name
-	PreviousHead string   `json:"earlier,omitempty"`  // the head of its name before it
-	Uses         int      `json:"uses,omitempty"`     // the number of units of work that read it
+	Replaced   []string `json:"below,omitempty"` // the artifacts it replaces, of those known when it was published
+	ReplacedBy []string `json:"above,omitempty"` // the artifacts that name it in Replaces
+	// how many of ReplacedBy are active or themselves superseded by an active one
+	SupersededBy int    `json:"supports,omitempty"`
+	Withdrawn    bool   `json:"withdrawn,omitempty"`
+	Reason       string `json:"reason,omitempty"`   // why it was withdrawn
+	Outdated     bool   `json:"outdated,omitempty"` // a newer revision has its name
+	PreviousHead string `json:"earlier,omitempty"`  // the head of its name before it
+	Uses         int    `json:"uses,omitempty"`     // the number of units of work that read it
 
 	Predecessors int                `json:"predecessors,omitempty"` // the number of earlier revisions
 	Labels       []string           `json:"labels,omitempty"`
@@ -88,7 +89,8 @@ type ArtifactState struct {
 
 	Redactions []handoff.Replacement `json:"redactions,omitempty"` // parts of the record that are secrets
 	Import     string                `json:"import,omitempty"`     // of its record
-	RedactedAt time.Time             `json:"redactedAt,omitzero"`  // when the newest of them, or of the reason, was recorded
+	// when the newest of them, or of the reason, was recorded
+	RedactedAt time.Time `json:"redactedAt,omitzero"`
 }
 
 func (a *ArtifactState) known() bool { return a != nil && a.Published != nil }
@@ -233,7 +235,8 @@ func foldReplaces(k Keeper, a *ArtifactState) error {
 		if err != nil {
 			return err
 		}
-		if !b.known() || id == a.ID || slices.Contains(a.Replaced, id) || a.Record.Import != "" && b.Record.Import != a.Record.Import {
+		if !b.known() || id == a.ID || slices.Contains(a.Replaced, id) || a.Record.Import != "" &&
+			b.Record.Import != a.Record.Import {
 			continue
 		}
 		a.Replaced = append(a.Replaced, id)

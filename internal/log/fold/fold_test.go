@@ -22,7 +22,8 @@ type oracle struct {
 }
 
 func newOracle(records []handoff.Record) oracle {
-	o := oracle{published: map[string]*handoff.ArtifactPublished{}, withdrawn: map[string]bool{}, reason: map[string]string{}}
+	o := oracle{published: map[string]*handoff.ArtifactPublished{}, withdrawn: map[string]bool{},
+		reason: map[string]string{}}
 	keys := map[string]bool{}
 	for _, r := range records {
 		switch f := r.Fact.(type) {
@@ -173,7 +174,8 @@ func TestOrderOfArrival(t *testing.T) {
 				slices.Sort(list)
 			}
 			if a.Status != b.Status || !slices.Equal(a.Competing, b.Competing) || !slices.Equal(a.ReplacedBy, b.ReplacedBy) {
-				t.Errorf("%s = %s %v %v, shuffled %s %v %v", r.ID, a.Status, a.Competing, a.ReplacedBy, b.Status, b.Competing, b.ReplacedBy)
+				t.Errorf("%s = %s %v %v, shuffled %s %v %v", r.ID, a.Status, a.Competing, a.ReplacedBy, b.Status, b.Competing,
+					b.ReplacedBy)
 			}
 		}
 	})
@@ -230,21 +232,25 @@ func TestApplyTwice(t *testing.T) {
 
 func TestLate(t *testing.T) {
 	artifact := func(id, session, run string) handoff.Record {
-		return handoff.Record{Version: 1, Type: "artifact.published", ID: id, Producer: handoff.Producer{Session: session, RunID: run},
-			Fact: &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"}}
+		return handoff.Record{Version: 1, Type: "artifact.published", ID: id,
+			Producer: handoff.Producer{Session: session, RunID: run},
+			Fact:     &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"}}
 	}
 	closed := func(id, session string) handoff.Record {
-		return handoff.Record{Version: 1, Type: "session.closed", ID: id, Fact: &handoff.SessionClosed{SessionID: session, Status: "completed"}}
+		return handoff.Record{Version: 1, Type: "session.closed", ID: id,
+			Fact: &handoff.SessionClosed{SessionID: session, Status: "completed"}}
 	}
 	m := fold.NewMemory()
 	err := m.Apply(t.Context(), logtest.Placed([]handoff.Record{
 		artifact("before", "s", ""), closed("c1", "r"), artifact("run over", "s", "r"), artifact("session goes on", "s", ""),
-		closed("c2", "s"), artifact("session over", "s", ""), artifact("other run", "s", "r2"), artifact("unknown run", "s", "r3"), closed("c3", "r2"),
+		closed("c2", "s"), artifact("session over", "s", ""), artifact("other run", "s", "r2"), artifact("unknown run", "s",
+			"r3"), closed("c3", "r2"),
 	})...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[string]bool{"before": false, "run over": true, "session goes on": false, "session over": true, "other run": false, "unknown run": true} {
+	for id, want := range map[string]bool{"before": false, "run over": true, "session goes on": false,
+		"session over": true, "other run": false, "unknown run": true} {
 		if a, err := m.Artifact(t.Context(), id); err != nil || a.Late != want {
 			t.Errorf("%s: late = %v, %v, want %v", id, a.Late, err, want)
 		}
@@ -268,12 +274,14 @@ func TestMoved(t *testing.T) {
 		"on":             {[]handoff.Fact{file("a/b.md"), moved("a", "z/a"), moved("z", "y")}, "y/a/b.md"},
 		"there and back": {[]handoff.Fact{file("a/b.md"), moved("a", "z"), moved("z", "a")}, "a/b.md"},
 		"twice":          {[]handoff.Fact{file("a/b.md"), moved("a", "z"), moved("z", "a"), moved("a", "y")}, "y/b.md"},
-		"only the first": {[]handoff.Fact{file("a/b.md"), moved("a", "z"), moved("a", "y")}, "z/b.md"}, // the second a is another directory
+		// the second a is another directory
+		"only the first": {[]handoff.Fact{file("a/b.md"), moved("a", "z"), moved("a", "y")}, "z/b.md"},
 		"to itself":      {[]handoff.Fact{file("a/b.md"), moved("a", "a")}, "a/b.md"},
 		"into itself":    {[]handoff.Fact{file("a/b.md"), moved("a", "a/a")}, "a/a/b.md"},
-		"out of it":      {[]handoff.Fact{file("a/b.md"), moved("a", "../z"), moved("a", "/z"), moved("a", "z/../../y"), moved("a", ".")}, "a/b.md"},
-		"no path":        {[]handoff.Fact{file(""), moved("a", "z")}, ""},
-		"nowhere":        {[]handoff.Fact{file("a/b.md"), moved("a", ""), moved("", "z")}, "a/b.md"},
+		"out of it": {[]handoff.Fact{file("a/b.md"), moved("a", "../z"), moved("a", "/z"), moved("a", "z/../../y"),
+			moved("a", ".")}, "a/b.md"},
+		"no path": {[]handoff.Fact{file(""), moved("a", "z")}, ""},
+		"nowhere": {[]handoff.Fact{file("a/b.md"), moved("a", ""), moved("", "z")}, "a/b.md"},
 	} {
 		m := fold.NewMemory()
 		var records []handoff.Record
@@ -287,7 +295,8 @@ func TestMoved(t *testing.T) {
 			t.Errorf("%s: the path is %s, %v, want %s", name, a.Path, err, tt.want)
 		}
 	}
-	before := []handoff.Record{{Version: 1, ID: "rec_1", Fact: moved("a", "z")}, {Version: 1, ID: "art_00000000000000000000000001", Fact: file("a/b.md")}}
+	before := []handoff.Record{{Version: 1, ID: "rec_1", Fact: moved("a", "z")},
+		{Version: 1, ID: "art_00000000000000000000000001", Fact: file("a/b.md")}}
 	m := fold.NewMemory()
 	if err := m.Apply(t.Context(), logtest.Placed(before)...); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,8 @@ import (
 
 // The spaces of pointers of imports.
 const (
-	heldSpace     = "held"     // by import: how many records are held; by import and number: the record; by import and ID: "held"
+	// by import: how many records are held; by import and number: the record; by import and ID: "held"
+	heldSpace     = "held"
 	importedSpace = "imported" // by import: set once its records were applied
 )
 
@@ -42,7 +43,8 @@ func hold(k Keeper, r handoff.Record) error {
 	if err != nil {
 		return err
 	}
-	for key, value := range map[string]string{r.Import + "\x00" + r.ID: "held", r.Import + "\x00" + strconv.Itoa(n): string(text), r.Import: strconv.Itoa(n + 1)} {
+	for key, value := range map[string]string{r.Import + "\x00" + r.ID: "held",
+		r.Import + "\x00" + strconv.Itoa(n): string(text), r.Import: strconv.Itoa(n + 1)} {
 		if err := k.PutPointer(heldSpace, key, value); err != nil {
 			return err
 		}
@@ -84,7 +86,8 @@ func foldImported(k Keeper, f *handoff.SessionImported) error {
 // own, from which they are being moved to that of the session.
 func foldStaged(k Keeper, f *handoff.SessionImported) error {
 	s, err := k.Session(f.SessionID)
-	if err != nil || s == nil || s.Folder == "" || f.Folder == "" || f.Folder == s.Folder || handoff.CheckSessionFolder(f.Folder) != nil {
+	if err != nil || s == nil || s.Folder == "" || f.Folder == "" || f.Folder == s.Folder ||
+		handoff.CheckSessionFolder(f.Folder) != nil {
 		return err
 	}
 	s.Origin, s.MovingTo, s.Folder = s.Folder, s.Folder, f.Folder

@@ -78,7 +78,8 @@ func (m *tables) PutArtifact(a *ArtifactState) error {
 		return nil
 	}
 	// The records of an import are applied after later ones.
-	if i, found := slices.BinarySearchFunc(m.order, a.Record.Seq, func(a *ArtifactState, seq handoff.Seq) int { return cmp.Compare(a.Record.Seq, seq) }); !found {
+	if i, found := slices.BinarySearchFunc(m.order, a.Record.Seq,
+		func(a *ArtifactState, seq handoff.Seq) int { return cmp.Compare(a.Record.Seq, seq) }); !found {
 		m.order = slices.Insert(m.order, i, a)
 		m.families[a.Family] = append(m.families[a.Family], a.ID)
 		for _, id := range a.Inputs {
@@ -190,7 +191,8 @@ func (m *Memory) Artifact(_ context.Context, id string) (handoff.Artifact, error
 	defer m.mu.RUnlock()
 	a := m.tables.artifacts[id]
 	if !a.known() {
-		return handoff.Artifact{}, &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound, Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
+		return handoff.Artifact{}, handoff.E("find artifact", id, handoff.NotFound, nil,
+			handoff.Suggest("list every artifact", handoff.ActionListAll))
 	}
 	return View(&m.tables, a)
 }
@@ -212,13 +214,16 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 	if err != nil {
 		return handoff.ArtifactPage{}, err
 	}
-	first, _ := slices.BinarySearchFunc(m.tables.order, q.After+1, func(a *ArtifactState, seq handoff.Seq) int { return cmp.Compare(a.Record.Seq, seq) })
+	first, _ := slices.BinarySearchFunc(m.tables.order, q.After+1, func(a *ArtifactState, seq handoff.Seq) int {
+		return cmp.Compare(a.Record.Seq, seq)
+	})
 	candidates := m.tables.order[first:]
 	if a := m.tables.artifacts[q.IDPrefix]; a.known() {
 		candidates = []*ArtifactState{a}
 	}
 	for _, a := range slices.Backward(candidates) {
-		if !selects(q, a.Record, a.Published) || !selectsState(&m.tables, q, a) || q.Competing && !m.tables.competes(a) || q.Family != "" && a.Family != family || q.Paths != nil && !slices.Contains(paths, a.Published.Path) {
+		if !selects(q, a.Record, a.Published) || !selectsState(&m.tables, q, a) || q.Competing && !m.tables.competes(a) ||
+			q.Family != "" && a.Family != family || q.Paths != nil && !slices.Contains(paths, a.Published.Path) {
 			continue
 		}
 		if !shows(q, a.Status()) {
@@ -255,7 +260,8 @@ func (m *Memory) Session(_ context.Context, id string) (handoff.Session, error) 
 	defer m.mu.RUnlock()
 	s, ok := m.tables.sessions[id]
 	if !ok {
-		return handoff.Session{}, &handoff.Error{Op: "find session", Name: id, Kind: handoff.NotFound, Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
+		return handoff.Session{}, handoff.E("find session", id, handoff.NotFound, nil,
+			handoff.Suggest("list the sessions", handoff.ActionSessions))
 	}
 	return cloneSession(s), nil
 }
@@ -293,7 +299,7 @@ func (m *Memory) Work(_ context.Context, harness, id string) (handoff.Work, erro
 	defer m.mu.RUnlock()
 	w, ok := m.tables.works[workKey{harness, id}]
 	if !ok {
-		return handoff.Work{}, &handoff.Error{Op: "find work", Name: id, Kind: handoff.NotFound}
+		return handoff.Work{}, handoff.E("find work", id, handoff.NotFound, nil)
 	}
 	return *w, nil
 }

@@ -15,7 +15,8 @@ import (
 func ProductionOf(a handoff.Artifact, by string) handoff.Production {
 	maker := a.Producer
 	p := handoff.Production{Thread: maker.Thread, Harness: maker.Harness, WorkID: maker.WorkID, Count: 1,
-		Session: maker.Session, RunID: maker.RunID, Agent: maker.Agent, Newest: a.CreatedAt, RefsPassed: readers(maker, a.UsedBy)}
+		Session: maker.Session, RunID: maker.RunID, Agent: maker.Agent, Newest: a.CreatedAt,
+		RefsPassed: readers(maker, a.UsedBy)}
 	if a.Revision > 1 {
 		p.Revisions = 1
 	}
@@ -93,7 +94,8 @@ func sum(a, b *int64) *int64 {
 // conversation is known are also told apart by session, run and agent.
 func CompareProductions(a, b handoff.Production) int {
 	if a.Thread == "" && b.Thread == "" {
-		if c := cmp.Or(strings.Compare(a.WorkID, b.WorkID), strings.Compare(a.Harness, b.Harness), strings.Compare(a.Session, b.Session),
+		if c := cmp.Or(strings.Compare(a.WorkID, b.WorkID), strings.Compare(a.Harness, b.Harness),
+			strings.Compare(a.Session, b.Session),
 			strings.Compare(a.RunID, b.RunID), strings.Compare(a.Agent, b.Agent)); c != 0 {
 			return c
 		}

@@ -34,7 +34,9 @@ func selects(q handoff.ArtifactQuery, r handoff.Record, p *handoff.ArtifactPubli
 		q.Tag != "" && !slices.Contains(p.Tags, q.Tag),
 		q.Parent != "" && !slices.Contains(p.Parents, q.Parent),
 		q.IDs != nil && !slices.Contains(q.IDs, r.ID),
-		q.AnyParent != nil && !slices.ContainsFunc(p.Parents, func(id string) bool { return slices.Contains(q.AnyParent, id) }),
+		q.AnyParent != nil && !slices.ContainsFunc(p.Parents, func(id string) bool {
+			return slices.Contains(q.AnyParent, id)
+		}),
 		!q.Since.IsZero() && r.CreatedAt.Before(q.Since),
 		!q.Until.IsZero() && !r.CreatedAt.Before(q.Until),
 		!strings.HasPrefix(r.ID, q.IDPrefix), !strings.HasSuffix(r.ID, q.IDSuffix):
@@ -95,7 +97,7 @@ func Unapplied(last handoff.Seq, records []handoff.Record) ([]handoff.Record, er
 	}
 	for i, r := range records {
 		if want := last + handoff.Seq(i) + 1; r.Seq != want {
-			return nil, &handoff.Error{Op: "index", Kind: handoff.Conflict, Err: fmt.Errorf("got record %d, want %d", r.Seq, want)}
+			return nil, handoff.E("index", "", handoff.Conflict, fmt.Errorf("got record %d, want %d", r.Seq, want))
 		}
 	}
 	return records, nil

@@ -140,7 +140,8 @@ func Readable(s Store, a *ArtifactState) (handoff.Artifact, error) {
 	if p, ok := v.Record.Fact.(*handoff.ArtifactPublished); ok {
 		v.ArtifactPublished = *p
 	} else {
-		v.Record, v.ArtifactPublished = a.Record, handoff.ArtifactPublished{Channel: a.Published.Channel, Digest: a.Published.Digest}
+		v.Record, v.ArtifactPublished = a.Record, handoff.ArtifactPublished{
+			Channel: a.Published.Channel, Digest: a.Published.Digest}
 	}
 	return v, nil
 }

@@ -90,7 +90,8 @@ func TestSessionFold(t *testing.T) {
 				if !f.StartedAt.IsZero() {
 					started = f.StartedAt
 				}
-				if s.Opened != r.Seq || !s.OpenedAt.Equal(started) || s.Agent != f.Agent || s.Folder != f.Folder || s.Process != f.Process || !reflect.DeepEqual(s.Inputs, f.Inputs) {
+				if s.Opened != r.Seq || !s.OpenedAt.Equal(started) || s.Agent != f.Agent || s.Folder != f.Folder ||
+					s.Process != f.Process || !reflect.DeepEqual(s.Inputs, f.Inputs) {
 					t.Errorf("%s: %+v, opened as %+v", id, s, f)
 				}
 			} else if s.Opened != 0 {
@@ -227,12 +228,14 @@ func TestSessionQuery(t *testing.T) {
 	m := fold.NewMemory()
 	open := func(seq handoff.Seq, id, agent, workflow, user, parent string) handoff.Record {
 		return handoff.Record{Seq: seq, Version: 1, Type: "session.opened", ID: id, CreatedAt: time.Unix(int64(seq), 0),
-			Fact: &handoff.SessionOpened{SessionID: id, Parent: parent, Process: handoff.Process{BootID: "boot of " + user}, Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: workflow}, User: user}}
+			Fact: &handoff.SessionOpened{SessionID: id, Parent: parent, Process: handoff.Process{BootID: "boot of " + user},
+				Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: workflow}, User: user}}
 	}
 	if err := m.Apply(t.Context(),
 		open(1, "a", "alex", "intake-app", "Bryan", ""), open(2, "b", "casey", "deep-dive-app", "Bryan", ""),
 		open(3, "c", "casey", "deep-dive-itsm", "Ann", ""), open(4, "r", "casey", "deep-dive-app", "Bryan", "a"),
-		handoff.Record{Seq: 5, Version: 1, Type: "session.closed", ID: "e", CreatedAt: time.Unix(5, 0), Fact: &handoff.SessionClosed{SessionID: "a", Status: "completed"}},
+		handoff.Record{Seq: 5, Version: 1, Type: "session.closed", ID: "e", CreatedAt: time.Unix(5, 0),
+			Fact: &handoff.SessionClosed{SessionID: "a", Status: "completed"}},
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +287,8 @@ func TestExecutions(t *testing.T) {
 		{"lost", "unknown", "alex", "intake", 3},
 	} {
 		r := handoff.Record{Seq: handoff.Seq(i + 1), ID: fmt.Sprint("rec_", i), Fact: &handoff.SessionOpened{
-			SessionID: tt.id, Parent: tt.parent, Agent: handoff.SessionAgent{Name: tt.agent}, Workflow: handoff.SessionWorkflow{Name: tt.workflow}}}
+			SessionID: tt.id, Parent: tt.parent, Agent: handoff.SessionAgent{Name: tt.agent},
+			Workflow: handoff.SessionWorkflow{Name: tt.workflow}}}
 		if err := m.Apply(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,9 @@ func setInputs(k Keeper, a *ArtifactState) error {
 		}
 	}
 	answered := func(p *ArtifactState) bool {
-		return sameLine(p, a) || slices.ContainsFunc(parents, func(q *ArtifactState) bool { return sameLine(p, q) && q.Record.Seq > p.Record.Seq })
+		return sameLine(p, a) || slices.ContainsFunc(parents, func(q *ArtifactState) bool {
+			return sameLine(p, q) && q.Record.Seq > p.Record.Seq
+		})
 	}
 	seen := slices.Clone(parents)
 	for todo := parents; len(todo) > 0; todo = todo[1:] {

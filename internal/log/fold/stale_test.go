@@ -206,9 +206,14 @@ func TestInputs(t *testing.T) {
 		{"from an old design", []handoff.ArtifactPublished{{Parents: []string{"a0"}}}, []string{"a0"}},
 		{"from old designs and the newest", []handoff.ArtifactPublished{{Parents: []string{"a1", "a2", "a0"}}}, nil},
 		{"transitively", []handoff.ArtifactPublished{{Parents: []string{"a0"}}, {Parents: []string{"a3"}}}, []string{"a0"}},
-		{"a patch again, from the newest design", []handoff.ArtifactPublished{{Parents: []string{"a0"}}, {Replaces: []string{"a3"}, Parents: []string{"a3", "a2"}}}, nil},
-		{"a patch again, from the same design", []handoff.ArtifactPublished{{Parents: []string{"a0"}}, {Replaces: []string{"a3"}, Parents: []string{"a3"}}}, []string{"a0"}},
-		{"from a replaced patch", []handoff.ArtifactPublished{{Parents: []string{"a2"}}, {Replaces: []string{"a3"}}, {Parents: []string{"a3"}}}, []string{"a3"}},
+		{"a patch again, from the newest design",
+			[]handoff.ArtifactPublished{{Parents: []string{"a0"}}, {Replaces: []string{"a3"}, Parents: []string{"a3", "a2"}}},
+			nil},
+		{"a patch again, from the same design",
+			[]handoff.ArtifactPublished{{Parents: []string{"a0"}}, {Replaces: []string{"a3"}, Parents: []string{"a3"}}},
+			[]string{"a0"}},
+		{"from a replaced patch", []handoff.ArtifactPublished{{Parents: []string{"a2"}}, {Replaces: []string{"a3"}},
+			{Parents: []string{"a3"}}}, []string{"a3"}},
 		{"from something unknown", []handoff.ArtifactPublished{{Parents: []string{"nobody", "a9", "a3"}}}, nil},
 	} {
 		records := slices.Clone(designs)
@@ -267,7 +272,8 @@ func TestLongChain(t *testing.T) {
 		records = append(records, published(i, handoff.ArtifactPublished{}), published(i+1, p))
 	}
 	for i := 1000; i < 3000; i++ {
-		records = append(records, published(i, handoff.ArtifactPublished{Parents: []string{fmt.Sprint("a", max(i-1, 1000)), "a0"}}))
+		records = append(records, published(i,
+			handoff.ArtifactPublished{Parents: []string{fmt.Sprint("a", max(i-1, 1000)), "a0"}}))
 	}
 	records = append(records, handoff.Record{Version: 1, ID: "w", Fact: &handoff.ArtifactWithdrawn{ArtifactID: "a1000"}})
 	m := fold.NewMemory()

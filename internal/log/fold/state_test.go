@@ -24,7 +24,8 @@ func fold(t *testing.T, facts ...handoff.Fact) *tables {
 // TestReplacesTwice names one artifact twice in Replaces: it counts once.
 func TestReplacesTwice(t *testing.T) {
 	replaced := &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"}
-	twice := &handoff.ArtifactPublished{Channel: "design", Path: "b.md", TargetType: "file", Replaces: []string{"f0", "f0"}}
+	twice := &handoff.ArtifactPublished{Channel: "design", Path: "b.md", TargetType: "file",
+		Replaces: []string{"f0", "f0"}}
 	s := fold(t, replaced, twice)
 	if got, want := s.artifacts["f1"].Replaced, []string{"f0"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("f1 replaces %q, want %q", got, want)
@@ -41,7 +42,8 @@ func TestReplacesTwice(t *testing.T) {
 // TestWithdrawnRevisions withdraws revisions 1, 2 and 3 of a name in some order:
 // the head is the newest revision that is not withdrawn.
 func TestWithdrawnRevisions(t *testing.T) {
-	revision := &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file", Namespace: "run", Name: "a.md"}
+	revision := &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file", Namespace: "run",
+		Name: "a.md"}
 	for _, tt := range []struct {
 		withdrawn []int
 		want      []handoff.Status // of the revisions
@@ -77,7 +79,8 @@ func TestWithdrawnRevisions(t *testing.T) {
 		}
 	}
 	// A revision after withdrawn ones supersedes the head that was restored.
-	s := fold(t, revision, revision, &handoff.ArtifactWithdrawn{ArtifactID: "f1"}, revision, &handoff.ArtifactWithdrawn{ArtifactID: "f3"})
+	s := fold(t, revision, revision, &handoff.ArtifactWithdrawn{ArtifactID: "f1"}, revision,
+		&handoff.ArtifactWithdrawn{ArtifactID: "f3"})
 	if got := s.artifacts["f0"].Status(); got != handoff.Active {
 		t.Errorf("revision 1 is %s after all later ones were withdrawn, want active", got)
 	}

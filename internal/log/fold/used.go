@@ -43,7 +43,8 @@ func foldUsed(k Keeper, p handoff.Producer, f *handoff.ArtifactUsed) error {
 	if a == nil {
 		a = &ArtifactState{ID: f.ArtifactID}
 	}
-	use, err := handoff.EncodeJSON(handoff.Use{Harness: p.Harness, WorkID: p.WorkID, Agent: p.Agent, Session: p.Session, RunID: p.RunID})
+	use, err := handoff.EncodeJSON(handoff.Use{Harness: p.Harness, WorkID: p.WorkID, Agent: p.Agent, Session: p.Session,
+		RunID: p.RunID})
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,9 @@ func uses(s Store, a *ArtifactState) (list []handoff.Use, err error) {
 // isUsedBy reports whether an agent, session or run used an artifact.
 func isUsedBy(s Store, a *ArtifactState, user string) bool {
 	list, err := uses(s, a)
-	return err == nil && slices.ContainsFunc(list, func(u handoff.Use) bool { return user == u.Agent || user == u.Session || user == u.RunID })
+	return err == nil && slices.ContainsFunc(list, func(u handoff.Use) bool {
+		return user == u.Agent || user == u.Session || user == u.RunID
+	})
 }
 
 // Readers returns how often other work than that of its producer used an artifact.

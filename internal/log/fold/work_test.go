@@ -31,12 +31,14 @@ func TestWorkLoss(t *testing.T) {
 			id, tokens := fmt.Sprint("w", i), int64(100*(i+1))
 			for range rapid.IntRange(0, 2).Draw(t, "starts") {
 				started[id] = true
-				add(handoff.Record{Fact: &handoff.WorkStarted{WorkID: id, ParentWorkID: fmt.Sprint("w", rapid.IntRange(0, 6).Draw(t, "parent"))}})
+				add(handoff.Record{Fact: &handoff.WorkStarted{
+					WorkID: id, ParentWorkID: fmt.Sprint("w", rapid.IntRange(0, 6).Draw(t, "parent"))}})
 			}
 			if rapid.Bool().Draw(t, "end is there") {
 				ended[id] = true
 				want += tokens
-				add(handoff.Record{Fact: &handoff.WorkEnded{WorkID: id, Usage: &handoff.Usage{Input: &tokens, TotalTokens: &tokens}, UsageSource: handoff.UsageFromHarness}})
+				add(handoff.Record{Fact: &handoff.WorkEnded{WorkID: id, Usage: &handoff.Usage{Input: &tokens, TotalTokens: &tokens},
+					UsageSource: handoff.UsageFromHarness}})
 			}
 			if rapid.Bool().Draw(t, "end without usage") {
 				ended[id] = true
@@ -125,7 +127,8 @@ func TestWorkOrder(t *testing.T) {
 			t.Fatalf("in another order: %+v, want %+v", got, want)
 		}
 		for _, r := range records {
-			if f, ok := r.Fact.(*handoff.WorkEnded); ok && f.UsageSource == handoff.UsageFromHarness && want.UsageSource != handoff.UsageFromHarness {
+			if f, ok := r.Fact.(*handoff.WorkEnded); ok && f.UsageSource == handoff.UsageFromHarness &&
+				want.UsageSource != handoff.UsageFromHarness {
 				t.Fatalf("the usage of the harness in %s does not count: %+v", r.ID, want)
 			}
 		}

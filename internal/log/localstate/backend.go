@@ -78,8 +78,9 @@ type BackendOptions struct {
 // runtime directory.
 var fileBackend = Backend{Scheme: "file", Open: func(o BackendOptions) (handoff.Log, handoff.Bodies, error) {
 	if o.Location.Opaque+o.Location.Host+o.Location.Path != "" {
-		return nil, nil, &handoff.Error{Op: "open log", Name: config.Redact(o.Location.String()), Kind: handoff.Invalid, Err: errors.New("file: takes no path"),
-			Hint: handoff.Advice("set HANDOFF_DIR to move the runtime directory")}
+		return nil, nil, handoff.E("open log", config.Redact(o.Location.String()), handoff.Invalid,
+			errors.New("file: takes no path"),
+			handoff.Advice("set HANDOFF_DIR to move the runtime directory"))
 	}
 	log := filelog.Open(o.Runtime, o.Rand)
 	return log, log.Bodies(), nil
@@ -97,7 +98,8 @@ type Opened struct {
 // trusted is nil, all are accepted.
 //
 // Kinds: Invalid (the location), and those of the backend.
-func OpenBackend(c config.Config, backends []Backend, trusted func(destinations []string) error, o BackendOptions) (opened Opened, err error) {
+func OpenBackend(c config.Config, backends []Backend, trusted func(destinations []string) error,
+	o BackendOptions) (opened Opened, err error) {
 	b, err := findBackend(c, backends, &o)
 	if err != nil {
 		return opened, err
@@ -163,5 +165,5 @@ func badLocation(c config.Config, reason string, backends []Backend) error {
 	if source := c.Source("log"); source != "" {
 		reason, hint = source+": "+reason, "set "+config.LogVariable+" to "+schemes+", or unset it"
 	}
-	return &handoff.Error{Op: "open log", Name: config.Redact(c.Log), Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(hint)}
+	return handoff.E("open log", config.Redact(c.Log), handoff.Invalid, errors.New(reason), handoff.Advice(hint))
 }

@@ -53,12 +53,14 @@ func (x *Index) unordered(ctx context.Context) []handoff.Finding {
 	if newest, err := log.Newest(ctx); err != nil || newest < 2 {
 		return nil
 	}
-	return []handoff.Finding{{Name: "log", Note: true, Text: "the order of its records can't be verified: no index remembers it"}}
+	return []handoff.Finding{
+		{Name: "log", Note: true, Text: "the order of its records can't be verified: no index remembers it"}}
 }
 
 // checkOne verifies one index, and reports whether the order of the records was compared
 // with it.
-func (x *Index) checkOne(ctx context.Context, file, id string, repair bool) (f handoff.Finding, ordered bool, err error) {
+func (x *Index) checkOne(ctx context.Context, file, id string, repair bool) (f handoff.Finding, ordered bool,
+	err error) {
 	note := func(format string, args ...any) (handoff.Finding, bool, error) {
 		return handoff.Finding{Note: true, Text: fmt.Sprintf(format, args...)}, false, ctx.Err()
 	}
@@ -89,7 +91,8 @@ func (x *Index) checkOne(ctx context.Context, file, id string, repair bool) (f h
 
 // compare compares an index with the log. Its error is a *sqlindex.Error or the
 // log's.
-func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f handoff.Finding, ordered bool, err error) {
+func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f handoff.Finding, ordered bool,
+	err error) {
 	p, err := at.Position(ctx)
 	if err != nil || p.Seq == 0 {
 		return f, false, err
@@ -100,9 +103,11 @@ func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f
 	}
 	switch {
 	case !found:
-		f.Text = fmt.Sprintf("contains record %d, %s, which is beyond the end of the log: the log has lost records", p.Seq, p.ID)
+		f.Text = fmt.Sprintf("contains record %d, %s, which is beyond the end of the log: the log has lost records", p.Seq,
+			p.ID)
 	case r.ID != p.ID:
-		f = handoff.Finding{Note: true, Text: fmt.Sprintf("contains another record %d than the log and will be rebuilt", p.Seq)}
+		f = handoff.Finding{Note: true, Text: fmt.Sprintf("contains another record %d than the log and will be rebuilt",
+			p.Seq)}
 	default:
 		if err := handoff.CatchUp(ctx, x.log, at); err != nil {
 			return f, false, err

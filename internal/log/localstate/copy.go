@@ -50,7 +50,8 @@ func (c Copier) copy(ctx context.Context, source, target Opened) (result logcopy
 			return result, err
 		}
 	}
-	return logcopy.Copy(ctx, logcopy.Side{Log: source.Log, Bodies: source.Bodies}, logcopy.Side{Log: target.Log, Bodies: target.Bodies}, o)
+	return logcopy.Copy(ctx, logcopy.Side{Log: source.Log, Bodies: source.Bodies},
+		logcopy.Side{Log: target.Log, Bodies: target.Bodies}, o)
 }
 
 // CloseLog closes a log that can be closed.

@@ -62,8 +62,8 @@ func (d *Dir) Create(ctx context.Context) error {
 	}
 	var known *handoff.Error
 	if err != nil && !errors.As(err, &known) {
-		return &handoff.Error{Op: "create workspace", Name: d.path, Kind: handoff.Unavailable, Err: durable.Reason(err),
-			Hint: handoff.UnwritableHint(d.path, err)}
+		return handoff.E("create workspace", d.path, handoff.Unavailable, durable.Reason(err),
+			handoff.UnwritableHint(d.path, err))
 	}
 	d.ready = err == nil
 	return err
@@ -109,7 +109,8 @@ func (d *Dir) createAll(ignore bool) error {
 	}
 	defer root.Close()
 	if _, err := root.Lstat(IgnoreName); ignore && errors.Is(err, fs.ErrNotExist) {
-		if err := durable.Replace(root, IgnoreName, func(w io.Writer) error { _, err := io.WriteString(w, ignoreAll); return err }); err != nil {
+		if err := durable.Replace(root, IgnoreName,
+			func(w io.Writer) error { _, err := io.WriteString(w, ignoreAll); return err }); err != nil {
 			return err
 		}
 	}
@@ -140,7 +141,8 @@ func (d *Dir) undo() {
 		return
 	}
 	entries, err := os.ReadDir(d.path)
-	if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != IgnoreName && e.Name() != MarkerName }) {
+	if err != nil || slices.ContainsFunc(entries,
+		func(e os.DirEntry) bool { return e.Name() != IgnoreName && e.Name() != MarkerName }) {
 		return
 	}
 	for _, e := range entries {

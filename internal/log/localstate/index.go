@@ -51,8 +51,10 @@ var (
 // NewIndex returns the index of the log of a memory. It opens nothing. The possible
 // locations are the runtime directory and the cache that getenv names. progress and
 // warn may be nil.
-func NewIndex(m *Memory, runtime string, getenv func(string) string, progress func(done, total handoff.Seq), warn func(string)) *Index {
-	return &Index{log: m.log, memory: m, runtime: runtime, dirs: directories(runtime, getenv), progress: progress, warn: warn}
+func NewIndex(m *Memory, runtime string, getenv func(string) string, progress func(done, total handoff.Seq),
+	warn func(string)) *Index {
+	return &Index{log: m.log, memory: m, runtime: runtime, dirs: directories(runtime, getenv), progress: progress,
+		warn: warn}
 }
 
 // maxFailures is the number of abandoned locations after which an index stays
@@ -269,7 +271,9 @@ func (x *Index) open(ctx context.Context) (handoff.Index, error) {
 	if hasID && x.failures < maxFailures {
 		dirs := x.dirs(id)
 		if isOffline(x.log) { // a new index can't be filled; what was only read before is in the cache
-			slices.SortStableFunc(dirs, func(a, b string) int { return cmp.Compare(min(len(fileID(b)), 1), min(len(fileID(a)), 1)) })
+			slices.SortStableFunc(dirs, func(a, b string) int {
+				return cmp.Compare(min(len(fileID(b)), 1), min(len(fileID(a)), 1))
+			})
 		}
 		for _, dir := range dirs {
 			if slices.Contains(x.locked, dir) {

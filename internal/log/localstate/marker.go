@@ -81,8 +81,8 @@ func inspectOnce(dir string) (standing, error) {
 		return standing{}, nil
 	}
 	if err != nil {
-		return standing{}, &handoff.Error{Op: "open workspace", Name: dir, Kind: handoff.Unavailable, Err: durable.Reason(err),
-			Hint: handoff.Advice("make the directory readable, or set HANDOFF_DIR to another one")}
+		return standing{}, handoff.E("open workspace", dir, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("make the directory readable, or set HANDOFF_DIR to another one"))
 	}
 	if stranger != "" {
 		return standing{}, foreign(dir, stranger, s.used)
@@ -93,10 +93,12 @@ func inspectOnce(dir string) (standing, error) {
 func foreign(dir, entry string, used bool) error {
 	hint := "set HANDOFF_DIR to the absolute path of a directory for handoff; this one is left as it is"
 	if used {
-		hint = "move " + strconv.Quote(entry) + " to another directory if it is yours, or set HANDOFF_DIR to the absolute path of a directory for handoff"
+		hint = "move " + strconv.Quote(entry) +
+			" to another directory if it is yours, or set HANDOFF_DIR to the absolute path of a directory for handoff"
 	}
-	return &handoff.Error{Op: "open workspace", Name: dir, Kind: handoff.Invalid,
-		Err: fmt.Errorf("belongs to another program: it contains %q", entry), Hint: handoff.Advice(hint)}
+	return handoff.E("open workspace", dir, handoff.Invalid,
+		fmt.Errorf("belongs to another program: it contains %q", entry),
+		handoff.Advice(hint))
 }
 
 var versionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z.+-]{1,40}$`) })
@@ -133,8 +135,9 @@ func (s standing) writable(dir string) error {
 	if s.needs != "" {
 		hint = "install agent-handoff " + s.needs + " or later"
 	}
-	return &handoff.Error{Op: "write workspace", Name: dir, Kind: handoff.Unsupported,
-		Err: fmt.Errorf("the directory has format %d, and this program writes format %d", s.newer, format), Hint: handoff.Advice(hint)}
+	return handoff.E("write workspace", dir, handoff.Unsupported,
+		fmt.Errorf("the directory has format %d, and this program writes format %d", s.newer, format),
+		handoff.Advice(hint))
 }
 
 // writeMarker writes the marker of this program.
@@ -171,7 +174,10 @@ func wasUsed(dir string) bool {
 			return true
 		}
 	}
-	return isIndex(filepath.Join(dir, FileName)) || slices.ContainsFunc([]string{"git", "bucket", "queue"}, func(name string) bool { return hasState(filepath.Join(dir, name)) })
+	return isIndex(filepath.Join(dir, FileName)) ||
+		slices.ContainsFunc([]string{"git", "bucket", "queue"}, func(name string) bool {
+			return hasState(filepath.Join(dir, name))
+		})
 }
 
 // isIndex reports whether a file is an index, by the header of SQLite 3: its first 16
@@ -184,7 +190,8 @@ func isIndex(file string) bool {
 	defer f.Close()
 	var b [72]byte
 	_, err = io.ReadFull(f, b[:])
-	return err == nil && bytes.HasPrefix(b[:], []byte("SQLite format 3\x00")) && binary.BigEndian.Uint32(b[68:]) == sqlindex.ApplicationID
+	return err == nil && bytes.HasPrefix(b[:], []byte("SQLite format 3\x00")) &&
+		binary.BigEndian.Uint32(b[68:]) == sqlindex.ApplicationID
 }
 
 // hasState reports whether a directory has state of logs on other machines: entries with
@@ -213,7 +220,8 @@ func strangerIn(dir string, used bool) (string, error) {
 			b, err := plainfile.Read(filepath.Join(dir, name), 64)
 			return err == nil && string(b) == ignoreAll
 		case used:
-			return slices.Contains(runtimeDirs, name) || slices.Contains(runtimeFiles, name) || slices.Contains(usedNames, name) ||
+			return slices.Contains(runtimeDirs, name) || slices.Contains(runtimeFiles, name) ||
+				slices.Contains(usedNames, name) ||
 				strings.HasPrefix(name, FileName+".damaged")
 		case !slices.Contains(runtimeDirs, name) && !slices.Contains(usedNames, name):
 			return false

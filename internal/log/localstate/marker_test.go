@@ -50,29 +50,39 @@ func TestInspect(t *testing.T) {
 	}{
 		{"empty", nil, nil, false},
 		{"settings", map[string]string{"config.yaml": "keep: always\n"}, nil, false},
-		{"settings, pipelines, .gitignore", map[string]string{"config.yaml": "", "pipelines/a.yaml": "", ".gitignore": "*\n"}, nil, false},
-		{"killed during the first write", map[string]string{".gitignore": "*\n", ".handoff-1-2-x": "", "log/tmp/record-1": "x", "artifacts/records/": "", "bodies/sha256/": ""}, nil, false},
-		{"a log", map[string]string{"log/ID": someID + "\n", "log/00000000/000000000001.json": "{}", "log/tmp/": "", "artifacts/records/x": "", "bodies/sha256/ab/cd": ""}, nil, true},
-		{"a log, everything", map[string]string{"log/ID": someID + "\n", ".gitignore": "*\n!config.yaml\n", "config.yaml": "", "pipelines/a.yaml": "", "origin": someID,
-			"bucket/" + someID + ".json": "", "queue/" + someID + "/state.json": "", "git/" + someID + "/HEAD": "", "index.db": "", "index.db-wal": "", "index.db-shm": "",
+		{"settings, pipelines, .gitignore", map[string]string{"config.yaml": "", "pipelines/a.yaml": "", ".gitignore": "*\n"},
+			nil, false},
+		{"killed during the first write", map[string]string{".gitignore": "*\n", ".handoff-1-2-x": "",
+			"log/tmp/record-1": "x", "artifacts/records/": "", "bodies/sha256/": ""}, nil, false},
+		{"a log", map[string]string{"log/ID": someID + "\n", "log/00000000/000000000001.json": "{}", "log/tmp/": "",
+			"artifacts/records/x": "", "bodies/sha256/ab/cd": ""}, nil, true},
+		{"a log, everything", map[string]string{"log/ID": someID + "\n", ".gitignore": "*\n!config.yaml\n", "config.yaml": "",
+			"pipelines/a.yaml": "", "origin": someID,
+			"bucket/" + someID + ".json": "", "queue/" + someID + "/state.json": "", "git/" + someID +
+				"/HEAD": "", "index.db": "", "index.db-wal": "", "index.db-shm": "",
 			"index.lock": "1", "index.db.damaged": "", "index.db.damaged-wal": "", ".DS_Store": "", ".nfs0001": ""}, nil, true},
 		{"origin", map[string]string{"origin": someID}, nil, true},
-		{"what a reader of a log in git left", map[string]string{"config.yaml": "", "git/" + someID + "/HEAD": "", "queue/" + someID + "/state.json": ""}, nil, true},
+		{"what a reader of a log in git left",
+			map[string]string{"config.yaml": "", "git/" + someID + "/HEAD": "", "queue/" + someID + "/state.json": ""}, nil,
+			true},
 		{"an index", map[string]string{"config.yaml": "", "index.db": sqliteHeader + "hdof", "index.lock": "1"}, nil, true},
 
 		{"an index that can't be created", map[string]string{"index.lock/": ""}, nil, false},
 
 		{"notes", map[string]string{"README.md": "notes"}, handoff.Invalid, false},
-		{"a clone", map[string]string{".git/HEAD": "ref: refs/heads/main", "README.md": "", "skills/x.md": ""}, handoff.Invalid, false},
+		{"a clone", map[string]string{".git/HEAD": "ref: refs/heads/main", "README.md": "", "skills/x.md": ""},
+			handoff.Invalid, false},
 		{"a clone without work tree", map[string]string{".git/HEAD": "ref: refs/heads/main"}, handoff.Invalid, false},
-		{"logs of another program", map[string]string{"log/2026-01-01.md": "n", ".gitignore": ".handoff-runtime/\n"}, handoff.Invalid, false},
+		{"logs of another program", map[string]string{"log/2026-01-01.md": "n", ".gitignore": ".handoff-runtime/\n"},
+			handoff.Invalid, false},
 		{"only logs of another program", map[string]string{"log/2026-01-01.md": "n"}, handoff.Invalid, false},
 		{"a folder for each task", map[string]string{"0193-fix/HANDOFF.md": "n"}, handoff.Invalid, false},
 		{"a log/ID of another program", map[string]string{"log/ID": "7\n", "log/00000000/x": ""}, handoff.Invalid, false},
 		{"a log/ID that is too long", map[string]string{"log/ID": someID + "0\n"}, handoff.Invalid, false},
 		{"an origin of another form", map[string]string{"origin": "git@example.org:x/y.git\n"}, handoff.Invalid, false},
 		{"a log and a foreign file", map[string]string{"log/ID": someID + "\n", "notes.md": ""}, handoff.Invalid, false},
-		{"a log with a foreign file", map[string]string{"log/ID": someID + "\n", "log/2026-01-01.md": ""}, handoff.Invalid, false},
+		{"a log with a foreign file", map[string]string{"log/ID": someID + "\n", "log/2026-01-01.md": ""}, handoff.Invalid,
+			false},
 		{"another index.db", map[string]string{"index.db": sqliteHeader + "\x00\x00\x00\x2a"}, handoff.Invalid, false},
 		{"git of another form", map[string]string{"git/HEAD": ""}, handoff.Invalid, false},
 		{"a pipe", map[string]string{"|inbox": ""}, handoff.Invalid, false},
@@ -107,7 +117,8 @@ func TestInspect(t *testing.T) {
 		if tt.kind != nil && after != before {
 			t.Errorf("%s: Create changed the directory:\n%s\nwas:\n%s", tt.name, after, before)
 		}
-		if ignored := strings.Contains(after, ".gitignore"); tt.kind == nil && ignored != (!tt.used || tt.files[".gitignore"] != "") {
+		if ignored := strings.Contains(after, ".gitignore"); tt.kind == nil &&
+			ignored != (!tt.used || tt.files[".gitignore"] != "") {
 			t.Errorf("%s: after Create, it has a .gitignore: %t", tt.name, ignored)
 		}
 	}

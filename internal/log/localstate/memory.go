@@ -66,8 +66,8 @@ var errLost = errors.New("the log has lost records")
 
 // lost returns the error for a record that the log does not have.
 func lost(p checkpoint.Point, why string) error {
-	return &handoff.Error{Op: "read log", Name: fmt.Sprintf("record %d", p.Seq), Kind: handoff.Corrupt, Err: fmt.Errorf("%w: %s", errLost, why),
-		Hint: handoff.Suggest("accept the loss on this machine, if the log can't be restored from a copy", handoff.ActionRepair)}
+	return handoff.E("read log", fmt.Sprintf("record %d", p.Seq), handoff.Corrupt, fmt.Errorf("%w: %s", errLost, why),
+		handoff.Suggest("accept the loss on this machine, if the log can't be restored from a copy", handoff.ActionRepair))
 }
 
 // expected returns the record that the log must have, the zero Point if there is

@@ -30,8 +30,9 @@ func (d *Dir) Origin() (string, error) {
 		err = errors.New("is damaged")
 	}
 	if err != nil {
-		return "", &handoff.Error{Op: "read origin", Name: filepath.Join(d.path, originName), Kind: handoff.Corrupt, Err: durable.Reason(err),
-			Hint: handoff.Advice("rename the file; a new one is created, and earlier files of this directory are then treated as those of another machine")}
+		return "", handoff.E("read origin", filepath.Join(d.path, originName), handoff.Corrupt, durable.Reason(err),
+			handoff.Advice("rename the file; a new one is created, and earlier files of this directory are then treated as "+
+				"those of another machine"))
 	}
 	return string(b), nil
 }
@@ -49,11 +50,13 @@ func (d *Dir) NewOrigin() (string, error) {
 		root, err = os.OpenRoot(d.path)
 	}
 	if err == nil {
-		err = durable.Create(root, originName, func(w io.Writer) error { _, err := io.WriteString(w, hex.EncodeToString(id[:])); return err })
+		err = durable.Create(root, originName,
+			func(w io.Writer) error { _, err := io.WriteString(w, hex.EncodeToString(id[:])); return err })
 		root.Close()
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) { // another process was first
-		return "", &handoff.Error{Op: "create origin", Name: d.path, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.UnwritableHint(d.path, err)}
+		return "", handoff.E("create origin", d.path, handoff.Unavailable, durable.Reason(err),
+			handoff.UnwritableHint(d.path, err))
 	}
 	return d.Origin()
 }

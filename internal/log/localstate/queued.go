@@ -26,7 +26,8 @@ func isOffline(log handoff.Log) bool {
 // askQueued is ask for a query that sees queued records as well, as if they were
 // stored after the newest record. mark may be nil; otherwise it is called with the
 // sequence number that the first queued record has in the answer.
-func askQueued[T any](ctx context.Context, x *Index, query func(handoff.Index) (T, error), mark func(*T, handoff.Seq)) (T, error) {
+func askQueued[T any](ctx context.Context, x *Index, query func(handoff.Index) (T, error),
+	mark func(*T, handoff.Seq)) (T, error) {
 	q, ok := x.log.(queuer)
 	if !ok {
 		return ask(ctx, x, query)

@@ -13,7 +13,8 @@ import (
 // can be stored, one is made in memory.
 //
 // Kinds: Invalid (the query), Unavailable, and those of body.
-func (x *Index) Search(ctx context.Context, q sqlindex.Query, body func(handoff.Artifact) (string, error)) ([]sqlindex.Match, error) {
+func (x *Index) Search(ctx context.Context, q sqlindex.Query,
+	body func(handoff.Artifact) (string, error)) ([]sqlindex.Match, error) {
 	return search(ctx, x, q, func(file *sqlindex.Index) ([]sqlindex.Match, error) {
 		if err := file.IndexText(ctx, body, func(done handoff.Seq) { x.reportProgress(ctx, done) }); err != nil {
 			return nil, err
@@ -33,7 +34,8 @@ func (x *Index) SearchSessions(ctx context.Context, q sqlindex.Query) ([]sqlinde
 	})
 }
 
-func search[T any](ctx context.Context, x *Index, q sqlindex.Query, do func(*sqlindex.Index) ([]T, error)) ([]T, error) {
+func search[T any](ctx context.Context, x *Index, q sqlindex.Query, do func(*sqlindex.Index) ([]T, error)) ([]T,
+	error) {
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func searchTemporary[T any](ctx context.Context, x *Index, do func(*sqlindex.Ind
 	}
 	var fault *sqlindex.Error
 	if errors.As(err, &fault) {
-		return nil, &handoff.Error{Op: "search", Kind: handoff.Unavailable, Err: fault.Err, Hint: handoff.Advice("free memory")}
+		return nil, handoff.E("search", "", handoff.Unavailable, fault.Err, handoff.Advice("free memory"))
 	}
 	return found, err
 }

@@ -20,7 +20,8 @@ import (
 // The directory is not trusted: a cloned repository can bring one. A link there
 // would lead reads and writes out of the workspace.
 var (
-	runtimeDirs  = []string{"log", "log/tmp", "bodies", "bodies/sha256", "artifacts", "artifacts/records", "artifacts/files", "pipelines", "git", "bucket", "queue"}
+	runtimeDirs = []string{"log", "log/tmp", "bodies", "bodies/sha256", "artifacts", "artifacts/records",
+		"artifacts/files", "pipelines", "git", "bucket", "queue"}
 	runtimeFiles = []string{"log/ID", IgnoreName, "config.yaml", originName, MarkerName}
 )
 
@@ -67,7 +68,8 @@ func checkTrust(dir string, named bool) (warnings []string, err error) {
 
 func checkNames(dir string) error {
 	for _, name := range runtimeDirs {
-		if err := plainfile.CheckDir(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		if err := plainfile.CheckDir(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) &&
+			!errors.Is(err, syscall.ENOTDIR) {
 			return irregular(dir, name, err)
 		}
 	}
@@ -81,17 +83,16 @@ func checkNames(dir string) error {
 }
 
 func untrusted(dir, reason string) error {
-	return &handoff.Error{Op: "open workspace", Name: dir, Kind: handoff.Unavailable, Err: errors.New(reason),
-		Hint: handoff.Advice("if you trust it, set HANDOFF_DIR to " + dir + "; otherwise set HANDOFF_DIR to a directory of your own")}
+	return handoff.E("open workspace", dir, handoff.Unavailable, errors.New(reason),
+		handoff.Advice("if you trust it, set HANDOFF_DIR to "+dir+"; otherwise set HANDOFF_DIR to a directory of your own"))
 }
 
 func irregular(dir, name string, err error) error {
 	if os.IsPermission(err) {
 		return nil // whoever opens it reports it
 	}
-	return &handoff.Error{Op: "open workspace", Name: filepath.Join(dir, name), Kind: handoff.Corrupt,
-		Err:  fmt.Errorf("%w; it is not opened", err),
-		Hint: handoff.Advice("find out what created it, or set HANDOFF_DIR to another directory")}
+	return handoff.E("open workspace", filepath.Join(dir, name), handoff.Corrupt, fmt.Errorf("%w; it is not opened", err),
+		handoff.Advice("find out what created it, or set HANDOFF_DIR to another directory"))
 }
 
 func ownedBy(info fs.FileInfo, uid int) bool {

@@ -37,14 +37,17 @@ func TestCheckTrust(t *testing.T) {
 		{"file", "/etc/hostname", true, handoff.Unavailable},
 	} {
 		var e *handoff.Error
-		if _, err := checkTrust(tt.dir, tt.named); !errors.Is(err, tt.kind) || err != nil && (!errors.As(err, &e) || e.Hint.IsZero()) {
+		if _, err := checkTrust(tt.dir, tt.named); !errors.Is(err, tt.kind) || err != nil &&
+			(!errors.As(err, &e) || e.Hint.IsZero()) {
 			t.Errorf("%s: checkTrust = %v, want kind %v", tt.name, err, tt.kind)
 		}
 	}
 	// A process that was killed while it created the log leaves a second name.
 	killed := newDir()
 	id := filepath.Join(killed, "log", "ID")
-	if err := errors.Join(os.Mkdir(filepath.Join(killed, "log", "tmp"), 0o700), os.WriteFile(id, []byte(someID+"\n"), 0o400), os.Link(id, filepath.Join(killed, "log", "tmp", "record-1"))); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(killed, "log", "tmp"), 0o700),
+		os.WriteFile(id, []byte(someID+"\n"), 0o400),
+		os.Link(id, filepath.Join(killed, "log", "tmp", "record-1"))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := checkTrust(killed, false); err != nil {
@@ -53,7 +56,8 @@ func TestCheckTrust(t *testing.T) {
 	for _, name := range append(append([]string{}, runtimeDirs...), runtimeFiles...) {
 		dir := newDir()
 		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.RemoveAll(file), os.MkdirAll(filepath.Dir(file), 0o700), os.Symlink("/etc", file)); err != nil {
+		if err := errors.Join(os.RemoveAll(file), os.MkdirAll(filepath.Dir(file), 0o700),
+			os.Symlink("/etc", file)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := checkTrust(dir, true); !errors.Is(err, handoff.Corrupt) {

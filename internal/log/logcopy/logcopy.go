@@ -92,8 +92,8 @@ type copier struct {
 // record returns a record as the target stores it, and its bytes.
 func (c *copier) record(r handoff.Record) (handoff.Record, []byte, error) {
 	if f, ok := r.Fact.(*handoff.Damaged); ok {
-		return r, nil, &handoff.Error{Op: "copy log", Name: fmt.Sprintf("record %d", r.Seq), Kind: handoff.Corrupt, Err: f.Err,
-			Hint: handoff.Suggest("see what is damaged", handoff.ActionCheck)}
+		return r, nil, handoff.E("copy log", fmt.Sprintf("record %d", r.Seq), handoff.Corrupt, f.Err,
+			handoff.Suggest("see what is damaged", handoff.ActionCheck))
 	}
 	if c.o.Redact {
 		r = c.redacted.Record(r)
@@ -140,8 +140,9 @@ func (c *copier) skip(ctx context.Context) error {
 }
 
 func (c *copier) conflict(r handoff.Record, format string, args ...any) error {
-	return &handoff.Error{Op: "copy log", Name: fmt.Sprintf("record %d of the target, %s", r.Seq, r.ID), Kind: handoff.Conflict, Err: fmt.Errorf(format, args...),
-		Hint: handoff.Advice("copy to an empty log, or to one that is the beginning of the source")}
+	return handoff.E("copy log", fmt.Sprintf("record %d of the target, %s", r.Seq, r.ID), handoff.Conflict,
+		fmt.Errorf(format, args...),
+		handoff.Advice("copy to an empty log, or to one that is the beginning of the source"))
 }
 
 // copy appends the records of the source after a position, after their bodies.
@@ -288,8 +289,9 @@ func (c *copier) verify(ctx context.Context, after handoff.Seq) error {
 			b, err = got.JSON()
 		}
 		if err != nil || !bytes.Equal(bytes.TrimSpace(b), bytesWanted) {
-			return &handoff.Error{Op: "copy log", Name: fmt.Sprintf("record %d of the target", want.Seq), Kind: handoff.Corrupt,
-				Err: errors.New("differs from what was copied"), Hint: handoff.Advice("copy to another log, and check the storage of this one")}
+			return handoff.E("copy log", fmt.Sprintf("record %d of the target", want.Seq), handoff.Corrupt,
+				errors.New("differs from what was copied"),
+				handoff.Advice("copy to another log, and check the storage of this one"))
 		}
 	}
 	return nil

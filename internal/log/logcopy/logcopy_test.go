@@ -45,7 +45,8 @@ func TestCopy(t *testing.T) {
 			want = append(want, logtest.Append(t, from.Log, "b.md"))
 		}
 		got, err := logcopy.Copy(t.Context(), from, to, logcopy.Options{})
-		if err != nil || got.Copied != 301 || got.Records != len(want) || int(got.Last) != len(want) || got.Bodies > 1 || len(got.Missing) > 0 {
+		if err != nil || got.Copied != 301 || got.Records != len(want) || int(got.Last) != len(want) || got.Bodies > 1 ||
+			len(got.Missing) > 0 {
 			t.Fatalf("copy %d = %+v, %v", i, got, err)
 		}
 	}

@@ -122,7 +122,7 @@ func (l *Log) removed(err error) error {
 	if !errors.As(err, &e) || e.Kind == handoff.Unavailable || !l.IsUnavailable(err) {
 		return err
 	}
-	return &handoff.Error{Op: e.Op, Name: e.Name, Kind: handoff.Unavailable, Err: e.Err, Hint: e.Hint}
+	return handoff.E(e.Op, e.Name, handoff.Unavailable, e.Err, e.Hint)
 }
 
 // unavailable is IsUnavailable, and notes it.
@@ -134,7 +134,8 @@ func (l *Log) unavailable(err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.warned && l.o.Warn != nil {
-		l.o.Warn("the log can't be reached, so only what this machine knows is shown, and what is recorded is queued: " + err.Error())
+		l.o.Warn("the log can't be reached, so only what this machine knows is shown, and what is recorded is queued: " +
+			err.Error())
 	}
 	l.warned = true
 	return true
@@ -145,7 +146,8 @@ func (l *Log) unavailable(err error) bool {
 func (l *Log) Offline() bool { return l.offline.Is() }
 
 // errOffline is the error of an engine that could not be reached a short time ago.
-var errOffline = &handoff.Error{Op: "read log", Kind: handoff.Unavailable, Err: errors.New("it could not be reached a short time ago"), Hint: handoff.Advice("try again")}
+var errOffline = handoff.E("read log", "", handoff.Unavailable, errors.New("it could not be reached a short time ago"),
+	handoff.Advice("try again"))
 
 // ask calls the engine, unless it could not be reached a short time ago.
 func ask[T any](l *Log, question func() (T, error)) (T, error) {

@@ -39,7 +39,7 @@ type engine struct {
 	missing handoff.Kind // while it is down, it does not exist
 }
 
-var errDown = &handoff.Error{Op: "append", Name: "engine", Kind: handoff.Unavailable, Err: errors.New("is down")}
+var errDown = handoff.E("append", "engine", handoff.Unavailable, errors.New("is down"))
 
 func newEngine(dir string) *engine {
 	return &engine{Log: filelog.Open(filepath.Join(dir, "log"), rand.Reader), down: filepath.Join(dir, "down")}
@@ -61,7 +61,7 @@ func (e *engine) isDown() bool { _, err := os.Lstat(e.down); return err == nil }
 // failure is the error of an engine that is down, or that does not exist.
 func (e *engine) failure() error {
 	if e.missing != "" {
-		return &handoff.Error{Op: "open log", Name: "engine", Kind: e.missing, Err: &remote.MissingError{Reason: "is not there"}}
+		return handoff.E("open log", "engine", e.missing, &remote.MissingError{Reason: "is not there"})
 	}
 	return errDown
 }
@@ -92,7 +92,7 @@ func (e *engine) Append(ctx context.Context, r handoff.Record) (handoff.Seq, err
 		return 0, e.failure()
 	}
 	if id := e.refuse.Load(); id != nil && r.ID == *id {
-		return 0, &handoff.Error{Op: "append", Name: r.ID, Kind: handoff.Invalid, Err: errors.New("is too large for this log")}
+		return 0, handoff.E("append", r.ID, handoff.Invalid, errors.New("is too large for this log"))
 	}
 	seq, err := e.Log.Append(ctx, r)
 	if err == nil && e.lose.Swap(false) {
@@ -249,14 +249,16 @@ func TestLostReplyBesideAnother(t *testing.T) {
 func TestRefused(t *testing.T) {
 	e, runtime := newEngine(t.TempDir()), t.TempDir()
 	e.set(t, true)
-	a, b, c := add(t, open(t, e, runtime), "a.md", true), add(t, open(t, e, runtime), "b.md", true), add(t, open(t, e, runtime), "c.md", true)
+	a, b, c := add(t, open(t, e, runtime), "a.md", true), add(t, open(t, e, runtime), "b.md", true),
+		add(t, open(t, e, runtime), "c.md", true)
 	e.set(t, false)
 	e.refuse.Store(&b.ID)
 	d := add(t, open(t, e, runtime), "d.md", false)
 	stored(t, e, a, c, d)
 	for range 2 {
 		sent, err := open(t, e, runtime).Send(t.Context())
-		if refused := queue.Error(sent.Refused); err != nil || len(sent.Refused) != 1 || sent.Refused[0].ID != b.ID || !errors.Is(refused, handoff.Conflict) {
+		if refused := queue.Error(sent.Refused); err != nil || len(sent.Refused) != 1 || sent.Refused[0].ID != b.ID ||
+			!errors.Is(refused, handoff.Conflict) {
 			t.Fatalf("Send = %+v, %v", sent, err)
 		}
 	}
@@ -284,7 +286,8 @@ func TestDrop(t *testing.T) {
 	if _, err := open(t, e, runtime).Send(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := open(t, e, runtime).Refused(t.Context()); err != nil || len(list) != 1 || list[0].Record.ID != a.ID || !strings.Contains(list[0].Reason, "too large") {
+	if list, err := open(t, e, runtime).Refused(t.Context()); err != nil || len(list) != 1 || list[0].Record.ID != a.ID ||
+		!strings.Contains(list[0].Reason, "too large") {
 		t.Errorf("Refused = %+v, %v, want the record and the reason", list, err)
 	}
 	e.set(t, true)
@@ -542,7 +545,8 @@ func write(t *testing.T, e *engine, runtime string) {
 	for i := 0; ; i++ {
 		l := open(t, e, runtime)
 		for range 5 {
-			r, err := handoff.NewRecord(time.Now(), rand.Reader, handoff.Producer{}, &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"})
+			r, err := handoff.NewRecord(time.Now(), rand.Reader, handoff.Producer{},
+				&handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"})
 			if err != nil {
 				t.Fatal(err)
 			}

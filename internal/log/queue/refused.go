@@ -82,8 +82,8 @@ func (l *Log) Drop(ctx context.Context, ids []string) (dropped []RefusedRecord, 
 }
 
 func notRefused(id string) error {
-	return &handoff.Error{Op: "drop", Name: id, Kind: handoff.NotFound, Err: errors.New("not a queued record that the log refused"),
-		Hint: handoff.Suggest("see what is queued", handoff.ActionLogStatus)}
+	return handoff.E("drop", id, handoff.NotFound, errors.New("not a queued record that the log refused"),
+		handoff.Suggest("see what is queued", handoff.ActionLogStatus))
 }
 
 // Error returns the error of kind Conflict for records that the engine refused, nil
@@ -92,8 +92,8 @@ func Error(list []Refusal) error {
 	if len(list) == 0 {
 		return nil
 	}
-	e := &handoff.Error{Op: "send", Kind: handoff.Conflict, Err: fmt.Errorf("the log refused %d queued records; they are kept", len(list)),
-		Hint: handoff.Suggest("see what is queued", handoff.ActionLogStatus)}
+	e := handoff.E("send", "", handoff.Conflict, fmt.Errorf("the log refused %d queued records; they are kept", len(list)),
+		handoff.Suggest("see what is queued", handoff.ActionLogStatus))
 	if len(list) == 1 {
 		e.Err = errors.New("the log refused a queued record; it is kept")
 	}

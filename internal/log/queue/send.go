@@ -183,7 +183,7 @@ func (s *sender) check(r handoff.Record) error {
 	}
 	first, used := s.keys[f.Key]
 	if used && first != f.Digest.Value {
-		return &handoff.Error{Op: "publish", Name: f.Path, Kind: handoff.Conflict, Err: fmt.Errorf("key %q was used for another body", f.Key)}
+		return handoff.E("publish", f.Path, handoff.Conflict, fmt.Errorf("key %q was used for another body", f.Key))
 	}
 	s.keys[f.Key] = f.Digest.Value
 	return nil
@@ -200,7 +200,7 @@ func (s *sender) body(ctx context.Context, r handoff.Record) error {
 	}
 	err := s.log.bodies.Send(ctx, d)
 	if errors.Is(err, handoff.NotFound) {
-		return &handoff.Error{Op: "send", Name: r.ID, Kind: handoff.Invalid, Err: errors.New("its kept copy is missing on this machine")}
+		return handoff.E("send", r.ID, handoff.Invalid, errors.New("its kept copy is missing on this machine"))
 	}
 	return err
 }

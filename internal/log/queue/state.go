@@ -70,8 +70,8 @@ func (l *Log) load() (s state, err error) {
 		err = errors.New("is damaged")
 	}
 	if err != nil {
-		return s, &handoff.Error{Op: "read queue", Name: filepath.Join(l.dir, stateName), Kind: handoff.Corrupt, Err: durable.Reason(err),
-			Hint: handoff.Advice("rename the directory; what is queued in it is not sent")}
+		return s, handoff.E("read queue", filepath.Join(l.dir, stateName), handoff.Corrupt, durable.Reason(err),
+			handoff.Advice("rename the directory; what is queued in it is not sent"))
 	}
 	s.foreign = s.Queued && s.Directory != inode(l.dir)
 	return l.withKnown(s), nil
@@ -134,7 +134,7 @@ func (l *Log) locked(ctx context.Context, name string, wait time.Duration, do fu
 }
 
 func (l *Log) failure(err error) error {
-	return &handoff.Error{Op: "queue", Name: l.dir, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.UnwritableHint(l.dir, err)}
+	return handoff.E("queue", l.dir, handoff.Unavailable, durable.Reason(err), handoff.UnwritableHint(l.dir, err))
 }
 
 // create creates the directory of the queue in a runtime directory that exists.

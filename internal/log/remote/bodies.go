@@ -79,9 +79,11 @@ func (b *Bodies) Send(ctx context.Context, d handoff.Digest) error {
 func (b *Bodies) Erase(ctx context.Context, d handoff.Digest) error {
 	local, ok := b.Local.(handoff.BodyEraser)
 	if !ok {
-		return &handoff.Error{Op: "redact body", Name: d.Value, Kind: handoff.Unsupported, Err: errors.New("the copies on this machine can't be removed")}
+		return handoff.E("redact body", d.Value, handoff.Unsupported,
+			errors.New("the copies on this machine can't be removed"))
 	}
-	err := error(&handoff.Error{Op: "redact body", Name: d.Value, Kind: handoff.Unsupported, Err: errors.New("the log keeps every body in its history")})
+	err := error(handoff.E("redact body", d.Value, handoff.Unsupported,
+		errors.New("the log keeps every body in its history")))
 	if e, ok := b.remote.(handoff.BodyEraser); ok {
 		err = e.Erase(ctx, d)
 	}
@@ -110,14 +112,15 @@ func (b *Bodies) Fetch(ctx context.Context, d handoff.Digest, size int64) error 
 		return err
 	}
 	if !isDigest(d) {
-		return &handoff.Error{Op: "read body", Name: d.Value, Kind: handoff.NotFound, Err: errors.New("not stored")}
+		return handoff.E("read body", d.Value, handoff.NotFound, errors.New("not stored"))
 	}
 	r, err := b.remote.Open(ctx, d)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	_, err = b.Local.Put(ctx, &verifier{r: r, want: d, size: size, left: size, sum: sha256.New(), report: progress(ctx, size)})
+	_, err = b.Local.Put(ctx, &verifier{r: r, want: d, size: size, left: size, sum: sha256.New(),
+		report: progress(ctx, size)})
 	return err
 }
 
@@ -158,6 +161,6 @@ func (v *verifier) Read(p []byte) (int, error) {
 }
 
 func (v *verifier) damaged(reason string) error {
-	return &handoff.Error{Op: "read body", Name: v.want.Value, Kind: handoff.Corrupt, Err: errors.New(reason),
-		Hint: handoff.Advice("publish it again on the machine that has the file")}
+	return handoff.E("read body", v.want.Value, handoff.Corrupt, errors.New(reason),
+		handoff.Advice("publish it again on the machine that has the file"))
 }

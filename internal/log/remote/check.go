@@ -24,7 +24,8 @@ func Check(ctx context.Context, log handoff.Log, each func(handoff.Record)) (han
 			each(r)
 		}
 		if f, ok := r.Fact.(*handoff.Damaged); ok {
-			report.Findings = append(report.Findings, handoff.Finding{Name: fmt.Sprintf("record %d", r.Seq), Text: "not a valid record: " + f.Err.Error()})
+			report.Findings = append(report.Findings,
+				handoff.Finding{Name: fmt.Sprintf("record %d", r.Seq), Text: "not a valid record: " + f.Err.Error()})
 		}
 	}
 	return report, nil

@@ -18,7 +18,7 @@ func (e *MissingError) Error() string { return e.Reason }
 // Unavailable: NotFound would mean that the body is lost.
 func BodyError(op string, d handoff.Digest, err error) error {
 	if missing := (*MissingError)(nil); errors.As(err, &missing) {
-		return &handoff.Error{Op: op, Name: d.Value, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("check the location of the log")}
+		return handoff.E(op, d.Value, handoff.Unavailable, err, handoff.Advice("check the location of the log"))
 	}
 	return err
 }

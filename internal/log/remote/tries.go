@@ -47,7 +47,8 @@ func (t *Tries) Failed(reason error) error {
 // Lost is Failed after a race that another writer won. Its kind is Unavailable.
 func (t *Tries) Lost(location string) error {
 	if t.races++; t.races == maxRaces {
-		return &handoff.Error{Op: "append", Name: location, Kind: handoff.Unavailable, Err: errors.New("other machines were faster each time"), Hint: handoff.Advice("try again")}
+		return handoff.E("append", location, handoff.Unavailable, errors.New("other machines were faster each time"),
+			handoff.Advice("try again"))
 	}
 	return nil
 }

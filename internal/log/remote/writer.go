@@ -96,8 +96,8 @@ func (w *Writer) AppendAll(ctx context.Context, records []handoff.Record) (first
 		case first == 0:
 			first = seq
 		case seq != next:
-			err = &handoff.Error{Op: "append", Name: "several records", Kind: handoff.Conflict, Err: errors.New("another writer appended in between"),
-				Hint: handoff.Advice("try again when no other writer is active")}
+			err = handoff.E("append", "several records", handoff.Conflict, errors.New("another writer appended in between"),
+				handoff.Advice("try again when no other writer is active"))
 		}
 		next, entries = seq+handoff.Seq(n), entries[n:]
 	}

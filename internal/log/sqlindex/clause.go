@@ -72,7 +72,8 @@ func (w clause) key() string {
 // its rows are in log order.
 func (w clause) label(space, value string) clause {
 	if w.labelled || w.ranged {
-		return w.and("EXISTS (SELECT 1 FROM labels WHERE space = ? AND value = ? AND status = a.status AND seq = a.seq)", space, value)
+		return w.and("EXISTS (SELECT 1 FROM labels WHERE space = ? AND value = ? AND status = a.status AND seq = a.seq)",
+			space, value)
 	}
 	w.labelled = true
 	return w.also("l.space = ? AND l.value = ?", space, value)
@@ -120,7 +121,8 @@ func (w clause) lists(s *store, q handoff.ArtifactQuery) (clause, error) {
 		w.narrow, w.times = true, false
 		w = w.and("a.id IN (SELECT id FROM users WHERE user = ?)", q.UsedBy)
 	}
-	return w.among("a.seq IN (SELECT seq FROM labels WHERE space = '"+parentSpace+"' AND value IN (SELECT value FROM json_each(?)))", q.AnyParent)
+	return w.among("a.seq IN (SELECT seq FROM labels WHERE space = '"+parentSpace+
+		"' AND value IN (SELECT value FROM json_each(?)))", q.AnyParent)
 }
 
 // paths selects artifacts by their path, also before moves, unless paths is nil.

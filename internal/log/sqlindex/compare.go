@@ -9,7 +9,8 @@ import (
 )
 
 // derived are the tables that follow from the log alone, and their rows that do.
-var derived = []string{"artifacts", "named", "labels", "contested", "users", "pointers", "sessions", "session_tags", "session_links",
+var derived = []string{"artifacts", "named", "labels", "contested", "users", "pointers", "sessions", "session_tags",
+	"session_links",
 	"works", "damaged", "totals WHERE n != 0"}
 
 // Differs reports whether the index contains something else than a new index of its
@@ -46,7 +47,8 @@ func (x *Index) Differs(ctx context.Context, log handoff.Log) (differs bool, mov
 		if differs, err = compare(ctx, c); err != nil || !differs {
 			return err
 		}
-		_, err = c.One(ctx, `SELECT now.seq FROM main.artifacts now JOIN stored.artifacts was ON was.id = now.id AND was.seq <> now.seq
+		_, err = c.One(ctx,
+			`SELECT now.seq FROM main.artifacts now JOIN stored.artifacts was ON was.id = now.id AND was.seq <> now.seq
 			ORDER BY now.seq LIMIT 1`, nil, func(r *sqlite.Row) { moved = handoff.Seq(r.Integer()) })
 		return err
 	})

@@ -70,9 +70,12 @@ func TestSameInBatches(t *testing.T) {
 
 // TestDiffers changes one value of an index and checks that it is noticed.
 func TestDiffers(t *testing.T) {
-	session := handoff.Record{Version: 1, Type: "session.opened", ID: "rec_1", Fact: &handoff.SessionOpened{SessionID: "s1"}}
-	work := handoff.Record{Version: 1, Type: "work.started", ID: "rec_2", Producer: handoff.Producer{Harness: "codex"}, Fact: &handoff.WorkStarted{WorkID: "w1"}}
-	unknown := handoff.Record{Version: 1, Type: "artifact.withdrawn", ID: "rec_3", Fact: &handoff.ArtifactWithdrawn{ArtifactID: "art_00000000000000000000000009"}}
+	session := handoff.Record{Version: 1, Type: "session.opened", ID: "rec_1",
+		Fact: &handoff.SessionOpened{SessionID: "s1"}}
+	work := handoff.Record{Version: 1, Type: "work.started", ID: "rec_2", Producer: handoff.Producer{Harness: "codex"},
+		Fact: &handoff.WorkStarted{WorkID: "w1"}}
+	unknown := handoff.Record{Version: 1, Type: "artifact.withdrawn", ID: "rec_3",
+		Fact: &handoff.ArtifactWithdrawn{ArtifactID: "art_00000000000000000000000009"}}
 	damaged := handoff.Record{Fact: new(handoff.Damaged)}
 	records := []handoff.Record{logtest.NewRecord("a.md"), session, work, unknown, damaged, logtest.NewRecord("b.md")}
 	for i := range records {
@@ -103,7 +106,8 @@ func TestDiffers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if change != "" {
-			if err := x.transact(t.Context(), "BEGIN IMMEDIATE", func(c *sqlite.Conn) error { return c.Exec(t.Context(), change) }); err != nil {
+			if err := x.transact(t.Context(), "BEGIN IMMEDIATE",
+				func(c *sqlite.Conn) error { return c.Exec(t.Context(), change) }); err != nil {
 				t.Fatal(change, err)
 			}
 		}

@@ -28,7 +28,8 @@ func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (ma
 			status = cmp.Or(status, handoff.Active)
 		}
 		if len(w.terms) == 0 {
-			return s.load("SELECT channel, sum(n) FROM totals WHERE channel <> '' AND (status = ?1 OR ?1 = '') GROUP BY channel HAVING sum(n) > 0", count, string(status))
+			return s.load("SELECT channel, sum(n) FROM totals WHERE channel <> '' AND (status = ?1 OR ?1 = '') GROUP BY "+
+				"channel HAVING sum(n) > 0", count, string(status))
 		}
 		w = w.and("a.channel IS NOT NULL")
 		if status != "" {

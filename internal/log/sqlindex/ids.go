@@ -2,8 +2,10 @@ package sqlindex
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
@@ -24,4 +26,15 @@ func (x *Index) IDNames(ctx context.Context) (names []string, err error) {
 		}
 	})
 	return names, err
+}
+
+// instant returns a time as nanoseconds since 1970, or the nearest int64.
+func instant(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
 }

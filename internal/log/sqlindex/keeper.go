@@ -3,11 +3,9 @@ package sqlindex
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
@@ -57,8 +55,10 @@ func (l *list[K]) take() []K {
 }
 
 func newKeeper(ctx context.Context, c *sqlite.Conn) *keeper {
-	return &keeper{newStore(ctx, c), list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}},
-		list[workKey]{has: map[workKey]bool{}}, list[pointerKey]{has: map[pointerKey]bool{}}, list[string]{has: map[string]bool{}}, map[total]int{}}
+	return &keeper{newStore(ctx, c), list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}},
+		list[string]{has: map[string]bool{}},
+		list[workKey]{has: map[workKey]bool{}}, list[pointerKey]{has: map[pointerKey]bool{}},
+		list[string]{has: map[string]bool{}}, map[total]int{}}
 }
 
 // prefetch loads in a few queries what the fold of many new records asks for
@@ -162,7 +162,8 @@ func (k *keeper) Heads(family string) ([]string, error) {
 // Children implements fold.Finder. It finds what was put and not flushed, too.
 func (k *keeper) Children(id string) ([]string, error) {
 	var ids []string
-	err := k.load(`SELECT a.id FROM labels l CROSS JOIN artifacts a ON a.seq = l.seq WHERE l.space IN ('`+parentSpace+`', '`+inputSpace+`') AND l.value = ?`,
+	err := k.load(`SELECT a.id FROM labels l CROSS JOIN artifacts a ON a.seq = l.seq WHERE l.space IN ('`+parentSpace+
+		`', '`+inputSpace+`') AND l.value = ?`,
 		func(r *sqlite.Row) error {
 			ids = append(ids, r.Text())
 			return nil
@@ -216,12 +217,14 @@ func (k *keeper) flush() error {
 		}
 	}
 	for _, p := range k.pointed.take() {
-		if err := k.exec(`INSERT OR REPLACE INTO pointers (key, space, value) VALUES (?, ?, ?)`, p.key, p.space, k.pointers[p]); err != nil {
+		if err := k.exec(`INSERT OR REPLACE INTO pointers (key, space, value) VALUES (?, ?, ?)`, p.key, p.space,
+			k.pointers[p]); err != nil {
 			return err
 		}
 	}
 	for t, n := range k.counted {
-		if err := k.exec(`INSERT INTO totals (channel, status, n) VALUES (?, ?, ?) ON CONFLICT (channel, status) DO UPDATE SET n = n + excluded.n`, t.channel, string(t.status), n); err != nil {
+		if err := k.exec(
+			`INSERT INTO totals (channel, status, n) VALUES (?, ?, ?) ON CONFLICT (channel, status) DO UPDATE SET n = n + excluded.n`, t.channel, string(t.status), n); err != nil {
 			return err
 		}
 	}
@@ -230,7 +233,8 @@ func (k *keeper) flush() error {
 		if err := k.exec(`DELETE FROM contested WHERE family = ?`, family); err != nil {
 			return err
 		}
-		if err := k.exec(`INSERT INTO contested SELECT family FROM artifacts WHERE family = ? AND status = 'active' GROUP BY family HAVING count(*) > 1`, family); err != nil {
+		if err := k.exec(
+			`INSERT INTO contested SELECT family FROM artifacts WHERE family = ? AND status = 'active' GROUP BY family HAVING count(*) > 1`, family); err != nil {
 			return err
 		}
 	}
@@ -286,7 +290,8 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 				return err
 			}
 		}
-		return k.eachLabel(a, now, `UPDATE labels SET status = ? WHERE space = ? AND value = ? AND seq = ? AND status = ?`, string(was))
+		return k.eachLabel(a, now, `UPDATE labels SET status = ? WHERE space = ? AND value = ? AND seq = ? AND status = ?`,
+			string(was))
 	}
 	if table == "named" {
 		if err := k.exec(`DELETE FROM named WHERE id = ?`, a.ID); err != nil {
@@ -343,14 +348,16 @@ func marksOf(a *fold.ArtifactState) []mark {
 func (k *keeper) writeMarks(seq int64, status handoff.Status, before, now []mark) error {
 	for _, m := range before {
 		if !slices.Contains(now, m) {
-			if err := k.exec(`DELETE FROM labels WHERE space = ? AND value = ? AND status = ? AND seq = ?`, m.space, m.value, string(status), seq); err != nil {
+			if err := k.exec(`DELETE FROM labels WHERE space = ? AND value = ? AND status = ? AND seq = ?`, m.space, m.value,
+				string(status), seq); err != nil {
 				return err
 			}
 		}
 	}
 	for _, m := range now {
 		if !slices.Contains(before, m) {
-			if err := k.exec(`INSERT OR IGNORE INTO labels (space, value, status, seq) VALUES (?, ?, ?, ?)`, m.space, m.value, string(status), seq); err != nil {
+			if err := k.exec(`INSERT OR IGNORE INTO labels (space, value, status, seq) VALUES (?, ?, ?, ?)`, m.space, m.value,
+				string(status), seq); err != nil {
 				return err
 			}
 		}
@@ -368,7 +375,8 @@ func columnsOf(a *fold.ArtifactState) []any {
 	if a.Predecessors > 0 {
 		revision = strconv.Itoa(a.Predecessors + 1)
 	}
-	values := []any{orNull(p.Channel), orNull(p.Kind), orNull(p.Name), orNull(p.Namespace), orNull(p.Key), orNull(p.Path), revision}
+	values := []any{orNull(p.Channel), orNull(p.Kind), orNull(p.Name), orNull(p.Namespace), orNull(p.Key), orNull(p.Path),
+		revision}
 	for _, column := range columnSlots {
 		values = append(values, orNull(a.Record.Producer.Slot(slotName(column))))
 	}
@@ -442,7 +450,8 @@ func (k *keeper) eachLabel(a *fold.ArtifactState, marks []mark, statement string
 // isNamedSlot reports whether the producer has a field of its own for a slot.
 func isNamedSlot(slot string) bool {
 	slot = handoff.SlotName(slot)
-	return slices.Contains(labelSlots, slot) || slices.ContainsFunc(columnSlots, func(c string) bool { return slotName(c) == slot })
+	return slices.Contains(labelSlots, slot) ||
+		slices.ContainsFunc(columnSlots, func(c string) bool { return slotName(c) == slot })
 }
 
 func (k *keeper) writeSession(s *handoff.Session) error {
@@ -454,9 +463,11 @@ func (k *keeper) writeSession(s *handoff.Session) error {
 	if s.Status == handoff.Running {
 		boot = s.Process.BootID
 	}
-	err = k.exec(`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, agent, workflow, user, archived, boot, moving)
+	err = k.exec(
+		`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, agent, workflow, user, archived, boot, moving)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, text, int64(s.Opened), s.Order().Start, s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User, s.Archived || s.Deleted, orNull(boot), orNull(s.MovingTo))
+		s.ID, text, int64(s.Opened), s.Order().Start, s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User, s.Archived ||
+			s.Deleted, orNull(boot), orNull(s.MovingTo))
 	if err != nil {
 		return err
 	}
@@ -474,15 +485,4 @@ func (k *keeper) writeSession(s *handoff.Session) error {
 		}
 	}
 	return nil
-}
-
-// instant returns a time as nanoseconds since 1970, or the nearest int64.
-func instant(t time.Time) int64 {
-	switch {
-	case t.Before(time.Unix(0, math.MinInt64)):
-		return math.MinInt64
-	case t.After(time.Unix(0, math.MaxInt64)):
-		return math.MaxInt64
-	}
-	return t.UnixNano()
 }

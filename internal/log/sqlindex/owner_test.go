@@ -22,8 +22,10 @@ func TestOwner(t *testing.T) {
 		{"another program's", []string{`CREATE TABLE mine (x)`, `INSERT INTO mine VALUES (1)`}, false},
 		{"another program's place", []string{`CREATE TABLE place (street TEXT)`}, false},
 		{"another program's ID", []string{`PRAGMA application_id = 42`, `CREATE TABLE mine (x)`}, false},
-		{"another log's", []string{`PRAGMA application_id = 1751412582`, `CREATE TABLE place (version, log, seq, id, text_seq)`, `INSERT INTO place VALUES (6, 'other', 0, '', 0)`}, true},
-		{"an older version's", []string{`CREATE TABLE place (version, log, seq, id, text_seq)`, `INSERT INTO place VALUES (6, 'log', 0, '', 0)`}, true},
+		{"another log's", []string{`PRAGMA application_id = 1751412582`,
+			`CREATE TABLE place (version, log, seq, id, text_seq)`, `INSERT INTO place VALUES (6, 'other', 0, '', 0)`}, true},
+		{"an older version's", []string{`CREATE TABLE place (version, log, seq, id, text_seq)`,
+			`INSERT INTO place VALUES (6, 'log', 0, '', 0)`}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "index.db")

@@ -36,17 +36,20 @@ func TestPlans(t *testing.T) {
 		{"suffix", "by_suffix", handoff.ArtifactQuery{IDSuffix: "123456"}},
 		{"long suffix", "by_suffix", handoff.ArtifactQuery{IDSuffix: "1234567", Channel: "v", IncludeInactive: true}},
 		{"paths", "by_path", handoff.ArtifactQuery{Paths: []string{"v", "w"}}},
-		{"path of a channel", "by_path (path=? AND status=?", handoff.ArtifactQuery{Channel: "v", Paths: []string{"v"}, Status: handoff.Active}},
+		{"path of a channel", "by_path (path=? AND status=?",
+			handoff.ArtifactQuery{Channel: "v", Paths: []string{"v"}, Status: handoff.Active}},
 		{"paths and since", "by_path", handoff.ArtifactQuery{Paths: []string{"v"}, Since: time.Unix(1, 0)}},
 		{"IDs", "a USING ", handoff.ArtifactQuery{IDs: []string{"v", "w"}, IncludeInactive: true}},
-		{"any parent", "a USING INTEGER PRIMARY KEY", handoff.ArtifactQuery{AnyParent: []string{"v", "w"}, IncludeInactive: true}},
+		{"any parent", "a USING INTEGER PRIMARY KEY",
+			handoff.ArtifactQuery{AnyParent: []string{"v", "w"}, IncludeInactive: true}},
 		{"label", "l USING ", handoff.ArtifactQuery{Label: "v", Channel: "v", IncludeInactive: true}},
 		{"used by", "users USING PRIMARY KEY (user=?)", handoff.ArtifactQuery{UsedBy: "v"}},
 		{"competing", "by_family", handoff.ArtifactQuery{Competing: true}},
 		{"stale", "l USING ", handoff.ArtifactQuery{Stale: true}},
 		{"revision of a channel", "by_revision", handoff.ArtifactQuery{Channel: "v", Revision: 2, IncludeInactive: true}},
 		{"revision of a family", "by_family", handoff.ArtifactQuery{Family: "v", Revision: 2, IncludeInactive: true}},
-		{"revision of a name", "a USING ", handoff.ArtifactQuery{Namespace: "v", Name: "v", Revision: 2, IncludeInactive: true}},
+		{"revision of a name", "a USING ", handoff.ArtifactQuery{
+			Namespace: "v", Name: "v", Revision: 2, IncludeInactive: true}},
 		{"family", "by_family", handoff.ArtifactQuery{Family: "v"}},
 		{"session", "by_session", slot("session")},
 		{"run", "by_run", slot("run")},
@@ -62,7 +65,8 @@ func TestPlans(t *testing.T) {
 		{"tag and channel", "l USING ", handoff.ArtifactQuery{Tag: "v", Channel: "v"}},
 		{"channel and since", "by_channel", handoff.ArtifactQuery{Channel: "v", Since: time.Unix(1, 0)}},
 		{"after", "a USING INTEGER PRIMARY KEY (rowid>?", handoff.ArtifactQuery{After: 9}},
-		{"after, by much else", "a USING INTEGER PRIMARY KEY (rowid>?", handoff.ArtifactQuery{After: 9, Channel: "v", Tag: "v", Family: "v", Since: time.Unix(1, 0)}},
+		{"after, by much else", "a USING INTEGER PRIMARY KEY (rowid>?",
+			handoff.ArtifactQuery{After: 9, Channel: "v", Tag: "v", Family: "v", Since: time.Unix(1, 0)}},
 	} {
 		for _, q := range []handoff.ArtifactQuery{tt.query, withLimit(tt.query)} {
 			plan := planOf(t, x, q)
@@ -96,11 +100,15 @@ func TestSessionPlans(t *testing.T) {
 		indexes []string
 	}{
 		{handoff.SessionQuery{Limit: 1}, []string{"a USING COVERING INDEX sessions_by_"}},
-		{handoff.SessionQuery{Limit: 1, Cursor: handoff.SessionOrder{Start: 1, Opened: 9}.Cursor()}, []string{"a USING COVERING INDEX sessions_by_"}},
-		{handoff.SessionQuery{IncludeRuns: true, Agent: "v", Status: "v", HasKind: every, Limit: 1}, []string{"a USING COVERING INDEX sessions_by_", "x USING INDEX by_session", "x USING INDEX by_run"}},
-		{handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true, BootID: "v"}, []string{"a USING COVERING INDEX sessions_by_boot"}},
+		{handoff.SessionQuery{Limit: 1, Cursor: handoff.SessionOrder{Start: 1, Opened: 9}.Cursor()},
+			[]string{"a USING COVERING INDEX sessions_by_"}},
+		{handoff.SessionQuery{IncludeRuns: true, Agent: "v", Status: "v", HasKind: every, Limit: 1},
+			[]string{"a USING COVERING INDEX sessions_by_", "x USING INDEX by_session", "x USING INDEX by_run"}},
+		{handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true, BootID: "v"},
+			[]string{"a USING COVERING INDEX sessions_by_boot"}},
 		{handoff.SessionQuery{Moving: true, IncludeArchived: true}, []string{"a USING INDEX sessions_by_moving"}},
-		{handoff.SessionQuery{Moving: true, IncludeRuns: true, IncludeArchived: true}, []string{"a USING INDEX sessions_by_moving"}},
+		{handoff.SessionQuery{Moving: true, IncludeRuns: true, IncludeArchived: true},
+			[]string{"a USING INDEX sessions_by_moving"}},
 	} {
 		plan := explain(t, x, func(s *store) (string, []any, error) {
 			after, err := handoff.ParseSessionCursor(tt.query.Cursor)
@@ -161,7 +169,8 @@ func TestProductionPlans(t *testing.T) {
 	defer x.Close()
 	for _, by := range []string{"''", "channel", "revision IS NOT NULL", "created / 86400000000000"} {
 		for _, query := range []string{
-			producing("NULL, NULL", "thread IS NOT NULL AND", "thread", by), producing("work, harness", "thread IS NULL AND", unnamed, by),
+			producing("NULL, NULL", "thread IS NOT NULL AND", "thread", by), producing("work, harness", "thread IS NULL AND",
+				unnamed, by),
 			producing("work, harness", "thread IS NOT NULL AND", "thread, work, harness", by),
 		} {
 			plan := explain(t, x, func(*store) (string, []any, error) { return query, []any{0, 1}, nil })

@@ -20,7 +20,8 @@ func (x *Index) Artifact(ctx context.Context, id string) (v handoff.Artifact, er
 			return err
 		}
 		if a == nil || a.Published == nil {
-			return &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound, Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
+			return handoff.E("find artifact", id, handoff.NotFound, nil,
+				handoff.Suggest("list every artifact", handoff.ActionListAll))
 		}
 		v, err = fold.View(s, a)
 		return err
@@ -36,7 +37,7 @@ func (x *Index) Work(ctx context.Context, harness, id string) (v handoff.Work, e
 			return err
 		}
 		if w == nil {
-			return &handoff.Error{Op: "find work", Name: id, Kind: handoff.NotFound}
+			return handoff.E("find work", id, handoff.NotFound, nil)
 		}
 		v = *w
 		return nil
@@ -49,7 +50,8 @@ func (x *Index) WorkIn(ctx context.Context, session string) ([]handoff.Work, err
 	if session == "" {
 		return x.work(ctx, `SELECT id, state FROM works`)
 	}
-	return x.work(ctx, `SELECT id, state FROM works WHERE session = ?1 UNION SELECT id, state FROM works WHERE run = ?1`, session)
+	return x.work(ctx, `SELECT id, state FROM works WHERE session = ?1 UNION SELECT id, state FROM works WHERE run = ?1`,
+		session)
 }
 
 // WorkUnder implements handoff.WorkLister.
@@ -196,7 +198,8 @@ func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 
 // shown returns the artifacts that q selects, newest first, and whether there
 // are more.
-func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (list []*fold.ArtifactState, more bool, err error) {
+func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (list []*fold.ArtifactState, more bool,
+	err error) {
 	query, args := showing(q, w, before)
 	err = s.load(query, func(r *sqlite.Row) error {
 		if more = q.Limit > 0 && len(list) == q.Limit; more {
@@ -226,7 +229,8 @@ func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []a
 	if q.Limit > 0 {
 		places, w.args = places+" LIMIT ?", append(slices.Clip(w.args), q.Limit+1)
 	}
-	return "SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq IN (" + places + ") ORDER BY seq DESC", w.args
+	return "SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq IN (" + places +
+		") ORDER BY seq DESC", w.args
 }
 
 // prefetchStale loads the inputs of artifacts that have stale ones, and returns
@@ -274,7 +278,8 @@ func (s *store) prefetchViews(list []*fold.ArtifactState) error {
 	}
 	families = absent(families, s.heads)
 	for portion := range sqlite.Portions(families) {
-		query := `SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family` + sqlite.Among + ` ORDER BY seq`
+		query := `SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family` + sqlite.Among +
+			` ORDER BY seq`
 		if err := s.load(query, s.scanHead, portion...); err != nil {
 			return err
 		}
@@ -293,7 +298,8 @@ func (x *Index) Session(ctx context.Context, id string) (v handoff.Session, err 
 			return err
 		}
 		if found == nil {
-			return &handoff.Error{Op: "find session", Name: id, Kind: handoff.NotFound, Hint: handoff.Suggest("list the sessions", handoff.ActionSessions)}
+			return handoff.E("find session", id, handoff.NotFound, nil,
+				handoff.Suggest("list the sessions", handoff.ActionSessions))
 		}
 		v = *found
 		return nil
@@ -353,13 +359,15 @@ func showingSessions(s *store, q handoff.SessionQuery, after handoff.SessionOrde
 	if q.Limit > 0 {
 		found, w.args = found+" LIMIT ?", append(w.args, q.Limit+1)
 	}
-	return "SELECT s.id, s.state FROM (" + found + ") found CROSS JOIN sessions s ON s.id = found.id ORDER BY found.openedAt DESC, found.opened DESC", w.args, nil
+	return "SELECT s.id, s.state FROM (" + found +
+		") found CROSS JOIN sessions s ON s.id = found.id ORDER BY found.openedAt DESC, found.opened DESC", w.args, nil
 }
 
 // madeIn selects sessions by the kinds of their artifacts, whose producers name
 // the session in the given column.
 func madeIn(column string) string {
-	return "EXISTS (SELECT 1 FROM artifacts x WHERE x." + column + " = a.id AND x.status = 'active' AND coalesce(x.kind, '') IN (SELECT value FROM json_each(?)))"
+	return "EXISTS (SELECT 1 FROM artifacts x WHERE x." + column +
+		" = a.id AND x.status = 'active' AND coalesce(x.kind, '') IN (SELECT value FROM json_each(?)))"
 }
 
 // everyWorkflow selects the distinct names of workflows, and everyKind the

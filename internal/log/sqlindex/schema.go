@@ -63,7 +63,8 @@ var schema = []string{
 	`CREATE INDEX sessions_by_agent ON sessions (agent, openedAt, opened, status, parent, archived, workflow, user)`,
 	`CREATE INDEX sessions_by_user ON sessions (user, openedAt, opened, status, parent, archived, agent, workflow)`,
 	`CREATE INDEX sessions_by_workflow ON sessions (workflow)`,
-	`CREATE INDEX sessions_by_boot ON sessions (boot, openedAt, opened) WHERE boot IS NOT NULL`, // the running sessions only
+	// the running sessions only
+	`CREATE INDEX sessions_by_boot ON sessions (boot, openedAt, opened) WHERE boot IS NOT NULL`,
 	`CREATE INDEX sessions_by_moving ON sessions (moving) WHERE moving IS NOT NULL`,
 	`CREATE TABLE session_tags (tag TEXT, id TEXT, PRIMARY KEY (tag, id)) WITHOUT ROWID`,
 	`CREATE INDEX session_tags_by_id ON session_tags (id)`,
@@ -199,7 +200,8 @@ func (x *Index) wal(ctx context.Context) error {
 // create empties the database and makes it the index of the given log.
 func create(ctx context.Context, c *sqlite.Conn, log string) error {
 	var tables []string
-	for r, err := range c.Each(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY sql LIKE 'CREATE VIRTUAL %' DESC`) {
+	for r, err := range c.Each(ctx,
+		`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY sql LIKE 'CREATE VIRTUAL %' DESC`) {
 		if err != nil {
 			return err
 		}

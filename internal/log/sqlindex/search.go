@@ -26,8 +26,8 @@ type Query struct {
 // Check returns an error of kind Invalid if the text has no word, or too many.
 func (q Query) Check() error {
 	if err := words.Check(len(terms(q.Text))); err != nil {
-		return &handoff.Error{Op: "search", Name: strconv.Quote(q.Text), Kind: handoff.Invalid, Err: err,
-			Hint: handoff.Advice("search for a few words of a title, summary, name, tag or body")}
+		return handoff.E("search", strconv.Quote(q.Text), handoff.Invalid, err,
+			handoff.Advice("search for a few words of a title, summary, name, tag or body"))
 	}
 	return nil
 }

@@ -84,7 +84,8 @@ func TestSnippets(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("Search = %d matches, %v, want one", len(found), err)
 	}
-	want := []sqlindex.Snippet{{Field: "tags", Text: sqlindex.Begin + "retry" + sqlindex.End + " " + sqlindex.Begin + "draft" + sqlindex.End}}
+	want := []sqlindex.Snippet{
+		{Field: "tags", Text: sqlindex.Begin + "retry" + sqlindex.End + " " + sqlindex.Begin + "draft" + sqlindex.End}}
 	if !slices.Equal(found[0].Snippets, want) {
 		t.Errorf("snippets %q, want %q", found[0].Snippets, want)
 	}
@@ -94,8 +95,10 @@ func TestSnippets(t *testing.T) {
 func TestSearchHostile(t *testing.T) {
 	x, _ := library(t)
 	indexText(t, x, nil)
-	hostile := []string{"", " ", `"`, `""`, "*", "-", "^", "NEAR(", "a NEAR/2 b", "title:", "{title}:x", "AND", "NOT", "a AND", "(", ")", `a"b`, "a\x00b",
-		"\xff", "a+b", "'; DROP TABLE texts; --", "%", strings.Repeat("word ", 5000), strings.Repeat("w", 100_000), "中文", "²", "\u0300", "é\u0301"}
+	hostile := []string{"", " ", `"`, `""`, "*", "-", "^", "NEAR(", "a NEAR/2 b", "title:", "{title}:x", "AND", "NOT",
+		"a AND", "(", ")", `a"b`, "a\x00b",
+		"\xff", "a+b", "'; DROP TABLE texts; --", "%", strings.Repeat("word ", 5000), strings.Repeat("w", 100_000), "中文", "²",
+		"\u0300", "é\u0301"}
 	ask := func(text string) {
 		if _, err := x.Search(t.Context(), sqlindex.Query{Text: text}); err != nil && !errors.Is(err, handoff.Invalid) {
 			t.Fatalf("Search(%.40q) = %v", text, err)
@@ -158,7 +161,8 @@ func TestWithdrawnBody(t *testing.T) {
 		x, ids := library(t)
 		withdraw := func() {
 			r := logtest.NewRecord("x")
-			r.Type, r.ID, r.Seq, r.Fact = "artifact.withdrawn", "rec_2", 7, &handoff.ArtifactWithdrawn{ArtifactID: ids["Unnamed"]}
+			r.Type, r.ID, r.Seq, r.Fact = "artifact.withdrawn", "rec_2", 7, &handoff.ArtifactWithdrawn{
+				ArtifactID: ids["Unnamed"]}
 			if err := x.Apply(t.Context(), r); err != nil {
 				t.Error(err)
 			}
@@ -194,7 +198,8 @@ func TestSearchAnswers(t *testing.T) {
 		records := logtest.DrawRecords(rt)
 		bodies := map[string]string{}
 		for _, r := range records {
-			bodies[r.ID] = rapid.SampledFrom([]string{"", "the retry of a policy", "Review: backoff", "draft\x02 backoff"}).Draw(rt, "body")
+			bodies[r.ID] = rapid.SampledFrom([]string{"", "the retry of a policy", "Review: backoff", "draft\x02 backoff"}).
+				Draw(rt, "body")
 		}
 		file := filepath.Join(t.TempDir(), "index.db")
 		for rest := records; len(rest) > 0; {
@@ -220,7 +225,8 @@ func TestSearchAnswers(t *testing.T) {
 		}
 		for _, x := range []*sqlindex.Index{open(t, file, "log1"), rebuilt} {
 			indexText(t, x, bodies)
-			for _, text := range []string{"retry", "backoff", "review", "security draft", "policy retry", "b.md", "rev*", "nothing"} {
+			for _, text := range []string{"retry", "backoff", "review", "security draft", "policy retry", "b.md", "rev*",
+				"nothing"} {
 				for _, hidden := range []bool{false, true} {
 					found, err := x.Search(rt.Context(), sqlindex.Query{Text: text, IncludeInactive: hidden})
 					if err != nil {
@@ -247,7 +253,9 @@ func look(t *testing.T, m *fold.Memory, bodies map[string]string, text string, h
 		t.Fatal(err)
 	}
 	split := func(s string) []string {
-		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsNumber(r)
+		})
 	}
 	for _, a := range page.Artifacts {
 		p := a.Fact.(*handoff.ArtifactPublished) // which has the path as published, wherever the file is now

@@ -73,8 +73,10 @@ func describeSession(ctx context.Context, c *sqlite.Conn, id string) error {
 		if err != nil {
 			return err
 		}
-		err = c.Exec(ctx, `INSERT OR REPLACE INTO session_texts (rowid, id, name, workflow, agent, summary, tags, inputs, outputs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			int64(s.Opened), id, plain(s.Name), plain(s.Workflow.Name+" "+s.Workflow.Description), plain(s.Agent.Name+" "+s.Agent.Title), plain(s.Summary),
+		err = c.Exec(ctx,
+			`INSERT OR REPLACE INTO session_texts (rowid, id, name, workflow, agent, summary, tags, inputs, outputs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			int64(s.Opened), id, plain(s.Name), plain(s.Workflow.Name+" "+s.Workflow.Description),
+			plain(s.Agent.Name+" "+s.Agent.Title), plain(s.Summary),
 			plain(strings.Join(s.Tags, " ")), plain(inputTexts(s)), plain(outputs))
 		if err != nil {
 			return err
@@ -103,7 +105,8 @@ func (s *store) outputTexts(of *handoff.Session) (string, error) {
 		column = "run"
 	}
 	var texts []string
-	err := s.load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE `+column+` = ? AND status = 'active' ORDER BY seq`, func(r *sqlite.Row) error {
+	err := s.load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE `+column+
+		` = ? AND status = 'active' ORDER BY seq`, func(r *sqlite.Row) error {
 		a, err := artifactFrom(r)
 		var p handoff.Artifact
 		if err == nil {

@@ -38,8 +38,10 @@ type (
 var _ fold.Store = (*store)(nil)
 
 func newStore(ctx context.Context, c *sqlite.Conn) *store {
-	return &store{ctx, c, map[string]*fold.ArtifactState{}, map[string]*fold.ArtifactState{}, map[string]*handoff.Session{},
-		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{}, map[string]string{}, map[string]handoff.Status{}, map[string][]mark{}}
+	return &store{ctx, c, map[string]*fold.ArtifactState{}, map[string]*fold.ArtifactState{},
+		map[string]*handoff.Session{},
+		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{}, map[string]string{},
+		map[string]handoff.Status{}, map[string][]mark{}}
 }
 
 const (
@@ -117,7 +119,8 @@ func (s *store) Pointer(space, key string) (string, error) {
 		return value, nil
 	}
 	s.pointers[p] = ""
-	_, err := s.c.One(s.ctx, `SELECT value FROM pointers WHERE key = ? AND space = ?`, []any{key, space}, func(r *sqlite.Row) { s.pointers[p] = r.Text() })
+	_, err := s.c.One(s.ctx, `SELECT value FROM pointers WHERE key = ? AND space = ?`, []any{key, space},
+		func(r *sqlite.Row) { s.pointers[p] = r.Text() })
 	return s.pointers[p], err
 }
 
@@ -125,7 +128,9 @@ func (s *store) Heads(family string) ([]string, error) {
 	if ids, ok := s.heads[family]; ok {
 		return ids, nil
 	}
-	err := s.load(`SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family = ? ORDER BY seq`, s.scanHead, family)
+	err := s.load(
+		`SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family = ? ORDER BY seq`,
+		s.scanHead, family)
 	return s.heads[family], err
 }
 

@@ -14,9 +14,10 @@ func (x *Index) Targets(ctx context.Context, fingerprints map[string]string) (ma
 	known := map[string]handoff.Target{}
 	err := x.read(ctx, func(c *sqlite.Conn) error {
 		for id, fingerprint := range fingerprints {
-			_, err := c.One(ctx, `SELECT target FROM verdicts WHERE id = ? AND fingerprint = ?`, []any{id, fingerprint}, func(r *sqlite.Row) {
-				known[id] = handoff.Target(r.Text())
-			})
+			_, err := c.One(ctx, `SELECT target FROM verdicts WHERE id = ? AND fingerprint = ?`, []any{id, fingerprint},
+				func(r *sqlite.Row) {
+					known[id] = handoff.Target(r.Text())
+				})
 			if err != nil {
 				return err
 			}
@@ -34,6 +35,7 @@ func (x *Index) PutTarget(ctx context.Context, id, fingerprint string, t handoff
 		return err
 	}
 	return x.transact(ctx, "BEGIN IMMEDIATE", func(c *sqlite.Conn) error {
-		return c.Exec(ctx, `INSERT OR REPLACE INTO verdicts (id, fingerprint, target) VALUES (?, ?, ?)`, id, fingerprint, string(t))
+		return c.Exec(ctx, `INSERT OR REPLACE INTO verdicts (id, fingerprint, target) VALUES (?, ?, ?)`, id, fingerprint,
+			string(t))
 	})
 }

@@ -20,7 +20,8 @@ func TestTargetCache(t *testing.T) {
 		for _, put := range []struct {
 			id, fingerprint string
 			target          handoff.Target
-		}{{"art_1", "a", handoff.Available}, {"art_2", "b", handoff.Modified}, {"art_1", "c", handoff.Modified}, {"art_1", "c", handoff.Available}} {
+		}{{"art_1", "a", handoff.Available}, {"art_2", "b", handoff.Modified}, {"art_1", "c", handoff.Modified},
+			{"art_1", "c", handoff.Available}} {
 			if err := v.PutTarget(t.Context(), put.id, put.fingerprint, put.target); err != nil {
 				t.Fatal(err)
 			}
@@ -30,7 +31,8 @@ func TestTargetCache(t *testing.T) {
 			"b": {"art_2": handoff.Modified},
 			"c": {"art_1": handoff.Available},
 		} {
-			got, err := v.Targets(t.Context(), map[string]string{"art_1": fingerprint, "art_2": fingerprint, "art_3": fingerprint})
+			got, err := v.Targets(t.Context(), map[string]string{"art_1": fingerprint, "art_2": fingerprint,
+				"art_3": fingerprint})
 			if err != nil || !maps.Equal(got, want) {
 				t.Errorf("%T: Targets of %q = %v, %v, want %v", v, fingerprint, got, err, want)
 			}

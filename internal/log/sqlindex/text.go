@@ -21,7 +21,8 @@ const textBatch = 256
 //
 // An error of body ends the call; texts that were stored before remain. After
 // each transaction, progress is called with the position reached.
-func (x *Index) IndexText(ctx context.Context, body func(handoff.Artifact) (string, error), progress func(handoff.Seq)) error {
+func (x *Index) IndexText(ctx context.Context, body func(handoff.Artifact) (string, error),
+	progress func(handoff.Seq)) error {
 	for {
 		after, redacted, list, err := x.unindexed(ctx)
 		if err != nil || len(list) == 0 {
@@ -59,15 +60,16 @@ func (x *Index) unindexed(ctx context.Context) (after int64, redacted string, li
 		if redacted, err = s.Pointer(fold.RedactedSpace, ""); err != nil {
 			return err
 		}
-		return s.load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq > ? ORDER BY seq LIMIT ?`, func(r *sqlite.Row) error {
-			a, err := artifactFrom(r)
-			if err != nil {
+		return s.load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq > ? ORDER BY seq LIMIT ?`,
+			func(r *sqlite.Row) error {
+				a, err := artifactFrom(r)
+				if err != nil {
+					return err
+				}
+				v, err := fold.Readable(s, a)
+				list = append(list, v)
 				return err
-			}
-			v, err := fold.Readable(s, a)
-			list = append(list, v)
-			return err
-		}, after, textBatch)
+			}, after, textBatch)
 	})
 	return after, redacted, list, err
 }
@@ -78,7 +80,8 @@ func textSeq(ctx context.Context, c *sqlite.Conn) (seq int64, err error) {
 }
 
 // storeTexts stores texts, unless another process already has.
-func (x *Index) storeTexts(ctx context.Context, after int64, redacted string, list []handoff.Artifact, bodies []string) error {
+func (x *Index) storeTexts(ctx context.Context, after int64, redacted string, list []handoff.Artifact,
+	bodies []string) error {
 	never := func(Position) bool { return false }
 	return x.write(ctx, never, func(c *sqlite.Conn) error {
 		if _, err := position(ctx, c, x.log); err != nil {
@@ -92,13 +95,15 @@ func (x *Index) storeTexts(ctx context.Context, after int64, redacted string, li
 		}
 		last := int64(list[len(list)-1].Seq)
 		imported := int64(-len(list)) // while bodies were read
-		_, err := c.One(ctx, `SELECT count(*) FROM artifacts WHERE seq > ? AND seq <= ?`, []any{after, last}, func(r *sqlite.Row) { imported += r.Integer() })
+		_, err := c.One(ctx, `SELECT count(*) FROM artifacts WHERE seq > ? AND seq <= ?`, []any{after, last},
+			func(r *sqlite.Row) { imported += r.Integer() })
 		if err != nil || imported != 0 {
 			return err
 		}
 		for i, p := range list {
 			err := c.Exec(ctx, `INSERT INTO texts (rowid, title, summary, name, tags, body) VALUES (?, ?, ?, ?, ?, ?)`,
-				int64(p.Seq), plain(p.Title), plain(p.Summary), plain(cmp.Or(p.Name, p.Path)), plain(strings.Join(p.Tags, " ")), plain(bodies[i]))
+				int64(p.Seq), plain(p.Title), plain(p.Summary), plain(cmp.Or(p.Name, p.Path)), plain(strings.Join(p.Tags, " ")),
+				plain(bodies[i]))
 			if err != nil {
 				return err
 			}

@@ -47,7 +47,8 @@ func (x *Index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error
 // named.
 func (k *keeper) toRender(last handoff.Seq) error {
 	for _, id := range k.touched.take() {
-		err := k.exec(`INSERT INTO unrendered (id, seq, at) SELECT id, ?, unixepoch('subsec') FROM sessions WHERE id = ? AND opened > 0 AND parent = ''
+		err := k.exec(
+			`INSERT INTO unrendered (id, seq, at) SELECT id, ?, unixepoch('subsec') FROM sessions WHERE id = ? AND opened > 0 AND parent = ''
 			ON CONFLICT (id) DO UPDATE SET seq = excluded.seq`, int64(last), id)
 		if err == nil {
 			err = k.toDescribe(id)

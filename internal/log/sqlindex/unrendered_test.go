@@ -21,7 +21,8 @@ func TestUnrendered(t *testing.T) {
 	record := func(typ, id string, p handoff.Producer, f handoff.Fact) {
 		t.Helper()
 		seq++
-		r := handoff.Record{Seq: seq, Version: 1, Type: typ, ID: id, CreatedAt: time.Unix(int64(seq), 0), Producer: p, Fact: f}
+		r := handoff.Record{Seq: seq, Version: 1, Type: typ, ID: id, CreatedAt: time.Unix(int64(seq), 0), Producer: p,
+			Fact: f}
 		if err := x.Apply(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -54,12 +55,14 @@ func TestUnrendered(t *testing.T) {
 	check()
 	record("session.opened", "r3", handoff.Producer{}, &handoff.SessionOpened{SessionID: "run", Parent: "a"})
 	check() // a run has no manifest
-	record("artifact.published", artifact, handoff.Producer{Session: "a"}, &handoff.ArtifactPublished{Channel: "c", Path: "x"})
+	record("artifact.published", artifact, handoff.Producer{Session: "a"},
+		&handoff.ArtifactPublished{Channel: "c", Path: "x"})
 	check("a")
 	rendered("a", seq)
 	record("artifact.withdrawn", "r5", handoff.Producer{Session: "b"}, &handoff.ArtifactWithdrawn{ArtifactID: artifact})
 	check("a") // whoever withdrew it: its session shows that
-	record("artifact.published", "art_00000000000000000000000002", handoff.Producer{Session: "a harness's own"}, &handoff.ArtifactPublished{Channel: "c", Path: "x"})
+	record("artifact.published", "art_00000000000000000000000002", handoff.Producer{Session: "a harness's own"},
+		&handoff.ArtifactPublished{Channel: "c", Path: "x"})
 	check("a")
 	record("session.noted", "r7", handoff.Producer{}, &handoff.SessionNoted{SessionID: "b", Tags: []string{"t"}})
 	check("b", "a")

@@ -36,7 +36,8 @@ func TestDecodesWhatItShows(t *testing.T) {
 	if err := x.Apply(t.Context(), logtest.Placed(records)...); err != nil {
 		t.Fatal(err)
 	}
-	queries := []handoff.ArtifactQuery{{Limit: shows}, {Limit: shows, IncludeInactive: true}, {Limit: shows, Channel: "design"}}
+	queries := []handoff.ArtifactQuery{{Limit: shows}, {Limit: shows, IncludeInactive: true},
+		{Limit: shows, Channel: "design"}}
 	var want []handoff.ArtifactPage
 	for _, q := range queries {
 		page, err := x.Artifacts(t.Context(), q)
@@ -52,11 +53,13 @@ func TestDecodesWhatItShows(t *testing.T) {
 	err = x.transact(t.Context(), "BEGIN IMMEDIATE", func(c *sqlite.Conn) error {
 		for seq := range int64(n - shows) {
 			var state string
-			if _, err := c.One(t.Context(), `SELECT state FROM artifacts WHERE seq = ?`, []any{seq + 1}, func(r *sqlite.Row) { state = r.Text() }); err != nil {
+			if _, err := c.One(t.Context(), `SELECT state FROM artifacts WHERE seq = ?`, []any{seq + 1},
+				func(r *sqlite.Row) { state = r.Text() }); err != nil {
 				return err
 			}
 			nothing := []byte("no record")
-			if err := c.Exec(t.Context(), `UPDATE artifacts SET record = ?, sum = ? WHERE seq = ?`, nothing, checksum(seq+1, nothing, state), seq+1); err != nil {
+			if err := c.Exec(t.Context(), `UPDATE artifacts SET record = ?, sum = ? WHERE seq = ?`, nothing,
+				checksum(seq+1, nothing, state), seq+1); err != nil {
 				return err
 			}
 		}

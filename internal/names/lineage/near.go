@@ -108,7 +108,8 @@ func (n *near) full() bool {
 func (n *near) show(id string, distance int) {
 	node := Neighbor{ID: id, Label: id, Status: "unresolved", Distance: distance}
 	if a, ok := n.views[id]; ok {
-		node = Neighbor{ID: id, Label: a.Label(), Status: string(a.Status), Channel: a.Channel, Agent: a.Producer.Agent, Session: a.Producer.Session,
+		node = Neighbor{ID: id, Label: a.Label(), Status: string(a.Status), Channel: a.Channel, Agent: a.Producer.Agent,
+			Session:  a.Producer.Session,
 			Revision: a.Revision, Labels: a.Labels, Stale: len(a.StaleInputs) > 0, Distance: distance}
 	}
 	n.shown[id] = true
@@ -210,7 +211,8 @@ func (n *near) made(level []handoff.Artifact) (map[string][]handoff.Artifact, er
 	for _, a := range level {
 		ids = append(ids, a.ID)
 	}
-	page, err := n.reader.Artifacts(n.ctx, handoff.ArtifactQuery{AnyParent: ids, IncludeInactive: true, Limit: maxSiblings})
+	page, err := n.reader.Artifacts(n.ctx, handoff.ArtifactQuery{
+		AnyParent: ids, IncludeInactive: true, Limit: maxSiblings})
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +294,8 @@ func (n *near) foldID(c *candidate) string {
 
 // fold shows siblings as one node.
 func (n *near) fold(id string, group []*candidate, distance int) {
-	n.out.Nodes = append(n.out.Nodes, Neighbor{ID: id, Status: n.common(group), Channel: n.views[group[0].id].Channel, Distance: distance, Folded: len(group)})
+	n.out.Nodes = append(n.out.Nodes, Neighbor{ID: id, Status: n.common(group), Channel: n.views[group[0].id].Channel,
+		Distance: distance, Folded: len(group)})
 	for _, e := range group[0].edges {
 		if e.From == group[0].id {
 			e.From = id

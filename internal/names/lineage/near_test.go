@@ -29,7 +29,8 @@ func artifacts(t *testing.T, lines ...string) (*fold.Memory, map[string]string) 
 		}
 		id := fmt.Sprintf("art_%026d", i+1)
 		ids[words[0]] = id
-		if err := m.Apply(t.Context(), handoff.Record{Seq: handoff.Seq(i + 1), Version: handoff.Version, Type: "artifact.published", ID: id, Fact: p}); err != nil {
+		if err := m.Apply(t.Context(), handoff.Record{Seq: handoff.Seq(i + 1), Version: handoff.Version,
+			Type: "artifact.published", ID: id, Fact: p}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +93,8 @@ func TestNear(t *testing.T) {
 	}
 	folded := near(lineage.NearOptions{Hops: 2}, "spec")
 	fold := folded.Nodes[len(folded.Nodes)-1].ID
-	if got := text(near(lineage.NearOptions{Hops: 2, Unfold: []string{fold}}, "spec")); strings.Contains(got, "siblings") || !strings.Contains(got, "note5@2") {
+	if got := text(near(lineage.NearOptions{Hops: 2, Unfold: []string{fold}}, "spec")); strings.Contains(got,
+		"siblings") || !strings.Contains(got, "note5@2") {
 		t.Errorf("unfolded: got %s", got)
 	}
 	if s := near(lineage.NearOptions{Hops: 9, Limit: 3}, "verdict"); len(s.Nodes) != 3 || !s.More {
@@ -133,7 +135,8 @@ func TestNearSiblings(t *testing.T) {
 	}
 	m, ids := artifacts(t, lines...)
 	near := func(unfold ...string) lineage.Surrounding {
-		s, err := lineage.Near(t.Context(), m, []string{ids["design"], ids["spec"]}, lineage.NearOptions{Hops: 1, Limit: 99, Unfold: unfold})
+		s, err := lineage.Near(t.Context(), m, []string{ids["design"], ids["spec"]},
+			lineage.NearOptions{Hops: 1, Limit: 99, Unfold: unfold})
 		if err != nil {
 			t.Fatal(err)
 		}

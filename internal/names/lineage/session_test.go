@@ -39,10 +39,12 @@ func TestOfSession(t *testing.T) {
 		records = append(records, handoff.Record{Version: 1, Type: typ, ID: strconv.Itoa(len(records)), Fact: f})
 	}
 	for _, id := range []string{"a", "b", "c", "d", "e", "apart"} {
-		add(&handoff.SessionOpened{SessionID: id, Agent: handoff.SessionAgent{Name: id}, Workflow: handoff.SessionWorkflow{Name: "w"}}, "session.opened")
+		add(&handoff.SessionOpened{SessionID: id, Agent: handoff.SessionAgent{Name: id},
+			Workflow: handoff.SessionWorkflow{Name: "w"}}, "session.opened")
 	}
 	// e → c → b → a, b → missing; d → b; c, d and e are a cycle: c → d → e
-	for _, link := range [][2]string{{"b", "a"}, {"c", "b"}, {"e", "c"}, {"b", "missing"}, {"d", "b"}, {"c", "d"}, {"d", "e"}} {
+	for _, link := range [][2]string{{"b", "a"}, {"c", "b"}, {"e", "c"}, {"b", "missing"}, {"d", "b"}, {"c", "d"},
+		{"d", "e"}} {
 		add(&handoff.SessionLinked{SessionID: link[0], To: link[1]}, "session.linked")
 	}
 	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {

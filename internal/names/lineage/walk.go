@@ -34,7 +34,8 @@ type walk struct {
 }
 
 func newWalk(ctx context.Context, reader handoff.Reader) walk {
-	return walk{ctx: ctx, reader: reader, graph: Graph{Nodes: []Node{}, Edges: []Edge{}}, nodes: map[string]bool{}, edges: map[Edge]bool{}, above: map[string][]handoff.Artifact{}}
+	return walk{ctx: ctx, reader: reader, graph: Graph{Nodes: []Node{}, Edges: []Edge{}}, nodes: map[string]bool{},
+		edges: map[Edge]bool{}, above: map[string][]handoff.Artifact{}}
 }
 
 // node adds an artifact to the graph, unless it has it. It lists instead of
@@ -45,8 +46,8 @@ func (w *walk) node(id string) (handoff.Artifact, error) {
 		return handoff.Artifact{}, err
 	}
 	if len(page.Artifacts) == 0 || page.Artifacts[0].ID != id {
-		return handoff.Artifact{}, &handoff.Error{Op: "find artifact", Name: id, Kind: handoff.NotFound,
-			Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
+		return handoff.Artifact{}, handoff.E("find artifact", id, handoff.NotFound, nil,
+			handoff.Suggest("list every artifact", handoff.ActionListAll))
 	}
 	w.add(page.Artifacts[0])
 	return page.Artifacts[0], nil

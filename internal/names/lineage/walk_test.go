@@ -32,7 +32,8 @@ func chain(t *testing.T, n int) handoff.Reader {
 			p.Replaces = []string{records[i-1].ID}
 		}
 		id := fmt.Sprintf("art_%026d", i+1)
-		records = append(records, handoff.Record{Seq: handoff.Seq(i + 1), Version: handoff.Version, Type: "artifact.published", ID: id, Fact: p})
+		records = append(records, handoff.Record{Seq: handoff.Seq(i + 1), Version: handoff.Version,
+			Type: "artifact.published", ID: id, Fact: p})
 	}
 	m := fold.NewMemory()
 	if err := m.Apply(t.Context(), records...); err != nil {

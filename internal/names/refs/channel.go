@@ -11,7 +11,8 @@ import (
 
 // WaitForLabel returns the first artifact that matches a query and gets its label
 // after a position in the log.
-func WaitForLabel(ctx context.Context, hub *handoff.Hub, q handoff.ArtifactQuery, after handoff.Seq) (handoff.Artifact, error) {
+func WaitForLabel(ctx context.Context, hub *handoff.Hub, q handoff.ArtifactQuery, after handoff.Seq) (handoff.Artifact,
+	error) {
 	for r, err := range hub.Watch(ctx, after) {
 		if err != nil {
 			return handoff.Artifact{}, err

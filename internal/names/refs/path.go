@@ -72,7 +72,8 @@ func (r Resolver) wasAt(ctx context.Context, a handoff.Artifact, file string) bo
 	if err != nil || s.Origin == "" && s.MovingTo == "" {
 		return false
 	}
-	for _, now := range []string{a.Path, s.MovingTo + strings.TrimPrefix(a.Path, s.Folder), s.Folder + strings.TrimPrefix(a.Path, s.MovingTo)} {
+	for _, now := range []string{a.Path, s.MovingTo + strings.TrimPrefix(a.Path, s.Folder),
+		s.Folder + strings.TrimPrefix(a.Path, s.MovingTo)} {
 		root, ok := strings.CutSuffix(filepath.ToSlash(a.File), "/"+now)
 		if ok && filepath.FromSlash(root+"/"+p.Path) == file {
 			return true
@@ -109,8 +110,8 @@ func tails(file string) []string {
 // notFound is the error for a ref without a match. Its hint lists refs that are
 // similar, otherwise the newest ones.
 func (r Resolver) notFound(ctx context.Context, ref string) error {
-	e := &handoff.Error{Op: "find", Name: ref, Kind: handoff.NotFound, Err: errors.New("no such artifact"),
-		Hint: handoff.Suggest("list every artifact", handoff.ActionListAll)}
+	e := handoff.E("find", ref, handoff.NotFound, errors.New("no such artifact"),
+		handoff.Suggest("list every artifact", handoff.ActionListAll))
 	if _, ok := idPart(ref); ok && len(ref) < minPart {
 		e.Err = errors.New("no such artifact; a part of an ID needs at least 6 characters")
 	}

@@ -68,7 +68,8 @@ func (r Resolver) candidates(ctx context.Context, ref string) ([]names.Candidate
 	if len(list) > 0 || invalid != nil && !errors.Is(invalid, handoff.Invalid) {
 		return list, invalid
 	}
-	for _, tier := range []func(context.Context, string) ([]names.Candidate, error){r.atPath, r.inChannel, r.atRevision, r.byID} {
+	for _, tier := range []func(context.Context, string) ([]names.Candidate, error){r.atPath, r.inChannel, r.atRevision,
+		r.byID} {
 		list, err := tier(ctx, ref)
 		if err != nil || len(list) > 0 {
 			return list, err
@@ -108,7 +109,8 @@ func (r Resolver) inChannel(ctx context.Context, ref string) ([]names.Candidate,
 
 // latestHere returns the newest artifact of a channel that was not imported, which
 // records of others can't displace, or else what is imported.
-func (r Resolver) latestHere(ctx context.Context, q handoff.ArtifactQuery, imported []names.Candidate) ([]names.Candidate, error) {
+func (r Resolver) latestHere(ctx context.Context, q handoff.ArtifactQuery,
+	imported []names.Candidate) ([]names.Candidate, error) {
 	for q.Limit = 100; ; {
 		page, err := r.Reader.Artifacts(ctx, q)
 		if err != nil {
@@ -192,8 +194,8 @@ func (r Resolver) Revision(ctx context.Context, of names.Candidate, n int) (name
 	case err != nil:
 		return names.Candidate{}, err
 	case len(list) == 0:
-		return names.Candidate{}, &handoff.Error{Op: "find", Name: ref, Kind: handoff.NotFound, Err: fmt.Errorf("has no revision %d", n),
-			Hint: handoff.Suggest("list its revisions", handoff.ActionHistory, of.ID)}
+		return names.Candidate{}, handoff.E("find", ref, handoff.NotFound, fmt.Errorf("has no revision %d", n),
+			handoff.Suggest("list its revisions", handoff.ActionHistory, of.ID))
 	case len(list) > 1:
 		return names.Candidate{}, ambiguous(ref, list)
 	}
@@ -255,7 +257,9 @@ func idPart(ref string) (string, bool) {
 func ambiguous(ref string, list []names.Candidate) error {
 	what := "ambiguous ID"
 	switch {
-	case slices.ContainsFunc(list, func(c names.Candidate) bool { return c.Name == ref || c.Ref() == ref || c.Unrecorded() }):
+	case slices.ContainsFunc(list, func(c names.Candidate) bool {
+		return c.Name == ref || c.Ref() == ref || c.Unrecorded()
+	}):
 		what = "ambiguous name"
 	case strings.ContainsAny(ref, ":@"):
 		what = "ambiguous revision"
@@ -268,8 +272,8 @@ func ambiguous(ref string, list []names.Candidate) error {
 	for _, c := range list[:min(len(list), shown)] {
 		matches = append(matches, describe(c))
 	}
-	return &handoff.Error{Op: "find", Name: ref, Kind: handoff.Conflict, Err: fmt.Errorf("%s: %s artifacts match", what, count),
-		Hint: handoff.Advice("use one of these refs: " + strings.Join(matches, "; "))}
+	return handoff.E("find", ref, handoff.Conflict, fmt.Errorf("%s: %s artifacts match", what, count),
+		handoff.Advice("use one of these refs: "+strings.Join(matches, "; ")))
 }
 
 // describe returns a ref of a candidate and, in parentheses, what distinguishes

@@ -148,7 +148,8 @@ func TestTiers(t *testing.T) {
 func TestMovedPath(t *testing.T) {
 	moved := id("01", "A")
 	r := resolver(t, "/ws", []published{{moved, handoff.ArtifactPublished{Path: "a/b/c.md"}}},
-		&handoff.PathMoved{From: "a/b", To: "x"}, &handoff.PathMoved{From: "x/c.md", To: "y.md"}, &handoff.PathMoved{From: "q", To: "q/q"})
+		&handoff.PathMoved{From: "a/b", To: "x"}, &handoff.PathMoved{From: "x/c.md", To: "y.md"},
+		&handoff.PathMoved{From: "q", To: "q/q"})
 	if got, err := r.Find(t.Context(), "y.md"); err != nil || got.ID != moved {
 		t.Errorf("Find(y.md) = %s, %v, want %s", got.ID, err, moved)
 	}

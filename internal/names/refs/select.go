@@ -22,5 +22,5 @@ func SelectIn(q handoff.ArtifactQuery, ref string) (handoff.ArtifactQuery, error
 }
 
 func notInChannel(ref, reason, advice string) error {
-	return &handoff.Error{Op: "wait", Name: ref, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice(advice)}
+	return handoff.E("wait", ref, handoff.Invalid, errors.New(reason), handoff.Advice(advice))
 }

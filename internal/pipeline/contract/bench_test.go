@@ -11,7 +11,8 @@ import (
 // encoding/json.
 func BenchmarkValidate(b *testing.B) {
 	var plan strings.Builder
-	plan.WriteString(`{"affected_files":["a.go"],"acceptance_mapping":{"AC1":"a_test.go"},"steps":[{"order":0,"file":"a.go"}`)
+	plan.WriteString(
+		`{"affected_files":["a.go"],"acceptance_mapping":{"AC1":"a_test.go"},"steps":[{"order":0,"file":"a.go"}`)
 	for i := 1; plan.Len() < 1_000_000; i++ {
 		fmt.Fprintf(&plan, `,{"order":%d,"file":"a.go","action":"edit","description":"what the step is, in words"}`, i)
 	}

@@ -25,7 +25,8 @@ const (
 func ParseDialect(name string) (Dialect, error) {
 	d := Dialect(name)
 	if d != Practitioner && d != Expert {
-		return "", &handoff.Error{Op: "validate", Name: name, Kind: handoff.Invalid, Err: errors.New("unknown edition"), Hint: handoff.Advice("use practitioner or expert")}
+		return "", handoff.E("validate", name, handoff.Invalid, errors.New("unknown edition"),
+			handoff.Advice("use practitioner or expert"))
 	}
 	return d, nil
 }

@@ -34,11 +34,14 @@ func TestCompat(t *testing.T) {
 		{"plan.json", "NaN", "", "Artifact root must be an object, got float\n", 1},
 		{"plan.json", "nan", "", "Invalid JSON: unexpected character, at line 1 column 2\n", 1},
 		{"plan.json", "{", "", "Invalid JSON: unexpected end of document\n", 1},
-		{"worker-result-fast.json", `{"status":null,"summary":0}`, "", "Missing required key: files_changed\nMissing required key: blockers\n", 1},
+		{"worker-result-fast.json", `{"status":null,"summary":0}`, "",
+			"Missing required key: files_changed\nMissing required key: blockers\n", 1},
 		{"test-result-fail.json", `{}`, "", "Missing required key: verdict\nMissing required key: phase_1\n", 1},
 		{"test-result-pass.json", `{"verdict":"","phase_1":[]}`, "OK\n", "", 0},
-		{"debug-diagnosis.json", `{}`, "", "Missing required key: failure_source\nMissing required key: failure_description\nMissing required key: root_cause\n" +
-			"Missing required key: root_cause_file\nMissing required key: root_cause_line\nMissing required key: classification\n", 1},
+		{"debug-diagnosis.json", `{}`, "", "Missing required key: failure_source\nMissing required key: " +
+			"failure_description\nMissing required key: root_cause\n" +
+			"Missing required key: root_cause_file\nMissing required key: root_cause_line\nMissing required key: " +
+			"classification\n", 1},
 	}
 	for _, s := range p.Stages {
 		tests = append(tests, tt{s.Artifact, minimal[s.Name], "OK\n", "", 0})

@@ -110,7 +110,8 @@ type Route struct {
 func (r Route) Matches(artifact map[string]any) bool {
 	for field, want := range r.When {
 		got, ok := artifact[field]
-		if !ok || !slices.ContainsFunc(values(want), func(v any) bool { return fmt.Sprint(v) == fmt.Sprint(got) && (v == nil) == (got == nil) }) {
+		if !ok || !slices.ContainsFunc(values(want),
+			func(v any) bool { return fmt.Sprint(v) == fmt.Sprint(got) && (v == nil) == (got == nil) }) {
 			return false
 		}
 	}
@@ -132,8 +133,8 @@ func (p *Pipeline) Stage(name string) (*Stage, error) {
 			return s, nil
 		}
 	}
-	return nil, &handoff.Error{Op: "stage", Name: name, Kind: handoff.Invalid, Err: errors.New("no such stage"),
-		Hint: handoff.Advice("the stages are " + strings.Join(p.names(), ", "))}
+	return nil, handoff.E("stage", name, handoff.Invalid, errors.New("no such stage"),
+		handoff.Advice("the stages are "+strings.Join(p.names(), ", ")))
 }
 
 func (p *Pipeline) names() []string {
@@ -207,7 +208,8 @@ func (s *Stage) check(stages []string) error {
 	}
 	for _, file := range s.Files() {
 		if !isFileName(file) {
-			return fmt.Errorf(`invalid artifact name %q; it may contain letters, digits, ".", "-" and "_" and must end in .json`, file)
+			return fmt.Errorf(`invalid artifact name %q; it may contain letters, digits, ".", "-" and "_" and must end in .json`,
+				file)
 		}
 	}
 	switch {

@@ -63,7 +63,8 @@ func TestMinimalArtifacts(t *testing.T) {
 func TestWritersAndReaders(t *testing.T) {
 	p := builtin()
 	for _, tt := range []struct{ stage, artifact, writer, readers, required string }{
-		{"plan", "plan.json", "jg-subplanner", "jg-worker jg-reviewer jg-debugger", "affected_files steps acceptance_mapping"},
+		{"plan", "plan.json", "jg-subplanner", "jg-worker jg-reviewer jg-debugger",
+			"affected_files steps acceptance_mapping"},
 		{"implement", "worker-result.json", "jg-worker", "jg-reviewer", "status files_changed blockers summary"},
 		{"test", "test-result.json", "jg-tester", "jg-debugger jg-planner", "verdict phase_1"},
 		{"debug", "debug-diagnosis.json", "jg-debugger", "jg-worker jg-subplanner jg-planner",
@@ -75,7 +76,8 @@ func TestWritersAndReaders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join([]string{s.Artifact, s.Writer, strings.Join(s.Readers, " ")}, "|"); got != strings.Join([]string{tt.artifact, tt.writer, tt.readers}, "|") {
+		if got := strings.Join([]string{s.Artifact, s.Writer, strings.Join(s.Readers, " ")},
+			"|"); got != strings.Join([]string{tt.artifact, tt.writer, tt.readers}, "|") {
 			t.Errorf("%s: got %s", tt.stage, got)
 		}
 		if s.Retries != 2 {
@@ -90,7 +92,8 @@ func TestWritersAndReaders(t *testing.T) {
 			t.Errorf("%s: an empty object got %s, want %v", tt.stage, got, want)
 		}
 	}
-	for alias, stage := range map[string]string{"worker-result-fast.json": "implement", "test-result-fail.json": "test", "test-result-pass.json": "test"} {
+	for alias, stage := range map[string]string{"worker-result-fast.json": "implement", "test-result-fail.json": "test",
+		"test-result-pass.json": "test"} {
 		if s, err := p.Stage(alias); err != nil || s.Name != stage {
 			t.Errorf("%s: got %v %v, want stage %s", alias, s, err, stage)
 		}
@@ -118,7 +121,9 @@ func TestFields(t *testing.T) {
 		{"implement", `"escalation_history":[{"from_tier":"fast","to_tier":"standard","reason":"r"}]`, ""},
 		{"implement", `"escalation_history":[{"from_tier":"fast"}]`, "/escalation_history/0/to_tier: is missing"},
 		{"test", `"verdict":"OK"`, `/verdict: is "OK", not "PASS", "FAIL" or "SKIP"`},
-		{"test", `"phase_1":{"lint":{"result":"SKIP","output":"o"}},"phase_2":null,"classification":null,"inline_triage":true,"fix_instruction":"f"`, ""},
+		{
+			"test",
+			`"phase_1":{"lint":{"result":"SKIP","output":"o"}},"phase_2":null,"classification":null,"inline_triage":true,"fix_instruction":"f"`, ""},
 		{"test", `"phase_1":{"lint":{}}`, "/phase_1/lint/result: is missing; one of result, status is required"},
 		{"test", `"phase_1":{"lint":"PASS"}`, "/phase_1/lint: is a string, not an object"},
 		{"test", `"phase_2":{"checks":{"e2e":{"result":"FAIL"}},"stack_trace":"s","reproduction":"r","timing_ms":1.5}`, ""},
@@ -130,14 +135,20 @@ func TestFields(t *testing.T) {
 		{"review", `"concerns":[{"file":"a"}]`, "/concerns/0/line: is missing"},
 		{"review", `"nits":[{"description":"d","fix":"f"}],"trim_instructions":["t"]`, ""},
 		{"debug", `"root_cause_line":"42"`, "/root_cause_line: is a string, not an integer"},
-		{"debug", `"classification":"plan_defect","escalation_sub":"ambiguous_requirement","fix_instructions":"f","plan_fix_instructions":["p"],"related_failures":[]`, ""},
+		{
+			"debug",
+			`"classification":"plan_defect","escalation_sub":"ambiguous_requirement","fix_instructions":"f","plan_fix_instructions":["p"],"related_failures":[]`, ""},
 		{"debug", `"classification":"none"`, `/classification: is "none", not "fix_target", "plan_defect" or "escalate"`},
-		{"debug", `"escalation_sub":"other"`, `/escalation_sub: is "other", not "technical_complexity", "ambiguous_requirement" or null`},
+		{"debug", `"escalation_sub":"other"`,
+			`/escalation_sub: is "other", not "technical_complexity", "ambiguous_requirement" or null`},
 		{"git", `"pr_number":7,"pr_url":"https://example.com/7","ci_status":"green","downstream_unblocked":[8,"9"]`, ""},
 		{"git", `"pr_url":"not a url"`, `/pr_url: is "not a url", which does not match format uri`},
-		{any, `"self_assessment":{"confidence":"high","uncertainty_areas":[],"recommendation":""}`, "/self_assessment/confidence: is a string, not a number"},
-		{any, `"self_assessment":{"confidence":1.1,"uncertainty_areas":[],"recommendation":""}`, "/self_assessment/confidence: is 1.1, more than 1"},
-		{any, `"self_assessment":{"confidence":1}`, "/self_assessment/recommendation: is missing\n/self_assessment/uncertainty_areas: is missing"},
+		{any, `"self_assessment":{"confidence":"high","uncertainty_areas":[],"recommendation":""}`,
+			"/self_assessment/confidence: is a string, not a number"},
+		{any, `"self_assessment":{"confidence":1.1,"uncertainty_areas":[],"recommendation":""}`,
+			"/self_assessment/confidence: is 1.1, more than 1"},
+		{any, `"self_assessment":{"confidence":1}`,
+			"/self_assessment/recommendation: is missing\n/self_assessment/uncertainty_areas: is missing"},
 		{any, `"produced_by":"jg-worker","tier_used":"high","cost_estimate":"$1"`, ""},
 		{any, `"produced_by":1`, "/produced_by: is a number, not a string"},
 		{any, `"tier_used":"turbo"`, `/tier_used: is "turbo", not "fast", "standard" or "high"`},
@@ -175,7 +186,8 @@ func TestDocuments(t *testing.T) {
 		{"null", "(root): is null, not an object", ""},
 		{with(ok, `"branch":"c"`), "/branch: is a duplicate key", ""},
 		{with(ok, `"x":{"a":[{"k":1,"\u006b":2}]}`), "/x/a/0/k: is a duplicate key", "/x: is an unknown key"},
-		{with(ok, `"pr_number":1e999999999`), "/pr_number: is 0, less than 1\n/pr_number: is a number that is too large or too precise", ""},
+		{with(ok, `"pr_number":1e999999999`),
+			"/pr_number: is 0, less than 1\n/pr_number: is a number that is too large or too precise", ""},
 		{with(ok, `"x":1e-999999999`), "/x: is a number that is too large or too precise", "/x: is an unknown key"},
 		{with(ok, `"":1`), "", "/: is an unknown key"},
 		{strings.Repeat("[", 200_000), "(root): invalid JSON: unexpected end of document", ""},
@@ -233,7 +245,8 @@ func TestIssueIDs(t *testing.T) {
 			t.Errorf("%q: got %v, want none", id, err)
 		}
 	}
-	for _, id := range []string{"", ".", "..", "../..", "a/b", `a\b`, "completed", "Completed", "lessons.yaml", "LESSONS.YAML", "a\x00b", "#6",
+	for _, id := range []string{"", ".", "..", "../..", "a/b", `a\b`, "completed", "Completed", "lessons.yaml",
+		"LESSONS.YAML", "a\x00b", "#6",
 		"-f", ".hidden", "a b", "é", "completed/I/I", "a\n", strings.Repeat("a", 201), strings.Repeat("a", 300)} {
 		if contract.CheckIssue(id) == nil {
 			t.Errorf("%q: got no error, want one", id)
@@ -285,18 +298,21 @@ func TestProjectStages(t *testing.T) {
 	if s, _ := p.Stage("plan"); s.Retries != 5 || s.Writer != "jg-subplanner" {
 		t.Errorf("plan: got %d retries, writer %s; want 5 and the built-in writer", s.Retries, s.Writer)
 	}
-	if s, _ := p.Stage("debug"); len(s.Readers) != 1 || len(s.Routes) != 1 || len(s.Routes[0].When) != 1 || s.Routes[0].To != "" || !s.Detour {
+	if s, _ := p.Stage("debug"); len(s.Readers) != 1 || len(s.Routes) != 1 || len(s.Routes[0].When) != 1 ||
+		s.Routes[0].To != "" || !s.Detour {
 		t.Errorf("debug: got %+v, want the readers and routes given, and a detour still", s)
 	}
 	r, err := validate(p, "lint-result.json", []byte(`{"verdict":"OK","produced_by":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "/errors: is missing\n/produced_by: is a number, not a string\n/self_assessment: is missing; this pipeline requires it\n/verdict: is \"OK\", not \"PASS\" or \"FAIL\"\n"
+	want := "/errors: is missing\n/produced_by: is a number, not a string\n/self_assessment: is missing; this pipeline " +
+		"requires it\n/verdict: is \"OK\", not \"PASS\" or \"FAIL\"\n"
 	if got := lines(r.Errors); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := p.CompatBytes(contract.Practitioner, "lint-result.json", []byte("{}")); got.Err != "Missing required key: verdict\nMissing required key: errors\n" {
+	if got := p.CompatBytes(contract.Practitioner, "lint-result.json",
+		[]byte("{}")); got.Err != "Missing required key: verdict\nMissing required key: errors\n" {
 		t.Errorf("compat: got %q", got.Err)
 	}
 }
@@ -304,7 +320,8 @@ func TestProjectStages(t *testing.T) {
 func TestInvalidProjectFiles(t *testing.T) {
 	stage := "stages:\n  - {name: lint, artifact: lint-result.json, writer: w, after: plan, schema: "
 	for _, tt := range []struct{ name, yaml, schema, want string }{
-		{"http", stage + "s.json}", `{"$ref":"https://example.com/s.json"}`, "https://example.com/s.json: schemas must be in the pipeline's folder"},
+		{"http", stage + "s.json}", `{"$ref":"https://example.com/s.json"}`,
+			"https://example.com/s.json: schemas must be in the pipeline's folder"},
 		{"file", stage + "s.json}", `{"$ref":"file:///etc/passwd"}`, "file:///etc/passwd: schemas must be"},
 		{"inline http", stage + `{"$ref": "http://example.com/s"}}`, "", "http://example.com/s: schemas must be"},
 		{"above", stage + "../s.json}", "", "not a file in the pipeline's folder"},
@@ -315,7 +332,8 @@ func TestInvalidProjectFiles(t *testing.T) {
 		{"unknown key", "stages: [{name: plan, wirter: w}]", "", "line 1: unknown key"},
 		{"repeated key", "self_assessment: optional\nself_assessment: required", "", "line 2: duplicate key"},
 		{"need", "self_assessment: sometimes", "", "optional or required"},
-		{"place", "stages: [{name: lint, artifact: lint-result.json, writer: w, after: nowhere, schema: {}}]", "", `"nowhere"`},
+		{"place", "stages: [{name: lint, artifact: lint-result.json, writer: w, after: nowhere, schema: {}}]", "",
+			`"nowhere"`},
 		{"route", "stages: [{name: plan, routes: [{when: {a: b}, to: nowhere}]}]", "", "nowhere"},
 		{"two ways", "stages: [{name: plan, routes: [{when: {a: b}, to: test, ask: human}]}]", "", "either a stage"},
 		{"always", "stages: [{name: plan, routes: [{to: test}]}]", "", "has no condition"},
@@ -369,7 +387,8 @@ func TestExamples(t *testing.T) {
 		at, _ := doc["$id"].(string)
 		defs, _ := doc["$defs"].(map[string]any)
 		common, _ := defs["common_schema"].(map[string]any)
-		if id, _ := common["$id"].(string); !strings.HasSuffix(at, "/builtin/"+s.Name+".schema.json") || !strings.HasSuffix(id, "/builtin/common.schema.json") {
+		if id, _ := common["$id"].(string); !strings.HasSuffix(at, "/builtin/"+s.Name+".schema.json") ||
+			!strings.HasSuffix(id, "/builtin/common.schema.json") {
 			t.Errorf("%s: $id is %q, and that of the embedded document %q", s.Name, at, id)
 		}
 	}
@@ -379,7 +398,9 @@ func TestExamples(t *testing.T) {
 // schema refers to a file, which refers to another.
 func TestSchemaOfAProjectStage(t *testing.T) {
 	p, err := contract.Load(fstest.MapFS{
-		"a.yaml": {Data: []byte(`stages: [{name: lint, purpose: p, artifact: lint.json, writer: w, after: implement, schema: {type: object, properties: {n: {$ref: /project/n.json}}, examples: [{n: 1}]}},
+		"a.yaml": {
+			Data: []byte(
+				`stages: [{name: lint, purpose: p, artifact: lint.json, writer: w, after: implement, schema: {type: object, properties: {n: {$ref: /project/n.json}}, examples: [{n: 1}]}},
 			{name: all, purpose: p, artifact: all.json, writer: w, after: implement, schema: {type: object, properties: {x: {}}}}]`)},
 		"n.json": {Data: []byte(`{"$ref":"m.json#/$defs/m"}`)},
 		"m.json": {Data: []byte(`{"$defs":{"m":{"type":"integer"}}}`)},
@@ -427,7 +448,8 @@ stages:
 		{"lint", `{"verdict":"PASS",` + good + `,"produced_by":"w","cost_estimate":"c","tier_used":"fast"}`, "[]", "[]"},
 		{"lint", `{"verdict":"PASS",` + good + `,"extra":1}`, "[]", "[/extra: is an unknown key]"},
 		{"lint", `{"self_assessment":{"confidence":"high","recommendation":"r","uncertainty_areas":[]},"tier_used":"turbo"}`,
-			`[/self_assessment/confidence: is a string, not a number /tier_used: is "turbo", not "fast", "standard" or "high"]`, "[]"},
+			`[/self_assessment/confidence: is a string, not a number /tier_used: is "turbo", not "fast", "standard" or "high"]`,
+			"[]"},
 		{"own", `{` + good + `,"tier_used":7}`, "[]", "[]"},
 		{"own", `[]`, "[is an array, not an object]", "[]"},
 	} {
@@ -447,7 +469,8 @@ stages:
 
 // TestReservedIssues checks the names that are no issue IDs.
 func TestReservedIssues(t *testing.T) {
-	for _, id := range []string{"CON", "con", "nul.txt", "COM1", "lpt9.x", "completed", "state.yaml", "Lessons.yaml", "plan.json", "x.JSON"} {
+	for _, id := range []string{"CON", "con", "nul.txt", "COM1", "lpt9.x", "completed", "state.yaml", "Lessons.yaml",
+		"plan.json", "x.JSON"} {
 		if err := contract.CheckIssue(id); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("%s: got %v, want Invalid", id, err)
 		}

@@ -81,7 +81,8 @@ func FuzzValidate(f *testing.F) {
 			// pointer may not exist in the decoded value.
 			repeats := strings.Contains(lines(r.Errors), "is a duplicate key")
 			for _, problem := range append(r.Errors, r.Warnings...) {
-				if problem.Text == "" || !repeats && !resolves(v, problem.Pointer) || repeats && problem.Pointer != "" && problem.Pointer[0] != '/' {
+				if problem.Text == "" || !repeats && !resolves(v, problem.Pointer) || repeats && problem.Pointer != "" &&
+					problem.Pointer[0] != '/' {
 					t.Fatalf("%s: %q: the pointer of problem %+v does not exist", s.Name, b, problem)
 				}
 			}

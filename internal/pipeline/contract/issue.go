@@ -25,7 +25,8 @@ func CheckIssue(id string) error {
 	case len(id) > maxIssue:
 		reason, id = fmt.Sprintf("ID has %d bytes, more than %d", len(id), maxIssue), id[:16]+"…"
 	case !isPlain(id):
-		reason, id = `ID may contain only letters, digits, ".", "-" and "_", and must start with a letter or digit`, fmt.Sprintf("%q", id)
+		reason, id = `ID may contain only letters, digits, ".", "-" and "_", and must start with a letter or digit`,
+			fmt.Sprintf("%q", id)
 	case strings.EqualFold(id, Completed), isDevice(id):
 		reason = "ID is reserved"
 	case hasSuffixFold(id, ".json"), hasSuffixFold(id, ".yaml"):
@@ -33,7 +34,7 @@ func CheckIssue(id string) error {
 	default:
 		return nil
 	}
-	return &handoff.Error{Op: "issue", Name: id, Kind: handoff.Invalid, Err: errors.New(reason), Hint: handoff.Advice("use an ID such as 42 or PROJ-7")}
+	return handoff.E("issue", id, handoff.Invalid, errors.New(reason), handoff.Advice("use an ID such as 42 or PROJ-7"))
 }
 
 // WithoutSuffix returns the name of an archived run without the number that archiving

@@ -85,7 +85,7 @@ func loadError(name string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		kind = handoff.Unavailable
 	}
-	return &handoff.Error{Op: "read pipeline", Name: name, Kind: kind, Err: err, Hint: handoff.Advice("see docs/pipeline.md, section Project stages")}
+	return handoff.E("read pipeline", name, kind, err, handoff.Advice("see docs/pipeline.md, section Project stages"))
 }
 
 // A loader reads the files that schemas refer to, from the builtin and the
@@ -182,7 +182,9 @@ func (l loader) stage(p *Pipeline, folder, file string, n *yaml.Node) error {
 		if err != nil {
 			return fmt.Errorf("stage %s: %w", s.Name, err)
 		}
-		s.schema, s.document = schema, func() (map[string]any, error) { return l.bundle(folder, file+"/"+s.Name, given.Schema) }
+		s.schema, s.document = schema, func() (map[string]any, error) {
+			return l.bundle(folder, file+"/"+s.Name, given.Schema)
+		}
 	}
 	if at >= 0 && given.After == "" {
 		p.Stages[at] = &s

@@ -67,9 +67,11 @@ func markdown(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(intro)
 	p := builtin()
-	b.WriteString("## Stages\n\n| stage | content | file | written by | read by | retries | checks |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("## Stages\n\n| stage | content | file | written by | read by | retries | checks " +
+		"|\n|---|---|---|---|---|---|---|\n")
 	for _, s := range p.Stages {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d | %v |\n", s.Name, s.Purpose, code(s.Files()...), code(s.Writer), code(s.Readers...), s.Retries, strings.Trim(fmt.Sprint(s.Checks), "[]"))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d | %v |\n", s.Name, s.Purpose, code(s.Files()...), code(s.Writer),
+			code(s.Readers...), s.Retries, strings.Trim(fmt.Sprint(s.Checks), "[]"))
 	}
 	b.WriteString(routesIntro)
 	for _, s := range p.Stages {

@@ -91,9 +91,12 @@ func withZeros(v any) any {
 // FuzzParse compares decode with encoding/json.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"", "null", " true ", "-0", "01", "1.", ".5", "1e", "1E+2", "-", "1e999", "\"a\\u00e9\\ud800\"", "\"\t\"", "\"\\x\"", "\"", "{", "{}", "{\"a\":1,\"a\":[2,{\"b\":0,\"b\":1}]}",
-		"[1,]", "[,]", "[[],{},[{}]]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{1:2}", "[1 2]", "1 2", "nul", "truefalse", "\u00a0 1", strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000),
-		strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001), strings.Repeat("[", 10_000) + "1" + strings.Repeat("]", 10_000),
+		"", "null", " true ", "-0", "01", "1.", ".5", "1e", "1E+2", "-", "1e999", "\"a\\u00e9\\ud800\"", "\"\t\"", "\"\\x\"",
+		"\"", "{", "{}", "{\"a\":1,\"a\":[2,{\"b\":0,\"b\":1}]}",
+		"[1,]", "[,]", "[[],{},[{}]]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{1:2}", "[1 2]", "1 2", "nul", "truefalse",
+		"\u00a0 1", strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000),
+		strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001), strings.Repeat("[", 10_000) + "1" +
+			strings.Repeat("]", 10_000),
 	} {
 		f.Add(text)
 	}

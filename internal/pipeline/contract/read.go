@@ -16,11 +16,11 @@ import (
 func ReadFile(file, name string) ([]byte, error) {
 	f, err := plainfile.OpenLinked(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.NotFound, Err: errors.New("no such file"),
-			Hint: handoff.Advice("check the path")}
+		return nil, handoff.E("read", name, handoff.NotFound, errors.New("no such file"),
+			handoff.Advice("check the path"))
 	}
 	if err != nil {
-		return nil, &handoff.Error{Op: "read", Name: name, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("name a readable file")}
+		return nil, handoff.E("read", name, handoff.Unavailable, durable.Reason(err), handoff.Advice("name a readable file"))
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, MaxArtifact+1))

@@ -28,8 +28,8 @@ func (s *Stage) Example() (any, error) {
 	if list := List(doc["examples"]); len(list) > 0 {
 		return list[0], nil
 	}
-	return nil, &handoff.Error{Op: "example", Name: s.Name, Kind: handoff.NotFound, Err: errors.New("the schema of the stage has no examples"),
-		Hint: handoff.Suggest("print the schema", handoff.ActionSchema, s.Name)}
+	return nil, handoff.E("example", s.Name, handoff.NotFound, errors.New("the schema of the stage has no examples"),
+		handoff.Suggest("print the schema", handoff.ActionSchema, s.Name))
 }
 
 // bundle returns a schema with the documents that it refers to, each with its URL

@@ -80,7 +80,8 @@ type Validation struct {
 // ValidateFiles validates files, which read reads, against the contract of a
 // stage, by default the one that each file name belongs to. Kinds: Invalid (no
 // such stage), and those of read.
-func (p *Pipeline) ValidateFiles(stage string, files []string, read func(name string) ([]byte, error)) ([]Validation, error) {
+func (p *Pipeline) ValidateFiles(stage string, files []string, read func(name string) ([]byte, error)) ([]Validation,
+	error) {
 	list := []Validation{}
 	for _, file := range files {
 		b, err := read(file)
@@ -89,8 +90,8 @@ func (p *Pipeline) ValidateFiles(stage string, files []string, read func(name st
 		}
 		s, err := p.Stage(cmp.Or(stage, path.Base(file)))
 		if err != nil && stage == "" {
-			err = &handoff.Error{Op: "validate", Name: file, Kind: handoff.Invalid, Err: errors.New("no stage has an artifact of this name"),
-				Hint: handoff.Suggest("name the stage", handoff.ActionValidateAs, file, "STAGE")}
+			err = handoff.E("validate", file, handoff.Invalid, errors.New("no stage has an artifact of this name"),
+				handoff.Suggest("name the stage", handoff.ActionValidateAs, file, "STAGE"))
 		}
 		if err != nil {
 			return nil, err

@@ -29,10 +29,11 @@ func Init(workspace *os.Root, issue, complexity string) (string, error) {
 	}
 	name := path.Join(contract.Folder, issue)
 	initError := func(kind handoff.Kind, err error, hint string) error {
-		return &handoff.Error{Op: "init", Name: name, Kind: kind, Err: err, Hint: handoff.Advice(hint)}
+		return handoff.E("init", name, kind, err, handoff.Advice(hint))
 	}
 	if complexity != "" && !slices.Contains(Complexities, complexity) {
-		return "", initError(handoff.Invalid, fmt.Errorf("invalid complexity %q", complexity), "use "+strings.Join(Complexities, ", "))
+		return "", initError(handoff.Invalid, fmt.Errorf("invalid complexity %q", complexity),
+			"use "+strings.Join(Complexities, ", "))
 	}
 	if err := workspace.MkdirAll(name, 0o777); err != nil {
 		return "", initError(handoff.Unavailable, durable.Reason(err), WritableHint)
@@ -45,7 +46,8 @@ func Init(workspace *os.Root, issue, complexity string) (string, error) {
 		return err
 	})
 	if errors.Is(err, fs.ErrExist) {
-		return "", initError(handoff.Conflict, fmt.Errorf("%s exists", contract.StateFile), "set complexity: "+complexity+" in that file")
+		return "", initError(handoff.Conflict, fmt.Errorf("%s exists", contract.StateFile),
+			"set complexity: "+complexity+" in that file")
 	}
 	if err != nil {
 		return "", initError(handoff.Unavailable, durable.Reason(err), WritableHint)

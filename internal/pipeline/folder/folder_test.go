@@ -33,7 +33,8 @@ func newRoot(t *testing.T, files ...string) (*os.Root, string) {
 
 // TestRuns checks which folders are runs, open and archived.
 func TestRuns(t *testing.T) {
-	root, dir := newRoot(t, ".pipeline/42/plan.json", ".pipeline/PROJ-7/x", ".pipeline/file", ".pipeline/.hidden/x", ".pipeline/lessons.yaml",
+	root, dir := newRoot(t, ".pipeline/42/plan.json", ".pipeline/PROJ-7/x", ".pipeline/file", ".pipeline/.hidden/x",
+		".pipeline/lessons.yaml",
 		".pipeline/completed/42/x", ".pipeline/completed/42.2/x", ".pipeline/completed/file")
 	if err := os.Symlink("42", filepath.Join(dir, ".pipeline", "43")); err != nil {
 		t.Fatal(err)
@@ -41,7 +42,8 @@ func TestRuns(t *testing.T) {
 	if got, want := fmt.Sprint(folder.Open(root), folder.Archived(root)), "[42 PROJ-7] [42 42.2]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if !folder.Exists(dir, "42") || folder.Exists(dir, "file") || folder.Exists(dir, "43") || folder.Exists(dir, "completed") || !folder.HasArchive(dir) {
+	if !folder.Exists(dir, "42") || folder.Exists(dir, "file") || folder.Exists(dir, "43") ||
+		folder.Exists(dir, "completed") || !folder.HasArchive(dir) {
 		t.Error("wrong folders are runs")
 	}
 	empty, _ := newRoot(t)

@@ -21,7 +21,7 @@ const lockWait = 10 * time.Second
 // taken.
 func Lock(ctx context.Context, workspace *os.Root, how int, do func(dir *os.Root) error) error {
 	lockError := func(err error) error {
-		return &handoff.Error{Op: "lock", Name: contract.Folder, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice(WritableHint)}
+		return handoff.E("lock", contract.Folder, handoff.Unavailable, durable.Reason(err), handoff.Advice(WritableHint))
 	}
 	if err := workspace.MkdirAll(contract.Folder, 0o777); err != nil {
 		return lockError(err)
@@ -38,8 +38,8 @@ func Lock(ctx context.Context, workspace *os.Root, how int, do func(dir *os.Root
 	defer lock.Close()
 	switch err := durable.Lock(ctx, lock, how, lockWait); {
 	case errors.Is(err, durable.ErrLocked):
-		return &handoff.Error{Op: "lock", Name: contract.Folder, Kind: handoff.Unavailable, Err: err,
-			Hint: handoff.Advice("retry once the process that holds the lock has ended; it may be stopped")}
+		return handoff.E("lock", contract.Folder, handoff.Unavailable, err,
+			handoff.Advice("retry once the process that holds the lock has ended; it may be stopped"))
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:

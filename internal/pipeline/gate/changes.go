@@ -81,7 +81,7 @@ func (r Repository) Changes(ctx context.Context, base string) (Scope, error) {
 }
 
 func (r Repository) error(name string, kind handoff.Kind, err error, hint string) error {
-	return &handoff.Error{Op: "scope", Name: cmp.Or(name, r.Workspace), Kind: kind, Err: err, Hint: handoff.Advice(hint)}
+	return handoff.E("scope", cmp.Or(name, r.Workspace), kind, err, handoff.Advice(hint))
 }
 
 // top returns the directory of the repository, and the path of the workspace in
@@ -92,7 +92,8 @@ func (r Repository) top(ctx context.Context) (dir, prefix string, err error) {
 		return "", "", r.error("", handoff.Unavailable, git.ErrNotInstalled, "install git")
 	}
 	if err != nil {
-		return "", "", r.error("", handoff.NotFound, errors.New("not a git repository, so changes can't be determined"), "use a workspace in a git repository")
+		return "", "", r.error("", handoff.NotFound, errors.New("not a git repository, so changes can't be determined"),
+			"use a workspace in a git repository")
 	}
 	dir, prefix, _ = strings.Cut(strings.TrimSuffix(string(b), "\n"), "\n")
 	return dir, prefix, nil
@@ -115,7 +116,9 @@ func (r Repository) list(ctx context.Context, top, prefix string, args ...string
 }
 
 func (r Repository) owns(file string) bool {
-	return slices.ContainsFunc(r.Own, func(folder string) bool { return folder != "." && strings.HasPrefix(file, folder+"/") })
+	return slices.ContainsFunc(r.Own, func(folder string) bool {
+		return folder != "." && strings.HasPrefix(file, folder+"/")
+	})
 }
 
 // listings returns the git commands that together list every change since a
@@ -133,7 +136,8 @@ func listings(commit string) [][]string {
 // or between a commit and the index or the working tree. Of a submodule, only the
 // commit is compared, because git would run in it with its settings.
 func diff(args ...string) []string {
-	options := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-relative", "--ignore-submodules=dirty", "--name-only", "-z"}
+	options := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-relative",
+		"--ignore-submodules=dirty", "--name-only", "-z"}
 	return append(append(options, args...), "--")
 }
 
@@ -147,7 +151,8 @@ func mergeBase(ctx context.Context, run Git, dir, base string) (string, error) {
 		return firstBase(ctx, run, dir, head, base)
 	}
 	configured, _ := run(ctx, dir, "config", "--get", "init.defaultBranch")
-	if b, err := firstBase(ctx, run, dir, head, append(slices.Clone(bases), strings.TrimSpace(string(configured)))...); err == nil {
+	if b, err := firstBase(ctx, run, dir, head,
+		append(slices.Clone(bases), strings.TrimSpace(string(configured)))...); err == nil {
 		return b, nil
 	}
 	refs, err := run(ctx, dir, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes")

@@ -193,7 +193,8 @@ func (v *Result) plan(a map[string]any) {
 	if a == nil {
 		return
 	}
-	planned, steps, mapping := contract.Texts(a["affected_files"]), contract.List(a["steps"]), contract.Object(a["acceptance_mapping"])
+	planned, steps, mapping := contract.Texts(a["affected_files"]), contract.List(a["steps"]),
+		contract.Object(a["acceptance_mapping"])
 	if len(planned) == 0 {
 		v.error("affected_files", "/affected_files", "affected_files is empty")
 	}
@@ -205,7 +206,8 @@ func (v *Result) plan(a map[string]any) {
 	}
 	for _, criterion := range slices.Sorted(maps.Keys(mapping)) {
 		if !HasTest(mapping[criterion]) {
-			v.error("ac_test_mapped", jsonschema.Pointer("acceptance_mapping", criterion), "no test for criterion: %s", clip(criterion, maxCriterion))
+			v.error("ac_test_mapped", jsonschema.Pointer("acceptance_mapping", criterion), "no test for criterion: %s",
+				clip(criterion, maxCriterion))
 		}
 	}
 	names, allowed := []string{}, newPaths(planned)
@@ -219,7 +221,8 @@ func (v *Result) plan(a map[string]any) {
 		}
 		names = append(names, file)
 		if !allowed.match(file) {
-			v.error("step_in_affected", jsonschema.Pointer("steps", fmt.Sprint(i), "file"), "step %d changes %s, which is not in affected_files", i+1, file)
+			v.error("step_in_affected", jsonschema.Pointer("steps", fmt.Sprint(i), "file"),
+				"step %d changes %s, which is not in affected_files", i+1, file)
 		}
 	}
 	for i, unused := range allowed.unused(names) {
@@ -327,7 +330,8 @@ func (v *Result) review(a map[string]any) {
 	blockers, concerns := contract.List(a["blockers"]), contract.List(a["concerns"])
 	switch verdict := contract.Text(a["verdict"]); {
 	case verdict == "PASS" && len(blockers)+len(concerns) > 0:
-		v.error("verdict_consistent", "/verdict", "verdict is PASS with %d blocker(s) and %d concern(s)", len(blockers), len(concerns))
+		v.error("verdict_consistent", "/verdict", "verdict is PASS with %d blocker(s) and %d concern(s)", len(blockers),
+			len(concerns))
 	case verdict == "FAIL" && len(blockers)+len(concerns) == 0:
 		v.error("verdict_consistent", "/verdict", "verdict is FAIL without blockers or concerns")
 	}
@@ -335,7 +339,8 @@ func (v *Result) review(a map[string]any) {
 		for i, item := range contract.List(a[kind]) {
 			finding, at := contract.Object(item), []string{kind, fmt.Sprint(i)}
 			if finding == nil {
-				v.error("finding_has_file", jsonschema.Pointer(at...), "%s is not an object with a file and a line", path.Join(at...))
+				v.error("finding_has_file", jsonschema.Pointer(at...), "%s is not an object with a file and a line",
+					path.Join(at...))
 				continue
 			}
 			if strings.TrimSpace(contract.Text(finding["file"])) == "" {
@@ -355,7 +360,8 @@ func (v *Result) tiers(s Artifacts, stage *contract.Stage, a map[string]any) {
 		v.error("tier_complex_no_fast", "/tier_used", "the fast tier is not allowed for a complex issue")
 	}
 	for i, step := range contract.List(a["escalation_history"]) {
-		from, to := slices.Index(contract.Tiers, contract.Text(contract.Object(step)["from_tier"])), slices.Index(contract.Tiers, contract.Text(contract.Object(step)["to_tier"]))
+		from, to := slices.Index(contract.Tiers, contract.Text(contract.Object(step)["from_tier"])),
+			slices.Index(contract.Tiers, contract.Text(contract.Object(step)["to_tier"]))
 		if from >= 0 && to >= 0 && from >= to {
 			v.error("escalation_tier_progression", jsonschema.Pointer("escalation_history", fmt.Sprint(i)),
 				"escalation from tier %s to %s, which is not higher", contract.Tiers[from], contract.Tiers[to])

@@ -19,7 +19,8 @@ func TestGitRunsNoProgram(t *testing.T) {
 	program := func(name string) string { return fmt.Sprintf("touch %s/%s; cat", out, name) }
 	hook := "#!/bin/sh\n" + program("hook") + "\n"
 	must(t, os.WriteFile(filepath.Join(dir, ".git", "config"), []byte(strings.Join([]string{
-		"[core]", "repositoryformatversion = 1", "fsmonitor = \"" + program("fsmonitor") + "\"", "sshCommand = \"" + program("ssh") + "\"", "pager = \"" + program("pager") + "\"",
+		"[core]", "repositoryformatversion = 1", "fsmonitor = \"" + program("fsmonitor") + "\"", "sshCommand = \"" +
+			program("ssh") + "\"", "pager = \"" + program("pager") + "\"",
 		"[extensions]", "partialClone = evil", "worktreeConfig = true",
 		"[remote \"evil\"]", "url = \"ext::" + program("transport") + "\"", "promisor = true",
 		"[protocol]", "allow = always",
@@ -30,9 +31,12 @@ func TestGitRunsNoProgram(t *testing.T) {
 		"[filter \"p\"]", "process = \"" + program("process") + "\"",
 		"[include]", "path = more",
 	}, "\n")), 0o666))
-	must(t, os.WriteFile(filepath.Join(dir, ".git", "more"), []byte("[filter \"i\"]\nclean = \""+program("included")+"\"\n"), 0o666))
-	must(t, os.WriteFile(filepath.Join(dir, ".git", "config.worktree"), []byte("[filter \"w\"]\nclean = \""+program("worktree")+"\"\n"), 0o666))
-	must(t, os.WriteFile(filepath.Join(dir, ".gitattributes"), []byte("a.go filter=f diff=d\nb.go filter=a=b\nold.go filter=p\nsub/c.go filter=i\nw.go filter=w\n"), 0o666))
+	must(t, os.WriteFile(filepath.Join(dir, ".git", "more"),
+		[]byte("[filter \"i\"]\nclean = \""+program("included")+"\"\n"), 0o666))
+	must(t, os.WriteFile(filepath.Join(dir, ".git", "config.worktree"),
+		[]byte("[filter \"w\"]\nclean = \""+program("worktree")+"\"\n"), 0o666))
+	must(t, os.WriteFile(filepath.Join(dir, ".gitattributes"),
+		[]byte("a.go filter=f diff=d\nb.go filter=a=b\nold.go filter=p\nsub/c.go filter=i\nw.go filter=w\n"), 0o666))
 	must(t, os.MkdirAll(filepath.Join(dir, ".git", "hooks"), 0o777))
 	for _, name := range []string{"post-index-change", "fsmonitor-watchman", "reference-transaction"} {
 		must(t, os.WriteFile(filepath.Join(dir, ".git", "hooks", name), []byte(hook), 0o777))
@@ -77,12 +81,16 @@ func TestMerge(t *testing.T) {
 		{"a branch of another path", work + "; git tag v2", "../tags/v2", "work", "branch_exists"},
 		{"a tag in place of a branch", work + "; git tag v1", "v1", "work", "branch_exists"},
 		{"a name in place of a commit", work + "; git branch deadbeef", "work", "=deadbeef", "commit_exists"},
-		{"a commit of another branch", work + "; git switch -q -c other; echo y > b.go; git commit -q -am three; git switch -q work", "work", "other", "commit_on_branch"},
+		{"a commit of another branch", work + "; git switch -q -c other; echo y > b.go; git commit -q -am three; git " +
+			"switch -q work", "work", "other", "commit_on_branch"},
 		{"the commit before the change", work, "work", "main", "commit_has_change"},
 		{"a later change is not committed", work + "; echo y > a.go", "work", "work", "commit_has_change"},
-		{"a planned file is not tracked", "git switch -q -c work; git rm -q --cached a.go; git commit -q -m two", "work", "work", "commit_has_change"},
-		{"merged, and the branch is gone", work + "; git switch -q main; git merge -q work; git branch -q -D work", "work", "main", "scope_missing? branch_exists?"},
-		{"merged, and nothing was changed", "git commit -q --allow-empty -m two; git switch -q -c work", "work", "main", "scope_missing? commit_has_change"},
+		{"a planned file is not tracked", "git switch -q -c work; git rm -q --cached a.go; git commit -q -m two", "work",
+			"work", "commit_has_change"},
+		{"merged, and the branch is gone", work + "; git switch -q main; git merge -q work; git branch -q -D work", "work",
+			"main", "scope_missing? branch_exists?"},
+		{"merged, and nothing was changed", "git commit -q --allow-empty -m two; git switch -q -c work", "work", "main",
+			"scope_missing? commit_has_change"},
 		{"flags", work, "--help", "=--help", "commit_exists branch_exists"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,7 +101,8 @@ func TestMerge(t *testing.T) {
 			r := gate.Repository{Git: git.Run, Workspace: dir}
 			scope, err := r.Changes(t.Context(), "main")
 			must(t, err)
-			files := done("plan implement test review git", "git", fmt.Sprintf(`{"branch":%q,"commit_sha":%q,"commit_message":"m"}`, tt.branch, resolve(t, dir, tt.commit)))
+			files := done("plan implement test review git", "git",
+				fmt.Sprintf(`{"branch":%q,"commit_sha":%q,"commit_message":"m"}`, tt.branch, resolve(t, dir, tt.commit)))
 			a := read(t, builtin(), files)
 			must(t, r.LookUp(t.Context(), &scope, a.Outputs["git"].Report.Value))
 			if v := gate.Check(builtin(), "git", a, &scope); checks(v) != tt.want {
@@ -128,9 +137,11 @@ func resolve(t *testing.T, dir, revision string) string {
 // TestOwnFolders checks that what handoff writes is not a change.
 func TestOwnFolders(t *testing.T) {
 	dir := repository(t)
-	do(t, dir, "mkdir -p .pipeline/42 .handoff/log docs/agent-outputs/x docs/agent-outputs-2", "touch .pipeline/42/plan.json .handoff/log/1 docs/agent-outputs/x/manifest.json docs/agent-outputs-2/x docs/x",
+	do(t, dir, "mkdir -p .pipeline/42 .handoff/log docs/agent-outputs/x docs/agent-outputs-2",
+		"touch .pipeline/42/plan.json .handoff/log/1 docs/agent-outputs/x/manifest.json docs/agent-outputs-2/x docs/x",
 		"git switch -q -c work", "git add -A", "git commit -q -m two", "echo x > docs/agent-outputs/x/out.md")
-	r := gate.Repository{Git: git.Run, Workspace: dir, Own: []string{".pipeline", ".handoff", "", ".", "docs/agent-outputs"}}
+	r := gate.Repository{Git: git.Run, Workspace: dir,
+		Own: []string{".pipeline", ".handoff", "", ".", "docs/agent-outputs"}}
 	scope, err := r.Changes(t.Context(), "")
 	if want := "docs/agent-outputs-2/x docs/x"; err != nil || strings.Join(scope.Changed, " ") != want {
 		t.Errorf("got %q %v, want %s", scope.Changed, err, want)

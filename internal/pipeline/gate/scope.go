@@ -135,12 +135,15 @@ func (v *Result) merge(m merge, planned, claimed []string) {
 		v.error("commit_has_change", "/commit_sha", "commit %s does not contain the change to %s", m.commitName, file)
 	}
 	changed := setOf(m.changed)
-	absent := slices.DeleteFunc(slices.Clone(claimed), func(file string) bool { return changed[clean(file)] || slices.Contains(m.missing, clean(file)) })
+	absent := slices.DeleteFunc(slices.Clone(claimed), func(file string) bool {
+		return changed[clean(file)] || slices.Contains(m.missing, clean(file))
+	})
 	if m.merged && len(absent) < len(claimed) {
 		return // the other files can be in earlier commits
 	}
 	for _, file := range absent {
-		v.error("commit_has_change", "/commit_sha", "commit %s does not change %s, which is in files_changed", m.commitName, file)
+		v.error("commit_has_change", "/commit_sha", "commit %s does not change %s, which is in files_changed", m.commitName,
+			file)
 	}
 }
 

@@ -68,11 +68,12 @@ func newError(op string, kind handoff.Kind, err error) error {
 	hint := folder.WritableHint
 	switch {
 	case kind == handoff.Corrupt:
-		hint = "fix the file by hand: it is a list of lessons, alone or as the key lessons, each with a pattern, a mitigation, a date and an issue"
+		hint = "fix the file by hand: it is a list of lessons, alone or as the key lessons, each with a pattern, a " +
+			"mitigation, a date and an issue"
 	case op == "read":
 		hint = "make the file readable"
 	}
-	return &handoff.Error{Op: op + " lessons", Name: File, Kind: kind, Err: durable.Reason(err), Hint: handoff.Advice(hint)}
+	return handoff.E(op+" lessons", File, kind, durable.Reason(err), handoff.Advice(hint))
 }
 
 func readFile(workspace *os.Root) (document, error) {
@@ -111,8 +112,8 @@ func Change(ctx context.Context, workspace *os.Root, change func([]Lesson) ([]Le
 			return err
 		}
 		if len(b) > maxSize { // else nothing could read it again
-			return &handoff.Error{Op: "write lessons", Name: File, Kind: handoff.Invalid, Err: fmt.Errorf("would be larger than %d bytes", maxSize),
-				Hint: handoff.Advice("shorten the texts, or prune lessons first")}
+			return handoff.E("write lessons", File, handoff.Invalid, fmt.Errorf("would be larger than %d bytes", maxSize),
+				handoff.Advice("shorten the texts, or prune lessons first"))
 		}
 		err = durable.Replace(workspace, File, func(w io.Writer) error {
 			_, err := w.Write(b)
@@ -133,10 +134,12 @@ func Change(ctx context.Context, workspace *os.Root, change func([]Lesson) ([]Le
 func Add(list []Lesson, l Lesson) ([]Lesson, error) {
 	key := patternKey(l.Pattern)
 	if key == "" {
-		return nil, &handoff.Error{Op: "add lesson", Kind: handoff.Invalid, Err: errors.New("pattern is empty"), Hint: handoff.Advice("describe the failure in the words of its error message")}
+		return nil, handoff.E("add lesson", "", handoff.Invalid, errors.New("pattern is empty"),
+			handoff.Advice("describe the failure in the words of its error message"))
 	}
 	if _, err := time.Parse(time.DateOnly, l.Date); err != nil {
-		return nil, &handoff.Error{Op: "add lesson", Name: l.Date, Kind: handoff.Invalid, Err: errors.New("invalid date"), Hint: handoff.Advice("use the form 2026-11-21")}
+		return nil, handoff.E("add lesson", l.Date, handoff.Invalid, errors.New("invalid date"),
+			handoff.Advice("use the form 2026-11-21"))
 	}
 	if l.Issue != "" {
 		if err := contract.CheckIssue(l.Issue); err != nil {
@@ -227,7 +230,9 @@ func Find(list []Lesson, failure string) []Match {
 
 // words returns the distinct words of a text, in lower case.
 func words(text string) []string {
-	list := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	list := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+	})
 	slices.Sort(list)
 	return slices.Compact(list)
 }

@@ -45,9 +45,11 @@ func add(t *testing.T, list []lessons.Lesson, l lessons.Lesson) []lessons.Lesson
 }
 
 func TestAddLesson(t *testing.T) {
-	list := add(t, nil, lessons.Lesson{Date: "2026-11-20", Issue: "1", Pattern: "Port is  taken", Mitigation: "listen on port 0"})
+	list := add(t, nil, lessons.Lesson{Date: "2026-11-20", Issue: "1", Pattern: "Port is  taken",
+		Mitigation: "listen on port 0"})
 	list = add(t, list, lessons.Lesson{Date: "2026-11-21", Issue: "2", Pattern: " port IS taken "})
-	if len(list) != 1 || list[0].Frequency != 2 || list[0].Date != "2026-11-21" || list[0].Issue != "2" || list[0].Mitigation != "listen on port 0" {
+	if len(list) != 1 || list[0].Frequency != 2 || list[0].Date != "2026-11-21" || list[0].Issue != "2" ||
+		list[0].Mitigation != "listen on port 0" {
 		t.Errorf("got %+v, want one lesson, seen twice", list)
 	}
 	if _, err := lessons.Add(list, lessons.Lesson{Pattern: " "}); !errors.Is(err, handoff.Invalid) {
@@ -147,7 +149,8 @@ func TestHandwrittenLessons(t *testing.T) {
 		})
 		return err
 	}
-	writeLessons(t, root, "owner: team\nlessons:\n  - date: 2026-01-02\n    issue: 42\n    pattern: old\n    severity: high\n")
+	writeLessons(t, root,
+		"owner: team\nlessons:\n  - date: 2026-01-02\n    issue: 42\n    pattern: old\n    severity: high\n")
 	if err := add(); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +158,8 @@ func TestHandwrittenLessons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"owner: team", "2026-01-02", "42", "severity: high", "pattern: old", "frequency: 1", "pattern: new"} {
+	for _, want := range []string{"owner: team", "2026-01-02", "42", "severity: high", "pattern: old", "frequency: 1",
+		"pattern: new"} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("file lost %q:\n%s", want, b)
 		}
@@ -185,7 +189,8 @@ func FuzzLessons(f *testing.F) {
 			return
 		}
 		lessons.Find(list, "tests pass alone")
-		if _, err := lessons.Change(t.Context(), root, func(l []lessons.Lesson) ([]lessons.Lesson, error) { return l, nil }); err != nil {
+		if _, err := lessons.Change(t.Context(), root,
+			func(l []lessons.Lesson) ([]lessons.Lesson, error) { return l, nil }); err != nil {
 			t.Fatal(err)
 		}
 		again, err := lessons.Read(root)
@@ -199,16 +204,26 @@ func FuzzLessons(f *testing.F) {
 // comments, unknown fields and issues.
 func TestForms(t *testing.T) {
 	for _, tt := range []struct{ name, before, after string }{
-		{"missing", "", "lessons:\n- date: \"2026-11-21\"\n  issue: \"7\"\n  pattern: x\n  frequency: 1\n  mitigation: \"\"\n"},
-		{"only comments", "# ours\n", "# ours\nlessons:\n- date: \"2026-11-21\"\n  issue: \"7\"\n  pattern: x\n  frequency: 1\n  mitigation: \"\"\n"},
-		{"null", "lessons:\n", "lessons:\n- date: \"2026-11-21\"\n  issue: \"7\"\n  pattern: x\n  frequency: 1\n  mitigation: \"\"\n"},
+		{"missing", "",
+			"lessons:\n- date: \"2026-11-21\"\n  issue: \"7\"\n  pattern: x\n  frequency: 1\n  mitigation: \"\"\n"},
+		{"only comments", "# ours\n", "# ours\nlessons:\n- date: \"2026-11-21\"\n  issue: \"7\"\n  pattern: x\n  " +
+			"frequency: 1\n  mitigation: \"\"\n"},
+		{"null", "lessons:\n",
+			"lessons:\n- date: \"2026-11-21\"\n  issue: \"7\"\n  pattern: x\n  frequency: 1\n  mitigation: \"\"\n"},
 		{"a list", "# ours\n- pattern: x # seen often\n  mitigation: y\n  issue: 3\n  owner: team\n",
-			"# ours\n- pattern: x # seen often\n  mitigation: y\n  issue: \"7\"\n  owner: team\n  date: \"2026-11-21\"\n  frequency: 2\n  issues:\n  - \"3\"\n  - \"7\"\n"},
-		{"a key", "# ours\nowner: team\nlessons:\n  # first\n  - pattern: x\n    frequency: 3 # times\n    date: 2026-12-01\n# end\n",
-			"# ours\nowner: team\nlessons:\n# first\n- pattern: x\n  frequency: 4 # times\n  date: 2026-12-01\n  issue: \"7\"\n# end\n"},
-		{"an empty item", "- pattern: a\n  mitigation: ma\n-\n- pattern: x\n  owner: team\n  issue: 7\n  date: 2026-12-01\n- pattern: c\n  mitigation: mc\n",
-			"- pattern: a\n  mitigation: ma\n  frequency: 1\n- pattern: x\n  owner: team\n  issue: 7\n  date: 2026-12-01\n  frequency: 2\n- pattern: c\n  mitigation: mc\n  frequency: 1\n"},
-		{"an alias", "base: &b\n  - pattern: a\nlessons: *b\n", "base: &b\n- pattern: a\n  frequency: 1\n- date: \"2026-11-21\"\n  issue: \"7\"\n  pattern: x\n  frequency: 1\n  mitigation: \"\"\nlessons: *b\n"},
+			"# ours\n- pattern: x # seen often\n  mitigation: y\n  issue: \"7\"\n  owner: team\n  date: \"2026-11-21\"\n  " +
+				"frequency: 2\n  issues:\n  - \"3\"\n  - \"7\"\n"},
+		{"a key", "# ours\nowner: team\nlessons:\n  # first\n  - pattern: x\n    frequency: 3 # times\n    date: " +
+			"2026-12-01\n# end\n",
+			"# ours\nowner: team\nlessons:\n# first\n- pattern: x\n  frequency: 4 # times\n  date: 2026-12-01\n  issue: " +
+				"\"7\"\n# end\n"},
+		{"an empty item", "- pattern: a\n  mitigation: ma\n-\n- pattern: x\n  owner: team\n  issue: 7\n  date: " +
+			"2026-12-01\n- pattern: c\n  mitigation: mc\n",
+			"- pattern: a\n  mitigation: ma\n  frequency: 1\n- pattern: x\n  owner: team\n  issue: 7\n  date: 2026-12-01\n  " +
+				"frequency: 2\n- pattern: c\n  mitigation: mc\n  frequency: 1\n"},
+		{"an alias", "base: &b\n  - pattern: a\nlessons: *b\n",
+			"base: &b\n- pattern: a\n  frequency: 1\n- date: \"2026-11-21\"\n  issue: \"7\"\n  pattern: x\n  frequency: 1\n  " +
+				"mitigation: \"\"\nlessons: *b\n"},
 	} {
 		root, _ := newRoot(t)
 		if tt.before != "" {

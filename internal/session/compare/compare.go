@@ -74,7 +74,8 @@ type Input struct {
 
 // Sessions compares two sessions or runs, at the time now as the observer sees
 // them. Error kind: NotFound.
-func Sessions(ctx context.Context, ss *session.Sessions, before, after string, o session.Observer, now time.Time) (Comparison, error) {
+func Sessions(ctx context.Context, ss *session.Sessions, before, after string, o session.Observer,
+	now time.Time) (Comparison, error) {
 	c := Comparison{Outputs: []Output{}, Inputs: []Input{}}
 	first, left, err := ss.Read(ctx, before)
 	if err != nil {
@@ -95,9 +96,11 @@ func Sessions(ctx context.Context, ss *session.Sessions, before, after string, o
 	return c, nil
 }
 
-func side(ctx context.Context, ss *session.Sessions, s handoff.Session, o session.Observer, now time.Time) (Side, error) {
+func side(ctx context.Context, ss *session.Sessions, s handoff.Session, o session.Observer, now time.Time) (Side,
+	error) {
 	v, err := ss.View(ctx, s, o, now)
-	d := Side{ID: s.ID, Agent: s.Agent, Workflow: s.Workflow, Execution: s.Execution, Status: v.Status, OpenedAt: s.OpenedAt, ClosedAt: s.ClosedAt}
+	d := Side{ID: s.ID, Agent: s.Agent, Workflow: s.Workflow, Execution: s.Execution, Status: v.Status,
+		OpenedAt: s.OpenedAt, ClosedAt: s.ClosedAt}
 	if s.Closed != 0 && !s.OpenedAt.IsZero() && !s.ClosedAt.Before(s.OpenedAt) { // a clock may jump
 		ms := s.ClosedAt.Sub(s.OpenedAt).Milliseconds()
 		d.DurationMS = &ms

@@ -89,7 +89,8 @@ func (l Launcher) Open(ctx context.Context, o Options) (Opened, error) {
 	}
 	inputs, err := session.EncodeValues(o.Inputs)
 	if err != nil {
-		return Opened{}, &handoff.Error{Op: "open session", Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("use inputs that can be encoded as JSON")}
+		return Opened{}, handoff.E("open session", "", handoff.Invalid, err,
+			handoff.Advice("use inputs that can be encoded as JSON"))
 	}
 	if o.ID == "" {
 		if o.ID, err = session.NewID(l.Rand); err != nil {
@@ -151,9 +152,11 @@ func (l Launcher) describe(o *Options) (config.Paths, error) {
 		if err != nil {
 			return config.Paths{}, err
 		}
-		o.Agent.Name, o.Agent.Title, o.Agent.Bundle = cmp.Or(o.Agent.Name, agent.Name), cmp.Or(o.Agent.Title, agent.Title), cmp.Or(o.Agent.Bundle, agent.Bundle)
+		o.Agent.Name, o.Agent.Title, o.Agent.Bundle = cmp.Or(o.Agent.Name, agent.Name), cmp.Or(o.Agent.Title, agent.Title),
+			cmp.Or(o.Agent.Bundle, agent.Bundle)
 	}
-	variables, err := l.Variables(VariableOptions{Bundle: o.Agent.Bundle, WorkflowFile: o.WorkflowFile, ConfigFile: o.ConfigFile, DefaultUser: o.DefaultUser})
+	variables, err := l.Variables(VariableOptions{Bundle: o.Agent.Bundle, WorkflowFile: o.WorkflowFile,
+		ConfigFile: o.ConfigFile, DefaultUser: o.DefaultUser})
 	if err != nil {
 		return config.Paths{}, err
 	}
@@ -215,7 +218,8 @@ func (l Launcher) opened(s, top handoff.Session, paths config.Paths, warnings []
 		ID: s.ID, Folder: folder, Manifest: filepath.Join(folder, manifest.Name),
 		Variables: variables, Warnings: append(warnings, unset...),
 		Env: map[string]string{
-			"HANDOFF_WORKSPACE": l.Dirs.Root, "HANDOFF_SESSION": top.ID, "HANDOFF_SESSION_DIR": dir, "HANDOFF_AGENT": s.Agent.Name,
+			"HANDOFF_WORKSPACE": l.Dirs.Root, "HANDOFF_SESSION": top.ID, "HANDOFF_SESSION_DIR": dir,
+			"HANDOFF_AGENT":       s.Agent.Name,
 			"HANDOFF_RUN":         "", // overrides the run of the caller
 			"HANDOFF_RUN_DIR":     folder,
 			"HANDOFF_PARENT_WORK": l.WorkID,
@@ -232,7 +236,8 @@ func (l Launcher) opened(s, top handoff.Session, paths config.Paths, warnings []
 		o.Env[env] = value
 	}
 	if len(omitted) > 0 {
-		o.Warnings = append(o.Warnings, strings.Join(omitted, ", ")+" not in the environment: the value is too long or has a NUL, or another name is the same there")
+		o.Warnings = append(o.Warnings, strings.Join(omitted, ", ")+
+			" not in the environment: the value is too long or has a NUL, or another name is the same there")
 	}
 	if s.Parent != "" {
 		o.Env["HANDOFF_RUN"], o.Manifest = s.ID, ""

@@ -18,9 +18,10 @@ type VariableOptions struct {
 
 // An Explanation shows how a path variable was resolved.
 type Explanation struct {
-	Name          string                `json:"name"`
-	Value         string                `json:"value"`
-	Substitutions []config.Substitution `json:"substitutions"` // in the order of the text, each followed by those inside it
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// in the order of the text, each followed by those inside it
+	Substitutions []config.Substitution `json:"substitutions"`
 }
 
 // Explain resolves a path variable, or every variable in a text that contains

@@ -176,7 +176,9 @@ func FileOf(s handoff.Session, a handoff.Artifact) (file string, inside bool) {
 }
 
 func bySeq(artifacts []handoff.Artifact) []handoff.Artifact {
-	return slices.SortedFunc(slices.Values(artifacts), func(a, b handoff.Artifact) int { return cmp.Compare(a.Seq, b.Seq) })
+	return slices.SortedFunc(slices.Values(artifacts), func(a, b handoff.Artifact) int {
+		return cmp.Compare(a.Seq, b.Seq)
+	})
 }
 
 // New returns the manifest of a session from its fold and all its

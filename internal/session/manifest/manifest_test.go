@@ -43,18 +43,24 @@ func fullSession() (handoff.Session, []handoff.Artifact) {
 	var s handoff.Session
 	s.ID = id
 	for i, f := range []handoff.Fact{
-		&handoff.SessionOpened{SessionID: id, Agent: handoff.SessionAgent{Name: "alex", Title: "Alex the Facilitator", Bundle: "bmad/bmm"},
+		&handoff.SessionOpened{SessionID: id, Agent: handoff.SessionAgent{Name: "alex", Title: "Alex the Facilitator",
+			Bundle: "bmad/bmm"},
 			Workflow: handoff.SessionWorkflow{Name: "intake-app", Description: "Initial requirements gathering"}, User: "Bryan",
-			Inputs: map[string]json.RawMessage{"category": json.RawMessage(`"Application Development"`)}, Folder: "docs/agent-outputs/" + id},
-		&handoff.SessionNoted{SessionID: id, Tags: []string{"q4"}, UserSummary: &summary, MessageCount: &messages, Metadata: map[string]json.RawMessage{"custom_field": json.RawMessage(`"value"`)}},
+			Inputs: map[string]json.RawMessage{"category": json.RawMessage(`"Application Development"`)},
+			Folder: "docs/agent-outputs/" + id},
+		&handoff.SessionNoted{SessionID: id, Tags: []string{"q4"}, UserSummary: &summary, MessageCount: &messages,
+			Metadata: map[string]json.RawMessage{"custom_field": json.RawMessage(`"value"`)}},
 		&handoff.SessionLinked{SessionID: id, To: "b4e3d8c2-5c6f-4890-92bc-def123456789"},
 		&handoff.SessionClosed{SessionID: id, Status: "completed"},
 	} {
-		fold.ApplySession(&s, handoff.Record{Seq: handoff.Seq(i + 1), CreatedAt: start.Add(time.Duration(i) * time.Minute), Fact: f})
+		fold.ApplySession(&s, handoff.Record{Seq: handoff.Seq(i + 1), CreatedAt: start.Add(time.Duration(i) * time.Minute),
+			Fact: f})
 	}
 	artifact := func(seq handoff.Seq, path, kind, summary string, status handoff.Status) handoff.Artifact {
-		return handoff.Artifact{Record: handoff.Record{Seq: seq, ID: "art_" + strings.Repeat("0", 25) + string('0'+rune(seq)), CreatedAt: start.Add(time.Duration(seq) * time.Second)},
-			ArtifactPublished: handoff.ArtifactPublished{Channel: "handoff", Path: path, Kind: kind, Summary: summary}, Status: status, Late: seq == 9}
+		return handoff.Artifact{Record: handoff.Record{Seq: seq, ID: "art_" + strings.Repeat("0", 25) + string('0'+rune(seq)),
+			CreatedAt: start.Add(time.Duration(seq) * time.Second)},
+			ArtifactPublished: handoff.ArtifactPublished{Channel: "handoff", Path: path, Kind: kind, Summary: summary},
+			Status:            status, Late: seq == 9}
 	}
 	return s, []handoff.Artifact{
 		artifact(9, s.Folder+"/late.json", "json", "", handoff.Active),
@@ -158,7 +164,8 @@ func TestProblems(t *testing.T) {
 		{`"title": "Alex the Facilitator",`, ``, "/agent/title: is missing"},
 		{`"status": "completed"`, `"status": "done"`, `/execution/status: is "done", not "running", "completed"`},
 		{`"status": "completed"`, `"status": "running"`, "/execution/completed_at: is set while the status is running"},
-		{`"completed_at": "2025-10-05T23:04`, `"completed_at": "2024-10-05T23:04`, "/execution/completed_at: is earlier than started_at"},
+		{`"completed_at": "2025-10-05T23:04`, `"completed_at": "2024-10-05T23:04`,
+			"/execution/completed_at: is earlier than started_at"},
 		{`"started_at": "2025-10-05T`, `"started_at": "2025-10-05 `, "/execution/started_at: "},
 		{`"type": "document"`, `"type": "essay"`, `/outputs/0/type: is "essay", not "document", "data"`},
 		{`"file": "late.json"`, `"file": "initial-requirements.md"`, "/outputs/1/file: is already listed as output 0"},
@@ -216,14 +223,16 @@ func TestManifestsConform(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range page.Sessions {
-			list, err := m.Artifacts(t.Context(), handoff.ArtifactQuery{Producer: map[string]string{"session": s.ID}, IncludeInactive: true})
+			list, err := m.Artifacts(t.Context(),
+				handoff.ArtifactQuery{Producer: map[string]string{"session": s.ID}, IncludeInactive: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			b := rendered(t, s, list.Artifacts)
 			_, problems, err := manifest.Parse(b)
 			problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool {
-				return p.Pointer == "/session_id" || strings.HasPrefix(p.Pointer, "/related_sessions/") || // drawn IDs are not UUIDs
+				// drawn IDs are not UUIDs
+				return p.Pointer == "/session_id" || strings.HasPrefix(p.Pointer, "/related_sessions/") ||
 					p.Pointer == "/workflow/name" // and some have no workflow, which Open rejects
 			})
 			if err != nil || len(problems) > 0 {

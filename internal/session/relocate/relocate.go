@@ -79,7 +79,8 @@ func (m *Mover) Archive(ctx context.Context, id string, force bool) (Move, error
 			return nil, nil
 		}
 		if s.Deleted {
-			return nil, refused("archive", id, "session is in the trash", handoff.Suggest("restore it first", handoff.ActionRestore, id))
+			return nil, handoff.E("archive", id, handoff.Conflict, errors.New("session is in the trash"),
+				handoff.Suggest("restore it first", handoff.ActionRestore, id))
 		}
 		if err := m.checkEnded(ctx, s, "archive", force); err != nil {
 			return nil, err
@@ -124,10 +125,11 @@ func (m *Mover) Restore(ctx context.Context, id string) (Move, error) {
 		case err != nil || failed != nil:
 			return nil, cmp.Or(err, failed)
 		case !found:
-			return nil, &handoff.Error{Op: "restore", Name: id, Kind: handoff.NotFound, Err: fmt.Errorf("its folder %s does not exist", s.Folder),
-				Hint: handoff.Suggest("show what is recorded", handoff.ActionShow, id)}
+			return nil, handoff.E("restore", id, handoff.NotFound, fmt.Errorf("its folder %s does not exist", s.Folder),
+				handoff.Suggest("show what is recorded", handoff.ActionShow, id))
 		case taken:
-			return nil, refused("restore", id, s.Origin+" exists", handoff.Advice("move that folder elsewhere first"))
+			return nil, handoff.E("restore", id, handoff.Conflict, errors.New(s.Origin+" exists"),
+				handoff.Advice("move that folder elsewhere first"))
 		}
 		return restored, nil
 	})
@@ -192,19 +194,17 @@ func (m *Mover) Complete(ctx context.Context) error {
 	})
 }
 
-func (m *Mover) moving(ctx context.Context) (handoff.SessionPage, error) {
-	return m.Hub.Sessions(ctx, handoff.SessionQuery{Moving: true, IncludeRuns: true, IncludeArchived: true})
-}
-
 // exclusively runs a move while no other process makes one. decide returns the fact
 // to record, nil for none.
-func (m *Mover) exclusively(ctx context.Context, op, id string, decide func(handoff.Session) (handoff.Fact, error)) (moved Move, err error) {
+func (m *Mover) exclusively(ctx context.Context, op, id string,
+	decide func(handoff.Session) (handoff.Fact, error)) (moved Move, err error) {
 	s, err := m.Sessions.Session(ctx, id)
 	if err != nil {
 		return Move{}, err
 	}
 	if s.Parent != "" {
-		return Move{}, &handoff.Error{Op: op, Name: id, Kind: handoff.Invalid, Err: errors.New("is a run inside a session"), Hint: handoff.Advice("name its session, " + s.Parent)}
+		return Move{}, handoff.E(op, id, handoff.Invalid, errors.New("is a run inside a session"),
+			handoff.Advice("name its session, "+s.Parent))
 	}
 	err = m.Locked(ctx, func() error {
 		if s, err = m.Sessions.Session(ctx, id); err != nil {
@@ -251,13 +251,14 @@ func (m *Mover) complete(ctx context.Context, s handoff.Session) (handoff.Sessio
 	}
 	if found {
 		if err := m.rename(from, to); err != nil {
-			return s, &handoff.Error{Op: "move", Name: from, Kind: handoff.Unavailable, Err: fmt.Errorf("to %s: %w", to, durable.Reason(err)),
-				Hint: handoff.Advice("make both directories writable and check that no file has the new name; the next command completes the move")}
+			return s, handoff.E("move", from, handoff.Unavailable, fmt.Errorf("to %s: %w", to, durable.Reason(err)),
+				handoff.Advice("make both directories writable and check that no file has the new name; the next command "+
+					"completes the move"))
 		}
 	}
 	for _, dir := range []string{path.Dir(from), path.Dir(to)} {
 		if err := durable.SyncDir(m.Sessions.Files, filepath.FromSlash(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return s, &handoff.Error{Op: "move", Name: from, Kind: handoff.Unavailable, Err: durable.Reason(err)}
+			return s, handoff.E("move", from, handoff.Unavailable, durable.Reason(err))
 		}
 	}
 	if _, _, err := m.Hub.Record(ctx, &handoff.PathMoved{From: from, To: to, SessionID: s.ID}); err != nil {
@@ -325,7 +326,8 @@ func (m *Mover) removeIgnore(dir string) {
 	if err != nil || len(entries) != 1 || entries[0].Name() != ".gitignore" {
 		return
 	}
-	if text, err := plainfile.ReadIn(m.Sessions.Files, name, int64(len(ignoreAll))); err == nil && string(text) == ignoreAll {
+	if text, err := plainfile.ReadIn(m.Sessions.Files, name, int64(len(ignoreAll))); err == nil &&
+		string(text) == ignoreAll {
 		_ = m.Sessions.Files.Remove(filepath.FromSlash(name)) // the directory stays then
 	}
 }
@@ -338,7 +340,9 @@ func (m *Mover) free(s handoff.Session, dir string) (string, error) {
 		return "", err
 	}
 	if other := m.sharing(s); other != "" {
-		return "", refused("move", s.ID, "the folder of another session, "+other+", contains its folder or is in it", handoff.Advice("give each session a folder of its own"))
+		return "", handoff.E("move", s.ID, handoff.Conflict,
+			errors.New("the folder of another session, "+other+", contains its folder or is in it"),
+			handoff.Advice("give each session a folder of its own"))
 	}
 	origin := s.Origin
 	if origin == "" {
@@ -353,29 +357,12 @@ func (m *Mover) free(s handoff.Session, dir string) (string, error) {
 	}
 }
 
-// FormerFolder returns the folder in the archive or the trash, of a session that was
-// opened in folder, that a file is in; "" if it is in none.
-func FormerFolder(folder, file string) string {
-	rest, ok := strings.CutPrefix(file, path.Dir(folder)+"/")
-	if !ok {
-		return ""
-	}
-	elements := strings.Split(rest, "/")
-	at := slices.Index(elements, path.Base(folder))
-	if at < 0 { // its name was taken
-		at = slices.IndexFunc(elements, func(e string) bool { return strings.HasPrefix(e, path.Base(folder)+".") })
-	}
-	if at == 2 && elements[0] == archiveDir || at == 1 && elements[0] == trashDir {
-		return path.Join(path.Dir(folder), path.Join(elements[:at+1]...))
-	}
-	return ""
-}
-
 // sharing returns the folder of another session that can't be told from that of s.
 func (m *Mover) sharing(s handoff.Session) string {
 	i, _ := slices.BinarySearch(m.folders, s.Folder)
 	for ; i < len(m.folders) && strings.HasPrefix(m.folders[i], s.Folder); i++ {
-		if next := i + 1; m.folders[i] == s.Folder && next < len(m.folders) && m.folders[next] == s.Folder || strings.HasPrefix(m.folders[i], s.Folder+"/") {
+		if next := i + 1; m.folders[i] == s.Folder && next < len(m.folders) && m.folders[next] == s.Folder ||
+			strings.HasPrefix(m.folders[i], s.Folder+"/") {
 			return m.folders[i]
 		}
 	}
@@ -413,7 +400,8 @@ func (m *Mover) checkEnded(ctx context.Context, s handoff.Session, op string, fo
 	for _, s := range tree {
 		status, _ := session.StatusAt(s, m.Observer, m.Now, time.Time{})
 		if status == handoff.Running || status == session.Stalled {
-			return refused(op, s.ID, "is "+status, handoff.Suggest("close it first", handoff.ActionClose, s.ID, session.Completed))
+			return handoff.E(op, s.ID, handoff.Conflict, errors.New("is "+status),
+				handoff.Suggest("close it first", handoff.ActionClose, s.ID, session.Completed))
 		}
 	}
 	return err
@@ -448,7 +436,7 @@ func (m *Mover) exists(folder string) (bool, error) {
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return err == nil, nil
 	}
-	return false, &handoff.Error{Op: "move", Name: folder, Kind: handoff.Unavailable, Err: durable.Reason(err)}
+	return false, handoff.E("move", folder, handoff.Unavailable, durable.Reason(err))
 }
 
 // AnyExists reports whether one of several folders exists. Its kind is Unavailable.
@@ -473,8 +461,8 @@ func (m *Mover) Locked(ctx context.Context, do func() error) error {
 		return err
 	}
 	unavailable := func(err error) error {
-		return &handoff.Error{Op: "lock", Name: "the runtime directory", Kind: handoff.Unavailable, Err: durable.Reason(err),
-			Hint: handoff.Advice("retry once the process that moves a session has ended")}
+		return handoff.E("lock", "the runtime directory", handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("retry once the process that moves a session has ended"))
 	}
 	dir, err := m.Runtime()
 	if err != nil {
@@ -493,8 +481,4 @@ func (m *Mover) Locked(ctx context.Context, do func() error) error {
 		return unavailable(err)
 	}
 	return do()
-}
-
-func refused(op, id, reason string, hint handoff.Hint) error {
-	return &handoff.Error{Op: op, Name: id, Kind: handoff.Conflict, Err: errors.New(reason), Hint: hint}
 }

@@ -68,7 +68,8 @@ func (m *Mover) Candidates(ctx context.Context, limit int) ([]Summary, error) {
 }
 
 func (m *Mover) summarize(ctx context.Context, s handoff.Session) (Summary, error) {
-	d := Summary{ID: s.ID, Name: session.LongName(s, s.Status, m.Now), Folder: s.Folder, OpenedAt: s.OpenedAt, Active: []string{}}
+	d := Summary{ID: s.ID, Name: session.LongName(s, s.Status, m.Now), Folder: s.Folder, OpenedAt: s.OpenedAt,
+		Active: []string{}}
 	page, err := m.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{"session": s.ID}})
 	for _, a := range page.Artifacts {
 		d.Active = append(d.Active, a.ID)
@@ -213,8 +214,9 @@ func unknownRecords(ctx context.Context, log handoff.Log) ([]handoff.Record, err
 		}
 	})
 	if err == nil && (lost || !report.OK()) {
-		err = &handoff.Error{Op: "empty trash", Kind: handoff.Corrupt, Err: errors.New("a record is missing or can't be read, and may need any file"),
-			Hint: handoff.Suggest("list every problem", handoff.ActionCheck)}
+		err = handoff.E("empty trash", "", handoff.Corrupt,
+			errors.New("a record is missing or can't be read, and may need any file"),
+			handoff.Suggest("list every problem", handoff.ActionCheck))
 	}
 	return unknown, err
 }
@@ -236,8 +238,8 @@ func (m *Mover) EmptyTrash(ctx context.Context, from Store) (Emptied, error) {
 				continue
 			}
 			if err := m.remove(s.Folder); err != nil {
-				return &handoff.Error{Op: "empty trash", Name: s.Folder, Kind: handoff.Unavailable, Err: durable.Reason(err),
-					Hint: handoff.Advice("make the directory writable, then retry")}
+				return handoff.E("empty trash", s.Folder, handoff.Unavailable, durable.Reason(err),
+					handoff.Advice("make the directory writable, then retry"))
 			}
 			done.Removed = append(done.Removed, s)
 		}
@@ -283,7 +285,8 @@ func (m *Mover) PutInTrash(ctx context.Context, id, staged string) error {
 		return err
 	}
 	if err := m.rename(staged, s.Folder); err != nil {
-		return &handoff.Error{Op: "restore", Name: id, Kind: handoff.Unavailable, Err: durable.Reason(err), Hint: handoff.Advice("check that the workspace is writable, then import the file again")}
+		return handoff.E("restore", id, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("check that the workspace is writable, then import the file again"))
 	}
 	return nil
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/session/relocate"
 )
 
 // isLost reports whether the session of an export is in the trash of this workspace,
@@ -68,4 +70,20 @@ func (t *Transfer) putBack(ctx context.Context, f io.ReadSeeker, v *verified) ([
 	}
 	moved, err := t.Restore(ctx, v.SessionID)
 	return moved.Warnings, err
+}
+
+// formerFolders returns the folders in the archive and the trash that the session had
+// when its artifacts were published, sorted. Their files are now in its folder.
+func (v *verified) formerFolders() (list []string) {
+	for _, r := range v.records {
+		f, ok := r.Fact.(*handoff.ArtifactPublished)
+		if !ok || f.Root != "" || v.Folder == "" {
+			continue
+		}
+		if from := relocate.FormerFolder(v.Folder, f.Path); from != "" && !slices.Contains(list, from) {
+			list = append(list, from)
+		}
+	}
+	slices.Sort(list)
+	return list
 }

@@ -40,7 +40,8 @@ func (t *Transfer) Export(ctx context.Context, id, file string) (done Result, er
 		return done, err
 	}
 	if s.Parent != "" {
-		return done, transferError("export", id, handoff.Invalid, errors.New("is a run inside a session"), handoff.Advice("name its session, "+s.Parent))
+		return done, handoff.E("export", id, handoff.Invalid, errors.New("is a run inside a session"),
+			handoff.Advice("name its session, "+s.Parent))
 	}
 	err = t.Locked(ctx, func() error {
 		if s, err = t.Sessions.Session(ctx, id); err != nil {
@@ -59,7 +60,8 @@ func (t *Transfer) Export(ctx context.Context, id, file string) (done Result, er
 
 // entries returns the entries after the manifest and the checksums, with their sums,
 // and completes the manifest.
-func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *Manifest) (list []entry, warnings []string, err error) {
+func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *Manifest) (list []entry, warnings []string,
+	err error) {
 	sessions, err := t.Tree(ctx, s)
 	if err != nil {
 		return nil, nil, err
@@ -72,7 +74,8 @@ func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *Manifest) 
 	if err != nil {
 		return nil, nil, err
 	}
-	list = append(list, entry{name: recordsName, size: int64(len(records)), mode: 0o644, open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(records)), nil }})
+	list = append(list, entry{name: recordsName, size: int64(len(records)), mode: 0o644,
+		open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(records)), nil }})
 	slices.Sort(bodies)
 	for _, value := range slices.Compact(bodies) {
 		d := handoff.Digest{Algorithm: handoff.SHA256, Value: value}
@@ -84,15 +87,18 @@ func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *Manifest) 
 		if err := errors.Join(err, body.Close()); err != nil {
 			return nil, nil, err
 		}
-		list = append(list, entry{name: bodiesDir + value, size: size, mode: 0o644, open: func() (io.ReadCloser, error) { return t.Store.Bodies.Open(ctx, d) }})
+		list = append(list, entry{name: bodiesDir + value, size: size, mode: 0o644, open: func() (io.ReadCloser, error) {
+			return t.Store.Bodies.Open(ctx, d)
+		}})
 		m.Bodies++
 	}
 	files, warnings, err := t.files(s)
 	m.Files = len(files)
 	list = append(list, files...)
 	if err == nil && (len(list) > maxEntries || len(records) > maxRecords) {
-		err = transferError("export", s.ID, handoff.Invalid, fmt.Errorf("has %d files, directories and bodies and %d bytes of records; an export has at most %d and %d", len(list), len(records), maxEntries, maxRecords),
-			handoff.Advice("pack directories with many files into one file"))
+		err = handoff.E("export", s.ID, handoff.Invalid,
+			fmt.Errorf("has %d files, directories and bodies and %d bytes of records; an export has at most %d and %d",
+				len(list), len(records), maxEntries, maxRecords), handoff.Advice("pack directories with many files into one file"))
 	}
 	for i := range list {
 		if err == nil && !list[i].folder {
@@ -118,7 +124,8 @@ func (t *Transfer) records(ctx context.Context, tree *tree, m *Manifest) (lines 
 			return nil, nil, err
 		}
 		if d, damaged := r.Fact.(*handoff.Damaged); damaged {
-			return nil, nil, transferError("export", m.SessionID, handoff.Corrupt, fmt.Errorf("record %d can't be read, and may belong to the session: %w", r.Seq, d.Err),
+			return nil, nil, handoff.E("export", m.SessionID, handoff.Corrupt,
+				fmt.Errorf("record %d can't be read, and may belong to the session: %w", r.Seq, d.Err),
 				handoff.Suggest("list every problem", handoff.ActionCheck))
 		}
 		if !tree.has(r) {
@@ -146,8 +153,8 @@ func (t *Transfer) records(ctx context.Context, tree *tree, m *Manifest) (lines 
 	}
 	for digest, artifact := range needed(list) {
 		if !slices.Contains(bodies, digest) {
-			return nil, nil, transferError("export", m.SessionID, handoff.Corrupt, fmt.Errorf("the kept body of %s is missing", artifact),
-				handoff.Suggest("list every problem", handoff.ActionCheck))
+			return nil, nil, handoff.E("export", m.SessionID, handoff.Corrupt,
+				fmt.Errorf("the kept body of %s is missing", artifact), handoff.Suggest("list every problem", handoff.ActionCheck))
 		}
 	}
 	return lines, bodies, nil
@@ -192,7 +199,8 @@ func (t *Transfer) files(s handoff.Session) (list []entry, warnings []string, er
 		return nil, []string{"the folder " + s.Folder + " does not exist; its files are not exported"}, nil
 	}
 	if err != nil {
-		err = transferError("export", s.ID, handoff.Unavailable, durable.Reason(err), handoff.Advice("make the files of the session readable"))
+		err = handoff.E("export", s.ID, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("make the files of the session readable"))
 	}
 	if skipped > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d links or special files are not exported", skipped))
@@ -225,7 +233,8 @@ func (e *entry) copyTo(ctx context.Context, to io.Writer) error {
 	defer from.Close()
 	n, err := io.Copy(to, io.LimitReader(from, e.size+1))
 	if err == nil && n != e.size {
-		err = transferError("export", e.name, handoff.Conflict, errors.New("the file changes"), handoff.Advice("retry when nothing writes to the session"))
+		err = handoff.E("export", e.name, handoff.Conflict, errors.New("the file changes"),
+			handoff.Advice("retry when nothing writes to the session"))
 	}
 	return err
 }
@@ -243,11 +252,14 @@ func write(ctx context.Context, file string, m Manifest, list []entry) (size int
 		}
 	}
 	if sums.Len() > maxChecksums {
-		return 0, transferError("export", m.SessionID, handoff.Invalid, fmt.Errorf("the names of its files have more than %d bytes", maxChecksums), handoff.Advice("pack directories with many files into one file"))
+		return 0, handoff.E("export", m.SessionID, handoff.Invalid,
+			fmt.Errorf("the names of its files have more than %d bytes", maxChecksums),
+			handoff.Advice("pack directories with many files into one file"))
 	}
 	dir, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
-		return 0, transferError("export", file, handoff.Unavailable, durable.Reason(err), handoff.Advice("name a file in an existing directory"))
+		return 0, handoff.E("export", file, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("name a file in an existing directory"))
 	}
 	defer dir.Close()
 	err = durable.Create(dir, filepath.Base(file), func(w io.Writer) error {
@@ -260,22 +272,8 @@ func write(ctx context.Context, file string, m Manifest, list []entry) (size int
 			return err
 		}
 		for _, e := range list {
-			h := &tar.Header{Name: e.name, Mode: e.mode, Size: e.size, Typeflag: tar.TypeReg}
-			if e.folder {
-				h.Typeflag = tar.TypeDir
-			}
-			if err := tw.WriteHeader(h); err != nil {
+			if err := e.addTo(ctx, tw); err != nil {
 				return err
-			}
-			if e.folder {
-				continue
-			}
-			sum := sha256.New()
-			if err := e.copyTo(ctx, io.MultiWriter(tw, sum)); err != nil {
-				return err
-			}
-			if hex.EncodeToString(sum.Sum(nil)) != e.sum {
-				return transferError("export", e.name, handoff.Conflict, errors.New("the file changes"), handoff.Advice("retry when nothing writes to the session"))
 			}
 		}
 		err := tw.Close()
@@ -285,15 +283,36 @@ func write(ctx context.Context, file string, m Manifest, list []entry) (size int
 	var known *handoff.Error
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		err = transferError("export", file, handoff.Conflict, errors.New("the file exists"), handoff.Advice("name another file"))
+		err = handoff.E("export", file, handoff.Conflict, errors.New("the file exists"), handoff.Advice("name another file"))
 	case err != nil && !errors.As(err, &known) && ctx.Err() == nil:
-		err = transferError("export", file, handoff.Unavailable, durable.Reason(err), handoff.Advice("check that the directory is writable and has free space"))
+		err = handoff.E("export", file, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("check that the directory is writable and has free space"))
 	}
 	return size, err
 }
 
+func (e entry) addTo(ctx context.Context, tw *tar.Writer) error {
+	h := &tar.Header{Name: e.name, Mode: e.mode, Size: e.size, Typeflag: tar.TypeReg}
+	if e.folder {
+		h.Typeflag = tar.TypeDir
+	}
+	if err := tw.WriteHeader(h); err != nil || e.folder {
+		return err
+	}
+	sum := sha256.New()
+	if err := e.copyTo(ctx, io.MultiWriter(tw, sum)); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != e.sum {
+		return handoff.E("export", e.name, handoff.Conflict, errors.New("the file changes"),
+			handoff.Advice("retry when nothing writes to the session"))
+	}
+	return nil
+}
+
 func add(tw *tar.Writer, name string, b []byte) error {
-	if err := tw.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(b)), Typeflag: tar.TypeReg}); err != nil {
+	if err := tw.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(b)),
+		Typeflag: tar.TypeReg}); err != nil {
 		return err
 	}
 	_, err := tw.Write(b)

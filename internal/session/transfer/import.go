@@ -15,7 +15,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -55,7 +54,8 @@ func (t *Transfer) Import(ctx context.Context, file string) (Result, error) {
 		return Result{}, ctx.Err()
 	}
 	if err != nil {
-		return Result{}, transferError("import", file, handoff.Invalid, err, handoff.Advice("nothing was imported; export the session again"))
+		return Result{}, handoff.E("import", file, handoff.Invalid, err,
+			handoff.Advice("nothing was imported; export the session again"))
 	}
 	done := Result{Manifest: v.Manifest, File: file}
 	if lost, err := t.isLost(ctx, v); err != nil || lost {
@@ -78,7 +78,8 @@ func (t *Transfer) Import(ctx context.Context, file string) (Result, error) {
 		if err := t.append(ctx, v); err != nil {
 			return err
 		}
-		_, done.Warnings, err = t.Hub.Record(ctx, &handoff.SessionImported{SessionID: v.SessionID, Import: v.id, Records: len(v.records), Folder: staged})
+		_, done.Warnings, err = t.Hub.Record(ctx,
+			&handoff.SessionImported{SessionID: v.SessionID, Import: v.id, Records: len(v.records), Folder: staged})
 		return err
 	})
 	if errors.Is(err, handoff.Conflict) { // perhaps with what a killed import recorded last
@@ -105,7 +106,7 @@ func open(file string) (*os.File, error) {
 	if errors.Is(err, plainfile.ErrNotRegular) {
 		kind = handoff.Invalid
 	}
-	return nil, transferError("import", file, kind, durable.Reason(err), handoff.Advice("name a file that handoff exported"))
+	return nil, handoff.E("import", file, kind, durable.Reason(err), handoff.Advice("name a file that handoff exported"))
 }
 
 // verify reads a file completely and writes nothing.
@@ -328,7 +329,8 @@ func (t *Transfer) checkFolder(v *verified) error {
 // artifact, a name or a key of the import, or its folder.
 func (t *Transfer) checkNew(ctx context.Context, v *verified) error {
 	exists := func(what string) error {
-		return transferError("import", v.SessionID, handoff.Conflict, errors.New(what+" exists already"), handoff.Suggest("show what is recorded", handoff.ActionShow, v.SessionID))
+		return handoff.E("import", v.SessionID, handoff.Conflict, errors.New(what+" exists already"),
+			handoff.Suggest("show what is recorded", handoff.ActionShow, v.SessionID))
 	}
 	for _, r := range v.records {
 		switch f := r.Fact.(type) {
@@ -425,7 +427,8 @@ func (t *Transfer) writeError(v *verified, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	return transferError("import", v.SessionID, handoff.Unavailable, durable.Reason(err), handoff.Advice("check that the workspace is writable and has free space, then import the file again"))
+	return handoff.E("import", v.SessionID, handoff.Unavailable, durable.Reason(err),
+		handoff.Advice("check that the workspace is writable and has free space, then import the file again"))
 }
 
 // append appends the records that an interrupted import has not appended.
@@ -480,20 +483,4 @@ func (t *Transfer) append(ctx context.Context, v *verified) (err error) {
 		}
 	}
 	return nil
-}
-
-// formerFolders returns the folders in the archive and the trash that the session had
-// when its artifacts were published, sorted. Their files are now in its folder.
-func (v *verified) formerFolders() (list []string) {
-	for _, r := range v.records {
-		f, ok := r.Fact.(*handoff.ArtifactPublished)
-		if !ok || f.Root != "" || v.Folder == "" {
-			continue
-		}
-		if from := relocate.FormerFolder(v.Folder, f.Path); from != "" && !slices.Contains(list, from) {
-			list = append(list, from)
-		}
-	}
-	slices.Sort(list)
-	return list
 }

@@ -219,12 +219,9 @@ func checkName(name string) error {
 		return safepath.Check(name)
 	case name == recordsName, strings.HasPrefix(name, filesDir):
 		return nil
-	case strings.HasPrefix(name, bodiesDir) && len(name) == len(bodiesDir)+64 && strings.Trim(name[len(bodiesDir):], "0123456789abcdef") == "":
+	case strings.HasPrefix(name, bodiesDir) && len(name) == len(bodiesDir)+64 &&
+		strings.Trim(name[len(bodiesDir):], "0123456789abcdef") == "":
 		return nil
 	}
 	return errors.New("is not an entry of an exported session")
-}
-
-func transferError(op, name string, kind handoff.Kind, err error, hint handoff.Hint) error {
-	return &handoff.Error{Op: op, Name: name, Kind: kind, Err: err, Hint: hint}
 }

@@ -27,7 +27,8 @@ func (e *endless) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		e.n++
-		if err := e.tw.WriteHeader(&tar.Header{Name: fmt.Sprintf("files/%07d/", e.n), Mode: 0o755, Typeflag: tar.TypeDir}); err != nil {
+		if err := e.tw.WriteHeader(&tar.Header{Name: fmt.Sprintf("files/%07d/", e.n), Mode: 0o755,
+			Typeflag: tar.TypeDir}); err != nil {
 			return 0, err
 		}
 		if e.n%10_000 == 0 {
@@ -77,7 +78,8 @@ func TestMillionEntries(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", tt.name, err, want)
 		}
 		if e.read > tt.most || e.heap > mostHeap+before.HeapAlloc {
-			t.Errorf("%s: read %d MiB with %d MiB of memory, want at most %d and %d", tt.name, e.read>>20, e.heap>>20, tt.most>>20, mostHeap>>20)
+			t.Errorf("%s: read %d MiB with %d MiB of memory, want at most %d and %d", tt.name, e.read>>20, e.heap>>20,
+				tt.most>>20, mostHeap>>20)
 		}
 	}
 }

@@ -70,7 +70,8 @@ type File struct {
 }
 
 // logOptions make git log print what parseLog reads, without running a program.
-var logOptions = []string{"--format=%H%x00%P%x00%at%x00%ct%x00%s", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative",
+var logOptions = []string{"--format=%H%x00%P%x00%at%x00%ct%x00%s", "-z", "--raw", "--no-abbrev", "--no-renames",
+	"--no-relative",
 	"--diff-merges=off", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "-O/dev/null"}
 
 // ErrNoCommit is the reason of an error for a text that names no commit.

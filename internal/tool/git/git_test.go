@@ -29,7 +29,8 @@ func repository(t *testing.T, commands ...string) string {
 	must(t, err)
 	dir = filepath.Join(dir, "r")
 	must(t, os.Mkdir(dir, 0o777))
-	do(t, dir, "git init -q -b main; git config user.name n; git config user.email n@example.com", strings.Join(commands, "\n"))
+	do(t, dir, "git init -q -b main; git config user.name n; git config user.email n@example.com",
+		strings.Join(commands, "\n"))
 	return dir
 }
 
@@ -37,7 +38,8 @@ func do(t *testing.T, dir string, commands ...string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "sh", "-ec", strings.Join(commands, "\n"))
 	c.Dir = dir
-	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_DATE=2026-11-20T10:00:00Z", "GIT_COMMITTER_DATE=2026-11-20T10:00:01Z")
+	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_DATE=2026-11-20T10:00:00Z",
+		"GIT_COMMITTER_DATE=2026-11-20T10:00:01Z")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -53,7 +55,8 @@ func open(t *testing.T, dir string) git.Repository {
 func TestCommit(t *testing.T) {
 	dir := repository(t, "mkdir -p sub; printf x > a; printf y > 'b c'; git add .; git commit -qm one",
 		"printf z > a; git rm -q 'b c'; git mv -f a sub/a; git commit -qam 'two words'",
-		"git checkout -q -b side main~1; touch d; git add d; git commit -qm three; git checkout -q main; git merge -q side -m merged")
+		"git checkout -q -b side main~1; touch d; git add d; git commit -qm three; git checkout -q main; git merge -q side "+
+			"-m merged")
 	r := open(t, filepath.Join(dir, "sub"))
 	if r.Top != dir {
 		t.Errorf("got %s, want %s", r.Top, dir)
@@ -97,7 +100,8 @@ func TestCommit(t *testing.T) {
 func TestHistory(t *testing.T) {
 	dir := repository(t, "mkdir sub; printf 1 > 'sub/*'; printf 1 > sub/a; git add .; git commit -qm one",
 		"git worktree add -q --detach ../w; cd ../w; printf 2 > 'sub/*'; git commit -qam two; cd ../r",
-		"git checkout -q -b side; printf 3 > 'sub/*'; git commit -qam three; git checkout -q main; printf 4 > sub/a; git commit -qam four")
+		"git checkout -q -b side; printf 3 > 'sub/*'; git commit -qam three; git checkout -q main; printf 4 > sub/a; git "+
+			"commit -qam four")
 	list, err := open(t, filepath.Join(filepath.Dir(dir), "w")).History(t.Context(), "sub/*", 10)
 	must(t, err)
 	found := map[string]int{}
@@ -110,7 +114,8 @@ func TestHistory(t *testing.T) {
 }
 
 func TestBlame(t *testing.T) {
-	dir := repository(t, `printf 'a\nb\n' > 'b "c'; git add .; git commit -qm one; git mv 'b "c' d; printf 'c\n' >> d; git commit -qam two; printf 'd\n' >> d`)
+	dir := repository(t,
+		`printf 'a\nb\n' > 'b "c'; git add .; git commit -qm one; git mv 'b "c' d; printf 'c\n' >> d; git commit -qam two; printf 'd\n' >> d`)
 	r := open(t, dir)
 	one, err := r.Resolve(t.Context(), "main~1")
 	must(t, err)
@@ -134,7 +139,8 @@ func TestBlame(t *testing.T) {
 // that the setting of a list of commits that is missing does not matter.
 func TestBlameOfNothing(t *testing.T) {
 	unborn := open(t, repository(t, "printf 'a\n' > a; git add ."))
-	dir := repository(t, "printf 'a\n' > a; git add .; git commit -qm one; printf 'b\n' > b; printf 'c\n' > c; git add c; git config blame.ignoreRevsFile .nowhere")
+	dir := repository(t, "printf 'a\n' > a; git add .; git commit -qm one; printf 'b\n' > b; printf 'c\n' > c; git add "+
+		"c; git config blame.ignoreRevsFile .nowhere")
 	r := open(t, dir)
 	one, err := r.Resolve(t.Context(), "main")
 	must(t, err)
@@ -143,7 +149,8 @@ func TestBlameOfNothing(t *testing.T) {
 		path string
 		want string
 	}{{r, "a", one}, {r, "b", ""}, {r, "c", ""}, {unborn, "a", ""}} {
-		if got, err := tt.in.Blame(t.Context(), tt.path, 1); err != nil || got != (git.Line{Commit: tt.want, Path: tt.path, Number: 1}) {
+		if got, err := tt.in.Blame(t.Context(), tt.path, 1); err != nil ||
+			got != (git.Line{Commit: tt.want, Path: tt.path, Number: 1}) {
 			t.Errorf("%s: got %+v %v, want the commit %q", tt.path, got, err, tt.want)
 		}
 	}
@@ -158,11 +165,13 @@ func TestRunsNoProgram(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(out, "gpg.sh"), []byte("#!/bin/sh\n"+program("gpg")+"\n"), 0o777))
 	tree, err := git.Run(t.Context(), dir, "rev-parse", "main^{tree}")
 	must(t, err)
-	signed := fmt.Sprintf("tree %sauthor n <n@example.com> 1 +0000\ncommitter n <n@example.com> 1 +0000\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\nsigned\n", tree)
+	signed := fmt.Sprintf("tree %sauthor n <n@example.com> 1 +0000\ncommitter n <n@example.com> 1 +0000\ngpgsig "+
+		"-----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\nsigned\n", tree)
 	must(t, os.WriteFile(filepath.Join(dir, "signed"), []byte(signed), 0o666))
 	do(t, dir, "git update-ref refs/heads/signed $(git hash-object -t commit -w signed)")
 	must(t, os.WriteFile(filepath.Join(dir, ".git", "config"), []byte(strings.Join([]string{
-		"[core]", "repositoryformatversion = 1", "fsmonitor = \"" + program("fsmonitor") + "\"", "pager = \"" + program("pager") + "\"",
+		"[core]", "repositoryformatversion = 1", "fsmonitor = \"" + program("fsmonitor") + "\"", "pager = \"" +
+			program("pager") + "\"",
 		"[pager]", "log = \"" + program("pager2") + "\"", "blame = \"" + program("pager3") + "\"",
 		"[log]", "showSignature = true", "mailmap = true",
 		"[gpg]", "program = " + filepath.Join(out, "gpg.sh"),
@@ -197,9 +206,11 @@ func TestRunsNoProgram(t *testing.T) {
 func TestFarTimes(t *testing.T) {
 	for _, at := range []string{"9999999999999", "99999999999999999999"} {
 		dir := repository(t, "printf x > a; git add .; git commit -qm one",
-			"git cat-file commit HEAD | sed 's/> [0-9]* /> "+at+" /' | git hash-object -t commit -w --literally --stdin > .git/id", "git update-ref refs/heads/main $(cat .git/id)")
+			"git cat-file commit HEAD | sed 's/> [0-9]* /> "+at+
+				" /' | git hash-object -t commit -w --literally --stdin > .git/id", "git update-ref refs/heads/main $(cat .git/id)")
 		c, err := open(t, dir).Commit(t.Context(), "main")
-		if err != nil || c.Subject != "one" || !c.AuthoredAt.IsZero() && c.AuthoredAt.Year() > 9999 || !c.CommittedAt.IsZero() && c.CommittedAt.Year() > 9999 {
+		if err != nil || c.Subject != "one" || !c.AuthoredAt.IsZero() && c.AuthoredAt.Year() > 9999 ||
+			!c.CommittedAt.IsZero() && c.CommittedAt.Year() > 9999 {
 			t.Errorf("%s: got %+v, %v, want no time", at, c, err)
 		}
 	}

@@ -49,12 +49,14 @@ const empty = "HANDOFF_EMPTY"
 
 // options apply to every command. A log could check signatures with a program of the
 // repository.
-var options = []string{"--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+var options = []string{"--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c",
+	"core.hooksPath=/dev/null",
 	"-c", "log.showSignature=false", "-c", "log.showRoot=true", "-c", "log.mailmap=false"}
 
 // otherRepository are variables that lead git to another repository, index or base of
 // paths. Git sets some of them for its hooks.
-var otherRepository = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+var otherRepository = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES",
 	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_CONFIG", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_PREFIX",
 	"GIT_QUARANTINE_PATH", "GIT_REPLACE_REF_BASE", "GIT_IMPLICIT_WORK_TREE", "GIT_EXTERNAL_DIFF"}
 
@@ -70,7 +72,8 @@ func Environ(env []string) []string {
 // apply.
 func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, "git", slices.Concat(options, []string{"-C", dir}, args)...)
-	c.Env = append(Environ(c.Environ()), empty+"=", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0")
+	c.Env = append(Environ(c.Environ()), empty+"=", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1",
+		"GIT_TERMINAL_PROMPT=0")
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.Output()

@@ -48,7 +48,8 @@ func TestDocument(t *testing.T) {
 		{`[1]`, "", false},
 		{"", "", false},
 	} {
-		for name, src := range map[string]io.Reader{"at once": strings.NewReader(tt.in), "bytes": iotest.OneByteReader(strings.NewReader(tt.in))} {
+		for name, src := range map[string]io.Reader{"at once": strings.NewReader(tt.in),
+			"bytes": iotest.OneByteReader(strings.NewReader(tt.in))} {
 			if name == "bytes" && strings.HasPrefix(tt.in, "\xef") {
 				continue // the mark is expected in the first read
 			}
@@ -70,7 +71,8 @@ func TestDocument(t *testing.T) {
 // but its long strings remains, also when it is read again from its span.
 func TestDocumentShort(t *testing.T) {
 	long := strings.Repeat(`ab\n\u00e9`, jsonl.MaxLine/4)
-	in := `{"list":[{"role":"user","text":"` + long + `","more":["` + long + `"],"model":"m","tokens":{"input":5}},7],"end":1}`
+	in := `{"list":[{"role":"user","text":"` + long + `","more":["` + long +
+		`"],"model":"m","tokens":{"input":5}},7],"end":1}`
 	var got, again jsonl.Value
 	d := jsonl.Document{List: "list", Member: func(string, jsonl.Value) {}}
 	d.Element = func(v jsonl.Value, e jsonl.Element) (err error) {
@@ -89,7 +91,8 @@ func TestDocumentShort(t *testing.T) {
 	if !bytes.Equal(got, again) || !json.Valid(got) || len(got) > 2*jsonl.MaxLine || len(got) < jsonl.MaxLine {
 		t.Errorf("got %d bytes, %d at the span, valid %v", len(got), len(again), json.Valid(got))
 	}
-	if !got.Get("role").Is("user") || !got.Get("model").Is("m") || got.Get("tokens", "input").Int() != 5 || !strings.HasPrefix(got.Get("text").Text(), "ab\né") {
+	if !got.Get("role").Is("user") || !got.Get("model").Is("m") || got.Get("tokens", "input").Int() != 5 ||
+		!strings.HasPrefix(got.Get("text").Text(), "ab\né") {
 		t.Errorf("got %.100s … %s", got, got[len(got)-100:])
 	}
 	// The structure itself is too long.
@@ -102,11 +105,13 @@ func TestDocumentShort(t *testing.T) {
 
 func TestDocumentStops(t *testing.T) {
 	enough := errors.New("enough")
-	d := jsonl.Document{List: "list", Member: func(string, jsonl.Value) {}, Element: func(jsonl.Value, jsonl.Element) error { return enough }}
+	d := jsonl.Document{List: "list", Member: func(string, jsonl.Value) {},
+		Element: func(jsonl.Value, jsonl.Element) error { return enough }}
 	if complete, err := d.Read(t.Context(), strings.NewReader(`{"list":[1,2]}`)); complete || !errors.Is(err, enough) {
 		t.Errorf("got %v, %v, want %v", complete, err, enough)
 	}
-	if complete, err := d.Read(t.Context(), iotest.ErrReader(io.ErrClosedPipe)); complete || !errors.Is(err, io.ErrClosedPipe) {
+	if complete, err := d.Read(t.Context(), iotest.ErrReader(io.ErrClosedPipe)); complete ||
+		!errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v, %v, want %v", complete, err, io.ErrClosedPipe)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -118,7 +123,8 @@ func TestDocumentStops(t *testing.T) {
 
 // FuzzDocument compares a Document with the methods of Value.
 func FuzzDocument(f *testing.F) {
-	for _, s := range []string{`{"a":1,"list":[1,{"b":[]},"\"x"],"c":null}`, `{"list":[1,`, `{"list":"x"}`, `{"list":[}`, `{"a":"\ud83d"}`, `{"a":{"b":[1]}`} {
+	for _, s := range []string{`{"a":1,"list":[1,{"b":[]},"\"x"],"c":null}`, `{"list":[1,`, `{"list":"x"}`, `{"list":[}`,
+		`{"a":"\ud83d"}`, `{"a":{"b":[1]}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -31,7 +31,8 @@ func TestReader(t *testing.T) {
 		{"the cap and no end", long, []string{long[:jsonl.MaxLine]}, true},
 		{"twice the cap", long + long + "\nb", []string{long[:jsonl.MaxLine], "b"}, true},
 	} {
-		for name, src := range map[string]io.Reader{"at once": strings.NewReader(tt.in), "halves": iotest.HalfReader(strings.NewReader(tt.in))} {
+		for name, src := range map[string]io.Reader{"at once": strings.NewReader(tt.in),
+			"halves": iotest.HalfReader(strings.NewReader(tt.in))} {
 			rd := jsonl.NewReader(src)
 			var got []string
 			torn := false
@@ -43,7 +44,8 @@ func TestReader(t *testing.T) {
 				}
 			}
 			if err := rd.Err(); err != nil || torn != tt.torn || !equal(got, tt.want) {
-				t.Errorf("%s, %s: got %d lines, torn %v, %v, want %d, %v", tt.name, name, len(got), torn, err, len(tt.want), tt.torn)
+				t.Errorf("%s, %s: got %d lines, torn %v, %v, want %d, %v", tt.name, name, len(got), torn, err, len(tt.want),
+					tt.torn)
 			}
 		}
 	}
@@ -78,7 +80,8 @@ func TestSpan(t *testing.T) {
 	if !equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if v, err := (jsonl.Span{Offset: int64(len(in)) - 2, Len: 100}).Read(strings.NewReader(in), nil); string(v) != "4}" || err != nil {
+	if v, err := (jsonl.Span{Offset: int64(len(in)) - 2, Len: 100}).Read(strings.NewReader(in), nil); string(v) != "4}" ||
+		err != nil {
 		t.Errorf("past the end: got %q, %v", v, err)
 	}
 }
@@ -86,7 +89,8 @@ func TestSpan(t *testing.T) {
 func TestLinesWith(t *testing.T) {
 	long := strings.Repeat("y", 300<<10)
 	in := "mark 0\nmark 1\nno mark\n" + long + "\nmark 2\nmar\nmark 3"
-	for name, src := range map[string]io.Reader{"at once": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in)), "halves": iotest.HalfReader(strings.NewReader(in))} {
+	for name, src := range map[string]io.Reader{"at once": strings.NewReader(in),
+		"bytes": iotest.OneByteReader(strings.NewReader(in)), "halves": iotest.HalfReader(strings.NewReader(in))} {
 		var got []string
 		both := struct {
 			io.Reader
@@ -120,7 +124,8 @@ func TestReaderError(t *testing.T) {
 }
 
 func TestValue(t *testing.T) {
-	v := jsonl.Value(` {"type":"event","n":12,"f":1.5,"yes":true,"no":null,"path":{"to":{"it":"a\u00e9\n\ud83d\ude00"}},"list":[1,"two",{}]} `)
+	v := jsonl.Value(
+		` {"type":"event","n":12,"f":1.5,"yes":true,"no":null,"path":{"to":{"it":"a\u00e9\n\ud83d\ude00"}},"list":[1,"two",{}]} `)
 	if got := v.Get("path", "to", "it").Text(); got != "aé\n😀" {
 		t.Errorf("Text = %q", got)
 	}
@@ -130,7 +135,8 @@ func TestValue(t *testing.T) {
 	if v.Get("n").Int() != 12 || v.Get("f").Float() != 1.5 || v.Get("f").Int() != 1 || v.Get("type").Int() != 0 {
 		t.Error("wrong numbers")
 	}
-	if !v.Get("yes").True() || v.Get("no").True() || v.Get("no").Kind() != jsonl.Null || v.Get("absent").Kind() != jsonl.Absent {
+	if !v.Get("yes").True() || v.Get("no").True() || v.Get("no").Kind() != jsonl.Null ||
+		v.Get("absent").Kind() != jsonl.Absent {
 		t.Error("wrong literals")
 	}
 	n := 0
@@ -164,7 +170,8 @@ func TestMalformed(t *testing.T) {
 			names = append(names, c.Key())
 		}
 		if got := strings.Join(names, " "); got != tt.names || c.Closed() != tt.closed || string(c.Rest()) != tt.rest {
-			t.Errorf("%s: got %q, closed %v, rest %q, want %q, %v, %q", tt.in, got, c.Closed(), c.Rest(), tt.names, tt.closed, tt.rest)
+			t.Errorf("%s: got %q, closed %v, rest %q, want %q, %v, %q", tt.in, got, c.Closed(), c.Rest(), tt.names, tt.closed,
+				tt.rest)
 		}
 	}
 }
@@ -175,7 +182,8 @@ func TestMalformed(t *testing.T) {
 func FuzzValue(f *testing.F) {
 	for _, s := range []string{
 		`{"a":1,"b":[true,null,"x\"\\y"],"c":{"d":"é\u00e9\ud83d\ude00\ud800"}}`,
-		`[[[[{}]]],"]",1e9,-0.5]`, `{"\u0061":"\/"}`, "{\"a\":\"\xff\"}", `{"a":"torn`, `{"a":1}{"b":2}`, `"\ud83d"`, `{"a":"\ud83d\u0041"}`, ` 12 `,
+		`[[[[{}]]],"]",1e9,-0.5]`, `{"\u0061":"\/"}`, "{\"a\":\"\xff\"}", `{"a":"torn`, `{"a":1}{"b":2}`, `"\ud83d"`,
+		`{"a":"\ud83d\u0041"}`, ` 12 `,
 	} {
 		f.Add([]byte(s))
 	}
@@ -319,7 +327,8 @@ func TestNoAllocations(t *testing.T) {
 
 func sample() jsonl.Value {
 	text := strings.Repeat("func main() {\\n\\tprintln(\\\"hello\\\")\\n}\\n", 60)
-	return jsonl.Value(`{"timestamp":"2026-02-23T00:00:00Z","type":"response_item","payload":{"type":"function_call_output","call_id":"call_1","output":"` + text + `"}}`)
+	return jsonl.Value(
+		`{"timestamp":"2026-02-23T00:00:00Z","type":"response_item","payload":{"type":"function_call_output","call_id":"call_1","output":"` + text + `"}}`)
 }
 
 func visit(line jsonl.Value) (n int) {
@@ -354,12 +363,18 @@ func BenchmarkRead(b *testing.B) {
 func TestEach(t *testing.T) {
 	const in = "{}\n\nno\n{}\nno\n{\"a\":"
 	complete := func(v jsonl.Value) bool { return json.Valid(v) }
-	r, err := jsonl.NewReader(strings.NewReader(in)).Each(t.Context(), func(v jsonl.Value) (bool, error) { return complete(v), nil })
-	if err != nil || r.Lines != 6 || r.Bad != 2 || len(r.Warnings) != 2 || !strings.Contains(r.Warnings[0], "line 6, the last") || !strings.Contains(r.Warnings[1], "skipped 2 malformed lines (first: line 3)") {
+	r, err := jsonl.NewReader(strings.NewReader(in)).Each(t.Context(), func(v jsonl.Value) (bool, error) {
+		return complete(v), nil
+	})
+	if err != nil || r.Lines != 6 || r.Bad != 2 || len(r.Warnings) != 2 ||
+		!strings.Contains(r.Warnings[0], "line 6, the last") ||
+		!strings.Contains(r.Warnings[1], "skipped 2 malformed lines (first: line 3)") {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	long := "{\"a\":\"" + strings.Repeat("x", jsonl.MaxLine) + "\"}\n{}\n"
-	r, err = jsonl.NewReader(strings.NewReader(long)).Each(t.Context(), func(v jsonl.Value) (bool, error) { return complete(v), nil })
+	r, err = jsonl.NewReader(strings.NewReader(long)).Each(t.Context(), func(v jsonl.Value) (bool, error) {
+		return complete(v), nil
+	})
 	if err != nil || r.Lines != 2 || r.Bad != 0 || len(r.Warnings) != 1 {
 		t.Errorf("a line that is too long: got %+v, %v", r, err)
 	}
@@ -385,14 +400,16 @@ func TestEach(t *testing.T) {
 		t.Errorf("a bad line before the end: got %+v, %v", r, err)
 	}
 	broken := io.MultiReader(strings.NewReader("{}\n"), iotest.ErrReader(io.ErrUnexpectedEOF))
-	if r, err := jsonl.NewReader(broken).Each(t.Context(), func(v jsonl.Value) (bool, error) { return true, nil }); err != nil || len(r.Warnings) != 1 {
+	if r, err := jsonl.NewReader(broken).Each(t.Context(),
+		func(v jsonl.Value) (bool, error) { return true, nil }); err != nil || len(r.Warnings) != 1 {
 		t.Errorf("a source that fails: got %+v, %v", r, err)
 	}
 }
 
 func TestValues(t *testing.T) {
 	for _, tt := range []struct{ in, plain, compact string }{
-		{`"a\nb"`, "a\nb", `"a\nb"`}, {`{"a": [1, 2]}`, `{"a": [1, 2]}`, `{"a":[1,2]}`}, {"", "", ""}, {`{"a": `, `{"a": `, `{"a": `}, {"[\"\xff\"]", "[\"\xff\"]", "[\"\uFFFD\"]"},
+		{`"a\nb"`, "a\nb", `"a\nb"`}, {`{"a": [1, 2]}`, `{"a": [1, 2]}`, `{"a":[1,2]}`}, {"", "", ""},
+		{`{"a": `, `{"a": `, `{"a": `}, {"[\"\xff\"]", "[\"\xff\"]", "[\"\uFFFD\"]"},
 	} {
 		if v := jsonl.Value(tt.in); v.Plain() != tt.plain || v.Compact() != tt.compact {
 			t.Errorf("%s: got %q and %q, want %q and %q", tt.in, v.Plain(), v.Compact(), tt.plain, tt.compact)
@@ -447,7 +464,8 @@ func TestStamp(t *testing.T) {
 	if got := s.Time(); !got.IsZero() {
 		t.Errorf("got %v from nothing", got)
 	}
-	for _, v := range []string{`"2026-01-01T00:00:00Z"`, `"2026-01-02T00:00:00Z"`, "", `"` + strings.Repeat("2026", 20) + `"`} {
+	for _, v := range []string{`"2026-01-01T00:00:00Z"`, `"2026-01-02T00:00:00Z"`, "",
+		`"` + strings.Repeat("2026", 20) + `"`} {
 		s.Set(jsonl.Value(v))
 	}
 	if got := s.Time(); got.Day() != 2 {

@@ -33,7 +33,8 @@ func TestTimestamp(t *testing.T) {
 }
 
 func TestAmount(t *testing.T) {
-	for text, want := range map[string]float64{"1.5": 1.5, "-1": 0, "null": 0, `"1"`: 0, "1e999": 1 << 48, "-1e999": 0, "1e308": 1 << 48} {
+	for text, want := range map[string]float64{"1.5": 1.5, "-1": 0, "null": 0, `"1"`: 0, "1e999": 1 << 48, "-1e999": 0,
+		"1e308": 1 << 48} {
 		if got := jsonl.Value(text).Amount(); got != want {
 			t.Errorf("%s: got %v, want %v", text, got, want)
 		}

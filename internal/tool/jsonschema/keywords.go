@@ -24,27 +24,48 @@ func init() {
 	keywords = map[string]func(site, any) error{
 		"$comment": nil, "default": nil, "examples": nil, "readOnly": nil, "writeOnly": nil,
 		"contentEncoding": nil, "contentMediaType": nil, "contentSchema": nil,
-		"$schema": site.version, "$id": site.id, "$ref": site.reference, "$defs": site.definitions, "definitions": site.definitions,
+		"$schema": site.version, "$id": site.id, "$ref": site.reference, "$defs": site.definitions,
+		"definitions": site.definitions,
 		"title":       text(func(s *Schema) *string { return &s.title }),
 		"description": text(func(s *Schema) *string { return &s.description }),
 		"deprecated":  boolean(func(s *Schema) *bool { return &s.deprecated }),
 
 		"type": site.types, "required": site.required, "enum": site.enum, "const": site.constant,
 		"format": site.format, "pattern": site.pattern,
-		"minLength": count(func(s *Schema) *int { return &s.minLength }), "maxLength": count(func(s *Schema) *int { return &s.maxLength }),
-		"minItems": count(func(s *Schema) *int { return &s.minItems }), "maxItems": count(func(s *Schema) *int { return &s.maxItems }),
-		"minProperties": count(func(s *Schema) *int { return &s.minKeys }), "maxProperties": count(func(s *Schema) *int { return &s.maxKeys }),
-		"minContains": count(func(s *Schema) *int { return &s.minContains }), "maxContains": count(func(s *Schema) *int { return &s.maxContains }),
-		"minimum": limit(func(s *Schema) **number { return &s.minimum }), "maximum": limit(func(s *Schema) **number { return &s.maximum }),
-		"exclusiveMinimum": limit(func(s *Schema) **number { return &s.exclusiveMin }), "exclusiveMaximum": limit(func(s *Schema) **number { return &s.exclusiveMax }),
+		"minLength": count(func(s *Schema) *int { return &s.minLength }), "maxLength": count(func(s *Schema) *int {
+			return &s.maxLength
+		}),
+		"minItems": count(func(s *Schema) *int { return &s.minItems }), "maxItems": count(func(s *Schema) *int {
+			return &s.maxItems
+		}),
+		"minProperties": count(func(s *Schema) *int { return &s.minKeys }), "maxProperties": count(func(s *Schema) *int {
+			return &s.maxKeys
+		}),
+		"minContains": count(func(s *Schema) *int { return &s.minContains }), "maxContains": count(func(s *Schema) *int {
+			return &s.maxContains
+		}),
+		"minimum": limit(func(s *Schema) **number { return &s.minimum }), "maximum": limit(func(s *Schema) **number {
+			return &s.maximum
+		}),
+		"exclusiveMinimum": limit(func(s *Schema) **number {
+			return &s.exclusiveMin
+		}), "exclusiveMaximum": limit(func(s *Schema) **number { return &s.exclusiveMax }),
 		"multipleOf": site.multipleOf, "uniqueItems": boolean(func(s *Schema) *bool { return &s.unique }),
 
-		"allOf": list(func(s *Schema) *[]*Schema { return &s.allOf }), "anyOf": list(func(s *Schema) *[]*Schema { return &s.anyOf }),
-		"oneOf": list(func(s *Schema) *[]*Schema { return &s.oneOf }), "prefixItems": list(func(s *Schema) *[]*Schema { return &s.prefix }),
+		"allOf": list(func(s *Schema) *[]*Schema { return &s.allOf }), "anyOf": list(func(s *Schema) *[]*Schema {
+			return &s.anyOf
+		}),
+		"oneOf": list(func(s *Schema) *[]*Schema { return &s.oneOf }), "prefixItems": list(func(s *Schema) *[]*Schema {
+			return &s.prefix
+		}),
 		"not": one(func(s *Schema) **Schema { return &s.not }), "if": one(func(s *Schema) **Schema { return &s.condition }),
 		"then": one(func(s *Schema) **Schema { return &s.then }), "else": one(func(s *Schema) **Schema { return &s.els }),
-		"items": one(func(s *Schema) **Schema { return &s.items }), "contains": one(func(s *Schema) **Schema { return &s.contains }),
-		"additionalProperties": one(func(s *Schema) **Schema { return &s.additional }), "propertyNames": one(func(s *Schema) **Schema { return &s.keys }),
+		"items": one(func(s *Schema) **Schema { return &s.items }), "contains": one(func(s *Schema) **Schema {
+			return &s.contains
+		}),
+		"additionalProperties": one(func(s *Schema) **Schema {
+			return &s.additional
+		}), "propertyNames": one(func(s *Schema) **Schema { return &s.keys }),
 		"properties":        named(func(s *Schema) *map[string]*Schema { return &s.properties }),
 		"dependentSchemas":  named(func(s *Schema) *map[string]*Schema { return &s.dependentSchemas }),
 		"dependentRequired": site.dependentRequired, "patternProperties": site.patternProperties,

@@ -103,10 +103,13 @@ func drawSchema(t *rapid.T, depth int) any {
 		return rapid.Bool().Draw(t, "always")
 	}
 	s := map[string]any{}
-	words := []string{"type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
-		"pattern", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "required", "dependentRequired", "format", "$ref"}
+	words := []string{"type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+		"minLength", "maxLength",
+		"pattern", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "required", "dependentRequired",
+		"format", "$ref"}
 	if depth > 0 {
-		words = append(words, "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "items", "prefixItems", "contains", "minContains", "maxContains",
+		words = append(words, "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "items", "prefixItems", "contains",
+			"minContains", "maxContains",
 			"properties", "patternProperties", "additionalProperties", "propertyNames", "dependentSchemas")
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "keywords") {
@@ -188,14 +191,16 @@ func TestAgrees(t *testing.T) {
 		}
 	})
 	if valid == 0 || invalid == 0 || rejected > valid+invalid {
-		t.Errorf("%d values were valid, %d invalid, %d schemas rejected: the pools do not fit together", valid, invalid, rejected)
+		t.Errorf("%d values were valid, %d invalid, %d schemas rejected: the pools do not fit together", valid, invalid,
+			rejected)
 	}
 }
 
 // FuzzAgrees is TestAgrees for any text.
 func FuzzAgrees(f *testing.F) {
 	for _, seed := range [][2]string{
-		{`{"type":"object","required":["a"],"properties":{"a":{"type":["integer","null"],"minimum":2}},"additionalProperties":false}`, `{"a":2}`},
+		{
+			`{"type":"object","required":["a"],"properties":{"a":{"type":["integer","null"],"minimum":2}},"additionalProperties":false}`, `{"a":2}`},
 		{`{"$ref":"#/$defs/x","$defs":{"x":{"items":{"$ref":"#/$defs/x"}}}}`, `[[[]]]`},
 		{`{"allOf":[{"$ref":"#"}]}`, `1.0`},
 		{`{"properties":{"a":false},"patternProperties":{"b":{"enum":[1]}}}`, `{"b":1.0}`},
@@ -206,7 +211,8 @@ func FuzzAgrees(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, schemaText, text string) {
-		if !sane(schemaText) || !sane(text) || strings.Contains(schemaText, "format") || strings.Contains(schemaText, "$schema") || strings.Contains(schemaText, "$id") {
+		if !sane(schemaText) || !sane(text) || strings.Contains(schemaText, "format") ||
+			strings.Contains(schemaText, "$schema") || strings.Contains(schemaText, "$id") {
 			t.Skip()
 		}
 		agrees(t, schemaText, text)
@@ -236,16 +242,18 @@ func sane(text string) bool {
 // accepts against their RFCs.
 func TestFormats(t *testing.T) {
 	for format, words := range map[string][]string{
-		"date":          {"2026-11-21", "2026-02-30", "2026-1-1", "", "20261121"},
-		"date-time":     {"2026-11-21T10:00:00Z", "2026-11-21t10:00:00z", "2026-11-21T10:00:00.5+01:00", "2026-11-21 10:00:00Z", "2026-11-21T10:00:00", "2026-11-21T25:00:00Z", "2026-11-21T10:00:00,5Z"},
+		"date": {"2026-11-21", "2026-02-30", "2026-1-1", "", "20261121"},
+		"date-time": {"2026-11-21T10:00:00Z", "2026-11-21t10:00:00z", "2026-11-21T10:00:00.5+01:00",
+			"2026-11-21 10:00:00Z", "2026-11-21T10:00:00", "2026-11-21T25:00:00Z", "2026-11-21T10:00:00,5Z"},
 		"ipv4":          {"127.0.0.1", "256.0.0.1", "1.2.3", "::1", "01.2.3.4"},
 		"ipv6":          {"::1", "fe80::1%eth0", "127.0.0.1", "::g"},
 		"json-pointer":  {"", "/a", "a", "/~0~1", "/~2", "/~"},
 		"uri":           {"https://example.com/7", "not a url", "//example.com", "urn:a:b", "a"},
 		"uri-reference": {"a", "#f", "https://example.com", "\\\\x"},
-		"uuid":          {"a3f2c9d1-4b5e-4789-81ab-cdef12345678", "A3F2C9D1-4B5E-4789-81AB-CDEF12345678", "a3f2c9d1", "a3f2c9d14b5e478981abcdef12345678"},
-		"regex":         {"a+", "(", "[a-z]"},
-		"email":         {"a@example.com", "a", "A <a@example.com>"},
+		"uuid": {"a3f2c9d1-4b5e-4789-81ab-cdef12345678", "A3F2C9D1-4B5E-4789-81AB-CDEF12345678", "a3f2c9d1",
+			"a3f2c9d14b5e478981abcdef12345678"},
+		"regex": {"a+", "(", "[a-z]"},
+		"email": {"a@example.com", "a", "A <a@example.com>"},
 	} {
 		for _, word := range words {
 			v, err := json.Marshal(word)

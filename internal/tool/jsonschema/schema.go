@@ -38,7 +38,8 @@ func Pointer(path ...string) string {
 // duplicates.
 func Sort(list []Problem) []Problem {
 	slices.SortFunc(list, func(a, b Problem) int {
-		return cmp.Or(slices.CompareFunc(strings.Split(a.Pointer, "/"), strings.Split(b.Pointer, "/"), compareStep), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(slices.CompareFunc(strings.Split(a.Pointer, "/"), strings.Split(b.Pointer, "/"), compareStep),
+			cmp.Compare(a.Text, b.Text))
 	})
 	return slices.Compact(list)
 }

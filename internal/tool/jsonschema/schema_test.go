@@ -34,13 +34,17 @@ func TestProblems(t *testing.T) {
 		{`{"pattern":"^a","title":"word with a"}`, `"b"`, `(root): is not a valid word with a`},
 		{`{"format":"uri"}`, `"b c"`, `(root): is "b c", which does not match format uri`},
 		{`{"minLength":2}`, `"é"`, `(root): has 1 characters, fewer than 2`},
-		{`{"minItems":1,"contains":{"const":1}}`, `[]`, "(root): has 0 items that match contains, fewer than 1\n(root): has 0 items, fewer than 1"},
+		{`{"minItems":1,"contains":{"const":1}}`, `[]`,
+			"(root): has 0 items that match contains, fewer than 1\n(root): has 0 items, fewer than 1"},
 		{`{"uniqueItems":true}`, `[{"a":1},2,{"a":1.0}]`, `(root): has the same item at 0 and 2`},
-		{`{"minimum":0,"exclusiveMaximum":1,"multipleOf":0.1}`, `-0.25`, "(root): is -0.25, less than 0\n(root): is -0.25, not a multiple of 0.1"},
+		{`{"minimum":0,"exclusiveMaximum":1,"multipleOf":0.1}`, `-0.25`,
+			"(root): is -0.25, less than 0\n(root): is -0.25, not a multiple of 0.1"},
 		{`{"minimum":3,"maximum":2}`, `1e999999999`, `(root): is 1e999999999, more than 2`},
-		{`{"minProperties":2,"maxProperties":0}`, `{"a":1}`, "(root): has 1 keys, fewer than 2\n(root): has 1 keys, more than 0"},
+		{`{"minProperties":2,"maxProperties":0}`, `{"a":1}`,
+			"(root): has 1 keys, fewer than 2\n(root): has 1 keys, more than 0"},
 		{`{"anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{}`, `/a: is missing; one of a, b is required`},
-		{`{"oneOf":[{"type":"string"},{"required":["b"]}]}`, `{}`, `(root): matches none of the alternatives: /b is missing; is an object, not a string`},
+		{`{"oneOf":[{"type":"string"},{"required":["b"]}]}`, `{}`,
+			`(root): matches none of the alternatives: /b is missing; is an object, not a string`},
 		{`{"oneOf":[true,true]}`, `1`, `(root): matches more than one of the schemas in oneOf`},
 		{`{"not":{"type":"null"}}`, `null`, `(root): matches a schema that is not allowed`},
 		{`{"if":{"const":1},"then":false,"else":true}`, `1`, `(root): is not allowed`},
@@ -119,11 +123,13 @@ func TestReferences(t *testing.T) {
 		read[at]++
 		return decode(t, text), nil
 	}
-	s, err := jsonschema.Compile("test:///s", decode(t, `{"allOf":[{"$ref":"a/one.json"},{"$ref":"/b/two.json"},{"$ref":"/b/two.json#/properties/k"}]}`), load)
+	s, err := jsonschema.Compile("test:///s",
+		decode(t, `{"allOf":[{"$ref":"a/one.json"},{"$ref":"/b/two.json"},{"$ref":"/b/two.json#/properties/k"}]}`), load)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := lines(s.Check(decode(t, `[1,"a"]`))), "(root): is an array, not a string\n/0: is a number, not a string"; got != want {
+	if got, want := lines(s.Check(decode(t, `[1,"a"]`))),
+		"(root): is an array, not a string\n/0: is a number, not a string"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for at, n := range read {
@@ -134,7 +140,9 @@ func TestReferences(t *testing.T) {
 }
 
 func TestUnknownKeys(t *testing.T) {
-	s, err := jsonschema.Compile("test:///s", decode(t, `{"properties":{"a":{"deprecated":true,"description":"say b"},"b":{"items":{"properties":{"c":true}}},"free":{"type":"object"}},
+	s, err := jsonschema.Compile("test:///s",
+		decode(t,
+			`{"properties":{"a":{"deprecated":true,"description":"say b"},"b":{"items":{"properties":{"c":true}}},"free":{"type":"object"}},
 		"patternProperties":{"^x":true},"anyOf":[{"properties":{"d":true}},true]}`), alone)
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +161,8 @@ func TestTooManySteps(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&defs, `"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, i+1, i+1)
 	}
-	s, err := jsonschema.Compile("test:///s", decode(t, `{"$ref":"#/$defs/d0","$defs":{`+defs.String()+`"d40":false}}`), alone)
+	s, err := jsonschema.Compile("test:///s", decode(t, `{"$ref":"#/$defs/d0","$defs":{`+defs.String()+`"d40":false}}`),
+		alone)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,8 @@ func TestRead(t *testing.T) {
 		err   error
 	}{
 		{"file", 5, nil}, {"file", 4, ErrTooLarge}, {"second", 5, nil},
-		{"link", 5, ErrNotRegular}, {"dangling", 5, ErrNotRegular}, {"dir", 5, ErrNotRegular}, {"pipe", 5, ErrNotRegular}, {"nothing", 5, fs.ErrNotExist},
+		{"link", 5, ErrNotRegular}, {"dangling", 5, ErrNotRegular}, {"dir", 5, ErrNotRegular}, {"pipe", 5, ErrNotRegular},
+		{"nothing", 5, fs.ErrNotExist},
 	} {
 		for how, read := range map[string]func() ([]byte, error){
 			"Read":   func() ([]byte, error) { return Read(filepath.Join(dir, tt.name), tt.limit) },
@@ -67,7 +68,8 @@ func TestRead(t *testing.T) {
 
 func TestFS(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("12345"), 0o600), os.Symlink("a.yaml", filepath.Join(dir, "link.yaml"))); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("12345"), 0o600),
+		os.Symlink("a.yaml", filepath.Join(dir, "link.yaml"))); err != nil {
 		t.Fatal(err)
 	}
 	fsys := FS(dir, 5)

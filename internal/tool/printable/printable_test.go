@@ -15,7 +15,8 @@ const (
 )
 
 func TestLine(t *testing.T) {
-	for in, want := range map[string]string{"plain ä": "plain ä", "one\ntwo\t" + hostile: `one\ntwo\t` + escaped, "bad \x9b": `bad \x9b`} {
+	for in, want := range map[string]string{"plain ä": "plain ä", "one\ntwo\t" + hostile: `one\ntwo\t` + escaped,
+		"bad \x9b": `bad \x9b`} {
 		if got := printable.Line(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
@@ -53,7 +54,8 @@ func TestJSON(t *testing.T) {
 func TestWord(t *testing.T) {
 	for s, want := range map[string]string{
 		"docs/design.md": "docs/design.md", "größe-2": "größe-2", "agents://codex/01a1#M2": "agents://codex/01a1#M2",
-		"": `""`, "two words": `"two words"`, "a\nb": `"a\nb"`, "a\u202eb": `"a\u202eb"`, "\xff": `"\xff"`, `a"b`: `"a\"b"`, "a\x1b[1m": `"a\x1b[1m"`,
+		"": `""`, "two words": `"two words"`, "a\nb": `"a\nb"`, "a\u202eb": `"a\u202eb"`, "\xff": `"\xff"`, `a"b`: `"a\"b"`,
+		"a\x1b[1m": `"a\x1b[1m"`,
 	} {
 		if got := printable.Word(s); got != want {
 			t.Errorf("Word(%q) = %s, want %s", s, got, want)

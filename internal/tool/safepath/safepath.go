@@ -105,5 +105,6 @@ func isIgnorable(r rune) bool {
 	case 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, 0x2065:
 		return true
 	}
-	return unicode.In(r, unicode.Cf, unicode.Variation_Selector) || r >= 0xFFF0 && r <= 0xFFF8 || r >= 0xE0000 && r <= 0xE0FFF
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector) || r >= 0xFFF0 && r <= 0xFFF8 || r >= 0xE0000 &&
+		r <= 0xE0FFF
 }

@@ -18,9 +18,12 @@ func TestReserved(t *testing.T) {
 		{".HANDO\ufb00", ".handoff"}, {".hand\u200boff", ".handoff"}, {".handoff::$INDEX_ALLOCATION", ".handoff"},
 		{"HANDOF~1", ".handoff"}, {"handof~4", ".handoff"}, {"HA3f0c~1", ".handoff"},
 
-		{"", ""}, {".", ""}, {"..", ""}, {"...", ""}, {"git", ""}, {"handoff", ""}, {".gitignore", ""}, {".github", ""}, {".gitmodules", ""},
-		{".git-credentials", ""}, {"x.git", ""}, {".gits", ""}, {".git x", ""}, {".git~1", ""}, {"git~2", ""}, {"git~11", ""}, {".g1t", ""}, {".gi\u0301t", ""},
-		{".handoffs", ""}, {"handoff.yaml", ""}, {".handof", ""}, {"handof~", ""}, {"handof~0", ""}, {"handover~1", ""}, {"hanoi~1", ""}, {"половина", ""}, {"\xff.git", ""},
+		{"", ""}, {".", ""}, {"..", ""}, {"...", ""}, {"git", ""}, {"handoff", ""}, {".gitignore", ""}, {".github", ""},
+		{".gitmodules", ""},
+		{".git-credentials", ""}, {"x.git", ""}, {".gits", ""}, {".git x", ""}, {".git~1", ""}, {"git~2", ""},
+		{"git~11", ""}, {".g1t", ""}, {".gi\u0301t", ""},
+		{".handoffs", ""}, {"handoff.yaml", ""}, {".handof", ""}, {"handof~", ""}, {"handof~0", ""}, {"handover~1", ""},
+		{"hanoi~1", ""}, {"половина", ""}, {"\xff.git", ""},
 	} {
 		if got := Reserved(tt.element); got != tt.want {
 			t.Errorf("Reserved(%q): got %q, want %q", tt.element, got, tt.want)
@@ -30,7 +33,8 @@ func TestReserved(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for _, tt := range []struct{ path, want string }{
-		{"a/.git/config", "is inside .git"}, {".git", "is inside .git"}, {`a\.git\config`, "is inside .git"}, {"/x/.handoff/log", "is inside .handoff"},
+		{"a/.git/config", "is inside .git"}, {".git", "is inside .git"}, {`a\.git\config`, "is inside .git"},
+		{"/x/.handoff/log", "is inside .handoff"},
 		{"a/.GIT/config", `has the element ".GIT", which some file systems read as .git`},
 		{"a/.g\u200cit/config", `has the element ".g\u200cit", which some file systems read as .git`},
 		{"git~1/x", `has the element "git~1", which some file systems read as .git`},
@@ -54,7 +58,8 @@ func TestGit(t *testing.T) {
 	}
 	dir := t.TempDir()
 	git := func(args ...string) error {
-		c := exec.Command("git", append([]string{"-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "-C", dir}, args...)...)
+		c := exec.Command("git", append([]string{"-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "-C", dir},
+			args...)...)
 		c.Stdin = strings.NewReader("")
 		return c.Run()
 	}
@@ -67,7 +72,8 @@ func TestGit(t *testing.T) {
 	const empty = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 	refused := 0
 	for _, head := range []string{"", "a/"} {
-		for _, element := range []string{".git", ".GIT", ".git.", ".git ", ".git . .", "git~1", "GIT~1", "git~1 ", ".git::$INDEX_ALLOCATION", ".git:x", "git~1:x",
+		for _, element := range []string{".git", ".GIT", ".git.", ".git ", ".git . .", "git~1", "GIT~1", "git~1 ",
+			".git::$INDEX_ALLOCATION", ".git:x", "git~1:x",
 			".\u200cgit", ".g\u200dit", ".gi\u200et", ".git\u200f", ".g\u202aIt", "\u202b.git", ".g\u202ci\u202dt", ".git\u202e",
 			".g\u206ait", ".g\u206bit", ".g\u206cit", ".g\u206dit", ".g\u206eit", ".g\u206fit", "\ufeff.git", `x\.git`, `.git\x`,
 			".gitignore", ".github", "git~2", ".gits", ".gi", "git", ".git-x", "x.git"} {

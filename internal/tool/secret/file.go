@@ -18,12 +18,18 @@ func (e *FileError) Error() string { return "usually holds credentials (" + e.Ki
 // credentialFiles are the names of files that programs keep credentials in. A name with
 // a slash is that of a file in a directory of this name.
 var credentialFiles = map[string]string{
-	".netrc": "netrc", "_netrc": "netrc", ".npmrc": "npm", ".yarnrc.yml": "yarn", ".pypirc": "PyPI", ".git-credentials": "git", ".pgpass": "PostgreSQL", ".my.cnf": "MySQL",
-	".htpasswd": "passwords", ".dockercfg": "Docker", ".docker/config.json": "Docker", ".dockerconfigjson": "Docker", ".kube/config": "Kubernetes", "kubeconfig": "Kubernetes",
-	".aws/credentials": "AWS", ".azure/accesstokens.json": "Azure", "gcloud/application_default_credentials.json": "Google", "gcloud/credentials.db": "Google",
-	".terraformrc": "Terraform", "credentials.tfrc.json": "Terraform", ".vault-token": "Vault", ".cargo/credentials": "cargo", ".cargo/credentials.toml": "cargo",
-	".gem/credentials": "RubyGems", "gh/hosts.yml": "GitHub", ".codex/auth.json": "Codex", ".claude/.credentials.json": "Claude", ".envrc": "environment",
-	"id_rsa": "private key", "id_dsa": "private key", "id_ecdsa": "private key", "id_ecdsa_sk": "private key", "id_ed25519": "private key", "id_ed25519_sk": "private key",
+	".netrc": "netrc", "_netrc": "netrc", ".npmrc": "npm", ".yarnrc.yml": "yarn", ".pypirc": "PyPI",
+	".git-credentials": "git", ".pgpass": "PostgreSQL", ".my.cnf": "MySQL",
+	".htpasswd": "passwords", ".dockercfg": "Docker", ".docker/config.json": "Docker", ".dockerconfigjson": "Docker",
+	".kube/config": "Kubernetes", "kubeconfig": "Kubernetes",
+	".aws/credentials": "AWS", ".azure/accesstokens.json": "Azure",
+	"gcloud/application_default_credentials.json": "Google", "gcloud/credentials.db": "Google",
+	".terraformrc": "Terraform", "credentials.tfrc.json": "Terraform", ".vault-token": "Vault",
+	".cargo/credentials": "cargo", ".cargo/credentials.toml": "cargo",
+	".gem/credentials": "RubyGems", "gh/hosts.yml": "GitHub", ".codex/auth.json": "Codex",
+	".claude/.credentials.json": "Claude", ".envrc": "environment",
+	"id_rsa": "private key", "id_dsa": "private key", "id_ecdsa": "private key", "id_ecdsa_sk": "private key",
+	"id_ed25519": "private key", "id_ed25519_sk": "private key",
 }
 
 // keyStores are the ends of names of files that hold private keys or passwords, in a form
@@ -76,13 +82,15 @@ func kindOfHead(end string, head []byte) string {
 	begins := bytes.HasPrefix(line, []byte("-----BEGIN ")) && bytes.Contains(line, []byte("PRIVATE KEY"))
 	has := func(text string) bool { return bytes.Contains(head, []byte(text)) }
 	switch {
-	case begins, bytes.HasPrefix(start, []byte("PuTTY-User-Key-File")), slices.Contains(keyFiles, end) && has("-----BEGIN ") && has("PRIVATE KEY-----"):
+	case begins, bytes.HasPrefix(start, []byte("PuTTY-User-Key-File")), slices.Contains(keyFiles, end) &&
+		has("-----BEGIN ") && has("PRIVATE KEY-----"):
 		return "private key"
 	case end == ".json" && has(`"service_account"`) && has(`"private_key"`):
 		return "service account"
 	case end == ".json" && has(`"auths"`) && has(`"auth"`):
 		return "Docker"
-	case (end == ".yaml" || end == ".yml" || end == ".conf" || end == "") && has("kind: Config") && (has("client-key-data:") || has("\n    token: ")):
+	case (end == ".yaml" || end == ".yml" || end == ".conf" || end == "") && has("kind: Config") &&
+		(has("client-key-data:") || has("\n    token: ")):
 		return "Kubernetes"
 	}
 	return ""

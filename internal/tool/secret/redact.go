@@ -44,7 +44,8 @@ func redact(to io.Writer, from io.Reader, report func(kind, secret string, line 
 	if b, ok := from.(interface{ Len() int }); ok {
 		size = min(size, b.Len()) // one of many values
 	}
-	r := &redactor{in: bufio.NewReaderSize(from, size), out: bufio.NewWriterSize(to, size), report: report, line: 1, limits: limits}
+	r := &redactor{in: bufio.NewReaderSize(from, size), out: bufio.NewWriterSize(to, size), report: report, line: 1,
+		limits: limits}
 	for {
 		err := r.next()
 		if errors.Is(err, io.EOF) {
@@ -149,13 +150,15 @@ func (r *redactor) name() string {
 
 // keyForm is the name of a JSON member whose value is a secret, also with spaces.
 var keyForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:[a-z0-9]+[_-])*(?:password|passwd|secret|api[_-]?key|(?:access|auth|refresh|bearer)[_-]?token)$`)
+	return regexp.MustCompile(
+		`(?i)^(?:[a-z0-9]+[_-])*(?:password|passwd|secret|api[_-]?key|(?:access|auth|refresh|bearer)[_-]?token)$`)
 })
 
 // newLine ends a line, and a string that was not closed: JSON has no line breaks in
 // strings. In plain text, a secret may have several lines.
 func (r *redactor) newLine(b byte) error {
-	if bytes.Contains(r.raw, []byte("-----BEGIN ")) && !bytes.Contains(r.raw, []byte("-----END ")) && len(r.raw) < r.limits.hold {
+	if bytes.Contains(r.raw, []byte("-----BEGIN ")) && !bytes.Contains(r.raw, []byte("-----END ")) &&
+		len(r.raw) < r.limits.hold {
 		r.raw = append(r.raw, b)
 		return nil
 	}

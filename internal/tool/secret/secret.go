@@ -194,7 +194,8 @@ func valueFollows(text string, at int) bool {
 		for most += at; at < min(most, len(text)) && strings.IndexByte(chars, text[at]) >= 0; at++ {
 		}
 	}
-	for most := at + 48; at < min(most, len(text)) && (isWordByte(text[at]) || strings.IndexByte(" \t.-", text[at]) >= 0); at++ {
+	for most := at + 48; at < min(most, len(text)) &&
+		(isWordByte(text[at]) || strings.IndexByte(" \t.-", text[at]) >= 0); at++ {
 	}
 	skip("'\"\\` \t\r\n", 8)
 	if at == len(text) || strings.IndexByte("=>:|?,", text[at]) < 0 && strings.IndexByte(" \t\"'", text[at-1]) < 0 {
@@ -232,7 +233,8 @@ func (d *detector) search(r *rule, text string, mark int, found []match) []match
 		w := open(text[begin:end])
 		all := r.re.FindAllStringSubmatchIndex(w.text, -1)
 		more := end < len(text) && size < maxWindow
-		if more && (len(all) == 0 && !strings.ContainsAny(w.text, " \n\t\"") || len(all) > 0 && all[len(all)-1][1] == len(w.text)) {
+		if more && (len(all) == 0 && !strings.ContainsAny(w.text, " \n\t\"") || len(all) > 0 &&
+			all[len(all)-1][1] == len(w.text)) {
 			continue // the window ends within a secret
 		}
 		for _, at := range all {

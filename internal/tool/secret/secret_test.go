@@ -84,7 +84,8 @@ func TestRedact(t *testing.T) {
 		{`{"access_token" : "hunter2hunter2"}`, `{"access_token" : "[redacted password]"}`},
 		{`["password","hunter2hunter2"]`, `["password","hunter2hunter2"]`},
 		{`{"a":"\u0067\u0068p_` + github[4:] + `"}`, `{"a":"[redacted GitHub token]"}`},
-		{"name: x\ntoken: abc12345\n" + pem + "\nend\n", "name: x\ntoken: [redacted password]\n[redacted private key]\nend\n"},
+		{"name: x\ntoken: abc12345\n" + pem + "\nend\n",
+			"name: x\ntoken: [redacted password]\n[redacted private key]\nend\n"},
 		{`{"a":"unclosed ` + github + "\n{}", `{"a":"unclosed [redacted GitHub token]` + "\n{}"},
 		{`{"a":"b\`, `{"a":"b\`},
 		{`{"usage":{"token":12345678}}`, `{"usage":{"token":12345678}}`},
@@ -101,14 +102,16 @@ func TestRedact(t *testing.T) {
 
 // TestRedactPieces has secrets at every distance from the end of a piece.
 func TestRedactPieces(t *testing.T) {
-	for _, before := range []int{0, 1, pieceLen - holdLen - 50, pieceLen - holdLen - 1, pieceLen - holdLen, pieceLen - 41, pieceLen - 20, pieceLen - 1, pieceLen, pieceLen + 1, 3*pieceLen - 7} {
+	for _, before := range []int{0, 1, pieceLen - holdLen - 50, pieceLen - holdLen - 1, pieceLen - holdLen, pieceLen - 41,
+		pieceLen - 20, pieceLen - 1, pieceLen, pieceLen + 1, 3*pieceLen - 7} {
 		text := `{"a":"` + strings.Repeat("-", before) + github + strings.Repeat(".", pieceLen) + `"}`
 		got, found := redacted(t, text)
 		if want := strings.Replace(text, github, Redacted("GitHub token"), 1); got != want || len(found) != 1 {
 			t.Errorf("a secret after %d bytes: %d bytes with %v, want %d with one", before, len(got), found, len(want))
 		}
 	}
-	long := `{"a":"` + strings.Repeat("A", 3*pieceLen) + "-----BEGIN PRIVATE " + "KEY-----" + strings.Repeat("A", 2*pieceLen) + `"}`
+	long := `{"a":"` + strings.Repeat("A", 3*pieceLen) + "-----BEGIN PRIVATE " + "KEY-----" +
+		strings.Repeat("A", 2*pieceLen) + `"}`
 	if got, found := redacted(t, long); len(found) == 0 || !json.Valid([]byte(got)) {
 		t.Errorf("a private key without an end: %v in %d bytes", found, len(got))
 	}
@@ -180,7 +183,8 @@ func TestRedactCuts(t *testing.T) {
 		line, _ := json.Marshal(map[string]string{"text": text.String()})
 		var got, want bytes.Buffer
 		none := func(string, string, int) {}
-		if err := errors.Join(redact(&got, bytes.NewReader(line), none, limits), redact(&want, bytes.NewReader(line), none, sizes{1 << 20, 1 << 10})); err != nil {
+		if err := errors.Join(redact(&got, bytes.NewReader(line), none, limits),
+			redact(&want, bytes.NewReader(line), none, sizes{1 << 20, 1 << 10})); err != nil {
 			t.Fatal(err)
 		}
 		if got.String() != want.String() {
@@ -206,7 +210,8 @@ func TestRedactNames(t *testing.T) {
 	} {
 		first := limits.piece - limits.hold - len(tt.name+tt.secret) - 4
 		for before := first; before < limits.piece-limits.hold+4; before++ {
-			text := `{"a":"` + strings.Repeat("x ", before/2) + strings.Repeat(" ", before%2) + tt.name + tt.secret + strings.Repeat(" z", limits.piece) + `"}`
+			text := `{"a":"` + strings.Repeat("x ", before/2) + strings.Repeat(" ", before%2) + tt.name + tt.secret +
+				strings.Repeat(" z", limits.piece) + `"}`
 			var got bytes.Buffer
 			if err := redact(&got, strings.NewReader(text), func(string, string, int) {}, limits); err != nil {
 				t.Fatal(err)
@@ -219,7 +224,8 @@ func TestRedactNames(t *testing.T) {
 }
 
 func FuzzRedact(f *testing.F) {
-	for _, text := range []string{`{"a":"` + github + `"}`, `{"password":"hunter2hunter2"}`, pem, `"\ud83d\ude00\u12`, "\"\\\n\"", "token=[redacted key]a1b2c3d4", "a://b:c1d@e:f2g@h"} {
+	for _, text := range []string{`{"a":"` + github + `"}`, `{"password":"hunter2hunter2"}`, pem, `"\ud83d\ude00\u12`,
+		"\"\\\n\"", "token=[redacted key]a1b2c3d4", "a://b:c1d@e:f2g@h"} {
 		f.Add(text)
 	}
 	for i, c := range corpus.Cases(1) {

@@ -37,7 +37,8 @@ func isSecret(value string) bool {
 	return strings.ContainsAny(value, "0123456789!@#%^&*") || len(value) >= 10 && !isWords(value) && entropy(value) > 3
 }
 
-var placeholderWords = []string{"xxxxx", "your-", "your_", "yourp", "example", "placeholder", "changeme", "change_me", "change-me", "redacted",
+var placeholderWords = []string{"xxxxx", "your-", "your_", "yourp", "example", "placeholder", "changeme", "change_me",
+	"change-me", "redacted",
 	"dummy", "insert", "replace", "****", "....", "sample", "secrets.", "process.env", "os.environ", "getenv"}
 
 var placeholders = sync.OnceValue(func() *matcher { return newMatcher(placeholderWords) })
@@ -54,7 +55,8 @@ func isPlaceholder(value string) bool {
 }
 
 var placeForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:https?://|~?/|\.\.?/|[A-Z]:\\|[a-z]{3,}/)[\w./:@ +-]*$|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+$|^[A-Z]+(?:_[A-Z]+)*_\d$`)
+	return regexp.MustCompile(
+		`^(?:https?://|~?/|\.\.?/|[A-Z]:\\|[a-z]{3,}/)[\w./:@ +-]*$|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+$|^[A-Z]+(?:_[A-Z]+)*_\d$`)
 })
 
 // isPlace reports whether a value is where a secret comes from: a path, the address of a
@@ -101,7 +103,9 @@ func isCredentials(value string) bool {
 		return false
 	}
 	user, password, ok := strings.Cut(string(text), ":")
-	return ok && user+password != "" && !strings.ContainsFunc(string(text), func(c rune) bool { return c < ' ' || c > '~' })
+	return ok && user+password != "" && !strings.ContainsFunc(string(text), func(c rune) bool {
+		return c < ' ' || c > '~'
+	})
 }
 
 var arguments = sync.OnceValue(func() *matcher {
@@ -118,24 +122,28 @@ func isRandom(value string) bool {
 
 // strong is the name of what is a secret whatever form it has.
 var strong = sync.OnceValue(func() *matcher {
-	return newMatcher([]string{"token", "secret", "passw", "pwd", "api_key", "apikey", "api-key", "api key", "credential", "access_key", "accesskey"})
+	return newMatcher([]string{"token", "secret", "passw", "pwd", "api_key", "apikey", "api-key", "api key", "credential",
+		"access_key", "accesskey"})
 })
 
 var digests = sync.OnceValue(func() *matcher {
-	return newMatcher([]string{"integrity", "checksum", "digest", "sha1", "sha256", "sha384", "sha512", "md5", "hash", "fingerprint", " h1:",
+	return newMatcher([]string{"integrity", "checksum", "digest", "sha1", "sha256", "sha384", "sha512", "md5", "hash",
+		"fingerprint", " h1:",
 		"etag", "commit", "revision", "token_count", "tokens", "author", "keyboard", "keyword", "public"})
 })
 
 // otherName is a name of what is not a secret, such as apiCallId or token_type.
 var otherName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:[a-z]I[Dd]s?|[_.-](?i:ids?|names?|type|version|ur[li]|path|file|count|length|size|time|at|index|format|mode|scope)` +
-		`|[a-z](?:Name|Type|Version|U[Rr][LlIi]|Path|File|Count|Length|Size|Time|At|Index|Format|Mode|Scope))[^0-9A-Za-z_.-]*$`)
+	return regexp.MustCompile(
+		`(?:[a-z]I[Dd]s?|[_.-](?i:ids?|names?|type|version|ur[li]|path|file|count|length|size|time|at|index|format|mode|scope)` +
+			`|[a-z](?:Name|Type|Version|U[Rr][LlIi]|Path|File|Count|Length|Size|Time|At|Index|Format|Mode|Scope))[^0-9A-Za-z_.-]*$`)
 })
 
 // isGeneric reports whether a match of a name and a value of any form is a secret.
 func isGeneric(match, value string) bool {
 	before, _, _ := strings.Cut(match, value)
-	if otherName().MatchString(before) || isPlaceholder(value) || isPlace(value) || isWords(value) || digests().in(before) {
+	if otherName().MatchString(before) || isPlaceholder(value) || isPlace(value) || isWords(value) ||
+		digests().in(before) {
 		return false
 	}
 	return !isID(value) || strong().in(before)

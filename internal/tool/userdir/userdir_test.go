@@ -16,7 +16,8 @@ func TestDirectories(t *testing.T) {
 		config, cache, state string
 	}{
 		{map[string]string{"HOME": "/h"}, "/h/.config/", "/h/.cache/", "/h/.local/state/"},
-		{map[string]string{"HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_CACHE_HOME": "/k", "XDG_STATE_HOME": "/s"}, "/c/", "/k/", "/s/"},
+		{map[string]string{"HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_CACHE_HOME": "/k", "XDG_STATE_HOME": "/s"}, "/c/",
+			"/k/", "/s/"},
 		{map[string]string{"HOME": "/h", "XDG_CONFIG_HOME": "relative"}, "/h/.config/", "/h/.cache/", "/h/.local/state/"},
 		{map[string]string{"HOME": "relative"}, "", "", ""},
 		{nil, "", "", ""},

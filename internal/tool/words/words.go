@@ -71,7 +71,8 @@ func appendLower(b []byte, r rune) []byte {
 // The characters of words, and those that are words of their own.
 var (
 	letters  = []*unicode.RangeTable{unicode.L, unicode.N, unicode.M}
-	unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+	unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
+		unicode.Khmer, unicode.Myanmar}
 )
 
 // lowerASCII has the lower case of each ASCII letter and digit, and 0 for all

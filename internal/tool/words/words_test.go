@@ -65,7 +65,8 @@ func TestPieces(t *testing.T) {
 		{"cart", "an empty Cart, a cart.", []string{"an empty ", "Cart", ", a ", "cart", "."}},
 		{`"empty cart"`, "an empty-cart", []string{"an ", "empty-cart", ""}},
 		{"none", "some text", []string{"some text"}},
-		{"cart", long + "cart " + long, []string{"…" + strings.Repeat("ü ", 20), "cart", " " + strings.Repeat("ü ", 51) + "ü…"}},
+		{"cart", long + "cart " + long, []string{
+			"…" + strings.Repeat("ü ", 20), "cart", " " + strings.Repeat("ü ", 51) + "ü…"}},
 	} {
 		if got := Pieces(tt.text, Parse(tt.query)); !slices.Equal(got, tt.want) {
 			t.Errorf("pieces of %q in %q: got %q, want %q", tt.query, tt.text, got, tt.want)

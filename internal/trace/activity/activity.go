@@ -28,7 +28,8 @@ type Activity struct {
 // A Session is a session or run that was not closed.
 type Session struct {
 	session.View
-	ActiveAt     time.Time          `json:"activeAt"`                  // its last record, or the last change of its conversations
+	// its last record, or the last change of its conversations
+	ActiveAt     time.Time          `json:"activeAt"`
 	Expectations []session.Expected `json:"expectedOutputs,omitempty"` // what it should leave
 	NewestRef    string             `json:"newestArtifactId,omitempty"`
 	Threads      []string           `json:"threads,omitempty"` // URIs of its conversations

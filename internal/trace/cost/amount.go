@@ -138,7 +138,8 @@ func OfWork(w handoff.Work, prices *Pricer) Amount {
 	}
 	a.AboveTier = p.InTier(of(a.Input) + of(a.CacheRead) + of(a.CacheWrite))
 	p.Tiers = nil // they apply to single requests
-	c := p.Cost(price.Tokens{Input: of(a.Input), CacheRead: of(a.CacheRead), CacheWrite: of(a.CacheWrite), Output: of(a.Output), Reasoning: of(a.Reasoning)})
+	c := p.Cost(price.Tokens{Input: of(a.Input), CacheRead: of(a.CacheRead), CacheWrite: of(a.CacheWrite),
+		Output: of(a.Output), Reasoning: of(a.Reasoning)})
 	a.Cost = &c
 	return a
 }

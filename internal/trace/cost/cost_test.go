@@ -29,8 +29,10 @@ var gpt5 = handoff.Model{Provider: "openai", ID: "gpt-5"}
 // TestPromptAndTask is the sequence of a prompt that starts a task: the task
 // publishes, ends, and the prompt ends.
 func TestPromptAndTask(t *testing.T) {
-	prompt := handoff.Work{Harness: "flue", ID: "prompt-1", Kind: "prompt", Model: gpt5, StartedAt: start, Usage: reported(1000, 100)}
-	task := handoff.Work{Harness: "flue", ID: "task-1", Parent: "prompt-1", Kind: "task", Model: gpt5, StartedAt: start.Add(time.Minute), Usage: reported(2000, 200)}
+	prompt := handoff.Work{Harness: "flue", ID: "prompt-1", Kind: "prompt", Model: gpt5, StartedAt: start,
+		Usage: reported(1000, 100)}
+	task := handoff.Work{Harness: "flue", ID: "task-1", Parent: "prompt-1", Kind: "task", Model: gpt5,
+		StartedAt: start.Add(time.Minute), Usage: reported(2000, 200)}
 	own := func(w handoff.Work) Amount { return OfWork(w, NewPricer(price.Embedded())) }
 	roots := Rollup([]handoff.Work{task, prompt}, own)
 	if len(roots) != 1 || roots[0].Work.ID != "prompt-1" || len(roots[0].Children) != 1 {
@@ -57,7 +59,8 @@ func TestRollupConserves(t *testing.T) {
 			if p := rapid.IntRange(-1, 13).Draw(t, "parent"); p >= 0 {
 				parent = fmt.Sprint(p)
 			}
-			w := handoff.Work{Harness: "h", ID: fmt.Sprint(i), Parent: parent, StartedAt: start.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "start")) * time.Second)}
+			w := handoff.Work{Harness: "h", ID: fmt.Sprint(i), Parent: parent,
+				StartedAt: start.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "start")) * time.Second)}
 			if rapid.Bool().Draw(t, "reported") {
 				w.Usage = reported(int64(i+1), 1)
 			}
@@ -87,7 +90,9 @@ func TestRollupConserves(t *testing.T) {
 }
 
 func requests(model string, input, output int64) []thread.Request {
-	return []thread.Request{{At: start, ModelUsage: thread.ModelUsage{Provider: "openai", Model: model, Tokens: thread.Tokens{Input: input, Output: output, Calls: 1}}}}
+	return []thread.Request{
+		{At: start, ModelUsage: thread.ModelUsage{
+			Provider: "openai", Model: model, Tokens: thread.Tokens{Input: input, Output: output, Calls: 1}}}}
 }
 
 func artifact(id, channel, session, uri string, tags ...string) handoff.Artifact {
@@ -108,17 +113,20 @@ func TestSummarizeConserves(t *testing.T) {
 			uri := fmt.Sprint("agents://codex/", i)
 			tokens := int64(rapid.IntRange(0, 100).Draw(t, "tokens"))
 			model := rapid.SampledFrom([]string{"gpt-5", "nobodys", ""}).Draw(t, "model")
-			s.Threads = append(s.Threads, Conversation{URI: uri, Requests: requests(model, tokens, 1), Completeness: thread.Exact, Last: start})
+			s.Threads = append(s.Threads, Conversation{URI: uri, Requests: requests(model, tokens, 1),
+				Completeness: thread.Exact, Last: start})
 			harness := rapid.Bool().Draw(t, "reported")
 			if harness {
-				s.Work = append(s.Work, handoff.Work{Harness: "codex", ID: fmt.Sprint("w", i), Thread: uri, Model: gpt5, Usage: reported(tokens+7, 2), StartedAt: start})
+				s.Work = append(s.Work, handoff.Work{Harness: "codex", ID: fmt.Sprint("w", i), Thread: uri, Model: gpt5,
+					Usage: reported(tokens+7, 2), StartedAt: start})
 				want += tokens + 9
 			} else {
 				want += tokens + 1
 			}
 			for j := range rapid.IntRange(0, 4).Draw(t, "artifacts") {
 				tags := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3).Draw(t, "tags")
-				a := artifact(fmt.Sprintf("art_%d_%d", i, j), rapid.SampledFrom([]string{"design", "patch"}).Draw(t, "channel"), "s1", uri, tags...)
+				a := artifact(fmt.Sprintf("art_%d_%d", i, j), rapid.SampledFrom([]string{"design", "patch"}).Draw(t, "channel"),
+					"s1", uri, tags...)
 				s.Artifacts = append(s.Artifacts, a)
 			}
 		}
@@ -131,7 +139,8 @@ func TestSummarizeConserves(t *testing.T) {
 			}
 			sum.Add(r.Unattributed.Amount)
 			if value(r.Total.Amount.TotalTokens) != want || value(sum.TotalTokens) != want {
-				t.Fatalf("by %s: the rows have %d tokens, the total %d, want %d", by, value(sum.TotalTokens), value(r.Total.Amount.TotalTokens), want)
+				t.Fatalf("by %s: the rows have %d tokens, the total %d, want %d", by, value(sum.TotalTokens),
+					value(r.Total.Amount.TotalTokens), want)
 			}
 			if math.Abs(value(sum.Cost)-value(r.Total.Amount.Cost)) > 1e-9 {
 				t.Fatalf("by %s: the rows cost %v, the total %v", by, value(sum.Cost), value(r.Total.Amount.Cost))
@@ -146,7 +155,8 @@ func TestSummarize(t *testing.T) {
 		Prices: NewPricer(price.Embedded()),
 		Threads: []Conversation{
 			{URI: main, Requests: requests("gpt-5", 1e6, 0), Completeness: thread.Exact, Last: start},
-			{URI: child, Requests: requests("nobodys-model", 500, 0), Completeness: thread.Exact, Agent: "reviewer", Main: main, Last: start},
+			{URI: child, Requests: requests("nobodys-model", 500, 0), Completeness: thread.Exact, Agent: "reviewer", Main: main,
+				Last: start},
 		},
 		Work: []handoff.Work{{Harness: "codex", ID: "w1", Thread: main, SessionID: "s1", StartedAt: start, IsError: true}},
 		Artifacts: []handoff.Artifact{
@@ -156,11 +166,13 @@ func TestSummarize(t *testing.T) {
 	}
 	leaves := Leaves(s)
 	bySession := Summarize(BySession, leaves)
-	if len(bySession.Rows) != 2 || bySession.Rows[0].Key != "s1" || bySession.Rows[0].Threads != 2 || bySession.Rows[0].Artifacts != 2 {
+	if len(bySession.Rows) != 2 || bySession.Rows[0].Key != "s1" || bySession.Rows[0].Threads != 2 ||
+		bySession.Rows[0].Artifacts != 2 {
 		t.Errorf("by session: %+v, want s1 with its subagent, and s2", bySession.Rows)
 	}
 	row := bySession.Rows[0]
-	if *row.Amount.Cost != 1.25 || *row.CostPerArtifact != 0.625 || !slices.Equal(row.Amount.Unpriced, []string{"nobodys-model"}) {
+	if *row.Amount.Cost != 1.25 || *row.CostPerArtifact != 0.625 ||
+		!slices.Equal(row.Amount.Unpriced, []string{"nobodys-model"}) {
 		t.Errorf("s1: %+v, want $1.25, half of it for an artifact, and one model without a price", row)
 	}
 	if row.Failed != 1 || row.FailedOut != 1 {
@@ -227,13 +239,15 @@ func TestDisputedRows(t *testing.T) {
 		},
 		Work: []handoff.Work{
 			{Harness: "codex", ID: "w1", Thread: first, SessionID: "s1", Model: gpt5, StartedAt: start, Usage: reported(900, 0)},
-			{Harness: "codex", ID: "w2", Thread: second, SessionID: "s2", Model: gpt5, StartedAt: start, Usage: reported(490, 0)},
+			{Harness: "codex", ID: "w2", Thread: second, SessionID: "s2", Model: gpt5, StartedAt: start,
+				Usage: reported(490, 0)},
 		},
 	}
 	leaves := Leaves(s)
 	for _, by := range []string{BySession, ByWork} {
 		r := Summarize(by, leaves)
-		if len(r.Rows) != 2 || r.Rows[0].Transcript == nil || *r.Rows[0].Transcript.TotalTokens != 1000 || *r.Rows[0].Amount.TotalTokens != 900 {
+		if len(r.Rows) != 2 || r.Rows[0].Transcript == nil || *r.Rows[0].Transcript.TotalTokens != 1000 ||
+			*r.Rows[0].Amount.TotalTokens != 900 {
 			t.Errorf("by %s: got %+v, want 900 tokens, and 1,000 by the transcript", by, r.Rows)
 		}
 		if r.Rows[1].Transcript != nil || r.Unattributed.Transcript != nil {

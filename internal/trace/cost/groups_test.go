@@ -47,13 +47,16 @@ func TestLabelHasAttempts(t *testing.T) {
 		tokens[row.Key] = *row.Amount.TotalTokens
 	}
 	if tokens["patch:approved"] != 250 || tokens["verification:final"] != 150 || len(tokens) != 2 {
-		t.Errorf("got %v, want 250 tokens for the patch with its first attempt and half of the design, and 150 for the review", tokens)
+		t.Errorf(
+			"got %v, want 250 tokens for the patch with its first attempt and half of the design, and 150 for the review",
+			tokens)
 	}
 	if got := value(r.Unattributed.Amount.TotalTokens); got != 100 {
 		t.Errorf("got %d tokens unattributed, want those of the notes", got)
 	}
 	byRevision := Summarize(ByRevision, Leaves(s))
-	if rows := byRevision.Rows; len(rows) != 2 || rows[0].Key != First || rows[0].Artifacts != 4 || rows[1].Key != Revision || rows[1].Artifacts != 1 || rows[1].Revisions != 1 {
+	if rows := byRevision.Rows; len(rows) != 2 || rows[0].Key != First || rows[0].Artifacts != 4 ||
+		rows[1].Key != Revision || rows[1].Artifacts != 1 || rows[1].Revisions != 1 {
 		t.Errorf("got %+v, want four first revisions and one that replaces another", rows)
 	}
 }
@@ -90,7 +93,8 @@ func TestOutcomes(t *testing.T) {
 func TestTraffic(t *testing.T) {
 	w, read := attempt("w1", made("art_read", "design"))
 	_, kept := attempt("w1", made("art_kept", "design"))
-	read.UsedBy = []handoff.Use{{Harness: "flue", WorkID: "w2"}, {Harness: "flue", WorkID: "w3"}, {Harness: "flue", WorkID: "w1"}}
+	read.UsedBy = []handoff.Use{{Harness: "flue", WorkID: "w2"}, {Harness: "flue", WorkID: "w3"},
+		{Harness: "flue", WorkID: "w1"}}
 	r := Summarize(ByChannel, Leaves(Sources{Work: []handoff.Work{w}, Artifacts: []handoff.Artifact{read, kept}}))
 	if got := r.Total.Traffic; got.RefsPassed != 2 || value(got.BytesRead) != 2000 || value(got.BytesStayed) != 1000 {
 		t.Errorf("got %+v, want two reads of 1,000 bytes by other work, and 1,000 bytes that nobody read", got)
@@ -100,15 +104,19 @@ func TestTraffic(t *testing.T) {
 // TestReceipt is the receipt of a prompt with a task that publishes: IDs join, and
 // the total has each token once.
 func TestReceipt(t *testing.T) {
-	prompt := handoff.Work{Harness: "flue", ID: "prompt-1", Kind: "prompt", Model: gpt5, StartedAt: start, EndedAt: start.Add(3e9), Ended: 4, Usage: reported(1000, 100)}
-	task := handoff.Work{Harness: "flue", ID: "task-1", Parent: "prompt-1", Kind: "task", Model: gpt5, StartedAt: start.Add(1e9), EndedAt: start.Add(2e9), Ended: 3, Usage: reported(2000, 200)}
+	prompt := handoff.Work{Harness: "flue", ID: "prompt-1", Kind: "prompt", Model: gpt5, StartedAt: start,
+		EndedAt: start.Add(3e9), Ended: 4, Usage: reported(1000, 100)}
+	task := handoff.Work{Harness: "flue", ID: "task-1", Parent: "prompt-1", Kind: "task", Model: gpt5,
+		StartedAt: start.Add(1e9), EndedAt: start.Add(2e9), Ended: 3, Usage: reported(2000, 200)}
 	patch := made("art_patch", "patch")
 	patch.Producer = handoff.Producer{Harness: "flue", WorkID: "task-1"}
 	r := NewReceipt(Leaves(Sources{Work: []handoff.Work{task, prompt}, Artifacts: []handoff.Artifact{patch}}))
-	if len(r.Tasks) != 2 || r.Tasks[0].Work != "prompt-1" || r.Tasks[1].Work != "task-1" || value(r.Usage.TotalTokens) != 3300 || r.Artifacts != 1 {
+	if len(r.Tasks) != 2 || r.Tasks[0].Work != "prompt-1" || r.Tasks[1].Work != "task-1" ||
+		value(r.Usage.TotalTokens) != 3300 || r.Artifacts != 1 {
 		t.Fatalf("got %+v, want the prompt, the task and 3,300 tokens", r)
 	}
-	if got := r.Tasks[1]; len(got.Artifacts) != 1 || got.Artifacts[0] != "art_patch" || got.DurationMS != 1000 || got.Status != "completed" {
+	if got := r.Tasks[1]; len(got.Artifacts) != 1 || got.Artifacts[0] != "art_patch" || got.DurationMS != 1000 ||
+		got.Status != "completed" {
 		t.Errorf("got %+v, want the task with its artifact", got)
 	}
 }

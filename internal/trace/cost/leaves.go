@@ -66,7 +66,8 @@ func Leaves(s Sources) []Leaf {
 	g := gathering{names: namesOf(s.Threads), byThread: map[string]*Leaf{}, byWork: map[workID]*Leaf{}}
 	for _, c := range s.Threads {
 		l := g.ofThread(c.URI)
-		l.Agent, l.Status, l.Started, l.Ended, l.Portions, l.missing = c.Agent, c.Status, c.Started, c.Last, s.Prices.portions(c), c.Missing
+		l.Agent, l.Status, l.Started, l.Ended, l.Portions, l.missing = c.Agent, c.Status, c.Started, c.Last,
+			s.Prices.portions(c), c.Missing
 	}
 	for _, w := range s.Work {
 		g.addWork(w, s.Prices)

@@ -130,7 +130,8 @@ func (t *tally) add(p *Pricer, r thread.Request, at time.Time) {
 		t.aboveTier = t.aboveTier || rates.InTier(r.Input+r.CacheRead+r.CacheWrite)
 		rates.Tiers = nil
 	}
-	t.cost += rates.Cost(price.Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, CacheWrite1h: r.CacheWrite1h, Output: r.Output, Reasoning: r.Reasoning})
+	t.cost += rates.Cost(price.Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite,
+		CacheWrite1h: r.CacheWrite1h, Output: r.Output, Reasoning: r.Reasoning})
 	t.priced = true
 }
 
@@ -150,7 +151,8 @@ func (t *tally) amount() Amount {
 		}
 		return n
 	}
-	a := Amount{AboveTier: t.aboveTier, Usage: handoff.Usage{Input: &t.tokens.Input, Output: &t.tokens.Output, CacheRead: counted(&t.tokens.CacheRead),
+	a := Amount{AboveTier: t.aboveTier, Usage: handoff.Usage{Input: &t.tokens.Input, Output: &t.tokens.Output,
+		CacheRead:  counted(&t.tokens.CacheRead),
 		CacheWrite: counted(&t.tokens.CacheWrite), Reasoning: counted(&t.tokens.Reasoning), TotalTokens: &total}}
 	if t.priced {
 		a.Cost = &t.cost

@@ -24,12 +24,17 @@ func TestPortions(t *testing.T) {
 	}
 	next := start.Add(24 * time.Hour)
 	c := Conversation{Completeness: thread.Exact, Last: start, Requests: []thread.Request{
-		request(start, "m", 1, thread.Tokens{Input: 500, CacheRead: 500}),                                                 // 550
-		request(start, "m", 1, thread.Tokens{Input: 500, CacheRead: 501}),                                                 // 1100.2: a long context
-		request(start, "m", 2, thread.Tokens{Input: 2000}),                                                                // 2000: of two contexts
-		request(next, "m", 1, thread.Tokens{Input: 100}),                                                                  // 1000: another price
-		{At: next, ModelUsage: thread.ModelUsage{Provider: "p", Model: "m", Tokens: thread.Tokens{Input: 1, Cost: 7e-6}}}, // 7: recorded
-		request(time.Time{}, "x", 1, thread.Tokens{Output: 3}),                                                            // unknown
+		// 550
+		request(start, "m", 1, thread.Tokens{Input: 500, CacheRead: 500}),
+		// 1100.2: a long context
+		request(start, "m", 1, thread.Tokens{Input: 500, CacheRead: 501}),
+		// 2000: of two contexts
+		request(start, "m", 2, thread.Tokens{Input: 2000}),
+		// 1000: another price
+		request(next, "m", 1, thread.Tokens{Input: 100}),
+		// 7: recorded
+		{At: next, ModelUsage: thread.ModelUsage{Provider: "p", Model: "m", Tokens: thread.Tokens{Input: 1, Cost: 7e-6}}},
+		request(time.Time{}, "x", 1, thread.Tokens{Output: 3}), // unknown
 	}}
 	list := NewPricer(lists).portions(c)
 	want := []struct {
@@ -42,8 +47,10 @@ func TestPortions(t *testing.T) {
 	}
 	for i, w := range want {
 		p := list[i]
-		if p.Name != w.model || p.Day != w.day || *p.Amount.TotalTokens != w.tokens || math.Abs(value(p.Amount.Cost)*1e6-w.cost) > 1e-6 {
-			t.Errorf("got %s on %s: %d tokens for %v, want %+v", p.Name, p.Day, *p.Amount.TotalTokens, value(p.Amount.Cost)*1e6, w)
+		if p.Name != w.model || p.Day != w.day || *p.Amount.TotalTokens != w.tokens ||
+			math.Abs(value(p.Amount.Cost)*1e6-w.cost) > 1e-6 {
+			t.Errorf("got %s on %s: %d tokens for %v, want %+v", p.Name, p.Day, *p.Amount.TotalTokens, value(p.Amount.Cost)*1e6,
+				w)
 		}
 	}
 	if !list[0].Amount.AboveTier || list[1].Amount.AboveTier {

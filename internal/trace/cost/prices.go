@@ -26,11 +26,12 @@ func Prices(file, name string) ([]*price.List, error) {
 	}
 	b, err := plainfile.Read(file, maxPrices)
 	if err != nil {
-		return nil, &handoff.Error{Op: "read prices", Name: name, Kind: handoff.NotFound, Err: durable.Reason(err), Hint: handoff.Advice("name a file with prices")}
+		return nil, handoff.E("read prices", name, handoff.NotFound, durable.Reason(err),
+			handoff.Advice("name a file with prices"))
 	}
 	own, err := price.Parse(b)
 	if err != nil {
-		return nil, &handoff.Error{Op: "read prices", Name: name, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("see docs/cost.md for the form")}
+		return nil, handoff.E("read prices", name, handoff.Invalid, err, handoff.Advice("see docs/cost.md for the form"))
 	}
 	return []*price.List{own, price.Embedded()}, nil
 }
@@ -51,7 +52,8 @@ func CheckUsage(u *handoff.Usage) error {
 // Warnings returns what a reader of the report about leaves should know.
 func (r Report) Warnings(leaves []Leaf) (list []string) {
 	if _, disputed := byTranscript(leaves); disputed != nil {
-		list = append(list, fmt.Sprintf("%d of the conversations: the harness reported usage that differs by more than 5 %% from the transcript; by the transcripts, the total is %d tokens and not %d",
+		list = append(list, fmt.Sprintf("%d of the conversations: the harness reported usage that differs by more than 5 "+
+			"%% from the transcript; by the transcripts, the total is %d tokens and not %d",
 			len(disputed), value(r.Total.Transcript.TotalTokens), value(r.Total.Amount.TotalTokens)))
 	}
 	missing := map[string]int{} // by the reason
@@ -64,7 +66,8 @@ func (r Report) Warnings(leaves []Leaf) (list []string) {
 		list = append(list, fmt.Sprintf("conversations that the total leaves out: %d (%s)", missing[reason], reason))
 	}
 	if r.Total.Amount.AboveTier {
-		list = append(list, "some models cost more for long contexts; how long some contexts were is not known, so the cost is a lower bound")
+		list = append(list, "some models cost more for long contexts; how long some contexts were is not known, so the "+
+			"cost is a lower bound")
 	}
 	return list
 }

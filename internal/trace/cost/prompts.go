@@ -76,8 +76,11 @@ type Comparison struct {
 // published, "" if that is not known or not text. If there is more text than can be
 // compared, that of the newest artifacts is.
 func NewComparison(s Sources, text func(handoff.Artifact) string) *Comparison {
-	artifacts := slices.SortedFunc(slices.Values(s.Artifacts), func(a, b handoff.Artifact) int { return cmp.Compare(a.ID, b.ID) })
-	c := &Comparison{artifacts: artifacts, passed: make([]Passed, len(artifacts)), names: namesOf(s.Threads), suffixes: map[string][]int{}, channels: map[string][]int{}, threads: map[string]map[int]bool{}}
+	artifacts := slices.SortedFunc(slices.Values(s.Artifacts), func(a, b handoff.Artifact) int {
+		return cmp.Compare(a.ID, b.ID)
+	})
+	c := &Comparison{artifacts: artifacts, passed: make([]Passed, len(artifacts)), names: namesOf(s.Threads),
+		suffixes: map[string][]int{}, channels: map[string][]int{}, threads: map[string]map[int]bool{}}
 	c.report.Passages = []Passage{}
 	for i, a := range artifacts {
 		c.channels[a.Channel] = append(c.channels[a.Channel], i)
@@ -199,7 +202,8 @@ func (c *Comparison) mayHave(p Prompt, i int) bool {
 // limit orders the passages and removes those that are too many.
 func (c *Comparison) limit() {
 	slices.SortFunc(c.report.Passages, func(a, b Passage) int {
-		return cmp.Or(cmp.Compare(b.BytesPasted, a.BytesPasted), a.At.Compare(b.At), strings.Compare(a.URI, b.URI), strings.Compare(a.Artifact, b.Artifact))
+		return cmp.Or(cmp.Compare(b.BytesPasted, a.BytesPasted), a.At.Compare(b.At), strings.Compare(a.URI, b.URI),
+			strings.Compare(a.Artifact, b.Artifact))
 	})
 	c.report.Passages = c.report.Passages[:min(len(c.report.Passages), maxPassages)]
 }

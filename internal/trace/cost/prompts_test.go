@@ -36,7 +36,8 @@ func TestComparison(t *testing.T) {
 		{"named", []Prompt{sent("b", later, "read "+id)}, 1, 0, false},
 		{"named and pasted", []Prompt{sent("b", later, id+"\n"+body)}, 1, len(body), false},
 		{"named twice in one conversation", []Prompt{sent("b", later, id+" "+id), sent("b", later, id)}, 1, 0, false},
-		{"in two conversations", []Prompt{sent("b", later, id+"\n"+body), sent("c", later, id+"\n"+body)}, 2, 2 * len(body), false},
+		{"in two conversations", []Prompt{sent("b", later, id+"\n"+body), sent("c", later, id+"\n"+body)}, 2, 2 * len(body),
+			false},
 		{"in its own conversation", []Prompt{sent(own, later, id+"\n"+body)}, 0, 0, false},
 		{"before it was published", []Prompt{sent("b", start.Add(-time.Minute), id+"\n"+body)}, 0, 0, false},
 		{"without a time", []Prompt{sent("b", time.Time{}, id+"\n"+body)}, 0, 0, true},
@@ -48,7 +49,8 @@ func TestComparison(t *testing.T) {
 			c.Add(p)
 		}
 		passed, report := c.Result(true)
-		if got := passed[id]; got.Refs != tt.refs || value(got.BytesPasted) != int64(tt.pasted) || got.BytesPasted == nil || got.LowerBound != tt.bound || !got.Inferred {
+		if got := passed[id]; got.Refs != tt.refs || value(got.BytesPasted) != int64(tt.pasted) || got.BytesPasted == nil ||
+			got.LowerBound != tt.bound || !got.Inferred {
 			t.Errorf("%s: %+v with %d bytes", tt.name, got, value(got.BytesPasted))
 		}
 		if report.Messages != len(tt.prompts) || len(report.Passages) > 0 != (tt.refs+tt.pasted > 0) {
@@ -64,7 +66,8 @@ func TestComparisonOfSubagent(t *testing.T) {
 	for _, name := range []string{uri, self} {
 		a := handoff.Artifact{}
 		a.ID, a.CreatedAt, a.Producer.Thread = artifactID(1), start, name
-		c := NewComparison(Sources{Artifacts: []handoff.Artifact{a}, Threads: []Conversation{{URI: uri, Self: self, Main: main}}}, func(handoff.Artifact) string { return "" })
+		c := NewComparison(Sources{Artifacts: []handoff.Artifact{a},
+			Threads: []Conversation{{URI: uri, Self: self, Main: main}}}, func(handoff.Artifact) string { return "" })
 		c.Add(Prompt{uri, uri + "#M9", start.Add(time.Minute), "read " + a.ID})
 		if passed, _ := c.Result(true); passed[a.ID].Refs != 0 {
 			t.Errorf("published by %s: got %d refs, want none", name, passed[a.ID].Refs)
@@ -153,7 +156,9 @@ func TestPassages(t *testing.T) {
 	for i := range lines {
 		lines[i] = fmt.Sprintf("%d %s\n", i, strings.Repeat("word ", 10))
 	}
-	c := NewComparison(Sources{Artifacts: []handoff.Artifact{a}}, func(handoff.Artifact) string { return strings.Join(lines, "") })
+	c := NewComparison(Sources{Artifacts: []handoff.Artifact{a}}, func(handoff.Artifact) string {
+		return strings.Join(lines, "")
+	})
 	for i := range 3 * maxPassages {
 		uri := fmt.Sprintf("b%d", i)
 		c.Add(Prompt{Thread: uri, URI: uri, At: start.Add(time.Duration(i + 1)), Text: strings.Join(lines[:3+i%8], "")})

@@ -23,12 +23,13 @@ type Receipt struct {
 // A Task is a conversation without its subagents, a subagent, or work that a harness
 // reported without naming a conversation.
 type Task struct {
-	Work       string    `json:"work,omitempty"` // ID of the first work of the task
-	Thread     string    `json:"thread,omitempty"`
-	Name       string    `json:"name,omitempty"`
-	Agent      string    `json:"agent,omitempty"`
-	Models     []string  `json:"models,omitempty"`
-	Status     string    `json:"status,omitempty"` // completed, failed, cancelled or running as a harness reported, otherwise of the transcript
+	Work   string   `json:"work,omitempty"` // ID of the first work of the task
+	Thread string   `json:"thread,omitempty"`
+	Name   string   `json:"name,omitempty"`
+	Agent  string   `json:"agent,omitempty"`
+	Models []string `json:"models,omitempty"`
+	// completed, failed, cancelled or running as a harness reported, otherwise of the transcript
+	Status     string    `json:"status,omitempty"`
 	StartedAt  time.Time `json:"startedAt,omitzero"`
 	EndedAt    time.Time `json:"endedAt,omitzero"` // or last active
 	DurationMS int64     `json:"durationMs,omitempty"`
@@ -69,7 +70,8 @@ func NewReceipt(leaves []Leaf) Receipt {
 
 // task returns what is known of a leaf.
 func (l Leaf) task() Task {
-	t := Task{Thread: l.Thread, Agent: l.Agent, Status: string(l.Status), StartedAt: l.Started, EndedAt: l.Ended, Usage: l.Amount()}
+	t := Task{Thread: l.Thread, Agent: l.Agent, Status: string(l.Status), StartedAt: l.Started, EndedAt: l.Ended,
+		Usage: l.Amount()}
 	t.Usage.complete()
 	for _, m := range l.Artifacts {
 		if m.Artifact != nil {
@@ -127,12 +129,15 @@ func PartOf(ctx context.Context, index interface {
 	handoff.WorkLister
 	Work(ctx context.Context, harness, id string) (handoff.Work, error)
 }, p handoff.Producer, work []handoff.Work) []handoff.Work {
-	list := slices.DeleteFunc(slices.Clone(work), func(w handoff.Work) bool { return w.Thread == "" || w.Thread != p.Thread })
+	list := slices.DeleteFunc(slices.Clone(work), func(w handoff.Work) bool {
+		return w.Thread == "" || w.Thread != p.Thread
+	})
 	known := map[string]bool{}
 	add := func(w handoff.Work) {
 		if !known[w.ID] {
 			known[w.ID] = true
-			list = append(slices.DeleteFunc(list, func(o handoff.Work) bool { return o.Harness == w.Harness && o.ID == w.ID }), w)
+			list = append(slices.DeleteFunc(list, func(o handoff.Work) bool { return o.Harness == w.Harness && o.ID == w.ID }),
+				w)
 		}
 	}
 	if w, err := index.Work(ctx, p.Harness, p.WorkID); err == nil {
@@ -207,18 +212,21 @@ func Read(ctx context.Context, set *thread.Set, uris []string) (list []Conversat
 	for _, c := range list {
 		agents[c.Self] = agents[c.Self] || c.Main != ""
 	}
-	return slices.DeleteFunc(list, func(c Conversation) bool { return c.Main == "" && agents[c.Self] }) // read again as a subagent
+	// read again as a subagent
+	return slices.DeleteFunc(list, func(c Conversation) bool { return c.Main == "" && agents[c.Self] })
 }
 
 func ofThread(uri string, t *thread.Thread) Conversation {
-	return Conversation{URI: uri, Self: t.URI().String(), Requests: t.Requests, Completeness: t.Usage.Completeness, Reason: t.Usage.Reason, Started: t.Started, Last: cmp.Or(t.Last, t.Modified), Status: t.State.Status}
+	return Conversation{URI: uri, Self: t.URI().String(), Requests: t.Requests, Completeness: t.Usage.Completeness,
+		Reason: t.Usage.Reason, Started: t.Started, Last: cmp.Or(t.Last, t.Modified), Status: t.State.Status}
 }
 
 // ofAgent returns the conversation of a subagent of the one with the URI main. Its
 // usage is not known if it has no transcript that can be read.
 func ofAgent(ctx context.Context, a thread.Agent, main string) Conversation {
 	self := thread.URI{Provider: a.URI.Provider, Thread: a.ID}.String()
-	c := Conversation{URI: a.URI.String(), Self: self, Last: a.Updated, Completeness: thread.NoUsage, Reason: "the transcript of a subagent is missing"}
+	c := Conversation{URI: a.URI.String(), Self: self, Last: a.Updated, Completeness: thread.NoUsage,
+		Reason: "the transcript of a subagent is missing"}
 	if a.Thread != nil && load(ctx, a.Thread) == nil {
 		c = ofThread(c.URI, a.Thread)
 	}

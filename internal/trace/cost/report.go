@@ -97,7 +97,8 @@ const (
 )
 
 // Groups are what a Report can be grouped by.
-var Groups = []string{BySession, ByAgent, ByModel, ByChannel, ByArtifact, ByTag, ByLabel, ByDay, ByWork, ByRevision, ByOutcome}
+var Groups = []string{BySession, ByAgent, ByModel, ByChannel, ByArtifact, ByTag, ByLabel, ByDay, ByWork, ByRevision,
+	ByOutcome}
 
 // The rows of ByRevision, by what an artifact is, and of ByOutcome.
 const (
@@ -198,7 +199,8 @@ func summarize(by string, leaves []Leaf) Report {
 		r.Rows = append(r.Rows, g.finish())
 	}
 	slices.SortFunc(r.Rows, func(a, b Row) int {
-		return cmp.Or(-cmp.Compare(value(a.Amount.Cost), value(b.Amount.Cost)), -cmp.Compare(value(a.Amount.TotalTokens), value(b.Amount.TotalTokens)), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(-cmp.Compare(value(a.Amount.Cost), value(b.Amount.Cost)),
+			-cmp.Compare(value(a.Amount.TotalTokens), value(b.Amount.TotalTokens)), cmp.Compare(a.Key, b.Key))
 	})
 	return r
 }

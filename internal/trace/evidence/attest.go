@@ -41,7 +41,8 @@ func (c *Checker) Attest(ctx context.Context, cmd Command) (handoff.Published, e
 	at.Argv, at.ArgvDigest = redactArgv(cmd.Argv)
 	var warnings []string
 	tree, err := c.Tree(ctx, cmd.Worktree)
-	d := handoff.Draft{Channel: ChannelAttested, Kind: KindAttested, Title: title(at.Argv), Filename: "output.log", Keep: handoff.KeepAlways, Attestation: at}
+	d := handoff.Draft{Channel: ChannelAttested, Kind: KindAttested, Title: title(at.Argv), Filename: "output.log",
+		Keep: handoff.KeepAlways, Attestation: at}
 	switch {
 	case err == nil:
 		d.Tree = &tree

@@ -48,7 +48,7 @@ func (r record) hasFailed() bool { return r.failed || r.status != nil && *r.stat
 // repository).
 func (c Calls) open(ctx context.Context, u thread.URI) (*thread.Thread, error) {
 	if c.Threads == nil {
-		return nil, &handoff.Error{Op: "thread", Name: u.String(), Kind: handoff.Unavailable, Err: errors.New("no access to conversations")}
+		return nil, handoff.E("thread", u.String(), handoff.Unavailable, errors.New("no access to conversations"))
 	}
 	v, err := c.Threads.Open(ctx, u)
 	if err != nil {
@@ -59,11 +59,11 @@ func (c Calls) open(ctx context.Context, u thread.URI) (*thread.Thread, error) {
 		t = v.Agent.Thread
 	}
 	if t == nil {
-		return nil, &handoff.Error{Op: "thread", Name: u.String(), Kind: handoff.NotFound, Err: errors.New("has no transcript")}
+		return nil, handoff.E("thread", u.String(), handoff.NotFound, errors.New("has no transcript"))
 	}
 	if dir := cmp.Or(t.Cwd, v.Thread.Cwd); !c.InRepository(dir) {
-		return nil, &handoff.Error{Op: "thread", Name: u.String(), Kind: handoff.Invalid, Err: errors.New("is a conversation of another repository"),
-			Hint: handoff.Advice("name a conversation in this repository")}
+		return nil, handoff.E("thread", u.String(), handoff.Invalid, errors.New("is a conversation of another repository"),
+			handoff.Advice("name a conversation in this repository"))
 	}
 	return t, nil
 }
@@ -143,7 +143,7 @@ func (c Calls) message(ctx context.Context, uri string) (found record, err error
 		return nil
 	})
 	if err == nil && n < u.From {
-		err = &handoff.Error{Op: "thread", Name: uri, Kind: handoff.NotFound, Err: fmt.Errorf("has %d messages", n)}
+		err = handoff.E("thread", uri, handoff.NotFound, fmt.Errorf("has %d messages", n))
 	}
 	return messageRecord(u, text, calls), err
 }

@@ -33,7 +33,8 @@ type Checker struct {
 //
 // Kinds: Invalid, NotFound (a conversation, a message or an artifact that is named),
 // and those of reading them.
-func (c *Checker) Record(ctx context.Context, claims []handoff.Claim, tree *handoff.Tree, conversation string) (warnings []string, err error) {
+func (c *Checker) Record(ctx context.Context, claims []handoff.Claim, tree *handoff.Tree,
+	conversation string) (warnings []string, err error) {
 	for i := range claims {
 		for j := range claims[i].Evidence {
 			e := &claims[i].Evidence[j]
@@ -49,7 +50,8 @@ func (c *Checker) Record(ctx context.Context, claims []handoff.Claim, tree *hand
 	return warnings, nil
 }
 
-func (c *Checker) record(ctx context.Context, e *handoff.Evidence, tree *handoff.Tree, conversation string) (warning string, err error) {
+func (c *Checker) record(ctx context.Context, e *handoff.Evidence, tree *handoff.Tree,
+	conversation string) (warning string, err error) {
 	switch e.Kind {
 	case handoff.EvidenceCommand:
 		return c.recordCommand(ctx, e, tree, conversation)
@@ -72,7 +74,8 @@ func (c *Checker) record(ctx context.Context, e *handoff.Evidence, tree *handoff
 	return a.ID + " is not the output of an attested command, so the claim is only asserted", nil
 }
 
-func (c *Checker) recordCommand(ctx context.Context, e *handoff.Evidence, tree *handoff.Tree, conversation string) (warning string, err error) {
+func (c *Checker) recordCommand(ctx context.Context, e *handoff.Evidence, tree *handoff.Tree,
+	conversation string) (warning string, err error) {
 	command := e.Command
 	redactCommand(e)
 	found, err := c.attested(ctx, *e, tree)
@@ -91,7 +94,8 @@ func (c *Checker) recordCommand(ctx context.Context, e *handoff.Evidence, tree *
 		return "", err
 	}
 	if err != nil || !ok { // someone else's conversation may be damaged; the claim is recorded
-		return fmt.Sprintf("%s was not attested on this tree, and no call of it was found in %s", e.Command, conversation), nil
+		return fmt.Sprintf("%s was not attested on this tree, and no call of it was found in %s", e.Command, conversation),
+			nil
 	}
 	call.describe(e)
 	return fmt.Sprintf("%s was not attested on this tree; %s", e.Command, call.result()), nil
@@ -110,7 +114,8 @@ type attestations struct {
 
 // attested returns the newest attestations of the command of e in its directory. One
 // that was withdrawn counts if the command failed, one that was imported does not.
-func (c *Checker) attested(ctx context.Context, e handoff.Evidence, tree *handoff.Tree) (found attestations, err error) {
+func (c *Checker) attested(ctx context.Context, e handoff.Evidence, tree *handoff.Tree) (found attestations,
+	err error) {
 	q := handoff.ArtifactQuery{Kind: KindAttested, IncludeInactive: true, Limit: 200}
 	for {
 		page, err := c.Hub.Artifacts(ctx, q)
@@ -119,7 +124,8 @@ func (c *Checker) attested(ctx context.Context, e handoff.Evidence, tree *handof
 		}
 		for _, a := range page.Artifacts {
 			at := a.Attestation
-			if at == nil || a.Import != "" || at.Dir != e.Dir || !attests(at, e) || a.Status == handoff.Withdrawn && succeeded(at) {
+			if at == nil || a.Import != "" || at.Dir != e.Dir || !attests(at, e) || a.Status == handoff.Withdrawn &&
+				succeeded(at) {
 				continue
 			}
 			if found.any == nil {
@@ -220,7 +226,8 @@ func (c *Checker) check(ctx context.Context, e handoff.Evidence, claimed *handof
 // command checks a command: against the newest attestation on the tree of the claim,
 // otherwise against the call that was recorded, otherwise against an attestation on
 // another tree.
-func (c *Checker) command(ctx context.Context, e handoff.Evidence, claimed *handoff.Tree, now treeFunc) (Result, error) {
+func (c *Checker) command(ctx context.Context, e handoff.Evidence, claimed *handoff.Tree, now treeFunc) (Result,
+	error) {
 	found, err := c.attested(ctx, e, claimed)
 	if err != nil {
 		return Result{}, err
@@ -244,7 +251,8 @@ func (c *Checker) command(ctx context.Context, e handoff.Evidence, claimed *hand
 }
 
 // artifact checks an artifact: only an attestation is more than a claim.
-func (c *Checker) artifact(ctx context.Context, e handoff.Evidence, claimed *handoff.Tree, now treeFunc) (Result, error) {
+func (c *Checker) artifact(ctx context.Context, e handoff.Evidence, claimed *handoff.Tree, now treeFunc) (Result,
+	error) {
 	result := Result{Evidence: e, Verdict: Asserted}
 	a, err := c.Hub.Artifact(ctx, e.Artifact)
 	switch {
@@ -267,7 +275,8 @@ func (c *Checker) artifact(ctx context.Context, e handoff.Evidence, claimed *han
 }
 
 // judge checks an attestation for a claim about a tree.
-func (c *Checker) judge(ctx context.Context, e handoff.Evidence, a handoff.Artifact, claimed *handoff.Tree, now treeFunc) Result {
+func (c *Checker) judge(ctx context.Context, e handoff.Evidence, a handoff.Artifact, claimed *handoff.Tree,
+	now treeFunc) Result {
 	at := a.Attestation
 	verdict := func(v Verdict, format string, args ...any) Result {
 		reason := fmt.Sprintf(format, args...)

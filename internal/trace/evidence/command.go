@@ -32,7 +32,8 @@ func words(line string) (list []string, ok bool) {
 			quote = c
 		case c == quote:
 			quote = 0
-		case quote != '\'' && (c == '\\' || c == '$' || c == '`'), quote == 0 && strings.IndexByte("|&;<>()*?[]{}~#!\n\r", c) >= 0:
+		case quote != '\'' && (c == '\\' || c == '$' || c == '`'), quote == 0 &&
+			strings.IndexByte("|&;<>()*?[]{}~#!\n\r", c) >= 0:
 			return nil, false
 		default:
 			word.WriteByte(c)
@@ -71,7 +72,8 @@ func attests(at *handoff.Attestation, e handoff.Evidence) bool {
 	if at.ArgvDigest == "" && e.CommandDigest == "" {
 		return runs(at.Argv, e.Command)
 	}
-	return cmp.Or(at.ArgvDigest, commandDigest(canonical(at.Argv))) == cmp.Or(e.CommandDigest, commandDigest(canonicalLine(e.Command)))
+	return cmp.Or(at.ArgvDigest, commandDigest(canonical(at.Argv))) == cmp.Or(e.CommandDigest,
+		commandDigest(canonicalLine(e.Command)))
 }
 
 // redactArgv returns an argument vector with its secrets replaced, and its digest if

@@ -95,5 +95,5 @@ func ParseEvidence(text string) (handoff.Evidence, error) {
 }
 
 func refuse(name string, err error, hint string) error {
-	return &handoff.Error{Op: "evidence", Name: fmt.Sprintf("%q", name), Kind: handoff.Invalid, Err: err, Hint: handoff.Advice(hint)}
+	return handoff.E("evidence", fmt.Sprintf("%q", name), handoff.Invalid, err, handoff.Advice(hint))
 }

@@ -56,11 +56,12 @@ func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (Statement, 
 	at := a.Attestation
 	switch {
 	case at == nil:
-		return Statement{}, &handoff.Error{Op: "export", Name: a.ID, Kind: handoff.Invalid, Err: errors.New("not an attestation"),
-			Hint: handoff.Suggest("see which attestation a claim refers to", handoff.ActionVerify, a.ID)}
+		return Statement{}, handoff.E("export", a.ID, handoff.Invalid, errors.New("not an attestation"),
+			handoff.Suggest("see which attestation a claim refers to", handoff.ActionVerify, a.ID))
 	case a.Tree == nil:
-		return Statement{}, &handoff.Error{Op: "export", Name: a.ID, Kind: handoff.Invalid, Err: errors.New("its record does not name a tree, which an in-toto statement requires"),
-			Hint: handoff.Advice("attest the command in a git repository")}
+		return Statement{}, handoff.E("export", a.ID, handoff.Invalid,
+			errors.New("its record does not name a tree, which an in-toto statement requires"),
+			handoff.Advice("attest the command in a git repository"))
 	}
 	subject := Descriptor{Name: "worktree", Digest: map[string]string{treeAlgorithm: a.Tree.Digest}}
 	if a.Tree.Commit != "" {
@@ -73,10 +74,12 @@ func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (Statement, 
 	if err != nil {
 		return Statement{}, err
 	}
-	command := Descriptor{Name: "command", Digest: map[string]string{"sha256": sum(argv)}, MediaType: "application/json", Annotations: map[string]any{
-		"artifact": a.ID, "dir": "./" + at.Dir, "exitStatus": at.ExitStatus, "startedAt": at.StartedAt.Format(time.RFC3339Nano), "durationMs": at.DurationMS,
-		"output": map[string]string{a.Digest.Algorithm: a.Digest.Value},
-	}}
+	command := Descriptor{Name: "command", Digest: map[string]string{"sha256": sum(argv)}, MediaType: "application/json",
+		Annotations: map[string]any{
+			"artifact": a.ID, "dir": "./" + at.Dir, "exitStatus": at.ExitStatus,
+			"startedAt": at.StartedAt.Format(time.RFC3339Nano), "durationMs": at.DurationMS,
+			"output": map[string]string{a.Digest.Algorithm: a.Digest.Value},
+		}}
 	if len(argv) <= maxContent {
 		command.Content = argv
 	}

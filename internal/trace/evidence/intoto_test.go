@@ -44,10 +44,12 @@ func validate(b []byte) error {
 	if err := d.Decode(&s); err != nil {
 		return err
 	}
-	if s.Type != "https://in-toto.io/Statement/v1" || s.PredicateType != "https://in-toto.io/attestation/test-result/v0.1" || s.Predicate == nil {
+	if s.Type != "https://in-toto.io/Statement/v1" ||
+		s.PredicateType != "https://in-toto.io/attestation/test-result/v0.1" || s.Predicate == nil {
 		return errors.New("wrong types")
 	}
-	if !slices.Contains([]string{"PASSED", "WARNED", "FAILED"}, s.Predicate.Result) || s.Predicate.Configuration == nil || len(s.Subject) == 0 {
+	if !slices.Contains([]string{"PASSED", "WARNED", "FAILED"}, s.Predicate.Result) || s.Predicate.Configuration == nil ||
+		len(s.Subject) == 0 {
 		return errors.New("a required field is missing")
 	}
 	sizes := map[string][]int{"sha256": {32}, "sha1": {20}, "gitCommit": {20, 32}, "gitTree": {20, 32}}
@@ -63,7 +65,8 @@ func validate(b []byte) error {
 		}
 		for algorithm, value := range d.Digest {
 			raw, err := hex.DecodeString(value)
-			if want := sizes[algorithm]; err != nil || want != nil && !slices.Contains(want, len(raw)) || strings.ToLower(value) != value {
+			if want := sizes[algorithm]; err != nil || want != nil && !slices.Contains(want, len(raw)) ||
+				strings.ToLower(value) != value {
 				return fmt.Errorf("digest %s is %q", algorithm, value)
 			}
 		}
@@ -76,7 +79,8 @@ func TestInToto(t *testing.T) {
 	attested := func(status int, signal string, argv ...string) handoff.Artifact {
 		a := handoff.Artifact{Record: handoff.Record{ID: "art_1"}}
 		a.Digest, a.Tree = handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ef", 32)}, &tree
-		a.Attestation = &handoff.Attestation{Argv: argv, ExitStatus: status, Signal: signal, StartedAt: consoleTime, DurationMS: 5}
+		a.Attestation = &handoff.Attestation{Argv: argv, ExitStatus: status, Signal: signal, StartedAt: consoleTime,
+			DurationMS: 5}
 		return a
 	}
 	for name, tt := range map[string]struct {
@@ -84,9 +88,12 @@ func TestInToto(t *testing.T) {
 		clean    bool
 		want     []string
 	}{
-		"passed":               {attested(0, "", "go", "test", "./..."), true, []string{`"result":"PASSED"`, `"passedTests":["go test ./..."]`, `"gitCommit":"cccc`, `"handoffTree":"abab`}},
-		"failed":               {attested(1, "", "go", "test", "./..."), false, []string{`"result":"FAILED"`, `"failedTests":["go test ./..."]`, `"exitStatus":1`, `"annotations":{"commit":"cccc`}},
-		"interrupted":          {attested(0, "terminated", "true"), false, []string{`"result":"FAILED"`, `"signal":"terminated"`}},
+		"passed": {attested(0, "", "go", "test", "./..."), true,
+			[]string{`"result":"PASSED"`, `"passedTests":["go test ./..."]`, `"gitCommit":"cccc`, `"handoffTree":"abab`}},
+		"failed": {attested(1, "", "go", "test", "./..."), false,
+			[]string{`"result":"FAILED"`, `"failedTests":["go test ./..."]`, `"exitStatus":1`, `"annotations":{"commit":"cccc`}},
+		"interrupted": {attested(0, "terminated", "true"), false,
+			[]string{`"result":"FAILED"`, `"signal":"terminated"`}},
 		"long arguments":       {attested(0, "", "sh", "-c", strings.Repeat("x", 5000)), false, []string{`"sha256":"`}},
 		"arguments with signs": {attested(0, "", "echo", "<é\"\n\x1b>"), false, []string{`"result":"PASSED"`}},
 	} {

@@ -50,14 +50,16 @@ func (t Trees) At(ctx context.Context, dir string) (handoff.Tree, error) {
 		return handoff.Tree{}, treeError(dir, handoff.Unavailable, err)
 	}
 	tree := handoff.Tree{Digest: w.digest()}
-	if commit, err := t.Git(ctx, w.top, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"); err == nil {
+	if commit, err := t.Git(ctx, w.top, "rev-parse", "--verify", "--quiet", "--end-of-options",
+		"HEAD^{commit}"); err == nil {
 		tree.Commit = strings.TrimSpace(string(commit))
 	}
 	return tree, nil
 }
 
 func treeError(dir string, kind handoff.Kind, err error) error {
-	return &handoff.Error{Op: "read tree", Name: dir, Kind: kind, Err: err, Hint: handoff.Advice("commands are attested with a tree in a git repository only")}
+	return handoff.E("read tree", dir, kind, err,
+		handoff.Advice("commands are attested with a tree in a git repository only"))
 }
 
 // A worktree is one whose files are read.
@@ -115,7 +117,8 @@ func (w *worktree) read(ctx context.Context) error {
 		return err
 	}
 	// Settings of the repository must not make git overlook a change.
-	changed, err := w.list(ctx, "-c", "core.trustctime=true", "-c", "core.checkStat=default", "diff-files", "-z", "--name-only", "--no-ext-diff", "--no-renames", "--ignore-submodules=dirty")
+	changed, err := w.list(ctx, "-c", "core.trustctime=true", "-c", "core.checkStat=default", "diff-files", "-z",
+		"--name-only", "--no-ext-diff", "--no-renames", "--ignore-submodules=dirty")
 	if err != nil {
 		return err
 	}
@@ -149,7 +152,8 @@ var conversions = []string{":(top,exclude,attr:!text !crlf !eol !filter !ident !
 // than that on the disk.
 func (w *worktree) converted(ctx context.Context) ([]string, error) {
 	selected := conversions
-	if all, _ := w.git(ctx, w.top, "config", "--get", "core.autocrlf"); !slices.Contains([]string{"", "false"}, strings.TrimSpace(string(all))) {
+	if all, _ := w.git(ctx, w.top, "config", "--get", "core.autocrlf"); !slices.Contains([]string{"", "false"},
+		strings.TrimSpace(string(all))) {
 		selected = conversions[1:]
 	}
 	return w.list(ctx, append([]string{"ls-files", "-z", "--full-name", "--"}, selected...)...)
@@ -197,7 +201,8 @@ const (
 // files here.
 func (w *worktree) submodule(ctx context.Context, name, commit string) error {
 	w.files[name] = submodule + " " + commit
-	if info, err := w.root.Lstat(path.Join(name, ".git")); err != nil || info.Mode()&fs.ModeSymlink != 0 || w.depth == maxDepth {
+	if info, err := w.root.Lstat(path.Join(name, ".git")); err != nil || info.Mode()&fs.ModeSymlink != 0 ||
+		w.depth == maxDepth {
 		return nil
 	}
 	inner, err := Trees{Git: w.git}.open(ctx, filepath.Join(w.top, filepath.FromSlash(name)))

@@ -32,14 +32,16 @@ func newRepository(t *testing.T, options ...string) repository {
 	r.git(append([]string{"init", "-q"}, options...)...)
 	r.write("a.txt", "a")
 	r.write("sub/b.txt", "b")
-	r.must(os.Chtimes(r.path("a.txt"), long, long)) // git reads a file that is as young as its index, whatever the settings are
+	// git reads a file that is as young as its index, whatever the settings are
+	r.must(os.Chtimes(r.path("a.txt"), long, long))
 	r.commit()
 	return r
 }
 
 func (r repository) git(args ...string) {
 	r.t.Helper()
-	c := exec.Command("git", append([]string{"-C", r.dir, "-c", "user.name=u", "-c", "user.email=u@example.com", "-c", "protocol.file.allow=always"}, args...)...)
+	c := exec.Command("git", append([]string{"-C", r.dir, "-c", "user.name=u", "-c", "user.email=u@example.com", "-c",
+		"protocol.file.allow=always"}, args...)...)
 	if out, err := c.CombinedOutput(); err != nil {
 		r.t.Fatalf("git %q: %v\n%s", args, err, out)
 	}

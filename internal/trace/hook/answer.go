@@ -50,7 +50,8 @@ func (r Recorder) answer(ctx context.Context, e Event) ([]byte, error) {
 		return nil, err
 	}
 	if e.Kind == TurnEnd && missing != "" && !e.Background {
-		return e.resume(missing + "Publish them with handoff, or say why they are not due yet. You are asked once in a turn.\n")
+		return e.resume(missing + "Publish them with handoff, or say why they are not due yet. You are asked once in a " +
+			"turn.\n")
 	}
 	left, err := r.left(ctx, e)
 	if err != nil {
@@ -121,7 +122,8 @@ func (r Recorder) artifacts(ctx context.Context, e Event, since time.Time) ([]ha
 	}
 	var list []handoff.Artifact
 	for _, producer := range fields {
-		page, err := r.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: producer, IncludeInactive: true, Since: since, Limit: maxRefs})
+		page, err := r.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: producer, IncludeInactive: true, Since: since,
+			Limit: maxRefs})
 		if err != nil {
 			return nil, err
 		}

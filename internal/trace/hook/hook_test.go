@@ -45,7 +45,8 @@ func TestFailed(t *testing.T) {
 		`"sessionID":"s","error":{"name":"AbortError"}`: true,
 		`"sessionID":"s","error":"timed out"`:           true,
 	} {
-		e, ok := Parse("opencode", "", []byte(`{"type":"session.idle","cwd":"/w","properties":{`+properties+`}}`), func(string) string { return "" })
+		e, ok := Parse("opencode", "", []byte(`{"type":"session.idle","cwd":"/w","properties":{`+properties+`}}`),
+			func(string) string { return "" })
 		if !ok || e.Failed != want {
 			t.Errorf("%s: failed %t, %t, want %t", properties, e.Failed, ok, want)
 		}

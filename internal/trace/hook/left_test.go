@@ -48,7 +48,8 @@ func TestCreated(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%+v: %q, want %q", c, got, c.want)
 		}
-		for _, unsuccessful := range []thread.Call{{Name: "write", Input: call.Input, Failed: true}, {Name: "write", Input: call.Input, Pending: true}, {Name: "read", Input: call.Input}} {
+		for _, unsuccessful := range []thread.Call{{Name: "write", Input: call.Input, Failed: true},
+			{Name: "write", Input: call.Input, Pending: true}, {Name: "read", Input: call.Input}} {
 			if got, ok := created(unsuccessful, c.root, c.cwd); ok {
 				t.Errorf("%+v created %s", unsuccessful, got)
 			}

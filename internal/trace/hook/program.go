@@ -45,9 +45,11 @@ func NewProgram(args []string, newID func() (string, error)) (Program, error) {
 // Options of Claude Code 2.1 with which it starts no conversation of its own here,
 // or one that has an ID already; and its commands, which start none.
 var (
-	claudeOptions = []string{"--session-id", "-r", "--resume", "-c", "--continue", "--fork-session", "--from-pr", "--no-session-persistence",
+	claudeOptions = []string{"--session-id", "-r", "--resume", "-c", "--continue", "--fork-session", "--from-pr",
+		"--no-session-persistence",
 		"--cloud", "--environment", "--teleport", "--desktop", "--bg", "--background", "-h", "--help", "-v", "--version"}
-	claudeCommands = []string{"agents", "attach", "auth", "auto-mode", "config", "doctor", "gateway", "import", "install", "kill", "logs", "mcp", "plugin",
+	claudeCommands = []string{"agents", "attach", "auth", "auto-mode", "config", "doctor", "gateway", "import", "install",
+		"kill", "logs", "mcp", "plugin",
 		"plugins", "purge", "respawn", "rm", "setup-token", "stop", "ultrareview", "update", "upgrade"}
 )
 
@@ -65,7 +67,8 @@ func startsClaude(args []string) bool {
 
 // event returns an event of the conversation of p, in the session or run of handoff.
 func (p Program) event(kind Kind, session, run string) Event {
-	return Event{Kind: kind, Harness: p.harness, provider: p.Provider, Session: p.Session, AgentType: p.Agent, HandoffSession: session, HandoffRun: run}
+	return Event{Kind: kind, Harness: p.harness, provider: p.Provider, Session: p.Session, AgentType: p.Agent,
+		HandoffSession: session, HandoffRun: run}
 }
 
 // StartProgram records that p has a conversation in a session or run, unless a hook
@@ -90,7 +93,8 @@ type Run struct {
 // recorded it. If the ID of the conversation is not known, it is that of the only one
 // of those that find returns that started in the run. A warning reports that there
 // are several.
-func (r Recorder) EndRun(ctx context.Context, run Run, find func() ([]*thread.Thread, error)) (warnings []string, err error) {
+func (r Recorder) EndRun(ctx context.Context, run Run, find func() ([]*thread.Thread, error)) (warnings []string,
+	err error) {
 	p := run.Program
 	if p.Provider != "" && p.Session == "" {
 		list, err := find()
@@ -98,7 +102,8 @@ func (r Recorder) EndRun(ctx context.Context, run Run, find func() ([]*thread.Th
 			return nil, err
 		}
 		if n := p.Found(ctx, r.Hub, list, run.Started, run.Session); n > 1 {
-			warnings = append(warnings, strconv.Itoa(n)+" conversations of "+p.Provider+" started here during the run; none was linked to the session")
+			warnings = append(warnings, strconv.Itoa(n)+" conversations of "+p.Provider+
+				" started here during the run; none was linked to the session")
 		}
 		started := r
 		started.Now = func() time.Time { return run.Started }
@@ -117,7 +122,8 @@ func (r Recorder) EndRun(ctx context.Context, run Run, find func() ([]*thread.Th
 // Found sets the ID of the conversation of p to that of the only one of list that
 // started at or after a time and does not belong to another session. It returns how
 // many there are.
-func (p *Program) Found(ctx context.Context, hub *handoff.Hub, list []*thread.Thread, since time.Time, session string) (n int) {
+func (p *Program) Found(ctx context.Context, hub *handoff.Hub, list []*thread.Thread, since time.Time,
+	session string) (n int) {
 	var ids []string
 	for _, t := range list {
 		from := since
@@ -127,7 +133,8 @@ func (p *Program) Found(ctx context.Context, hub *handoff.Hub, list []*thread.Th
 		if t.Provider != p.Provider || t.IsAgent() || t.Started.Before(from) {
 			continue
 		}
-		if w, err := hub.Work(ctx, p.harness, t.ID); errors.Is(err, handoff.NotFound) || err == nil && (w.SessionID == "" || w.SessionID == session) {
+		if w, err := hub.Work(ctx, p.harness, t.ID); errors.Is(err, handoff.NotFound) || err == nil &&
+			(w.SessionID == "" || w.SessionID == session) {
 			ids = append(ids, t.ID)
 		}
 	}

@@ -27,7 +27,8 @@ func TestNewProgram(t *testing.T) {
 		"sh -c claude":                          {"sh -c claude", ""},
 	} {
 		p, err := NewProgram(strings.Fields(line), func() (string, error) { return "ID", nil })
-		if err != nil || strings.Join(p.Args, " ") != want.args || p.Provider != want.provider || (p.Session != "") != slices.Contains(p.Args, "ID") {
+		if err != nil || strings.Join(p.Args, " ") != want.args || p.Provider != want.provider ||
+			(p.Session != "") != slices.Contains(p.Args, "ID") {
 			t.Errorf("%s: got %+v, %v, want %+v", line, p, err, want)
 		}
 	}

@@ -42,7 +42,8 @@ func (r Recorder) Record(ctx context.Context, e Event) error {
 		}
 		return r.end(ctx, e, e.Prompt)
 	case AgentStart:
-		return r.start(ctx, e, e.Agent, &handoff.WorkStarted{Kind: "task", Name: e.AgentType, ParentWorkID: cmp.Or(e.Parent, e.Session)})
+		return r.start(ctx, e, e.Agent, &handoff.WorkStarted{
+			Kind: "task", Name: e.AgentType, ParentWorkID: cmp.Or(e.Parent, e.Session)})
 	case AgentEnd:
 		failed := r.end(ctx, e, e.Agent)
 		for prompt := r.openPrompt(ctx, e); prompt != ""; prompt = r.openPrompt(ctx, e) {
@@ -109,7 +110,8 @@ func (e Event) producer() handoff.Producer {
 	if e.HandoffSession == "" && e.HandoffRun == "" {
 		return p
 	}
-	return handoff.Identify(handoff.Producer{Session: e.HandoffSession, RunID: e.HandoffRun, WorkID: p.WorkID, Source: handoff.FromEnvironment}, p)
+	return handoff.Identify(handoff.Producer{Session: e.HandoffSession, RunID: e.HandoffRun, WorkID: p.WorkID,
+		Source: handoff.FromEnvironment}, p)
 }
 
 func (r Recorder) start(ctx context.Context, e Event, id string, f *handoff.WorkStarted) error {

@@ -71,8 +71,9 @@ func usageOf(t thread.Tokens) *handoff.Usage {
 		return &n
 	}
 	total := t.Total()
-	u := &handoff.Usage{Input: &t.Input, Output: &t.Output, CacheRead: counted(t.CacheRead), CacheWrite: counted(t.CacheWrite),
-		Reasoning: counted(t.Reasoning), TotalTokens: &total}
+	u := &handoff.Usage{Input: &t.Input, Output: &t.Output, CacheRead: counted(t.CacheRead),
+		CacheWrite: counted(t.CacheWrite),
+		Reasoning:  counted(t.Reasoning), TotalTokens: &total}
 	if t.Cost > 0 {
 		u.Cost = &t.Cost
 	}

@@ -35,7 +35,8 @@ func TestFind(t *testing.T) {
 	long := strings.Repeat("word ", 30)
 	braces := strings.Repeat("}\n\n---------------\n", 20)
 	appended := plan + "Stop all workers before the migration starts.\n"
-	const three = "one two three four five six seven\neight nine ten eleven twelve thirteen\nfourteen fifteen sixteen seventeen eighteen\n"
+	const three = "one two three four five six seven\neight nine ten eleven twelve thirteen\nfourteen fifteen sixteen " +
+		"seventeen eighteen\n"
 	for _, tt := range []struct {
 		name   string
 		bodies []string
@@ -47,19 +48,23 @@ func TestFind(t *testing.T) {
 		{"other line ends", []string{plan}, "Do:\r\n" + crlf + "Now.", "0:" + crlf},
 		{"a part", []string{"Title\n" + plan + "End\n"}, "Do:\n" + plan + "Now.", "0:" + plan},
 		{"twice", []string{plan}, plan + "and\n" + plan, "0:" + plan + "|0:" + plan},
-		{"two lines are too few", []string{plan}, "Keep the payload of a failed job for seven days.\nAlert its owner when a queue has no consumer.\n", ""},
+		{"two lines are too few", []string{plan},
+			"Keep the payload of a failed job for seven days.\nAlert its owner when a queue has no consumer.\n", ""},
 		{"two long lines around an empty one", []string{long + "\n\n" + long + "\nend\n"}, long + "\n\n" + long + "\n", ""},
 		{"fewer bytes are too few", []string{"aa\nbb\ncc\ndd\n"}, "aa\nbb\ncc\ndd\n", ""},
 		{"common lines", []string{braces + plan}, "x\n" + braces + "y", ""},
 		{"one long line", []string{long}, "Do:\n" + long + "\nNow.", "0:" + long + "\n"},
 		{"one long line of several", []string{long + "\nb\nc\nd\n"}, "Do:\n" + long + "\nNow.", ""},
 		{"one short line", []string{"LGTM\n"}, "LGTM\nLGTM\n", ""},
-		{"another order", []string{plan}, "Alert its owner when a queue has no consumer.\nKeep the payload of a failed job for seven days.\nRetry each job three times. The delay doubles.\n", ""},
+		{"another order", []string{plan}, "Alert its owner when a queue has no consumer.\nKeep the payload of a failed job " +
+			"for seven days.\nRetry each job three times. The delay doubles.\n", ""},
 		{"indented", []string{plan}, "  " + strings.ReplaceAll(plan, "\n", "\n  "), ""},
 		{"the same body twice", []string{plan, plan}, plan, "0:" + plan},
 		{"the longest run", []string{plan, appended}, appended, "1:" + appended},
-		{"the rest of a shorter run", []string{plan, three + plan[:len(plan)-len("Alert its owner when a queue has no consumer.\n")]}, three + plan,
-			"1:" + three + plan[:len(plan)-len("Alert its owner when a queue has no consumer.\n")] + "|0:Alert its owner when a queue has no consumer.\n"},
+		{"the rest of a shorter run", []string{
+			plan, three + plan[:len(plan)-len("Alert its owner when a queue has no consumer.\n")]}, three + plan,
+			"1:" + three + plan[:len(plan)-len("Alert its owner when a queue has no consumer.\n")] +
+				"|0:Alert its owner when a queue has no consumer.\n"},
 		{"empty", []string{""}, plan, ""},
 		{"empty prompt", []string{plan}, "", ""},
 	} {
@@ -109,7 +114,8 @@ func TestNoByteTwice(t *testing.T) {
 	text := func(most int) string {
 		var b strings.Builder
 		for range r.Intn(most) {
-			b.WriteString([]string{"\n", "}\n", "aaaa aaaa aaaa aaaa aaaa aaaa\n", "bbbb bbbb bbbb bbbb bbbb bbbb bbbb bbbb\n", "cccc cccc cccc cccc\n", "dddd\n"}[r.Intn(6)])
+			b.WriteString([]string{"\n", "}\n", "aaaa aaaa aaaa aaaa aaaa aaaa\n", "bbbb bbbb bbbb bbbb bbbb bbbb bbbb bbbb\n",
+				"cccc cccc cccc cccc\n", "dddd\n"}[r.Intn(6)])
 		}
 		return b.String()
 	}

@@ -244,7 +244,8 @@ func (p Price) Cost(t Tokens) float64 {
 			r = tier.Rates
 		}
 	}
-	write, long, reasoning := *cmp.Or(r.CacheWrite, &r.Input), min(t.CacheWrite1h, t.CacheWrite), min(t.Reasoning, t.Output)
+	write, long, reasoning := *cmp.Or(r.CacheWrite, &r.Input), min(t.CacheWrite1h, t.CacheWrite), min(t.Reasoning,
+		t.Output)
 	cost := float64(t.Input)*r.Input +
 		float64(t.CacheRead)**cmp.Or(r.CacheRead, &r.Input) +
 		float64(t.CacheWrite-long)*write +

@@ -44,18 +44,26 @@ func TestCost(t *testing.T) {
 	}{
 		{"input and output", "anthropic", "claude-sonnet-4-20250514", september, Tokens{Input: 1e6, Output: 1e6}, 3 + 15},
 		{"a cache", "anthropic", "claude-sonnet-4-20250514", september, Tokens{CacheRead: 1e6, CacheWrite: 1e6}, 0.3 + 3.75},
-		{"a cache of an hour", "anthropic", "claude-sonnet-4-20250514", september, Tokens{CacheWrite: 1e6, CacheWrite1h: 1e6}, 6},
-		{"a model without a provider", "", "gpt-5-codex", september, Tokens{Input: 1e6, CacheRead: 1e6, Output: 1e6}, 1.25 + 0.125 + 10},
+		{"a cache of an hour", "anthropic", "claude-sonnet-4-20250514", september, Tokens{CacheWrite: 1e6, CacheWrite1h: 1e6},
+			6},
+		{"a model without a provider", "", "gpt-5-codex", september, Tokens{Input: 1e6, CacheRead: 1e6, Output: 1e6},
+			1.25 + 0.125 + 10},
 		{"reasoning is output", "openai", "gpt-5", september, Tokens{Output: 2e6, Reasoning: 1e6}, 20},
 		{"upper case", "OpenAI", "GPT-5", september, Tokens{Input: 1e6}, 1.25},
 		{"another name of the provider", "google-vertex", "gemini-2.5-pro", september, Tokens{Input: 1000}, 1.25 / 1000},
 		{"a provider that resells", "azure", "gpt-5", september, Tokens{Input: 1e6}, 1.25},
-		{"up to a long context", "anthropic", "claude-sonnet-4-5", september, Tokens{Input: 100_000, CacheRead: 100_000}, 0.3 + 0.03},
-		{"a long context", "anthropic", "claude-sonnet-4-5", september, Tokens{Input: 100_001, CacheRead: 100_000, Output: 1000}, (100_001*6 + 100_000*0.6 + 1000*22.5) / 1e6},
-		{"before a change", "anthropic", "claude-opus-4-6", time.Date(2026, 3, 12, 23, 0, 0, 0, time.UTC), Tokens{Input: 300_000}, 3},
-		{"after a change", "anthropic", "claude-opus-4-6", time.Date(2026, 3, 13, 0, 0, 0, 0, time.UTC), Tokens{Input: 300_000}, 1.5},
-		{"an hour of the day", "deepseek", "deepseek-reasoner", time.Date(2025, 5, 1, 1, 0, 0, 0, time.UTC), Tokens{Input: 1e6}, 0.55},
-		{"another hour", "deepseek", "deepseek-reasoner", time.Date(2025, 5, 1, 17, 0, 0, 0, time.UTC), Tokens{Input: 1e6}, 0.135},
+		{"up to a long context", "anthropic", "claude-sonnet-4-5", september, Tokens{Input: 100_000, CacheRead: 100_000},
+			0.3 + 0.03},
+		{"a long context", "anthropic", "claude-sonnet-4-5", september,
+			Tokens{Input: 100_001, CacheRead: 100_000, Output: 1000}, (100_001*6 + 100_000*0.6 + 1000*22.5) / 1e6},
+		{"before a change", "anthropic", "claude-opus-4-6", time.Date(2026, 3, 12, 23, 0, 0, 0, time.UTC),
+			Tokens{Input: 300_000}, 3},
+		{"after a change", "anthropic", "claude-opus-4-6", time.Date(2026, 3, 13, 0, 0, 0, 0, time.UTC),
+			Tokens{Input: 300_000}, 1.5},
+		{"an hour of the day", "deepseek", "deepseek-reasoner", time.Date(2025, 5, 1, 1, 0, 0, 0, time.UTC),
+			Tokens{Input: 1e6}, 0.55},
+		{"another hour", "deepseek", "deepseek-reasoner", time.Date(2025, 5, 1, 17, 0, 0, 0, time.UTC), Tokens{Input: 1e6},
+			0.135},
 	} {
 		p, ok := Find([]*List{Embedded()}, tt.provider, tt.model).At(tt.at)
 		if got := p.Cost(tt.tokens); !ok || math.Abs(got-tt.want) > 1e-9 {
@@ -65,7 +73,8 @@ func TestCost(t *testing.T) {
 }
 
 func TestUnknownModel(t *testing.T) {
-	for _, name := range [][2]string{{"", "nobodys-model"}, {"anthropic", "nobodys-model"}, {"nobody", "gpt-5"}, {"", ""}} {
+	for _, name := range [][2]string{{"", "nobodys-model"}, {"anthropic", "nobodys-model"}, {"nobody", "gpt-5"},
+		{"", ""}} {
 		if p, ok := Find([]*List{Embedded()}, name[0], name[1]).At(september); ok {
 			t.Errorf("%q has the price of %s %s", name, p.Provider, p.Model)
 		}
@@ -85,7 +94,8 @@ func TestOwnPrices(t *testing.T) {
 		model string
 		want  float64
 		ok    bool
-	}{{"gpt-5", 1, true}, {"gpt-5-mini", 0.25, true}, {"mine-small", 0, true}, {"mine-big", 0, false}, {"Qwen3-X", 3, true}, {"qwen3-x", 3, true}} {
+	}{{"gpt-5", 1, true}, {"gpt-5-mini", 0.25, true}, {"mine-small", 0, true}, {"mine-big", 0, false},
+		{"Qwen3-X", 3, true}, {"qwen3-x", 3, true}} {
 		p, ok := Find(lists, "", tt.model).At(september)
 		if got := p.Cost(Tokens{Input: 1e6}); got != tt.want || ok != tt.ok {
 			t.Errorf("%s costs %v, %t, want %v, %t", tt.model, got, ok, tt.want, tt.ok)
@@ -95,7 +105,9 @@ func TestOwnPrices(t *testing.T) {
 
 // TestCapitals checks that the names of providers and models match in any case.
 func TestCapitals(t *testing.T) {
-	own, err := Parse([]byte(`{"providers":[{"id":"MyCorp","provider":[["My-*"]],"models":[{"id":"Qwen3-X","prices":[{"input":3,"output":2}]},
+	own, err := Parse(
+		[]byte(
+			`{"providers":[{"id":"MyCorp","provider":[["My-*"]],"models":[{"id":"Qwen3-X","prices":[{"input":3,"output":2}]},
 		{"id":"y","match":[["Zed-*"],["/^Quux$/"]],"prices":[{"input":4,"output":2}]}]}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +115,8 @@ func TestCapitals(t *testing.T) {
 	for _, tt := range []struct {
 		provider, model string
 		want            float64
-	}{{"MyCorp", "Qwen3-X", 3}, {"mycorp", "qwen3-x", 3}, {"MY-OWN", "zed-1", 4}, {"MyCorp", "Zed-1", 4}, {"mycorp", "quux", 4}, {"mycorp", "Quux", 4}} {
+	}{{"MyCorp", "Qwen3-X", 3}, {"mycorp", "qwen3-x", 3}, {"MY-OWN", "zed-1", 4}, {"MyCorp", "Zed-1", 4},
+		{"mycorp", "quux", 4}, {"mycorp", "Quux", 4}} {
 		p, _ := Find([]*List{own}, tt.provider, tt.model).At(september)
 		if got := p.Cost(Tokens{Input: 1e6}); got != tt.want {
 			t.Errorf("%s of %s costs %v, want %v", tt.model, tt.provider, got, tt.want)

@@ -23,13 +23,16 @@ const shownBlobs = 20
 
 // commit adds a commit, who made it, and who wrote its files, or only one of them.
 func (r *tracer) commit(ctx context.Context, c git.Commit, only string) {
-	h := Hop{Kind: Commit, Ref: c.ID, Text: c.Subject, At: c.AuthoredAt, Certainty: Recorded, Evidence: []Evidence{{"commit", c.ID}}}
+	h := Hop{Kind: Commit, Ref: c.ID, Text: c.Subject, At: c.AuthoredAt, Certainty: Recorded,
+		Evidence: []Evidence{{"commit", c.ID}}}
 	if len(c.Parents) > 1 {
 		h.Text += " (a merge: its changes are in its parents)"
 	}
 	r.add(h)
 	r.committers(ctx, c)
-	files := slices.DeleteFunc(slices.Clone(c.Files), func(f git.File) bool { return f.New == "" || only != "" && f.Path != only })
+	files := slices.DeleteFunc(slices.Clone(c.Files), func(f git.File) bool {
+		return f.New == "" || only != "" && f.Path != only
+	})
 	if len(files) > maxFiles {
 		r.warn(fmt.Errorf("the commit changes %d files; the writers of the first %d are shown", len(files), maxFiles))
 		files = files[:maxFiles]
@@ -52,7 +55,8 @@ func (r *tracer) commit(ctx context.Context, c git.Commit, only string) {
 		}
 	}
 	for _, p := range parts {
-		r.thread(ctx, Hop{Kind: Wrote, Ref: p.uri.String(), Text: several(p.paths), At: p.at, Certainty: p.certainty, Evidence: p.evidence})
+		r.thread(ctx, Hop{Kind: Wrote, Ref: p.uri.String(), Text: several(p.paths), At: p.at, Certainty: p.certainty,
+			Evidence: p.evidence})
 	}
 	r.artifactsIn(ctx, files)
 }
@@ -147,7 +151,8 @@ const maxPublished = 20
 // artifactsIn adds the artifacts that have the bytes of files of a commit.
 func (r *tracer) artifactsIn(ctx context.Context, files []git.File) {
 	for _, f := range files[:min(len(files), maxPublished)] {
-		page, err := r.Reader.Artifacts(ctx, handoff.ArtifactQuery{Paths: []string{f.Path}, IncludeInactive: true, Limit: maxPublished})
+		page, err := r.Reader.Artifacts(ctx, handoff.ArtifactQuery{Paths: []string{f.Path}, IncludeInactive: true,
+			Limit: maxPublished})
 		if err != nil {
 			r.warn(err)
 			return

@@ -102,7 +102,8 @@ func editOf(c thread.Call, dir, file string) edit {
 
 // replace adds the replacement that an input describes.
 func (e *edit) replace(input jsonl.Value) {
-	c := change{old: first(input, "old_string", "oldString", "old_str", "oldText"), new: first(input, "new_string", "newString", "new_str", "newText")}
+	c := change{old: first(input, "old_string", "oldString", "old_str", "oldText"),
+		new: first(input, "new_string", "newString", "new_str", "newText")}
 	for m := input.Members(); m.Next(); {
 		if name := string(m.Name()); name == "replace_all" || name == "replaceAll" {
 			c.all = m.Value().True()

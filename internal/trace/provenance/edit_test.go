@@ -15,20 +15,33 @@ func TestEdit(t *testing.T) {
 		lines             []string
 	}{
 		{"Claude Write", "Write", `{"file_path":"a.go","content":"x\ny\n"}`, "old", "x\ny\n", []string{"x", "y"}},
-		{"Claude Edit", "Edit", `{"file_path":"a.go","old_string":"b\n","new_string":"b\nc\n"}`, "a\nb\n", "a\nb\nc\n", []string{"c"}},
+		{"Claude Edit", "Edit", `{"file_path":"a.go","old_string":"b\n","new_string":"b\nc\n"}`, "a\nb\n", "a\nb\nc\n",
+			[]string{"c"}},
 		{"Claude Edit of all", "Edit", `{"old_string":"a","new_string":"b","replace_all":true}`, "aXa", "bXb", []string{"b"}},
 		{"Claude Edit of the first", "Edit", `{"old_string":"a","new_string":"b"}`, "aXa", "bXa", []string{"b"}},
 		{"another file", "Edit", `{"old_string":"z","new_string":"b"}`, "aXa", "", []string{"b"}},
-		{"Claude MultiEdit", "MultiEdit", `{"edits":[{"old_string":"a","new_string":"b"},{"old_string":"b","new_string":"c"}]}`, "a", "c", []string{"b", "c"}},
+		{
+			"Claude MultiEdit", "MultiEdit",
+			`{"edits":[{"old_string":"a","new_string":"b"},{"old_string":"b","new_string":"c"}]}`, "a", "c", []string{"b", "c"}},
 		{"Gemini", "replace", `{"file_path":"a.go","old_string":"a","new_string":"b"}`, "a", "b", []string{"b"}},
-		{"OpenCode", "edit", `{"filePath":"a.go","oldString":"a","newString":"b","replaceAll":true}`, "aa", "bb", []string{"b"}},
+		{"OpenCode", "edit", `{"filePath":"a.go","oldString":"a","newString":"b","replaceAll":true}`, "aa", "bb",
+			[]string{"b"}},
 		{"pi", "edit", `{"path":"a.go","oldText":"a","newText":"b"}`, "a", "b", []string{"b"}},
-		{"str_replace_editor", "str_replace_editor", `{"command":"create","path":"a.go","file_text":"x"}`, "", "x", []string{"x"}},
-		{"Codex adds", "apply_patch", "*** Begin Patch\n*** Add File: a.go\n+x\n+\n+y\n*** Add File: b.go\n+z\n*** End Patch", "", "x\n\ny\n", []string{"x", "y"}},
-		{"Codex updates", "apply_patch", "*** Begin Patch\n*** Update File: b.go\n-x\n+z\n*** Update File: /work/a.go\n@@ func f\n a\n-b\n+c\n\n@@\n-e\n+f\n*** End of File\n*** End Patch", "a\nb\n\nd\ne\n", "a\nc\n\nd\nf\n", []string{"c", "f"}},
-		{"Codex in a shell", "shell", `{"command":["apply_patch","*** Begin Patch\n*** Update File: a.go\n-a\n+b\n*** End Patch"]}`, "a\n", "b\n", []string{"b"}},
-		{"Codex in a script", "exec", `{"input":"*** Begin Patch\n*** Update File: a.go\n-a\n+b\n*** End Patch"}`, "a\n", "b\n", []string{"b"}},
-		{"the patch does not apply", "apply_patch", "*** Begin Patch\n*** Update File: a.go\n-x\n+b\n*** End Patch", "a\n", "", []string{"b"}},
+		{"str_replace_editor", "str_replace_editor", `{"command":"create","path":"a.go","file_text":"x"}`, "", "x",
+			[]string{"x"}},
+		{"Codex adds", "apply_patch", "*** Begin Patch\n*** Add File: a.go\n+x\n+\n+y\n*** Add File: b.go\n+z\n*** End Patch",
+			"", "x\n\ny\n", []string{"x", "y"}},
+		{"Codex updates", "apply_patch", "*** Begin Patch\n*** Update File: b.go\n-x\n+z\n*** Update File: /work/a.go\n@@ " +
+			"func f\n a\n-b\n+c\n\n@@\n-e\n+f\n*** End of File\n*** End Patch", "a\nb\n\nd\ne\n", "a\nc\n\nd\nf\n",
+			[]string{"c", "f"}},
+		{
+			"Codex in a shell", "shell",
+			`{"command":["apply_patch","*** Begin Patch\n*** Update File: a.go\n-a\n+b\n*** End Patch"]}`, "a\n", "b\n",
+			[]string{"b"}},
+		{"Codex in a script", "exec", `{"input":"*** Begin Patch\n*** Update File: a.go\n-a\n+b\n*** End Patch"}`, "a\n",
+			"b\n", []string{"b"}},
+		{"the patch does not apply", "apply_patch", "*** Begin Patch\n*** Update File: a.go\n-x\n+b\n*** End Patch", "a\n",
+			"", []string{"b"}},
 		{"no content", "Write", `{"file_path":"a.go"}`, "a", "", nil},
 		{"clipped", "Write", `{"file_path":"a.go","content":"xxxx (3 more bytes)`, "a", "", nil},
 		{"not an object", "Write", `7`, "a", "", nil},
@@ -70,7 +83,9 @@ func TestReplay(t *testing.T) {
 		for i, e := range tt.writes {
 			writes = append(writes, by(i, e))
 		}
-		got := replay(writes, content{is: func(file string) bool { return file == tt.want }, before: func() (string, bool) { return tt.before, true }})
+		got := replay(writes, content{is: func(file string) bool { return file == tt.want }, before: func() (string, bool) {
+			return tt.before, true
+		}})
 		var credited []int
 		for _, w := range got {
 			credited = append(credited, w.uri.From)

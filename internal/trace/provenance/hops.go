@@ -37,7 +37,8 @@ func (r *tracer) artifact(ctx context.Context, a handoff.Artifact, certainty Cer
 	}
 	r.shown[a.ID] = true
 	record := Evidence{"record", a.ID}
-	r.add(Hop{Kind: Artifact, Ref: a.ID, Text: a.Label(), Agent: a.Producer.Agent, At: a.CreatedAt, Certainty: certainty, Evidence: append([]Evidence{record}, evidence...)})
+	r.add(Hop{Kind: Artifact, Ref: a.ID, Text: a.Label(), Agent: a.Producer.Agent, At: a.CreatedAt, Certainty: certainty,
+		Evidence: append([]Evidence{record}, evidence...)})
 	if p, ok := a.Record.Fact.(*handoff.ArtifactPublished); ok && p.Path != a.Path {
 		r.add(Hop{Kind: Moved, Ref: p.Path, Text: "now " + a.Path, Certainty: Recorded, Evidence: []Evidence{record}})
 	}
@@ -63,7 +64,8 @@ func (r *tracer) work(ctx context.Context, a handoff.Artifact) {
 	if p.WorkID == "" || p.WorkID == p.Session || p.WorkID == p.RunID {
 		return
 	}
-	h := Hop{Kind: Work, Ref: p.WorkID, Text: p.Harness, Agent: p.Agent, Certainty: Recorded, Evidence: []Evidence{{"record", a.ID}}}
+	h := Hop{Kind: Work, Ref: p.WorkID, Text: p.Harness, Agent: p.Agent, Certainty: Recorded,
+		Evidence: []Evidence{{"record", a.ID}}}
 	w, err := r.Reader.Work(ctx, p.Harness, p.WorkID)
 	if err == nil {
 		h.Text = strings.TrimSpace(strings.Join([]string{p.Harness, w.Kind, w.Name}, " "))
@@ -77,7 +79,8 @@ func (r *tracer) work(ctx context.Context, a handoff.Artifact) {
 	r.add(h)
 	if err == nil && w.Usage != nil {
 		amount := cost.OfWork(w, r.Prices)
-		r.add(Hop{Kind: Cost, Ref: p.WorkID, Text: "as the harness reported", At: w.EndedAt, Certainty: Recorded, Cost: &amount, Evidence: []Evidence{{"record", w.EndRecord}}})
+		r.add(Hop{Kind: Cost, Ref: p.WorkID, Text: "as the harness reported", At: w.EndedAt, Certainty: Recorded,
+			Cost: &amount, Evidence: []Evidence{{"record", w.EndRecord}}})
 	}
 }
 
@@ -100,7 +103,8 @@ func (r *tracer) publisher(ctx context.Context, a handoff.Artifact) {
 	}
 	switch {
 	case !made.IsZero():
-		h := Hop{Kind: Published, Ref: at.String(), Agent: a.Producer.Agent, At: made, Certainty: Recorded, Evidence: []Evidence{{"message", at.String()}}}
+		h := Hop{Kind: Published, Ref: at.String(), Agent: a.Producer.Agent, At: made, Certainty: Recorded,
+			Evidence: []Evidence{{"message", at.String()}}}
 		if known {
 			h.Evidence = append(h.Evidence, Evidence{"record", a.ID})
 		}
@@ -108,7 +112,8 @@ func (r *tracer) publisher(ctx context.Context, a handoff.Artifact) {
 		r.thread(ctx, h)
 	case known:
 		r.publishedBy = recorded
-		r.thread(ctx, Hop{Kind: Published, Ref: recorded.String(), Agent: a.Producer.Agent, At: a.CreatedAt, Certainty: Recorded, Evidence: []Evidence{{"record", a.ID}}})
+		r.thread(ctx, Hop{Kind: Published, Ref: recorded.String(), Agent: a.Producer.Agent, At: a.CreatedAt,
+			Certainty: Recorded, Evidence: []Evidence{{"record", a.ID}}})
 	}
 }
 
@@ -143,7 +148,8 @@ func (r *tracer) thread(ctx context.Context, h Hop) {
 	}
 	amount := r.Prices.OfUsage(item.Usage, item.Last)
 	if amount.TotalTokens != nil {
-		r.add(Hop{Kind: Cost, Ref: name, Text: "of the conversation", At: item.Last, Certainty: Recorded, Cost: &amount, Evidence: []Evidence{{"thread", name}}})
+		r.add(Hop{Kind: Cost, Ref: name, Text: "of the conversation", At: item.Last, Certainty: Recorded, Cost: &amount,
+			Evidence: []Evidence{{"thread", name}}})
 	}
 }
 
@@ -162,7 +168,8 @@ func (r *tracer) inputs(ctx context.Context, a *handoff.Artifact, made []credit)
 			return err
 		}
 		for _, in := range page.Artifacts {
-			r.add(Hop{Kind: Input, Ref: in.ID, Text: in.Label(), Agent: in.Producer.Agent, At: in.CreatedAt, Certainty: Recorded, Evidence: []Evidence{{"record", a.ID}}})
+			r.add(Hop{Kind: Input, Ref: in.ID, Text: in.Label(), Agent: in.Producer.Agent, At: in.CreatedAt, Certainty: Recorded,
+				Evidence: []Evidence{{"record", a.ID}}})
 		}
 	}
 	for _, by := range made {
@@ -232,14 +239,17 @@ func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, 
 		}
 		for _, u := range a.UsedBy {
 			work := strings.TrimPrefix(u.Harness+":"+u.WorkID, ":")
-			r.add(Hop{Kind: Use, Ref: cmp.Or(u.RunID, u.Session, u.WorkID), Text: work, Agent: u.Agent, Certainty: Recorded, Evidence: []Evidence{{"work", work}}})
+			r.add(Hop{Kind: Use, Ref: cmp.Or(u.RunID, u.Session, u.WorkID), Text: work, Agent: u.Agent, Certainty: Recorded,
+				Evidence: []Evidence{{"work", work}}})
 		}
-		page, err := r.Reader.Artifacts(ctx, handoff.ArtifactQuery{AnyParent: []string{a.ID}, IncludeInactive: true, Limit: maxUses})
+		page, err := r.Reader.Artifacts(ctx, handoff.ArtifactQuery{AnyParent: []string{a.ID}, IncludeInactive: true,
+			Limit: maxUses})
 		if err != nil {
 			return err
 		}
 		for _, child := range slices.Backward(page.Artifacts) {
-			r.add(Hop{Kind: Use, Ref: child.ID, Text: child.Label(), Agent: child.Producer.Agent, At: child.CreatedAt, Certainty: Recorded, Evidence: []Evidence{{"record", child.ID}}})
+			r.add(Hop{Kind: Use, Ref: child.ID, Text: child.Label(), Agent: child.Producer.Agent, At: child.CreatedAt,
+				Certainty: Recorded, Evidence: []Evidence{{"record", child.ID}}})
 		}
 	}
 	if since.IsZero() {
@@ -251,7 +261,8 @@ func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, 
 	}
 	for _, u := range uses[:min(len(uses), maxUses)] {
 		if !makers[threadOf(u.URI)] {
-			h := Hop{Kind: Use, Ref: u.URI.String(), Text: u.Path, At: u.At, Certainty: Inferred, Evidence: []Evidence{{"message", u.URI.String()}}}
+			h := Hop{Kind: Use, Ref: u.URI.String(), Text: u.Path, At: u.At, Certainty: Inferred,
+				Evidence: []Evidence{{"message", u.URI.String()}}}
 			if item, err := r.conversations.Item(ctx, u.URI); err == nil {
 				h.Agent = cmp.Or(item.AgentName, item.AgentRole)
 			}

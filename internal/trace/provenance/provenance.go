@@ -148,7 +148,8 @@ func trace(ctx context.Context, c Conversations, locate func() located) (t Trace
 		if at = known(); at.err != nil {
 			return at.err
 		}
-		r := &tracer{Sources: at.Sources, conversations: l, trace: Trace{Subject: at.Name, Hops: []Hop{}}, written: map[thread.URI][]write{}, shown: map[string]bool{}}
+		r := &tracer{Sources: at.Sources, conversations: l, trace: Trace{Subject: at.Name, Hops: []Hop{}},
+			written: map[thread.URI][]write{}, shown: map[string]bool{}}
 		err := r.run(ctx, at.Subject)
 		t = r.trace
 		return err

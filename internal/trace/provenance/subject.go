@@ -134,7 +134,8 @@ func (s Sources) movedFrom(ctx context.Context, file string) (handoff.Artifact, 
 	if relative == "" {
 		return handoff.Artifact{}, false, nil
 	}
-	page, err := s.Reader.Artifacts(ctx, handoff.ArtifactQuery{Paths: []string{filepath.ToSlash(relative)}, IncludeInactive: true, Limit: maxRevisions})
+	page, err := s.Reader.Artifacts(ctx, handoff.ArtifactQuery{Paths: []string{filepath.ToSlash(relative)},
+		IncludeInactive: true, Limit: maxRevisions})
 	i := slices.IndexFunc(page.Artifacts, func(a handoff.Artifact) bool { return slices.Contains(pathsOf(a), file) })
 	if err != nil || i < 0 {
 		return handoff.Artifact{}, false, err
@@ -171,7 +172,8 @@ func (s Sources) artifact(ctx context.Context, id, file string) (Subject, error)
 // lineOf returns a line of a file, with the commit that last changed it.
 func (s Sources) lineOf(ctx context.Context, file string, n int) (Subject, error) {
 	invalid := func(err error) error {
-		return &handoff.Error{Op: "trace", Name: file + ":" + strconv.Itoa(n), Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("name a line of a file in a git repository")}
+		return handoff.E("trace", file+":"+strconv.Itoa(n), handoff.Invalid, err,
+			handoff.Advice("name a line of a file in a git repository"))
 	}
 	b, err := plainfile.Read(file, maxBytes)
 	if err != nil {

@@ -32,7 +32,8 @@ func (r *tracer) line(ctx context.Context, s Subject) {
 	r.lineText = s.Line.Text
 	h := Hop{Kind: Line, Ref: s.File + ":" + strconv.Itoa(s.Line.Number), Certainty: Recorded, Evidence: []Evidence{}}
 	if s.Commit != nil {
-		h.Evidence = append(h.Evidence, Evidence{"commit", s.Commit.ID}, Evidence{"path", s.Line.Path + ":" + strconv.Itoa(s.Line.Line.Number)})
+		h.Evidence = append(h.Evidence, Evidence{"commit", s.Commit.ID},
+			Evidence{"path", s.Line.Path + ":" + strconv.Itoa(s.Line.Line.Number)})
 		r.add(h)
 		r.commit(ctx, *s.Commit, s.Line.Path)
 		return
@@ -115,7 +116,8 @@ func (r *tracer) revision(ctx context.Context, a *handoff.Artifact, b []byte) bo
 	if has(*a) {
 		return true
 	}
-	page, err := r.Reader.Artifacts(ctx, handoff.ArtifactQuery{Paths: []string{a.Path}, IncludeInactive: true, Limit: maxRevisions})
+	page, err := r.Reader.Artifacts(ctx, handoff.ArtifactQuery{Paths: []string{a.Path}, IncludeInactive: true,
+		Limit: maxRevisions})
 	if err != nil {
 		r.warn(err)
 	}
@@ -189,7 +191,8 @@ func (r *tracer) wrote(ctx context.Context, files []string, b []byte, until time
 		if by.certainty == Exact {
 			list[i].evidence = append(list[i].evidence, Evidence{"digest", handoff.SHA256 + ":" + digestOf(b)})
 		}
-		r.thread(ctx, Hop{Kind: Wrote, Ref: by.uri.String(), Text: by.path, At: by.at, Certainty: by.certainty, Evidence: list[i].evidence})
+		r.thread(ctx, Hop{Kind: Wrote, Ref: by.uri.String(), Text: by.path, At: by.at, Certainty: by.certainty,
+			Evidence: list[i].evidence})
 	}
 	return list
 }
@@ -201,7 +204,8 @@ func (r *tracer) copied(ctx context.Context, b []byte) []credit {
 		return nil
 	}
 	for _, w := range slices.Backward(r.writesOf(ctx, threadOf(r.publishedBy))) {
-		if before := w.uri.From <= r.publishedBy.From || r.publishedBy.From == 0; before && w.edit.complete && w.edit.content == string(b) {
+		if before := w.uri.From <= r.publishedBy.From || r.publishedBy.From == 0; before && w.edit.complete &&
+			w.edit.content == string(b) {
 			by := credit{w, Exact, []Evidence{{"message", w.uri.String()}, {"digest", handoff.SHA256 + ":" + digestOf(b)}}}
 			r.thread(ctx, Hop{Kind: Wrote, Ref: w.uri.String(), Text: w.path, At: w.at, Certainty: Exact, Evidence: by.evidence})
 			return []credit{by}

@@ -16,7 +16,8 @@ import (
 
 // readSince returns the first call of each conversation that read one of the files
 // after a time.
-func readSince(ctx context.Context, l threadindex.Lookup, files []string, since time.Time) (list []threadindex.Touch, err error) {
+func readSince(ctx context.Context, l threadindex.Lookup, files []string, since time.Time) (list []threadindex.Touch,
+	err error) {
 	touches, err := l.Touches(ctx, files, "")
 	seen := map[thread.URI]bool{}
 	for _, t := range touches {
@@ -32,7 +33,8 @@ func readSince(ctx context.Context, l threadindex.Lookup, files []string, since 
 // conversation that read one of its paths after it was published, without the
 // conversation that published it. It answers soon: without an index of conversations
 // that is almost up to date, there are none.
-func ReadBy(ctx context.Context, c Conversations, a handoff.Artifact) (uses []handoff.Use, warnings []string, err error) {
+func ReadBy(ctx context.Context, c Conversations, a handoff.Artifact) (uses []handoff.Use, warnings []string,
+	err error) {
 	files := pathsOf(a)
 	if len(files) == 0 {
 		return nil, nil, nil
@@ -56,7 +58,8 @@ func ReadBy(ctx context.Context, c Conversations, a handoff.Artifact) (uses []ha
 // agent, a session or a run. It adds the uses that transcripts show: by subagents with
 // this name or role, and by the conversations with some URIs. As with ReadBy, these need
 // an index of conversations that is almost up to date.
-func (s Sources) Used(ctx context.Context, q handoff.ArtifactQuery, uris []string) (page handoff.ArtifactPage, err error) {
+func (s Sources) Used(ctx context.Context, q handoff.ArtifactQuery, uris []string) (page handoff.ArtifactPage,
+	err error) {
 	var threads []thread.URI
 	for _, uri := range uris {
 		if u, err := thread.ParseURI(uri); err == nil {
@@ -96,7 +99,8 @@ func (s Sources) Used(ctx context.Context, q handoff.ArtifactQuery, uris []strin
 
 // usesOf returns the uses that calls are of artifacts in the worktrees: the first read
 // by each conversation after the artifact was published.
-func (s Sources) usesOf(ctx context.Context, l threadindex.Lookup, touches []threadindex.Touch) (map[string][]handoff.Use, error) {
+func (s Sources) usesOf(ctx context.Context, l threadindex.Lookup,
+	touches []threadindex.Touch) (map[string][]handoff.Use, error) {
 	reads, paths := map[string][]threadindex.Touch{}, []string{}
 	in := tracer{Sources: s}
 	for _, t := range touches {

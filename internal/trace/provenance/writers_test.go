@@ -45,7 +45,9 @@ func TestWritesOf(t *testing.T) {
 	}
 	failed := call("failed")
 	failed.Failed = true
-	patch := thread.Call{Name: "shell", Input: `{"command":["apply_patch","*** Begin Patch\n*** Add File: a.go\n+failed\n*** End Patch"]}`, Failed: true}
+	patch := thread.Call{
+		Name: "shell", Input: `{"command":["apply_patch","*** Begin Patch\n*** Add File: a.go\n+failed\n*** End Patch"]}`,
+		Failed: true}
 	r := &tracer{written: map[thread.URI][]write{}, conversations: recording{messages: []thread.Message{
 		{N: 1, Tools: []thread.Call{call("inherited")}, Inherited: true},
 		{N: 2, Tools: []thread.Call{failed, patch, {Name: "Read", Input: `{"file_path":"a.go"}`}}},

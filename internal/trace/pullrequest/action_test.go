@@ -39,14 +39,16 @@ func TestAction(t *testing.T) {
 	if err := yaml.Load(b, &action, yaml.WithKnownFields()); err != nil {
 		t.Fatal(err)
 	}
-	if action.Runs.Using != "composite" || len(action.Runs.Steps) != 1 || action.Inputs["token"].Default != "${{ github.token }}" {
+	if action.Runs.Using != "composite" || len(action.Runs.Steps) != 1 ||
+		action.Inputs["token"].Default != "${{ github.token }}" {
 		t.Fatalf("action.yml has %+v", action)
 	}
 	step := action.Runs.Steps[0]
 	if step.Shell != "bash" || step.Run != `bash "$GITHUB_ACTION_PATH/.github/comment.sh"` {
 		t.Errorf("the step runs %q", step.Run)
 	}
-	allowed := []string{"inputs.token", "inputs.log", "inputs.log-token", "github.repository", "github.event.pull_request.number"}
+	allowed := []string{"inputs.token", "inputs.log", "inputs.log-token", "github.repository",
+		"github.event.pull_request.number"}
 	for name, value := range step.Env {
 		if m := expression.FindStringSubmatch(value); m == nil || m[0] != value || !slices.Contains(allowed, m[1]) {
 			t.Errorf("%s is %q", name, value)
@@ -56,7 +58,8 @@ func TestAction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, banned := range []string{"${{", "git clone", "git checkout", "git fetch", "gh pr checkout", "eval", "GITHUB_HEAD_REF", "set -x"} {
+	for _, banned := range []string{"${{", "git clone", "git checkout", "git fetch", "gh pr checkout", "eval",
+		"GITHUB_HEAD_REF", "set -x"} {
 		if strings.Contains(string(script), banned) {
 			t.Errorf("comment.sh has %q", banned)
 		}
@@ -124,7 +127,8 @@ func TestScript(t *testing.T) {
 		write(name, "#!/bin/bash\necho called >\"${0%/*}/foreign\"\n", 0o755)
 	}
 	// go build -tags s3 -o FILE ./cmd/agent-handoff
-	write("go", "#!/bin/bash\ncat >\"$5\" <<'END'\n#!/bin/bash\nprintf '%s\\n' '"+Marker+"' \"token=${GH_TOKEN-none} log=$HANDOFF_LOG args=$*\"\njq -c -s length\nEND\nchmod +x \"$5\"\n", 0o755)
+	write("go", "#!/bin/bash\ncat >\"$5\" <<'END'\n#!/bin/bash\nprintf '%s\\n' '"+Marker+
+		"' \"token=${GH_TOKEN-none} log=$HANDOFF_LOG args=$*\"\njq -c -s length\nEND\nchmod +x \"$5\"\n", 0o755)
 	write("gh", `#!/bin/bash
 shift
 method=GET filter=. body= path=
@@ -155,8 +159,10 @@ esac
 		_ = os.Remove(filepath.Join(dir, "log"))
 		_ = os.Remove(filepath.Join(dir, "posted"))
 		c := exec.Command("bash", filepath.Join(root, ".github", "comment.sh"))
-		c.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "LOG=" + filepath.Join(dir, "log"), "COMMENTS=" + filepath.Join(dir, "comments.json"), "POSTED=" + filepath.Join(dir, "posted"),
-			"VIEWER=" + viewer, "GITHUB_ACTION_PATH=" + dir, "REPOSITORY=o/r", "NUMBER=" + number, "GH_TOKEN=secret", "HANDOFF_LOG=s3://b/p", "HOME=" + dir}
+		c.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "LOG=" + filepath.Join(dir, "log"),
+			"COMMENTS=" + filepath.Join(dir, "comments.json"), "POSTED=" + filepath.Join(dir, "posted"),
+			"VIEWER=" + viewer, "GITHUB_ACTION_PATH=" + dir, "REPOSITORY=o/r", "NUMBER=" + number, "GH_TOKEN=secret",
+			"HANDOFF_LOG=s3://b/p", "HOME=" + dir}
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -165,7 +171,8 @@ esac
 		return string(b), string(p)
 	}
 	log, posted := run("7", "["+foreign+"]")
-	if !strings.HasSuffix(log, "POST repos/o/r/issues/7/comments\n") || posted != Marker+"\ntoken=none log=s3://b/p args=export comment\n3\n" {
+	if !strings.HasSuffix(log, "POST repos/o/r/issues/7/comments\n") ||
+		posted != Marker+"\ntoken=none log=s3://b/p args=export comment\n3\n" {
 		t.Errorf("the first run asks\n%sand posts\n%s", log, posted)
 	}
 	log, posted = run("7", "["+foreign+`, {"id": 2, "user": {"login": "github-actions[bot]"}, "body": "`+Marker+` old"}]`)
@@ -177,7 +184,8 @@ esac
 	if !strings.HasSuffix(log, "PATCH repos/o/r/issues/comments/3\n") {
 		t.Errorf("the run of an app asks\n%s", log)
 	}
-	log, _ = run("7", "["+foreign+`, {"id": 4, "user": {"login": "team[bot]"}, "body": "`+Marker+`"}, {"id": 5, "user": {"login": "team[bot]"}, "body": "`+Marker+`"}]`)
+	log, _ = run("7", "["+foreign+`, {"id": 4, "user": {"login": "team[bot]"}, "body": "`+Marker+
+		`"}, {"id": 5, "user": {"login": "team[bot]"}, "body": "`+Marker+`"}]`)
 	if !strings.HasSuffix(log, "PATCH repos/o/r/issues/comments/4\n") {
 		t.Errorf("the run with two comments of its own asks\n%s", log)
 	}

@@ -41,7 +41,8 @@ type Request struct {
 
 // ids are the IDs in a text that are complete. A shorter one could be guessed.
 var ids = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\bart_[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b`)
+	return regexp.MustCompile(
+		`\bart_[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b`)
 })
 
 // Parse reads the answers of GitHub's API for a pull request, its commits and its
@@ -110,8 +111,8 @@ func Parse(r io.Reader) (Request, error) {
 }
 
 func invalid(reason string) error {
-	return &handoff.Error{Op: "read pull request", Kind: handoff.Invalid, Err: errors.New(reason),
-		Hint: handoff.Advice("pass the answers of the API for the pull request, its commits and its files, as action.yml does")}
+	return handoff.E("read pull request", "", handoff.Invalid, errors.New(reason),
+		handoff.Advice("pass the answers of the API for the pull request, its commits and its files, as action.yml does"))
 }
 
 // Behind are the sessions and artifacts behind a pull request, in the order in which
@@ -204,7 +205,8 @@ func (f *finder) query(ctx context.Context, q handoff.ArtifactQuery) {
 const Marker = "<!-- handoff: behind this pull request -->"
 
 // NoLog is the comment where no log is shared.
-const NoLog = Marker + "\nThis job has no shared log that it can read, so the artifacts behind this pull request are not known.\n"
+const NoLog = Marker +
+	"\nThis job has no shared log that it can read, so the artifacts behind this pull request are not known.\n"
 
 // Comment returns the comment, in GitHub's Markdown.
 func Comment(b Behind) string {
@@ -214,11 +216,15 @@ func Comment(b Behind) string {
 		out.WriteString("The shared log has no artifact or session behind this pull request.\n")
 		return out.String()
 	}
-	fmt.Fprintf(&out, "### Behind this pull request: %s, %s\n", count(len(b.Artifacts), "artifact"), count(len(b.Sessions), "session"))
-	section(&out, "Artifacts", maxArtifacts, len(b.Artifacts), func(i int) string { return b.artifactLine(b.Artifacts[i]) })
+	fmt.Fprintf(&out, "### Behind this pull request: %s, %s\n", count(len(b.Artifacts), "artifact"),
+		count(len(b.Sessions), "session"))
+	section(&out, "Artifacts", maxArtifacts, len(b.Artifacts), func(i int) string {
+		return b.artifactLine(b.Artifacts[i])
+	})
 	section(&out, "Sessions", maxComment, len(b.Sessions), func(i int) string { return b.sessionLine(b.Sessions[i]) })
 	if b.More {
-		fmt.Fprintf(&out, "\nNot everything was looked up: at most %d names, %d files, and %d artifacts of the files and of each session.\n", maxNamed, maxNamed, maxNamed)
+		fmt.Fprintf(&out, "\nNot everything was looked up: at most %d names, %d files, and %d artifacts of the files and "+
+			"of each session.\n", maxNamed, maxNamed, maxNamed)
 	}
 	return out.String()
 }
@@ -251,7 +257,8 @@ func (b Behind) artifactLine(a handoff.Artifact) string {
 		title = a.Path
 	}
 	return join(
-		part("", title), part("", a.Path), part("channel", a.Channel), part("revision", fmt.Sprintf("v%d", a.Revision)), part("status", string(a.Status)),
+		part("", title), part("", a.Path), part("channel", a.Channel), part("revision", fmt.Sprintf("v%d", a.Revision)),
+		part("status", string(a.Status)),
 		part("labels", strings.Join(a.Labels, " ")), part("by", a.Producer.Agent), b.conversation(a.Producer), part("", a.ID))
 }
 
@@ -260,7 +267,8 @@ func (b Behind) sessionLine(s handoff.Session) string {
 	if name == "" {
 		name = s.Title
 	}
-	return join(part("", name), part("agent", s.Agent.Name), part("workflow", s.Workflow.Name), part("status", s.Status), part("tags", strings.Join(s.Tags, " ")),
+	return join(part("", name), part("agent", s.Agent.Name), part("workflow", s.Workflow.Name), part("status", s.Status),
+		part("tags", strings.Join(s.Tags, " ")),
 		b.conversation(s.Producer), part("", s.ID))
 }
 
@@ -268,7 +276,8 @@ func (b Behind) sessionLine(s handoff.Session) string {
 // that other machines can read. A copy has the conversations of subagents.
 func (b Behind) conversation(p handoff.Producer) string {
 	text := part("conversation", p.Thread)
-	if text != "" && slices.ContainsFunc(b.Kept, func(uri string) bool { return p.Thread == uri || strings.HasPrefix(p.Thread, uri+"/") }) {
+	if text != "" && slices.ContainsFunc(b.Kept,
+		func(uri string) bool { return p.Thread == uri || strings.HasPrefix(p.Thread, uri+"/") }) {
 		text += " (kept)"
 	}
 	return text

@@ -21,10 +21,14 @@ import (
 // hostile are values that would be something else than text in a comment.
 var hostile = []string{
 	"@octocat and @org/team", "#1 and GH-2 and owner/repo#3 and 0123456789abcdef0123456789abcdef01234567",
-	"https://evil.example/x www.evil.example mail@evil.example", "[click](https://evil.example)", "![x](https://evil.example/p.png)",
-	"<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "<!-- handoff: behind this pull request -->", "</code><b>", "&lt;b&gt; &#64;octocat",
-	"`@octocat`", "``` @octocat", "a ` @octocat ` b", "``", "`", "\\`@octocat\\`", "| a | b |", "**bold** _em_ ~~x~~", "# heading", "- item", "> quote",
-	"line\n\n@octocat", "line\r\n# heading", "\u202eright\u2066to left", "x\x00\x1b[31m", " ", "", strings.Repeat("`", 300), strings.Repeat("@octocat ", 100),
+	"https://evil.example/x www.evil.example mail@evil.example", "[click](https://evil.example)",
+	"![x](https://evil.example/p.png)",
+	"<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "<!-- handoff: behind this pull request -->",
+	"</code><b>", "&lt;b&gt; &#64;octocat",
+	"`@octocat`", "``` @octocat", "a ` @octocat ` b", "``", "`", "\\`@octocat\\`", "| a | b |", "**bold** _em_ ~~x~~",
+	"# heading", "- item", "> quote",
+	"line\n\n@octocat", "line\r\n# heading", "\u202eright\u2066to left", "x\x00\x1b[31m", " ", "", strings.Repeat("`",
+		300), strings.Repeat("@octocat ", 100),
 	"[x]: https://evil.example", "$$x$$ $`x`$", ":smile: /cc @octocat", "\xff\xfe",
 }
 
@@ -43,11 +47,13 @@ func TestHostileValues(t *testing.T) {
 	tags := regexp.MustCompile(`<(/?[a-z0-9]+)[^>]*>`)
 	for _, value := range hostile {
 		b := Behind{Kept: []string{value}, Artifacts: []handoff.Artifact{artifact(1, value)}, Sessions: []handoff.Session{{
-			ID: value, Producer: handoff.Producer{Thread: value}, Title: value, Name: value, Agent: handoff.SessionAgent{Name: value}, Workflow: handoff.SessionWorkflow{Name: value}, Status: value, Tags: []string{value},
+			ID: value, Producer: handoff.Producer{Thread: value}, Title: value, Name: value, Agent: handoff.SessionAgent{
+				Name: value}, Workflow: handoff.SessionWorkflow{Name: value}, Status: value, Tags: []string{value},
 		}}}
 		comment := Comment(b)
 		var page bytes.Buffer
-		if err := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe())).Convert([]byte(comment), &page); err != nil {
+		if err := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe())).
+			Convert([]byte(comment), &page); err != nil {
 			t.Fatal(err)
 		}
 		rest := inCode.ReplaceAllString(strings.TrimPrefix(page.String(), Marker), "")
@@ -56,7 +62,8 @@ func TestHostileValues(t *testing.T) {
 				t.Errorf("%q: the comment has the element %s\n%s", value, tag[0], page.String())
 			}
 		}
-		for _, part := range []string{"@", "octocat", "evil", "script", "#1", "0123456789abcdef", "onerror", "http", "<!--", "\x1b", "\u202e"} {
+		for _, part := range []string{"@", "octocat", "evil", "script", "#1", "0123456789abcdef", "onerror", "http", "<!--",
+			"\x1b", "\u202e"} {
 			if strings.Contains(rest, part) {
 				t.Errorf("%q: %q is not in code\n%s", value, part, page.String())
 			}
@@ -83,7 +90,8 @@ func TestLength(t *testing.T) {
 const session = "01234567-89ab-4cde-8f01-23456789abcd"
 
 func input(head string) string {
-	return fmt.Sprintf(`{"number": 7, "title": "Fix", "body": "see art_01K00000000000000000000001, art_01K and %s", "head": {"repo": {"full_name": %q}}, "base": {"repo": {"full_name": "o/r"}}}
+	return fmt.Sprintf(
+		`{"number": 7, "title": "Fix", "body": "see art_01K00000000000000000000001, art_01K and %s", "head": {"repo": {"full_name": %q}}, "base": {"repo": {"full_name": "o/r"}}}
 		[{"sha": "1", "commit": {"message": "x\n\nHandoff: art_01K00000000000000000000002"}}]
 		[{"filename": "docs/a.md"}, {"filename": "b.md"}] []`, session, head)
 }
@@ -99,12 +107,14 @@ func TestParse(t *testing.T) {
 			t.Errorf("of %q: Parse = %+v, %v, want no files", head, got, err)
 		}
 	}
-	for _, text := range []string{"", "[]", "{", `{"number": "x"}`, "null", "7", `{"message": "Not Found"}`, strings.Repeat("[", 1<<20)} {
+	for _, text := range []string{"", "[]", "{", `{"number": "x"}`, "null", "7", `{"message": "Not Found"}`,
+		strings.Repeat("[", 1<<20)} {
 		if _, err := Parse(strings.NewReader(text)); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("Parse(%.20q) = %v, want kind Invalid", text, err)
 		}
 	}
-	many := `{"number": 1, "body": "` + strings.Repeat(session[:35]+"0 "+session[:35]+"1 ", 1000) + `", "head": {"repo": null}}`
+	many := `{"number": 1, "body": "` + strings.Repeat(session[:35]+"0 "+session[:35]+"1 ", 1000) +
+		`", "head": {"repo": null}}`
 	if got, err := Parse(strings.NewReader(many)); err != nil || len(got.Named) != 2 {
 		t.Errorf("Parse = %d IDs, %v", len(got.Named), err)
 	}
@@ -164,12 +174,14 @@ func TestFind(t *testing.T) {
 		artifacts []string
 		sessions  int
 	}{
-		"an artifact":   {Request{Named: []string{b.ID}}, []string{b.ID}, 1},
-		"a session":     {Request{Named: []string{session}}, []string{b.ID, a.ID}, 1},
-		"a file":        {Request{Files: []string{"docs/a.md", "none.md"}}, []string{a.ID}, 1},
-		"both":          {Request{Named: []string{c.ID, session}, Files: []string{"docs/a.md"}}, []string{c.ID, a.ID, b.ID}, 1},
-		"unknown names": {Request{Named: []string{"art_01K00000000000000000000009", "11234567-89ab-4cde-8f01-23456789abcd"}}, nil, 0},
-		"nothing":       {},
+		"an artifact": {Request{Named: []string{b.ID}}, []string{b.ID}, 1},
+		"a session":   {Request{Named: []string{session}}, []string{b.ID, a.ID}, 1},
+		"a file":      {Request{Files: []string{"docs/a.md", "none.md"}}, []string{a.ID}, 1},
+		"both": {Request{Named: []string{c.ID, session}, Files: []string{"docs/a.md"}}, []string{c.ID, a.ID, b.ID},
+			1},
+		"unknown names": {Request{Named: []string{"art_01K00000000000000000000009", "11234567-89ab-4cde-8f01-23456789abcd"}},
+			nil, 0},
+		"nothing": {},
 	} {
 		found, err := Find(t.Context(), index, tt.request)
 		var got []string
@@ -183,7 +195,8 @@ func TestFind(t *testing.T) {
 	for i := range maxNamed + 1 {
 		add(handoff.Seq(5+i), &handoff.ArtifactPublished{Channel: "patch", Path: fmt.Sprint(i)}, in)
 	}
-	if found, err := Find(t.Context(), index, Request{Named: []string{session}}); err != nil || !found.More || len(found.Artifacts) != maxNamed {
+	if found, err := Find(t.Context(), index, Request{Named: []string{session}}); err != nil || !found.More ||
+		len(found.Artifacts) != maxNamed {
 		t.Errorf("Find = %d artifacts, more: %t, %v", len(found.Artifacts), found.More, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

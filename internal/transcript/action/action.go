@@ -56,7 +56,8 @@ func Inspect(c thread.Call) (a Action) {
 	for m := input.Members(); m.Next(); {
 		switch name := string(m.Name()); name {
 		case "file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file", "file":
-			if path := m.Value().Text(); m.Value().Kind() == jsonl.String && len(path) < maxPath && !strings.Contains(path, "\n") {
+			if path := m.Value().Text(); m.Value().Kind() == jsonl.String && len(path) < maxPath &&
+				!strings.Contains(path, "\n") {
 				a.Paths = append(a.Paths, path)
 			}
 		case "command", "cmd", "script":
@@ -113,7 +114,8 @@ func isLetter(c byte) bool { return 'a' <= c && c <= 'z' }
 
 // editorCommands are the commands of a tool that edits the file in its input, which are
 // not run.
-var editorCommands = map[string]Access{"view": Read, "create": Written, "str_replace": Written, "insert": Written, "undo_edit": Written, "delete": Written, "rename": Written}
+var editorCommands = map[string]Access{"view": Read, "create": Written, "str_replace": Written, "insert": Written,
+	"undo_edit": Written, "delete": Written, "rename": Written}
 
 // patch adds the files of a patch in the format of apply_patch.
 func (a *Action) patch(text string) {

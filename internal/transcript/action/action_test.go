@@ -55,11 +55,14 @@ func TestInspect(t *testing.T) {
 		{thread.Call{Name: "Bash", Input: `{"command":"view"}`}, Named, nil, "view", "", nil},
 		{thread.Call{Name: "Bash", Input: `{"command":"x"}`, Output: "Exit code 3\nno"}, Named, nil, "x", "3", nil},
 		{thread.Call{Name: "Bash", Input: `{"command":"x"}`, Output: "Exit code 3", Exit: &two}, Named, nil, "x", "2", nil},
-		{thread.Call{Name: "Bash", Input: `{"command":"git commit"}`, Output: "[main 1f0e2d3] a"}, Named, nil, "git commit", "", []string{"1f0e2d3"}},
-		{thread.Call{Name: "shell", Input: `{"cmd":["apply_patch","*** Begin Patch\n*** Add File: b\n"]}`}, Written, []string{"b"}, "apply_patch *** Begin Patch\n*** Add File: b\n", "", nil},
+		{thread.Call{Name: "Bash", Input: `{"command":"git commit"}`, Output: "[main 1f0e2d3] a"}, Named, nil, "git commit",
+			"", []string{"1f0e2d3"}},
+		{thread.Call{Name: "shell", Input: `{"cmd":["apply_patch","*** Begin Patch\n*** Add File: b\n"]}`}, Written,
+			[]string{"b"}, "apply_patch *** Begin Patch\n*** Add File: b\n", "", nil},
 	} {
 		a := Inspect(tt.call)
-		if a.Access != tt.access || !slices.Equal(a.Paths, tt.paths) || a.Command != tt.command || a.Exit != tt.exit || !slices.Equal(a.Names, tt.names) {
+		if a.Access != tt.access || !slices.Equal(a.Paths, tt.paths) || a.Command != tt.command || a.Exit != tt.exit ||
+			!slices.Equal(a.Names, tt.names) {
 			t.Errorf("%+v: got %s of %q, command %q, exit %s, names %q", tt.call, a.Access, a.Paths, a.Command, a.Exit, a.Names)
 		}
 	}
@@ -70,7 +73,8 @@ func TestInspect(t *testing.T) {
 func TestCommitsMade(t *testing.T) {
 	const commit = "1f0e2d3c4b5a69788796a5b4c3d2e1f001234567"
 	line := regexp.MustCompile(`(?m)^\[[^\]\n]+ ([0-9a-f]{7,40})\] `)
-	parts := []string{"[", "]", " ", "\n", "[main ", "main", "(root-commit)", commit, commit[:7], commit[:6], commit + "0", "ABCDEF0", "] subject\n", "é"}
+	parts := []string{"[", "]", " ", "\n", "[main ", "main", "(root-commit)", commit, commit[:7], commit[:6], commit + "0",
+		"ABCDEF0", "] subject\n", "é"}
 	r := rand.New(rand.NewPCG(1, 1))
 	found := 0
 	for range 20000 {

@@ -94,5 +94,6 @@ func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
 
 // IsCommit reports whether a name may be the ID of a commit, which may be shortened.
 func IsCommit(name string) bool {
-	return len(name) >= ShortCommit && len(name) <= commitSize && !strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !isHex(byte(r)) })
+	return len(name) >= ShortCommit && len(name) <= commitSize &&
+		!strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !isHex(byte(r)) })
 }

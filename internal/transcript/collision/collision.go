@@ -54,7 +54,8 @@ func (w *Writer) activeAt(t time.Time) bool {
 func Find(writes []Write) []Collision {
 	list := []Collision{}
 	slices.SortFunc(writes, func(a, b Write) int {
-		return cmp.Or(strings.Compare(a.Path, b.Path), a.At.Compare(b.At), strings.Compare(a.By.URI.String(), b.By.URI.String()), cmp.Compare(a.URI.From, b.URI.From))
+		return cmp.Or(strings.Compare(a.Path, b.Path), a.At.Compare(b.At),
+			strings.Compare(a.By.URI.String(), b.By.URI.String()), cmp.Compare(a.URI.From, b.URI.From))
 	})
 	for len(writes) > 0 {
 		n := 1
@@ -86,6 +87,8 @@ func findOn(writes []Write) (list []Collision) {
 		latest[uri] = b
 	}
 	return slices.SortedFunc(maps.Values(closest), func(a, b Collision) int {
-		return cmp.Or(a.First.At.Compare(b.First.At), a.Second.At.Compare(b.Second.At), strings.Compare(a.First.URI.String(), b.First.URI.String()), strings.Compare(a.Second.URI.String(), b.Second.URI.String()))
+		return cmp.Or(a.First.At.Compare(b.First.At), a.Second.At.Compare(b.Second.At),
+			strings.Compare(a.First.URI.String(), b.First.URI.String()),
+			strings.Compare(a.Second.URI.String(), b.Second.URI.String()))
 	})
 }

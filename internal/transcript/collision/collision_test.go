@@ -49,7 +49,8 @@ func TestFind(t *testing.T) {
 		}
 		var got []string
 		for _, c := range Find(writes) {
-			got = append(got, fmt.Sprintf("%s %s %d %s %d", c.Path, c.First.URI.Thread, int(c.First.At.Sub(zero).Minutes()), c.Second.URI.Thread, int(c.Second.At.Sub(zero).Minutes())))
+			got = append(got, fmt.Sprintf("%s %s %d %s %d", c.Path, c.First.URI.Thread, int(c.First.At.Sub(zero).Minutes()),
+				c.Second.URI.Thread, int(c.Second.At.Sub(zero).Minutes())))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: got %q, want %q", changes, got, want)

@@ -50,24 +50,30 @@ func programs() map[string]program {
 		"amp": {name: "amp", args: func(t Target, text string, p []string) []string {
 			return join(when(t.ID != "", "threads", "continue", t.ID), []string{"-x", text, "--stream-json"}, p)
 		}, read: readClaude},
-		"claude": {name: "claude", operand: true, allowed: []string{"model", "max-turns"}, args: func(t Target, text string, p []string) []string {
-			return join([]string{"-p", "--verbose", "--output-format", "stream-json"}, p, when(t.ID != "", "--resume", t.ID), []string{text})
-		}, read: readClaude},
-		"codex": {name: "codex", operand: true, allowed: []string{"model"}, args: func(t Target, text string, p []string) []string {
-			return join([]string{"exec"}, when(t.ID != "", "resume"), []string{"--json"}, p, when(t.ID != "", t.ID), []string{text})
-		}, read: readCodex},
+		"claude": {name: "claude", operand: true, allowed: []string{"model", "max-turns"},
+			args: func(t Target, text string, p []string) []string {
+				return join([]string{"-p", "--verbose", "--output-format", "stream-json"}, p, when(t.ID != "", "--resume", t.ID),
+					[]string{text})
+			}, read: readClaude},
+		"codex": {name: "codex", operand: true, allowed: []string{"model"},
+			args: func(t Target, text string, p []string) []string {
+				return join([]string{"exec"}, when(t.ID != "", "resume"), []string{"--json"}, p, when(t.ID != "", t.ID),
+					[]string{text})
+			}, read: readCodex},
 		"copilot": {name: "copilot", allowed: []string{"model"}, args: func(t Target, text string, p []string) []string {
 			return join([]string{"-p", text, "--output-format", "json"}, p, when(t.ID != "", "--resume="+t.ID))
 		}, read: readCopilot},
 		"gemini": {name: "gemini", allowed: []string{"model"}, args: func(t Target, text string, p []string) []string {
 			return join([]string{"-p", text, "--output-format", "stream-json"}, p, when(t.ID != "", "--resume", t.ID))
 		}, read: readGemini},
-		"opencode": {name: "opencode", operand: true, allowed: []string{"model", "title"}, args: func(t Target, text string, p []string) []string {
-			return join([]string{"run", text}, when(t.ID != "", "--session", t.ID), []string{"--format", "json"}, p)
-		}, read: readOpenCode},
-		"pi": {name: "pi", operand: true, allowed: []string{"model", "provider", "thinking"}, args: func(t Target, text string, p []string) []string {
-			return join(when(t.ID != "", "--session", t.Source), []string{"-p", text, "--mode", "json"}, p)
-		}, read: readPi},
+		"opencode": {name: "opencode", operand: true, allowed: []string{"model", "title"},
+			args: func(t Target, text string, p []string) []string {
+				return join([]string{"run", text}, when(t.ID != "", "--session", t.ID), []string{"--format", "json"}, p)
+			}, read: readOpenCode},
+		"pi": {name: "pi", operand: true, allowed: []string{"model", "provider", "thinking"},
+			args: func(t Target, text string, p []string) []string {
+				return join(when(t.ID != "", "--session", t.Source), []string{"-p", text, "--mode", "json"}, p)
+			}, read: readPi},
 	}
 }
 
@@ -87,18 +93,21 @@ func Providers() []string { return slices.Sorted(maps.Keys(programs())) }
 // the provider can't do it, Invalid if an argument is not allowed.
 func New(t Target, text string, parameters []Parameter) (Command, error) {
 	fail := func(kind handoff.Kind, hint, format string, args ...any) (Command, error) {
-		return Command{}, &handoff.Error{Op: "write to thread", Name: strings.Trim(t.Provider+"/"+t.ID, "/"), Kind: kind, Err: fmt.Errorf(format, args...), Hint: handoff.Advice(hint)}
+		return Command{}, handoff.E("write to thread", strings.Trim(t.Provider+"/"+t.ID, "/"), kind,
+			fmt.Errorf(format, args...), handoff.Advice(hint))
 	}
 	p, ok := programs()[t.Provider]
 	switch {
 	case !ok:
-		return fail(handoff.Unsupported, "conversations can be written to with "+strings.Join(Providers(), ", "), "no known command line for %s", t.Provider)
+		return fail(handoff.Unsupported, "conversations can be written to with "+strings.Join(Providers(), ", "),
+			"no known command line for %s", t.Provider)
 	case strings.HasPrefix(t.ID, "-") || strings.HasPrefix(t.Source, "-"):
 		return fail(handoff.Invalid, "use the ID of a conversation", "an ID must not start with a dash")
 	case strings.TrimSpace(text) == "":
 		return fail(handoff.Invalid, "write some text", "the text is empty")
 	case strings.HasPrefix(text, "-"):
-		return fail(handoff.Invalid, "start the text with another character", "the text starts with a dash, which the program would take for an option")
+		return fail(handoff.Invalid, "start the text with another character",
+			"the text starts with a dash, which the program would take for an option")
 	case strings.ContainsRune(text, 0):
 		return fail(handoff.Invalid, "remove the null byte", "the text contains a null byte")
 	}
@@ -112,14 +121,16 @@ func New(t Target, text string, parameters []Parameter) (Command, error) {
 			}
 			return fail(handoff.Invalid, hint, "parameter %q is not allowed", q.Name)
 		case q.Value == "" || strings.HasPrefix(q.Value, "-") || strings.ContainsRune(q.Value, 0):
-			return fail(handoff.Invalid, "give a value that does not start with a dash", "invalid value %q of parameter %q", q.Value, q.Name)
+			return fail(handoff.Invalid, "give a value that does not start with a dash", "invalid value %q of parameter %q",
+				q.Value, q.Name)
 		}
 		args = append(args, "--"+q.Name, q.Value)
 	}
 	if p.operand && (len(strings.Fields(text)) == 1 || strings.HasPrefix(text, "@")) {
 		text = " " + text // the name of a command of the program, or of a file that it would send, has no space
 	}
-	return Command{Env: "HANDOFF_" + strings.ToUpper(t.Provider) + "_BIN", Args: append([]string{p.name}, p.args(t, text, args)...), read: p.read}, nil
+	return Command{Env: "HANDOFF_" + strings.ToUpper(t.Provider) + "_BIN",
+		Args: append([]string{p.name}, p.args(t, text, args)...), read: p.read}, nil
 }
 
 // A Reply is what the program has printed so far.

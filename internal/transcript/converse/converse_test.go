@@ -15,17 +15,20 @@ const id = "019f0000-0000-7000-8000-000000000001"
 // TestCommands has the command lines that start and continue a conversation.
 func TestCommands(t *testing.T) {
 	for provider, want := range map[string][2]string{
-		"amp":      {"amp -x TEXT --stream-json", "amp threads continue ID -x TEXT --stream-json"},
-		"claude":   {"claude -p --verbose --output-format stream-json TEXT", "claude -p --verbose --output-format stream-json --resume ID TEXT"},
+		"amp": {"amp -x TEXT --stream-json", "amp threads continue ID -x TEXT --stream-json"},
+		"claude": {"claude -p --verbose --output-format stream-json TEXT",
+			"claude -p --verbose --output-format stream-json --resume ID TEXT"},
 		"codex":    {"codex exec --json TEXT", "codex exec resume --json ID TEXT"},
 		"copilot":  {"copilot -p TEXT --output-format json", "copilot -p TEXT --output-format json --resume=ID"},
 		"gemini":   {"gemini -p TEXT --output-format stream-json", "gemini -p TEXT --output-format stream-json --resume ID"},
 		"opencode": {"opencode run TEXT --format json", "opencode run TEXT --session ID --format json"},
 		"pi":       {"pi -p TEXT --mode json", "pi --session /tmp/x.jsonl -p TEXT --mode json"},
 	} {
-		for i, target := range []converse.Target{{Provider: provider}, {Provider: provider, ID: "ID", Source: "/tmp/x.jsonl"}} {
+		for i, target := range []converse.Target{{Provider: provider},
+			{Provider: provider, ID: "ID", Source: "/tmp/x.jsonl"}} {
 			c, err := converse.New(target, "TWO WORDS", nil)
-			if got := strings.ReplaceAll(strings.Join(c.Args, " "), "TWO WORDS", "TEXT"); err != nil || got != want[i] || c.Env != "HANDOFF_"+strings.ToUpper(provider)+"_BIN" {
+			if got := strings.ReplaceAll(strings.Join(c.Args, " "), "TWO WORDS", "TEXT"); err != nil || got != want[i] ||
+				c.Env != "HANDOFF_"+strings.ToUpper(provider)+"_BIN" {
 				t.Errorf("%s: got %q, %s, %v, want %q", provider, got, c.Env, err, want[i])
 			}
 		}
@@ -82,11 +85,14 @@ func TestRefused(t *testing.T) {
 	}
 	for _, provider := range converse.Providers() {
 		for _, name := range []string{
-			"dangerously-skip-permissions", "permission-mode", "allowedTools", "allowed-tools", "add-dir", "settings", "mcp-config", "agent",
-			"dangerously-bypass-approvals-and-sandbox", "full-auto", "sandbox", "config", "profile", "yolo", "approval-mode", "allow-all-tools",
+			"dangerously-skip-permissions", "permission-mode", "allowedTools", "allowed-tools", "add-dir", "settings",
+			"mcp-config", "agent",
+			"dangerously-bypass-approvals-and-sandbox", "full-auto", "sandbox", "config", "profile", "yolo", "approval-mode",
+			"allow-all-tools",
 			"allow-tool", "dangerously-allow-all", "extension", "trust", "cd", "output-format", "resume",
 		} {
-			if c, err := converse.New(converse.Target{Provider: provider}, "hi", parameter(name, "x")); !errors.Is(err, handoff.Invalid) {
+			if c, err := converse.New(converse.Target{Provider: provider}, "hi", parameter(name, "x")); !errors.Is(err,
+				handoff.Invalid) {
 				t.Errorf("%s: parameter %s: got %q, %v, want it refused", provider, name, c.Args, err)
 			}
 		}

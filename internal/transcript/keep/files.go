@@ -17,8 +17,9 @@ import (
 func filesOf(set *thread.Set, t *thread.Thread) (root string, files []string, err error) {
 	d, roots, ok := set.Driver(t.Provider)
 	if !ok || isDatabase(t.Source) {
-		return "", nil, &handoff.Error{Op: "keep thread", Name: t.URI().String(), Kind: handoff.Unsupported, Err: errors.New("the tool keeps several conversations in the same files"),
-			Hint: handoff.Advice("export the conversation with the tool")}
+		return "", nil, handoff.E("keep thread", t.URI().String(), handoff.Unsupported,
+			errors.New("the tool keeps several conversations in the same files"),
+			handoff.Advice("export the conversation with the tool"))
 	}
 	for _, dir := range roots {
 		if rel, err := filepath.Rel(dir, t.Source); err == nil && filepath.IsLocal(rel) && len(dir) > len(root) {
@@ -32,14 +33,16 @@ func filesOf(set *thread.Set, t *thread.Thread) (root string, files []string, er
 	dir, base := filepath.Split(t.Source)
 	var more []string
 	for _, name := range d.Beside {
-		more = append(more, filepath.Join(dir, filepath.FromSlash(strings.ReplaceAll(name, "*", strings.TrimSuffix(base, filepath.Ext(base))))))
+		more = append(more, filepath.Join(dir,
+			filepath.FromSlash(strings.ReplaceAll(name, "*", strings.TrimSuffix(base, filepath.Ext(base))))))
 	}
 	if s, ok := t.Reader.(thread.Scattered); ok {
 		more = append(more, s.Files()...)
 	}
 	for _, path := range more {
 		rel, err := filepath.Rel(root, path)
-		if info, failed := os.Lstat(path); err == nil && failed == nil && filepath.IsLocal(rel) && info.Mode().IsRegular() && path != t.Source {
+		if info, failed := os.Lstat(path); err == nil && failed == nil && filepath.IsLocal(rel) && info.Mode().IsRegular() &&
+			path != t.Source {
 			files = append(files, path)
 		}
 	}

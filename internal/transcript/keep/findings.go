@@ -45,7 +45,9 @@ func (f *threadFindings) locate(ctx context.Context, uri string) (list []Finding
 	}
 	add := func(n Finding) {
 		n.Thread, n.Count = uri, 1
-		i := slices.IndexFunc(list, func(o Finding) bool { return o.Kind == n.Kind && o.Message == n.Message && o.Line == n.Line })
+		i := slices.IndexFunc(list, func(o Finding) bool {
+			return o.Kind == n.Kind && o.Message == n.Message && o.Line == n.Line
+		})
 		if i >= 0 {
 			list[i].Count++
 		} else if len(list) < maxFindings {

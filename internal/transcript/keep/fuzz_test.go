@@ -50,7 +50,8 @@ func FuzzExtract(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer root.Close()
-		_ = Extract(t.Context(), bytes.NewReader(enc.EncodeAll(archive, nil)), handoff.ThreadKept{Files: files, TranscriptBytes: most}, root)
+		_ = Extract(t.Context(), bytes.NewReader(enc.EncodeAll(archive, nil)),
+			handoff.ThreadKept{Files: files, TranscriptBytes: most}, root)
 		var size int64
 		n := 0
 		err = filepath.WalkDir(parent, func(path string, e fs.DirEntry, err error) error {

@@ -151,7 +151,8 @@ func all(ctx context.Context, set *thread.Set, v *thread.View) ([]part, error) {
 	main := v.URI.Main()
 	list := []part{{v.Thread, main.String()}}
 	add := func(t *thread.Thread, uri string) {
-		if len(list) < maxFiles && !slices.ContainsFunc(list, func(p part) bool { return p.thread.ID == t.ID && p.thread.Source == t.Source }) {
+		if len(list) < maxFiles &&
+			!slices.ContainsFunc(list, func(p part) bool { return p.thread.ID == t.ID && p.thread.Source == t.Source }) {
 			list = append(list, part{t, uri})
 		}
 	}
@@ -197,7 +198,7 @@ func (p *Plan) add(set *thread.Set, t part) error {
 			continue // a subagent in the transcript of its parent
 		}
 		if len(p.files) == maxFiles {
-			return &handoff.Error{Op: "keep thread", Name: p.URI, Kind: handoff.Unsupported, Err: fmt.Errorf("it has more than %d files", maxFiles)}
+			return handoff.E("keep thread", p.URI, handoff.Unsupported, fmt.Errorf("it has more than %d files", maxFiles))
 		}
 		p.files = append(p.files, f)
 	}
@@ -246,7 +247,8 @@ func (f *file) copyTo(ctx context.Context, to io.Writer, redact bool, report rep
 }
 
 func newDecoder(r io.Reader) (*zstd.Decoder, error) {
-	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(32<<20))
 }
 
 // Write writes the copy. Its kinds are those of the files, and Conflict if one has
@@ -259,7 +261,8 @@ func (p *Plan) Write(ctx context.Context, to io.Writer) error {
 	tw := tar.NewWriter(enc)
 	for i := range p.files {
 		f := &p.files[i]
-		if err := tw.WriteHeader(&tar.Header{Name: f.name, Mode: 0o600, Size: f.size, Typeflag: tar.TypeReg, Format: tar.FormatPAX}); err != nil {
+		if err := tw.WriteHeader(&tar.Header{Name: f.name, Mode: 0o600, Size: f.size, Typeflag: tar.TypeReg,
+			Format: tar.FormatPAX}); err != nil {
 			return err
 		}
 		secrets := 0
@@ -270,7 +273,8 @@ func (p *Plan) Write(ctx context.Context, to io.Writer) error {
 			n, err = f.copyTo(ctx, tw, p.Redact, func(string, string, int) { secrets++ })
 		}
 		if errors.Is(err, tar.ErrWriteTooLong) || err == nil && (n != f.size || secrets != f.secrets) {
-			err = &handoff.Error{Op: "keep thread", Name: f.path, Kind: handoff.Conflict, Err: errors.New("the transcript changes while it is read"), Hint: handoff.Advice("retry")}
+			err = handoff.E("keep thread", f.path, handoff.Conflict, errors.New("the transcript changes while it is read"),
+				handoff.Advice("retry"))
 		}
 		if err != nil {
 			return err

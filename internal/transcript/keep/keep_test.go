@@ -49,7 +49,8 @@ func headers(t *testing.T, n int) []byte {
 	t.Helper()
 	var b, packed bytes.Buffer
 	tw := tar.NewWriter(&b)
-	if err := tw.WriteHeader(&tar.Header{Name: strings.Repeat("x", 300), Typeflag: tar.TypeReg, Format: tar.FormatPAX}); err != nil {
+	if err := tw.WriteHeader(&tar.Header{Name: strings.Repeat("x", 300), Typeflag: tar.TypeReg,
+		Format: tar.FormatPAX}); err != nil {
 		t.Fatal(err)
 	}
 	const block = 512
@@ -78,7 +79,8 @@ func TestExtractHostile(t *testing.T) {
 		{"absolute", body(t, file("/tmp/b", 1)), "not a file in the directory"},
 		{"current", body(t, file(".", 1)), "not a file in the directory"},
 		{"link", body(t, &tar.Header{Name: "a", Linkname: "/etc", Typeflag: tar.TypeSymlink}), "not a file in the directory"},
-		{"hard link", body(t, &tar.Header{Name: "a", Linkname: "/etc/passwd", Typeflag: tar.TypeLink}), "not a file in the directory"},
+		{"hard link", body(t, &tar.Header{Name: "a", Linkname: "/etc/passwd", Typeflag: tar.TypeLink}),
+			"not a file in the directory"},
 		{"device", body(t, &tar.Header{Name: "a", Typeflag: tar.TypeChar}), "not a file in the directory"},
 		{"directory", body(t, &tar.Header{Name: "a/", Typeflag: tar.TypeDir}), "not a file in the directory"},
 		{"settings of git", body(t, file("a/.git/config", 1)), "is inside .git"},
@@ -97,7 +99,8 @@ func TestExtractHostile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Extract(t.Context(), bytes.NewReader(tt.body), handoff.ThreadKept{Thread: "agents://codex/" + id, Files: 2, TranscriptBytes: 100}, root)
+		err = Extract(t.Context(), bytes.NewReader(tt.body),
+			handoff.ThreadKept{Thread: "agents://codex/" + id, Files: 2, TranscriptBytes: 100}, root)
 		root.Close()
 		if !errors.Is(err, handoff.Corrupt) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want a corrupt copy: %s", tt.name, err, tt.want)
@@ -114,7 +117,8 @@ func TestExtractHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if err := Extract(t.Context(), bytes.NewReader(valid), handoff.ThreadKept{Files: 1, TranscriptBytes: 10}, root); err != nil {
+	if err := Extract(t.Context(), bytes.NewReader(valid), handoff.ThreadKept{Files: 1, TranscriptBytes: 10},
+		root); err != nil {
 		t.Errorf("a valid copy: %v", err)
 	}
 }
@@ -127,7 +131,8 @@ func home(t *testing.T, text string) (*thread.Set, string) {
 		t.Fatal(err)
 	}
 	lines := `{"type":"session_meta","payload":{"id":"` + id + `"}}` + "\n" +
-		`{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"` + text + `"}]}}` + "\n"
+		`{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"` + text +
+		`"}]}}` + "\n"
 	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +230,8 @@ func TestKeepAllContinues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := []byte(`{"type":"event_msg","payload":{"type":"progress","text":"` + strings.Repeat("abcdefghij ", 6<<10) + `"}}` + "\n")
+	line := []byte(`{"type":"event_msg","payload":{"type":"progress","text":"` + strings.Repeat("abcdefghij ", 6<<10) +
+		`"}}` + "\n")
 	for size := 0; size <= minUnpacked; size += len(line) {
 		if _, err := f.Write(line); err != nil {
 			t.Fatal(err)
@@ -239,14 +245,16 @@ func TestKeepAllContinues(t *testing.T) {
 		to := new(sink)
 		k := Keeper{Bodies: to, Set: set}
 		done, err := k.KeepAll(t.Context(), uris, 0, Options{DryRun: dry})
-		if err != nil || len(done) != 2 || done[0].Status != Unsupported || done[1].Status != Missing || done[0].Reason == "" || to.stored > 0 {
+		if err != nil || len(done) != 2 || done[0].Status != Unsupported || done[1].Status != Missing ||
+			done[0].Reason == "" || to.stored > 0 {
 			t.Errorf("dry run %v: got %+v, %v with %d bodies, want unsupported and missing", dry, done, err, to.stored)
 		}
-		if done, err := k.KeepAll(t.Context(), uris, 2, Options{DryRun: dry}); !errors.Is(err, handoff.Unsupported) || len(done) > 0 {
+		if done, err := k.KeepAll(t.Context(), uris, 2, Options{DryRun: dry}); !errors.Is(err, handoff.Unsupported) ||
+			len(done) > 0 {
 			t.Errorf("dry run %v, named: got %+v, %v, want the reason as an error", dry, done, err)
 		}
 	}
-	r, err := Result{URI: uris[0], Status: Kept, Files: 1}.unread(&handoff.Error{Kind: handoff.Conflict})
+	r, err := Result{URI: uris[0], Status: Kept, Files: 1}.unread(handoff.E("", "", handoff.Conflict, nil))
 	if err != nil || r.Status != Missing || r.Files != 0 {
 		t.Errorf("a transcript that changes: got %+v, %v, want missing", r, err)
 	}

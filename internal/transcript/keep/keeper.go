@@ -137,7 +137,8 @@ func (e readError) Unwrap() error { return e.error }
 func (p *Plan) writeUsable(ctx context.Context, sum *counter) error {
 	err := p.Write(ctx, sum)
 	if err == nil && p.Size > maxSize(sum.n) {
-		err = &handoff.Error{Op: "keep thread", Name: p.URI, Kind: handoff.Unsupported, Err: errors.New("its content is repeated so often that the copy could not be opened")}
+		err = handoff.E("keep thread", p.URI, handoff.Unsupported,
+			errors.New("its content is repeated so often that the copy could not be opened"))
 	}
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
@@ -164,7 +165,8 @@ func (k Keeper) store(ctx context.Context, p *Plan, r *Result) error {
 		r.Status, r.RecordID = Unchanged, known[i].RecordID
 		return nil
 	}
-	record, _, err := k.Hub.Record(ctx, &handoff.ThreadKept{Thread: r.URI, Digest: d, SizeBytes: r.SizeBytes, Files: r.Files, TranscriptBytes: r.TranscriptBytes,
+	record, _, err := k.Hub.Record(ctx, &handoff.ThreadKept{Thread: r.URI, Digest: d, SizeBytes: r.SizeBytes,
+		Files: r.Files, TranscriptBytes: r.TranscriptBytes,
 		ModifiedAt: p.Modified.UTC(), Redacted: r.Redacted, Secrets: r.Secrets})
 	r.RecordID = record.ID
 	return err
@@ -187,7 +189,8 @@ func Referenced(ctx context.Context, hub *handoff.Hub, session string) ([]string
 		}
 	}
 	for _, q := range queries {
-		if err := content.EachArtifact(ctx, hub, q, func(a handoff.Artifact) error { add(a.Producer.Thread); return ctx.Err() }); err != nil {
+		if err := content.EachArtifact(ctx, hub, q,
+			func(a handoff.Artifact) error { add(a.Producer.Thread); return ctx.Err() }); err != nil {
 			return nil, err
 		}
 	}

@@ -92,7 +92,8 @@ func (l *lister) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
 func isOf(key, id string) bool {
 	file := strings.TrimSuffix(key, packed)
 	file = file[:max(strings.LastIndexByte(file, '.'), 0)]
-	return strings.HasSuffix(key, id) || strings.HasSuffix(file, id) || thread.IsUUID(id) && strings.HasSuffix(file, "-"+id[:8])
+	return strings.HasSuffix(key, id) || strings.HasSuffix(file, id) || thread.IsUUID(id) &&
+		strings.HasSuffix(file, "-"+id[:8])
 }
 
 // stored returns a copy as a transcript. It does not change: another copy has another
@@ -101,7 +102,9 @@ func (l *lister) stored(k handoff.KeptThread) *thread.Stored {
 	source := k.Digest.Algorithm + ":" + k.Digest.Value
 	return &thread.Stored{
 		Provider: l.name, Source: source, Key: "~" + source + "#" + k.Thread, Modified: k.ModifiedAt, Changed: k.KeptAt,
-		Opener: thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) { return l.copies.threads(ctx, l.store, k) }),
+		Opener: thread.OpenFunc(func(ctx context.Context) ([]*thread.Thread, error) {
+			return l.copies.threads(ctx, l.store, k)
+		}),
 	}
 }
 
@@ -130,7 +133,9 @@ func (c *Copies) threads(ctx context.Context, s Store, k handoff.KeptThread) (li
 		list = append(list, threads...)
 	}
 	// The conversations that this one was forked from are not listed.
-	list = slices.DeleteFunc(list, func(t *thread.Thread) bool { return !t.IsAgent() && !strings.EqualFold(t.ID, u.Thread) })
+	list = slices.DeleteFunc(list, func(t *thread.Thread) bool {
+		return !t.IsAgent() && !strings.EqualFold(t.ID, u.Thread)
+	})
 	for _, t := range list {
 		t.KeptAt = k.KeptAt
 		if err := rename(t, dir, k); err != nil {

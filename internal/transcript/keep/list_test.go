@@ -42,7 +42,8 @@ func writeCrush(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = db.Exec("CREATE TABLE sessions (id TEXT, created_at INTEGER); CREATE TABLE messages (id TEXT, session_id TEXT, role TEXT, parts TEXT); INSERT INTO sessions VALUES ('" + id + "', 1)")
+	_, err = db.Exec("CREATE TABLE sessions (id TEXT, created_at INTEGER); CREATE TABLE messages (id TEXT, session_id " +
+		"TEXT, role TEXT, parts TEXT); INSERT INTO sessions VALUES ('" + id + "', 1)")
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,9 @@ func packFiles(t *testing.T, files map[string][]byte) (handoff.KeptThread, []byt
 func TestOpenHostile(t *testing.T) {
 	scratch := t.TempDir()
 	t.Setenv("TMPDIR", scratch)
-	set := thread.NewSet([]thread.Driver{codex.Driver(), goose.Driver(), crush.Driver()}, func(string) string { return "" }, t.TempDir())
+	set := thread.NewSet([]thread.Driver{codex.Driver(), goose.Driver(), crush.Driver()}, func(string) string {
+		return ""
+	}, t.TempDir())
 	database := writeCrush(t)
 	rollout := "sessions/2026/02/23/rollout-2026-02-23T00-00-00-" + id + ".jsonl"
 	other := strings.ReplaceAll(rollout, id, "019c871c-b1f9-7f60-9c4f-000000000000")
@@ -93,12 +96,21 @@ func TestOpenHostile(t *testing.T) {
 	}{
 		{"valid", "agents://codex/" + id, map[string][]byte{rollout: valid}, nil, 1, nil},
 		{"another conversation", "agents://codex/" + id, map[string][]byte{other: valid}, nil, 0, nil},
-		{"damaged", "agents://codex/" + id, map[string][]byte{rollout: valid}, func(_ *handoff.KeptThread, b []byte) []byte { return b[:len(b)/2] }, 0, handoff.Corrupt},
-		{"not a copy", "agents://codex/" + id, nil, func(*handoff.KeptThread, []byte) []byte { return []byte("text") }, 0, handoff.Corrupt},
+		{"damaged", "agents://codex/" + id, map[string][]byte{rollout: valid}, func(_ *handoff.KeptThread, b []byte) []byte {
+			return b[:len(b)/2]
+		}, 0, handoff.Corrupt},
+		{"not a copy", "agents://codex/" + id, nil, func(*handoff.KeptThread, []byte) []byte {
+			return []byte("text")
+		}, 0, handoff.Corrupt},
 		{"bomb", "agents://codex/" + id, map[string][]byte{rollout: make([]byte, minUnpacked+1)}, nil, 0, handoff.Corrupt},
-		{"more than stated", "agents://codex/" + id, map[string][]byte{rollout: valid}, func(k *handoff.KeptThread, b []byte) []byte { k.TranscriptBytes--; return b }, 0, handoff.Corrupt},
-		{"damaged database", "agents://goose/20260101_1", map[string][]byte{"sessions/sessions.db": []byte("SQLite format 3\x00" + strings.Repeat("x", 5000))}, nil, 0, handoff.Corrupt},
-		{"database outside", "agents://crush/" + id, map[string][]byte{"projects.json": []byte(`{"projects":[{"path":"/x","data_dir":"` + filepath.Dir(database) + `"}]}`)}, nil, 0, handoff.Corrupt},
+		{"more than stated", "agents://codex/" + id, map[string][]byte{rollout: valid},
+			func(k *handoff.KeptThread, b []byte) []byte { k.TranscriptBytes--; return b }, 0, handoff.Corrupt},
+		{"damaged database", "agents://goose/20260101_1",
+			map[string][]byte{"sessions/sessions.db": []byte("SQLite format 3\x00" + strings.Repeat("x", 5000))}, nil, 0,
+			handoff.Corrupt},
+		{"database outside", "agents://crush/" + id,
+			map[string][]byte{"projects.json": []byte(`{"projects":[{"path":"/x","data_dir":"` + filepath.Dir(database) +
+				`"}]}`)}, nil, 0, handoff.Corrupt},
 	} {
 		k, body := packFiles(t, tt.files)
 		k.Thread = tt.uri

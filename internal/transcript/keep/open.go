@@ -53,7 +53,8 @@ func Extract(ctx context.Context, from io.Reader, k handoff.ThreadKept, dir *os.
 		case err != nil:
 		case n == maxFiles || n == k.Files:
 			err = errors.New("it has more files than its record states")
-		case h.Typeflag != tar.TypeReg || !fs.ValidPath(h.Name) || h.Name == "." || !filepath.IsLocal(filepath.FromSlash(h.Name)):
+		case h.Typeflag != tar.TypeReg || !fs.ValidPath(h.Name) || h.Name == "." ||
+			!filepath.IsLocal(filepath.FromSlash(h.Name)):
 			err = fmt.Errorf("entry %.200q is not a file in the directory of the tool", h.Name)
 		case safepath.Check(h.Name) != nil:
 			err = fmt.Errorf("entry %.200q %w", h.Name, safepath.Check(h.Name))
@@ -91,10 +92,13 @@ func corrupt(k handoff.ThreadKept, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	if file := new(fs.PathError); errors.As(err, &file) && !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTDIR) {
-		return &handoff.Error{Op: "open kept transcript", Name: k.Thread, Kind: handoff.Unavailable, Err: err, Hint: handoff.Advice("free disk space for temporary files")}
+	if file := new(fs.PathError); errors.As(err, &file) && !errors.Is(err, fs.ErrExist) &&
+		!errors.Is(err, syscall.ENOTDIR) {
+		return handoff.E("open kept transcript", k.Thread, handoff.Unavailable, err,
+			handoff.Advice("free disk space for temporary files"))
 	}
-	return &handoff.Error{Op: "open kept transcript", Name: k.Thread, Kind: handoff.Corrupt, Err: err, Hint: handoff.Suggest("list every problem", handoff.ActionCheck)}
+	return handoff.E("open kept transcript", k.Thread, handoff.Corrupt, err,
+		handoff.Suggest("list every problem", handoff.ActionCheck))
 }
 
 // unusable returns the error for a copy in dir that its provider can't read.
@@ -187,8 +191,9 @@ func pick(list []handoff.KeptThread, u thread.URI) (found handoff.KeptThread, _ 
 		switch {
 		case err != nil, !strings.EqualFold(of.Thread, u.Thread), u.Provider != "" && u.Provider != of.Provider:
 		case provider != "":
-			return found, u, &handoff.Error{Op: "open kept transcript", Name: u.Thread, Kind: handoff.Conflict, Err: errors.New("there are several copies with this ID"),
-				Hint: handoff.Advice("use the URI of one, such as " + k.Thread)}
+			return found, u, handoff.E("open kept transcript", u.Thread, handoff.Conflict,
+				errors.New("there are several copies with this ID"),
+				handoff.Advice("use the URI of one, such as "+k.Thread))
 		default:
 			found, provider = k, of.Provider
 		}
@@ -256,7 +261,8 @@ func (c *Copies) extracted(ctx context.Context, bodies handoff.Bodies, k handoff
 	if c.dirs == nil {
 		c.dirs = map[string]extraction{}
 	}
-	if c.dirs[k.Digest.Value], c.last = (extraction{dir, countFiles(dir)}), append(c.last, k.Digest.Value); len(c.last) > maxExtracted {
+	if c.dirs[k.Digest.Value], c.last = (extraction{dir, countFiles(dir)}), append(c.last,
+		k.Digest.Value); len(c.last) > maxExtracted {
 		err = c.remove(c.last[0])
 	}
 	return dir, err

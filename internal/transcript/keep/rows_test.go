@@ -26,11 +26,14 @@ func writeGoose(t *testing.T, home, other string) string {
 	path := filepath.Join(home, ".local", "share", "goose", "sessions", "sessions.db")
 	os.Remove(path + "-wal")
 	threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
-		exec("CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, working_dir TEXT, created_at TIMESTAMP, updated_at TIMESTAMP, session_type TEXT, parent_session_id TEXT, archived BOOLEAN)")
+		exec("CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, working_dir TEXT, created_at TIMESTAMP, updated_at " +
+			"TIMESTAMP, session_type TEXT, parent_session_id TEXT, archived BOOLEAN)")
 		exec("CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, role TEXT, content_json TEXT)")
 		add := func(id, parent, text string) {
-			exec("INSERT INTO sessions VALUES (?, 'a name', '/home/u/shop', '2026-01-01 12:00:00', '2026-01-01 12:00:01', 'user', ?, 1)", id, parent)
-			exec("INSERT INTO messages (session_id, role, content_json) VALUES (?, 'user', ?)", id, `[{"type": "text", "text": "`+text+`"}]`)
+			exec("INSERT INTO sessions VALUES (?, 'a name', '/home/u/shop', '2026-01-01 12:00:00', '2026-01-01 12:00:01', "+
+				"'user', ?, 1)", id, parent)
+			exec("INSERT INTO messages (session_id, role, content_json) VALUES (?, 'user', ?)", id,
+				`[{"type": "text", "text": "`+text+`"}]`)
 		}
 		add("20260101_2", "", other)
 		add("20260101_1", "", "find the cart \\u0067"+token[1:]+" now")
@@ -96,7 +99,8 @@ func checkRows(t *testing.T, set *thread.Set, p *keep.Plan, body *bytes.Buffer, 
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if err := keep.Extract(t.Context(), body, handoff.ThreadKept{Files: p.Files(), TranscriptBytes: p.Size}, root); err != nil {
+	if err := keep.Extract(t.Context(), body, handoff.ThreadKept{Files: p.Files(), TranscriptBytes: p.Size},
+		root); err != nil {
 		t.Fatal(err)
 	}
 	content := threadtest.ReadFile(t, filepath.Join(dir, "sessions", filepath.Base(path)))
@@ -107,7 +111,8 @@ func checkRows(t *testing.T, set *thread.Set, p *keep.Plan, body *bytes.Buffer, 
 	}
 	v := openGoose(t, keep.At(set, "goose", dir))
 	got, _ := threadtest.Messages(t, v.Thread)
-	if len(got) != 1 || got[0] != "user: find the cart [redacted GitHub token] now" || v.Thread.Title != "a name" || v.Thread.Started.IsZero() {
+	if len(got) != 1 || got[0] != "user: find the cart [redacted GitHub token] now" || v.Thread.Title != "a name" ||
+		v.Thread.Started.IsZero() {
 		t.Errorf("got %q, %q, started at %v", got, v.Thread.Title, v.Thread.Started)
 	}
 	if err := v.LoadAgents(t.Context()); err != nil || len(v.Agents) != 1 {
@@ -167,11 +172,13 @@ func TestBinaryValues(t *testing.T) {
 	if err := p.Write(t.Context(), &body); err != nil {
 		t.Fatal(err)
 	}
-	if err := keep.Extract(t.Context(), &body, handoff.ThreadKept{Files: p.Files(), TranscriptBytes: p.Size}, root); err != nil {
+	if err := keep.Extract(t.Context(), &body, handoff.ThreadKept{Files: p.Files(), TranscriptBytes: p.Size},
+		root); err != nil {
 		t.Fatal(err)
 	}
 	content := threadtest.ReadFile(t, filepath.Join(dir, "chats", "p", id, "store.db"))
-	if p.Secrets != 1 || strings.Contains(content, token) || !strings.Contains(content, "\x0a\x28"+strings.Repeat("*", len(token))+"\xff\xfe") {
+	if p.Secrets != 1 || strings.Contains(content, token) ||
+		!strings.Contains(content, "\x0a\x28"+strings.Repeat("*", len(token))+"\xff\xfe") {
 		t.Errorf("got %d secrets; the copy does not have the value with asterisks", p.Secrets)
 	}
 }

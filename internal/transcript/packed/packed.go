@@ -28,7 +28,8 @@ func Encode(list []thread.Request) []byte {
 			}
 		}
 		b = binary.AppendUvarint(b, known[m])
-		for _, v := range []int64{int64(r.N) - n, Nanos(r.At) - at, r.Input, r.CacheRead, r.CacheWrite, r.CacheWrite1h, r.Output, r.Reasoning, int64(r.Calls)} {
+		for _, v := range []int64{int64(r.N) - n, Nanos(r.At) - at, r.Input, r.CacheRead, r.CacheWrite, r.CacheWrite1h,
+			r.Output, r.Reasoning, int64(r.Calls)} {
 			b = binary.AppendVarint(b, v)
 		}
 		b = binary.AppendUvarint(b, math.Float64bits(r.Cost))

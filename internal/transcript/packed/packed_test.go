@@ -9,7 +9,9 @@ import (
 
 // FuzzDecode decodes what a damaged index may have.
 func FuzzDecode(f *testing.F) {
-	list := []thread.Request{{N: 3, ModelUsage: thread.ModelUsage{Model: "m", Provider: "p", Tokens: thread.Tokens{Input: 5, Calls: 1, Cost: 0.5}}}, {N: 2}}
+	list := []thread.Request{
+		{N: 3, ModelUsage: thread.ModelUsage{Model: "m", Provider: "p",
+			Tokens: thread.Tokens{Input: 5, Calls: 1, Cost: 0.5}}}, {N: 2}}
 	f.Add(packed.Encode(list))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -25,7 +27,9 @@ func FuzzDecode(f *testing.F) {
 
 // TestShort decodes every beginning of a list, and one with more bytes.
 func TestShort(t *testing.T) {
-	b := packed.Encode([]thread.Request{{N: 3, ModelUsage: thread.ModelUsage{Model: "m", Provider: "p", Tokens: thread.Tokens{Input: 500, Output: 9, Calls: 1}}}, {N: 4}})
+	b := packed.Encode([]thread.Request{
+		{N: 3, ModelUsage: thread.ModelUsage{Model: "m", Provider: "p",
+			Tokens: thread.Tokens{Input: 500, Output: 9, Calls: 1}}}, {N: 4}})
 	if list, err := packed.Decode(b); err != nil || len(list) != 2 {
 		t.Fatalf("got %d requests, %v, want 2", len(list), err)
 	}

@@ -17,7 +17,8 @@ func (a answer) parents(ctx context.Context, q Query) (agents.Parents, error) {
 		return nil, err
 	}
 	c.add("t.agent AND t.parent <> '' AND t.self IN (SELECT parent FROM threads WHERE agent)")
-	rows, err := a.QueryContext(ctx, "SELECT t.self, t.parent FROM threads t WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
+	rows, err := a.QueryContext(ctx, "SELECT t.self, t.parent FROM threads t WHERE "+c.String()+
+		" ORDER BY t.modified DESC, t.key, t.id", c.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,8 @@ func missing(a agents.Agent, parents agents.Parents) ThreadUsage {
 
 // missing returns those of the subagents that were not read, and whose provider does
 // not have them.
-func (f *Files) missing(ctx context.Context, started agents.Started, parents agents.Parents, read []ThreadUsage) (list []ThreadUsage) {
+func (f *Files) missing(ctx context.Context, started agents.Started, parents agents.Parents,
+	read []ThreadUsage) (list []ThreadUsage) {
 	for _, a := range started.Agents() {
 		u := missing(a, parents)
 		if slices.ContainsFunc(read, func(r ThreadUsage) bool { return r.Self == u.Self }) {
@@ -58,9 +60,11 @@ func (f *Files) missing(ctx context.Context, started agents.Started, parents age
 
 // missing returns those of the subagents that are not in the index. Their transcripts
 // need not name the thread that started them.
-func (a answer) missing(ctx context.Context, started agents.Started, parents agents.Parents) (usage []ThreadUsage, err error) {
+func (a answer) missing(ctx context.Context, started agents.Started, parents agents.Parents) (usage []ThreadUsage,
+	err error) {
 	for _, agent := range started.Agents() {
-		known, err := a.strings(ctx, "SELECT uri FROM threads WHERE uri IN (?, ?) LIMIT 1", agent.URI.String(), agent.Own.String())
+		known, err := a.strings(ctx, "SELECT uri FROM threads WHERE uri IN (?, ?) LIMIT 1", agent.URI.String(),
+			agent.Own.String())
 		if err != nil {
 			return nil, err
 		}

@@ -98,7 +98,8 @@ func (e *entry) command(a action.Action, call thread.Call) {
 	if a.Command == "" || e.before.Commands+len(e.commands) == maxRows {
 		return
 	}
-	c := command{e.last, call.Time.UTC(), strings.ToValidUTF8(a.Command[:min(len(a.Command), MaxCommand)], ""), call.Exit, call.Failed, ""}
+	c := command{e.last, call.Time.UTC(), strings.ToValidUTF8(a.Command[:min(len(a.Command), MaxCommand)], ""), call.Exit,
+		call.Failed, ""}
 	if !call.Pending {
 		c.output = call.OutputDigest()
 	}
@@ -109,7 +110,8 @@ func (e *entry) command(a action.Action, call thread.Call) {
 func (e *entry) mention(where Where, at time.Time, lists ...[]string) {
 	for _, names := range lists {
 		for _, name := range names {
-			if n, ok := e.mentioned[name]; e.before.Mentions+len(e.mentions) == maxRows || ok && n == e.last && where != Committed {
+			if n, ok := e.mentioned[name]; e.before.Mentions+len(e.mentions) == maxRows || ok && n == e.last &&
+				where != Committed {
 				continue
 			}
 			e.mentioned[name] = e.last

@@ -87,8 +87,10 @@ func (x *Index) Collisions(ctx context.Context, q Query) (c Collisions, err erro
 }
 
 // writes returns the changes of files that meet a condition and are selected.
-func (a answer) writes(ctx context.Context, where string, args []any, selects func(path string, at time.Time) bool) (writes []collision.Write, err error) {
-	rows, err := a.QueryContext(ctx, `SELECT w.path, w.n, w.at, t.id, t.uri, t.started, t.ended FROM touches w JOIN threads t ON t.id = w.thread
+func (a answer) writes(ctx context.Context, where string, args []any,
+	selects func(path string, at time.Time) bool) (writes []collision.Write, err error) {
+	rows, err := a.QueryContext(ctx,
+		`SELECT w.path, w.n, w.at, t.id, t.uri, t.started, t.ended FROM touches w JOIN threads t ON t.id = w.thread
 		WHERE w.access = 2 AND w.at <> 0 AND `+where, args...)
 	if err != nil {
 		return nil, err

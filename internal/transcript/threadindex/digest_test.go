@@ -16,7 +16,9 @@ import (
 func TestDigest(t *testing.T) {
 	tr := newTree(t, 3)
 	file := filepath.Join(t.TempDir(), "threads.db")
-	index := threadindex.NewIndex(threadindex.NewFiles(tr.set()), file, func() time.Time { return time.Now().Add(time.Hour) }, nil)
+	index := threadindex.NewIndex(threadindex.NewFiles(tr.set()), file, func() time.Time {
+		return time.Now().Add(time.Hour)
+	}, nil)
 	search := func() {
 		t.Helper()
 		r, err := index.Search(t.Context(), threadindex.Search{Text: "absent"})
@@ -63,7 +65,8 @@ func TestClockSetBack(t *testing.T) {
 	}
 	updates := 0
 	now := func() time.Time { return time.Now().Add(-time.Hour) }
-	index := threadindex.NewIndex(threadindex.NewFiles(tr.set()), filepath.Join(t.TempDir(), "threads.db"), now, func(int, int) { updates++ })
+	index := threadindex.NewIndex(threadindex.NewFiles(tr.set()), filepath.Join(t.TempDir(), "threads.db"), now,
+		func(int, int) { updates++ })
 	for n := range 3 {
 		_, err := index.Search(t.Context(), threadindex.Search{Text: "absent"})
 		if must(t, err); updates != 1 {

@@ -83,7 +83,8 @@ func (x *Index) ask(ctx context.Context, most int, do func(answer) error) (used 
 }
 
 // askFound is ask for the transcripts that were found.
-func (x *Index) askFound(ctx context.Context, all found, most int, do func(answer) error) (used bool, warnings []string, err error) {
+func (x *Index) askFound(ctx context.Context, all found, most int, do func(answer) error) (used bool, warnings []string,
+	err error) {
 	for again := false; ; again = true {
 		more, err := x.try(ctx, most, all, do)
 		known := new(handoff.Error)
@@ -99,7 +100,8 @@ func (x *Index) askFound(ctx context.Context, all found, most int, do func(answe
 		case store.IsDamage(err) && !again:
 			store.Remove(x.file)
 		default:
-			return false, []string{fmt.Sprintf("the index of conversations can't be used, so the transcripts are read: %v", err)}, nil
+			return false, []string{fmt.Sprintf("the index of conversations can't be used, so the transcripts are read: %v",
+				err)}, nil
 		}
 	}
 }
@@ -115,7 +117,8 @@ func (x *Index) try(ctx context.Context, most int, all found, do func(answer) er
 		return nil, err
 	}
 	found := &catalog{all: all.stored}
-	u := &update{Database: db, catalog: found, now: x.now(), progress: x.progress, most: most, reader: x.read, tails: x.tails}
+	u := &update{Database: db, catalog: found, now: x.now(), progress: x.progress, most: most, reader: x.read,
+		tails: x.tails}
 	err = u.run(ctx)
 	if err == nil {
 		err = do(answer{db, found})
@@ -269,7 +272,8 @@ func (a answer) list(ctx context.Context, q Query, from position) (Page, error) 
 	}
 	older.add("agent = 0")
 	c.newest(older)
-	rows, err := a.QueryContext(ctx, "SELECT t.item FROM threads t WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
+	rows, err := a.QueryContext(ctx, "SELECT t.item FROM threads t WHERE "+c.String()+
+		" ORDER BY t.modified DESC, t.key, t.id", c.args...)
 	if err != nil {
 		return page, err
 	}
@@ -305,7 +309,8 @@ func (a answer) search(ctx context.Context, p plan) ([]hit, error) {
 	}
 	if p.Path != "" {
 		name := strings.TrimSuffix(p.Path, "/") + "/" // see isPath
-		c.add("t.id IN (SELECT thread FROM touches WHERE instr('//' || path || '/', '//' || ?) OR instr(path || '/', '/' || ?))", name, name)
+		c.add("t.id IN (SELECT thread FROM touches WHERE instr('//' || path || '/', '//' || ?) OR instr(path || '/', '/' "+
+			"|| ?))", name, name)
 	}
 	if err := a.Exec(ctx, "PRAGMA cache_size = -6000"); err != nil { // each page is read about once
 		return nil, err
@@ -330,8 +335,10 @@ func (a answer) search(ctx context.Context, p plan) ([]hit, error) {
 }
 
 // hits appends the threads that a condition selects, newest first, each once.
-func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c condition, r rank, limit int) ([]hit, error) {
-	rows, err := a.QueryContext(ctx, "SELECT t.id, t.key, t.uri, t.modified FROM threads t WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.uri", c.args...)
+func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c condition, r rank, limit int) ([]hit,
+	error) {
+	rows, err := a.QueryContext(ctx, "SELECT t.id, t.key, t.uri, t.modified FROM threads t WHERE "+c.String()+
+		" ORDER BY t.modified DESC, t.key, t.uri", c.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -354,7 +361,8 @@ func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c co
 		return nil, err
 	}
 	for i, id := range ids {
-		if err := a.QueryRowContext(ctx, "SELECT item FROM threads WHERE id = ?", id).Scan(&hits[first+i].encoded); err != nil {
+		if err := a.QueryRowContext(ctx, "SELECT item FROM threads WHERE id = ?",
+			id).Scan(&hits[first+i].encoded); err != nil {
 			return nil, err
 		}
 		if _, err := hits[first+i].match(); err != nil {

@@ -21,7 +21,8 @@ func TestKilledBuild(t *testing.T) {
 	if file != "" { // the process that is killed
 		set := thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
 		later := func() time.Time { return time.Now().Add(time.Hour) }
-		threadindex.NewIndex(threadindex.NewFiles(set), file, later, nil).Search(context.Background(), threadindex.Search{Text: "absent"})
+		threadindex.NewIndex(threadindex.NewFiles(set), file, later, nil).Search(context.Background(),
+			threadindex.Search{Text: "absent"})
 		return
 	}
 	t.Parallel()

@@ -96,7 +96,7 @@ func threadOf(uri thread.URI) string {
 }
 
 func notFound(uri thread.URI) error {
-	return &handoff.Error{Op: "find thread", Name: uri.String(), Kind: handoff.NotFound, Err: errors.New("no such conversation")}
+	return handoff.E("find thread", uri.String(), handoff.NotFound, errors.New("no such conversation"))
 }
 
 // An indexLookup answers from a database.
@@ -121,7 +121,8 @@ func (l *indexLookup) Touches(ctx context.Context, files []string, relative stri
 			files = append(files, filepath.Join(dir, relative))
 		}
 	}
-	return lookup(ctx, l, "touches", touchColumns, "r.path IN (SELECT value FROM json_each(?))", []any{list(files)}, scanTouch)
+	return lookup(ctx, l, "touches", touchColumns, "r.path IN (SELECT value FROM json_each(?))", []any{list(files)},
+		scanTouch)
 }
 
 func (l *indexLookup) TouchesOf(ctx context.Context, agent string, threads ...thread.URI) ([]Touch, error) {
@@ -151,8 +152,10 @@ func newest(text string) string {
 }
 
 // lookup returns the rows of a table that meet a condition.
-func lookup[T placed](ctx context.Context, l *indexLookup, table, columns, text string, args []any, scan func(*sql.Rows) (T, error)) (list []T, err error) {
-	rows, err := l.QueryContext(ctx, "SELECT t.uri, t.cwd, r.n, r.at, "+columns+" FROM "+table+" r JOIN threads t ON t.id = r.thread WHERE "+newest(text)+" ORDER BY r.thread, r.rowid", args...)
+func lookup[T placed](ctx context.Context, l *indexLookup, table, columns, text string, args []any,
+	scan func(*sql.Rows) (T, error)) (list []T, err error) {
+	rows, err := l.QueryContext(ctx, "SELECT t.uri, t.cwd, r.n, r.at, "+columns+" FROM "+table+
+		" r JOIN threads t ON t.id = r.thread WHERE "+newest(text)+" ORDER BY r.thread, r.rowid", args...)
 	if err != nil {
 		return nil, l.failed(err)
 	}
@@ -173,7 +176,8 @@ func (l *indexLookup) Item(ctx context.Context, uri thread.URI) (i Item, err err
 		return i, l.failed(err)
 	}
 	if len(texts) == 0 { // a subagent of Codex names itself without its parent
-		if texts, err = l.strings(ctx, "SELECT t.item FROM threads t WHERE "+newest("t.agent AND t.self = ?"), threadOf(uri)); err != nil {
+		if texts, err = l.strings(ctx, "SELECT t.item FROM threads t WHERE "+newest("t.agent AND t.self = ?"),
+			threadOf(uri)); err != nil {
 			return i, l.failed(err)
 		}
 	}

@@ -18,18 +18,22 @@ func TestNestedAgents(t *testing.T) {
 	rollout := func(id, parent, cwd, file string) {
 		meta := object{"id": id, "cwd": cwd, "cli_version": "0.130.0", "source": "cli"}
 		if parent != "" {
-			meta["source"] = object{"subagent": object{"thread_spawn": object{"parent_thread_id": parent, "agent_role": "reviewer"}}}
+			meta["source"] = object{"subagent": object{
+				"thread_spawn": object{"parent_thread_id": parent, "agent_role": "reviewer"}}}
 		}
 		text := ""
 		for _, record := range []object{
 			{"type": "session_meta", "payload": meta},
-			{"type": "response_item", "payload": object{"type": "message", "role": "user", "content": []object{{"type": "input_text", "text": "go"}}}},
-			{"type": "response_item", "payload": object{"type": "custom_tool_call", "name": "apply_patch", "call_id": tr.id(), "input": "*** Begin Patch\n*** Update File: " + file + "\n+x\n*** End Patch"}},
+			{"type": "response_item", "payload": object{
+				"type": "message", "role": "user", "content": []object{{"type": "input_text", "text": "go"}}}},
+			{"type": "response_item", "payload": object{"type": "custom_tool_call", "name": "apply_patch", "call_id": tr.id(),
+				"input": "*** Begin Patch\n*** Update File: " + file + "\n+x\n*** End Patch"}},
 		} {
 			record["timestamp"] = "2026-02-03T04:00:00Z"
 			text += line(record)
 		}
-		tr.write(filepath.Join(tr.home, ".codex", "sessions", "2026", "02", "03", "rollout-2026-02-03T04-00-00-"+id+".jsonl"), text)
+		tr.write(filepath.Join(tr.home, ".codex", "sessions", "2026", "02", "03", "rollout-2026-02-03T04-00-00-"+id+".jsonl"),
+			text)
 	}
 	rollout(main, "", "/work/1", "main.go")
 	rollout(child, main, "/work/1", "child.go")
@@ -57,7 +61,8 @@ func TestNestedAgents(t *testing.T) {
 			}
 		}
 		tr.same("writes", got, map[string]string{
-			"/work/1/main.go": "agents://codex/" + main, "/work/1/child.go": "agents://codex/" + main + "/" + child, "/elsewhere/inner.go": "agents://codex/" + child + "/" + inner})
+			"/work/1/main.go": "agents://codex/" + main, "/work/1/child.go": "agents://codex/" + main + "/" + child,
+			"/elsewhere/inner.go": "agents://codex/" + child + "/" + inner})
 
 		mains := map[string]string{}
 		_, err = archive.EachUsage(ctx, q, func(u threadindex.ThreadUsage) error {
@@ -66,6 +71,7 @@ func TestNestedAgents(t *testing.T) {
 		})
 		must(t, err)
 		tr.same("mains", mains, map[string]string{"agents://codex/" + main: "",
-			"agents://codex/" + main + "/" + child: "agents://codex/" + main, "agents://codex/" + child + "/" + inner: "agents://codex/" + main})
+			"agents://codex/" + main + "/" + child:  "agents://codex/" + main,
+			"agents://codex/" + child + "/" + inner: "agents://codex/" + main})
 	}
 }

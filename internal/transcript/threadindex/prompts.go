@@ -23,7 +23,8 @@ type Prompt struct {
 // Those of one thread are in order, but threads are in none, and use is called by one
 // goroutine at a time. Transcripts that can't be read are warnings. The error is one of
 // use or of ctx.
-func (f *Files) EachPrompt(ctx context.Context, since time.Time, want map[string]bool, use func(Prompt) error) (warnings []string, err error) {
+func (f *Files) EachPrompt(ctx context.Context, since time.Time, want map[string]bool,
+	use func(Prompt) error) (warnings []string, err error) {
 	all, err := f.find(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -80,6 +81,7 @@ func (f *Files) EachPrompt(ctx context.Context, since time.Time, want map[string
 }
 
 // EachPrompt is Files.EachPrompt: the index has no texts.
-func (x *Index) EachPrompt(ctx context.Context, since time.Time, want map[string]bool, use func(Prompt) error) (warnings []string, err error) {
+func (x *Index) EachPrompt(ctx context.Context, since time.Time, want map[string]bool,
+	use func(Prompt) error) (warnings []string, err error) {
 	return x.files.EachPrompt(ctx, since, want, use)
 }

@@ -67,10 +67,11 @@ func TestEachPromptOfMany(t *testing.T) {
 		want[fmt.Sprintf("agents://scarce/aaaaaaaa-0000-4000-8000-%012d", n)] = true
 	}
 	got := map[string]bool{}
-	warnings, err := threadindex.NewFiles(set).EachPrompt(t.Context(), time.Time{}, want, func(p threadindex.Prompt) error {
-		got[p.Thread] = true
-		return nil
-	})
+	warnings, err := threadindex.NewFiles(set).EachPrompt(t.Context(), time.Time{}, want,
+		func(p threadindex.Prompt) error {
+			got[p.Thread] = true
+			return nil
+		})
 	if err != nil || len(warnings) > 0 || len(got) != len(want) {
 		t.Errorf("got prompts of %d conversations, %d warnings, %v, want %d", len(got), len(warnings), err, len(want))
 	}
@@ -81,10 +82,14 @@ func TestEachPromptOfMany(t *testing.T) {
 func TestEachPrompt(t *testing.T) {
 	tr := newTree(t, 1)
 	write := func(dir, id string, modified time.Time, roles ...string) {
-		lines := []string{line(object{"timestamp": "2026-09-20T09:00:00Z", "type": "session_meta", "payload": object{"id": id, "cwd": "/p", "cli_version": "0.150.0"}})}
+		lines := []string{
+			line(object{"timestamp": "2026-09-20T09:00:00Z", "type": "session_meta",
+				"payload": object{"id": id, "cwd": "/p", "cli_version": "0.150.0"}})}
 		for i, role := range roles {
 			content := []object{{"type": "input_text", "text": fmt.Sprintf("%s %d of %s", role, i+1, id[:8])}}
-			lines = append(lines, line(object{"timestamp": "2026-09-20T09:00:01Z", "type": "response_item", "payload": object{"type": "message", "role": role, "content": content}}))
+			lines = append(lines,
+				line(object{"timestamp": "2026-09-20T09:00:01Z", "type": "response_item",
+					"payload": object{"type": "message", "role": role, "content": content}}))
 		}
 		file := filepath.Join(tr.home, ".codex", dir, "rollout-2026-09-20T09-00-00-"+id+".jsonl")
 		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
@@ -92,7 +97,8 @@ func TestEachPrompt(t *testing.T) {
 		must(t, os.Chtimes(file, modified, modified))
 	}
 	now := time.Now()
-	a, b, old, other := "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002", "cccccccc-0000-4000-8000-000000000003", "dddddddd-0000-4000-8000-000000000004"
+	a, b, old, other := "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002",
+		"cccccccc-0000-4000-8000-000000000003", "dddddddd-0000-4000-8000-000000000004"
 	write("sessions/2026/09/20", a, now, "user", "assistant", "user")
 	write("archived_sessions", a, now.Add(-time.Minute), "user")
 	write("sessions/2026/09/20", b, now, "user")
@@ -100,7 +106,8 @@ func TestEachPrompt(t *testing.T) {
 	write("sessions/2026/09/20", other, now, "user")
 	want := map[string]bool{"agents://codex/" + a: true, "agents://codex/" + b: true, "agents://codex/" + old: true}
 	files := threadindex.NewFiles(tr.set())
-	for _, archive := range []threadindex.Archive{files, threadindex.NewIndex(files, filepath.Join(t.TempDir(), "threads.db"), time.Now, nil)} {
+	for _, archive := range []threadindex.Archive{files,
+		threadindex.NewIndex(files, filepath.Join(t.TempDir(), "threads.db"), time.Now, nil)} {
 		var got []string
 		warnings, err := archive.EachPrompt(t.Context(), now.Add(-10*time.Minute), want, func(p threadindex.Prompt) error {
 			if !strings.HasPrefix(p.URI.String(), p.Thread+"#M") || p.At.IsZero() {
@@ -111,11 +118,13 @@ func TestEachPrompt(t *testing.T) {
 		})
 		must(t, err)
 		slices.Sort(got)
-		if want := []string{"user 1 of aaaaaaaa", "user 1 of bbbbbbbb", "user 3 of aaaaaaaa"}; !slices.Equal(got, want) || len(warnings) > 0 {
+		if want := []string{"user 1 of aaaaaaaa", "user 1 of bbbbbbbb", "user 3 of aaaaaaaa"}; !slices.Equal(got, want) ||
+			len(warnings) > 0 {
 			t.Errorf("got %q, want %q; warnings %q", got, want, warnings)
 		}
 		stop := errors.New("stop")
-		if warnings, err := archive.EachPrompt(t.Context(), time.Time{}, want, func(threadindex.Prompt) error { return stop }); !errors.Is(err, stop) || len(warnings) > 0 {
+		if warnings, err := archive.EachPrompt(t.Context(), time.Time{}, want,
+			func(threadindex.Prompt) error { return stop }); !errors.Is(err, stop) || len(warnings) > 0 {
 			t.Errorf("got error %v and warnings %q, want that of use", err, warnings)
 		}
 	}

@@ -47,12 +47,16 @@ func (tr *tree) compare(file string, now func() time.Time) {
 		}
 	}
 	for _, s := range []threadindex.Search{
-		{Text: "retry"}, {Text: "cart session"}, {Text: `"cart session"`}, {Text: "sess*", Newest: true}, {Text: "größe 会"}, {Text: "absent"},
-		{Text: "cart", From: "user"}, {Text: "go test", From: "tool"}, {Text: "cart", Tool: "edit"}, {Path: "cart.go"}, {Path: "/work/1/"},
+		{Text: "retry"}, {Text: "cart session"}, {Text: `"cart session"`}, {Text: "sess*", Newest: true}, {Text: "größe 会"},
+		{Text: "absent"},
+		{Text: "cart", From: "user"}, {Text: "go test", From: "tool"}, {Text: "cart", Tool: "edit"}, {Path: "cart.go"},
+		{Path: "/work/1/"},
 		{Path: "work/1"}, {Path: "1/"}, {Path: "./1"}, {Path: "/"}, {Path: "ork/1"}, {Path: "/1"}, {Path: "absent"},
 		{Text: "timeout", Query: threadindex.Query{Limit: 2}}, {Text: "retry", Query: threadindex.Query{Role: "reviewer"}},
-		{Text: "parser", Query: threadindex.Query{Providers: []string{"claude"}, In: scope.In("/work/0", "/work/2"), Until: middle}},
-		{Text: "yrter trac"}, {Text: "s* the*"}, {Text: `"retry c*"`}, {Text: `"the cart s*" go`, Query: threadindex.Query{Limit: 1}}, {Text: "会*"}, {Text: "g* t*", From: "tool"},
+		{Text: "parser", Query: threadindex.Query{Providers: []string{"claude"}, In: scope.In("/work/0", "/work/2"),
+			Until: middle}},
+		{Text: "yrter trac"}, {Text: "s* the*"}, {Text: `"retry c*"`},
+		{Text: `"the cart s*" go`, Query: threadindex.Query{Limit: 1}}, {Text: "会*"}, {Text: "g* t*", From: "tool"},
 	} {
 		want, err := files.Search(ctx, s)
 		must(tr.t, err)
@@ -119,7 +123,8 @@ func (tr *tree) compareCalls(files *threadindex.Files, index, alone *threadindex
 	tr.t.Helper()
 	ctx := tr.t.Context()
 	middle := time.Date(2026, 2, 3, 4, 0, tr.count/128, 0, time.UTC)
-	for i, q := range []threadindex.CallQuery{{}, {Providers: []string{"codex"}}, {In: scope.In("/work/1")}, {Since: middle}, {Until: middle}} {
+	for i, q := range []threadindex.CallQuery{{}, {Providers: []string{"codex"}}, {In: scope.In("/work/1")},
+		{Since: middle}, {Until: middle}} {
 		for _, paths := range [][]string{{"/work/1/cart.go"}, {"/work/0", "/work/2/"}, {"/"}, {"/wor"}} {
 			want, err := files.Touches(ctx, q, paths...)
 			must(tr.t, err)
@@ -153,7 +158,8 @@ func (tr *tree) compareCalls(files *threadindex.Files, index, alone *threadindex
 			tr.calls["mentions"] += len(want.List)
 		}
 	}
-	for i, q := range []threadindex.Query{{}, {Providers: []string{"claude"}}, {In: scope.In("/work/1")}, {Since: time.Now().Add(-500 * time.Hour)}} {
+	for i, q := range []threadindex.Query{{}, {Providers: []string{"claude"}}, {In: scope.In("/work/1")},
+		{Since: time.Now().Add(-500 * time.Hour)}} {
 		type each interface {
 			EachUsage(context.Context, threadindex.Query, func(threadindex.ThreadUsage) error) ([]string, error)
 		}
@@ -205,14 +211,16 @@ func (tr *tree) compareLookups(files *threadindex.Files, index *threadindex.Inde
 			in[t.Path] = true
 			ofThread[threadOf(t.URI)] = t.URI
 		}
-		same("touches in any directory", got, err, touches(func(t threadindex.Touch) bool { return in[t.Path] && strings.HasSuffix(t.Path, "/cart.go") }))
+		same("touches in any directory", got, err,
+			touches(func(t threadindex.Touch) bool { return in[t.Path] && strings.HasSuffix(t.Path, "/cart.go") }))
 		for uri, message := range ofThread {
 			got, err := l.TouchesOf(ctx, "", message)
 			same("touches of a thread", got, err, touches(func(t threadindex.Touch) bool { return threadOf(t.URI) == uri }))
 			item, err := l.Item(ctx, message)
 			must(tr.t, err)
 			n := 0
-			if err := l.Read(ctx, message, func(thread.Message) error { n++; return nil }); err != nil || item.URI != uri || n < item.Messages {
+			if err := l.Read(ctx, message, func(thread.Message) error { n++; return nil }); err != nil || item.URI != uri ||
+				n < item.Messages {
 				tr.t.Fatalf("%s: got %+v with %d messages (%v)", message, item, n, err)
 			}
 			if uri.Provider == "codex" && uri.Agent != "" { // it names itself without its parent
@@ -332,12 +340,14 @@ func TestMovedSession(t *testing.T) {
 	projects := filepath.Join(tr.home, ".claude", "projects")
 	session := tr.id()
 	record := func(agent, text string, calls ...object) string {
-		rec := object{"uuid": tr.id(), "sessionId": session, "timestamp": "2026-02-03T04:00:00Z", "version": "2.1.100", "cwd": "/work/1", "type": "user", "message": object{"role": "user", "content": text}}
+		rec := object{"uuid": tr.id(), "sessionId": session, "timestamp": "2026-02-03T04:00:00Z", "version": "2.1.100",
+			"cwd": "/work/1", "type": "user", "message": object{"role": "user", "content": text}}
 		if agent != "" {
 			rec["agentId"], rec["isSidechain"] = agent, true
 		}
 		if len(calls) > 0 {
-			rec["type"], rec["timestamp"], rec["message"] = "assistant", "2026-02-03T04:00:01Z", object{"id": tr.id(), "role": "assistant", "model": "claude-opus", "content": calls}
+			rec["type"], rec["timestamp"], rec["message"] = "assistant", "2026-02-03T04:00:01Z", object{
+				"id": tr.id(), "role": "assistant", "model": "claude-opus", "content": calls}
 		}
 		return line(rec)
 	}
@@ -346,13 +356,17 @@ func TestMovedSession(t *testing.T) {
 	}
 	tr.write(filepath.Join(projects, "-work", session+".jsonl"), record("", "go"))
 	agents := filepath.Join(session, "subagents")
-	tr.write(filepath.Join(projects, "-work", agents, "agent-a1.jsonl"), record("a1", "one")+record("a1", "", edit("one.go")))
-	tr.write(filepath.Join(projects, "-work", agents, "agent-a2.jsonl"), record("a2", "two")+record("a2", "", edit("two.go")))
+	tr.write(filepath.Join(projects, "-work", agents, "agent-a1.jsonl"),
+		record("a1", "one")+record("a1", "", edit("one.go")))
+	tr.write(filepath.Join(projects, "-work", agents, "agent-a2.jsonl"),
+		record("a2", "two")+record("a2", "", edit("two.go")))
 	tr.compare(file, later)
 	must(t, os.MkdirAll(filepath.Join(projects, "-moved"), 0o755))
-	must(t, os.Rename(filepath.Join(projects, "-work", session+".jsonl"), filepath.Join(projects, "-moved", session+".jsonl")))
+	must(t, os.Rename(filepath.Join(projects, "-work", session+".jsonl"),
+		filepath.Join(projects, "-moved", session+".jsonl")))
 	tr.compare(file, later)
-	tr.write(filepath.Join(projects, "-moved", agents, "agent-a2.jsonl"), record("a2", "two")+record("a2", "", edit("two.go"), edit("three.go")))
+	tr.write(filepath.Join(projects, "-moved", agents, "agent-a2.jsonl"),
+		record("a2", "two")+record("a2", "", edit("two.go"), edit("three.go")))
 	tr.compare(file, later)
 	list, _, err := threadindex.NewFiles(tr.set()).Active(t.Context(), threadindex.Query{})
 	must(t, err)
@@ -378,7 +392,8 @@ func TestDependentTranscripts(t *testing.T) {
 	tr.write(filepath.Join(project, fork+".jsonl"), text+tr.claudeLine(fork, ""))
 	sessions := filepath.Join(tr.home, ".codex", "sessions", "2026", "02", "03")
 	rollouts := []string{tr.id(), tr.id(), tr.id()}
-	records := line(object{"timestamp": "2026-02-03T04:00:01Z", "type": "event_msg", "payload": object{"type": "task_started", "turn_id": "t1"}})
+	records := line(object{"timestamp": "2026-02-03T04:00:01Z", "type": "event_msg",
+		"payload": object{"type": "task_started", "turn_id": "t1"}})
 	for range 20 {
 		records += tr.codexLine()
 	}
@@ -387,7 +402,8 @@ func TestDependentTranscripts(t *testing.T) {
 		if i > 0 {
 			meta["forked_from_id"] = rollouts[i-1]
 		}
-		tr.write(filepath.Join(sessions, "rollout-2026-02-03T04-00-00-"+id+".jsonl"), line(object{"timestamp": "2026-02-03T04:00:00Z", "type": "session_meta", "payload": meta})+records)
+		tr.write(filepath.Join(sessions, "rollout-2026-02-03T04-00-00-"+id+".jsonl"),
+			line(object{"timestamp": "2026-02-03T04:00:00Z", "type": "session_meta", "payload": meta})+records)
 	}
 	tr.compare(file, later)
 	must(t, os.Remove(filepath.Join(project, original+".jsonl")))

@@ -34,7 +34,8 @@ type ThreadUsage struct {
 }
 
 func (e *entry) usage() ThreadUsage {
-	u := ThreadUsage{URI: e.URI.String(), Self: e.Thread.URI().String(), Cwd: e.Cwd, Started: packed.Time(packed.Nanos(e.Started)), Modified: packed.Time(packed.Nanos(e.Modified)),
+	u := ThreadUsage{URI: e.URI.String(), Self: e.Thread.URI().String(), Cwd: e.Cwd,
+		Started: packed.Time(packed.Nanos(e.Started)), Modified: packed.Time(packed.Nanos(e.Modified)),
 		Completeness: e.Usage.Completeness, Reason: e.Usage.Reason, Requests: e.Requests}
 	u.Agent, u.Main = e.agent()
 	for i := range u.Requests {
@@ -137,7 +138,8 @@ func (x *Index) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 	used, warnings, err := x.askFound(ctx, all, Quick, do)
 	if err == nil && !used {
 		alone := *x
-		alone.file, alone.read, alone.tails = filepath.Join(filepath.Dir(x.file), "usage-"+filepath.Base(x.file)), readUsage, false
+		alone.file, alone.read, alone.tails = filepath.Join(filepath.Dir(x.file), "usage-"+filepath.Base(x.file)), readUsage,
+			false
 		used, warnings, err = alone.askFound(ctx, all, 0, do)
 	}
 	if err == nil && !used {
@@ -157,7 +159,8 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 	if err != nil {
 		return err
 	}
-	rows, err := a.QueryContext(ctx, `SELECT t.uri, t.self, t.spawned, t.agent_name, t.parent, t.cwd, t.started, t.modified, t.completeness, t.reason, r.list
+	rows, err := a.QueryContext(ctx,
+		`SELECT t.uri, t.self, t.spawned, t.agent_name, t.parent, t.cwd, t.started, t.modified, t.completeness, t.reason, r.list
 		FROM threads t LEFT JOIN requests r ON r.thread = t.id WHERE `+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
 	if err != nil {
 		return err
@@ -169,7 +172,8 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		var agents string
 		var start, modified int64
 		var requests sql.RawBytes
-		if err := rows.Scan(&u.URI, &u.Self, &agents, &u.Agent, &u.Main, &u.Cwd, &start, &modified, &u.Completeness, &u.Reason, &requests); err != nil {
+		if err := rows.Scan(&u.URI, &u.Self, &agents, &u.Agent, &u.Main, &u.Cwd, &start, &modified, &u.Completeness,
+			&u.Reason, &requests); err != nil {
 			return err
 		}
 		u.Main, u.Started, u.Modified = parents.Main(u.Main), packed.Time(start), packed.Time(modified)

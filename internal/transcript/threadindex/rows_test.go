@@ -31,7 +31,10 @@ type CallQuery struct {
 func (f *Files) Touches(ctx context.Context, q CallQuery, paths ...string) (Calls[Touch], error) {
 	return filesCalls(ctx, f, q, func(e *entry, use func(Touch)) {
 		for _, t := range e.touches {
-			if slices.ContainsFunc(paths, func(p string) bool { return t.path == p || strings.HasPrefix(t.path, strings.TrimSuffix(p, "/")+"/") }) {
+			if slices.ContainsFunc(paths, func(p string) bool {
+				return t.path == p ||
+					strings.HasPrefix(t.path, strings.TrimSuffix(p, "/")+"/")
+			}) {
 				use(Touch{e.place(t.n, t.at), t.path, t.access})
 			}
 		}
@@ -51,7 +54,8 @@ func sameName(recorded, name string) bool {
 	if recorded == name {
 		return true
 	}
-	return action.IsCommit(name) && action.IsCommit(recorded) && (strings.HasPrefix(name, recorded) || strings.HasPrefix(recorded, name))
+	return action.IsCommit(name) && action.IsCommit(recorded) &&
+		(strings.HasPrefix(name, recorded) || strings.HasPrefix(recorded, name))
 }
 
 // Commands returns the commands that were run, all without lines. Kind: Unsupported (a
@@ -89,7 +93,8 @@ func (f *Files) Mentions(ctx context.Context, q CallQuery, names ...string) (Cal
 }
 
 // filesCalls returns the rows that of finds in the threads of q.
-func filesCalls[T placed](ctx context.Context, f *Files, q CallQuery, of func(e *entry, use func(T))) (Calls[T], error) {
+func filesCalls[T placed](ctx context.Context, f *Files, q CallQuery, of func(e *entry, use func(T))) (Calls[T],
+	error) {
 	all, err := f.find(ctx, q.Providers)
 	if err != nil {
 		return Calls[T]{List: []T{}}, err
@@ -149,7 +154,9 @@ func (x *Index) Touches(ctx context.Context, q CallQuery, paths ...string) (Call
 		dir := strings.TrimSuffix(p, "/")
 		c.add("(r.path = ? OR r.path >= ? AND r.path < ?)", p, dir+"/", dir+"0") // 0 follows the slash
 	}
-	return indexCalls(ctx, x, q, "touches", touchColumns, c, scanTouch, func() (Calls[Touch], error) { return x.files.Touches(ctx, q, paths...) })
+	return indexCalls(ctx, x, q, "touches", touchColumns, c, scanTouch, func() (Calls[Touch], error) {
+		return x.files.Touches(ctx, q, paths...)
+	})
 }
 
 // Commands is Files.Commands.
@@ -158,19 +165,23 @@ func (x *Index) Commands(ctx context.Context, q CallQuery, lines ...string) (Cal
 	if len(lines) > 0 {
 		c = condition{[]string{"r.line IN (SELECT value FROM json_each(?))"}, []any{list(lines)}}
 	}
-	return indexCalls(ctx, x, q, "commands", "r.line, r.exit, r.failed, r.output", c, func(rows *sql.Rows) (c Command, err error) {
-		c.Place, c.Cwd, err = scanPlace(rows, &c.Line, &c.Exit, &c.Failed, &c.Output)
-		return c, err
-	}, func() (Calls[Command], error) { return x.files.Commands(ctx, q, lines...) })
+	return indexCalls(ctx, x, q, "commands", "r.line, r.exit, r.failed, r.output", c,
+		func(rows *sql.Rows) (c Command, err error) {
+			c.Place, c.Cwd, err = scanPlace(rows, &c.Line, &c.Exit, &c.Failed, &c.Output)
+			return c, err
+		}, func() (Calls[Command], error) { return x.files.Commands(ctx, q, lines...) })
 }
 
 // Mentions is Files.Mentions.
 func (x *Index) Mentions(ctx context.Context, q CallQuery, names ...string) (Calls[Mention], error) {
-	return indexCalls(ctx, x, q, "mentions", mentionColumns, named(names...), scanMention, func() (Calls[Mention], error) { return x.files.Mentions(ctx, q, names...) })
+	return indexCalls(ctx, x, q, "mentions", mentionColumns, named(names...), scanMention, func() (Calls[Mention], error) {
+		return x.files.Mentions(ctx, q, names...)
+	})
 }
 
 // indexCalls returns the rows of a table that meet one of some conditions.
-func indexCalls[T placed](ctx context.Context, x *Index, q CallQuery, table, columns string, any condition, scan func(*sql.Rows) (T, error), files func() (Calls[T], error)) (Calls[T], error) {
+func indexCalls[T placed](ctx context.Context, x *Index, q CallQuery, table, columns string, any condition,
+	scan func(*sql.Rows) (T, error), files func() (Calls[T], error)) (Calls[T], error) {
 	if err := x.files.check(Query{Providers: q.Providers}); err != nil {
 		return Calls[T]{List: []T{}}, err
 	}
@@ -192,7 +203,8 @@ func indexCalls[T placed](ctx context.Context, x *Index, q CallQuery, table, col
 			any.add("FALSE")
 		}
 		c.add("("+strings.Join(any.text, " OR ")+")", any.args...)
-		rows, err := a.QueryContext(ctx, "SELECT t.uri, t.cwd, r.n, r.at, "+columns+" FROM "+table+" r JOIN threads t ON t.id = r.thread WHERE "+c.String()+" ORDER BY r.thread, r.rowid", c.args...)
+		rows, err := a.QueryContext(ctx, "SELECT t.uri, t.cwd, r.n, r.at, "+columns+" FROM "+table+
+			" r JOIN threads t ON t.id = r.thread WHERE "+c.String()+" ORDER BY r.thread, r.rowid", c.args...)
 		if err != nil {
 			return err
 		}

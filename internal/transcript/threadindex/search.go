@@ -91,7 +91,8 @@ func (s Search) plan() (p plan, err error) {
 	if s.From != "" {
 		var ok bool
 		if p.only, ok = roles[s.From]; !ok {
-			err = &handoff.Error{Op: "search", Name: s.From, Kind: handoff.Invalid, Err: errors.New("unknown role"), Hint: handoff.Advice("the roles are " + strings.Join(SearchRoles(), ", "))}
+			err = handoff.E("search", s.From, handoff.Invalid, errors.New("unknown role"),
+				handoff.Advice("the roles are "+strings.Join(SearchRoles(), ", ")))
 		}
 	}
 	return p, err
@@ -100,8 +101,8 @@ func (s Search) plan() (p plan, err error) {
 // checkTerms returns an error of kind Invalid if a text has no word, or too many.
 func checkTerms(text string, terms []words.Term) error {
 	if err := words.Check(len(terms)); err != nil {
-		return &handoff.Error{Op: "search", Name: strconv.Quote(text), Kind: handoff.Invalid, Err: err,
-			Hint: handoff.Advice("search for a few words of a message, a title or a command")}
+		return handoff.E("search", strconv.Quote(text), handoff.Invalid, err,
+			handoff.Advice("search for a few words of a message, a title or a command"))
 	}
 	return nil
 }
@@ -111,7 +112,8 @@ func (p plan) levels() [][]column {
 	if p.only != columns {
 		return [][]column{inPrompts: nil, anywhere: {p.only}}
 	}
-	return [][]column{inTitle: {titles}, inPrompts: {titles, prompts}, anywhere: {titles, prompts, answers, summaries, calls}}
+	return [][]column{inTitle: {titles}, inPrompts: {titles, prompts},
+		anywhere: {titles, prompts, answers, summaries, calls}}
 }
 
 // rank returns how well an entry matches.

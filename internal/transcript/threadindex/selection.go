@@ -62,7 +62,8 @@ func (f *Files) Select(ctx context.Context, text, dir, home string) (sel Selecti
 		sel.Providers = []string{name}
 	}
 	if err := sel.parameters(query); err != nil {
-		return sel, false, &handoff.Error{Op: "parse uri", Name: text, Kind: handoff.Invalid, Err: err, Hint: handoff.Advice("a search has the form agents://codex?q=WORD&limit=10")}
+		return sel, false, handoff.E("parse uri", text, handoff.Invalid, err,
+			handoff.Advice("a search has the form agents://codex?q=WORD&limit=10"))
 	}
 	return sel, true, nil
 }

@@ -85,7 +85,8 @@ func (c *collector) call(call thread.Call, n int, cwd string) {
 	if c.Tool != "" && strings.EqualFold(call.Name, c.Tool) {
 		met++
 	}
-	if c.Path != "" && slices.ContainsFunc(a.Paths, func(path string) bool { return isPath(action.Absolute(cwd, path), c.Path) }) {
+	if c.Path != "" &&
+		slices.ContainsFunc(a.Paths, func(path string) bool { return isPath(action.Absolute(cwd, path), c.Path) }) {
 		met++
 	}
 	c.add(calls, n, a.Text(), met)

@@ -57,7 +57,8 @@ func (u *update) readTail(ctx context.Context, s *thread.Stored) (r reading, ok 
 // mark returns the thread of a transcript with a mark, and its mark.
 func (u *update) mark(ctx context.Context, key string) (id int64, m tail.Mark) {
 	var b []byte
-	row := u.QueryRowContext(ctx, "SELECT m.thread, m.mark FROM transcripts x JOIN threads t ON t.transcript = x.id JOIN marks m ON m.thread = t.id WHERE x.key = ?", key)
+	row := u.QueryRowContext(ctx, "SELECT m.thread, m.mark FROM transcripts x JOIN threads t ON t.transcript = x.id "+
+		"JOIN marks m ON m.thread = t.id WHERE x.key = ?", key)
 	if row.Scan(&id, &b) != nil {
 		return 0, m
 	}
@@ -77,8 +78,10 @@ func (e *entry) resume(ctx context.Context, from tail.Mark, next int64) error {
 		}
 		if b := state(); b != nil {
 			e.mark = &tail.Mark{Mark: thread.Mark{Offset: offset, State: b}, Known: tail.Known{
-				Segments: from.Segments + 1, Size: e.size, Last: e.last, Prompt: e.Prompt, Prompted: e.Prompted, Tools: slices.Sorted(maps.Keys(e.tools)),
-				Touches: from.Touches + len(e.touches), Commands: from.Commands + len(e.commands), Mentions: from.Mentions + len(e.mentions),
+				Segments: from.Segments + 1, Size: e.size, Last: e.last, Prompt: e.Prompt, Prompted: e.Prompted,
+				Tools:   slices.Sorted(maps.Keys(e.tools)),
+				Touches: from.Touches + len(e.touches), Commands: from.Commands + len(e.commands), Mentions: from.Mentions +
+					len(e.mentions),
 			}}
 			for c := prompts; c < columns; c++ {
 				e.settled[c] = len(e.words[c])
@@ -110,5 +113,6 @@ func (u *update) insertWords(ctx context.Context, row int64, words [columns][]by
 	for c, words := range words {
 		values = append(values, string(words[from[c]:to[c]]))
 	}
-	return u.Exec(ctx, "INSERT INTO words (rowid, "+strings.Join(columnNames[:], ", ")+") VALUES (?, ?, ?, ?, ?, ?)", values...)
+	return u.Exec(ctx, "INSERT INTO words (rowid, "+strings.Join(columnNames[:], ", ")+") VALUES (?, ?, ?, ?, ?, ?)",
+		values...)
 }

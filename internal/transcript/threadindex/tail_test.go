@@ -30,10 +30,14 @@ func TestTails(t *testing.T) {
 	project := filepath.Join(tr.home, ".claude", "projects", "-work")
 	session, other, rollout := tr.id(), tr.id(), tr.id()
 	writers := map[string]func() string{
-		filepath.Join(project, session+".jsonl"):                                                                          func() string { return tr.claudeLine(session, "") },
-		filepath.Join(project, other+".jsonl"):                                                                            func() string { return tr.claudeLine(other, "") },
-		filepath.Join(project, session, "subagents", "agent-abc.jsonl"):                                                   func() string { return tr.claudeLine(session, "abc") },
-		filepath.Join(tr.home, ".codex", "sessions", "2026", "02", "03", "rollout-2026-02-03T04-00-00-"+rollout+".jsonl"): tr.codexLine,
+		filepath.Join(project,
+			session+".jsonl"): func() string { return tr.claudeLine(session, "") },
+		filepath.Join(project,
+			other+".jsonl"): func() string { return tr.claudeLine(other, "") },
+		filepath.Join(project, session, "subagents",
+			"agent-abc.jsonl"): func() string { return tr.claudeLine(session, "abc") },
+		filepath.Join(tr.home, ".codex", "sessions", "2026", "02", "03",
+			"rollout-2026-02-03T04-00-00-"+rollout+".jsonl"): tr.codexLine,
 	}
 	lines := func(path string) (text string) {
 		for range 1 + tr.r.IntN(30) {
@@ -44,7 +48,8 @@ func TestTails(t *testing.T) {
 	for _, path := range slices.Sorted(maps.Keys(writers)) {
 		head := ""
 		if strings.Contains(path, "rollout-") {
-			head = line(object{"timestamp": "2026-02-03T04:00:00Z", "type": "session_meta", "payload": object{"id": rollout, "cwd": "/work/1"}})
+			head = line(object{"timestamp": "2026-02-03T04:00:00Z", "type": "session_meta",
+				"payload": object{"id": rollout, "cwd": "/work/1"}})
 		}
 		tr.write(path, head+lines(path)+lines(path))
 	}
@@ -121,7 +126,8 @@ func TestRebuiltWhileRead(t *testing.T) {
 		return text
 	}
 	text := strings.Replace(tr.claudeLine(id, ""), `"uuid"`, `"early":1,"uuid"`, 1)
-	text += line(object{"type": "user", "uuid": "11111111-0000-4000-8000-000000000001", "sessionId": id, "timestamp": "2026-02-03T04:00:00Z", "message": object{"role": "user", "content": "quokkazebra"}})
+	text += line(object{"type": "user", "uuid": "11111111-0000-4000-8000-000000000001", "sessionId": id,
+		"timestamp": "2026-02-03T04:00:00Z", "message": object{"role": "user", "content": "quokkazebra"}})
 	file := filepath.Join(t.TempDir(), "threads.db")
 	later := func() time.Time { return time.Now().Add(time.Minute) }
 	fast := threadindex.NewIndex(threadindex.NewFiles(tr.set()), file, later, nil)

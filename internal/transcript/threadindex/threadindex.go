@@ -66,7 +66,8 @@ type Archive interface {
 	Search(context.Context, Search) (Result, error)
 	Changes
 	EachUsage(context.Context, Query, func(ThreadUsage) error) (warnings []string, err error)
-	EachPrompt(ctx context.Context, since time.Time, want map[string]bool, use func(Prompt) error) (warnings []string, err error)
+	EachPrompt(ctx context.Context, since time.Time, want map[string]bool, use func(Prompt) error) (warnings []string,
+		err error)
 	Lookup(ctx context.Context, most int, do func(Lookup) error) (warnings []string, err error)
 }
 
@@ -195,7 +196,8 @@ func parseCursor(s string) (p position, err error) {
 	nanos, uri, ok := strings.Cut(s, ",")
 	n, err := strconv.ParseInt(nanos, 10, 64)
 	if err != nil || !ok {
-		return p, &handoff.Error{Op: "list threads", Name: s, Kind: handoff.Invalid, Err: errors.New("invalid cursor"), Hint: handoff.Advice("use the cursor that an earlier list printed")}
+		return p, handoff.E("list threads", s, handoff.Invalid, errors.New("invalid cursor"),
+			handoff.Advice("use the cursor that an earlier list printed"))
 	}
 	return position{at: time.Unix(0, n), uri: uri}, nil
 }

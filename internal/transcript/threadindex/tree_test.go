@@ -39,7 +39,8 @@ func (tr *tree) set() *thread.Set {
 	return thread.NewSet(all.Drivers(), func(string) string { return "" }, tr.home)
 }
 
-var vocabulary = strings.Fields("retry cart session größe 会话 parser timeout Retry refactor the-cart internal/cart.go go test")
+var vocabulary = strings.Fields("retry cart session größe 会话 parser timeout Retry refactor the-cart internal/cart.go " +
+	"go test")
 
 func (tr *tree) words() string {
 	list := make([]string, 1+tr.r.IntN(8))
@@ -68,7 +69,8 @@ func line(v any) string {
 func (tr *tree) claudeLine(session, agent string) string {
 	tr.count++
 	at := time.Date(2026, 2, 3, 4, 0, tr.count/64, 0, time.UTC).Format(time.RFC3339)
-	rec := object{"uuid": tr.id(), "sessionId": session, "timestamp": at, "version": "2.1.100", "cwd": "/work/" + fmt.Sprint(tr.r.IntN(3)), "gitBranch": "main"}
+	rec := object{"uuid": tr.id(), "sessionId": session, "timestamp": at, "version": "2.1.100",
+		"cwd": "/work/" + fmt.Sprint(tr.r.IntN(3)), "gitBranch": "main"}
 	if agent != "" {
 		rec["agentId"], rec["isSidechain"] = agent, true
 	}
@@ -76,7 +78,9 @@ func (tr *tree) claudeLine(session, agent string) string {
 	case 0, 1:
 		rec["type"], rec["message"] = "user", object{"role": "user", "content": tr.words()}
 		if tr.open != "" && tr.r.IntN(3) > 0 {
-			rec["message"] = object{"role": "user", "content": []object{{"type": "tool_result", "tool_use_id": tr.open, "is_error": tr.r.IntN(3) == 0, "content": tr.output()}}}
+			rec["message"] = object{"role": "user",
+				"content": []object{{"type": "tool_result", "tool_use_id": tr.open, "is_error": tr.r.IntN(3) == 0,
+					"content": tr.output()}}}
 			tr.open = ""
 		}
 	case 2:
@@ -92,7 +96,8 @@ func (tr *tree) claudeLine(session, agent string) string {
 			tr.open = tr.id()
 			content = append(content, object{"type": "tool_use", "id": tr.open, "name": name, "input": input})
 		}
-		rec["type"], rec["message"] = "assistant", object{"id": tr.id(), "role": "assistant", "model": "claude-opus", "content": content, "usage": object{"input_tokens": 1 + tr.r.IntN(9), "output_tokens": 2}}
+		rec["type"], rec["message"] = "assistant", object{"id": tr.id(), "role": "assistant", "model": "claude-opus",
+			"content": content, "usage": object{"input_tokens": 1 + tr.r.IntN(9), "output_tokens": 2}}
 	}
 	return line(rec)
 }
@@ -105,22 +110,26 @@ const (
 
 // output returns the output of a command.
 func (tr *tree) output() string {
-	return []string{"ok", "FAIL\nexit status 1", "published " + artifact, "[main " + commit[:7] + "] cart", "commit " + commit, strings.Repeat("long ", 20000)}[tr.r.IntN(6)]
+	return []string{"ok", "FAIL\nexit status 1", "published " + artifact, "[main " + commit[:7] + "] cart",
+		"commit " + commit, strings.Repeat("long ", 20000)}[tr.r.IntN(6)]
 }
 
 func (tr *tree) codexLine() string {
 	tr.count++
 	at := time.Date(2026, 2, 3, 4, 0, tr.count/64, 0, time.UTC).Format(time.RFC3339)
-	payload := object{"type": "message", "role": []string{"user", "assistant"}[tr.r.IntN(2)], "content": []object{{"type": "input_text", "text": tr.words()}}}
+	payload := object{"type": "message", "role": []string{"user", "assistant"}[tr.r.IntN(2)],
+		"content": []object{{"type": "input_text", "text": tr.words()}}}
 	kind := "response_item"
 	switch tr.r.IntN(6) {
 	case 2:
 		tr.open = tr.id()
-		payload = object{"type": "function_call", "name": "exec_command", "call_id": tr.open, "arguments": line(object{"cmd": "git commit -m " + tr.words()})}
+		payload = object{"type": "function_call", "name": "exec_command", "call_id": tr.open,
+			"arguments": line(object{"cmd": "git commit -m " + tr.words()})}
 	case 3:
 		payload = object{"type": "function_call_output", "call_id": tr.open, "output": tr.output()}
 	case 0:
-		payload = object{"type": "custom_tool_call", "name": "apply_patch", "call_id": tr.id(), "input": "*** Begin Patch\n*** Update File: cart.go\n+" + tr.words() + "\n*** End Patch"}
+		payload = object{"type": "custom_tool_call", "name": "apply_patch", "call_id": tr.id(),
+			"input": "*** Begin Patch\n*** Update File: cart.go\n+" + tr.words() + "\n*** End Patch"}
 	case 1:
 		kind = "event_msg"
 		used := object{"input_tokens": tr.count, "output_tokens": 1, "total_tokens": tr.count + 1}
@@ -166,7 +175,8 @@ func (tr *tree) create() {
 		}
 		tr.write(filepath.Join(project, id+".jsonl"), text)
 		if tr.r.IntN(2) == 0 {
-			tr.write(filepath.Join(project, id, "subagents", "agent-a"+id[:6]+".jsonl"), tr.claudeLine(id, "a"+id[:6])+tr.claudeLine(id, "a"+id[:6]))
+			tr.write(filepath.Join(project, id, "subagents", "agent-a"+id[:6]+".jsonl"),
+				tr.claudeLine(id, "a"+id[:6])+tr.claudeLine(id, "a"+id[:6]))
 			tr.write(filepath.Join(project, id, "subagents", "agent-a"+id[:6]+".meta.json"), `{"agentType":"reviewer"}`)
 		}
 	case 2: // a fork repeats the records of another session
@@ -187,7 +197,8 @@ func (tr *tree) create() {
 				case 0:
 					meta["forked_from_id"] = other[len(other)-36:]
 				case 1:
-					meta["source"] = object{"subagent": object{"thread_spawn": object{"parent_thread_id": other[len(other)-36:], "agent_role": "reviewer"}}}
+					meta["source"] = object{"subagent": object{
+						"thread_spawn": object{"parent_thread_id": other[len(other)-36:], "agent_role": "reviewer"}}}
 				}
 				break
 			}
@@ -196,7 +207,8 @@ func (tr *tree) create() {
 		for range 1 + tr.r.IntN(6) {
 			text += tr.codexLine()
 		}
-		tr.write(filepath.Join(tr.home, ".codex", "sessions", "2026", "02", "03", "rollout-2026-02-03T04-00-00-"+id+".jsonl"), text)
+		tr.write(filepath.Join(tr.home, ".codex", "sessions", "2026", "02", "03", "rollout-2026-02-03T04-00-00-"+id+".jsonl"),
+			text)
 	}
 }
 

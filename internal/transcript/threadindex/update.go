@@ -181,7 +181,8 @@ func (u *update) forget(ctx context.Context, key string, before tail.Known) erro
 }
 
 func (u *update) forgetThread(ctx context.Context, id int64, before tail.Known) error {
-	if err := u.Exec(ctx, "DELETE FROM words WHERE rowid BETWEEN ? AND ?", store.Segment(id, before.Segments), store.Segment(id+1, -1)); err != nil {
+	if err := u.Exec(ctx, "DELETE FROM words WHERE rowid BETWEEN ? AND ?", store.Segment(id, before.Segments),
+		store.Segment(id+1, -1)); err != nil {
 		return err
 	}
 	last := before.Last
@@ -196,7 +197,8 @@ func (u *update) forgetThread(ctx context.Context, id int64, before tail.Known) 
 			return err
 		}
 	}
-	for _, statement := range []string{"DELETE FROM requests WHERE thread = ?", "DELETE FROM tools WHERE thread = ?", "DELETE FROM threads WHERE id = ?"} {
+	for _, statement := range []string{"DELETE FROM requests WHERE thread = ?", "DELETE FROM tools WHERE thread = ?",
+		"DELETE FROM threads WHERE id = ?"} {
 		if err := u.Exec(ctx, statement, id); err != nil {
 			return err
 		}
@@ -403,9 +405,12 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, r reading, e 
 	}
 	uri := e.URI.String()
 	u.touch(uri, e.Family)
-	row, err := u.ExecContext(ctx, `INSERT INTO threads (id, transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, item, agent_name, self, spawned)
+	row, err := u.ExecContext(ctx,
+		`INSERT INTO threads (id, transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, item, agent_name, self, spawned)
 		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.thread, transcript, keyOf(r.Stored), e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
-		e.Cwd, ordered(e.Modified), packed.Nanos(e.Started), packed.Nanos(e.Last), string(e.State.Status), strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin, string(item), name, e.Thread.URI().String(), strings.Join(e.Spawned, "\n"))
+		e.Cwd, ordered(e.Modified), packed.Nanos(e.Started), packed.Nanos(e.Last), string(e.State.Status),
+		strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin, string(item), name,
+		e.Thread.URI().String(), strings.Join(e.Spawned, "\n"))
 	if err != nil {
 		return err
 	}
@@ -430,10 +435,12 @@ func (u *update) storeRows(ctx context.Context, id int64, e *entry) (err error) 
 		}
 	}
 	for _, t := range e.touches {
-		insert("INSERT INTO touches VALUES (?, ?, ?, ?, ?)", id, t.n, packed.Nanos(t.at), t.path, slices.Index(accesses, t.access))
+		insert("INSERT INTO touches VALUES (?, ?, ?, ?, ?)", id, t.n, packed.Nanos(t.at), t.path,
+			slices.Index(accesses, t.access))
 	}
 	for _, c := range e.commands {
-		insert("INSERT INTO commands VALUES (?, ?, ?, ?, ?, ?, ?)", id, c.n, packed.Nanos(c.at), c.line, c.exit, c.failed, c.output)
+		insert("INSERT INTO commands VALUES (?, ?, ?, ?, ?, ?, ?)", id, c.n, packed.Nanos(c.at), c.line, c.exit, c.failed,
+			c.output)
 	}
 	for _, m := range e.mentions {
 		insert("INSERT INTO mentions VALUES (?, ?, ?, ?, ?)", id, m.n, packed.Nanos(m.at), m.name, string(m.where))

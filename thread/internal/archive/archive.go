@@ -144,37 +144,39 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 		return nil, err
 	}
 	same := func(a *thread.Agent, t *thread.Thread) bool { return a.ID == t.ID || slices.Contains(a.Aliases, t.ID) }
-	return thread.Join(r.agents, children, same, func(mention *thread.Agent, child *thread.Thread) (a thread.Agent, err error) {
-		if mention != nil {
-			a = *mention
-			a.Aliases, a.Evidence = slices.Clone(a.Aliases), slices.Clone(a.Evidence)
-		}
-		if child == nil {
-			a.Complete(main, thread.Facts{})
-			return a, nil
-		}
-		if a.ID != "" && a.ID != child.ID {
-			a.Aliases = append(a.Aliases, a.ID)
-		}
-		f := found[child.ID]
-		if f.Proof != "" {
-			a.Evidence = append(a.Evidence, f.Proof)
-		}
-		if f.Alias != "" {
-			a.Aliases = append(a.Aliases, f.Alias)
-		}
-		if len(a.Lifecycle) == 0 {
-			a.AddEvent(child.Started, "start", "from the subagent's transcript; the parent's does not mention it")
-		}
-		a.Thread, err = child, child.Load(ctx)
-		a.Name, a.Role = cmp.Or(a.Name, child.AgentName), cmp.Or(a.Role, child.AgentRole)
-		a.Complete(main, child.Facts)
-		return a, err
-	})
+	return thread.Join(r.agents, children, same,
+		func(mention *thread.Agent, child *thread.Thread) (a thread.Agent, err error) {
+			if mention != nil {
+				a = *mention
+				a.Aliases, a.Evidence = slices.Clone(a.Aliases), slices.Clone(a.Evidence)
+			}
+			if child == nil {
+				a.Complete(main, thread.Facts{})
+				return a, nil
+			}
+			if a.ID != "" && a.ID != child.ID {
+				a.Aliases = append(a.Aliases, a.ID)
+			}
+			f := found[child.ID]
+			if f.Proof != "" {
+				a.Evidence = append(a.Evidence, f.Proof)
+			}
+			if f.Alias != "" {
+				a.Aliases = append(a.Aliases, f.Alias)
+			}
+			if len(a.Lifecycle) == 0 {
+				a.AddEvent(child.Started, "start", "from the subagent's transcript; the parent's does not mention it")
+			}
+			a.Thread, err = child, child.Load(ctx)
+			a.Name, a.Role = cmp.Or(a.Name, child.AgentName), cmp.Or(a.Role, child.AgentRole)
+			a.Complete(main, child.Facts)
+			return a, err
+		})
 }
 
 // children opens the transcripts of main's subagents, in the order they were started.
-func (p *provider) children(ctx context.Context, main *thread.Thread, r *Reader) ([]*thread.Thread, map[string]Found, error) {
+func (p *provider) children(ctx context.Context, main *thread.Thread, r *Reader) ([]*thread.Thread, map[string]Found,
+	error) {
 	w := thread.NewWalk(ctx)
 	all, err := p.Find(ctx, w, p.roots)
 	if err == nil {
@@ -190,9 +192,10 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, r *Reader)
 			files, found[f.ID] = append(files, f), f
 		}
 	}
-	list, err := thread.Children(main, files, func(f Found) string { return f.ID }, func(copies []Found) (*thread.Thread, error) {
-		return p.open(w, copies)
-	})
+	list, err := thread.Children(main, files, func(f Found) string { return f.ID },
+		func(copies []Found) (*thread.Thread, error) {
+			return p.open(w, copies)
+		})
 	for _, a := range r.agents {
 		if _, own := found[a.ID]; r.Slice == nil || own {
 			continue
@@ -211,7 +214,8 @@ func (r *Reader) slice(main *thread.Thread, a *thread.Agent) *thread.Thread {
 	if slice == nil {
 		return nil
 	}
-	t := &thread.Thread{Provider: main.Provider, ID: a.ID, Source: main.Source, Parent: main.ID, Modified: main.Modified, Cwd: main.Cwd, Reader: slice}
+	t := &thread.Thread{Provider: main.Provider, ID: a.ID, Source: main.Source, Parent: main.ID, Modified: main.Modified,
+		Cwd: main.Cwd, Reader: slice}
 	if len(a.Lifecycle) > 0 {
 		t.Started = a.Lifecycle[0].Time
 	}

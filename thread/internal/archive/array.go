@@ -21,20 +21,21 @@ func Array(path string) Source {
 		defer f.Close()
 		// A document is an object, so the array becomes its only member.
 		const list = "list"
-		doc := jsonl.Document{List: list, Member: func(string, jsonl.Value) {}, Element: func(v jsonl.Value, e jsonl.Element) error {
-			facts.Lines = e.N
-			if e.Short {
-				facts.Warn("message %d is longer than %d MiB: shortened", e.N, jsonl.MaxLine>>20)
-			}
-			if v.Kind() != jsonl.Object {
-				facts.BadLines++
+		doc := jsonl.Document{List: list, Member: func(string, jsonl.Value) {},
+			Element: func(v jsonl.Value, e jsonl.Element) error {
+				facts.Lines = e.N
+				if e.Short {
+					facts.Warn("message %d is longer than %d MiB: shortened", e.N, jsonl.MaxLine>>20)
+				}
+				if v.Kind() != jsonl.Object {
+					facts.BadLines++
+					return nil
+				}
+				if !use(e.N, v) {
+					return jsonl.ErrStop
+				}
 				return nil
-			}
-			if !use(e.N, v) {
-				return jsonl.ErrStop
-			}
-			return nil
-		}}
+			}}
 		complete, err := doc.Read(ctx, io.MultiReader(strings.NewReader(`{"`+list+`":`), f, strings.NewReader("}")))
 		switch {
 		case ctx.Err() != nil:

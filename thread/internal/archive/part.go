@@ -32,14 +32,16 @@ type Rows struct {
 // SessionRows returns the rows of a session in a database with a table of sessions and
 // one of messages, which have the ID of their session in the column session_id.
 func SessionRows(d Database, sessions, messages Table, id string) *Part {
-	return &Part{d, []Rows{{Table: sessions.Name, Where: "id = ?", Args: []any{id}}, {Table: messages.Name, Where: messages.Where, Args: []any{id}}}}
+	return &Part{d, []Rows{{Table: sessions.Name, Where: "id = ?", Args: []any{id}},
+		{Table: messages.Name, Where: messages.Where, Args: []any{id}}}}
 }
 
 // Extract implements thread.Extractor. The new tables have the columns of the original
 // ones, without types. Equal rows in the same order make equal files, whatever else the
 // tool's database contains. A row that is too long to be read is left out.
 func (p Part) Extract(ctx context.Context, path string, edit thread.Edit) error {
-	location := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: "_pragma=journal_mode(memory)&_pragma=synchronous(off)"}
+	location := url.URL{Scheme: "file", OmitHost: true, Path: path,
+		RawQuery: "_pragma=journal_mode(memory)&_pragma=synchronous(off)"}
 	to, err := sql.Open("sqlite", location.String())
 	if err != nil {
 		return err
@@ -67,7 +69,8 @@ func (p Part) copy(ctx context.Context, to *sql.DB, edit thread.Edit) error {
 		}
 	}
 	if ctx.Err() == nil && from.Changed() {
-		return &handoff.Error{Op: "copy thread", Name: string(p.Database), Kind: handoff.Conflict, Err: errors.New("the database changes while it is read"), Hint: handoff.Advice("retry")}
+		return handoff.E("copy thread", string(p.Database), handoff.Conflict,
+			errors.New("the database changes while it is read"), handoff.Advice("retry"))
 	}
 	if err != nil {
 		return err
@@ -86,21 +89,25 @@ func (r Rows) copy(ctx context.Context, from *sqlsnap.DB, to *sql.Tx, edit threa
 		values = append(values, "+"+columns[i])
 		sizes = append(sizes, "coalesce(octet_length("+columns[i]+"), 0)")
 	}
-	if _, err := to.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+quote(r.Table)+" ("+strings.Join(columns, ", ")+")"); err != nil {
+	if _, err := to.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+quote(r.Table)+" ("+strings.Join(columns, ", ")+
+		")"); err != nil {
 		return err
 	}
 	if r.Key != "" {
-		if _, err := to.ExecContext(ctx, "CREATE INDEX IF NOT EXISTS "+quote(r.Table+"_"+r.Key)+" ON "+quote(r.Table)+" ("+quote(r.Key)+")"); err != nil {
+		if _, err := to.ExecContext(ctx, "CREATE INDEX IF NOT EXISTS "+quote(r.Table+"_"+r.Key)+" ON "+quote(r.Table)+" ("+
+			quote(r.Key)+")"); err != nil {
 			return err
 		}
 	}
-	insert, err := to.PrepareContext(ctx, "INSERT INTO "+quote(r.Table)+" VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")")
+	insert, err := to.PrepareContext(ctx, "INSERT INTO "+quote(r.Table)+" VALUES (?"+strings.Repeat(", ?", len(columns)-1)+
+		")")
 	if err != nil {
 		return err
 	}
 	defer insert.Close()
 	rows, err := from.QueryContext(ctx, fmt.Sprintf("SELECT %s FROM %s WHERE (%s) AND %s <= %d ORDER BY rowid",
-		strings.Join(values, ", "), quote(r.Table), cmp.Or(r.Where, "1"), strings.Join(sizes, " + "), jsonl.MaxLine), r.Args...)
+		strings.Join(values, ", "), quote(r.Table), cmp.Or(r.Where, "1"), strings.Join(sizes, " + "), jsonl.MaxLine),
+		r.Args...)
 	if err != nil {
 		return err
 	}

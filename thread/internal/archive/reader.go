@@ -115,7 +115,8 @@ func (s *Scan) Infer(status thread.Status, at time.Time, format string, args ...
 }
 
 // Read implements thread.Reader.
-func (r *Reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts, error) {
+func (r *Reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts,
+	error) {
 	s := &Scan{Timeline: thread.Timeline{Detail: detail, Emit: emit}, unit: cmp.Or(r.Unit, "line")}
 	d := r.New(s)
 	err := r.Source(ctx, &s.Facts, func(n int, record jsonl.Value) bool {
@@ -148,7 +149,7 @@ func (r *Reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 // Extract implements thread.Extractor.
 func (r *Reader) Extract(ctx context.Context, path string, edit thread.Edit) error {
 	if r.Part == nil {
-		return &handoff.Error{Op: "copy thread", Kind: handoff.Unsupported, Err: errors.New("it is not in a database")}
+		return handoff.E("copy thread", "", handoff.Unsupported, errors.New("it is not in a database"))
 	}
 	return r.Part.Extract(ctx, path, edit)
 }
@@ -186,7 +187,8 @@ func (s *Scan) Result(n int, id string, at time.Time, set func(*thread.Call)) {
 
 // Compacted adds a compaction with a summary, which may be empty.
 func (s *Scan) Compacted(summary string, at time.Time) {
-	s.Timeline.Add(thread.Message{Role: thread.Compaction, Text: cmp.Or(strings.TrimSpace(summary), thread.DefaultCompactionText), Time: at})
+	s.Timeline.Add(thread.Message{Role: thread.Compaction,
+		Text: cmp.Or(strings.TrimSpace(summary), thread.DefaultCompactionText), Time: at})
 }
 
 // StartCompaction sets the state while the history is compacted.

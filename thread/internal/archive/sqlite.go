@@ -84,7 +84,8 @@ func (d Database) Rows(t Table, args ...any) Source {
 	}
 }
 
-func (d Database) rows(ctx context.Context, db *sqlsnap.DB, t Table, columns []string, args []any, facts *thread.Facts, use func(int, jsonl.Value) bool) error {
+func (d Database) rows(ctx context.Context, db *sqlsnap.DB, t Table, columns []string, args []any, facts *thread.Facts,
+	use func(int, jsonl.Value) bool) error {
 	ids, err := rowIDs(ctx, db, t, args)
 	if err != nil {
 		return err
@@ -167,8 +168,9 @@ func (d Database) columns(ctx context.Context, db *sqlsnap.DB, t Table) (columns
 	}
 	for _, c := range t.Need {
 		if !slices.Contains(has, c) {
-			return nil, &handoff.Error{Op: "read threads", Name: string(d), Kind: handoff.Unsupported,
-				Err: fmt.Errorf("missing table %s with column %s", t.Name, c), Hint: handoff.Advice("the version of the tool may not be supported")}
+			return nil, handoff.E("read threads", string(d), handoff.Unsupported,
+				fmt.Errorf("missing table %s with column %s", t.Name, c),
+				handoff.Advice("the version of the tool may not be supported"))
 		}
 	}
 	for _, c := range t.Want {
@@ -184,10 +186,12 @@ func (d Database) columns(ctx context.Context, db *sqlsnap.DB, t Table) (columns
 func object(columns []string) string {
 	var members, sizes []string
 	for _, c := range columns {
-		members = append(members, fmt.Sprintf("'%s', CASE typeof(%s) WHEN 'blob' THEN CAST(%s AS TEXT) ELSE %s END", c, c, c, c))
+		members = append(members, fmt.Sprintf("'%s', CASE typeof(%s) WHEN 'blob' THEN CAST(%s AS TEXT) ELSE %s END", c, c, c,
+			c))
 		sizes = append(sizes, fmt.Sprintf("coalesce(octet_length(%s), 0)", c))
 	}
-	return fmt.Sprintf("CASE WHEN %s <= %d THEN json_object(%s) END", strings.Join(sizes, " + "), jsonl.MaxLine, strings.Join(members, ", "))
+	return fmt.Sprintf("CASE WHEN %s <= %d THEN json_object(%s) END", strings.Join(sizes, " + "), jsonl.MaxLine,
+		strings.Join(members, ", "))
 }
 
 // unreadable returns an error for the database, unless err has a kind.
@@ -206,7 +210,7 @@ func UnreadableDatabase(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		kind, hint = handoff.NotFound, ""
 	}
-	return &handoff.Error{Op: "read threads", Name: name, Kind: kind, Err: err, Hint: handoff.Advice(hint)}
+	return handoff.E("read threads", name, kind, err, handoff.Advice(hint))
 }
 
 // View opens the database once and calls use with a function that returns the first

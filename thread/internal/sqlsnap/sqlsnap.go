@@ -110,7 +110,8 @@ func (d *DB) Changed() bool {
 
 // Columns returns the names of a table's columns, none if there is no such table.
 func (d *DB) Columns(ctx context.Context, table string) (names []string, err error) {
-	rows, err := d.QueryContext(ctx, "SELECT c.name FROM pragma_table_xinfo(?1) c WHERE c.hidden = 0 AND EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql NOT LIKE 'create virtual%')", table)
+	rows, err := d.QueryContext(ctx, "SELECT c.name FROM pragma_table_xinfo(?1) c WHERE c.hidden = 0 AND EXISTS (SELECT "+
+		"1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql NOT LIKE 'create virtual%')", table)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,8 @@ import (
 func grow(t testing.TB, transactions int) (path string, db *sql.DB) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "live.db")
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=page_size(512)&_pragma=journal_mode(wal)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(0)")
+	db, err := sql.Open("sqlite", "file:"+path+
+		"?_pragma=page_size(512)&_pragma=journal_mode(wal)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(0)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,8 @@ func grow(t testing.TB, transactions int) (path string, db *sql.DB) {
 	t.Cleanup(func() { db.Close() })
 	run(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT)")
 	for i := range transactions {
-		run(t, db, fmt.Sprintf("WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < %d) INSERT INTO t (s) SELECT printf('%d-%%d', v) || hex(zeroblob(100)) FROM n", 10+i, i))
+		run(t, db, fmt.Sprintf("WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < %d) INSERT INTO t "+
+			"(s) SELECT printf('%d-%%d', v) || hex(zeroblob(100)) FROM n", 10+i, i))
 		run(t, db, "DELETE FROM t WHERE id % 7 = 3")
 	}
 	return path, db
@@ -142,7 +144,8 @@ func TestReused(t *testing.T) {
 	path, db := grow(t, 6)
 	run(t, db, "PRAGMA wal_checkpoint(RESTART)")
 	for range 2 {
-		if got, want := rows(t, copied(t, path, 1<<40)), sqlite(t, copied(t, path, 1<<40)); !slices.Equal(got, want) || len(got) < 50 {
+		if got, want := rows(t, copied(t, path, 1<<40)), sqlite(t, copied(t, path, 1<<40)); !slices.Equal(got, want) ||
+			len(got) < 50 {
 			t.Errorf("got %d rows, want %d", len(got), len(want))
 		}
 		run(t, db, "UPDATE t SET s = 'x' || s WHERE id % 2 = 0")

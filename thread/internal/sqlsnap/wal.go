@@ -41,7 +41,8 @@ func readLogHeader(wal *os.File) (id logID, pageSize int64, s sums) {
 	}
 	magic := binary.BigEndian.Uint32(h[0:])
 	size := binary.BigEndian.Uint32(h[8:])
-	if magic&^1 != walMagic || binary.BigEndian.Uint32(h[4:]) != walVersion || size < 512 || size > 65536 || size&(size-1) != 0 {
+	if magic&^1 != walMagic || binary.BigEndian.Uint32(h[4:]) != walVersion || size < 512 || size > 65536 ||
+		size&(size-1) != 0 {
 		return id, 0, s
 	}
 	s.order = binary.LittleEndian

@@ -142,12 +142,14 @@ func (f format) in(context string, r *random, secret string) (text, visible stri
 		if f.text != "" {
 			return "steps:\n  - run: |\n      " + strings.ReplaceAll(said, "\n", "\n      ") + "\n", visible
 		}
-		return "service:\n  name: cart\n  " + strings.ToLower(f.title) + ": " + strings.ReplaceAll(secret, "\n", "\n    ") + "\n", visible
+		return "service:\n  name: cart\n  " + strings.ToLower(f.title) + ": " + strings.ReplaceAll(secret, "\n", "\n    ") +
+			"\n", visible
 	}
 	if f.url != "" {
 		return "see " + fmt.Sprintf(r.fill(f.url), secret) + " for it\n", visible
 	}
-	return "GET https://api.host.test/v1/items?page=2&" + strings.ToLower(f.title) + "=" + secret + "&sort=asc HTTP/1.1\n", visible
+	return "GET https://api.host.test/v1/items?page=2&" + strings.ToLower(f.title) + "=" + secret +
+		"&sort=asc HTTP/1.1\n", visible
 }
 
 // transcript returns a line of a transcript: a result of a tool, which may be JSON.
@@ -157,9 +159,11 @@ func transcript(f format, r *random, said, secret string) string {
 		b, _ := json.Marshal(map[string]string{"region": "eu-west-1", f.title: secret})
 		output = string(b)
 	}
-	line, _ := json.Marshal(map[string]any{"type": "user", "uuid": r.fill("{h8}-{h4}-4{h3}-a{h3}-{h12}"), "message": map[string]any{
-		"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": r.fill("toolu_01{a22}"), "content": output}},
-	}})
+	line, _ := json.Marshal(map[string]any{"type": "user", "uuid": r.fill("{h8}-{h4}-4{h3}-a{h3}-{h12}"),
+		"message": map[string]any{
+			"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": r.fill("toolu_01{a22}"),
+				"content": output}},
+		}})
 	return string(line) + "\n"
 }
 

@@ -55,7 +55,8 @@ func TestMissed(t *testing.T) {
 				reported++
 			}
 		}
-		t.Logf("seed %d: missed formats (cases of %d): handoff %d (%d), gitleaks %d (%d); look-alikes: handoff %d, gitleaks %d",
+		t.Logf("seed %d: missed formats (cases of %d): handoff %d (%d), gitleaks %d (%d); look-alikes: handoff %d, "+
+			"gitleaks %d",
 			seed, all, len(ours), oursCases, len(theirs), theirsCases, changed, reported)
 		if len(ours) > 6 || len(ours) > len(theirs) || oursCases > theirsCases {
 			t.Errorf("seed %d: handoff misses %q", seed, slices.Sorted(maps.Keys(ours)))

@@ -16,7 +16,8 @@ func In(dirs ...string) func(dir string) bool {
 	}
 	within := func(dir string) bool {
 		for _, root := range roots {
-			if rest, ok := strings.CutPrefix(dir, root); ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(root, string(filepath.Separator))) {
+			if rest, ok := strings.CutPrefix(dir, root); ok &&
+				(rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(root, string(filepath.Separator))) {
 				return true
 			}
 		}

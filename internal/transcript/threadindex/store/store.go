@@ -81,7 +81,8 @@ var schema = []string{
 
 	// The words of threads, as words.Append makes them. The texts are not stored. A
 	// thread with a mark has several rows, see Segment.
-	`CREATE VIRTUAL TABLE words USING fts5 (` + strings.Join(Columns[:], ", ") + `, content = '', contentless_delete = 1, tokenize = "ascii")`,
+	`CREATE VIRTUAL TABLE words USING fts5 (` + strings.Join(Columns[:], ", ") +
+		`, content = '', contentless_delete = 1, tokenize = "ascii")`,
 }
 
 // A Database is an open index. It has one connection.
@@ -142,7 +143,8 @@ var errForeign = errors.New("the file is not an index of conversations")
 // version.
 func (db *Database) prepare(ctx context.Context) error {
 	var id, found, tables int64
-	for query, value := range map[string]*int64{"PRAGMA application_id": &id, "PRAGMA user_version": &found, "SELECT count(*) FROM sqlite_schema": &tables} {
+	for query, value := range map[string]*int64{"PRAGMA application_id": &id, "PRAGMA user_version": &found,
+		"SELECT count(*) FROM sqlite_schema": &tables} {
 		if err := db.QueryRowContext(ctx, query).Scan(value); err != nil {
 			return err
 		}
@@ -197,7 +199,8 @@ func IsDamage(err error) bool {
 		return false
 	}
 	switch e.Code() & 0xff {
-	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_FORMAT, lib.SQLITE_ERROR, lib.SQLITE_SCHEMA, lib.SQLITE_INTERNAL:
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_FORMAT, lib.SQLITE_ERROR, lib.SQLITE_SCHEMA,
+		lib.SQLITE_INTERNAL:
 		return true
 	}
 	return false
