@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/session/relocate"
 	"github.com/agent-handoff/handoff/internal/session/transfer"
@@ -77,21 +79,32 @@ type DueSession = relocate.Due
 // SessionsToArchive returns the sessions that ended so long ago that archive_after of
 // the settings selects them; none without the setting. It changes nothing.
 func (w *Workspace) SessionsToArchive(ctx context.Context) ([]DueSession, error) {
+	return w.dueSessions(ctx, time.Duration(w.settings.ArchiveAfter))
+}
+
+func (w *Workspace) dueSessions(ctx context.Context, age time.Duration) ([]DueSession, error) {
 	list := []DueSession{}
-	if err := w.hub.Closed(); err != nil {
+	if err := w.hub.Closed(); err != nil || age == 0 {
 		return list, err
 	}
-	if w.settings.ArchiveAfter == 0 {
-		return list, nil
-	}
-	due, err := w.mover().Due(ctx, w.now().Add(-time.Duration(w.settings.ArchiveAfter)))
+	due, err := w.mover().Due(ctx, w.now().Add(-age))
 	return append(list, due...), err
 }
 
-// ArchiveDue archives what SessionsToArchive returns. Kinds: those of
+// ArchiveDue archives the sessions that ended longer ago than an age such as 30d, or
+// what SessionsToArchive returns for "". Kinds: Invalid (the age), and those of
 // ArchiveSessions.
-func (w *Workspace) ArchiveDue(ctx context.Context) (SessionMoves, error) {
-	due, err := w.SessionsToArchive(ctx)
+func (w *Workspace) ArchiveDue(ctx context.Context, age string) (SessionMoves, error) {
+	err, limit := w.hub.Closed(), w.settings.ArchiveAfter
+	if err != nil {
+		return SessionMoves{}, err
+	}
+	if age != "" {
+		if limit, err = config.ParseAge(age); err != nil {
+			return SessionMoves{}, handoff.E("archive sessions", "", handoff.Invalid, err)
+		}
+	}
+	due, err := w.dueSessions(ctx, time.Duration(limit))
 	if err != nil || len(due) == 0 {
 		return SessionMoves{Sessions: []SessionMove{}}, err
 	}

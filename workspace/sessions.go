@@ -123,51 +123,57 @@ func (w *Workspace) AddOutput(ctx context.Context, id string, o SessionOutput) (
 
 // A SessionNote has what to update of a session. A nil field stays as it is.
 type SessionNote struct {
+	Name         *string        // one line of at most handoff.MaxTitle characters, "" for the computed one
+	Tags         []string       // to add
+	Untag        []string       // tags to remove
 	UserSummary  *string        // the user's first message
 	MessageCount *int           // the number of messages
 	Metadata     map[string]any // keys to set
+	Links        []string       // sessions that it builds on: session refs, or artifacts of them
 }
 
-// NoteSession updates a session's summary, message count and metadata. An empty
-// ID is the caller's session.
+func (n SessionNote) onlyLinks() bool {
+	return n.Name == nil && len(n.Tags)+len(n.Untag)+len(n.Metadata) == 0 && n.UserSummary == nil && n.MessageCount == nil
+}
+
+// SetSession updates a session. An empty ID is the caller's session. A linked session
+// that is not recorded here causes a warning.
 //
-// Kinds: Invalid, NotFound.
-func (w *Workspace) NoteSession(ctx context.Context, id string, n SessionNote) (SessionChange, error) {
-	metadata, err := session.EncodeValues(n.Metadata)
-	if err != nil {
-		return SessionChange{}, handoff.E("note session", id, handoff.Invalid, errors.New("invalid metadata: "+err.Error()),
+// Kinds: Invalid, NotFound, Conflict (an ambiguous ref).
+func (w *Workspace) SetSession(ctx context.Context, id string, n SessionNote) (SessionChange, error) {
+	fact := handoff.SessionNoted{Name: n.Name, Tags: n.Tags, RemovedTags: n.Untag, UserSummary: n.UserSummary,
+		MessageCount: n.MessageCount}
+	if n.Name != nil {
+		name := strings.Join(strings.Fields(*n.Name), " ")
+		if n := len([]rune(name)); n > handoff.MaxTitle {
+			return SessionChange{}, handoff.E("set session", id, handoff.Invalid, fmt.Errorf("name has %d characters", n),
+				handoff.Advice(fmt.Sprintf("shorten it (max %d characters)", handoff.MaxTitle)))
+		}
+		fact.Name = &name
+	}
+	var err error
+	if fact.Metadata, err = session.EncodeValues(n.Metadata); err != nil {
+		return SessionChange{}, handoff.E("set session", id, handoff.Invalid, errors.New("invalid metadata: "+err.Error()),
 			handoff.Advice("use values that can be encoded as JSON"))
 	}
-	return w.noteSession(ctx, id, handoff.SessionNoted{UserSummary: n.UserSummary, MessageCount: n.MessageCount,
-		Metadata: metadata})
-}
-
-func (w *Workspace) noteSession(ctx context.Context, id string, n handoff.SessionNoted) (SessionChange, error) {
-	return w.changeSession(ctx, id, func(ss *session.Sessions, id string) ([]string, error) {
-		n.SessionID = id
-		return ss.Note(ctx, n)
-	})
-}
-
-// TagSession adds tags to a session and removes others. An empty ID is the
-// caller's session.
-//
-// Kinds: Invalid, NotFound.
-func (w *Workspace) TagSession(ctx context.Context, id string, add, remove []string) (SessionChange, error) {
-	return w.noteSession(ctx, id, handoff.SessionNoted{Tags: add, RemovedTags: remove})
-}
-
-// RenameSession sets the name of a session, one line of at most handoff.MaxTitle
-// characters, "" for the computed one. An empty ID is the caller's session.
-//
-// Kinds: Invalid, NotFound.
-func (w *Workspace) RenameSession(ctx context.Context, id, name string) (SessionChange, error) {
-	name = strings.Join(strings.Fields(name), " ")
-	if n := len([]rune(name)); n > handoff.MaxTitle {
-		return SessionChange{}, handoff.E("rename session", id, handoff.Invalid, fmt.Errorf("name has %d characters", n),
-			handoff.Advice(fmt.Sprintf("shorten it (max %d characters)", handoff.MaxTitle)))
+	targets := make([]string, len(n.Links))
+	for i, ref := range n.Links {
+		if targets[i], err = w.sessions.ResolveLink(ctx, ref, w.caller.Dir, w.Resolve); err != nil {
+			return SessionChange{}, err
+		}
 	}
-	return w.noteSession(ctx, id, handoff.SessionNoted{Name: &name})
+	return w.changeSession(ctx, id, func(ss *session.Sessions, id string) (warnings []string, err error) {
+		if len(targets) == 0 || !n.onlyLinks() {
+			fact.SessionID = id
+			warnings, err = ss.Note(ctx, fact)
+		}
+		for i := 0; i < len(targets) && err == nil; i++ {
+			var more []string
+			more, err = ss.Link(ctx, id, targets[i])
+			warnings = append(warnings, more...)
+		}
+		return warnings, err
+	})
 }
 
 // CloseSession records that a session ended as Completed, Failed or Cancelled.
@@ -177,21 +183,6 @@ func (w *Workspace) RenameSession(ctx context.Context, id, name string) (Session
 func (w *Workspace) CloseSession(ctx context.Context, id, status, reason string) (SessionChange, error) {
 	return w.changeSession(ctx, id, func(ss *session.Sessions, id string) ([]string, error) {
 		return ss.Close(ctx, id, status, reason, time.Time{})
-	})
-}
-
-// LinkSession records that a session builds on another one: that of a session
-// ref, or of the artifact that a ref names. A session that is not recorded here
-// causes a warning. An empty ID is the caller's session.
-//
-// Kinds: Invalid, NotFound, Conflict (an ambiguous ref).
-func (w *Workspace) LinkSession(ctx context.Context, id, to string) (SessionChange, error) {
-	target, err := w.sessions.ResolveLink(ctx, to, w.caller.Dir, w.Resolve)
-	if err != nil {
-		return SessionChange{}, err
-	}
-	return w.changeSession(ctx, id, func(ss *session.Sessions, id string) ([]string, error) {
-		return ss.Link(ctx, id, target)
 	})
 }
 

@@ -155,17 +155,24 @@ func (c Config) Purposes() [][2]string {
 type Age time.Duration
 
 // UnmarshalYAML implements yaml.Unmarshaler.
-func (a *Age) UnmarshalYAML(n *yaml.Node) error {
+func (a *Age) UnmarshalYAML(n *yaml.Node) (err error) {
+	if *a, err = ParseAge(n.Value); err != nil {
+		err = fmt.Errorf("line %d: %w", n.Line, err)
+	}
+	return err
+}
+
+// ParseAge parses an age.
+func ParseAge(text string) (Age, error) {
 	units := map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute}
 	for suffix, unit := range units {
-		digits, ok := strings.CutSuffix(n.Value, suffix)
+		digits, ok := strings.CutSuffix(text, suffix)
 		count, err := strconv.ParseInt(digits, 10, 32)
 		if ok && err == nil && count > 0 && count <= int64(math.MaxInt64/unit) {
-			*a = Age(time.Duration(count) * unit)
-			return nil
+			return Age(time.Duration(count) * unit), nil
 		}
 	}
-	return fmt.Errorf("line %d: invalid age %q (use 30d, 12h or 90m)", n.Line, n.Value)
+	return 0, fmt.Errorf("invalid age %q (use 30d, 12h or 90m)", text)
 }
 
 // A Size is a number of bytes. It is written as a number, or as one with KiB,

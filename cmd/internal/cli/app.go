@@ -57,39 +57,13 @@ type App struct {
 // A Command is one command of the command line. It is constructed when it is
 // called: to construct all commands takes longer than many answers.
 type Command struct {
-	New     func(*App) *cobra.Command
-	Primary bool     // shown in the short help, not only in "help all"
-	Names   []string // its name and aliases
+	New   func(*App) *cobra.Command
+	Names []string // its name and aliases
 }
 
 // NewCommand returns the command with a name and its aliases.
 func NewCommand(new func(*App) *cobra.Command, names ...string) Command {
-	return Command{New: new, Names: names}
-}
-
-// NewPrimary returns a command that is shown in the short help.
-func NewPrimary(new func(*App) *cobra.Command, names ...string) Command {
-	return Command{New: new, Primary: true, Names: names}
-}
-
-// The groups of commands.
-const (
-	Publish   = "publish"
-	Find      = "find"
-	Sessions  = "sessions"
-	Pipelines = "pipelines"
-	Threads   = "threads"
-	Setup     = "setup"
-)
-
-// groups are the groups in the order of the help.
-var groups = []*cobra.Group{
-	{ID: Publish, Title: "Publish"},
-	{ID: Find, Title: "Find"},
-	{ID: Sessions, Title: "Sessions"},
-	{ID: Pipelines, Title: "Pipelines"},
-	{ID: Threads, Title: "Threads"},
-	{ID: Setup, Title: "Setup and maintenance"},
+	return Command{new, names}
 }
 
 // The help lists commands in the order in which they are registered.
@@ -206,16 +180,10 @@ func (a *App) root(commands []Command, args []string) *cobra.Command {
 	root.SetErr(a.Err)
 	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "use the workspace in this `directory`")
 	root.SetFlagErrorFunc(a.flagError)
-	root.AddGroup(groups...)
-	var primary []string
 	for _, command := range called(commands, args) {
 		root.AddCommand(command.New(a))
-		if command.Primary {
-			primary = append(primary, command.Names[0])
-		}
 	}
-	a.addHelp(root, primary)
-	root.SetCompletionCommandGroupID(Setup)
+	a.addHelp(root)
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {

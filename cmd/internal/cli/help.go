@@ -22,29 +22,21 @@ const rootExample = `  handoff publish review.md --channel verification --title 
   handoff list --channel verification
   handoff read REF`
 
-// terms explains what the flags of publish are for.
-var terms = [][2]string{
-	{"channel", "the purpose of an artifact: design, patch, verification, …"},
-	{"kind", "its form: report, patch, json, log, …"},
-	{"tag", "a word to find it by"},
-}
-
 // addHelp gives the program its help: a short one, one of all commands, and one
 // of each command.
-func (a *App) addHelp(root *cobra.Command, primary []string) {
+func (a *App) addHelp(root *cobra.Command) {
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		var text strings.Builder
 		if c == root {
-			printRootHelp(&text, root, primary)
+			printRootHelp(&text, root)
 		} else {
 			printCommandHelp(&text, c)
 		}
 		io.WriteString(a.Out, a.named(text.String()))
 	})
 	root.SetHelpCommand(&cobra.Command{
-		Use:     "help [COMMAND | all]",
-		Short:   "Show help for a command, or list all commands",
-		GroupID: Setup,
+		Use:   "help [COMMAND | all]",
+		Short: "Show help for a command, or list all commands",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if slices.Equal(args, []string{"all"}) {
 				printAllCommands(a.Out, root)
@@ -63,54 +55,40 @@ func (a *App) addHelp(root *cobra.Command, primary []string) {
 	root.InitDefaultHelpCmd()
 }
 
-func printRootHelp(w io.Writer, root *cobra.Command, primary []string) {
-	fmt.Fprintf(w, "%s\nUsage: handoff COMMAND [flags]\n\nCommands:\n", rootIntro)
-	var rows [][2]string
-	for _, c := range root.Commands() {
-		if slices.Contains(primary, c.Name()) {
-			rows = append(rows, [2]string{c.Name(), c.Short})
+func printRootHelp(w io.Writer, root *cobra.Command) {
+	fmt.Fprintf(w, "%s\nUsage: handoff COMMAND [flags]\n", rootIntro)
+	for _, group := range groups {
+		var rows [][2]string
+		for _, name := range group.commands {
+			if c, _, err := root.Find(strings.Fields(name)); err == nil && slices.Contains(primary, name) {
+				rows = append(rows, [2]string{name, c.Short})
+			}
+		}
+		if len(rows) > 0 {
+			fmt.Fprintf(w, "\n%s:\n", group.title)
+			columns(w, rows)
 		}
 	}
-	columns(w, rows)
-	fmt.Fprintf(w, "\nTerms:\n")
-	columns(w, terms)
-	fmt.Fprintf(w, "\nExamples:\n%s\n\nTo list all commands, run: handoff help all\nFor help on a command, run: handoff "+
-		"help COMMAND\n", rootExample)
+	fmt.Fprint(w, "\nTo list all commands, run: handoff help all\n")
 }
 
 // printAllCommands lists the commands by group, each with its subcommands.
 func printAllCommands(w io.Writer, root *cobra.Command) {
-	for i, group := range groups {
+	for _, group := range groups {
 		var rows [][2]string
-		for _, c := range root.Commands() {
-			if c.GroupID == group.ID && !c.Hidden {
-				rows = appendCommand(rows, c, "")
+		for _, name := range group.commands {
+			if c, _, err := root.Find(strings.Fields(name)); err == nil {
+				rows = append(rows, [2]string{name, c.Short})
 			}
 		}
-		if len(rows) == 0 {
-			continue
-		}
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintf(w, "%s:\n", group.Title)
+		fmt.Fprintf(w, "%s:\n", group.title)
 		columns(w, rows)
+		fmt.Fprintln(w)
+	}
+	for _, line := range wrap("More commands: "+strings.Join(more(root), ", ")+".", helpWidth-1) {
+		fmt.Fprintln(w, line)
 	}
 	printFlags(w, root)
-}
-
-func appendCommand(rows [][2]string, c *cobra.Command, parents string) [][2]string {
-	name := parents + c.Name()
-	rows = append(rows, [2]string{name, c.Short})
-	if c.Name() == "completion" { // one command for each shell, none of them interesting
-		return rows
-	}
-	for _, sub := range c.Commands() {
-		if !sub.Hidden {
-			rows = appendCommand(rows, sub, name+" ")
-		}
-	}
-	return rows
 }
 
 func printCommandHelp(w io.Writer, c *cobra.Command) {

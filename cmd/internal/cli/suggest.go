@@ -19,6 +19,12 @@ func Group(c *cobra.Command, args []string) error {
 	return unknownCommand(c, args[0])
 }
 
+// similar are commands for what a person may look for under another name.
+var similar = map[string]string{
+	"news": "status", "review": "show", "compare": "session compare", "diff": "session compare", "apply": "read",
+	"accept": "label", "doctor": "init --status",
+}
+
 // unknownCommand is the error about a command that does not exist. Its hint
 // names similar ones.
 func unknownCommand(parent *cobra.Command, name string) error {
@@ -30,7 +36,9 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	near := slices.DeleteFunc(parent.SuggestionsFor(name), func(c string) bool {
 		return !strings.HasPrefix(c, name) && 2*nearest.Distance(c, name) >= len(name) // as different as any two short words
 	})
-	if len(near) > 0 {
+	if known := similar[name]; known != "" && parent == parent.Root() {
+		hint = handoff.Advice("the nearest command is: " + parent.Name() + " " + known)
+	} else if len(near) > 0 {
 		hint = handoff.Advice("did you mean " + strings.Join(near[:min(len(near), 3)], ", ") + "?")
 	}
 	return handoff.E(strings.TrimSpace(op(parent)+" "+name), "", handoff.Invalid, errors.New("no such command"), hint)

@@ -15,13 +15,12 @@ import (
 )
 
 // Commands are the commands of this package.
-var Commands = []cli.Command{cli.NewPrimary(verifyCommand, "verify")}
+var Commands = []cli.Command{cli.NewCommand(verifyCommand, "verify")}
 
 func verifyCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "verify REF",
-		Short:   "Check the claims of an artifact against recorded results",
-		GroupID: cli.Find,
+		Use:   "verify REF",
+		Short: "Check the claims of an artifact against recorded results",
 		Long: `Verify compares the claims of an artifact with data that no model wrote:
 attestations, that is commands which handoff attest ran, and the results that
 agent programs recorded of their calls. It runs no command and records nothing.

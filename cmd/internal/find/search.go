@@ -22,9 +22,8 @@ import (
 func SearchCommand(a *cli.App) *cobra.Command {
 	var o searchOptions
 	c := &cobra.Command{
-		Use:     "search [WORD…]",
-		Short:   "Search artifacts and their content, sessions, and conversations",
-		GroupID: cli.Find,
+		Use:   "search [WORD…]",
+		Short: "Search artifacts and their content, sessions, and conversations",
 		Long: `Search finds the artifacts, sessions and conversations that contain all of the
 words, in any case. A trailing * matches any ending. Matches are shown in
 [brackets]. Superseded and withdrawn artifacts are included with --all only.

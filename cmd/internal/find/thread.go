@@ -23,7 +23,6 @@ func ThreadCommand(a *cli.App) *cobra.Command {
 		Use:     "thread [URI]",
 		Aliases: []string{"threads"},
 		Short:   "Print a conversation of an agent, or list conversations",
-		GroupID: cli.Threads,
 		Long: `Thread prints a conversation that an agent tool stored on this machine, or that
 of one of its subagents. A URI is agents://PROVIDER/ID, with /AGENT for a
 subagent and #M3-M9 for a range of messages. PROVIDER/ID, PROVIDER://ID and a

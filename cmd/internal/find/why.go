@@ -20,9 +20,8 @@ var hopColumns = []cli.Column{
 // WhyCommand returns the command why.
 func WhyCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "why FILE[:LINE]|REF|COMMIT",
-		Short:   "Trace where a file, an artifact or a commit comes from",
-		GroupID: cli.Find,
+		Use:   "why FILE[:LINE]|REF|COMMIT",
+		Short: "Trace where a file, an artifact or a commit comes from",
 		Long: `Why traces where something comes from: the artifact with its former path, the
 session, the work, the message of the conversation that wrote it, the cost, the
 commits with these bytes, what was read to make it, and who has used it since.

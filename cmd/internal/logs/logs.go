@@ -16,15 +16,20 @@ var Commands = []cli.Command{cli.NewCommand(logCommand, "log")}
 
 func logCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "log",
-		Short:   "Show the log of the workspace, send what is queued, or copy a log",
-		GroupID: cli.Setup,
+		Use:   "log",
+		Short: "Show the log of the workspace, send what is queued, or copy a log",
 		Long: `The log is where records are stored: in the runtime directory, or at the
 location in the variable HANDOFF_LOG or the setting log. docs/machines.md
 describes logs that several machines share.`,
-		Example: "  handoff log status\n  handoff log copy file: git:origin",
+		Example: "  handoff log\n  handoff log copy file: git:origin",
 		Args:    cobra.ArbitraryArgs,
-		RunE:    cli.Group,
+	}
+	a.JSONFlag(c, "print JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return cli.Group(c, args)
+		}
+		return printStatus(c, a)
 	}
 	c.AddCommand(logStatusCommand(a), logSendCommand(a), logDropCommand(a), logCopyCommand(a))
 	return c
@@ -42,30 +47,33 @@ are queued for it.`,
 		Args:    cli.Exactly(0, ""),
 	}
 	a.JSONFlag(c, "print JSON")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return a.Reading(func(w *workspace.Workspace) error {
-			s, err := w.LogStatus(c.Context())
-			if err != nil {
-				return err
-			}
-			if a.AsJSON {
-				return a.JSON(s)
-			}
-			fmt.Fprintf(a.Out, "log      %s  (%s)\nrecords  %d\n", cli.OneLine(s.Location), cli.OneLine(s.Source), s.LastSeq)
-			if s.ID != "" {
-				fmt.Fprintf(a.Out, "id       %s\n", s.ID)
-			}
-			if s.Origin != "" {
-				fmt.Fprintf(a.Out, "origin   %s\n", s.Origin)
-			}
-			for _, d := range s.Details {
-				fmt.Fprintf(a.Out, "%-8s %s\n", d.Name, cli.OneLine(d.Value))
-			}
-			printQueue(a, s)
-			return nil
-		})
-	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return printStatus(c, a) }
 	return c
+}
+
+// printStatus prints where the log is and what is queued.
+func printStatus(c *cobra.Command, a *cli.App) error {
+	return a.Reading(func(w *workspace.Workspace) error {
+		s, err := w.LogStatus(c.Context())
+		if err != nil {
+			return err
+		}
+		if a.AsJSON {
+			return a.JSON(s)
+		}
+		fmt.Fprintf(a.Out, "log      %s  (%s)\nrecords  %d\n", cli.OneLine(s.Location), cli.OneLine(s.Source), s.LastSeq)
+		if s.ID != "" {
+			fmt.Fprintf(a.Out, "id       %s\n", s.ID)
+		}
+		if s.Origin != "" {
+			fmt.Fprintf(a.Out, "origin   %s\n", s.Origin)
+		}
+		for _, d := range s.Details {
+			fmt.Fprintf(a.Out, "%-8s %s\n", d.Name, cli.OneLine(d.Value))
+		}
+		printQueue(a, s)
+		return nil
+	})
 }
 
 // printQueue prints what is queued.

@@ -12,7 +12,7 @@ import (
 )
 
 // Commands are the commands of this package.
-var Commands = []cli.Command{cli.NewPrimary(pipelineCommand, "pipeline")}
+var Commands = []cli.Command{cli.NewCommand(pipelineCommand, "pipeline")}
 
 // subcommands are the subcommands of handoff pipeline, one file each.
 var subcommands = []func(*app) *cobra.Command{
@@ -26,9 +26,8 @@ type app struct{ *cli.App }
 
 func pipelineCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "pipeline COMMAND",
-		Short:   "Run a staged pipeline with validated artifacts",
-		GroupID: cli.Pipelines,
+		Use:   "pipeline COMMAND",
+		Short: "Run a staged pipeline with validated artifacts",
 		Long: `A pipeline leads from an issue to a merge in stages: plan, implement, test,
 debug, review, git. Each stage has one writer, which submits one JSON artifact
 with put. Artifacts are validated, and every attempt can be read later. Next

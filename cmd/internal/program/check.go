@@ -13,9 +13,8 @@ import (
 func checkCommand(a *cli.App) *cobra.Command {
 	var repair bool
 	c := &cobra.Command{
-		Use:     "check",
-		Short:   "Verify the integrity of the log and stored bodies",
-		GroupID: cli.Setup,
+		Use:   "check",
+		Short: "Verify the integrity of the log and stored bodies",
 		Long: `Check reads every record of the log and every kept body, and reports problems:
 missing or altered records and bodies, duplicate IDs, foreign files, and
 records that this machine knows but the log has lost. A note is not a problem:

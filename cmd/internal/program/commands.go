@@ -1,6 +1,7 @@
 package program
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -17,32 +18,34 @@ import (
 // commands are all commands, one file each, in the order of the help.
 var commands = slices.Concat(
 	[]cli.Command{
-		cli.NewPrimary(initCommand, "init"),
-		cli.NewPrimary(publishCommand, "publish"),
+		cli.NewCommand(initCommand, "init"),
+		cli.NewCommand(uninstallCommand, "uninstall"),
+		cli.NewCommand(versionCommand, "version"),
+		cli.NewCommand(publishCommand, "publish"),
 		cli.NewCommand(writeCommand, "write"),
 		cli.NewCommand(labelCommand, "label"),
 		cli.NewCommand(withdrawCommand, "withdraw"),
-		cli.NewPrimary(waitCommand, "wait"),
+		cli.NewCommand(waitCommand, "wait"),
 		cli.NewCommand(watchCommand, "watch"),
-		cli.NewPrimary(listCommand, "list"),
-		cli.NewPrimary(readCommand, "read"),
-		cli.NewPrimary(showCommand, "show", "get", "receipt"),
-		cli.NewPrimary(find.SearchCommand, "search"),
-		cli.NewPrimary(find.WhyCommand, "why"),
+		cli.NewCommand(listCommand, "list", "ls"),
+		cli.NewCommand(readCommand, "read"),
+		cli.NewCommand(showCommand, "show", "get", "receipt"),
+		cli.NewCommand(find.SearchCommand, "search"),
+		cli.NewCommand(find.WhyCommand, "why"),
 	},
 	evidence.Commands,
 	sessions.Commands,
 	[]cli.Command{cli.NewCommand(exportCommand, "export")},
 	pipelines.Commands,
-	[]cli.Command{cli.NewPrimary(find.ThreadCommand, "thread", "threads")},
+	[]cli.Command{cli.NewCommand(find.ThreadCommand, "thread", "threads")},
 	work.Commands,
 	[]cli.Command{
-		cli.NewPrimary(serveCommand, "serve"),
+		cli.NewCommand(serveCommand, "serve"),
 		cli.NewCommand(mcpCommand, "mcp"),
 		cli.NewCommand(hookCommand, "hook"),
-		cli.NewPrimary(demoCommand, "demo"),
+		cli.NewCommand(demoCommand, "demo"),
 		cli.NewCommand(checkCommand, "check"),
-		cli.NewCommand(gcCommand, "gc"),
+		cli.NewCommand(gcCommand, "gc", "du"),
 	},
 	logs.Commands,
 )
@@ -50,6 +53,26 @@ var commands = slices.Concat(
 // exportCommand exports what people and programs without this workspace read.
 func exportCommand(a *cli.App) *cobra.Command {
 	c := web.ExportCommand(a)
-	c.AddCommand(evidence.InTotoCommand(a))
+	c.AddCommand(evidence.InTotoCommand(a), sessions.ExportCommand(a))
 	return c
+}
+
+// uninstallCommand is init --undo --everywhere.
+func uninstallCommand(a *cli.App) *cobra.Command {
+	c := initCommand(a)
+	for _, name := range []string{"undo", "everywhere"} {
+		c.Flag(name).Value.Set("true") // bools
+	}
+	c.Use = "uninstall"
+	return cli.Former(c, "init --undo --everywhere")
+}
+
+// versionCommand prints what --version prints.
+func versionCommand(a *cli.App) *cobra.Command {
+	c := &cobra.Command{Use: "version", Short: "Show the version", Args: cli.Exactly(0, "")}
+	c.RunE = func(*cobra.Command, []string) error {
+		_, err := fmt.Fprintf(a.Out, "%s version %s\n", cli.Name(), a.Version)
+		return err
+	}
+	return cli.Former(c, "--version")
 }

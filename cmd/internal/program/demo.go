@@ -11,9 +11,8 @@ import (
 func demoCommand(a *cli.App) *cobra.Command {
 	var role, log string
 	c := &cobra.Command{
-		Use:     "demo",
-		Short:   "Run a demonstration with four agents in a new directory",
-		GroupID: cli.Setup,
+		Use:   "demo",
+		Short: "Run a demonstration with four agents in a new directory",
 		Long: `Demo starts four processes in a new directory inside the current one: an
 architect, a builder, a reviewer and a lead. They fix a small program, whose
 tests are run with sh. No agent knows where the others' files are: each waits

@@ -164,7 +164,7 @@ func TestFieldsOfEveryList(t *testing.T) {
 	lines := map[string][]string{
 		"list": {"list", "list --channels"}, "search": {"search retry", "search --in threads retry"},
 		"show":         {"show " + id, "show " + id + " --history", "show 42"},
-		"session find": {"session find"}, "session adopt": {"session adopt docs --dry-run"}, "gc": {"gc"},
+		"session find": {"session find"}, "import": {"import docs --dry-run"}, "gc": {"gc"},
 		"init": {"init --status"},
 		"cost": {"cost", "cost --by model"}, "status": {"status", "status --collisions"}, "work list": {"work list"},
 		"thread": {"thread", "thread --everywhere"}, "why": {"why docs/design.md"},

@@ -15,24 +15,26 @@ func gcCommand(a *cli.App) *cobra.Command {
 	var collect, archive, emptyTrash bool
 	c := &cobra.Command{
 		Use:     "gc",
+		Aliases: []string{"du"},
 		Short:   "List what can be collected or archived, and do it with a flag",
-		GroupID: cli.Setup,
 		Long: `gc lists the kept bodies that no artifact needs: bodies whose artifacts were
 all withdrawn, and bodies of publishes that were killed. A superseded artifact
 still needs its body. Bodies that were stored in the last hour are never listed.
 
 gc also lists the sessions that ended longer ago than archive_after of
-.handoff/config.yaml, such as archive_after: 30d; --archive archives them. It
-lists the sessions in the trash, too; --empty-trash removes their files, for
-good, but not those that an active artifact needs.
+.handoff/config.yaml, such as archive_after: 30d; handoff session archive
+--older-than 30d archives them. It lists the sessions in the trash, too;
+--empty-trash removes their files, for good, but not those that an active
+artifact needs.
 
 Nothing is deleted without --collect or --empty-trash. If a record is missing or
 can't be read, gc refuses, because that record may need any body or file.`,
-		Example: "  handoff gc\n  handoff gc --collect\n  handoff gc --archive",
+		Example: "  handoff gc\n  handoff gc --collect",
 		Args:    cli.Exactly(0, ""),
 	}
 	c.Flags().BoolVar(&collect, "collect", false, "delete the listed bodies")
 	c.Flags().BoolVar(&archive, "archive", false, "archive the listed sessions")
+	c.Flags().MarkHidden("archive") // session archive --older-than
 	c.Flags().BoolVar(&emptyTrash, "empty-trash", false, "remove the files of the sessions in the trash")
 	c.MarkFlagsMutuallyExclusive("collect", "archive", "empty-trash")
 	a.JSONFlag(c, "print JSON")
@@ -40,7 +42,7 @@ can't be read, gc refuses, because that record may need any body or file.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if archive {
 			return sessions.Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
-				return w.ArchiveDue(c.Context())
+				return w.ArchiveDue(c.Context(), "")
 			})
 		}
 		if emptyTrash {

@@ -23,9 +23,8 @@ const maxHookPayload = 128 << 20
 
 func hookCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:     "hook PROGRAM [EVENT]",
-		Short:   "Record what an agent program reports to its hooks",
-		GroupID: cli.Setup,
+		Use:   "hook PROGRAM [EVENT]",
+		Short: "Record what an agent program reports to its hooks",
 		Long: `Hook is what handoff init installs as a hook of an agent program. It reads an
 event on standard input and records sessions, prompts and subagents as work, and
 the last message of a subagent and the files it created as artifacts. In a log

@@ -61,9 +61,8 @@ type initFailure struct {
 func initCommand(a *cli.App) *cobra.Command {
 	var f initFlags
 	c := &cobra.Command{
-		Use:     "init",
-		Short:   "Set up handoff in the agent programs that you use",
-		GroupID: cli.Setup,
+		Use:   "init",
+		Short: "Set up handoff in the agent programs that you use",
 		Long: `Init registers handoff in the configuration of agent programs: the MCP server,
 the hooks and the skill. In a git repository it also creates the workspace. It
 changes nothing else in those files, and --undo restores them. A file that can't

@@ -13,9 +13,8 @@ func labelCommand(a *cli.App) *cobra.Command {
 	var remove bool
 	var who cli.Identity
 	c := &cobra.Command{
-		Use:     "label REF NAME",
-		Short:   "Move a label to an artifact: CHANNEL:NAME then names it",
-		GroupID: cli.Publish,
+		Use:   "label REF NAME",
+		Short: "Move a label to an artifact: CHANNEL:NAME then names it",
 		Long: `Label moves a label to an artifact. At most one artifact of a channel has it,
 and CHANNEL:NAME is a ref of that artifact wherever a ref is expected. Earlier
 changes are kept: handoff show lists those of an artifact.

@@ -96,8 +96,8 @@ func listCommand(a *cli.App) *cobra.Command {
 	var channels bool
 	c := &cobra.Command{
 		Use:     "list",
+		Aliases: []string{"ls"},
 		Short:   "List artifacts, newest first",
-		GroupID: cli.Find,
 		Long: `List shows active artifacts, newest first, and how many superseded or withdrawn
 ones it hides. Filters are combined with AND.
 

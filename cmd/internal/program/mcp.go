@@ -18,9 +18,8 @@ import (
 
 func mcpCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:     "mcp",
-		Short:   "Serve one agent over the Model Context Protocol",
-		GroupID: cli.Setup,
+		Use:   "mcp",
+		Short: "Serve one agent over the Model Context Protocol",
 		Long: `Mcp is the server that an agent program starts. It speaks the Model Context
 Protocol on standard input and output until the client disconnects.
 

@@ -45,10 +45,9 @@ func publishCommand(a *cli.App) *cobra.Command {
 	var never bool
 	var claims claimFlags
 	c := &cobra.Command{
-		Use:     "publish PATH|-",
-		Short:   "Publish a file or directory as an artifact",
-		GroupID: cli.Publish,
-		Long:    publishHelp,
+		Use:   "publish PATH|-",
+		Short: "Publish a file or directory as an artifact",
+		Long:  publishHelp,
 		Example: `  handoff publish docs/design.md --channel design --title 'Retry policy'
   handoff publish fix.diff --channel patch --from art_01K… --replaces art_01J…
   go test ./... | handoff publish - --channel verification --kind log`,

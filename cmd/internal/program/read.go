@@ -24,9 +24,8 @@ func readCommand(a *cli.App) *cobra.Command {
 	var f readFlags
 	var rev string
 	c := &cobra.Command{
-		Use:     "read REF",
-		Short:   "Print an artifact's content as published",
-		GroupID: cli.Find,
+		Use:   "read REF",
+		Short: "Print an artifact's content as published",
 		Long: `Read prints the content of an artifact as it was published: from its file, or,
 if that has changed or is gone, from the kept copy, which it reports on standard
 error. REF is an ID or part of one, run/name, a name, a path, CHANNEL:LABEL or

@@ -21,9 +21,7 @@ import (
 // writers are the commands that may change files of the working tree or of a user.
 // serve and mcp are called through their pages and tools.
 var writers = []string{"init", "publish", "write", "label", "withdraw", "run", "attest", "session open", "session add",
-	"session note", "session close",
-	"session tag", "session rename", "session link", "session archive", "session unarchive", "session delete",
-	"session restore", "session import", "session adopt",
+	"session set", "session close", "session archive", "session delete", "import",
 	"config set", "config trust", "pipeline init", "pipeline put", "pipeline adopt", "pipeline archive",
 	"pipeline unarchive", "pipeline lessons add",
 	"pipeline lessons prune", "thread keep", "work start", "work end", "serve", "mcp", "hook", "demo", "log send",
@@ -97,7 +95,7 @@ func TestReadingLeavesFiles(t *testing.T) {
 		"show 42", "show 42/plan.json", "show " +
 			session, "show .pipeline/42/plan.json", "search plan", "why .pipeline/42/plan.json", "verify " +
 			design, "session find", "session latest-output ada w artifact", "session graph " + session,
-		"session compare " + session + " " + session, "session export " + session + " -o " + out +
+		"session compare " + session + " " + session, "export tar " + session + " -o " + out +
 			".tar", "config explain", "export html " + session + " -o " + out + ".html",
 		"export comment", "export in-toto verification:latest", "pipeline list", "pipeline get 42 plan",
 		"pipeline get 42 state", "pipeline schema plan", "pipeline validate .pipeline/42/plan.json",

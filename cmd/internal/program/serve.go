@@ -37,9 +37,8 @@ type serveFlags struct {
 func serveCommand(a *cli.App) *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
-		Use:     "serve [DIR...]",
-		Short:   "Show the workspace in a browser, and serve agents over HTTP",
-		GroupID: cli.Setup,
+		Use:   "serve [DIR...]",
+		Short: "Show the workspace in a browser, and serve agents over HTTP",
 		Long: `Serve shows the workspace of the first given directory, by default the current
 one, as pages that update while agents work. The pages are read-only. The
 printed link opens them in a browser; it works once, and the next link is

@@ -30,7 +30,6 @@ func showCommand(a *cli.App) *cobra.Command {
 		Use:     "show REF|SESSION|ISSUE",
 		Aliases: []string{"get", "receipt"},
 		Short:   "Show an artifact, session or issue: metadata, location, status",
-		GroupID: cli.Find,
 		Long: `Show prints the metadata, location and status of an artifact. The content is not
 printed: open the file at the path, or use handoff read.
 

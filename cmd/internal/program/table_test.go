@@ -27,7 +27,7 @@ var listings = []struct{ name, line string }{
 	{"show_issue", "show 42"},
 	{"session_find", "session find"},
 	{"session_find_unrecorded", "session find --unrecorded"},
-	{"session_adopt", "session adopt docs --dry-run"},
+	{"import", "import docs --dry-run"},
 	{"session_graph", "session graph 11111111-2222-4333-8444-555555555555"},
 	{"pipeline_list", "pipeline list"},
 	{"pipeline_history", "pipeline history 42"},

@@ -96,9 +96,8 @@ func watchCommand(a *cli.App) *cobra.Command {
 	var f watchFlags
 	var first, facts bool
 	c := &cobra.Command{
-		Use:     "watch",
-		Short:   "Print artifacts as they are published",
-		GroupID: cli.Find,
+		Use:   "watch",
+		Short: "Print artifacts as they are published",
 		Long: `Watch prints each artifact that is published from now on, one per line, until it
 is stopped. Filters apply to an artifact as it was published: one that was
 replaced a moment later is printed, too. With --after, watch starts earlier, so
@@ -137,9 +136,8 @@ work and everything else, also of types that this version does not know.`,
 func waitCommand(a *cli.App) *cobra.Command {
 	var f watchFlags
 	c := &cobra.Command{
-		Use:     "wait [CHANNEL:LABEL]",
-		Short:   "Wait for an artifact and print its ID",
-		GroupID: cli.Find,
+		Use:   "wait [CHANNEL:LABEL]",
+		Short: "Wait for an artifact and print its ID",
 		Long: `Wait prints the ID of the newest artifact that matches: at once if there is one,
 otherwise as soon as it is published. With --after, it is the first one after an
 artifact or a position in the log; after now, the next one that is published.

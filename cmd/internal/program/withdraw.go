@@ -12,9 +12,8 @@ func withdrawCommand(a *cli.App) *cobra.Command {
 	var o workspace.RedactOptions
 	var who cli.Identity
 	c := &cobra.Command{
-		Use:     "withdraw REF",
-		Short:   "Mark an artifact as withdrawn, or remove a secret from it",
-		GroupID: cli.Publish,
+		Use:   "withdraw REF",
+		Short: "Mark an artifact as withdrawn, or remove a secret from it",
 		Long: `Withdraw marks an artifact as withdrawn. Its record and its content stay, list
 hides it, and the artifact that it replaced is active again.
 

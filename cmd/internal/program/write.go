@@ -10,9 +10,8 @@ func writeCommand(a *cli.App) *cobra.Command {
 	var content workspace.NamedContent
 	var who cli.Identity
 	c := &cobra.Command{
-		Use:     "write NAME [FILE|-]",
-		Short:   "Save content under a name scoped to your run",
-		GroupID: cli.Publish,
+		Use:   "write NAME [FILE|-]",
+		Short: "Save content under a name scoped to your run",
 		Long: `Write stores a file, or standard input, under a name in your run (outside a run,
 in your session) and prints its ref, run/name. Many agents can write context.md
 at the same time without a conflict.

@@ -1,20 +1,37 @@
 package sessions
 
 import (
+	"context"
 	"fmt"
+	"os"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
 
-func adoptCommand(a *cli.App) *cobra.Command {
+// formerImport returns a former name of import.
+func formerImport(use string) func(*cli.App) *cobra.Command {
+	return func(a *cli.App) *cobra.Command {
+		c := importCommand(a)
+		c.Use = use
+		return cli.Former(c, "import")
+	}
+}
+
+func importCommand(a *cli.App) *cobra.Command {
 	var o workspace.AdoptOptions
 	c := &cobra.Command{
-		Use:   "adopt DIR",
-		Short: "Import session folders created by another engine",
-		Long: `Adopt reads the manifest of a folder in the workspace and records the session
-with its outputs, links and status. If DIR has no manifest, adopt imports every
+		Use:   "import PATH",
+		Short: "Import an exported session, or session folders of another engine",
+		Long: `Import of a file adds a session that handoff export tar wrote, with its IDs. It
+verifies the complete file before it writes anything, and refuses a session,
+artifact or folder that exists. All of the session appears at once; an import
+that was interrupted is completed by repeating it. Of several sessions, import
+the one that others build on first.
+
+Import of a folder of the workspace reads its manifest and records the session
+with its outputs, links and status. If it has no manifest, import reads every
 session folder in it. From then on handoff renders the manifests; unknown fields
 are preserved.
 
@@ -23,15 +40,15 @@ each error. With --lenient the errors are warnings and the valid parts are
 imported; outputs that are not are listed in metadata.handoff.rejected. Files
 outside the folder are never imported.
 
-If DIR has no manifest and a directory artifacts, such as the session directory
-of pi, each file in artifacts/RUN becomes a name of this run, and no file is
-changed. For folders of pipelines there is handoff pipeline adopt.
+If the folder has no manifest and a directory artifacts, such as the session
+directory of pi, each file in artifacts/RUN becomes a name of this run, and no
+file is changed. For folders of pipelines there is handoff pipeline adopt.
 
-With --dry-run, adopt checks manifests and records nothing. The exit code is 1
+With --dry-run, import checks manifests and records nothing. The exit code is 1
 if one of several folders can't be imported.`,
-		Example: "  handoff session adopt docs/agent-outputs/a3f2c9d1-4b5e-4789-81ab-cdef12345678\n  handoff session adopt " +
-			"\"$PI_ARTIFACT_SESSION_DIR\" --dry-run\n  handoff session adopt docs/agent-outputs --dry-run",
-		Args: cli.Exactly(1, "one directory"),
+		Example: "  handoff import intake.tar\n  handoff import docs/agent-outputs --dry-run\n" +
+			"  handoff import \"$PI_ARTIFACT_SESSION_DIR\" --dry-run",
+		Args: cli.Exactly(1, "one file or directory"),
 	}
 	c.Flags().BoolVar(&o.Lenient, "lenient", false, "import the valid parts of an invalid manifest")
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "check manifests and record nothing")
@@ -39,27 +56,44 @@ if one of several folders can't be imported.`,
 	a.AllowSecretFlag(c)
 	table := a.NewTable(c, adoptionColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		do := func(w *workspace.Workspace) error {
-			list, err := w.AdoptSessions(c.Context(), args[0], o)
-			a.Warnings(list.Warnings)
-			if err != nil {
-				return err
-			}
-			if len(list.Names) > 0 {
-				return printNames(a, list)
-			}
-			if len(list.Sessions) == 1 && !o.DryRun && !a.AsJSON && list.Sessions[0].Status == workspace.Adopted {
-				fmt.Fprintln(a.Out, list.Sessions[0].ID)
-				return nil
-			}
-			return printAdoptions(a, table, list)
+		if info, err := os.Stat(cli.Absolute(a.Dir, args[0])); err != nil || !info.IsDir() {
+			return importFile(a, c, args[0], o)
 		}
+		do := func(w *workspace.Workspace) error { return importFolders(c.Context(), a, w, args[0], o, table) }
 		if o.DryRun {
 			return a.Reading(do)
 		}
 		return a.Writing(do)
 	}
 	return c
+}
+
+// importFile imports an exported session.
+func importFile(a *cli.App, c *cobra.Command, file string, o workspace.AdoptOptions) error {
+	if o != (workspace.AdoptOptions{}) {
+		return cli.Invalid("import", file, "not a directory", "--lenient and --dry-run are for session folders")
+	}
+	return transfer(a, func(w *workspace.Workspace) (workspace.SessionTransfer, error) {
+		return w.ImportSession(c.Context(), file)
+	})
+}
+
+// importFolders imports session folders of another engine.
+func importFolders(ctx context.Context, a *cli.App, w *workspace.Workspace, dir string, o workspace.AdoptOptions,
+	table *cli.Table) error {
+	list, err := w.AdoptSessions(ctx, dir, o)
+	a.Warnings(list.Warnings)
+	if err != nil {
+		return err
+	}
+	if len(list.Names) > 0 {
+		return printNames(a, list)
+	}
+	if len(list.Sessions) == 1 && !o.DryRun && !a.AsJSON && list.Sessions[0].Status == workspace.Adopted {
+		fmt.Fprintln(a.Out, list.Sessions[0].ID)
+		return nil
+	}
+	return printAdoptions(a, table, list)
 }
 
 // printNames prints a line for each file of a name. It returns ErrNo if one can't be

@@ -22,9 +22,8 @@ import (
 func attestCommand(a *cli.App) *cobra.Command {
 	var who cli.Identity
 	c := &cobra.Command{
-		Use:     "attest [flags] -- CMD…",
-		Short:   "Run a command and record how it ended, and on which files",
-		GroupID: cli.Publish,
+		Use:   "attest [flags] -- CMD…",
+		Short: "Run a command and record how it ended, and on which files",
 		Long: `Attest runs a command in the current directory and records an attestation: the
 arguments, the directory, the exit status, the duration, the commit, and a
 digest of the tree, that is of all files that git does not ignore, before and

@@ -29,90 +29,91 @@ func changing(a *cli.App, c *cobra.Command,
 	return c
 }
 
-func noteCommand(a *cli.App) *cobra.Command {
-	var summary string
+func setCommand(a *cli.App) *cobra.Command {
+	var n workspace.SessionNote
+	var name, summary string
 	var messages int
 	var meta []string
 	c := &cobra.Command{
-		Use:   "note",
-		Short: "Update a session's summary and metadata",
-		Long: `Note updates a session and renders its manifest. Fields that are not given keep
-their values.`,
-		Example: "  handoff session note --user-summary 'Purchase 10 laptops' --meta ticket=IT-17",
-		Args:    cli.Exactly(0, ""),
+		Use:     "set",
+		Aliases: []string{"note"},
+		Short:   "Change a session's name, tags, summary, metadata or links",
+		Long: `Set updates a session and renders its manifest. What is not given keeps its
+value. --name '' restores the computed name. --link records that the session
+builds on another one: an ID, a prefix of one, a folder, or an artifact, for
+example the path that latest-output printed, for the session that published it.`,
+		Example: "  handoff session set --name 'Laptops for the new office' --tag q4\n" +
+			"  handoff session set --user-summary 'Purchase 10 laptops' --meta ticket=IT-17\n" +
+			"  handoff session set --link a3f2c9d1",
+		Args: cli.Exactly(0, ""),
 	}
 	a.AllowSecretFlag(c)
-	c.Flags().StringVar(&summary, "user-summary", "", "`text` of the user's first message")
-	c.Flags().IntVar(&messages, "message-count", 0, "`number` of messages")
-	c.Flags().StringArrayVar(&meta, "meta", nil, "metadata, as `key=value`; may be repeated")
-	c.MarkFlagsOneRequired("user-summary", "message-count", "meta")
+	f := c.Flags()
+	f.StringVar(&name, "name", "", "`name` of the session")
+	f.StringArrayVar(&n.Tags, "tag", nil, "add a `tag`; may be repeated")
+	f.StringArrayVar(&n.Untag, "untag", nil, "remove a `tag`; may be repeated")
+	f.StringVar(&summary, "user-summary", "", "`text` of the user's first message")
+	f.IntVar(&messages, "message-count", 0, "`number` of messages")
+	f.StringArrayVar(&meta, "meta", nil, "metadata, as `key=value`; may be repeated")
+	f.StringArrayVar(&n.Links, "link", nil, "session or artifact `ref` that it builds on; may be repeated")
+	c.RegisterFlagCompletionFunc("link", a.CompleteSessions)
+	c.MarkFlagsOneRequired("name", "tag", "untag", "user-summary", "message-count", "meta", "link")
 	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
 		_ []string) (workspace.SessionChange, error) {
-		var n workspace.SessionNote
-		if c.Flags().Changed("user-summary") {
+		if f.Changed("name") {
+			n.Name = &name
+		}
+		if f.Changed("user-summary") {
 			n.UserSummary = &summary
 		}
-		if c.Flags().Changed("message-count") {
+		if f.Changed("message-count") {
 			n.MessageCount = &messages
 		}
 		var err error
 		if n.Metadata, err = values("--meta", meta); err != nil {
 			return workspace.SessionChange{}, err
 		}
-		return w.NoteSession(ctx, id, n)
+		return w.SetSession(ctx, id, n)
+	})
+}
+
+// formerCommand returns a former command that changes one thing of a session.
+func formerCommand(a *cli.App, use string, args cobra.PositionalArgs,
+	note func(args []string) workspace.SessionNote) *cobra.Command {
+	c := cli.Former(&cobra.Command{Use: use, Short: "Change a session", Args: args}, "session set")
+	a.AllowSecretFlag(c)
+	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
+		args []string) (workspace.SessionChange, error) {
+		return w.SetSession(ctx, id, note(args))
 	})
 }
 
 func tagCommand(a *cli.App) *cobra.Command {
 	var remove []string
-	c := &cobra.Command{
-		Use:     "tag TAG…",
-		Short:   "Add or remove session tags",
-		Example: "  handoff session tag security q4\n  handoff session tag --untag q4",
-	}
-	a.AllowSecretFlag(c)
-	c.Flags().StringArrayVar(&remove, "untag", nil, "remove a `tag`; may be repeated")
-	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
-		args []string) (workspace.SessionChange, error) {
-		if len(args)+len(remove) == 0 {
-			return workspace.SessionChange{}, cli.Invalid("session tag", "", "no tag given",
-				"name at least one tag, or pass --untag TAG")
-		}
-		return w.TagSession(ctx, id, args, remove)
+	c := formerCommand(a, "tag TAG…", nil, func(args []string) workspace.SessionNote {
+		return workspace.SessionNote{Tags: args, Untag: remove}
 	})
+	c.Flags().StringArrayVar(&remove, "untag", nil, "remove a `tag`; may be repeated")
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args)+len(remove) == 0 {
+			return cli.Invalid("session tag", "", "no tag given", "name at least one tag, or pass --untag TAG")
+		}
+		return nil
+	}
+	return c
 }
 
 func renameCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "rename NAME",
-		Short:   "Set the name of a session",
-		Long:    "Rename sets the name of a session. '' restores the computed name.",
-		Example: "  handoff session rename 'Laptops for the new office'",
-		Args:    cli.Exactly(1, "one name"),
-	}
-	a.AllowSecretFlag(c)
-	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
-		args []string) (workspace.SessionChange, error) {
-		return w.RenameSession(ctx, id, args[0])
+	return formerCommand(a, "rename NAME", cli.Exactly(1, "one name"), func(args []string) workspace.SessionNote {
+		return workspace.SessionNote{Name: &args[0]}
 	})
 }
 
 func linkCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "link SESSION|REF",
-		Short: "Record that a session builds on another",
-		Long: `Link records that a session builds on another one. SESSION is an ID, a prefix of
-one, or a folder. REF is an artifact, for example the path that latest-output
-printed, and means the session that published it.`,
-		Example: "  handoff session link a3f2c9d1-4b5e-4789-81ab-cdef12345678\n" +
-			"  handoff session link \"$(handoff session latest-output casey '^deep-dive-')\"",
-		Args:              cli.Exactly(1, "one session or artifact"),
-		ValidArgsFunction: a.CompleteSessions,
-	}
-	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
-		args []string) (workspace.SessionChange, error) {
-		return w.LinkSession(ctx, id, args[0])
-	})
+	c := formerCommand(a, "link SESSION|REF", cli.Exactly(1, "one session or artifact"),
+		func(args []string) workspace.SessionNote { return workspace.SessionNote{Links: args} })
+	c.ValidArgsFunction = a.CompleteSessions
+	return c
 }
 
 func closeCommand(a *cli.App) *cobra.Command {

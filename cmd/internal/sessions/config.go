@@ -14,12 +14,18 @@ import (
 
 func configCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "config COMMAND",
+		Use:     "config [COMMAND]",
 		Short:   "Show and change settings; accept a shared log",
-		GroupID: cli.Setup,
-		Example: "  handoff config explain\n  handoff config explain session_folder",
+		Long:    "Config lists the settings that apply and their sources, like config explain.",
+		Example: "  handoff config\n  handoff config explain session_folder",
 		Args:    cobra.ArbitraryArgs,
-		RunE:    cli.Group,
+	}
+	a.JSONFlag(c, "print JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return cli.Group(c, args)
+		}
+		return printSettings(a)
 	}
 	c.AddCommand(configExplainCommand(a), configSetCommand(a), configTrustCommand(a))
 	return c

@@ -15,26 +15,29 @@ import (
 )
 
 func deleteCommand(a *cli.App) *cobra.Command {
-	var force bool
+	var force, undo bool
 	c := &cobra.Command{
 		Use:   "delete [SESSION…]",
-		Short: "Move sessions to the trash",
+		Short: "Move sessions to the trash, or back",
 		Long: `Delete moves the folder of each session to .trash, beside the folder that it was
 opened in. Lists omit the session, every ref to it and to its artifacts still
-resolves, and handoff session restore restores it. Only handoff gc --empty-trash
-removes the files. A session that is running or stalled is refused without
+resolves, and --undo moves it back. Only handoff gc --empty-trash removes the
+files. A session that is running or stalled is refused without
 --force.
 
 Without SESSION, on a terminal, delete lists the sessions that ended, with their
 age, their size and the number of their artifacts that are active, and asks
 which to delete.`,
-		Example:           "  handoff session delete intake-app#1\n  handoff session find --deleted",
+		Example: "  handoff session delete intake-app#1\n  handoff session delete --undo intake-app#1\n" +
+			"  handoff session find --deleted",
 		ValidArgsFunction: a.CompleteSessions,
 	}
 	c.Flags().BoolVar(&force, "force", false, "delete a session that is running or stalled, too")
+	c.Flags().BoolVar(&undo, "undo", false, "move sessions back from the trash")
+	c.MarkFlagsMutuallyExclusive("force", "undo")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 && (!a.Terminal || a.AsJSON) {
+		if len(args) == 0 && (!a.Terminal || a.AsJSON || undo) {
 			return cli.Invalid("session", "", "no session given", "name at least one session")
 		}
 		return Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
@@ -43,6 +46,9 @@ which to delete.`,
 				if args, err = pick(c.Context(), a, w); err != nil || len(args) == 0 {
 					return workspace.SessionMoves{}, err
 				}
+			}
+			if undo {
+				return w.RestoreSessions(c.Context(), args)
 			}
 			return w.DeleteSessions(c.Context(), args, force)
 		})

@@ -13,52 +13,60 @@ import (
 const maxSessions = 1 << 20
 
 func archiveCommand(a *cli.App) *cobra.Command {
-	var force bool
+	var force, undo bool
+	var age string
 	c := &cobra.Command{
-		Use:   "archive SESSION…",
-		Short: "Move the folders of sessions to the archive",
+		Use:   "archive [SESSION…]",
+		Short: "Move the folders of sessions to the archive, or back",
 		Long: `Archive moves the folder of each session to archive/YYYY-MM, beside the folder
 that it was opened in, by the month in which it started. Lists omit the session;
 every ref to it and to its artifacts still resolves. A session that is running
-or stalled is refused without --force.
+or stalled is refused without --force. --undo moves archived sessions back.
 
-handoff gc --archive archives what archive_after of the configuration selects.`,
-		Example:           "  handoff session archive intake-app#1\n  handoff session find --archived",
-		Args:              cli.Between(1, maxSessions, "at least one session"),
+--older-than archives the sessions that ended longer ago; handoff gc lists those
+that archive_after of the settings selects.`,
+		Example: "  handoff session archive intake-app#1\n  handoff session archive --undo intake-app#1\n" +
+			"  handoff session archive --older-than 30d\n  handoff session find --archived",
 		ValidArgsFunction: a.CompleteSessions,
 	}
 	c.Flags().BoolVar(&force, "force", false, "archive a session that is running or stalled, too")
+	c.Flags().BoolVar(&undo, "undo", false, "move archived sessions back")
+	c.Flags().StringVar(&age, "older-than", "", "archive what ended longer ago than a `duration`: 30d, 12h or 90m")
+	c.MarkFlagsMutuallyExclusive("undo", "force", "older-than")
 	a.JSONFlag(c, "print JSON")
+	c.Args = func(c *cobra.Command, args []string) error {
+		if !c.Flags().Changed("older-than") {
+			return someSessions(c, args)
+		}
+		return cli.Exactly(0, "no session with --older-than")(c, args)
+	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
+			switch {
+			case undo:
+				return w.RestoreSessions(c.Context(), args)
+			case c.Flags().Changed("older-than"):
+				return w.ArchiveDue(c.Context(), age)
+			}
 			return w.ArchiveSessions(c.Context(), args, force)
 		})
 	}
 	return c
 }
 
+var someSessions = cli.Between(1, maxSessions, "at least one session")
+
 func unarchiveCommand(a *cli.App) *cobra.Command {
-	return movingBack(a, &cobra.Command{
-		Use:     "unarchive SESSION…",
-		Short:   "Move archived sessions back",
-		Long:    "Unarchive moves the folder of each session back to where it was opened.",
-		Example: "  handoff session unarchive intake-app#1",
-	})
+	return movingBack(a, "unarchive SESSION…", "session archive --undo")
 }
 
 func restoreCommand(a *cli.App) *cobra.Command {
-	return movingBack(a, &cobra.Command{
-		Use:   "restore SESSION…",
-		Short: "Restore sessions from the trash",
-		Long: `Restore moves the folder of each session back to where it was opened, from the
-trash or, like unarchive, from the archive.`,
-		Example: "  handoff session restore intake-app#1",
-	})
+	return movingBack(a, "restore SESSION…", "session delete --undo")
 }
 
-// movingBack completes a command that moves folders back to where they were opened.
-func movingBack(a *cli.App, c *cobra.Command) *cobra.Command {
-	c.Args = cli.Between(1, maxSessions, "at least one session")
+// movingBack is a former command that moves folders back to where they were opened.
+func movingBack(a *cli.App, use, now string) *cobra.Command {
+	c := cli.Former(&cobra.Command{Use: use, Short: "Move sessions back", Args: someSessions}, now)
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {

@@ -22,9 +22,8 @@ import (
 func runCommand(a *cli.App) *cobra.Command {
 	var f openFlags
 	c := &cobra.Command{
-		Use:     "run [flags] -- CMD…",
-		Short:   "Run a command in a new session",
-		GroupID: cli.Sessions,
+		Use:   "run [flags] -- CMD…",
+		Short: "Run a command in a new session",
 		Long: `Run opens a session, runs a command in it, and closes it with the command's exit
 status. Inside a session it opens a run of that session.
 

@@ -11,25 +11,25 @@ import (
 
 // Commands are the commands of this package.
 var Commands = []cli.Command{
-	cli.NewPrimary(runCommand, "run"),
+	cli.NewCommand(runCommand, "run"),
 	cli.NewCommand(attestCommand, "attest"),
-	cli.NewPrimary(sessionCommand, "session"),
+	cli.NewCommand(sessionCommand, "session"),
 	cli.NewCommand(configCommand, "config"),
+	cli.NewCommand(importCommand, "import"),
 }
 
 // subcommands are the subcommands of handoff session.
 var subcommands = []func(*cli.App) *cobra.Command{
-	openCommand, addCommand, noteCommand, closeCommand,
-	findCommand, latestCommand, tagCommand, renameCommand,
-	linkCommand, graphCommand, compareCommand, archiveCommand, unarchiveCommand, deleteCommand, restoreCommand,
-	exportCommand, importCommand, adoptCommand,
+	openCommand, addCommand, setCommand, closeCommand, findCommand, archiveCommand, deleteCommand,
+	latestCommand, graphCommand, compareCommand,
+	tagCommand, renameCommand, linkCommand, unarchiveCommand, restoreCommand, formerExportCommand,
+	formerImport("import FILE"), formerImport("adopt DIR"),
 }
 
 func sessionCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "session COMMAND",
-		Short:   "Manage sessions",
-		GroupID: cli.Sessions,
+		Use:   "session COMMAND",
+		Short: "Manage sessions",
 		Long: `A session is one execution of an agent's workflow. It has an ID, a folder for
 the agent's files, and a manifest in that folder, rendered from the log.`,
 		Example: "  eval \"$(handoff session open --agent alex --workflow intake-app --env)\"\n  handoff session add " +

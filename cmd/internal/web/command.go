@@ -16,9 +16,8 @@ import (
 // ExportCommand returns the command that exports sessions.
 func ExportCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "export",
-		Short:   "Export a session, an attestation, or what is behind a pull request",
-		GroupID: cli.Sessions,
+		Use:   "export",
+		Short: "Export a session, an attestation, or what is behind a pull request",
 	}
 	c.AddCommand(exportHTMLCommand(a), exportCommentCommand(a))
 	return c

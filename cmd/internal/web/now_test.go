@@ -192,7 +192,7 @@ func TestMoveCommands(t *testing.T) {
 	shows := func(want ...string) {
 		t.Helper()
 		page := s.get(path)
-		for _, verb := range []string{"archive", "delete", "restore", "unarchive"} {
+		for _, verb := range []string{"archive", "delete", "archive --undo", "delete --undo"} {
 			line := `data-copy="handoff session ` + verb + " " + o.ID + `"`
 			if got := strings.Contains(page, line); got != slices.Contains(want, verb) {
 				t.Errorf("the page has %s: %t, want %q\n", line, got, want)
@@ -205,8 +205,8 @@ func TestMoveCommands(t *testing.T) {
 	shows("archive", "delete")
 	_, err = s.ws.ArchiveSessions(t.Context(), []string{o.ID}, false)
 	must(t, err)
-	shows("unarchive", "delete")
+	shows("archive --undo", "delete")
 	_, err = s.ws.DeleteSessions(t.Context(), []string{o.ID}, false)
 	must(t, err)
-	shows("restore")
+	shows("delete --undo")
 }

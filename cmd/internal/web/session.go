@@ -127,9 +127,9 @@ func moving(v workspace.SessionView) []sessionCommand {
 	case v.Parent != "", v.Status == handoff.Running, v.Status == workspace.Stalled:
 		return nil
 	case v.Deleted:
-		return []sessionCommand{{"take it out of the trash", cli.Name() + " session restore " + id}}
+		return []sessionCommand{{"take it out of the trash", cli.Name() + " session delete --undo " + id}}
 	case v.Archived:
-		return []sessionCommand{{"take it out of the archive", cli.Name() + " session unarchive " + id}, trash}
+		return []sessionCommand{{"take it out of the archive", cli.Name() + " session archive --undo " + id}, trash}
 	}
 	return []sessionCommand{archive, trash}
 }

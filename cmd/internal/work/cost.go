@@ -60,7 +60,6 @@ func costCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "cost",
 		Short:   "Show what sessions, agents or artifacts cost",
-		GroupID: cli.Threads,
 		Long:    costHelp,
 		Example: "  handoff cost --by agent --since 7d\n  handoff cost --by label --csv > cost.csv",
 		Args:    cli.Exactly(0, "no arguments"),

@@ -33,9 +33,8 @@ func statusCommand(a *cli.App) *cobra.Command {
 	var watch, collisions bool
 	since := "24h"
 	c := &cobra.Command{
-		Use:     "status",
-		Short:   "Show which sessions and conversations are running",
-		GroupID: cli.Threads,
+		Use:   "status",
+		Short: "Show which sessions and conversations are running",
 		Long: `Status shows the sessions of the workspace that were not closed, and the running
 conversations of this repository, with its worktrees: when each was last active,
 what a session is still expected to leave, and which files tool calls changed

@@ -22,9 +22,8 @@ var Commands = []cli.Command{
 
 func workCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "work",
-		Short:   "Record the work of a harness: prompts, tasks and their usage",
-		GroupID: cli.Threads,
+		Use:   "work",
+		Short: "Record the work of a harness: prompts, tasks and their usage",
 		Long: `Work records when a harness starts and ends a unit of work, with the harness's
 own IDs. The hooks of agent programs do this by themselves: these commands are
 for other harnesses. Artifacts name the work that published them with --work.`,

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// A group lists commands for one thing that a person wants to do.
+type group struct {
+	title    string
+	commands []string // in the order of the help
+}
+
+// groups are the commands that "help all" lists. The others are those that programs
+// call, and those of rare tasks.
+var groups = []group{
+	{"See", []string{"status", "list", "show", "read", "search", "thread", "why", "cost", "serve"}},
+	{"Hand over", []string{"publish", "write", "wait", "label", "withdraw"}},
+	{"Prove", []string{"attest", "verify"}},
+	{"Run", []string{"run", "session", "session open", "session add", "session find", "session set", "session close",
+		"session archive", "session delete", "pipeline", "pipeline init", "pipeline next", "pipeline put", "pipeline get",
+		"pipeline gate", "pipeline adopt"}},
+	{"Set up and keep", []string{"init", "config", "config set", "config trust", "log", "check", "gc", "export",
+		"import", "demo"}},
+}
+
+// primary are the commands of the short help.
+var primary = []string{"status", "list", "show", "read", "thread", "why", "serve", "publish", "wait",
+	"verify", "run", "session", "pipeline", "init"}
+
+const formerName = "handoff_former"
+
+// Former makes c a former name of the command now: it is called like before, and
+// help does not list it.
+func Former(c *cobra.Command, now string) *cobra.Command {
+	c.Hidden = true
+	c.Annotations = map[string]string{formerName: now}
+	c.Long = "This is a former name of handoff " + now + "."
+	return c
+}
+
+// IsFormer reports whether a command is a former name of another one.
+func IsFormer(c *cobra.Command) bool { return c.Annotations[formerName] != "" }
+
+// more returns the commands of root that are in no group. Those of a command are in
+// its help.
+func more(root *cobra.Command) (names []string) {
+	for _, c := range root.Commands() {
+		listed := slices.ContainsFunc(groups, func(g group) bool { return slices.Contains(g.commands, c.Name()) })
+		if !listed && !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
