@@ -273,6 +273,70 @@ func TestRefused(t *testing.T) {
 	stored(t, e, a, c, d, b)
 }
 
+// TestRedacted queues records with a secret and their redaction. The engine gets no
+// secret, also if the reply to the first one is lost. What it has already is redacted
+// by the fact.
+func TestRedacted(t *testing.T) {
+	const title = "uses hunter2hunter2 and more"
+	secret := func(r handoff.Record) (handoff.Record, handoff.Record) {
+		r.Fact.(*handoff.ArtifactPublished).Title = title
+		redaction := logtest.NewRecord("x")
+		redaction.Type = "record.redacted"
+		redaction.Fact = &handoff.RecordRedacted{ArtifactID: r.ID, RecordID: r.ID,
+			Replaced: []handoff.Replacement{{Field: "/title", Start: 5, End: 19, Kind: "password"}}}
+		return r, redaction
+	}
+	put := func(l *queue.Log, list ...handoff.Record) {
+		t.Helper()
+		for _, r := range list {
+			if _, err := l.Append(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, test := range []string{"queued", "lost reply", "sent before"} {
+		t.Run(test, func(t *testing.T) {
+			e, runtime := newEngine(t.TempDir()), t.TempDir()
+			r, redaction := secret(logtest.NewRecord("a.md"))
+			put(open(t, e, runtime), logtest.NewRecord("first.md"))
+			if test == "sent before" {
+				e.lose.Store(true)
+			} else {
+				e.set(t, true)
+			}
+			put(open(t, e, runtime), r)
+			e.set(t, true)
+			put(open(t, e, runtime), redaction)
+			e.set(t, false)
+			if test == "lost reply" {
+				e.lose.Store(true)
+				if _, err := open(t, e, runtime).Send(t.Context()); err == nil {
+					t.Fatal("Send succeeded, want an error")
+				}
+			}
+			if _, err := open(t, e, runtime).Send(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var texts []string
+			for _, got := range logtest.Collect(t, e.Log, 0)[1:] {
+				b, err := got.JSON()
+				if err != nil {
+					t.Fatal(err)
+				}
+				texts = append(texts, string(b))
+			}
+			if len(texts) != 2 {
+				t.Fatalf("the engine has %q", texts)
+			}
+			unsent := test != "sent before"
+			if strings.Contains(texts[0], "uses [redacted password] and more") != unsent ||
+				strings.Contains(texts[0], "hunter2") == unsent || strings.Contains(texts[1], `"end":-1`) != unsent {
+				t.Errorf("the engine has %q", texts)
+			}
+		})
+	}
+}
+
 // TestDrop removes records that the engine refused, and no others.
 func TestDrop(t *testing.T) {
 	e, runtime := newEngine(t.TempDir()), t.TempDir()

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,9 @@ type sender struct {
 	keys   map[string]string // the digest that a key was first used for, of these records
 	result Sent
 
-	redacted handoff.Redactions // of these records
+	queue    []handoff.Record          // the queued records, sent or not
+	redacted handoff.Redactions        // of these records
+	targets  map[string]handoff.Record // what the engine has of the records that they change, by ID
 }
 
 func (s *sender) run(ctx context.Context, all bool) error {
@@ -73,12 +76,12 @@ func (s *sender) run(ctx context.Context, all bool) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range list {
-		s.redacted.Add(r)
-	}
 	if s.result.Refused = now.Refused; len(list) > 0 {
 		s.base = now.Base
-		err = s.scan(ctx)
+		if err = s.loadRedactions(ctx, now); err == nil {
+			err = s.scan(ctx)
+		}
+		s.redact(list)
 	}
 	for len(list) > 0 && err == nil {
 		n, size := 0, 0
@@ -98,6 +101,44 @@ func (s *sender) run(ctx context.Context, all bool) error {
 	return s.log.finish(ctx)
 }
 
+// loadRedactions reads the queue, of which a part may have been sent.
+func (s *sender) loadRedactions(ctx context.Context, now state) error {
+	s.targets = map[string]handoff.Record{}
+	for r, err := range s.log.records(now).Read(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		s.queue = append(s.queue, r)
+		s.redacted.Add(r)
+		if f, ok := r.Fact.(*handoff.RecordRedacted); ok {
+			s.targets[f.RecordID] = handoff.Record{}
+		}
+	}
+	return nil
+}
+
+// redact replaces secrets in the records to send, as queued redactions say. A redaction
+// of a record that the engine has with its secrets is sent as it is.
+func (s *sender) redact(list []handoff.Record) {
+	replaced := map[string]bool{}
+	for _, r := range s.queue {
+		if stored, ok := s.targets[r.ID]; ok {
+			replaced[r.ID] = stored.ID == "" || !equal(stored, r)
+		}
+	}
+	for i, r := range list {
+		if f, ok := r.Fact.(*handoff.RecordRedacted); !ok || replaced[f.RecordID] {
+			list[i] = s.redacted.Record(r)
+		}
+	}
+}
+
+func equal(a, b handoff.Record) bool {
+	x, err := a.JSON()
+	y, err2 := b.JSON()
+	return err == nil && err2 == nil && bytes.Equal(x, y)
+}
+
 // scan reads what the engine has stored since the queue was started. The
 // acknowledgement of a queued record may have been lost.
 func (s *sender) scan(ctx context.Context) error {
@@ -108,6 +149,9 @@ func (s *sender) scan(ctx context.Context) error {
 			return err
 		}
 		s.stored[r.ID] = true
+		if _, ok := s.targets[r.ID]; ok {
+			s.targets[r.ID] = r
+		}
 		if f, ok := r.Fact.(*handoff.ArtifactPublished); ok && f.Key != "" && s.keys[f.Key] == "" {
 			s.keys[f.Key] = f.Digest.Value
 		}
