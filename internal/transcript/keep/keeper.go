@@ -77,15 +77,27 @@ func (k Keeper) KeepAll(ctx context.Context, uris []string, named int, o Options
 
 // Keep keeps a copy of a conversation with its subagents, unless the newest copy is
 // equal. A Result has the status Missing, Refused or Unsupported if there is none, also if
-// the transcript changes while it is read.
+// the transcript changes while it is read. With Redact, a copy whose transcript was
+// removed is replaced by one without its secrets.
 // Kinds: Invalid (the URI), those of Bodies.Put and Log.Append.
 func (k Keeper) Keep(ctx context.Context, u thread.URI, o Options) (Result, error) {
 	r := Result{URI: u.Main().String()}
-	v, err := k.Set.Open(ctx, u.Main())
+	set, before := k.Set, 0
+	v, err := set.Open(ctx, u.Main())
+	if errors.Is(err, handoff.NotFound) && o.Redact {
+		var copies Copies
+		defer copies.Close() // of temporary files
+		store := Store{k.Hub, k.Bodies, k.Set}
+		if kept, dir, copied, failed := copies.open(ctx, store, u.Main()); failed != nil {
+			err = failed
+		} else if copied != nil {
+			set, v, err, before = At(k.Set, copied.Thread.Provider, dir), copied, nil, kept.Redacted
+		}
+	}
 	var p *Plan
 	if err == nil {
 		r.URI = v.URI.Main().String()
-		p, err = New(ctx, k.Set, v, o.Redact)
+		p, err = New(ctx, set, v, o.Redact)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -96,7 +108,7 @@ func (k Keeper) Keep(ctx context.Context, u thread.URI, o Options) (Result, erro
 	defer p.Close()
 	r.Status, r.Files, r.TranscriptBytes, r.Findings = Kept, p.Files(), p.Size, p.Findings
 	if r.Secrets = p.Secrets; o.Redact {
-		r.Redacted, r.Secrets = p.Secrets, 0
+		r.Redacted, r.Secrets = before+p.Secrets, 0
 	}
 	if r.Secrets > 0 && !o.AllowSecrets {
 		r.Status, r.Reason = Refused, "it contains what looks like a secret"

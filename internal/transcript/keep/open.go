@@ -133,29 +133,9 @@ type extraction struct {
 // Open opens the copy of a conversation, nil if there is none. The view says that it
 // is a copy. Kinds: Conflict (several providers have the ID), Corrupt, Unavailable.
 func (c *Copies) Open(ctx context.Context, s Store, u thread.URI) (*thread.View, error) {
-	list, err := s.Hub.KeptThreads(ctx, "")
-	if err != nil {
+	k, dir, v, err := c.open(ctx, s, u)
+	if err != nil || v == nil {
 		return nil, err
-	}
-	k, u, err := pick(list, u)
-	if err != nil || u.Provider == "" {
-		return nil, err
-	}
-	if f, ok := s.Bodies.(handoff.BodyFetcher); ok {
-		if err := f.Fetch(ctx, k.Digest, k.SizeBytes); err != nil {
-			return nil, err
-		}
-	}
-	dir, err := c.extracted(ctx, s.Bodies, k.ThreadKept)
-	if err != nil {
-		return nil, err
-	}
-	v, err := At(s.Set, u.Provider, dir).Open(ctx, u)
-	if err == nil {
-		err = v.LoadAgents(ctx)
-	}
-	if err != nil {
-		return nil, unusable(ctx, k, dir, err)
 	}
 	err = rename(v.Thread, dir, k)
 	for _, a := range v.Agents {
@@ -180,6 +160,36 @@ func (c *Copies) Open(ctx context.Context, s Store, u thread.URI) (*thread.View,
 		v.Agent.Thread.WarnFound(note)
 	}
 	return v, nil
+}
+
+// open extracts the copy of a conversation to a directory; the view is nil if there is
+// none.
+func (c *Copies) open(ctx context.Context, s Store, u thread.URI) (k handoff.KeptThread, dir string, v *thread.View,
+	err error) {
+	list, err := s.Hub.KeptThreads(ctx, "")
+	if err != nil {
+		return k, "", nil, err
+	}
+	k, u, err = pick(list, u)
+	if err != nil || u.Provider == "" {
+		return k, "", nil, err
+	}
+	if f, ok := s.Bodies.(handoff.BodyFetcher); ok {
+		if err := f.Fetch(ctx, k.Digest, k.SizeBytes); err != nil {
+			return k, "", nil, err
+		}
+	}
+	if dir, err = c.extracted(ctx, s.Bodies, k.ThreadKept); err != nil {
+		return k, "", nil, err
+	}
+	v, err = At(s.Set, u.Provider, dir).Open(ctx, u)
+	if err == nil {
+		err = v.LoadAgents(ctx)
+	}
+	if err != nil {
+		return k, "", nil, unusable(ctx, k, dir, err)
+	}
+	return k, dir, v, nil
 }
 
 // pick returns the copy of a conversation, and its URI with the provider, "" if there is
