@@ -138,8 +138,10 @@ func (l *Log) Newest(ctx context.Context) (handoff.Seq, error) {
 
 // info returns the state of the stream, nil if it does not exist. It is never older
 // than what this process has stored or found. Kinds: Unavailable, Unsupported (the
-// stream has other settings).
+// stream has other settings), Corrupt (it stays older: a leader that was just elected
+// may be older for a moment).
 func (l *Log) info(ctx context.Context) (info *jetstream.StreamInfo, err error) {
+	var behind error
 	err = l.retry(ctx, "read log", func(ctx context.Context, js jetstream.JetStream) error {
 		known := l.newestKnown()
 		s, err := js.Stream(ctx, l.stream())
@@ -158,7 +160,8 @@ func (l *Log) info(ctx context.Context) (info *jetstream.StreamInfo, err error) 
 		case !hasQuorum(info.Cluster):
 			return errNoQuorum
 		case handoff.Seq(info.State.LastSeq) < known:
-			return fmt.Errorf("the server has %d records, fewer than the %d that were stored", info.State.LastSeq, known)
+			behind = fmt.Errorf("the server has %d records, fewer than the %d that were stored", info.State.LastSeq, known)
+			return behind
 		}
 		if err := l.usable(info.Config); err != nil {
 			return err
@@ -166,6 +169,9 @@ func (l *Log) info(ctx context.Context) (info *jetstream.StreamInfo, err error) 
 		l.found(handoff.Seq(info.State.LastSeq))
 		return nil
 	})
+	if behind != nil && errors.Is(err, behind) {
+		err = l.failure("read log", handoff.Corrupt, behind, "restore the stream from a backup")
+	}
 	return info, err
 }
 

@@ -3,6 +3,7 @@
 package natstest
 
 import (
+	"crypto/rand"
 	"errors"
 	"net"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/engines/natslog"
 	"github.com/agent-handoff/handoff/workspace"
@@ -84,4 +86,42 @@ func TestRollback(t *testing.T) {
 			}
 		},
 	}.Run(t, 6)
+}
+
+// TestRollbackWhileOpen sets the server back below a process that keeps its log open.
+func TestRollbackWhileOpen(t *testing.T) {
+	store, saved := filepath.Join(t.TempDir(), "store"), filepath.Join(t.TempDir(), "saved")
+	port := server.RANDOM_PORT
+	run := func() *server.Server {
+		return start(t, func(o *server.Options) { o.StoreDir, o.Port = store, port })
+	}
+	s := run()
+	port = s.Addr().(*net.TCPAddr).Port
+	l := natslog.Open(natslog.Options{Servers: []string{"nats://" + address(t, s)}, Name: "team", Runtime: t.TempDir(),
+		Rand: rand.Reader, Timeout: 3 * time.Second})
+	defer l.Close()
+	stop := func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
+	logtest.Append(t, l, "a.md")
+	stop()
+	if err := os.CopyFS(saved, os.DirFS(store)); err != nil {
+		t.Fatal(err)
+	}
+	s = run()
+	logtest.Append(t, l, "b.md")
+	stop()
+	if err := errors.Join(os.RemoveAll(store), os.CopyFS(store, os.DirFS(saved))); err != nil {
+		t.Fatal(err)
+	}
+	s = run()
+	if _, err := l.Newest(t.Context()); !errors.Is(err, handoff.Corrupt) {
+		t.Errorf("Newest = %v, want kind Corrupt", err)
+	}
+	for _, err := range l.Read(t.Context(), 0) {
+		if !errors.Is(err, handoff.Corrupt) {
+			t.Errorf("Read = %v, want kind Corrupt", err)
+		}
+	}
 }
