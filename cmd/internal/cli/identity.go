@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -17,34 +16,48 @@ type Identity struct {
 	ids      []string
 }
 
-// identityFlags are the identity flags that set one field of a producer.
-var identityFlags = []string{"agent", "harness", "session", "parent-session", "run", "operation", "task", "work",
-	"parent-work", "thread", "tool-call"}
+// identityFields are what the identity flags set, of which help shows the first three.
+// --producer sets each, too.
+var identityFields = []struct {
+	name, usage string
+	field       func(*handoff.Producer) *string
+}{
+	{"agent", "agent `name`", func(p *handoff.Producer) *string { return &p.Agent }},
+	{"session", "session `ID`", func(p *handoff.Producer) *string { return &p.Session }},
+	{"task", "task `ID`", func(p *handoff.Producer) *string { return &p.TaskID }},
+	{"harness", "agent `program`: codex, claude-code, …", func(p *handoff.Producer) *string { return &p.Harness }},
+	{"parent-session", "`ID` of the parent session", func(p *handoff.Producer) *string { return &p.ParentSession }},
+	{"run", "run `ID`", func(p *handoff.Producer) *string { return &p.RunID }},
+	{"operation", "operation `ID`", func(p *handoff.Producer) *string { return &p.OperationID }},
+	{"work", "work `ID`, which usage is joined by (default: the operation, else the task, run or session)",
+		func(p *handoff.Producer) *string { return &p.WorkID }},
+	{"parent-work", "`ID` of the parent work", func(p *handoff.Producer) *string { return &p.ParentWorkID }},
+	{"thread", "`URI` of the thread: agents://codex/…", func(p *handoff.Producer) *string { return &p.Thread }},
+	{"tool-call", "`ID` of the tool call that runs this command",
+		func(p *handoff.Producer) *string { return &p.ToolCallID }},
+}
+
+const shownIdentity = 3
 
 // Add gives a command the identity flags.
 func (f *Identity) Add(c *cobra.Command) {
-	p := &f.Producer
-	for _, s := range []struct {
-		value       *string
-		name, usage string
-	}{
-		{&p.Agent, "agent", "agent `name`"},
-		{&p.Harness, "harness", "agent `program`: codex, claude-code, …"},
-		{&p.Session, "session", "session `ID`"},
-		{&p.ParentSession, "parent-session", "`ID` of the parent session"},
-		{&p.RunID, "run", "run `ID`"},
-		{&p.OperationID, "operation", "operation `ID`"},
-		{&p.TaskID, "task", "task `ID`"},
-		{&p.WorkID, "work", "work `ID`, which usage is joined by (default: the operation, else the task, run or session)"},
-		{&p.ParentWorkID, "parent-work", "`ID` of the parent work"},
-		{&p.Thread, "thread", "`URI` of the conversation: agents://codex/…"},
-		{&p.ToolCallID, "tool-call", "`ID` of the tool call that runs this command"},
-	} {
-		c.Flags().StringVar(s.value, s.name, "", s.usage)
+	var shown, hidden []string
+	for i, field := range identityFields {
+		c.Flags().StringVar(field.field(&f.Producer), field.name, "", field.usage)
+		if i < shownIdentity {
+			shown = append(shown, field.name)
+		} else {
+			hidden = append(hidden, field.name)
+		}
 	}
 	c.Flags().StringVar(&f.model, "model", "", "model `name`, as provider/name")
-	c.Flags().StringArrayVar(&f.ids, "producer", nil, "any other ID of the harness, as `field=value`; may be repeated")
-	GroupFlags(c, "Identity flags", slices.Concat(identityFlags, []string{"model", "producer"})...)
+	c.Flags().StringArrayVar(&f.ids, "producer", nil,
+		"another `field=value`: "+strings.Join(append(hidden, "model"), ", ")+
+			", or an ID of the program; may be repeated")
+	for _, name := range append(hidden, "model") {
+		c.Flags().MarkHidden(name)
+	}
+	GroupFlags(c, "Identity flags", append(shown, "producer")...)
 }
 
 // As returns the workspace on behalf of the producer that the flags and the
@@ -59,15 +72,25 @@ func (f *Identity) As(a *App, w *workspace.Workspace) (*workspace.Workspace, err
 
 // given returns the producer that the flags describe.
 func (f *Identity) given() (handoff.Producer, error) {
-	p := f.Producer
-	if f.model != "" {
-		provider, id, ok := strings.Cut(f.model, "/")
+	p, model := f.Producer, f.model
+	var err error
+	p.IDs, err = Pairs("--producer", f.ids)
+	for _, field := range identityFields {
+		if value, ok := p.IDs[field.name]; ok {
+			*field.field(&p) = value
+			delete(p.IDs, field.name)
+		}
+	}
+	if value, ok := p.IDs["model"]; ok {
+		model = value
+		delete(p.IDs, "model")
+	}
+	if model != "" {
+		provider, id, ok := strings.Cut(model, "/")
 		if !ok {
-			provider, id = "", f.model
+			provider, id = "", model
 		}
 		p.Model = handoff.Model{Provider: provider, ID: id}
 	}
-	var err error
-	p.IDs, err = Pairs("--producer", f.ids)
 	return p, err
 }

@@ -48,7 +48,10 @@ func (a *App) NewTable(c *cobra.Command, columns ...[]Column) *Table {
 		"do not fit the table to the terminal: show all columns, full IDs and uncut text")
 	c.Flags().StringSliceVar(&a.fields, "fields", nil,
 		"with --json, print only these `fields` of each item, separated by commas")
-	GroupFlags(c, outputFlags, "columns", "wide", "fields")
+	for _, name := range []string{"columns", "fields"} {
+		c.Flags().MarkHidden(name) // of programs; docs/json.md has them
+	}
+	GroupFlags(c, outputFlags, "wide")
 	var names []string
 	for _, name := range columnNames(slices.Concat(columns...)) {
 		if !slices.Contains(names, name) {

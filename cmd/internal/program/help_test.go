@@ -90,6 +90,9 @@ var valueNames = []string{
 // pending are commands whose help is being rewritten.
 var pending = []string{}
 
+// maxFlags is the number of flags that the help of a command may show.
+const maxFlags = 24
+
 // TestHelp checks the form of the help of every command.
 func TestHelp(t *testing.T) {
 	c := newConsole(t)
@@ -107,7 +110,16 @@ func TestHelp(t *testing.T) {
 			strings.HasSuffix(command.Short, ".") {
 			t.Errorf("%s: short help %q is not a phrase that begins with a capital and has no full stop", name, command.Short)
 		}
+		shown := 0
+		defer func() {
+			if shown > maxFlags {
+				t.Errorf("%s shows %d flags, want at most %d", name, shown, maxFlags)
+			}
+		}()
 		command.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				shown++
+			}
 			value, usage := pflag.UnquoteUsage(f)
 			if f.Hidden || f.Value.Type() == "bool" {
 				return

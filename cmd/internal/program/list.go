@@ -116,6 +116,9 @@ conversations.`,
 	c.Flags().BoolVar(&filter.filter.Competing, "competing", false, "only artifacts with another active revision")
 	c.Flags().IntVar(&o.Limit, "limit", cli.DefaultLimit, "maximum `number` of artifacts; 0 for no limit")
 	c.Flags().StringVar(&o.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
+	for _, name := range []string{"competing", "cursor"} {
+		c.Flags().MarkHidden(name)
+	}
 	c.Flags().BoolVar(&channels, "channels", false, "show the number of artifacts in each channel")
 	a.JSONFlag(c, "print JSON")
 	table := a.NewTable(c, cli.ArtifactColumns, channelColumns)
