@@ -199,9 +199,9 @@ type PathMoved struct {
 	SessionID string `json:"sessionId,omitempty"` // the session whose folder it is
 }
 
-// ThreadKept states that a copy of a conversation's transcript, with those of its
+// ThreadKept states that a copy of a thread's transcript, with those of its
 // subagents, was kept as a body: a tar file, compressed with zstd, of the files in
-// the directories of the tool. A later copy of the same conversation replaces it.
+// the directories of the tool. A later copy of the same thread replaces it.
 type ThreadKept struct {
 	Thread          string    `json:"thread"`
 	Digest          Digest    `json:"digest"`
@@ -222,7 +222,7 @@ type WorkStarted struct {
 	Name         string    `json:"name,omitempty"`
 	Agent        string    `json:"agent,omitempty"`
 	Model        Model     `json:"model,omitzero"`
-	Thread       string    `json:"thread,omitempty"`    // URI of its conversation
+	Thread       string    `json:"thread,omitempty"`    // URI of its thread
 	SessionID    string    `json:"sessionId,omitempty"` // the session of handoff that the harness runs in
 	RunID        string    `json:"runId,omitempty"`     // and the run in it
 	StartedAt    time.Time `json:"startedAt"`

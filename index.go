@@ -91,7 +91,7 @@ type KeptThread struct {
 
 // A KeptThreadLister is an Index that finds the kept copies of transcripts.
 type KeptThreadLister interface {
-	// KeptThreads returns the copy of a conversation, or of each if the URI is "",
+	// KeptThreads returns the copy of a thread, or of each if the URI is "",
 	// by URI.
 	KeptThreads(ctx context.Context, uri string) ([]KeptThread, error)
 }

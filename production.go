@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A Production is what a conversation published. Without a conversation, it is what was
+// A Production is what a thread published. Without a thread, it is what was
 // published in a session and run by an agent for the same work.
 type Production struct {
-	Thread          string // of the conversation, "" if it is not known
-	Harness, WorkID string // of the work, "" if the conversation is known and the query is not by work
+	Thread          string // of the thread, "" if it is not known
+	Harness, WorkID string // of the work, "" if the thread is known and the query is not by work
 
 	Key    string   // what the query groups by
 	Values []string // tags or labels of the artifact, if the query asks for them, sorted
@@ -30,7 +30,7 @@ type Production struct {
 
 // A ProductionQuery selects artifacts of every status.
 type ProductionQuery struct {
-	// By is what the artifacts of a conversation are told apart by, the Key: "" for
+	// By is what the artifacts of a thread are told apart by, the Key: "" for
 	// nothing, "work", "channel", "day" (as in 2006-01-02, in UTC), "revision" ("1" or
 	// "0", for the first), or "artifact" (an ID). With "tag" and "label" they are told
 	// apart by artifact, and have Values.

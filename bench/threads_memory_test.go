@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkThreadsMemory measures the memory of processes that index and search 1.15
-// million messages in 3,500 conversations, with HANDOFF_LONG, otherwise a hundredth of
+// million messages in 3,500 threads, with HANDOFF_LONG, otherwise a hundredth of
 // them. Each message has 30 of 20,000 words, the first of them often, and the word
 // agent; one has the word needle.
 func BenchmarkThreadsMemory(b *testing.B) {
@@ -57,10 +57,10 @@ func BenchmarkThreadsMemory(b *testing.B) {
 	run("prefix/of-half-of-the-words", "1*")
 }
 
-// word is a word of the conversations of BenchmarkThreadsMemory.
+// word is a word of the threads of BenchmarkThreadsMemory.
 func word(i int) string { return strconv.FormatInt(int64(i+1)*2654435761%(1<<32), 36) }
 
-// conversation writes a conversation of Claude.
+// thread writes a thread of Claude.
 func conversation(b *testing.B, home string, i, messages int, r *rand.Rand) {
 	id := fmt.Sprintf("%08x-0000-4000-8000-%012x", i*2654435761%(1<<32), i)
 	dir := filepath.Join(home, ".claude", "projects", fmt.Sprintf("-home-u-project%d", i%20))

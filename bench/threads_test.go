@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// BenchmarkThreads compares processes: searches of 345 MB of conversations in 3,500
+// BenchmarkThreads compares processes: searches of 345 MB of threads in 3,500
 // files, which are 2,000 sessions of Claude, 1,000 subagents of them and 500 rollouts
 // of Codex, and hello-world, or ripgrep of the same files if it is installed, otherwise
 // grep.
@@ -57,7 +57,7 @@ func BenchmarkThreads(b *testing.B) {
 	})
 }
 
-// BenchmarkThreadsList lists the newest of 22,600 conversations.
+// BenchmarkThreadsList lists the newest of 22,600 threads.
 func BenchmarkThreadsList(b *testing.B) {
 	const all, size = 22600, 6 << 10
 	program, hello := programs(b)
@@ -68,7 +68,7 @@ func BenchmarkThreadsList(b *testing.B) {
 	against(b, hello, home, program, "threads", "--everywhere", "--limit", "5")
 }
 
-// archive writes the conversations of BenchmarkThreads and returns the path of a
+// archive writes the threads of BenchmarkThreads and returns the path of a
 // rollout. One of them has the word needle.
 func archive(b *testing.B, home string) (path string) {
 	const sessions, agents, rollouts, size = 2000, 1000, 500, 100 << 10

@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkWhy compares processes: hello-world, and why and status in a workspace with
-// 100,000 records and, in the home directory, the conversations of BenchmarkThreads,
+// 100,000 records and, in the home directory, the threads of BenchmarkThreads,
 // both with indexes that are up to date.
 func BenchmarkWhy(b *testing.B) {
 	program, hello := programs(b)
@@ -27,7 +27,7 @@ func BenchmarkWhy(b *testing.B) {
 // tracedFile is a file of an artifact in the middle of the log.
 const tracedFile = "docs/session-1000/50000.md"
 
-// tracedWorkspace writes conversations and a log with the runtime directory in home.
+// tracedWorkspace writes threads and a log with the runtime directory in home.
 func tracedWorkspace(b *testing.B, home string) {
 	archive(b, home)
 	runtime := filepath.Join(home, ".handoff")

@@ -16,7 +16,7 @@ import (
 type client struct {
 	name     string
 	harness  string // as recorded
-	provider string // of its conversations; "" if none can be read
+	provider string // of its threads; "" if none can be read
 
 	env       func(url string) []string
 	configure func(h *home, url string) // after handoff init
@@ -39,7 +39,7 @@ type limits struct {
 	subagentShellIsMain bool // a subagent's shells carry the identity of the main agent; its tools are its own
 	subagentToolIsMain  bool // its tools do; its shells are its own
 	subagentIsMain      bool // both do
-	subagentIsLost      bool // the conversation of a subagent is not stored
+	subagentIsLost      bool // the thread of a subagent is not stored
 }
 
 func claudeTool(name string, input map[string]any) model.Call {
@@ -272,7 +272,7 @@ func TestPiOtherExtension(t *testing.T) {
 	}
 }
 
-// conversation is the script: the main agent publishes with a tool and in a
+// thread is the script: the main agent publishes with a tool and in a
 // shell, a subagent reads that and publishes in both ways, and the main agent
 // waits for the result and reads it. Every step has a usage of its own.
 func conversation(c client) model.Script {
@@ -310,7 +310,7 @@ func conversation(c client) model.Script {
 	return model.Script{"design": main, "review": review}
 }
 
-// drive sets handoff up in a program, runs the conversation, and compares what
+// drive sets handoff up in a program, runs the thread, and compares what
 // was recorded with the script.
 func drive(t *testing.T, c client) {
 	t.Parallel()
@@ -447,7 +447,7 @@ type conversationInfo struct {
 	}
 }
 
-// threads opens the conversations that the records name, and compares their
+// threads opens the threads that the records name, and compares their
 // tokens and states with the ledger.
 func threads(h *home, c client, a map[string]artifact, ledger []model.Answer) {
 	h.t.Helper()

@@ -9,7 +9,7 @@ import (
 	"github.com/agent-handoff/handoff/e2e/model"
 )
 
-// TestRun runs each program with handoff run, without hooks: the conversation is
+// TestRun runs each program with handoff run, without hooks: the thread is
 // linked to the session, and the receipt has the usage of the ledger.
 func TestRun(t *testing.T) {
 	for _, c := range []client{claude, codex, gemini, opencode, pi} {
@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 			w := receipt.Work
 			if len(w.Tasks) != 1 || !strings.HasPrefix(w.Tasks[0].Thread, "agents://"+c.provider+"/") ||
 				w.Tasks[0].Agent != "ada" || w.Tasks[0].Status != "completed" {
-				t.Fatalf("the receipt has %+v, want one conversation of %s", w.Tasks, c.provider)
+				t.Fatalf("the receipt has %+v, want one thread of %s", w.Tasks, c.provider)
 			}
 			if w.Usage.TotalTokens != want {
 				t.Errorf("the receipt has %d tokens, want the %d of the ledger", w.Usage.TotalTokens, want)

@@ -1,8 +1,8 @@
-// Package thread reads the conversations that coding agents leave on disk:
+// Package thread reads what coding agents leave on disk, their threads:
 // Claude Code, Codex, Gemini CLI, pi, OpenCode, Amp and others, which package
 // thread/all lists.
 //
-// A conversation is a [Thread]. It is identified by a [URI] such as
+// A [Thread] is identified by a [URI] such as
 // agents://codex/ID; a subagent of it by agents://codex/ID/AGENT. A [Set] resolves
 // URIs with the [Driver] of each tool, which package thread/all lists:
 //

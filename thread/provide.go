@@ -152,7 +152,7 @@ func Join[S any, C comparable](mentioned []S, children []C, same func(S, C) bool
 	return agents, nil
 }
 
-// Descendants returns the subagents of a conversation of a provider at all levels, each
+// Descendants returns the subagents of a thread of a provider at all levels, each
 // once. What was found before an error is returned with it.
 func Descendants(ctx context.Context, p Provider, main *Thread) (list []Agent, err error) {
 	seen := map[string]bool{main.ID: true}

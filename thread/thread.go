@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A Thread is one conversation. Its own fields are set when it is found, its
-// Facts when it has been read.
+// A Thread is one exchange of messages with an agent program. Its own fields are set
+// when it is found, its Facts when it has been read.
 type Thread struct {
 	Provider string `json:"provider"`
 	ID       string `json:"sessionId"`
@@ -145,13 +145,13 @@ func (t *Thread) IsAgent() bool { return t.Subagent || t.Parent != "" }
 // A Role is the author of a message.
 type Role string
 
-// The roles. Instructions and context that a tool adds to a conversation on its
+// The roles. Instructions and context that a tool adds to a thread on its
 // own are not messages.
 const (
 	User       Role = "user"
 	Assistant  Role = "assistant"
 	Compaction Role = "compaction" // the tool replaced the history by a summary
-	Note       Role = "note"       // the tool reports an event in the conversation
+	Note       Role = "note"       // the tool reports an event in the thread
 )
 
 // A Message is one entry of a thread's timeline.

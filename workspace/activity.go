@@ -6,7 +6,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/trace/activity"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // An Activity is what is going on in a workspace.
@@ -19,13 +19,13 @@ type ActiveSession = activity.Session
 const maxActive = 100
 
 // Activity returns the sessions of the workspace that were not closed, and the
-// running conversations of this repository that the tools of set keep.
+// running threads of this repository that the tools of set keep.
 //
 // A session is running while its process is, and stalled if it shows no activity
-// for long. A conversation is as its transcript ends; those that were not active for a
+// for long. A thread is as its transcript ends; those that were not active for a
 // week are left out.
 func (w *Workspace) Activity(ctx context.Context, set *thread.Set) (Activity, error) {
-	threads, warnings, err := w.Conversations(set).Running(ctx)
+	threads, warnings, err := w.Threads(set).Running(ctx)
 	if err != nil {
 		return Activity{Sessions: []ActiveSession{}, Threads: threads}, err
 	}
@@ -34,10 +34,10 @@ func (w *Workspace) Activity(ctx context.Context, set *thread.Set) (Activity, er
 	return a, err
 }
 
-// ActiveSessions is Activity for conversations that are known: it describes at most so
+// ActiveSessions is Activity for threads that are known: it describes at most so
 // many sessions of one status, and returns the threads with the sessions that they
 // belong to.
-func (w *Workspace) ActiveSessions(ctx context.Context, threads []conversations.Running, most int) (Activity, error) {
+func (w *Workspace) ActiveSessions(ctx context.Context, threads []threads.Running, most int) (Activity, error) {
 	f := activity.Finder{Reader: w.hub, Sessions: w.sessions, Observer: session.ThisObserver(), Now: w.now()}
 	return f.Find(ctx, threads, most)
 }

@@ -6,10 +6,10 @@ import (
 )
 
 // Claims returns the operations on the claims of artifacts. Commands are looked up in
-// the conversations of a set, which may be nil.
+// the threads of a set, which may be nil.
 func (w *Workspace) Claims(set *thread.Set) claims.Checker {
 	return claims.New(claims.Options{
-		Hub: w.as, Producer: w.caller.Producer, Threads: set, InRepository: w.Conversations(set).InRepository,
+		Hub: w.as, Producer: w.caller.Producer, Threads: set, InRepository: w.Threads(set).InRepository,
 		Workspace: w.dirs.Root, Dir: w.caller.Dir, Worktree: w.dirs.Linked, WorktreeDir: w.dirs.Worktree,
 		Own: w.ownFolders, Resolve: w.Resolve, Finish: w.finish, Now: w.now,
 	})

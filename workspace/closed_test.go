@@ -48,7 +48,7 @@ func TestClosed(t *testing.T) {
 		reflect.TypeFor[*thread.Thread]():   &thread.Thread{},
 	}
 	pure := []string{"Explain", "Close", "Save"} // need nothing that was opened
-	for _, of := range []any{w, w.Pipelines(), w.Conversations(nil), w.Work(nil), w.Claims(nil)} {
+	for _, of := range []any{w, w.Pipelines(), w.Threads(nil), w.Work(nil), w.Claims(nil)} {
 		v := reflect.ValueOf(of)
 		for i := range v.NumMethod() {
 			name, method := v.Type().Method(i).Name, v.Method(i)

@@ -19,7 +19,7 @@ import (
 	"github.com/agent-handoff/handoff/workspace/claims"
 )
 
-// A shop is a git repository with a workspace, and a home directory with conversations.
+// A shop is a git repository with a workspace, and a home directory with threads.
 type shop struct {
 	t    *testing.T
 	dir  string
@@ -59,7 +59,7 @@ func (s shop) write(name, text string) {
 	}
 }
 
-// as returns the shop on behalf of an agent in a conversation.
+// as returns the shop on behalf of an agent in a thread.
 func (s shop) as(agent, conversation string) shop {
 	s.w = s.w.As(workspace.Caller{Dir: s.dir,
 		Producer: handoff.Producer{Agent: agent, Harness: "test", Thread: conversation, Source: handoff.FromFlag}})
@@ -277,13 +277,13 @@ func edit(t *testing.T, file string) {
 	}
 }
 
-// A toolCall is a call of a command in a conversation.
+// A toolCall is a call of a command in a thread.
 type toolCall struct {
 	id, command, output string
 	status              int
 }
 
-// conversations write a conversation of each program, with a prompt, an answer and
+// threads write a thread of each program, with a prompt, an answer and
 // calls, and return its URI.
 var conversations = map[string]func(s shop, id int, cwd string, calls ...toolCall) string{
 	"claude": func(s shop, n int, cwd string, calls ...toolCall) string {
@@ -420,17 +420,17 @@ func TestConversationClaims(t *testing.T) {
 
 			elsewhere := write(s, 2, t.TempDir(), passed)
 			if _, err := s.tryClaim("thread:" + elsewhere + "#M2"); !errors.Is(err, handoff.Invalid) {
-				t.Errorf("a conversation of another repository: got %v, want invalid", err)
+				t.Errorf("a thread of another repository: got %v, want invalid", err)
 			}
 			if _, err := s.tryClaim("thread:" + uri + "#M99"); name != "opencode" && !errors.Is(err, handoff.NotFound) {
 				t.Errorf("a message that is not there: got %v, want not found", err)
 			}
 			if _, err := s.tryClaim("thread:" + uri); name != "opencode" && !errors.Is(err, handoff.Invalid) {
-				t.Errorf("a conversation without a message: got %v, want invalid", err)
+				t.Errorf("a thread without a message: got %v, want invalid", err)
 			}
 			own = s.as("worker", elsewhere)
 			s.write("shop.go", "package shop // another tree\n")
-			s.check("the own conversation is of another repository", own.claim(command), claims.Stale, "another tree")
+			s.check("the own thread is of another repository", own.claim(command), claims.Stale, "another tree")
 		})
 	}
 }

@@ -38,7 +38,7 @@ func (w *Workspace) Hook(ctx context.Context, e HookEvent, threads *thread.Set) 
 	}}
 	reply, err := r.Handle(ctx, e)
 	if e.Kind == hook.SessionEnd {
-		err = errors.Join(err, w.Conversations(threads).KeepReferenced(ctx, e.Thread(), e.HandoffSession+e.HandoffRun != ""))
+		err = errors.Join(err, w.Threads(threads).KeepReferenced(ctx, e.Thread(), e.HandoffSession+e.HandoffRun != ""))
 		w.sendAtEnd(ctx)
 	}
 	return reply, err

@@ -15,7 +15,7 @@ import (
 )
 
 // recorded has what the payloads of each program must record: the work by the ID
-// of the harness, as its kind, state and conversation.
+// of the harness, as its kind, state and thread.
 var recorded = map[string]struct {
 	harness string
 	work    map[string]string
@@ -119,7 +119,7 @@ func (h hooks) passRecorded(client, file string) {
 }
 
 // recordedWork returns the work in the log by its ID: its kind, state and
-// conversation.
+// thread.
 func (h hooks) recordedWork(harness string) map[string]string {
 	h.t.Helper()
 	newest, err := h.w.Hub().Newest(h.t.Context())

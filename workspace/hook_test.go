@@ -311,7 +311,7 @@ func TestNoAnswerInBackground(t *testing.T) {
 	}
 }
 
-// TestWorkInSession checks that a session of handoff shows the conversations that
+// TestWorkInSession checks that a session of handoff shows the threads that
 // agent programs had in it, also if it has no artifacts.
 func TestWorkInSession(t *testing.T) {
 	h := newHooks(t)
@@ -346,7 +346,7 @@ func TestWorkInSession(t *testing.T) {
 		}
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("conversations %q, want %q", got, want)
+		t.Errorf("threads %q, want %q", got, want)
 	}
 	if got := shown.Session.Threads; !slices.Contains(got, want[1]) {
 		t.Errorf("threads %q", got)

@@ -27,7 +27,7 @@ type Filter struct {
 	Producer map[string]string
 
 	Label  string // it has this label now
-	UsedBy string // an agent, a session or run, or the URI of a conversation, that read it
+	UsedBy string // an agent, a session or run, or the URI of a thread, that read it
 	Stale  bool   // it was made from something that was replaced or withdrawn since
 
 	Competing bool // it is active, and another revision of it too
@@ -91,7 +91,7 @@ type ListOptions struct {
 	Limit  int    // the maximum number; 0 for no limit
 	Cursor string // where an earlier page ended
 
-	// Threads are the conversations whose reads UsedBy selects, besides the uses that
+	// Threads are the threads whose reads UsedBy selects, besides the uses that
 	// are recorded, if there is an index of them. They are added as inferred.
 	Threads *thread.Set
 }
@@ -152,7 +152,7 @@ func (w *Workspace) inParentWork(ctx context.Context, q handoff.ArtifactQuery) (
 	return q, nil
 }
 
-// threadsOf returns the URIs of the conversations that worked or published in a
+// threadsOf returns the URIs of the threads that worked or published in a
 // session or run, none if there is no such session, and a URI as it is.
 func (w *Workspace) threadsOf(ctx context.Context, name string) []string {
 	_, artifacts, err := w.sessions.Read(ctx, name)

@@ -12,7 +12,7 @@ import (
 )
 
 // A Program is the command of a run. Its Args are the command line to start: an agent
-// program that accepts an ID for its conversation is given one.
+// program that accepts an ID for its thread is given one.
 type Program = hook.Program
 
 // Program returns what is known of a command line, which must not be empty.
@@ -23,7 +23,7 @@ func (w *Workspace) Program(args []string) (Program, error) {
 	return hook.NewProgram(args, func() (string, error) { return session.NewID(w.rand) })
 }
 
-// StartProgram records that the command of a run has the conversation whose ID it was
+// StartProgram records that the command of a run has the thread whose ID it was
 // given. Other commands are recorded by EndProgram.
 //
 // Kinds: those of Log.Append.
@@ -35,8 +35,8 @@ func (w *Workspace) StartProgram(ctx context.Context, run OpenedSession, p Progr
 	return w.recorder().StartProgram(ctx, p, run.Env["HANDOFF_SESSION"], run.Env["HANDOFF_RUN"])
 }
 
-// EndProgram records the conversation of the command of a run that was started at a
-// time and ended. If its ID is not known, it is that of the only conversation of the
+// EndProgram records the thread of the command of a run that was started at a
+// time and ended. If its ID is not known, it is that of the only thread of the
 // program that started in the caller's directory since then. A warning reports that
 // there are several.
 //

@@ -37,7 +37,7 @@ type Publication struct {
 	AllowSecret bool // record texts that look like a secret, with a warning, and files that usually hold credentials
 
 	// Claims have their evidence as claims.ParseEvidence returns it; an artifact may be any
-	// ref. Threads are the conversations in which commands are looked up, nil for none.
+	// ref. Threads are the threads in which commands are looked up, nil for none.
 	Claims  []handoff.Claim
 	Threads *thread.Set
 }

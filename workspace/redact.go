@@ -90,7 +90,7 @@ func (w *Workspace) Redact(ctx context.Context, ref string, o RedactOptions) (Re
 // remaining are the copies that handoff can't reach.
 var remaining = []string{
 	"the records of the log: they never change; a copy of the log can be written without the secret",
-	"clones, backups and exports that were made before, and the conversation of the agent that wrote it",
+	"clones, backups and exports that were made before, and the thread of the agent that wrote it",
 	"the copies on other machines, until the workspace is used there",
 }
 

@@ -52,7 +52,7 @@ type Conversation = session.Conversation
 // A SessionDetail is a session with its names, status and outputs.
 type SessionDetail = session.Detail
 
-// ReadConversations adds to the conversations of a session, the first 50, what their
+// ReadConversations adds to the threads of a session, the first 50, what their
 // transcripts show: their status, subagents and usage.
 func ReadConversations(ctx context.Context, threads *thread.Set, list []Conversation) {
 	hook.DescribeAll(ctx, threads, list)

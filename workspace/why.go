@@ -18,7 +18,7 @@ type Hop = provenance.Hop
 
 // Why traces where something comes from and who has used it: a file, a line of one as
 // FILE:LINE, an artifact or a commit of git. It uses records, git, and the
-// conversations that the tools of set keep on this machine, of which it keeps an index
+// threads that the tools of set keep on this machine, of which it keeps an index
 // in the user's cache directory. It writes nothing else, and runs no program but git.
 //
 // A Trace of one hop states that nothing is known.

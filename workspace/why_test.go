@@ -84,7 +84,7 @@ func (m *machine) tick() string {
 	return m.at.Format(time.RFC3339)
 }
 
-// An agent is a conversation or subagent.
+// An agent is a thread or subagent.
 type agent struct {
 	*machine
 	session, child string // child is "" for the main agent
@@ -245,7 +245,7 @@ func (a *agent) publish(p handoff.Producer, pub workspace.Publication) string {
 	return done.Artifact.ID
 }
 
-// why traces a name and returns the conversations by what they did: wrote-exact,
+// why traces a name and returns the threads by what they did: wrote-exact,
 // wrote-inferred, committed or published.
 func (m *machine) why(dir, name string) (workspace.Trace, map[string][]string) {
 	m.t.Helper()
@@ -419,7 +419,7 @@ wrote MAIN exact
 	must(t, w.AddTranscripts(t.Context(), thread.NewSet(all.Drivers(), m.getenv, m.home), &shown))
 	if uses := shown.Artifact.UsedBy; len(uses) != 1 || !uses[0].Inferred ||
 		!strings.HasPrefix(uses[0].Thread, reader.uri+"#M") {
-		t.Errorf("got uses %+v, want the conversation that read the path", uses)
+		t.Errorf("got uses %+v, want the thread that read the path", uses)
 	}
 	if trace, _ := m.why(m.repo, ".pipeline/completed/42/plan.json"); !strings.Contains(chain(trace, names...),
 		"artifact PLAN exact\nmoved .pipeline/42/plan.json recorded\n") {
@@ -464,7 +464,7 @@ type commits struct {
 	*machine
 	r                       *rand.Rand
 	main, sub, codex, child *agent
-	want                    map[string]map[string][]string // by commit: conversations by what they did
+	want                    map[string]map[string][]string // by commit: threads by what they did
 	last                    string                         // file that an agent wrote before
 }
 

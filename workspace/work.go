@@ -11,7 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/workspace/work"
 )
 
-// Work returns the work of the workspace, with the conversations of a set in which it
+// Work returns the work of the workspace, with the threads of a set in which it
 // was done. To record work, set may be nil.
 func (w *Workspace) Work(set *thread.Set) work.Units {
 	return work.New(work.Options{
@@ -25,8 +25,8 @@ func (w *Workspace) Work(set *thread.Set) work.Units {
 }
 
 // AddTranscripts adds to a session or artifact what transcripts show: the
-// conversations of a session, and the receipt of both. An issue has none. An artifact
-// also gets the conversations that read its path, if an index of conversations exists,
+// threads of a session, and the receipt of both. An issue has none. An artifact
+// also gets the threads that read its path, if an index of threads exists,
 // and the verdicts of its claims.
 //
 // Kinds: those of reading the index.

@@ -42,7 +42,7 @@
 //   - Maintenance: [Workspace.Check], [Workspace.Repair], [Workspace.Unneeded],
 //     [Workspace.Collect].
 //
-// The conversation that an artifact came from is its Producer.Thread, a URI that
+// The thread that an artifact came from is its Producer.Thread, a URI that
 // package thread reads.
 //
 // # Callers, paths and refs
@@ -109,7 +109,7 @@ type core struct {
 	home      *os.Root // that the folders of sessions are in
 	now       func() time.Time
 	rand      io.Reader
-	cache     string // directory of the index of conversations, "" for none
+	cache     string // directory of the index of threads, "" for none
 	progress  func(done, total handoff.Seq)
 	index     *localstate.Index
 	sessions  *session.Sessions
@@ -139,7 +139,7 @@ type Options struct {
 	AllowSecrets bool
 
 	// Progress is called while an index catches up with the log or with the
-	// conversations, with the number of records or transcripts that are indexed and
+	// threads, with the number of records or transcripts that are indexed and
 	// the number there are.
 	Progress func(done, total handoff.Seq)
 

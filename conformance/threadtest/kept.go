@@ -17,7 +17,7 @@ import (
 
 // kept keeps a copy of every thread and reads it with the provider: messages, calls,
 // state, usage and subagents are those of the transcript. Title and directory may be
-// missing: some tools store them in files with those of other conversations. The usage
+// missing: some tools store them in files with those of other threads. The usage
 // of a fork may include requests that it copied from several threads.
 func (s Suite) kept(t *testing.T) {
 	_, set, want := s.home(t)
@@ -55,7 +55,7 @@ func (s Suite) kept(t *testing.T) {
 	}
 }
 
-// copyTo returns a copy of a conversation, and extracts it to dir.
+// copyTo returns a copy of a thread, and extracts it to dir.
 func copyTo(t *testing.T, set *thread.Set, v *thread.View, dir string) ([]byte, error) {
 	t.Helper()
 	p, err := keep.New(t.Context(), set, v, true)
@@ -76,7 +76,7 @@ func copyTo(t *testing.T, set *thread.Set, v *thread.View, dir string) ([]byte, 
 	return body.Bytes(), keep.Extract(t.Context(), bytes.NewReader(body.Bytes()), k, root)
 }
 
-// checkAbsent checks that the copy of a conversation in dir has no message of another
+// checkAbsent checks that the copy of a thread in dir has no message of another
 // one, except equal ones.
 func checkAbsent(t *testing.T, dir string, kept, other Thread) {
 	t.Helper()

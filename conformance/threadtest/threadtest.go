@@ -6,7 +6,7 @@
 //
 //	threadtest.Run(t, threadtest.Suite{Driver: codex.Driver(), Write: home, Lines: true})
 //
-// [CheckTurns] checks the states of conversations that grow.
+// [CheckTurns] checks the states of threads that grow.
 //
 // Tests with published transcripts need a copy of them. HANDOFF_TRANSCRIPTS is its
 // directory, and HANDOFF_XURL the directory of the recorded answers of xurl. Tests

@@ -14,7 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A StepKind is what happens in a step of a conversation.
+// A StepKind is what happens in a step of a thread.
 type StepKind int
 
 // The kinds of steps.
@@ -29,7 +29,7 @@ const (
 	Steer                      // the user writes Text during the turn
 )
 
-// A Step is a step of a conversation.
+// A Step is a step of a thread.
 type Step struct {
 	Kind   StepKind
 	N      int // of the step, from 1
@@ -49,7 +49,7 @@ type Use struct {
 	Spawns bool // it runs a subagent
 }
 
-// A Log is the transcript of an invented conversation with the state after each record.
+// A Log is the transcript of an invented thread with the state after each record.
 // The states follow from the steps, not from the records.
 type Log struct {
 	ID, Path string // of the thread, and of its transcript in the home directory
@@ -75,7 +75,7 @@ func (l *Log) Exec(query string, args ...any) {
 	l.rows = append(l.rows, row{query, args})
 }
 
-// A shown is what a transcript shows of a conversation.
+// A shown is what a transcript shows of a thread.
 type shown struct {
 	status  thread.Status
 	waiting bool
@@ -98,7 +98,7 @@ func (l *Log) extend(s shown) {
 	}
 }
 
-// Turns describes how a tool records conversations.
+// Turns describes how a tool records threads.
 type Turns struct {
 	Driver thread.Driver
 
@@ -126,7 +126,7 @@ type Turns struct {
 // transcripts is the number of transcripts that CheckTurns writes.
 const transcripts = 24
 
-// CheckTurns writes different conversations as a tool records them and truncates each
+// CheckTurns writes different threads as a tool records them and truncates each
 // after every record and within every record. A document or database is read after each
 // change instead. The state must be that after the step
 // that was recorded last. A transcript that ends within a record is neither completed
@@ -193,7 +193,7 @@ func (s shown) after(step Step) shown {
 	return s
 }
 
-// A talk is a conversation that is being invented.
+// A talk is a thread that is being invented.
 type talk struct {
 	*rand.Rand
 	asks, spawns bool
@@ -210,7 +210,7 @@ func (k *talk) add(s Step) {
 	k.steps = append(k.steps, s)
 }
 
-// conversation invents a conversation. Each number has another one, and the first
+// thread invents a thread. Each number has another one, and the first
 // numbers have each end of a turn.
 func (tool Turns) conversation(n uint64, noAgents bool) []Step {
 	k := &talk{Rand: rand.New(rand.NewPCG(n, 14)), asks: tool.Asks, spawns: tool.Agent != nil && !noAgents}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The IDs of conversations.
+// The IDs of threads.
 const (
 	conversation = "2823d1df-720a-4c31-ac55-ae8ba7260001"
 	another      = "2823d1df-720a-4c31-ac55-ae8ba7260002"
@@ -62,7 +62,7 @@ func (x *transcript) store(name string) {
 	must(x.w.t, os.WriteFile(name, []byte(strings.Join(x.lines, "\n")+"\n"), 0o644))
 }
 
-// converse writes two conversations that work at the same time, one of them with a
+// converse writes two threads that work at the same time, one of them with a
 // subagent.
 func converse(w *workspace) {
 	start := time.Now().Add(-20 * time.Minute)

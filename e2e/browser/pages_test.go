@@ -96,7 +96,7 @@ func TestContent(t *testing.T) {
 		path string
 		want []string
 	}{
-		{"/", []string{"Open sessions", "Casey - deep-dive-app (In Progress)", "Running conversations",
+		{"/", []string{"Open sessions", "Casey - deep-dive-app (In Progress)", "Running threads",
 			"Add metrics to the payment client.", "pay/client.go", "Competing revisions", "Out of date",
 			"Add retries to the payment client", "approved", "builder"}},
 		{"/sessions", []string{"Alex the Facilitator", "Alex the Facilitator - intake-app (", "intake-app", "Casey",
@@ -115,7 +115,7 @@ func TestContent(t *testing.T) {
 		{"/channels", []string{"design", "patch", "verification"}},
 		{"/channels/design?status=all", []string{"superseded", "Alternative: a queue in front of the service"}},
 		{"/search?q=retries", []string{"Artifacts", "retries"}},
-		{"/search?q=timeouts", []string{"Conversations", "Payments fail for a second", "#M1",
+		{"/search?q=timeouts", []string{"Threads", "Payments fail for a second", "#M1",
 			"I look at how the client reports"}},
 		{"/threads", []string{"Payments fail for a second", "Add metrics to the payment client."}},
 		{"/threads/claude/" + conversation, []string{"Timeline", "Thinking", "grep -rn", "failed", "find every caller",
@@ -129,7 +129,7 @@ func TestContent(t *testing.T) {
 		var text string
 		absent := func(want string) bool { return !strings.Contains(text, want) }
 		for end := time.Now().Add(5 * time.Second); ; time.Sleep(200 * time.Millisecond) {
-			b.open(tt.path) // again while conversations are read, for which a page does not wait
+			b.open(tt.path) // again while threads are read, for which a page does not wait
 			b.await("folders are read", `!document.getElementById("main").innerText.includes("are being read")`, 5*time.Second)
 			text = eval[string](b, `document.getElementById("main").innerText`)
 			if !slices.ContainsFunc(tt.want, absent) || time.Now().After(end) {

@@ -39,7 +39,7 @@ type Step struct {
 	Fail  int // the HTTP status to answer instead
 }
 
-// A Script maps marks to the steps of a conversation.
+// A Script maps marks to the steps of a thread.
 type Script map[string][]Step
 
 // An Answer is an entry of the ledger.
@@ -59,7 +59,7 @@ type Request struct {
 	Raw    string
 }
 
-// A Turn is a part of a conversation.
+// A Turn is a part of a thread.
 type Turn struct {
 	Who  string // user, model, tool or system
 	Text string

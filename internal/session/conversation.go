@@ -22,7 +22,7 @@ type Conversation struct {
 	Reason       string         `json:"reason,omitempty"` // why usage is not exact
 }
 
-// conversations returns the conversations of work, in the order in which they
+// threads returns the threads of work, in the order in which they
 // started. One that was resumed in the session is known by its prompts only.
 func conversations(work []handoff.Work) []Conversation {
 	agents, known := map[string]bool{}, map[string]int{} // by thread

@@ -77,7 +77,7 @@ type Detail struct {
 	Expectations []Expected `json:"expectedOutputs,omitempty"` // each of Expected
 	Related      []Related  `json:"related,omitempty"`
 	Read         []Other    `json:"read,omitempty"` // the newest artifacts that its work read
-	// URIs of the conversations of those who opened it, published in it or worked in it
+	// URIs of the threads of those who opened it, published in it or worked in it
 	Threads []string `json:"threads,omitempty"`
 
 	Conversations []Conversation `json:"conversations,omitempty"`

@@ -13,7 +13,7 @@ type Progress struct {
 	Artifacts     []handoff.Artifact // newest first
 	ActiveAt      time.Time          // of its newest artifact, zero for none
 	Expectations  []Expected
-	Threads       []string // URIs of the conversations of those who opened it, published in it or worked in it
+	Threads       []string // URIs of the threads of those who opened it, published in it or worked in it
 	Conversations []Conversation
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/all"
 )
 
-// A scripted is a conversation of a real client with a scripted server, and what the
+// A scripted is a thread of a real client with a scripted server, and what the
 // server sent.
 type scripted struct {
 	Home, Thread string
@@ -23,7 +23,7 @@ type scripted struct {
 	}
 }
 
-// TestClients compares usage, subagents and end states of conversations of real clients
+// TestClients compares usage, subagents and end states of threads of real clients
 // with what a scripted server sent them.
 func TestClients(t *testing.T) {
 	b, err := os.ReadFile(threadtest.Clients(t, "EXPECTED.json"))

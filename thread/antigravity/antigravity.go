@@ -1,13 +1,13 @@
-// Package antigravity reads the conversations of Google Antigravity and its command
+// Package antigravity reads the threads of Google Antigravity and its command
 // line tool.
 //
-// A conversation is brain/ID/.system_generated/logs/transcript.jsonl in the home
-// directory of the tool, one of several in ~/.gemini. A subagent is a conversation of
+// A thread is brain/ID/.system_generated/logs/transcript.jsonl in the home
+// directory of the tool, one of several in ~/.gemini. A subagent is a thread of
 // its own; the result of the call that started it has its ID.
 //
 // The tool is closed; docs/threads.md lists the facts this package relies on, which
 // were found in published transcripts. What the tool keeps in the directory
-// conversations is encrypted or has no known format: a conversation that is only
+// threads is encrypted or has no known format: a thread that is only
 // there is an error that says so.
 package antigravity
 
@@ -49,7 +49,7 @@ func roots(_ func(string) string, home string) (dirs []string) {
 // delay is how long after the last write to its parent a subagent may start.
 const delay = 10 * time.Minute
 
-// find finds all conversations. Which of them are subagents is known only from the
+// find finds all threads. Which of them are subagents is known only from the
 // transcripts of their parents, which are searched for it: those that were written when
 // another one started.
 func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
@@ -102,11 +102,11 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 	return list, nil
 }
 
-// closed returns the error for a conversation without a transcript.
+// closed returns the error for a thread without a transcript.
 func closed(id, path string) error {
-	reason := "the conversation is only in a database without a known format: " + path
+	reason := "the thread is only in a database without a known format: " + path
 	if filepath.Ext(path) == ".pb" {
-		reason = "the conversation is only in an encrypted file: " + path
+		reason = "the thread is only in an encrypted file: " + path
 	}
 	return handoff.E("thread", name+"/"+id, handoff.Unsupported, errors.New(reason),
 		handoff.Advice("versions of the tool since 2026 write a transcript beside it"))
@@ -128,7 +128,7 @@ func invoked(w *thread.Walk, path string) (ids []string) {
 	return ids
 }
 
-// conversations returns the IDs in the result of a call that started subagents, which
+// threads returns the IDs in the result of a call that started subagents, which
 // is text that contains JSON.
 func conversations(text string) (ids []string) {
 	const member = `"conversationId":`

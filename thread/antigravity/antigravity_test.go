@@ -34,7 +34,7 @@ const (
 	failID  = "019f0000-0000-7000-8000-000000000004"
 )
 
-// A script writes a conversation, with one step per second.
+// A script writes a thread, with one step per second.
 type script struct {
 	lines []string
 	at    time.Time
@@ -124,7 +124,7 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	}
 }
 
-// big writes a conversation of at least size bytes.
+// big writes a thread of at least size bytes.
 func big(t testing.TB, home string, size int64) string {
 	s := begin()
 	s.user(strings.Repeat("word ", 4<<10))
@@ -135,7 +135,7 @@ func big(t testing.TB, home string, size int64) string {
 	return doneID
 }
 
-// TestClosed has conversations without a transcript. They are not listed, and the
+// TestClosed has threads without a transcript. They are not listed, and the
 // error names the format.
 func TestClosed(t *testing.T) {
 	home := t.TempDir()
@@ -153,7 +153,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestOverlap has conversations on several days. Those that were not written when another
+// TestOverlap has threads on several days. Those that were not written when another
 // one started have no subagents, and only their beginnings are read.
 func TestOverlap(t *testing.T) {
 	home := t.TempDir()
@@ -190,7 +190,7 @@ func TestOverlap(t *testing.T) {
 		return n
 	}
 	if read := bytesRead(t, func() { list() }); read > 2<<20 || len(ids) != days {
-		t.Errorf("read %d bytes of %d conversations, want only the beginnings of %d", read, len(ids), days)
+		t.Errorf("read %d bytes of %d threads, want only the beginnings of %d", read, len(ids), days)
 	}
 	// A subagent that started a second after the last write to its parent.
 	child := fmt.Sprintf("019f0000-0000-7000-8000-%012d", 100)
@@ -222,7 +222,7 @@ func bytesRead(t testing.TB, do func()) int {
 	return count() - before
 }
 
-// FuzzTranscript reads any bytes as a conversation.
+// FuzzTranscript reads any bytes as a thread.
 func FuzzTranscript(f *testing.F) {
 	dir := f.TempDir()
 	home(f, dir)

@@ -9,7 +9,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/antigravity"
 )
 
-// TestRealThreads reads the published conversations. Four of them started subagents,
+// TestRealThreads reads the published threads. Four of them started subagents,
 // whose transcripts were not published.
 func TestRealThreads(t *testing.T) {
 	parents := 0
@@ -30,7 +30,7 @@ func TestRealThreads(t *testing.T) {
 		}
 	})
 	if parents != 4 {
-		t.Errorf("got %d conversations with subagents, want 4", parents)
+		t.Errorf("got %d threads with subagents, want 4", parents)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 const invoke = "INVOKE_SUBAGENT"
 
-// A decode decodes the steps of a conversation.
+// A decode decodes the steps of a thread.
 type decode struct {
 	*archive.Scan
 	model     string

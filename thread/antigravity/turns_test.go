@@ -8,7 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/antigravity"
 )
 
-// TestTurns truncates generated conversations at every record.
+// TestTurns truncates generated threads at every record.
 func TestTurns(t *testing.T) {
 	threadtest.CheckTurns(t, threadtest.Turns{Driver: antigravity.Driver(),
 		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {

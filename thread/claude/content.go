@@ -25,7 +25,7 @@ func (s *scanner) user(r *record) {
 		return
 	}
 	if prompt := text(content); prompt != "" {
-		if _, full, ok := strings.Cut(prompt, "being continued from a previous conversation that ran out of context"); ok &&
+		if _, full, ok := strings.Cut(prompt, "being continued from a previous thread that ran out of context"); ok &&
 			full != "" && strings.HasPrefix(prompt, "This session is") {
 			s.timeline.compacted(prompt, at)
 			return
@@ -96,7 +96,7 @@ func (s *scanner) noteRewind(r *record, at time.Time) {
 	h := digest(parent)
 	if n := s.forks[h]; n > 0 {
 		s.timeline.Add(thread.Message{Role: thread.Note,
-			Text: fmt.Sprintf("The conversation was rewound to before message %d.", n), Time: at})
+			Text: fmt.Sprintf("The thread was rewound to before message %d.", n), Time: at})
 	}
 	s.forks[h] = s.timeline.Messages + 1
 }
@@ -243,7 +243,7 @@ func (s *scanner) call(v jsonl.Value, at time.Time) bool {
 	return true
 }
 
-// system reads a record of the tool about the conversation.
+// system reads a record of the tool about the thread.
 func (s *scanner) system(r *record) {
 	at := r.at.Time()
 	own := !s.timeline.Inherited

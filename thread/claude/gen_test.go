@@ -346,7 +346,7 @@ func copies(t testing.TB, dir string) []threadtest.Thread {
 				Input: 2, Output: 2, Calls: 2},
 			Messages: []string{"user: first", "assistant: One.", "user: second", "assistant: Two.", "compaction: In short: two.",
 				"user: /model opus",
-				"note: The conversation was rewound to before message 3.", "user: second, better", "note: API Error: overloaded"},
+				"note: The thread was rewound to before message 3.", "user: second, better", "note: API Error: overloaded"},
 		},
 		{
 			ID: askingID, Status: thread.Running, Source: thread.Child, Complete: thread.LowerBound, Usage: thread.Tokens{
@@ -362,7 +362,7 @@ func copies(t testing.TB, dir string) []threadtest.Thread {
 	}
 }
 
-// big writes a transcript of one long conversation.
+// big writes a transcript of one long thread.
 func big(t testing.TB, dir string, size int64) string {
 	put(t, dir, ".claude", project+mainID+".jsonl", "")
 	f, err := os.Create(filepath.Join(dir, ".claude", project, mainID+".jsonl"))

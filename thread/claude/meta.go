@@ -15,7 +15,7 @@ import (
 type meta struct {
 	session    string // in the first record
 	agent      string // ID of the subagent in its first record
-	records    bool   // there is a record of the conversation
+	records    bool   // there is a record of the thread
 	sidechain  bool   // that record is one of a subagent
 	last       string // session in the last record
 	copied     bool   // records of another session were copied from it

@@ -34,7 +34,7 @@ func TestTurns(t *testing.T) {
 
 func agentID(u threadtest.Use) string { return fmt.Sprintf("a%07d", u.N) }
 
-// A recorder records the steps of a conversation.
+// A recorder records the steps of a thread.
 type recorder struct {
 	*script
 	log     *threadtest.Log

@@ -272,5 +272,5 @@ func (s *scanner) finishUsage() {
 	s.meter.Finish(&s.facts,
 		thread.Gap{N: truncated, Reason: "at least %d answers record fewer output tokens than their text needs"},
 		thread.Gap{N: s.facts.BadLines - s.others, Reason: "%d malformed lines were skipped"},
-		thread.Gap{N: 1, Reason: "requests outside the conversation, for titles and searches, are not in the transcript"})
+		thread.Gap{N: 1, Reason: "requests outside the thread, for titles and searches, are not in the transcript"})
 }

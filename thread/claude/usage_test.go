@@ -10,7 +10,7 @@ import (
 
 // TestUsage has a transcript for each rule of counting usage.
 func TestUsage(t *testing.T) {
-	const incomplete = "outside the conversation"
+	const incomplete = "outside the thread"
 	long := make([]byte, 1000)
 	for i := range long {
 		long[i] = 'x'

@@ -325,7 +325,7 @@ func oldest(t testing.TB, dir string) []threadtest.Thread {
 	}
 }
 
-// big writes a rollout of one long conversation.
+// big writes a rollout of one long thread.
 func big(t testing.TB, dir string, size int64) string {
 	path := filepath.Join(dir, ".codex/sessions/2026/02/22/rollout-2026-02-22T20-48-50-"+parentID+".jsonl")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -27,7 +27,7 @@ func TestTurns(t *testing.T) {
 
 func subagentID(u threadtest.Use) string { return fmt.Sprintf("019f0000-0000-7000-9000-%012d", u.N) }
 
-// A recorder records the steps of a conversation.
+// A recorder records the steps of a thread.
 type recorder struct {
 	*script
 	log     *threadtest.Log

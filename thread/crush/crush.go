@@ -64,7 +64,7 @@ func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.F
 	for _, root := range roots {
 		all := projects(w, filepath.Join(root, "projects.json"))
 		if path := filepath.Join(root, database); w.Stat(path) != nil {
-			all = append(all, project{db: path}) // a copy of a conversation, without the list
+			all = append(all, project{db: path}) // a copy of a thread, without the list
 		}
 		for _, p := range all {
 			found, failed := p.sessions(ctx)

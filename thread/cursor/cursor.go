@@ -1,7 +1,7 @@
-// Package cursor reads the conversations of Cursor: those of its editor and those of
+// Package cursor reads the threads of Cursor: those of its editor and those of
 // its command line agent.
 //
-// The editor keeps conversations as JSON values in the table cursorDiskKV of the SQLite
+// The editor keeps threads as JSON values in the table cursorDiskKV of the SQLite
 // database state.vscdb: composerData:ID has the order of the messages, and
 // bubbleId:ID:MESSAGE each of them. Both the editor and the command line agent write
 // transcripts of agents to projects/PROJECT/agent-transcripts in ~/.cursor, a file of
@@ -47,7 +47,7 @@ func roots(getenv func(string) string, home string) []string {
 	}
 }
 
-// find finds the conversations of the editor, then the transcripts, then the databases
+// find finds the threads of the editor, then the transcripts, then the databases
 // of the command line agent.
 func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
 	for _, root := range roots {

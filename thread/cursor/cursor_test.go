@@ -133,7 +133,7 @@ func lines(t testing.TB, dir string) []threadtest.Thread {
 	}
 }
 
-// A book writes conversations to the database of the editor.
+// A book writes threads to the database of the editor.
 type book struct{ exec func(string, ...any) }
 
 const schema = "CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)"
@@ -142,7 +142,7 @@ func (b book) put(key string, v any) {
 	b.exec("INSERT INTO cursorDiskKV VALUES (?, ?)", key, []byte(encode(v)))
 }
 
-// conversation writes a conversation whose messages are stored in another order.
+// thread writes a thread whose messages are stored in another order.
 func (b book) conversation(id, status string, more obj, messages ...obj) {
 	headers := []obj{}
 	for i := range messages {
@@ -208,7 +208,7 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	return slices.Concat(lines(t, dir), editor(t, dir), chats(t, dir))
 }
 
-// chats writes the database of a conversation of the command line agent. Its last state
+// chats writes the database of a thread of the command line agent. Its last state
 // refers to messages, and to a blob that refers to messages.
 func chats(t testing.TB, dir string) []threadtest.Thread {
 	threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
@@ -318,7 +318,7 @@ func FuzzTranscript(f *testing.F) {
 	})
 }
 
-// FuzzBubble reads any bytes as a conversation and as a message of the editor.
+// FuzzBubble reads any bytes as a thread and as a message of the editor.
 func FuzzBubble(f *testing.F) {
 	f.Add([]byte(`{"fullConversationHeadersOnly":[{"bubbleId":"b1","type":1}],"name":"x"}`),
 		[]byte(encode(tool("a", "x", "completed", "y"))))

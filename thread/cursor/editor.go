@@ -21,14 +21,14 @@ var composerTable = archive.Table{
 	Where: "key >= 'composerData:' AND key < 'composerData;' AND value IS NOT NULL", Order: "rowid DESC",
 }
 
-// bubbles are the messages of a conversation. The argument is a JSON array of their keys
+// bubbles are the messages of a thread. The argument is a JSON array of their keys
 // in order.
 var bubbles = archive.Table{
 	Name: "cursorDiskKV", Need: []string{"key", "value"},
 	IDs: "SELECT m.rowid FROM json_each(?) o JOIN cursorDiskKV m ON m.key = o.value GROUP BY m.rowid ORDER BY min(o.id)",
 }
 
-// A conversation is the metadata of a conversation of the editor.
+// A thread is the metadata of a thread of the editor.
 type conversation struct {
 	title, cwd, model, status string
 	created                   time.Time
@@ -36,7 +36,7 @@ type conversation struct {
 	inline                    []string // messages of old versions
 }
 
-// composers finds the conversations in the database of the editor.
+// composers finds the threads in the database of the editor.
 func composers(ctx context.Context, path string) (list []archive.Found, err error) {
 	err = archive.Database(path).Each(ctx, composerTable, nil, func(row jsonl.Value) {
 		id := strings.TrimPrefix(row.Get("key").Text(), composer)
@@ -63,7 +63,7 @@ func composers(ctx context.Context, path string) (list []archive.Found, err erro
 	return list, err
 }
 
-// read reads the metadata of a conversation.
+// read reads the metadata of a thread.
 func read(v jsonl.Value) conversation {
 	c := conversation{
 		title: v.Get("name").Text(), model: v.Get("modelConfig", "modelName").Text(), status: v.Get("status").Text(),
@@ -115,7 +115,7 @@ func (c conversation) messages(_ context.Context, _ *thread.Facts, use func(int,
 	return nil
 }
 
-// A decodeBubbles decodes the messages of a conversation of the editor.
+// A decodeBubbles decodes the messages of a thread of the editor.
 type decodeBubbles struct {
 	*archive.Scan
 	conversation conversation

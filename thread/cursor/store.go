@@ -30,7 +30,7 @@ func stores(w *thread.Walk, chats string) (list []archive.Found) {
 
 // A store reads one database: values by name, and blobs that refer to each other by
 // the hash of their content. The blob that meta names is the last state of the
-// conversation. It consists of binary fields, some of which are hashes of messages, in
+// thread. It consists of binary fields, some of which are hashes of messages, in
 // order, or of further such blobs.
 type store struct {
 	get  func(query string, args ...any) ([]byte, error)
@@ -56,7 +56,7 @@ func (s *store) head() (jsonl.Value, error) {
 const (
 	hashLen  = 32
 	maxDepth = 8       // of blobs that refer to blobs
-	maxBlobs = 1 << 20 // of a conversation
+	maxBlobs = 1 << 20 // of a thread
 )
 
 // blob returns a blob, nil if it is missing or too long.
@@ -129,7 +129,7 @@ func fields(b []byte) iter.Seq[[]byte] {
 	}
 }
 
-// openStore sets the metadata of a conversation from its database.
+// openStore sets the metadata of a thread from its database.
 func openStore(_ *thread.Walk, t *thread.Thread) {
 	path, model := t.Source, ""
 	err := archive.Database(path).View(context.Background(), func(get func(string, ...any) ([]byte, error)) error {

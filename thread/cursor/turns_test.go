@@ -28,7 +28,7 @@ func TestTurns(t *testing.T) {
 		}})
 }
 
-// A recorder records the steps of a conversation.
+// A recorder records the steps of a thread.
 type recorder struct {
 	log     *threadtest.Log
 	ends    bool  // results and the end of turns are recorded
@@ -74,7 +74,7 @@ func (s *recorder) record(step threadtest.Step) {
 	}
 }
 
-// TestEditorTurns reads generated conversations of the editor after each change of
+// TestEditorTurns reads generated threads of the editor after each change of
 // their rows. Every other one is of a version that records the status.
 func TestEditorTurns(t *testing.T) {
 	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(), Asks: true,
@@ -87,7 +87,7 @@ func TestEditorTurns(t *testing.T) {
 		}})
 }
 
-// An editorRecorder records the steps of a conversation of the editor.
+// An editorRecorder records the steps of a thread of the editor.
 type editorRecorder struct {
 	log     *threadtest.Log
 	book    book
@@ -156,7 +156,7 @@ func (r *editorRecorder) record(step threadtest.Step) {
 	}
 }
 
-// TestStoreTurns reads generated conversations of the command line agent after each
+// TestStoreTurns reads generated threads of the command line agent after each
 // change of their rows.
 func TestStoreTurns(t *testing.T) {
 	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(),
@@ -171,7 +171,7 @@ func TestStoreTurns(t *testing.T) {
 		}})
 }
 
-// A storeRecorder records the steps of a conversation of the command line agent.
+// A storeRecorder records the steps of a thread of the command line agent.
 type storeRecorder struct {
 	log      *threadtest.Log
 	messages string // fields with the hashes of all messages

@@ -302,7 +302,7 @@ func ends(t testing.TB, dir, project string) []threadtest.Thread {
 	}
 }
 
-// big writes a log of one long conversation.
+// big writes a log of one long thread.
 func big(t testing.TB, dir string, size int64) string {
 	path := filepath.Join(dir, ".gemini/tmp/p/chats/session-2026-06-12T10-00-"+logID[:8]+".jsonl")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

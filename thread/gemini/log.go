@@ -16,7 +16,7 @@ type record struct {
 	jsonl.Span
 	line  int
 	calls int
-	live  bool // it is part of the conversation
+	live  bool // it is part of the thread
 	asks  bool // it is a prompt of the user
 	model string
 	at    time.Time
@@ -41,7 +41,7 @@ func parseTokens(v jsonl.Value) (t thread.Tokens, ok bool) {
 type log struct {
 	records []record
 	byID    map[string]int // index of records
-	order   []int          // the conversation, as indexes of records
+	order   []int          // the thread, as indexes of records
 	members jsonl.Members  // of the current message
 
 	meter     thread.Meter
@@ -49,7 +49,7 @@ type log struct {
 	agents    []*thread.Agent
 	last      time.Time
 	cancelled int // cancelled requests
-	compacted int // times the conversation was replaced by a summary
+	compacted int // times the thread was replaced by a summary
 	dropped   int // line that removed the prompt of a failed request; 0 if a message follows
 }
 
@@ -106,7 +106,7 @@ func (l *log) clear(n int) {
 	l.order = l.order[:n]
 }
 
-// replace replaces the conversation by the messages that add applies. If it ended
+// replace replaces the thread by the messages that add applies. If it ended
 // with a prompt and is the same without it, the request of the prompt failed: some
 // versions record nothing else of that.
 func (l *log) replace(line int, add func()) {
@@ -150,7 +150,7 @@ func (l *log) finishUsage(f *thread.Facts) {
 	}
 	l.meter.Finish(f,
 		thread.Gap{N: silent, Reason: "%d answers have no recorded usage"},
-		thread.Gap{N: l.compacted, Reason: "the usage of the conversation summary is not recorded"},
+		thread.Gap{N: l.compacted, Reason: "the usage of the thread summary is not recorded"},
 		thread.Gap{N: l.cancelled, Reason: "%d requests were cancelled, their usage is not recorded"},
 		thread.Gap{N: f.BadLines, Reason: "%d malformed lines were skipped"},
 	)

@@ -41,7 +41,7 @@ func asks(content jsonl.Value) bool {
 	return !bytes.Contains(content, []byte(`"functionResponse"`)) && !injected(text(content))
 }
 
-// isSummary reports whether a content is a summary that replaces the conversation.
+// isSummary reports whether a content is a summary that replaces the thread.
 func isSummary(content jsonl.Value) bool {
 	return bytes.Contains(content, []byte("state_snapshot")) && strings.Contains(text(content), snapshot)
 }

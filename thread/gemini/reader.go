@@ -153,7 +153,7 @@ func (s *scanner) line(rd *jsonl.Reader, line jsonl.Value) bool {
 			s.set(rd, set)
 		case rewind.Kind() == jsonl.String:
 			if id := rewind.Text(); !s.log.rewind(id) {
-				s.facts.Warn("line %d rewinds to message %s, which is not in the conversation: all messages are removed",
+				s.facts.Warn("line %d rewinds to message %s, which is not in the thread: all messages are removed",
 					rd.Number(), id)
 			}
 		case message:

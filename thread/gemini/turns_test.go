@@ -47,7 +47,7 @@ func TestDocumentTurns(t *testing.T) {
 
 func agentID(u threadtest.Use) string { return fmt.Sprintf("helper#%d", u.N) }
 
-// A recorder records the steps of a conversation.
+// A recorder records the steps of a thread.
 type recorder struct {
 	*script
 	log      *threadtest.Log

@@ -40,7 +40,7 @@ func TestUsage(t *testing.T) {
 			thread.LowerBound, "1 requests were cancelled"},
 		"the request for a summary is a gap": {
 			begin().model("m", "x", one).user("s", "<state_snapshot>x</state_snapshot>"), one.want(1), thread.LowerBound,
-			"the conversation summary",
+			"the thread summary",
 		},
 		"negative numbers are a gap": {
 			begin().add(obj{"id": "m", "type": "gemini", "content": "x", "model": "g", "tokens": obj{"input": -5, "output": 2}}),

@@ -30,7 +30,7 @@ func TestTurns(t *testing.T) {
 
 func agentID(u threadtest.Use) string { return fmt.Sprint("agent-", u.N) }
 
-// A recorder records the steps of a conversation.
+// A recorder records the steps of a thread.
 type recorder struct {
 	*script
 	log  *threadtest.Log

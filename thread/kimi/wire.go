@@ -54,7 +54,7 @@ func (d *decode) Record(n int, v jsonl.Value) {
 	case "context.apply_compaction":
 		d.Compacted(m.Get("summary").Text(), at)
 	case "context.undo", "context.clear":
-		d.Note("The conversation was rewound.", at)
+		d.Note("The thread was rewound.", at)
 	case "subagent.spawned", "subagent.started", "subagent.completed", "subagent.failed":
 		d.subagent(n, kind, at)
 	}

@@ -23,7 +23,7 @@ func TestTurns(t *testing.T) {
 		}})
 }
 
-// A recorder records the steps of a conversation.
+// A recorder records the steps of a thread.
 type recorder struct {
 	script
 	results []obj // of the calls of the last answer, which are one record

@@ -343,7 +343,7 @@ func old(t testing.TB, dir string) []threadtest.Thread {
 	}
 }
 
-// big writes a database of one long conversation.
+// big writes a database of one long thread.
 func big(t testing.TB, dir string, size int64) string {
 	b := session(parentID, "", 0)
 	words := strings.Repeat("all work and no play makes a long transcript\n", 2000)

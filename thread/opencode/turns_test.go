@@ -25,7 +25,7 @@ func TestTurns(t *testing.T) {
 		}})
 }
 
-// A recorder records the steps of a conversation.
+// A recorder records the steps of a thread.
 type recorder struct {
 	log     *threadtest.Log
 	now     int64

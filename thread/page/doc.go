@@ -1,4 +1,4 @@
-// Package page writes conversations as pages of markdown or as JSON: the head with
+// Package page writes threads as pages of markdown or as JSON: the head with
 // metadata, state and subagents, and the messages.
 //
 //	set := thread.NewSet(all.Drivers(), os.Getenv, home)

@@ -311,7 +311,7 @@ func hinted(t testing.TB, dir string) []threadtest.Thread {
 	}
 }
 
-// big writes a session of one long conversation.
+// big writes a session of one long thread.
 func big(t testing.TB, dir string, size int64) string {
 	const at = "2026-05-24T23:39:56Z"
 	f, err := os.Create(put(t, dir, project+named(at, treeID), ""))

@@ -164,7 +164,7 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 			Calls: []string{"ask_user_question: "}, Usage: thread.Tokens{Input: 3, CacheRead: 10, Output: 13, Calls: 1},
 			Complete: thread.Exact},
 		{ID: failID, Status: thread.Errored, Source: thread.Child,
-			Messages: []string{"user: one", "note: The conversation was rewound.", "user: two", "note: The request failed. 400"},
+			Messages: []string{"user: one", "note: The thread was rewound.", "user: two", "note: The request failed. 400"},
 			Complete: thread.NoUsage},
 	}
 }

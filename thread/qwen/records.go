@@ -159,7 +159,7 @@ func (d *decode) system(n int, at time.Time) {
 	case "chat_compression":
 		d.Compacted("", at)
 	case "rewind":
-		d.Note("The conversation was rewound.", at)
+		d.Note("The thread was rewound.", at)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestTurns(t *testing.T) {
 
 func subagentID(u threadtest.Use) string { return "helper-" + u.ID }
 
-// A recorder records the steps of a conversation.
+// A recorder records the steps of a thread.
 type recorder struct {
 	*script
 	log   *threadtest.Log

@@ -23,9 +23,9 @@ import (
 type Options struct {
 	Hub      *handoff.Hub // whose records name the caller
 	Producer handoff.Producer
-	// the conversations in which commands are looked up, nil for none
+	// the threads in which commands are looked up, nil for none
 	Threads *thread.Set
-	// reports whether a conversation in a directory belongs to this repository
+	// reports whether a thread in a directory belongs to this repository
 	InRepository func(dir string) bool
 	Workspace    string // the directory of the workspace
 	Dir          string // the directory of the caller, absolute
@@ -66,7 +66,7 @@ const (
 type Verification = evidence.Report
 
 // Verify compares the claims of an artifact with what models did not write:
-// attestations, and the results that agent programs recorded in conversations. It runs
+// attestations, and the results that agent programs recorded in threads. It runs
 // no command but git, which reads, and records nothing.
 //
 // Kinds: those of Resolve.
@@ -151,7 +151,7 @@ func (c Checker) trees() evidence.Trees {
 // ParseEvidence returns it; an artifact may be any ref.
 //
 // Kinds: those of Resolve, Invalid (the directory is outside the workspace), and
-// NotFound (a conversation or message).
+// NotFound (a thread or message).
 func (c Checker) Record(ctx context.Context, d *handoff.Draft, claims []handoff.Claim) (warnings []string, err error) {
 	if len(claims) == 0 {
 		return nil, c.o.Hub.Closed()

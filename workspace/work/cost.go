@@ -17,12 +17,12 @@ import (
 // CostOptions select what Cost counts, and how it groups that.
 type CostOptions struct {
 	By string // one of CostGroups, by default session
-	// a time, see ParseTime of package workspace: work and conversations last active at or after, before
+	// a time, see ParseTime of package workspace: work and threads last active at or after, before
 	Since, Until string
-	Everywhere   bool   // with conversations of other directories
+	Everywhere   bool   // with threads of other directories
 	Prices       string // a file with prices that count before those of handoff
-	NoIndex      bool   // read the transcripts, not the index of conversations
-	Prompts      bool   // compare the prompts of the conversations with the artifacts
+	NoIndex      bool   // read the transcripts, not the index of threads
+	Prompts      bool   // compare the prompts of the threads with the artifacts
 }
 
 // CostGroups returns what Cost can group by.
@@ -49,7 +49,7 @@ type PriceSource struct {
 	Date   string `json:"date"`
 }
 
-// Cost reports what the conversations of this repository, and the work that
+// Cost reports what the threads of this repository, and the work that
 // harnesses reported, used and cost. Each token is counted once, also that of
 // subagents. Usage that a harness reported is preferred to that of the transcript.
 //
@@ -122,7 +122,7 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 			Requests: t.Requests, Completeness: t.Completeness, Reason: t.Reason, Missing: t.Missing})
 		return nil
 	})
-	reason := "the transcript of a conversation is missing"
+	reason := "the transcript of a thread is missing"
 	if !o.Everywhere || o.Since != "" || o.Until != "" {
 		reason += ", or of another directory or time"
 	}
@@ -148,7 +148,7 @@ func (u Units) published(ctx context.Context, o CostOptions, since, until time.T
 	switch o.By {
 	case cost.ByChannel, cost.ByDay, cost.ByRevision, cost.ByArtifact, cost.ByTag, cost.ByLabel:
 		q.By = o.By
-	case cost.ByWork, cost.ByModel: // of which a harness can report several in a conversation
+	case cost.ByWork, cost.ByModel: // of which a harness can report several in a thread
 		q.By = "work"
 	}
 	if s.Productions, err = u.o.Hub.Productions(ctx, q); err != nil || o.By != cost.ByLabel {

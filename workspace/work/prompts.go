@@ -12,9 +12,9 @@ import (
 // A PromptReport has the prompts that were compared with artifacts.
 type PromptReport = cost.PromptReport
 
-// comparePrompts compares the prompts of the conversations in s with its artifacts, and
+// comparePrompts compares the prompts of the threads in s with its artifacts, and
 // sets s.Passed. Transcripts that were last written before the first artifact are not
-// read. The result is a lower bound if a conversation that a record names is missing.
+// read. The result is a lower bound if a thread that a record names is missing.
 func (u Units) comparePrompts(ctx context.Context, noIndex bool, s *cost.Sources) (_ *PromptReport, warnings []string,
 	err error) {
 	c := cost.NewComparison(*s, func(a handoff.Artifact) string { return u.o.Text(ctx, a) })

@@ -18,7 +18,7 @@ type Task = cost.Task
 type Usage = cost.Amount
 
 // OfSession returns the receipt of a session or run by its ID. It has the
-// conversations that worked or published in it, not the one that opened it.
+// threads that worked or published in it, not the one that opened it.
 //
 // Kinds: NotFound, and those of reading the index.
 func (u Units) OfSession(ctx context.Context, id string) (Receipt, error) {

@@ -24,7 +24,7 @@ type Options struct {
 	Sessions  Sessions
 	Resolve   func(ctx context.Context, ref string) (string, error) // the ID of a session or run
 	Threads   *thread.Set                                           // nil to record work
-	Archive   func(noIndex bool) Archive                            // the index of conversations, or their files
+	Archive   func(noIndex bool) Archive                            // the index of threads, or their files
 	Worktrees func() []string                                       // the directories of this repository
 	Path      func(typed string) string                             // a path as the caller types it, absolute
 	// what an artifact published, "" if it is not text or not known
@@ -41,11 +41,11 @@ type Sessions interface {
 	Read(ctx context.Context, id string) (handoff.Session, []handoff.Artifact, error)
 }
 
-// An Archive answers queries about conversations.
+// An Archive answers queries about threads.
 type Archive = threadindex.Archive
 
 // Units are the units of work of a workspace, as its caller uses them, with the
-// conversations in which they were done.
+// threads in which they were done.
 type Units struct{ o Options }
 
 // New returns the units of work that o describes. Workspace.Work of package workspace
@@ -59,7 +59,7 @@ type Unit struct {
 	Parent string // ID of the work that it is part of
 	Kind   string // one of Kinds
 	Name   string
-	Thread string // URI of its conversation
+	Thread string // URI of its thread
 }
 
 // An End is how a unit of work ended.

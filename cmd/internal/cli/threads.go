@@ -12,7 +12,7 @@ import (
 // A failure is a warning: the session has ended.
 func (a *App) KeepThreads(ctx context.Context, w *workspace.Workspace, session string) {
 	set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
-	kept, err := w.Conversations(set).KeepEnded(ctx, session)
+	kept, err := w.Threads(set).KeepEnded(ctx, session)
 	if err != nil {
 		a.Warn("transcripts were not kept: %v", err)
 	}

@@ -28,7 +28,7 @@ agent programs recorded of their calls. It runs no command and records nothing.
   verified      an attested command succeeded, and the tree is the same since
   stale         it succeeded on another tree
   asserted      nothing but the claim, or a result whose tree is not known, as
-                that of a call in a conversation
+                that of a call in a thread
   contradicted  the command failed, or the evidence was changed since
 
 A claim has the weakest verdict of its evidence. An attestation is verified like

@@ -8,16 +8,16 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/spf13/cobra"
 )
 
 func keepCommand(a *cli.App) *cobra.Command {
-	var o conversations.KeepOptions
+	var o threads.KeepOptions
 	c := &cobra.Command{
 		Use:   "keep URI... | --referenced",
 		Short: "Keep transcripts after their tool removes them",
-		Long: `Keep copies the transcript of a conversation, with those of its subagents, to
+		Long: `Keep copies the transcript of a thread, with those of its subagents, to
 the bodies of the workspace. Agent tools remove transcripts after some weeks;
 handoff thread URI then shows the copy, with a warning. Nothing is written to
 the directories of the tools. A later copy replaces an earlier one, whose body
@@ -37,7 +37,7 @@ session are kept, redacted, when it is closed and when the agent's session ends.
 		Args: cobra.ArbitraryArgs,
 	}
 	f := c.Flags()
-	f.BoolVar(&o.Referenced, "referenced", false, "keep the conversations that an artifact or a session references")
+	f.BoolVar(&o.Referenced, "referenced", false, "keep the threads that an artifact or a session references")
 	f.BoolVar(&o.Redact, "redact", false, "replace secrets in the copy")
 	f.BoolVar(&o.AllowSecrets, "allow-secret", false, "keep transcripts as they are, with their secrets")
 	f.BoolVar(&o.AllowSecrets, "allow-secrets", false, "the old name of --allow-secret")
@@ -48,26 +48,26 @@ session are kept, redacted, when it is closed and when the agent's session ends.
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if o.URIs = args; (len(args) == 0) != o.Referenced {
 			return cli.Invalid("keep thread", "", "requires one URI or more, or --referenced",
-				"name a conversation, or pass --referenced")
+				"name a thread, or pass --referenced")
 		}
 		return runKeep(c, a, o)
 	}
 	return c
 }
 
-func runKeep(c *cobra.Command, a *cli.App, o conversations.KeepOptions) error {
+func runKeep(c *cobra.Command, a *cli.App, o threads.KeepOptions) error {
 	run := a.Writing
 	if o.DryRun {
 		run = a.Reading
 	}
 	return run(func(w *workspace.Workspace) error {
-		done, err := w.Conversations(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))).Keep(c.Context(), o)
+		done, err := w.Threads(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))).Keep(c.Context(), o)
 		if err != nil {
 			return err
 		}
 		refused := false
 		for _, t := range done.Threads {
-			refused = refused || t.Status == conversations.Refused
+			refused = refused || t.Status == threads.Refused
 		}
 		if a.AsJSON {
 			if err := a.JSONList("threads", done); err != nil {
@@ -84,7 +84,7 @@ func runKeep(c *cobra.Command, a *cli.App, o conversations.KeepOptions) error {
 }
 
 // printKept prints a line for each transcript and each finding.
-func printKept(a *cli.App, done conversations.Kept) {
+func printKept(a *cli.App, done threads.Kept) {
 	for _, t := range done.Threads {
 		status := string(t.Status)
 		if done.DryRun && t.RecordID == "" && t.SizeBytes > 0 {
@@ -108,7 +108,7 @@ func printKept(a *cli.App, done conversations.Kept) {
 			}
 			fmt.Fprintf(a.Out, "  %s  %s  %s (%d)\n", cli.OneLine(f.Thread), at, f.Kind, f.Count)
 		}
-		if t.Status == conversations.Refused {
+		if t.Status == threads.Refused {
 			a.Warn("%s has secrets: --redact replaces them in the copy", t.URI)
 		}
 	}

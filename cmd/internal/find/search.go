@@ -1,5 +1,5 @@
 // Package find has the commands that find things by their content, and
-// conversations.
+// threads.
 package find
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/spf13/cobra"
 )
 
@@ -23,8 +23,8 @@ func SearchCommand(a *cli.App) *cobra.Command {
 	var o searchOptions
 	c := &cobra.Command{
 		Use:   "search [WORD…]",
-		Short: "Search artifacts and their content, sessions, and conversations",
-		Long: `Search finds the artifacts, sessions and conversations that contain all of the
+		Short: "Search artifacts and their content, sessions, and threads",
+		Long: `Search finds the artifacts, sessions and threads that contain all of the
 words, in any case. A trailing * matches any ending. Matches are shown in
 [brackets]. Superseded and withdrawn artifacts are included with --all only.
 
@@ -33,11 +33,11 @@ sessions, names, agents, workflows, user summaries, tags, inputs and outputs.
 Content is searched if it is text of at most 1 MiB: its first 64 KiB, as
 published. The content of withdrawn artifacts is not searched.
 
-Of conversations and their subagents, titles, messages, and the commands and
+Of threads and their subagents, titles, messages, and the commands and
 files of tool calls are searched. Several words in double quotes are a phrase.
 Those of this repository are searched, with all its worktrees; --everywhere
 searches all. What is found in a title is first, then what the user wrote. The
-first search reads all conversations and builds an index, which is kept in the
+first search reads all threads and builds an index, which is kept in the
 user's cache directory and can be deleted at any time.`,
 		Example: "  handoff search retry policy\n  handoff search 'back* off' --limit 5 --json\n" +
 			"  handoff search --in threads '\"exit 1\"' --tool Bash --since 7d\n  handoff search --path internal/cart.go",
@@ -56,7 +56,7 @@ user's cache directory and can be deleted at any time.`,
 				continue
 			}
 			if flags.Changed("in") && !slices.Contains(o.In, inThreads) {
-				return cli.Invalid("search", "--"+name, "applies to conversations only", "search with --in threads")
+				return cli.Invalid("search", "--"+name, "applies to threads only", "search with --in threads")
 			}
 			o.In = []string{inThreads}
 		}
@@ -67,16 +67,16 @@ user's cache directory and can be deleted at any time.`,
 	return c
 }
 
-// inThreads is the scope of conversations.
+// inThreads is the scope of threads.
 const inThreads = "threads"
 
 // searchOptions are what is searched, and for what.
 type searchOptions struct {
 	workspace.SearchOptions
-	threads conversations.SearchOptions
+	threads threads.SearchOptions
 }
 
-// threadFilters are the flags that apply to conversations only.
+// threadFilters are the flags that apply to threads only.
 var threadFilters = []string{"provider", "cwd", "everywhere", "since", "until", "role", "agent", "tool", "path",
 	"newest", "no-index"}
 
@@ -90,18 +90,18 @@ func (o *searchOptions) add(c *cobra.Command) {
 	c.RegisterFlagCompletionFunc("in", cobra.FixedCompletions(scopes, cobra.ShellCompDirectiveNoFileComp))
 	addThreadFilters(c, &o.threads.ListOptions)
 	f.StringVar(&o.threads.From, "role", "", "search only texts of this `kind`: user, assistant, compaction or tool")
-	f.StringVar(&o.threads.Role, "agent", "", "conversations of subagents with this role or `name`")
-	f.StringVar(&o.threads.Tool, "tool", "", "conversations that called the tool with this `name`")
-	f.StringVar(&o.threads.Path, "path", "", "conversations whose calls name this file or directory: a `path` or its end")
+	f.StringVar(&o.threads.Role, "agent", "", "threads of subagents with this role or `name`")
+	f.StringVar(&o.threads.Tool, "tool", "", "threads that called the tool with this `name`")
+	f.StringVar(&o.threads.Path, "path", "", "threads whose calls name this file or directory: a `path` or its end")
 	f.BoolVar(&o.threads.Newest, "newest", false, "order by time only")
 	f.BoolVar(&o.threads.NoIndex, "no-index", false, "read the transcripts, not the index")
-	cli.GroupFlags(c, "Conversations", threadFilters...)
-	c.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(conversations.Roles(), cobra.ShellCompDirectiveNoFileComp))
+	cli.GroupFlags(c, "Threads", threadFilters...)
+	c.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(threads.Roles(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // A searchResult is the answer of search.
 type searchResult struct {
-	Threads []conversations.Match `json:"threads"`
+	Threads []threads.Match `json:"threads"`
 	workspace.SearchResult
 	Warnings []string `json:"warnings,omitempty"`
 
@@ -111,10 +111,10 @@ type searchResult struct {
 // run searches and prints what was found.
 func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set,
 	table *cli.Table) error {
-	r := searchResult{Threads: []conversations.Match{}}
+	r := searchResult{Threads: []threads.Match{}}
 	o.threads.Text, o.threads.Limit = o.Text, o.Limit
 	if a.AsJSON && slices.Equal(o.In, []string{inThreads}) {
-		return o.printEach(ctx, a, w.Conversations(set))
+		return o.printEach(ctx, a, w.Threads(set))
 	}
 	rest := slices.DeleteFunc(slices.Clone(o.In), func(scope string) bool { return scope == inThreads })
 	var err error
@@ -126,7 +126,7 @@ func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Worksp
 		}
 	}
 	if len(rest) < len(o.In) {
-		add := func(m conversations.Match) error {
+		add := func(m threads.Match) error {
 			if a.AsJSON {
 				r.Threads = append(r.Threads, m)
 			} else {
@@ -134,7 +134,7 @@ func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Worksp
 			}
 			return nil
 		}
-		more, warnings, err := w.Conversations(set).EachMatch(ctx, o.threads, add)
+		more, warnings, err := w.Threads(set).EachMatch(ctx, o.threads, add)
 		if err != nil {
 			return err
 		}
@@ -144,21 +144,21 @@ func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Worksp
 	return o.print(a, r, table)
 }
 
-// printEach prints conversations as JSON while they are found: all can be much.
-func (o *searchOptions) printEach(ctx context.Context, a *cli.App, in conversations.Collection) error {
-	r := searchResult{Threads: []conversations.Match{},
+// printEach prints threads as JSON while they are found: all can be much.
+func (o *searchOptions) printEach(ctx context.Context, a *cli.App, in threads.Collection) error {
+	r := searchResult{Threads: []threads.Match{},
 		SearchResult: workspace.SearchResult{Matches: []workspace.Match{}, Sessions: []workspace.SessionMatch{}}}
 	stopped := errors.New("stopped")
-	each := func(yield func(conversations.Match, error) bool) {
+	each := func(yield func(threads.Match, error) bool) {
 		var err error
-		r.More, r.Warnings, err = in.EachMatch(ctx, o.threads, func(m conversations.Match) error {
+		r.More, r.Warnings, err = in.EachMatch(ctx, o.threads, func(m threads.Match) error {
 			if !yield(m, nil) {
 				return stopped
 			}
 			return nil
 		})
 		if err != nil && !errors.Is(err, stopped) {
-			yield(conversations.Match{}, err)
+			yield(threads.Match{}, err)
 		}
 	}
 	return cli.JSONItems(a, "threads", each, func() any {
@@ -179,7 +179,7 @@ var sessionMatchColumns = []cli.Column{
 	{Name: "match", Rank: 2, Text: true},
 }
 
-// threadMatchColumns are those of conversations.
+// threadMatchColumns are those of threads.
 var threadMatchColumns = []cli.Column{
 	{Name: "message"}, {Name: "title", Rank: 2, Text: true}, {Name: "age", Rank: 3}, {Name: "match", Rank: 1, Text: true},
 	{Name: "directory", More: true},
@@ -233,8 +233,8 @@ func sessionMatchRows(a *cli.App, list []workspace.SessionMatch) [][]string {
 	return rows
 }
 
-// threadMatchRow names a conversation by the message with the best snippet.
-func threadMatchRow(a *cli.App, m conversations.Match) []string {
+// threadMatchRow names a thread by the message with the best snippet.
+func threadMatchRow(a *cli.App, m threads.Match) []string {
 	uri, match := m.URI, workspace.Snippet{}
 	for _, s := range m.Snippets {
 		if len(s.Pieces) > len(match.Pieces) {

@@ -24,7 +24,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sendFlags are the flags for writing to a conversation.
+// sendFlags are the flags for writing to a thread.
 type sendFlags struct {
 	data   []string
 	dryRun bool
@@ -33,7 +33,7 @@ type sendFlags struct {
 // add adds the flags to a command.
 func (f *sendFlags) add(c *cobra.Command) {
 	c.Flags().StringArrayVarP(&f.data, "data", "d", nil,
-		"send `text` with the agent's program: to a conversation, or to a new one of a provider; @FILE reads a file, @- "+
+		"send `text` with the agent's program: to a thread, or to a new one of a provider; @FILE reads a file, @- "+
 			"standard input; repeated texts are lines")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false,
 		"with --data, print the command of the agent's program and do not run it")
@@ -60,8 +60,8 @@ func (f *sendFlags) run(ctx context.Context, a *cli.App, set *thread.Set, uri st
 	case f.data == nil:
 		return cli.Invalid("thread", uri, "--dry-run needs --data", "give the text with --data")
 	case uri == "":
-		return cli.Invalid("thread", "", "missing conversation or provider",
-			"name a conversation, or a provider such as codex")
+		return cli.Invalid("thread", "", "missing thread or provider",
+			"name a thread, or a provider such as codex")
 	}
 	target, dir, parameters, err := resolve(ctx, set, uri)
 	if err != nil {
@@ -95,8 +95,8 @@ func (f *sendFlags) run(ctx context.Context, a *cli.App, set *thread.Set, uri st
 	return s.run(ctx)
 }
 
-// resolve returns what a URI names: a provider, to start a conversation, or one of its
-// conversations with its directory. The query has the parameters of the program.
+// resolve returns what a URI names: a provider, to start a thread, or one of its
+// threads with its directory. The query has the parameters of the program.
 func resolve(ctx context.Context, set *thread.Set, uri string) (t converse.Target, dir string,
 	parameters []converse.Parameter, err error) {
 	base, query, _ := strings.Cut(uri, "?")
@@ -121,8 +121,8 @@ func resolve(ctx context.Context, set *thread.Set, uri string) (t converse.Targe
 		return t, "", nil, err
 	}
 	if u.Agent != "" || u.From > 0 {
-		return t, "", nil, cli.Invalid("thread", uri, "only a conversation can be written to, not a subagent or a message",
-			"write to the conversation itself")
+		return t, "", nil, cli.Invalid("thread", uri, "only a thread can be written to, not a subagent or a message",
+			"write to the thread itself")
 	}
 	v, err := set.Open(ctx, u)
 	if err != nil {
@@ -238,11 +238,11 @@ type sending struct {
 	*cli.App
 	command  converse.Command
 	provider string
-	dir      string // of the conversation, "" if it is new or unknown
+	dir      string // of the thread, "" if it is new or unknown
 	result   reply
 	heard    converse.Reply
 	answer   strings.Builder // with --json
-	named    bool            // the conversation was printed
+	named    bool            // the thread was printed
 }
 
 // run runs the program, without standard input, and prints its answer as it comes. A
@@ -277,7 +277,7 @@ func (s *sending) run(ctx context.Context) error {
 		return nil
 	}
 	if s.dir != "" && s.dir != s.Dir {
-		s.Warn("some programs continue a conversation only in its directory: %s", printable.Line(s.dir))
+		s.Warn("some programs continue a thread only in its directory: %s", printable.Line(s.dir))
 	}
 	return cli.ExitCode(code)
 }
@@ -305,7 +305,7 @@ func (s *sending) print(out io.Reader) error {
 	return errors.Join(failed, rd.Err())
 }
 
-// identify prints which conversation is written to, once it is known.
+// identify prints which thread is written to, once it is known.
 func (s *sending) identify() {
 	if s.heard.ID == "" || s.named {
 		return

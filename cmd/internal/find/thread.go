@@ -10,7 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/thread/page"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/spf13/cobra"
 )
 
@@ -22,19 +22,19 @@ func ThreadCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "thread [URI]",
 		Aliases: []string{"threads"},
-		Short:   "Print a conversation of an agent, or list conversations",
-		Long: `Thread prints a conversation that an agent tool stored on this machine, or that
+		Short:   "Print a thread of an agent, or list threads",
+		Long: `Thread prints a thread that an agent tool stored on this machine, or that
 of one of its subagents. A URI is agents://PROVIDER/ID, with /AGENT for a
 subagent and #M3-M9 for a range of messages. PROVIDER/ID, PROVIDER://ID and a
 bare ID are accepted too. Files of the agent tools are never changed.
 
-Without a URI, it lists the conversations of this repository with all its
-worktrees, newest first. These URIs list conversations in all directories:
+Without a URI, it lists the threads of this repository with all its
+worktrees, newest first. These URIs list threads in all directories:
 agents://PROVIDER those of a provider, agents://PROVIDER/ROLE those with a
 subagent of this role. agents://. and agents:///PATH?providers=claude,codex list
 those of a directory.
 
-With --data it sends a text with the program of the agent, to a conversation or,
+With --data it sends a text with the program of the agent, to a thread or,
 if the URI is a provider such as codex, to a new one, and prints the answer as
 it comes. The query has parameters of the program, such as codex?model=NAME;
 parameters that change what the agent may do are refused. The program is the one
@@ -51,7 +51,7 @@ workspace. The exit code is that of the program, or as for run.`,
 	list.add(c)
 	send.add(c)
 	c.Flags().StringVar(&list.Status, "status", "",
-		"filter conversations, or the subagents of a URI, by `status`, such as running")
+		"filter threads, or the subagents of a URI, by `status`, such as running")
 	c.Flags().IntVar(&list.Limit, "limit", defaultThreads,
 		"show at most this `count`; 0 for no limit. Of subagents, all are shown by default")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(thread.Statuses(), cobra.ShellCompDirectiveNoFileComp))
@@ -62,29 +62,29 @@ workspace. The exit code is that of the program, or as for run.`,
 	return c
 }
 
-// runThread sends a text to a conversation, lists conversations, or prints one.
+// runThread sends a text to a thread, lists threads, or prints one.
 func runThread(c *cobra.Command, a *cli.App, print *printFlags, list *listThreads, send *sendFlags,
 	args []string) error {
 	set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 	if send.given(c) {
 		uri := strings.Join(args, "")
-		if err := given(c, uri, "--data writes to the conversation",
+		if err := given(c, uri, "--data writes to the thread",
 			append(slices.Concat(listOnly, printOnly), "head")...); err != nil {
 			return err
 		}
 		return send.run(c.Context(), a, set, uri)
 	}
 	if len(args) == 0 {
-		return list.run(c, a, set, conversations.Selection{Limit: -1}, "")
+		return list.run(c, a, set, threads.Selection{Limit: -1}, "")
 	}
-	sel, several, err := conversations.Select(c.Context(), set, args[0], a.Dir, a.Getenv("HOME"))
+	sel, several, err := threads.Select(c.Context(), set, args[0], a.Dir, a.Getenv("HOME"))
 	if err != nil {
 		return err
 	}
 	if several {
 		return list.run(c, a, set, sel, args[0])
 	}
-	if err := given(c, args[0], "the URI names one conversation", listOnly...); err != nil {
+	if err := given(c, args[0], "the URI names one thread", listOnly...); err != nil {
 		return err
 	}
 	print.Status = thread.Status(list.Status)
@@ -104,7 +104,7 @@ func given(c *cobra.Command, uri, what string, flags ...string) error {
 	return nil
 }
 
-// printFlags are the flags for printing one conversation.
+// printFlags are the flags for printing one thread.
 type printFlags struct {
 	page.Options
 	file string
@@ -141,7 +141,7 @@ func (p *printFlags) run(c *cobra.Command, a *cli.App, set *thread.Set, uri stri
 				return nil, nil // the missing transcript is the error
 			}
 		}
-		return w.Conversations(set).OpenKept(ctx, u)
+		return w.Threads(set).OpenKept(ctx, u)
 	})
 	if p.file == "" || p.file == "-" || p.file == "/dev/stdout" {
 		return page.Write(c.Context(), a.Out, set, u, p.Options)

@@ -9,45 +9,45 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/spf13/cobra"
 )
 
-// defaultThreads is how many conversations a list has unless more are requested.
+// defaultThreads is how many threads a list has unless more are requested.
 const defaultThreads = 20
 
-// listThreads lists conversations.
+// listThreads lists threads.
 type listThreads struct {
-	conversations.ListOptions
+	threads.ListOptions
 	Status string
 	table  *cli.Table
 }
 
-// listOnly are the flags that do not go with the URI of one conversation.
+// listOnly are the flags that do not go with the URI of one thread.
 var listOnly = []string{"provider", "cwd", "everywhere", "agent", "since", "until", "model", "cursor", "agents",
 	"no-index"}
 
 func (l *listThreads) add(c *cobra.Command) {
 	f := c.Flags()
 	f.StringSliceVar(&l.Providers, "provider", nil, "filter by provider `name`; several are separated by commas")
-	f.StringVar(&l.Dir, "cwd", "", "conversations in this `directory` and below it")
-	f.BoolVar(&l.Everywhere, "everywhere", false, "conversations in all directories")
-	f.StringVar(&l.Role, "agent", "", "conversations with a subagent of this role or `name`")
+	f.StringVar(&l.Dir, "cwd", "", "threads in this `directory` and below it")
+	f.BoolVar(&l.Everywhere, "everywhere", false, "threads in all directories")
+	f.StringVar(&l.Role, "agent", "", "threads with a subagent of this role or `name`")
 	f.StringVar(&l.Since, "since", "", "last written at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
 	f.StringVar(&l.Until, "until", "", "last written before `time`")
 	f.StringVar(&l.Model, "model", "", "filter by part of the `name` of a model")
 	f.StringVar(&l.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
-	f.BoolVar(&l.Agents, "agents", false, "show subagents under their conversations")
-	f.BoolVar(&l.NoIndex, "no-index", false, "read the transcripts, not the index of conversations")
-	cli.GroupFlags(c, "Lists of conversations", listOnly...)
+	f.BoolVar(&l.Agents, "agents", false, "show subagents under their threads")
+	f.BoolVar(&l.NoIndex, "no-index", false, "read the transcripts, not the index of threads")
+	cli.GroupFlags(c, "Lists of threads", listOnly...)
 }
 
-// addThreadFilters adds the flags that lists and searches of conversations share.
-func addThreadFilters(c *cobra.Command, o *conversations.ListOptions) {
+// addThreadFilters adds the flags that lists and searches of threads share.
+func addThreadFilters(c *cobra.Command, o *threads.ListOptions) {
 	f := c.Flags()
 	f.StringSliceVar(&o.Providers, "provider", nil, "filter by provider `name`; several are separated by commas")
-	f.StringVar(&o.Dir, "cwd", "", "conversations in this `directory` and below it")
-	f.BoolVar(&o.Everywhere, "everywhere", false, "conversations in all directories")
+	f.StringVar(&o.Dir, "cwd", "", "threads in this `directory` and below it")
+	f.BoolVar(&o.Everywhere, "everywhere", false, "threads in all directories")
 	f.StringVar(&o.Since, "since", "", "last written at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
 	f.StringVar(&o.Until, "until", "", "last written before `time`")
 	c.MarkFlagsMutuallyExclusive("everywhere", "cwd")
@@ -60,14 +60,14 @@ var threadColumns = []cli.Column{
 	{Name: "age", Rank: 2}, {Name: "tokens", Rank: 4}, {Name: "messages", More: true}, {Name: "model", More: true},
 }
 
-// run lists the conversations that the flags and the URI select.
-func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel conversations.Selection,
+// run lists the threads that the flags and the URI select.
+func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel threads.Selection,
 	uri string) error {
-	if err := given(c, uri, "lists conversations", printOnly...); err != nil {
+	if err := given(c, uri, "lists threads", printOnly...); err != nil {
 		return err
 	}
 	if uri != "" {
-		if err := given(c, uri, "the URI selects conversations", "provider", "cwd", "everywhere", "agent"); err != nil {
+		if err := given(c, uri, "the URI selects threads", "provider", "cwd", "everywhere", "agent"); err != nil {
 			return err
 		}
 		l.Providers, l.Dir, l.Role, l.Everywhere = sel.Providers, sel.Dir, sel.Role, sel.Dir == ""
@@ -78,7 +78,7 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel con
 	l.ListOptions.Status = thread.Status(l.Status)
 	a.Warnings(sel.Warnings)
 	if sel.Words != "" {
-		if err := given(c, uri, "the URI searches conversations", "cursor", "agents"); err != nil {
+		if err := given(c, uri, "the URI searches threads", "cursor", "agents"); err != nil {
 			return err
 		}
 		o := searchOptions{SearchOptions: workspace.SearchOptions{Text: sel.Words, Limit: l.Limit, In: []string{inThreads}}}
@@ -86,7 +86,7 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel con
 		return a.Reading(func(w *workspace.Workspace) error { return o.run(c.Context(), a, w, set, l.table) })
 	}
 	return a.Reading(func(w *workspace.Workspace) error {
-		page, err := w.Conversations(set).List(c.Context(), l.ListOptions)
+		page, err := w.Threads(set).List(c.Context(), l.ListOptions)
 		if err != nil {
 			return err
 		}
@@ -98,14 +98,14 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel con
 			return err
 		}
 		if page.Cursor != "" {
-			fmt.Fprintf(a.Err, "more conversations: --cursor %s\n", page.Cursor)
+			fmt.Fprintf(a.Err, "more threads: --cursor %s\n", page.Cursor)
 		}
 		return nil
 	})
 }
 
-// threadRows returns the rows of conversations, each followed by its subagents.
-func threadRows(a *cli.App, page conversations.Page) (rows [][]string) {
+// threadRows returns the rows of threads, each followed by its subagents.
+func threadRows(a *cli.App, page threads.Page) (rows [][]string) {
 	for _, i := range page.Threads {
 		rows = append(rows, []string{i.URI.String(), name(i), i.Cwd, i.Branch, string(i.State.Status), a.Age(i.Modified),
 			tokens(i.Thread), strconv.Itoa(i.Messages), model(i.Thread)})
@@ -120,15 +120,15 @@ func threadRows(a *cli.App, page conversations.Page) (rows [][]string) {
 	return rows
 }
 
-// name returns what a conversation is known by, and that only a copy is left.
-func name(i conversations.Item) string {
+// name returns what a thread is known by, and that only a copy is left.
+func name(i threads.Item) string {
 	if i.KeptAt.IsZero() {
 		return i.Name()
 	}
 	return strings.TrimSpace(i.Name() + " (kept copy)")
 }
 
-// tokens returns the number of tokens that a conversation used, with a plus sign if
+// tokens returns the number of tokens that a thread used, with a plus sign if
 // it used more than are recorded.
 func tokens(t *thread.Thread) string {
 	switch t.Usage.Completeness {
@@ -140,7 +140,7 @@ func tokens(t *thread.Thread) string {
 	return strconv.FormatInt(t.Usage.Total(), 10)
 }
 
-// model returns the model that a conversation used last.
+// model returns the model that a thread used last.
 func model(t *thread.Thread) string {
 	if n := len(t.Usage.Models); n > 0 {
 		return t.Usage.Models[n-1].Model

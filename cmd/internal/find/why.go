@@ -23,7 +23,7 @@ func WhyCommand(a *cli.App) *cobra.Command {
 		Use:   "why FILE[:LINE]|REF|COMMIT",
 		Short: "Trace where a file, an artifact or a commit comes from",
 		Long: `Why traces where something comes from: the artifact with its former path, the
-session, the work, the message of the conversation that wrote it, the cost, the
+session, the work, the message of the thread that wrote it, the cost, the
 commits with these bytes, what was read to make it, and who has used it since.
 With a line, it traces the commit that last changed the line.
 
@@ -35,7 +35,7 @@ Anything less certain is left out. If nothing is known, only the subject is
 printed, and the exit code is 0.
 
 The message of a hop can be opened with: handoff thread URI. The first call
-reads all conversations and builds an index, as search does.`,
+reads all threads and builds an index, as search does.`,
 		Example: "  handoff why internal/cart.go\n  handoff why internal/cart.go:42\n  handoff why HEAD --json",
 		Args:    cli.Exactly(1, "one file, ref or commit"),
 	}

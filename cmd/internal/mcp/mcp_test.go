@@ -19,7 +19,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -609,7 +609,7 @@ func entries(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// TestThread reads only conversations of the workspace's repository.
+// TestThread reads only threads of the workspace's repository.
 func TestThread(t *testing.T) {
 	f := newFixture(t)
 	s := f.connect("test", nil)
@@ -635,7 +635,7 @@ func TestThread(t *testing.T) {
 		t.Helper()
 		if r := call(t, s, "thread_read", `{"uri":"claude/`+theirs+`"}`); !r.isErr ||
 			strings.Contains(r.text, "please retry") {
-			t.Errorf("a conversation of another repository: %s", r.text)
+			t.Errorf("a thread of another repository: %s", r.text)
 		}
 	}
 	other()
@@ -644,8 +644,8 @@ func TestThread(t *testing.T) {
 	w, err := workspace.Open(f.dir, workspace.Options{})
 	must(t, err)
 	defer w.Close()
-	_, err = w.Conversations(thread.NewSet(all.Drivers(), func(string) string { return "" }, f.home)).Keep(t.Context(),
-		conversations.KeepOptions{URIs: []string{"claude/" + ours, "claude/" + theirs}})
+	_, err = w.Threads(thread.NewSet(all.Drivers(), func(string) string { return "" }, f.home)).Keep(t.Context(),
+		threads.KeepOptions{URIs: []string{"claude/" + ours, "claude/" + theirs}})
 	must(t, err)
 	must(t, os.RemoveAll(filepath.Join(f.home, ".claude")))
 	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`"}`); !strings.Contains(got.str("content"),

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // A StatusInput has the arguments of status.
@@ -14,7 +14,7 @@ type StatusInput struct {
 
 var status = tool[StatusInput]{
 	name:        "status",
-	description: "List running sessions and conversations. Use it before you start other agents.",
+	description: "List running sessions and threads. Use it before you start other agents.",
 	reads:       true,
 	required:    []string{"sessions", "threads"},
 	do: func(ctx context.Context, c *call, _ StatusInput) (answer, error) {
@@ -27,7 +27,7 @@ var status = tool[StatusInput]{
 			lines = append(lines, "session "+s.ID+" "+quoted(s.DisplayName)+": "+s.Status+writing(c, s.Writing))
 		}
 		for _, t := range now.Threads {
-			lines = append(lines, "conversation "+t.URI+" "+quoted(t.Title)+writing(c, t.Writing))
+			lines = append(lines, "thread "+t.URI+" "+quoted(t.Title)+writing(c, t.Writing))
 		}
 		for _, w := range now.Collisions {
 			lines = append(lines, "changed by two of them: "+quoted(relative(c, w.Path)))
@@ -40,7 +40,7 @@ var status = tool[StatusInput]{
 }
 
 // writing names the files that were changed last.
-func writing(c *call, list []conversations.Write) string {
+func writing(c *call, list []threads.Write) string {
 	text := ""
 	for i, w := range list {
 		if i == 0 {

@@ -28,7 +28,7 @@ func hookCommand(a *cli.App) *cobra.Command {
 		Long: `Hook is what handoff init installs as a hook of an agent program. It reads an
 event on standard input and records sessions, prompts and subagents as work, and
 the last message of a subagent and the files it created as artifacts. In a log
-that other machines use, the message is recorded only if you share conversations
+that other machines use, the message is recorded only if you share threads
 ("handoff config set share_threads true"). It records only in a workspace that
 exists, and always exits 0.
 
@@ -38,7 +38,7 @@ prints the outputs of handoff run --expect that are missing, so that the agent
 continues once; if none is missing, it prints what the turn left.
 
 EVENT is required for programs whose input does not name the event. With the
-program statusline, hook prints the URI of the conversation and the newest
+program statusline, hook prints the URI of the thread and the newest
 artifact of its session, for the status line of Claude Code.`,
 		Example:   "  handoff hook claude\n  handoff hook copilot sessionStart",
 		Args:      cobra.ArbitraryArgs,

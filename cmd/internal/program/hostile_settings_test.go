@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// hostileCanary is in the conversations of the user, and nowhere else.
+// hostileCanary is in the threads of the user, and nowhere else.
 const hostileCanary = "CANARY-41c7be"
 
 const (
@@ -90,7 +90,7 @@ func (v victim) sh(dir, script string) string {
 	return string(out)
 }
 
-// work lets an agent have a conversation in a directory, as its hooks report it, publish
+// work lets an agent have a thread in a directory, as its hooks report it, publish
 // a file and close a session. Commands may be refused.
 func (v victim) work(dir string) {
 	v.Helper()
@@ -144,7 +144,7 @@ func (v victim) received(repository string) (found bool, objects int) {
 }
 
 // TestHostileSettings changes the settings of a repository after the user has accepted
-// its log. Nothing of the user's conversations leaves the machine.
+// its log. Nothing of the user's threads leaves the machine.
 func TestHostileSettings(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -219,7 +219,7 @@ func TestHostileSettings(t *testing.T) {
 			v.work(attack(v))
 			for _, repository := range []string{"origin.git", "other.git"} {
 				if found, objects := v.received(repository); found || repository == "other.git" && objects > 0 {
-					t.Errorf("%s has received %d objects; a conversation is among them: %t", repository, objects, found)
+					t.Errorf("%s has received %d objects; a thread is among them: %t", repository, objects, found)
 				}
 			}
 			if _, err := os.Stat(filepath.Join(v.dir, "home", "ran")); err == nil {
@@ -234,7 +234,7 @@ func TestHostileSettings(t *testing.T) {
 			`mkdir -p $HOME; handoff config trust git:origin; handoff config set keep_threads true; handoff config set share_threads true`)
 		v.work("clone")
 		if found, objects := v.received("origin.git"); !found {
-			t.Errorf("the conversation that the user shares is not among %d objects", objects)
+			t.Errorf("the thread that the user shares is not among %d objects", objects)
 		}
 	})
 }

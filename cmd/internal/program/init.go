@@ -91,7 +91,7 @@ since, only handoff's entries are removed.`,
 	flags.BoolVar(&f.status, "status", false, "show where handoff is set up and when it was last called")
 	flags.BoolVar(&f.allow, "allow", false, "permit the tools of handoff without asking")
 	flags.BoolVar(&f.statusLine, "status-line", false,
-		"show the conversation and its newest artifact in the status line of Claude Code")
+		"show the thread and its newest artifact in the status line of Claude Code")
 	a.JSONFlag(c, "print JSON")
 	table := a.NewTable(c, statusColumns)
 	c.MarkFlagsMutuallyExclusive("user", "project")

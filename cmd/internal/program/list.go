@@ -101,16 +101,16 @@ func listCommand(a *cli.App) *cobra.Command {
 		Long: `List shows active artifacts, newest first, and how many superseded or withdrawn
 ones it hides. Filters are combined with AND.
 
-With --used-by, a read of the file by a call in a conversation counts as use,
+With --used-by, a read of the file by a call in a thread counts as use,
 too. It is reported as inferred, with its message, and needs an index of
-conversations.`,
+threads.`,
 		Example: "  handoff list --channel design\n  handoff list --session $ID --since 2h --json\n  handoff list --channels",
 		Args:    cli.Exactly(0, ""),
 	}
 	filter.add(a, c)
 	c.Flags().StringVar(&filter.filter.Label, "label", "", "filter by label `name`")
 	c.Flags().StringVar(&filter.filter.UsedBy, "used-by", "",
-		"filter by the `agent`, session, run or conversation that read it")
+		"filter by the `agent`, session, run or thread that read it")
 	c.Flags().BoolVar(&filter.filter.Stale, "stale", false,
 		"only artifacts made from something that was replaced or withdrawn since")
 	c.Flags().BoolVar(&filter.filter.Competing, "competing", false, "only artifacts with another active revision")

@@ -121,7 +121,7 @@ func (s tools) call(tool, arguments string) object {
 }
 
 // TestRemoteSurfaces uses a log that machines share with every surface, as processes:
-// each tool of the MCP server, the viewer with its live update, and conversations that
+// each tool of the MCP server, the viewer with its live update, and threads that
 // were kept on another machine.
 func TestRemoteSurfaces(t *testing.T) {
 	t.Parallel()

@@ -49,14 +49,14 @@ workspaces of all given directories. Every request there needs a bearer token,
 which is printed on standard error. The token is new each time, unless
 --token-file names a file that contains one.
 
-Beyond loopback, conversations are shown only with --threads.`,
+Beyond loopback, threads are shown only with --threads.`,
 		Example: "  handoff serve --open\n  handoff serve --listen 127.0.0.1:7500 ~/project",
 	}
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:7420", "listen on this `address`; port 0 is any free one")
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "`file` with the token")
 	c.Flags().BoolVar(&f.open, "open", false, "open the pages in the browser")
 	c.Flags().BoolVar(&f.noToken, "no-token", false, "show the pages to every program that can connect")
-	c.Flags().BoolVar(&f.threads, "threads", false, "show conversations also beyond loopback")
+	c.Flags().BoolVar(&f.threads, "threads", false, "show threads also beyond loopback")
 	c.RunE = func(c *cobra.Command, dirs []string) error {
 		token, err := serverToken(a, f.tokenFile)
 		if err != nil {

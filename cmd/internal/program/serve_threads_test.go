@@ -9,7 +9,7 @@ import (
 	"github.com/agent-handoff/handoff/workspace"
 )
 
-// TestServeThreads checks where conversations are served: on loopback, and beyond it
+// TestServeThreads checks where threads are served: on loopback, and beyond it
 // only with the flag.
 func TestServeThreads(t *testing.T) {
 	w, err := workspace.Open(t.TempDir(), workspace.Options{})
@@ -32,7 +32,7 @@ func TestServeThreads(t *testing.T) {
 		hosts := access.NewHosts(tt.listen, &net.TCPAddr{IP: tt.ip, Port: 7420})
 		o := pageOptions(a, w, serveFlags{listen: tt.listen, threads: tt.threads}, "a-token-for-tests-only", hosts, tt.listen)
 		if got := o.Source.Threads != nil; got != tt.want {
-			t.Errorf("--listen %s, --threads=%t: conversations are served: %t, want %t", tt.listen, tt.threads, got, tt.want)
+			t.Errorf("--listen %s, --threads=%t: threads are served: %t, want %t", tt.listen, tt.threads, got, tt.want)
 		}
 	}
 }

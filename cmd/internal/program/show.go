@@ -324,8 +324,8 @@ func readCommandLine(art handoff.Artifact) string {
 	return cli.CommandLine(how.Action, how.Args...)
 }
 
-// threadCommandLine returns the command that prints a producer's conversation, or
-// its URI if handoff can't read the conversations of that program.
+// threadCommandLine returns the command that prints a producer's thread, or
+// its URI if handoff can't read the threads of that program.
 func threadCommandLine(uri string) string {
 	u, err := thread.ParseURI(uri)
 	if uri == "" || err != nil {

@@ -71,7 +71,7 @@ func printSession(a *cli.App, v workspace.SessionDetail) {
 	}
 }
 
-// conversation returns what is known of a conversation of a session, in
+// thread returns what is known of a thread of a session, in
 // parentheses, "" for nothing.
 func conversation(v workspace.SessionDetail, uri string) string {
 	i := slices.IndexFunc(v.Conversations, func(c workspace.Conversation) bool { return c.Thread == uri })

@@ -217,7 +217,7 @@ func (x *terminal) ended(code int) {
 	}
 }
 
-// TestRunFullScreen has the same conversation with a full-screen program twice,
+// TestRunFullScreen has the same thread with a full-screen program twice,
 // by itself and through handoff: all that is seen of it must be the same.
 func TestRunFullScreen(t *testing.T) {
 	dir := t.TempDir()

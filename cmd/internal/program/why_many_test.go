@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestWhyManyWriters traces a file that more conversations wrote than are read: the
+// TestWhyManyWriters traces a file that more threads wrote than are read: the
 // newest are read, and the last one wrote exactly its bytes. A clock that was set back
-// in a conversation does not change the order of its calls.
+// in a thread does not change the order of its calls.
 func TestWhyManyWriters(t *testing.T) {
 	t.Parallel()
 	c := newConsole(t)
@@ -51,7 +51,7 @@ func TestWhyManyWriters(t *testing.T) {
 			!strings.Contains(out, "exact") {
 			t.Errorf("why NEWS prints %s, want that %s wrote it", out, session)
 		}
-		if printed := c.said.String()[said:]; !strings.Contains(printed, "only 64 conversations were read") {
+		if printed := c.said.String()[said:]; !strings.Contains(printed, "only 64 threads were read") {
 			t.Errorf("no warning: %s", printed)
 		}
 	}

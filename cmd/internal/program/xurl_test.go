@@ -39,7 +39,7 @@ var refusedMessages = []string{"write-claude-role", "write-params", "write-role"
 // acceptedOptions are the options that only xurl refuses, with reasons.
 var acceptedOptions = map[string]string{
 	"err-list-flag": "the design of the URIs has --list; xurl replaced it by -I",
-	"err-noargs":    "without a URI, the conversations of the directory are listed",
+	"err-noargs":    "without a URI, the threads of the directory are listed",
 }
 
 // A recording is what xurl was run with, and its answer.
@@ -168,7 +168,7 @@ func TestXurlOptions(t *testing.T) {
 		switch name {
 		case "err-list-flag":
 			ok = strings.Contains(out, "\nsubagents:\n")
-		case "err-noargs": // the directory has no conversations
+		case "err-noargs": // the directory has no threads
 			ok = out+messages == ""
 		case "err-output-dir":
 			ok = out == "" && strings.Contains(messages, missing)

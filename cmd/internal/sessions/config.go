@@ -82,7 +82,7 @@ password may be left out. If the file names another log later, or the URL leads
 elsewhere, such as a git remote with a changed URL, that is not accepted.
 A repository inside the workspace can't be accepted.
 
-It prints what it permits. Conversations are sent only if you allow it with
+It prints what it permits. Threads are sent only if you allow it with
 "handoff config set share_threads true".
 
 What you accept is stored in your own configuration directory. A log that
@@ -124,9 +124,9 @@ func printTrust(a *cli.App, t workspace.LogTrust) {
 	line("sent there", "records, and "+cmp.Or(copies,
 		"copies of published files as keep and the limits say (keep = auto)"))
 	if t.Threads {
-		line("", "kept conversations, secrets redacted (share_threads = true)")
+		line("", "kept threads, secrets redacted (share_threads = true)")
 	} else {
-		line("not sent", "conversations (share_threads is not true in your own settings)")
+		line("not sent", "threads (share_threads is not true in your own settings)")
 	}
 }
 

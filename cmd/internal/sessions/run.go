@@ -34,8 +34,8 @@ the foreground of a terminal, which sends ^C to the command itself. On standard
 error, run prints task:start, each publish of the session as it happens (on a
 terminal, at the end), and task:done or task:error.
 
-The conversation of an agent program is linked to the session: claude is started
-with an ID for it (--session-id); of other programs it is the only conversation
+The thread of an agent program is linked to the session: claude is started
+with an ID for it (--session-id); of other programs it is the only thread
 that started in this directory during the run. The last line then has its
 tokens and cost.
 
@@ -239,7 +239,7 @@ func environment(own map[string]string) []string {
 	return env
 }
 
-// note records the process of the command, and its conversation. Its terminal may be in use by the
+// note records the process of the command, and its thread. Its terminal may be in use by the
 // command, so warnings are held back.
 func (r *run) note(ctx context.Context, c child) {
 	err := r.Reading(func(w *workspace.Workspace) (err error) {

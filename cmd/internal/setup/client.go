@@ -25,7 +25,7 @@ type Target struct {
 	Binary    string              // handoff, absolute, for User
 	Runtime   string              // the runtime directory that a sandbox must be able to write, or ""
 	Allow     bool                // permit the tools of handoff without asking
-	StatusBar bool                // show the conversation and the newest artifact in the status line
+	StatusBar bool                // show the thread and the newest artifact in the status line
 }
 
 // A client is an agent program that handoff can be set up in.
@@ -274,7 +274,7 @@ func claudeServers(t Target) string {
 }
 
 // codexVariables are passed on by Codex to the server: it passes no others, and
-// tools would use another log or workspace than the shells of a conversation.
+// tools would use another log or workspace than the shells of a thread.
 var codexVariables = []string{"HANDOFF_WORKSPACE", "HANDOFF_DIR", "HANDOFF_LOG", "HANDOFF_SESSION",
 	"HANDOFF_SESSION_DIR", "HANDOFF_RUN", "HANDOFF_RUN_DIR",
 	"HANDOFF_PARENT_WORK", "HANDOFF_AGENT", "HANDOFF_TASK", "HANDOFF_OPERATION", "XDG_CONFIG_HOME", "XDG_STATE_HOME",

@@ -7,7 +7,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // artifactsShown is how many artifacts a page lists.
@@ -57,26 +57,26 @@ type searchPage struct {
 	Text string
 	All  bool
 	workspace.SearchResult
-	Conversations conversations.Matches
-	Reading       bool // the conversations are being read
+	Conversations threads.Matches
+	Reading       bool // the threads are being read
 }
 
-// Limits of searching conversations. The first search reads all of them.
+// Limits of searching threads. The first search reads all of them.
 const (
 	searchWait = 2 * time.Second
 	searchRest = 2 * time.Second
 )
 
-// searchThreads adds the conversations of this repository with the words.
+// searchThreads adds the threads of this repository with the words.
 func (s *Server) searchThreads(p *page, v *searchPage) {
 	if s.o.Source.Threads == nil {
 		return
 	}
 	found, known, err := s.searches.of(v.Text).get(s,
-		reading[conversations.Matches]{wait: searchWait, least: searchRest,
-			read: func(ctx context.Context) (conversations.Matches, error) {
+		reading[threads.Matches]{wait: searchWait, least: searchRest,
+			read: func(ctx context.Context) (threads.Matches, error) {
 				return s.o.Source.Conversations.Search(ctx,
-					conversations.SearchOptions{Text: v.Text, ListOptions: conversations.ListOptions{Limit: searchShown}})
+					threads.SearchOptions{Text: v.Text, ListOptions: threads.ListOptions{Limit: searchShown}})
 			}})
 	p.warn(err)
 	p.Warnings = append(p.Warnings, found.Warnings...)
@@ -85,7 +85,7 @@ func (s *Server) searchThreads(p *page, v *searchPage) {
 	p.Live = !known // until they have been read
 }
 
-// search finds artifacts, sessions and conversations by words.
+// search finds artifacts, sessions and threads by words.
 func (s *Server) search(r *http.Request) (page, error) {
 	q := r.URL.Query()
 	v := searchPage{Text: q.Get("q"), All: q.Get("status") == "all"}

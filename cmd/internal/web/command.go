@@ -30,7 +30,7 @@ func exportHTMLCommand(a *cli.App) *cobra.Command {
 		Short: "Write a session as one HTML page",
 		Long: `Html writes a session or run as one page: its facts, its outputs with their
 content, its runs, and what it read. The page has no script and loads nothing.
-Of a long output it has the beginning. Conversations are not part of it.`,
+Of a long output it has the beginning. Threads are not part of it.`,
 		Example:           "  handoff export html $ID -o session.html",
 		Args:              cli.Exactly(1, "one session"),
 		ValidArgsFunction: a.CompleteSessions,

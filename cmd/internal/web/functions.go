@@ -55,7 +55,7 @@ func (s *Server) sections() []crumb {
 	list := []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Lineage", "/graph"},
 		{"Pipelines", "/pipelines"}}
 	if s.o.Source.Threads != nil {
-		list = append(list, crumb{"Conversations", "/threads"})
+		list = append(list, crumb{"Threads", "/threads"})
 	}
 	return append(list, crumb{"Check", "/check"})
 }
@@ -88,16 +88,16 @@ func sessionURL(id string) string   { return "/sessions/" + url.PathEscape(id) }
 func channelURL(name string) string { return "/channels/" + url.PathEscape(name) }
 func issueURL(run string) string    { return "/pipelines/" + escape(run) }
 
-// threadURL returns the URL of a conversation's page: the URI without its scheme.
+// threadURL returns the URL of a thread's page: the URI without its scheme.
 func threadURL(uri string) string { return "/threads/" + escape(strings.TrimPrefix(uri, "agents://")) }
 
-// parsed returns the parts of a conversation's URI, as far as it has them.
+// parsed returns the parts of a thread's URI, as far as it has them.
 func parsed(uri string) thread.URI {
 	u, _ := thread.ParseURI(uri)
 	return u
 }
 
-// messageURL returns the URL of a conversation's page from a message on.
+// messageURL returns the URL of a thread's page from a message on.
 func messageURL(u thread.URI) string {
 	from := u.From
 	u.From, u.To = 0, 0

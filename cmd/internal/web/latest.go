@@ -11,7 +11,7 @@ import (
 // rest is how many times as long as reading took nothing is read again.
 const rest = 10
 
-// A latest is something that can take long to read, such as conversations or the
+// A latest is something that can take long to read, such as threads or the
 // folders of 10,000 sessions. It is read while pages show what it was before.
 type latest[T any] struct {
 	mu      sync.Mutex

@@ -8,7 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // How many of each kind the first page shows.
@@ -21,9 +21,9 @@ const (
 type activity struct {
 	Running    []workspace.ActiveSession
 	MoreRun    bool // more sessions are running
-	Threads    []conversations.Running
-	Reading    bool // conversations are being read
-	Collisions []conversations.Collision
+	Threads    []threads.Running
+	Reading    bool // threads are being read
+	Collisions []threads.Collision
 	Newest     []handoff.Artifact
 	Stale      []handoff.Artifact
 	Competing  []handoff.Artifact
@@ -58,7 +58,7 @@ func (s *Server) now(r *http.Request) (page, error) {
 	return p, nil
 }
 
-// Limits of reading conversations for the first page.
+// Limits of reading threads for the first page.
 const (
 	threadWait     = 20 * time.Millisecond
 	threadRest     = 2 * time.Second
@@ -66,15 +66,15 @@ const (
 	collisionsMost = 10
 )
 
-// activeThreads are the running conversations of this repository, and the newest
-// files that two of its conversations changed at the same time.
+// activeThreads are the running threads of this repository, and the newest
+// files that two of its threads changed at the same time.
 type activeThreads struct {
-	list       []conversations.Running
-	collisions []conversations.Collision
+	list       []threads.Running
+	collisions []threads.Collision
 	warnings   []string
 }
 
-// activeThreads returns the conversations as they were last read; known is false if
+// activeThreads returns the threads as they were last read; known is false if
 // they have not been read yet.
 func (s *Server) activeThreads(p *page) (list activeThreads, known bool) {
 	if s.o.Source.Threads == nil {
@@ -87,8 +87,8 @@ func (s *Server) activeThreads(p *page) (list activeThreads, known bool) {
 			if a.list, a.warnings, err = s.o.Source.Conversations.Running(ctx); err != nil {
 				return a, err
 			}
-			found, err := s.o.Source.Conversations.Collisions(ctx, conversations.ListOptions{Since: collisionsFrom})
-			slices.SortStableFunc(found.Collisions, func(x, y conversations.Collision) int {
+			found, err := s.o.Source.Conversations.Collisions(ctx, threads.ListOptions{Since: collisionsFrom})
+			slices.SortStableFunc(found.Collisions, func(x, y threads.Collision) int {
 				return y.Second.At.Compare(x.Second.At)
 			})
 			a.collisions = found.Collisions[:min(collisionsMost, len(found.Collisions))]

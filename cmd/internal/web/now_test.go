@@ -39,7 +39,7 @@ func (s *site) publishAs(by handoff.Producer, p workspace.Publication) {
 }
 
 // TestNowConversations checks that the first page shows what status does: running
-// conversations with their sessions, and the files that two of them changed.
+// threads with their sessions, and the files that two of them changed.
 func TestNowConversations(t *testing.T) {
 	home := t.TempDir()
 	s := newSite(t, func(o *web.Options) {
@@ -94,24 +94,24 @@ func TestNowCompeting(t *testing.T) {
 	}
 }
 
-// TestSearchConversations checks that a search finds conversations, and links to
+// TestSearchConversations checks that a search finds threads, and links to
 // the message.
 func TestSearchConversations(t *testing.T) {
 	s := newConversation(t, "", func(x *transcript) {
 		x.user("Why is the cart empty?")
 		x.answer(said("The quokka expires too early."))
 	})
-	page := s.eventually("/search?q=quokka", "<h2>Conversations")
+	page := s.eventually("/search?q=quokka", "<h2>Threads")
 	if want := `href="/threads/claude/` + threadID + `?from=2#M2">answer #M2</a>`; !strings.Contains(page, want) ||
 		!strings.Contains(page, "<mark>quokka</mark>") {
 		t.Errorf("the page does not contain %s\n%s", want, page)
 	}
 	if page := s.get("/threads/claude/" + threadID + "?from=2"); !strings.Contains(page, `id="M2"`) {
-		t.Errorf("the page of the conversation has no such message\n%s", page)
+		t.Errorf("the page of the thread has no such message\n%s", page)
 	}
 }
 
-// TestConversationsNotServed checks every page that shows conversations where they
+// TestConversationsNotServed checks every page that shows threads where they
 // are not served: beyond loopback, without --threads.
 func TestConversationsNotServed(t *testing.T) {
 	furnish := func(set *thread.Set) (s *site, session string) {
@@ -135,7 +135,7 @@ func TestConversationsNotServed(t *testing.T) {
 	for _, path := range []string{"/", "/search?q=quokka", "/sessions/" + session} {
 		if page := s.get(path); strings.Contains(page, "onversations <span") || strings.Contains(page, `href="/threads"`) ||
 			strings.Contains(page, "being read") {
-			t.Errorf("%s shows conversations\n%s", path, page)
+			t.Errorf("%s shows threads\n%s", path, page)
 		}
 	}
 	home := t.TempDir()

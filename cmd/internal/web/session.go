@@ -94,9 +94,9 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 // costRest is how long the cost of a session is not computed again.
 const costRest = 5 * time.Second
 
-// cost returns what the work and the conversations of a session used and cost, as
+// cost returns what the work and the threads of a session used and cost, as
 // they were last read; nil if that is not known. An exported page, and one where
-// conversations are not served, have none.
+// threads are not served, have none.
 func (s *Server) cost(p *page, id string) *work.Receipt {
 	set := s.o.Source.Threads
 	if set == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/conversations"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
+	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // A Source is what the viewer shows. Nothing in it changes the workspace.
@@ -22,16 +22,16 @@ type Source struct {
 	Files     Files
 	Pipelines Pipelines
 	Log       Log
-	Threads   *thread.Set // nil if conversations are not served
+	Threads   *thread.Set // nil if threads are not served
 
 	Conversations Conversations
 }
 
-// NewSource returns a Source of a workspace, with conversations from threads, nil if
+// NewSource returns a Source of a workspace, with threads from threads, nil if
 // they are not served.
 func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	w = w.As(workspace.Caller{Dir: w.Root()}) // the viewer is no agent, and has no names of its own
-	c := w.Conversations(threads)
+	c := w.Threads(threads)
 	if threads != nil {
 		threads.SetFallback(c.OpenKept)
 	}
@@ -58,7 +58,7 @@ type Bodies interface {
 type Sessions interface {
 	FindSessions(ctx context.Context, f workspace.SessionFilter) (workspace.SessionPage, error)
 	UnrecordedSessions(ctx context.Context) (workspace.Adoptions, error)
-	ActiveSessions(ctx context.Context, threads []conversations.Running, most int) (workspace.Activity, error)
+	ActiveSessions(ctx context.Context, threads []threads.Running, most int) (workspace.Activity, error)
 	AddTranscripts(ctx context.Context, set *thread.Set, s *workspace.Shown) error
 }
 
@@ -84,11 +84,11 @@ type Log interface {
 	Check(ctx context.Context) (handoff.Report, error)
 }
 
-// Conversations finds the conversations of a repository.
+// Conversations finds the threads of a repository.
 type Conversations interface {
-	List(ctx context.Context, o conversations.ListOptions) (conversations.Page, error)
-	Search(ctx context.Context, o conversations.SearchOptions) (conversations.Matches, error)
-	Running(ctx context.Context) (list []conversations.Running, warnings []string, err error)
-	Collisions(ctx context.Context, o conversations.ListOptions) (conversations.Collisions, error)
+	List(ctx context.Context, o threads.ListOptions) (threads.Page, error)
+	Search(ctx context.Context, o threads.SearchOptions) (threads.Matches, error)
+	Running(ctx context.Context) (list []threads.Running, warnings []string, err error)
+	Collisions(ctx context.Context, o threads.ListOptions) (threads.Collisions, error)
 	Belongs(t *thread.Thread) bool
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
-// Limits of what the page of a conversation shows.
+// Limits of what the page of a thread shows.
 const (
 	threadsShown  = 50
 	messagesShown = 100
@@ -28,25 +28,25 @@ const (
 	inlineBytes   = 64 << 10
 )
 
-// errNoThreads is the error where conversations are not served.
-var errNoThreads = handoff.E("show conversation", "", handoff.Unavailable,
-	errors.New("conversations are not shown beyond this machine"),
-	handoff.Advice("restart the server so that it shows conversations, if everybody who can connect may read them"))
+// errNoThreads is the error where threads are not served.
+var errNoThreads = handoff.E("show thread", "", handoff.Unavailable,
+	errors.New("threads are not shown beyond this machine"),
+	handoff.Advice("restart the server so that it shows threads, if everybody who can connect may read them"))
 
-// threadsPage is what the list of conversations shows.
+// threadsPage is what the list of threads shows.
 type threadsPage struct {
-	conversations.Page
+	threads.Page
 	Next string
 }
 
-// threads lists the conversations of this repository.
+// threads lists the threads of this repository.
 func (s *Server) threadList(r *http.Request) (page, error) {
 	if s.o.Source.Threads == nil {
 		return page{}, errNoThreads
 	}
 	q := r.URL.Query()
 	found, err := s.o.Source.Conversations.List(r.Context(),
-		conversations.ListOptions{Limit: threadsShown, Cursor: q.Get("cursor")})
+		threads.ListOptions{Limit: threadsShown, Cursor: q.Get("cursor")})
 	if err != nil {
 		return page{}, err
 	}
@@ -55,11 +55,11 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 		q.Set("cursor", found.Cursor)
 		list.Next = "?" + q.Encode()
 	}
-	return page{Name: "threads", Title: "Conversations", Section: "/threads", Poll: q.Get("cursor") == "", Data: list,
+	return page{Name: "threads", Title: "Threads", Section: "/threads", Poll: q.Get("cursor") == "", Data: list,
 		Warnings: found.Warnings}, nil
 }
 
-// threadPage is what the page of a conversation shows.
+// threadPage is what the page of a thread shows.
 type threadPage struct {
 	URI      thread.URI
 	Thread   *thread.Thread // of the subagent, if the page is of one; nil without a transcript
@@ -90,7 +90,7 @@ type call struct {
 	Inline          []message     // its first messages, where it was started
 }
 
-// thread shows a conversation: a range of its messages, and the rest as figures.
+// thread shows a thread: a range of its messages, and the rest as figures.
 func (s *Server) thread(r *http.Request) (page, error) {
 	ctx := r.Context()
 	v, err := s.openThread(ctx, r.PathValue("uri"))
@@ -98,8 +98,8 @@ func (s *Server) thread(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	t := threadPage{URI: v.URI, Thread: v.Thread, Agent: v.Agent, Agents: v.Agents}
-	p := page{Name: "thread", Title: cmp.Or(v.Thread.Title, "Conversation"), Section: "/threads",
-		Crumbs: []crumb{{"Conversations", "/threads"}}}
+	p := page{Name: "thread", Title: cmp.Or(v.Thread.Title, "Thread"), Section: "/threads",
+		Crumbs: []crumb{{"Threads", "/threads"}}}
 	if v.Agent != nil {
 		p.Crumbs = append(p.Crumbs, crumb{p.Title, threadURL(v.URI.Main().String())})
 		p.Title, t.Thread, t.Agents = cmp.Or(v.Agent.Name, v.Agent.Role, "Subagent"), v.Agent.Thread, nil
@@ -119,7 +119,7 @@ func (s *Server) thread(r *http.Request) (page, error) {
 	return p, nil
 }
 
-// openThread opens a conversation of this repository, or a kept copy in a log that
+// openThread opens a thread of this repository, or a kept copy in a log that
 // other machines use.
 func (s *Server) openThread(ctx context.Context, name string) (*thread.View, error) {
 	set := s.o.Source.Threads
@@ -135,13 +135,13 @@ func (s *Server) openThread(ctx context.Context, name string) (*thread.View, err
 		return nil, err
 	}
 	if !s.o.Source.Conversations.Belongs(v.Thread) {
-		return nil, handoff.E("show conversation", u.String(), handoff.NotFound, errors.New("is not of this repository"),
+		return nil, handoff.E("show thread", u.String(), handoff.NotFound, errors.New("is not of this repository"),
 			handoff.Suggest("print it", handoff.ActionThread, v.URI.String()))
 	}
 	return v, v.LoadAgents(ctx)
 }
 
-// read reads the conversation, and keeps the messages of one page.
+// read reads the thread, and keeps the messages of one page.
 func (t *threadPage) read(ctx context.Context, from int) error {
 	agents := map[string]*thread.Agent{}
 	for i := range t.Agents {
@@ -238,7 +238,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// After returns the time of a message after the start of the conversation.
+// After returns the time of a message after the start of the thread.
 func (t threadPage) After(m message) string {
 	if m.Time.IsZero() || t.Thread.Started.IsZero() {
 		return ""

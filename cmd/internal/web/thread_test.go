@@ -12,16 +12,16 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/web"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 const threadID = "2823d1df-720a-4c31-ac55-ae8ba7260001"
 
-// A transcript writes the transcript of a conversation as Claude Code does.
+// A transcript writes the transcript of a thread as Claude Code does.
 type transcript struct {
 	t     testing.TB
 	id    string
-	dir   string // of the conversation
+	dir   string // of the thread
 	lines []string
 	at    time.Time
 }
@@ -52,7 +52,7 @@ func (x *transcript) answer(content ...map[string]any) {
 
 func said(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
 
-// newConversation returns a viewer whose user has a conversation in a directory, ""
+// newConversation returns a viewer whose user has a thread in a directory, ""
 // for that of the workspace.
 func newConversation(t testing.TB, dir string, write func(x *transcript)) *site {
 	t.Helper()
@@ -69,7 +69,7 @@ func newConversation(t testing.TB, dir string, write func(x *transcript)) *site 
 	return s
 }
 
-// TestKeptThreadRefused opens the kept copy of a conversation of another repository, in
+// TestKeptThreadRefused opens the kept copy of a thread of another repository, in
 // a log of this machine.
 func TestKeptThreadRefused(t *testing.T) {
 	home := t.TempDir()
@@ -78,8 +78,8 @@ func TestKeptThreadRefused(t *testing.T) {
 	x := &transcript{t: t, id: threadID, dir: "/somewhere/else", at: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)}
 	x.user("secret")
 	x.store(home)
-	done, err := s.ws.Conversations(set).Keep(t.Context(),
-		conversations.KeepOptions{URIs: []string{"agents://claude/" + threadID}})
+	done, err := s.ws.Threads(set).Keep(t.Context(),
+		threads.KeepOptions{URIs: []string{"agents://claude/" + threadID}})
 	must(t, err)
 	if len(done.Threads) != 1 {
 		t.Fatalf("got %d copies, want 1", len(done.Threads))
@@ -98,7 +98,7 @@ func (x *transcript) store(home string) {
 	must(x.t, os.WriteFile(file, []byte(strings.Join(x.lines, "\n")+"\n"), 0o644))
 }
 
-// TestLongThread shows a conversation that was continued for a year.
+// TestLongThread shows a thread that was continued for a year.
 func TestLongThread(t *testing.T) {
 	s := newConversation(t, "", func(x *transcript) {
 		x.user("Start.")
@@ -135,7 +135,7 @@ func TestThread(t *testing.T) {
 	}
 	if page := s.get("/threads"); !strings.Contains(page, `href="/threads/claude/`+threadID) ||
 		!strings.Contains(page, "Why is the cart empty?") {
-		t.Errorf("the list does not have the conversation\n%s", page)
+		t.Errorf("the list does not have the thread\n%s", page)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestThreadPages(t *testing.T) {
 	}
 }
 
-// A large conversation is shown in parts of a bounded size.
+// A large thread is shown in parts of a bounded size.
 func TestThreadSize(t *testing.T) {
 	s := newConversation(t, "", func(x *transcript) {
 		for range 60 {
@@ -182,14 +182,14 @@ func TestThreadRefused(t *testing.T) {
 		}
 	}
 	if page := elsewhere.get("/threads"); strings.Contains(page, "secret") {
-		t.Errorf("the list has a conversation of another repository\n%s", page)
+		t.Errorf("the list has a thread of another repository\n%s", page)
 	}
 	remote := newSite(t)
 	for _, path := range []string{"/threads", "/threads/claude/" + threadID} {
 		if r, body := remote.do(request("GET", path)); r.StatusCode != 403 ||
 			r.Header.Get("Handoff-Error") != "conversations_not_served" ||
 			!strings.Contains(body, "not shown beyond this machine") {
-			t.Errorf("%s where conversations are not served: got %d\n%s", path, r.StatusCode, body)
+			t.Errorf("%s where threads are not served: got %d\n%s", path, r.StatusCode, body)
 		}
 	}
 	s := newConversation(t, "", func(x *transcript) { x.user("hello") })
@@ -233,7 +233,7 @@ func TestThreadHostile(t *testing.T) {
 				map[string]any{"gitBranch": text, "version": text})
 		}
 	})
-	s.eventually("/", "Running conversations")
+	s.eventually("/", "Running threads")
 	s.eventually("/search?q=alert", "<mark>")
 	for _, path := range []string{"/threads", "/threads/claude/" + threadID, "/", "/search?q=alert", "/search?q=evil"} {
 		page := s.get(path)

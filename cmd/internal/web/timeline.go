@@ -10,7 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A timeline shows when a conversation and its subagents worked, as bars.
+// A timeline shows when a thread and its subagents worked, as bars.
 type timeline struct {
 	Start, End time.Time
 	Rows       []barRow
@@ -23,7 +23,7 @@ type timeline struct {
 // A barRow is one line of a timeline.
 type barRow struct {
 	Name string
-	URL  string // "" for the conversation of the page
+	URL  string // "" for the thread of the page
 	Y    int
 	Bars []bar
 }

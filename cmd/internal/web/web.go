@@ -1,5 +1,5 @@
 // Package web is the viewer: pages that show the sessions, artifacts and
-// conversations of a workspace while agents work, and change nothing.
+// threads of a workspace while agents work, and change nothing.
 //
 // A page is a method of Server that returns a page (a [view]) and a line in the
 // table of routes (routes.go). The page names a file of templates/, which defines
@@ -36,7 +36,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/access"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/agent-handoff/handoff/workspace/work"
 )
 
@@ -64,8 +64,8 @@ type Server struct {
 	checker   checker
 	folders   latest[workspace.Adoptions]
 	threads   latest[activeThreads]
-	costs     keyed[*work.Receipt]         // by session
-	searches  keyed[conversations.Matches] // by text
+	costs     keyed[*work.Receipt]   // by session
+	searches  keyed[threads.Matches] // by text
 	door      *door
 	diagram   diagram
 }

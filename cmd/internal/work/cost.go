@@ -29,11 +29,11 @@ var costColumns = []cli.Column{
 	{Name: "prompt-refs", More: true}, {Name: "pasted", More: true},
 }
 
-const costHelp = `Cost adds up what the conversations of this repository used, and what harnesses
+const costHelp = `Cost adds up what the threads of this repository used, and what programs
 reported for their work. Each token is counted once, with those of subagents. A
-harness that reported usage is preferred to the transcript.
+program that reported usage is preferred to the transcript.
 
-A conversation that published several artifacts is shared equally among them:
+A thread that published several artifacts is shared equally among them:
 so are groups by channel, artifact, tag and label. What belongs to no group is
 on the row unattributed.
 
@@ -47,10 +47,10 @@ revisions, and by outcome to find failed work with and without useful artifacts.
 Columns that --columns adds: refs is how often other work read the artifacts,
 read how many bytes that were, and stayed the size of artifacts that no other
 work read; transcript is the number of tokens by the transcripts, where what a
-harness reported differs by more than 5 %.
+program reported differs by more than 5 %.
 
-With --prompts, the transcripts are read and the prompts of conversations and
-subagents compared with the artifacts. PROMPT-REFS is how many conversations
+With --prompts, the transcripts are read and the prompts of threads and
+subagents compared with the artifacts. PROMPT-REFS is how many threads
 were sent a ref to an artifact, PASTED how many bytes of prompts are lines of
 one. Both are inferred from the texts; docs/cost.md has the rules.`
 
@@ -68,9 +68,9 @@ func costCommand(a *cli.App) *cobra.Command {
 	f.StringVar(&o.By, "by", "session", "group by this `kind`: "+strings.Join(work.CostGroups(), ", "))
 	f.StringVar(&o.Since, "since", "", "what was active at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
 	f.StringVar(&o.Until, "until", "", "what was active before `time`")
-	f.BoolVar(&o.Everywhere, "everywhere", false, "with the conversations of all directories")
+	f.BoolVar(&o.Everywhere, "everywhere", false, "with the threads of all directories")
 	f.StringVar(&o.Prices, "prices", "", "`file` with prices that count before the built-in ones; see docs/cost.md")
-	f.BoolVar(&o.NoIndex, "no-index", false, "read the transcripts, not the index of conversations")
+	f.BoolVar(&o.NoIndex, "no-index", false, "read the transcripts, not the index of threads")
 	f.BoolVar(&o.Prompts, "prompts", false,
 		"compare prompts with artifacts: show refs and pasted text in them; this reads the transcripts")
 	f.BoolVar(&asCSV, "csv", false, "print CSV with a header")
@@ -135,7 +135,7 @@ func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
 	return rows
 }
 
-// byTranscript returns the usage by the transcripts where harnesses reported another,
+// byTranscript returns the usage by the transcripts where programs reported another,
 // or nothing.
 func byTranscript(row work.CostRow) (u work.Usage) {
 	if row.Transcript != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/spf13/cobra"
 )
 
@@ -34,30 +34,30 @@ func statusCommand(a *cli.App) *cobra.Command {
 	since := "24h"
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show which sessions and conversations are running",
+		Short: "Show which sessions and threads are running",
 		Long: `Status shows the sessions of the workspace that were not closed, and the running
-conversations of this repository, with its worktrees: when each was last active,
+threads of this repository, with its worktrees: when each was last active,
 what a session is still expected to leave, and which files tool calls changed
-last since the last message of the user. A file that two of these conversations
+last since the last message of the user. A file that two of these threads
 changed while both were active is a collision, and has a row of its own.
 
 A session is running while its process is. It is stalled if the process is gone,
 or nothing happened for long, and idle if it has no process and all of its
-conversations have ended: it was probably not closed. A conversation is running
+threads have ended: it was probably not closed. A thread is running
 until its transcript shows that its turn ended: a killed program leaves it
 running, with a growing age, for a week.
 
 Check the status before you start work that another agent may be doing.
 
 With --collisions, it lists instead the files of this repository that two
-conversations or subagents changed while both were active, also those that have
+threads or subagents changed while both were active, also those that have
 ended, with the messages that changed them.`,
 		Example: "  handoff status\n  handoff status --watch\n  handoff status --collisions --since 2h",
 		Args:    cli.Exactly(0, "no arguments"),
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "update the output until it is interrupted")
 	a.JSONFlag(c, "print JSON; with --watch an object for each change")
-	c.Flags().BoolVar(&collisions, "collisions", false, "list the files that two conversations changed at the same time")
+	c.Flags().BoolVar(&collisions, "collisions", false, "list the files that two threads changed at the same time")
 	c.Flags().StringVar(&since, "since", since, "with --collisions, changes at or after `time`")
 	c.MarkFlagsMutuallyExclusive("watch", "collisions")
 	table := a.NewTable(c, activityColumns, collisionColumns)
@@ -94,7 +94,7 @@ func printActivity(a *cli.App, table *cli.Table, now workspace.Activity) error {
 
 func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table,
 	since string) error {
-	found, err := w.Conversations(set).Collisions(ctx, conversations.ListOptions{Since: since})
+	found, err := w.Threads(set).Collisions(ctx, threads.ListOptions{Since: since})
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func activityRows(a *cli.App, now workspace.Activity) (rows [][]string) {
 			writing(a, s.Writing), "", s.NewestRef, s.Parent})
 	}
 	for _, t := range now.Threads {
-		rows = append(rows, []string{"conversation", t.URI, t.Title, string(t.State.Status), a.Age(t.ActiveAt), "", t.Dir,
+		rows = append(rows, []string{"thread", t.URI, t.Title, string(t.State.Status), a.Age(t.ActiveAt), "", t.Dir,
 			writing(a, t.Writing), t.Branch, "", t.Session})
 	}
 	for _, c := range now.Collisions {
@@ -176,7 +176,7 @@ func activityRows(a *cli.App, now workspace.Activity) (rows [][]string) {
 }
 
 // writing names files that were changed, as seen from the caller's directory.
-func writing(a *cli.App, list []conversations.Write) string {
+func writing(a *cli.App, list []threads.Write) string {
 	var paths []string
 	for _, w := range list {
 		paths = append(paths, a.Rel(w.Path))

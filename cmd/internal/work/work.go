@@ -1,5 +1,5 @@
 // Package work has the commands about what agents do: what is running, what it
-// cost, and what harnesses report.
+// cost, and what programs report.
 package work
 
 import (
@@ -24,9 +24,9 @@ func workCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "work",
 		Short: "Record the work of a harness: prompts, tasks and their usage",
-		Long: `Work records when a harness starts and ends a unit of work, with the harness's
+		Long: `Work records when a program starts and ends a unit of work, with the program's
 own IDs. The hooks of agent programs do this by themselves: these commands are
-for other harnesses. Artifacts name the work that published them with --work.`,
+for other programs. Artifacts name the work that published them with --work.`,
 	}
 	c.AddCommand(workStartCommand(a), workEndCommand(a), workListCommand(a))
 	return c
@@ -133,9 +133,9 @@ var workColumns = []cli.Column{
 func workListCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list [SESSION]",
-		Short: "List work as a tree, with the usage that harnesses reported",
+		Short: "List work as a tree, with the usage that programs reported",
 		Long: `List shows the recorded work of a session or run, or of the workspace, as a
-tree. OWN is the number of tokens that the harness reported for the work itself,
+tree. OWN is the number of tokens that the program reported for the work itself,
 TOTAL that of the work and everything in it, and COST the cost of that. Work
 that started and has not ended has the status running. If only the end of work
 is recorded, it is marked so, and its kind and parent are not known.`,

@@ -163,7 +163,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// TestSurfaces runs the test of the MCP server, the viewer and kept conversations over a
+// TestSurfaces runs the test of the MCP server, the viewer and kept threads over a
 // log in a bucket.
 func TestSurfaces(t *testing.T) {
 	s := newStore(t)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSurfaces runs the test of the MCP server, the viewer and kept conversations over a
+// TestSurfaces runs the test of the MCP server, the viewer and kept threads over a
 // log in a stream.
 func TestSurfaces(t *testing.T) {
 	c := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^TestRemoteSurfaces$",

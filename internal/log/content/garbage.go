@@ -136,7 +136,7 @@ func verifyBody(ctx context.Context, bodies handoff.Bodies, d handoff.Digest) []
 
 func bodyName(d handoff.Digest) string { return d.Algorithm + ":" + d.Value }
 
-// An UnneededBody is a stored body that no artifact and no conversation needs.
+// An UnneededBody is a stored body that no artifact and no thread needs.
 type UnneededBody struct {
 	handoff.StoredBody
 	// Withdrawn: each of its artifacts was; Replaced: there is a later copy; Orphan: no record refers to it

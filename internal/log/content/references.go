@@ -24,8 +24,8 @@ const (
 type References struct {
 	artifacts map[string][]string // artifact IDs by the value of their digest
 	withdrawn map[string]bool     // artifact IDs
-	threads   map[string]keptCopy // the newest by conversation and import
-	copies    map[string]int      // by digest: of how many conversations it is the newest copy; 0 if there are later ones
+	threads   map[string]keptCopy // the newest by thread and import
+	copies    map[string]int      // by digest: of how many threads it is the newest copy; 0 if there are later ones
 	other     map[string]bool     // digests in records that this program doesn't understand
 	imports   map[string]string   // of artifacts that were imported
 	redacted  handoff.Redactions

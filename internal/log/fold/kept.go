@@ -7,10 +7,10 @@ import (
 )
 
 // KeptSpace is the space of pointers to the kept copies of transcripts, by the URI of
-// the conversation. See DecodeKept.
+// the thread. See DecodeKept.
 const KeptSpace = "thread"
 
-// foldKept makes a copy of a transcript that of its conversation. An imported copy
+// foldKept makes a copy of a transcript that of its thread. An imported copy
 // does not replace one that this workspace made.
 func foldKept(k Keeper, r handoff.Record, f *handoff.ThreadKept) error {
 	known, err := k.Pointer(KeptSpace, f.Thread)

@@ -90,8 +90,8 @@ func sum(a, b *int64) *int64 {
 	return &s
 }
 
-// CompareProductions orders productions by conversation, work and key. Those of which no
-// conversation is known are also told apart by session, run and agent.
+// CompareProductions orders productions by thread, work and key. Those of which no
+// thread is known are also told apart by session, run and agent.
 func CompareProductions(a, b handoff.Production) int {
 	if a.Thread == "" && b.Thread == "" {
 		if c := cmp.Or(strings.Compare(a.WorkID, b.WorkID), strings.Compare(a.Harness, b.Harness),

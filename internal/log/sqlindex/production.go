@@ -52,7 +52,7 @@ func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) (lis
 	return list, err
 }
 
-// unnamed are what artifacts are told apart by of which no conversation is known.
+// unnamed are what artifacts are told apart by of which no thread is known.
 const unnamed = "work, harness, session, run, agent"
 
 // producing returns a query of productions. Bare columns are those of the row with the

@@ -1,4 +1,4 @@
-// Package words splits texts into words, as a search of conversations compares them,
+// Package words splits texts into words, as a search of threads compares them,
 // and finds what a person searches for.
 package words
 

@@ -15,9 +15,9 @@ import (
 // An Activity is what is going on in a workspace.
 type Activity struct {
 	Sessions []Session `json:"sessions"` // running and stalled, newest first
-	Threads  []Thread  `json:"threads"`  // running conversations, the last active first
+	Threads  []Thread  `json:"threads"`  // running threads, the last active first
 
-	// Collisions are the files that two of these conversations or their subagents
+	// Collisions are the files that two of these threads or their subagents
 	// changed since the last messages of their users, each while the other was active,
 	// the newest first, at most 20.
 	Collisions []collision.Collision `json:"collisions,omitempty"`
@@ -28,21 +28,21 @@ type Activity struct {
 // A Session is a session or run that was not closed.
 type Session struct {
 	session.View
-	// its last record, or the last change of its conversations
+	// its last record, or the last change of its threads
 	ActiveAt     time.Time          `json:"activeAt"`
 	Expectations []session.Expected `json:"expectedOutputs,omitempty"` // what it should leave
 	NewestRef    string             `json:"newestArtifactId,omitempty"`
-	Threads      []string           `json:"threads,omitempty"` // URIs of its conversations
-	Writing      []collision.Write  `json:"writing,omitempty"` // what its running conversations changed last
+	Threads      []string           `json:"threads,omitempty"` // URIs of its threads
+	Writing      []collision.Write  `json:"writing,omitempty"` // what its running threads changed last
 
 	// Idle reports that the session was probably not closed: it has no process, and
-	// none of its conversations is running.
+	// none of its threads is running.
 	Idle bool `json:"idle,omitempty"`
 
 	Newest *handoff.Artifact `json:"-"` // with NewestRef
 }
 
-// A Thread is a conversation that has not ended its turn, by its transcript:
+// A Thread is one that has not ended its turn, by its transcript:
 // it works, waits for a person, or was killed.
 type Thread struct {
 	URI      string       `json:"uri"`
@@ -67,7 +67,7 @@ func (t Thread) Wrote(writes []collision.Write) Thread {
 	return t
 }
 
-// includes reports whether a record that names a conversation is of t or one of its
+// includes reports whether a record that names a thread is of t or one of its
 // subagents. Those of Codex name themselves without their parents: of these, only those
 // that changed files are known.
 func (t Thread) includes(name string) bool {
@@ -80,7 +80,7 @@ func (t Thread) includes(name string) bool {
 	})
 }
 
-// maxWriting is the number of files that are shown for a conversation or session.
+// maxWriting is the number of files that are shown for a thread or session.
 const maxWriting = 5
 
 // maxCollisions is the number of collisions that are shown.
@@ -135,13 +135,13 @@ func (f Finder) Find(ctx context.Context, threads []Thread, most int) (Activity,
 	slices.SortStableFunc(a.Collisions, func(x, y collision.Collision) int { return y.Second.At.Compare(x.Second.At) })
 	if len(a.Collisions) > maxCollisions {
 		a.Collisions = a.Collisions[:maxCollisions]
-		a.Warnings = append(a.Warnings, "more files are changed by two conversations than are shown")
+		a.Warnings = append(a.Warnings, "more files are changed by two threads than are shown")
 	}
 	slices.SortStableFunc(a.Sessions, func(x, y Session) int { return y.OpenedAt.Compare(x.OpenedAt) })
 	return a, ctx.Err()
 }
 
-// describe describes a session and notes it at its conversations.
+// describe describes a session and notes it at its threads.
 func (f Finder) describe(ctx context.Context, v session.View, running []Thread) (Session, error) {
 	a := Session{View: v, ActiveAt: v.NewestAt}
 	p, err := f.Sessions.Progress(ctx, v.Session)

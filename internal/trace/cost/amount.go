@@ -1,7 +1,7 @@
 // Package cost computes what work used and what that cost, and attributes it to
 // sessions, agents and artifacts.
 //
-// Every token is counted once. The unit that is counted is a Leaf: a conversation,
+// Every token is counted once. The unit that is counted is a Leaf: a thread,
 // or work that a harness reported without one. Sums of leaves are Amounts; a value
 // that was not reported is absent, never 0.
 package cost

@@ -104,7 +104,7 @@ func artifact(id, channel, session, uri string, tags ...string) handoff.Artifact
 }
 
 // TestSummarizeConserves checks for every grouping that the rows add up to the
-// total, which is what the conversations and the harnesses say.
+// total, which is what the threads and the harnesses say.
 func TestSummarizeConserves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Sources{Prices: NewPricer(price.Embedded())}
@@ -184,7 +184,7 @@ func TestSummarize(t *testing.T) {
 	byChannel := Summarize(ByChannel, leaves)
 	for _, row := range byChannel.Rows {
 		if *row.Amount.Cost != 0.625 || row.Threads != 1 {
-			t.Errorf("channel %s: %+v, want half of what the conversation cost", row.Key, row)
+			t.Errorf("channel %s: %+v, want half of what the thread cost", row.Key, row)
 		}
 	}
 	if u := byChannel.Unattributed; value(u.Amount.TotalTokens) != 500 {
@@ -192,7 +192,7 @@ func TestSummarize(t *testing.T) {
 	}
 	byTag := Summarize(ByTag, leaves)
 	if len(byTag.Rows) != 1 || *byTag.Rows[0].Amount.TotalTokens != 500_000 {
-		t.Errorf("by tag: %+v, want x with half of the conversation", byTag.Rows)
+		t.Errorf("by tag: %+v, want x with half of the thread", byTag.Rows)
 	}
 	if byWork := Summarize(ByWork, leaves); len(byWork.Rows) != 1 || byWork.Rows[0].Key != "w1" {
 		t.Errorf("by work: %+v, want w1", byWork.Rows)

@@ -22,13 +22,13 @@ type Sources struct {
 	Passed      map[string]Passed    // what prompts have of Artifacts, nil if that is not known
 }
 
-// A Conversation is a transcript that was read: that of a conversation, or of a
+// A Conversation is a transcript that was read: that of a thread, or of a
 // subagent.
 type Conversation struct {
 	URI           string
 	Self          string // URI without its main agent, by which a subagent may name itself
 	Agent         string // name of the subagent, "" for the main agent
-	Main          string // URI of the conversation of a subagent
+	Main          string // URI of the thread of a subagent
 	Started, Last time.Time
 	Status        thread.Status
 	Requests      []thread.Request
@@ -37,7 +37,7 @@ type Conversation struct {
 	Missing       bool   // its transcript is missing, or was not asked for
 }
 
-// AddMissing adds the conversations that work and artifacts name and that are not among
+// AddMissing adds the threads that work and artifacts name and that are not among
 // those that were read, with the reason.
 func (s *Sources) AddMissing(reason string) {
 	names, known := namesOf(s.Threads), map[string]bool{"": true}
@@ -143,7 +143,7 @@ func (g *gathering) addWork(w handoff.Work, prices *Pricer) {
 	}
 }
 
-// add adds artifacts to the conversation or work that published them. Those of which
+// add adds artifacts to the thread or work that published them. Those of which
 // neither is known make a leaf without usage.
 func (g *gathering) add(m *Made) {
 	l := g.byWork[workID{m.Harness, m.WorkID}]

@@ -41,14 +41,14 @@ func (p *Pricer) at(m Model, at time.Time) (price.Price, bool) {
 	return prices.At(at)
 }
 
-// A Portion is the part of a conversation's usage that one model had on one day.
+// A Portion is the part of a thread's usage that one model had on one day.
 type Portion struct {
 	Model
 	Day    string // in UTC, "" if it is unknown
 	Amount Amount
 }
 
-// portions returns what a conversation used. The cost of a request is that which its
+// portions returns what a thread used. The cost of a request is that which its
 // tool recorded, otherwise that of the prices at its time.
 func (p *Pricer) portions(c Conversation) (list []Portion) {
 	var tallies []*tally
@@ -83,7 +83,7 @@ func (p *Pricer) portions(c Conversation) (list []Portion) {
 	return list
 }
 
-// OfUsage returns what a conversation used whose requests are not known, with the
+// OfUsage returns what a thread used whose requests are not known, with the
 // prices at a time.
 func (p *Pricer) OfUsage(u thread.Usage, at time.Time) (sum Amount) {
 	c := Conversation{Last: at, Completeness: u.Completeness, Reason: u.Reason}

@@ -52,7 +52,7 @@ func CheckUsage(u *handoff.Usage) error {
 // Warnings returns what a reader of the report about leaves should know.
 func (r Report) Warnings(leaves []Leaf) (list []string) {
 	if _, disputed := byTranscript(leaves); disputed != nil {
-		list = append(list, fmt.Sprintf("%d of the conversations: the harness reported usage that differs by more than 5 "+
+		list = append(list, fmt.Sprintf("%d of the threads: the harness reported usage that differs by more than 5 "+
 			"%% from the transcript; by the transcripts, the total is %d tokens and not %d",
 			len(disputed), value(r.Total.Transcript.TotalTokens), value(r.Total.Amount.TotalTokens)))
 	}
@@ -63,7 +63,7 @@ func (r Report) Warnings(leaves []Leaf) (list []string) {
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(missing)) {
-		list = append(list, fmt.Sprintf("conversations that the total leaves out: %d (%s)", missing[reason], reason))
+		list = append(list, fmt.Sprintf("threads that the total leaves out: %d (%s)", missing[reason], reason))
 	}
 	if r.Total.Amount.AboveTier {
 		list = append(list, "some models cost more for long contexts; how long some contexts were is not known, so the "+

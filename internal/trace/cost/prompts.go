@@ -14,7 +14,7 @@ import (
 
 // Passed is what prompts have of artifacts.
 type Passed struct {
-	Refs        int    `json:"refs"`                  // to artifacts, once for each conversation
+	Refs        int    `json:"refs"`                  // to artifacts, once for each thread
 	BytesPasted *int64 `json:"bytesPasted,omitempty"` // of prompts; nil if no text was compared
 	Inferred    bool   `json:"inferred"`              // true: from the texts, not from a record
 	LowerBound  bool   `json:"lowerBound,omitempty"`  // not everything could be compared
@@ -27,9 +27,9 @@ func (p *Passed) add(of Passed) *Passed {
 	return &Passed{p.Refs + of.Refs, sum(p.BytesPasted, of.BytesPasted), true, p.LowerBound || of.LowerBound}
 }
 
-// A Prompt is what a conversation or subagent was sent.
+// A Prompt is what a thread or subagent was sent.
 type Prompt struct {
-	Thread string // URI of the conversation
+	Thread string // URI of the thread
 	URI    string // of the message
 	At     time.Time
 	Text   string
@@ -49,14 +49,14 @@ type Passage struct {
 	Artifact    string    `json:"artifactId"`
 	URI         string    `json:"uri"` // of the message
 	At          time.Time `json:"createdAt"`
-	Ref         bool      `json:"ref"` // it has a ref to the artifact, for the first time in its conversation
+	Ref         bool      `json:"ref"` // it has a ref to the artifact, for the first time in its thread
 	BytesPasted int64     `json:"bytesPasted"`
 	Inferred    bool      `json:"inferred"` // true
 }
 
 const maxPassages = 1000
 
-// A Comparison finds artifacts in prompts of other conversations than those that
+// A Comparison finds artifacts in prompts of other threads than those that
 // published them, sent after that.
 type Comparison struct {
 	artifacts []handoff.Artifact // by ID
@@ -68,7 +68,7 @@ type Comparison struct {
 	texts     pasted.Index
 
 	report  PromptReport
-	threads map[string]map[int]bool // artifacts that were named, by conversation
+	threads map[string]map[int]bool // artifacts that were named, by thread
 	partial bool
 }
 
@@ -191,7 +191,7 @@ func (c *Comparison) find(word string, at time.Time) (artifact int, ok bool) {
 	return same[0], true
 }
 
-// mayHave reports whether a prompt may have an artifact: it is of another conversation,
+// mayHave reports whether a prompt may have an artifact: it is of another thread,
 // and later.
 func (c *Comparison) mayHave(p Prompt, i int) bool {
 	a := c.artifacts[i]

@@ -14,7 +14,7 @@ import (
 // artifactID returns an ID of the length of those of artifacts.
 func artifactID(n int) string { return fmt.Sprintf("art_%026d", n) }
 
-// TestComparison checks which prompts have an artifact: those of other conversations,
+// TestComparison checks which prompts have an artifact: those of other threads,
 // sent after it was published.
 func TestComparison(t *testing.T) {
 	const own = "agents://claude/own"
@@ -35,10 +35,10 @@ func TestComparison(t *testing.T) {
 		{"pasted", []Prompt{sent("b", later, body)}, 0, len(body), false},
 		{"named", []Prompt{sent("b", later, "read "+id)}, 1, 0, false},
 		{"named and pasted", []Prompt{sent("b", later, id+"\n"+body)}, 1, len(body), false},
-		{"named twice in one conversation", []Prompt{sent("b", later, id+" "+id), sent("b", later, id)}, 1, 0, false},
-		{"in two conversations", []Prompt{sent("b", later, id+"\n"+body), sent("c", later, id+"\n"+body)}, 2, 2 * len(body),
+		{"named twice in one thread", []Prompt{sent("b", later, id+" "+id), sent("b", later, id)}, 1, 0, false},
+		{"in two threads", []Prompt{sent("b", later, id+"\n"+body), sent("c", later, id+"\n"+body)}, 2, 2 * len(body),
 			false},
-		{"in its own conversation", []Prompt{sent(own, later, id+"\n"+body)}, 0, 0, false},
+		{"in its own thread", []Prompt{sent(own, later, id+"\n"+body)}, 0, 0, false},
 		{"before it was published", []Prompt{sent("b", start.Add(-time.Minute), id+"\n"+body)}, 0, 0, false},
 		{"without a time", []Prompt{sent("b", time.Time{}, id+"\n"+body)}, 0, 0, true},
 		{"too long", []Prompt{sent("b", later, strings.Repeat("x", pasted.MaxPrompt+1))}, 0, 0, true},
@@ -165,7 +165,7 @@ func TestPassages(t *testing.T) {
 	}
 	_, r := c.Result(true)
 	if len(r.Passages) != maxPassages || r.Conversations != 3*maxPassages {
-		t.Fatalf("%d passages of %d conversations", len(r.Passages), r.Conversations)
+		t.Fatalf("%d passages of %d threads", len(r.Passages), r.Conversations)
 	}
 	for i, p := range r.Passages {
 		if n := p.BytesPasted; i > 0 && n > r.Passages[i-1].BytesPasted || n < int64(8*len(lines[0])) {

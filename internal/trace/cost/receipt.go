@@ -20,8 +20,8 @@ type Receipt struct {
 	Published []handoff.Artifact `json:"-"` // these artifacts
 }
 
-// A Task is a conversation without its subagents, a subagent, or work that a harness
-// reported without naming a conversation.
+// A Task is a thread without its subagents, a subagent, or work that a harness
+// reported without naming a thread.
 type Task struct {
 	Work   string   `json:"work,omitempty"` // ID of the first work of the task
 	Thread string   `json:"thread,omitempty"`
@@ -123,7 +123,7 @@ func (r Receipt) Known() bool { return len(r.Tasks) > 0 }
 // maxUnits is how much work a receipt of one artifact has.
 const maxUnits = 1000
 
-// PartOf returns the work that a producer did: of work, that of its conversation;
+// PartOf returns the work that a producer did: of work, that of its thread;
 // and of index, that with its ID and everything inside that.
 func PartOf(ctx context.Context, index interface {
 	handoff.WorkLister
@@ -155,7 +155,7 @@ func PartOf(ctx context.Context, index interface {
 	return list
 }
 
-// Threads returns the URIs of the conversations in which work was done and artifacts
+// Threads returns the URIs of the threads in which work was done and artifacts
 // were published. A subagent comes after its main agent.
 func Threads(work []handoff.Work, artifacts []handoff.Artifact) (uris []string) {
 	for _, w := range work {
@@ -168,11 +168,11 @@ func Threads(work []handoff.Work, artifacts []handoff.Artifact) (uris []string) 
 	return slices.DeleteFunc(slices.Compact(uris), func(uri string) bool { return uri == "" })
 }
 
-// maxRead is how many conversations are read for a receipt: the records that name
+// maxRead is how many threads are read for a receipt: the records that name
 // them may be forged.
 const maxRead = 50
 
-// Read returns the conversations with the given URIs, the first 50, and their
+// Read returns the threads with the given URIs, the first 50, and their
 // subagents at all levels. Those that can't be read are left out.
 func Read(ctx context.Context, set *thread.Set, uris []string) (list []Conversation) {
 	known := map[string]bool{}
@@ -221,7 +221,7 @@ func ofThread(uri string, t *thread.Thread) Conversation {
 		Reason: t.Usage.Reason, Started: t.Started, Last: cmp.Or(t.Last, t.Modified), Status: t.State.Status}
 }
 
-// ofAgent returns the conversation of a subagent of the one with the URI main. Its
+// ofAgent returns the thread of a subagent of the one with the URI main. Its
 // usage is not known if it has no transcript that can be read.
 func ofAgent(ctx context.Context, a thread.Agent, main string) Conversation {
 	self := thread.URI{Provider: a.URI.Provider, Thread: a.ID}.String()

@@ -11,11 +11,11 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A Leaf is usage that is counted once: that of a conversation without its
-// subagents, or of work that a harness reported without naming a conversation.
+// A Leaf is usage that is counted once: that of a thread without its
+// subagents, or of work that a harness reported without naming a thread.
 type Leaf struct {
-	Thread    string // URI of the conversation, "" for none
-	Units     []Unit // work of the conversation, by start
+	Thread    string // URI of the thread, "" for none
+	Units     []Unit // work of the thread, by start
 	Session   string // of handoff, "" if none is known
 	Agent     string
 	Status    thread.Status // of the transcript
@@ -121,7 +121,7 @@ type Row struct {
 	Key       string `json:"key"`
 	Name      string `json:"name,omitempty"` // for people, where Key is an ID
 	Amount    Amount `json:"usage"`
-	Threads   int    `json:"threads,omitempty"` // conversations that it is from
+	Threads   int    `json:"threads,omitempty"` // threads that it is from
 	Artifacts int    `json:"artifacts"`         // that were published with it
 	Revisions int    `json:"revisions"`         // those of them that replace another
 	Failed    int    `json:"failedWork,omitempty"`

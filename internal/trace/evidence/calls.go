@@ -12,16 +12,16 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// Calls finds what agent programs recorded of the calls of a conversation.
+// Calls finds what agent programs recorded of the calls of a thread.
 type Calls struct {
 	Threads *thread.Set
 
-	// InRepository reports whether a conversation in a directory belongs to the
+	// InRepository reports whether a thread in a directory belongs to the
 	// repository. Others do not count.
 	InRepository func(dir string) bool
 }
 
-// A record is what a conversation has of a call or of a message.
+// A record is what a thread has of a call or of a message.
 type record struct {
 	uri    thread.URI // of the message
 	call   string     // ID of the call
@@ -43,12 +43,12 @@ func (r record) result() string {
 
 func (r record) hasFailed() bool { return r.failed || r.status != nil && *r.status != 0 }
 
-// open opens a conversation or subagent of this repository. Kinds: those of
+// open opens a thread or subagent of this repository. Kinds: those of
 // thread.Set.Open, NotFound (it has no transcript), Invalid (it is of another
 // repository).
 func (c Calls) open(ctx context.Context, u thread.URI) (*thread.Thread, error) {
 	if c.Threads == nil {
-		return nil, handoff.E("thread", u.String(), handoff.Unavailable, errors.New("no access to conversations"))
+		return nil, handoff.E("thread", u.String(), handoff.Unavailable, errors.New("no access to threads"))
 	}
 	v, err := c.Threads.Open(ctx, u)
 	if err != nil {
@@ -62,13 +62,13 @@ func (c Calls) open(ctx context.Context, u thread.URI) (*thread.Thread, error) {
 		return nil, handoff.E("thread", u.String(), handoff.NotFound, errors.New("has no transcript"))
 	}
 	if dir := cmp.Or(t.Cwd, v.Thread.Cwd); !c.InRepository(dir) {
-		return nil, handoff.E("thread", u.String(), handoff.Invalid, errors.New("is a conversation of another repository"),
-			handoff.Advice("name a conversation in this repository"))
+		return nil, handoff.E("thread", u.String(), handoff.Invalid, errors.New("is a thread of another repository"),
+			handoff.Advice("name a thread in this repository"))
 	}
 	return t, nil
 }
 
-// last returns the last call of a conversation that ran a command. ok is false if
+// last returns the last call of a thread that ran a command. ok is false if
 // there is none that ended.
 func (c Calls) last(ctx context.Context, uri, command string) (found record, ok bool, err error) {
 	u, err := thread.ParseURI(uri)
@@ -82,7 +82,7 @@ func (c Calls) last(ctx context.Context, uri, command string) (found record, ok 
 	})
 }
 
-// byID returns the call with an ID. ok is false if the conversation has none.
+// byID returns the call with an ID. ok is false if the thread has none.
 func (c Calls) byID(ctx context.Context, uri, id string) (found record, ok bool, err error) {
 	u, err := thread.ParseURI(uri)
 	if err != nil {
@@ -99,7 +99,7 @@ func recordOf(at thread.URI, call thread.Call) record {
 	return record{uri: at, call: call.ID, status: call.Exit, failed: call.Failed, digest: call.OutputDigest()}
 }
 
-// each passes the calls of a conversation, in order, with the URI of their message.
+// each passes the calls of a thread, in order, with the URI of their message.
 func (c Calls) each(ctx context.Context, u thread.URI, do func(thread.URI, thread.Call)) error {
 	t, err := c.open(ctx, u)
 	if err != nil {
@@ -116,7 +116,7 @@ func (c Calls) each(ctx context.Context, u thread.URI, do func(thread.URI, threa
 	})
 }
 
-// message returns what a conversation has of one message: of its only call, or of
+// message returns what a thread has of one message: of its only call, or of
 // its text and all of its calls. Kinds: those of open, Invalid (the URI names no
 // message), NotFound (the message).
 func (c Calls) message(ctx context.Context, uri string) (found record, err error) {

@@ -28,10 +28,10 @@ type Checker struct {
 
 // Record completes the evidence of claims that are about to be published: it adds
 // what is known of each command and message. A command is looked up among the
-// attestations of the tree, then in a conversation, the publisher's own. tree is nil if
+// attestations of the tree, then in a thread, the publisher's own. tree is nil if
 // it is not known. Warnings say what no evidence was found for.
 //
-// Kinds: Invalid, NotFound (a conversation, a message or an artifact that is named),
+// Kinds: Invalid, NotFound (a thread, a message or an artifact that is named),
 // and those of reading them.
 func (c *Checker) Record(ctx context.Context, claims []handoff.Claim, tree *handoff.Tree,
 	conversation string) (warnings []string, err error) {
@@ -93,7 +93,7 @@ func (c *Checker) recordCommand(ctx context.Context, e *handoff.Evidence, tree *
 	if err != nil && ctx.Err() != nil {
 		return "", err
 	}
-	if err != nil || !ok { // someone else's conversation may be damaged; the claim is recorded
+	if err != nil || !ok { // someone else's thread may be damaged; the claim is recorded
 		return fmt.Sprintf("%s was not attested on this tree, and no call of it was found in %s", e.Command, conversation),
 			nil
 	}
@@ -329,7 +329,7 @@ func (c *Checker) output(ctx context.Context, a handoff.Artifact) (Verdict, stri
 	return Asserted, "its output can't be read: " + err.Error()
 }
 
-// call checks the call or message of a conversation. The tree at that time is not
+// call checks the call or message of a thread. The tree at that time is not
 // known, so that the result is never Verified.
 func (c *Checker) call(ctx context.Context, e handoff.Evidence) (Result, error) {
 	result := Result{Evidence: e, Verdict: Asserted, By: e.Thread}
@@ -343,16 +343,16 @@ func (c *Checker) call(ctx context.Context, e handoff.Evidence) (Result, error) 
 	case ctx.Err() != nil:
 		return result, ctx.Err()
 	case err != nil:
-		result.Reason = "the conversation can't be compared: " + err.Error()
+		result.Reason = "the thread can't be compared: " + err.Error()
 		return result, nil
 	case !ok:
-		result.Reason = "the conversation no longer has the call"
+		result.Reason = "the thread no longer has the call"
 		return result, nil
 	}
 	result.Status = found.status
 	switch {
 	case e.Digest != found.digest:
-		result.Verdict, result.Reason = Contradicted, "the conversation was changed since the claim was published"
+		result.Verdict, result.Reason = Contradicted, "the thread was changed since the claim was published"
 	case found.hasFailed():
 		result.Verdict, result.Reason = Contradicted, found.result()
 	default:

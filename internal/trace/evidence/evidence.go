@@ -5,7 +5,7 @@
 // A [Checker] records what a claim refers to when it is published, and compares
 // that with what is there now. It runs no command but git, which reads. A result is
 // verified only if the files are those with which an attested command succeeded:
-// the tree at the time of a call in a conversation is not known.
+// the tree at the time of a call in a thread is not known.
 package evidence
 
 import (
@@ -69,7 +69,7 @@ type Result struct {
 	Reason      string  `json:"reason"`
 	Attestation string  `json:"attestation,omitempty"` // ID of the attestation that decided
 	Status      *int    `json:"statusNow,omitempty"`   // the exit status that was found
-	By          string  `json:"by,omitempty"`          // who ran the command: an agent, a harness or a conversation
+	By          string  `json:"by,omitempty"`          // who ran the command: an agent, a harness or a thread
 }
 
 // ParseEvidence parses evidence in the form command:LINE, thread:URI or artifact:REF.

@@ -230,7 +230,7 @@ func milliseconds(at any) int64 {
 	return 0
 }
 
-// Thread returns the URI of the conversation that the event is about.
+// Thread returns the URI of the thread that the event is about.
 func (e Event) Thread() string {
 	uri := thread.URI{Provider: e.provider, Thread: e.Session, Agent: e.Agent}
 	if e.Agent != "" && e.ownThread {

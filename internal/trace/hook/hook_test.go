@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzParse parses payloads, which any program can send. What is accepted names a
-// conversation, and can be recorded.
+// thread, and can be recorded.
 func FuzzParse(f *testing.F) {
 	for program, data := range map[string]string{
 		"claude":   `{"hook_event_name":"SubagentStop","session_id":"s","agent_id":"a","agent_type":"t","cwd":"/w","prompt_id":"p","timestamp":1e300}`,

@@ -12,8 +12,8 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// Left returns the files that a conversation created with a tool for that and that
-// are still in root, relative to it, and its last message. A conversation that
+// Left returns the files that a thread created with a tool for that and that
+// are still in root, relative to it, and its last message. A thread that
 // can't be read has neither.
 func Left(ctx context.Context, set *thread.Set, root *os.Root, uri string) (files []string, message string) {
 	u, err := thread.ParseURI(uri)
@@ -57,7 +57,7 @@ func Left(ctx context.Context, set *thread.Set, root *os.Root, uri string) (file
 var writers = []string{"Write", "write_file", "write"}
 
 // created returns the file that a call wrote, slash-separated and relative to root. A
-// relative path in the call is one in cwd, the directory of the conversation.
+// relative path in the call is one in cwd, the directory of the thread.
 func created(call thread.Call, root, cwd string) (string, bool) {
 	if call.Failed || call.Pending || !slices.Contains(writers, call.Name) {
 		return "", false

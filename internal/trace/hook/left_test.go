@@ -10,7 +10,7 @@ import (
 )
 
 // TestCreated resolves the paths of calls: relative ones in the directory of the
-// conversation, and absolute ones also through a link.
+// thread, and absolute ones also through a link.
 func TestCreated(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

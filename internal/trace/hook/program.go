@@ -18,15 +18,15 @@ import (
 // reports to hooks is recorded also if no hooks are installed.
 type Program struct {
 	Args     []string // the command line
-	Provider string   // of its conversations, "" for a command that is not an agent program
-	Session  string   // ID of its conversation, "" if it is not known yet
+	Provider string   // of its threads, "" for a command that is not an agent program
+	Session  string   // ID of its thread, "" if it is not known yet
 	Agent    string   // name of the agent
 
 	harness string
 }
 
 // NewProgram returns the agent program that a command line starts. newID returns an
-// ID for its conversation; a program that accepts one is given it as an argument.
+// ID for its thread; a program that accepts one is given it as an argument.
 func NewProgram(args []string, newID func() (string, error)) (Program, error) {
 	p := Program{Args: args}
 	p.harness, p.Provider = config.ProgramOf(filepath.Base(args[0]))
@@ -42,7 +42,7 @@ func NewProgram(args []string, newID func() (string, error)) (Program, error) {
 	return p, nil
 }
 
-// Options of Claude Code 2.1 with which it starts no conversation of its own here,
+// Options of Claude Code 2.1 with which it starts no thread of its own here,
 // or one that has an ID already; and its commands, which start none.
 var (
 	claudeOptions = []string{"--session-id", "-r", "--resume", "-c", "--continue", "--fork-session", "--from-pr",
@@ -53,7 +53,7 @@ var (
 		"plugins", "purge", "respawn", "rm", "setup-token", "stop", "ultrareview", "update", "upgrade"}
 )
 
-// startsClaude reports whether Claude Code starts a new conversation with arguments.
+// startsClaude reports whether Claude Code starts a new thread with arguments.
 func startsClaude(args []string) bool {
 	first := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
 	if first >= 0 && slices.Contains(claudeCommands, args[first]) {
@@ -65,13 +65,13 @@ func startsClaude(args []string) bool {
 	})
 }
 
-// event returns an event of the conversation of p, in the session or run of handoff.
+// event returns an event of the thread of p, in the session or run of handoff.
 func (p Program) event(kind Kind, session, run string) Event {
 	return Event{Kind: kind, Harness: p.harness, provider: p.Provider, Session: p.Session, AgentType: p.Agent,
 		HandoffSession: session, HandoffRun: run}
 }
 
-// StartProgram records that p has a conversation in a session or run, unless a hook
+// StartProgram records that p has a thread in a session or run, unless a hook
 // recorded it.
 func (r Recorder) StartProgram(ctx context.Context, p Program, session, run string) error {
 	if p.Session == "" {
@@ -89,8 +89,8 @@ type Run struct {
 	Failed  bool
 }
 
-// EndRun records that the conversation of a run's program ended, unless a hook
-// recorded it. If the ID of the conversation is not known, it is that of the only one
+// EndRun records that the thread of a run's program ended, unless a hook
+// recorded it. If the ID of the thread is not known, it is that of the only one
 // of those that find returns that started in the run. A warning reports that there
 // are several.
 func (r Recorder) EndRun(ctx context.Context, run Run, find func() ([]*thread.Thread, error)) (warnings []string,
@@ -102,7 +102,7 @@ func (r Recorder) EndRun(ctx context.Context, run Run, find func() ([]*thread.Th
 			return nil, err
 		}
 		if n := p.Found(ctx, r.Hub, list, run.Started, run.Session); n > 1 {
-			warnings = append(warnings, strconv.Itoa(n)+" conversations of "+p.Provider+
+			warnings = append(warnings, strconv.Itoa(n)+" threads of "+p.Provider+
 				" started here during the run; none was linked to the session")
 		}
 		started := r
@@ -119,7 +119,7 @@ func (r Recorder) EndRun(ctx context.Context, run Run, find func() ([]*thread.Th
 	return warnings, r.Record(ctx, e)
 }
 
-// Found sets the ID of the conversation of p to that of the only one of list that
+// Found sets the ID of the thread of p to that of the only one of list that
 // started at or after a time and does not belong to another session. It returns how
 // many there are.
 func (p *Program) Found(ctx context.Context, hub *handoff.Hub, list []*thread.Thread, since time.Time,

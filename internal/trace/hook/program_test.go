@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestNewProgram has the command lines that get an ID for their conversation.
+// TestNewProgram has the command lines that get an ID for their thread.
 func TestNewProgram(t *testing.T) {
 	for line, want := range map[string]struct{ args, provider string }{
 		"claude":                                {"claude --session-id ID", "claude"},

@@ -18,12 +18,12 @@ type Recorder struct {
 	Hub *handoff.Hub
 	Now func() time.Time
 
-	// Left returns the files that a conversation created, relative to the
+	// Left returns the files that a thread created, relative to the
 	// workspace, and its last message. nil for neither.
 	Left func(ctx context.Context, thread string) (files []string, message string)
 
 	// NoMessages leaves out the last messages of subagents, which are parts of
-	// conversations: the log is sent to other machines, and the user does not share them.
+	// threads: the log is sent to other machines, and the user does not share them.
 	NoMessages bool
 }
 

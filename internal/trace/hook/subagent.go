@@ -9,7 +9,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// An agentFinder is a provider of conversations that can tell which agent made a
+// An agentFinder is a provider of threads that can tell which agent made a
 // tool call that was just made.
 type agentFinder interface {
 	AgentOfCall(ctx context.Context, thread, call string) (agent string, known bool)

@@ -12,14 +12,14 @@ import (
 // them may be forged.
 const maxTranscripts = 50
 
-// DescribeAll is Describe for the first 50 conversations of a list.
+// DescribeAll is Describe for the first 50 threads of a list.
 func DescribeAll(ctx context.Context, set *thread.Set, list []session.Conversation) {
 	for i := range min(len(list), maxTranscripts) {
 		Describe(ctx, set, &list[i])
 	}
 }
 
-// Describe adds to a conversation what its transcript shows: its status, its
+// Describe adds to a thread what its transcript shows: its status, its
 // subagents, and its usage with theirs. A transcript that can't be read adds
 // nothing.
 func Describe(ctx context.Context, set *thread.Set, c *session.Conversation) {

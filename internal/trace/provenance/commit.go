@@ -18,7 +18,7 @@ import (
 // maxFiles is the number of files of a commit whose writers are searched.
 const maxFiles = 200
 
-// shownBlobs is the number of files that the hop of a conversation has as evidence.
+// shownBlobs is the number of files that the hop of a thread has as evidence.
 const shownBlobs = 20
 
 // commit adds a commit, who made it, and who wrote its files, or only one of them.
@@ -125,7 +125,7 @@ func (r *tracer) committers(ctx context.Context, c git.Commit) {
 }
 
 // printed reports whether a mention is of this commit. The ID is shortened, so in a
-// conversation that did not run in the repository the subject must be equal, too.
+// thread that did not run in the repository the subject must be equal, too.
 func (r *tracer) printed(ctx context.Context, m threadindex.Mention, c git.Commit) bool {
 	item, err := r.conversations.Item(ctx, m.URI)
 	if err != nil {

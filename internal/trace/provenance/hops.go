@@ -85,7 +85,7 @@ func (r *tracer) work(ctx context.Context, a handoff.Artifact) {
 }
 
 // publisher adds the message that published an artifact: the first one with
-// its ID in the output of a call. Without one, the conversation is added that the record names.
+// its ID in the output of a call. Without one, the thread is added that the record names.
 func (r *tracer) publisher(ctx context.Context, a handoff.Artifact) {
 	recorded, err := thread.ParseURI(a.Producer.Thread)
 	known := err == nil && a.Producer.Thread != ""
@@ -117,8 +117,8 @@ func (r *tracer) publisher(ctx context.Context, a handoff.Artifact) {
 	}
 }
 
-// thread adds a message. For the first one of a conversation, it adds what that cost,
-// and which conversation started it.
+// thread adds a message. For the first one of a thread, it adds what that cost,
+// and which thread started it.
 func (r *tracer) thread(ctx context.Context, h Hop) {
 	uri, err := thread.ParseURI(h.Ref)
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *tracer) thread(ctx context.Context, h Hop) {
 	}
 	amount := r.Prices.OfUsage(item.Usage, item.Last)
 	if amount.TotalTokens != nil {
-		r.add(Hop{Kind: Cost, Ref: name, Text: "of the conversation", At: item.Last, Certainty: Recorded, Cost: &amount,
+		r.add(Hop{Kind: Cost, Ref: name, Text: "of the thread", At: item.Last, Certainty: Recorded, Cost: &amount,
 			Evidence: []Evidence{{"thread", name}}})
 	}
 }
@@ -160,7 +160,7 @@ const (
 )
 
 // inputs adds what was read to make an artifact or a file: the recorded parents, and
-// the files that its conversation read before.
+// the files that its thread read before.
 func (r *tracer) inputs(ctx context.Context, a *handoff.Artifact, made []credit) error {
 	if a != nil && len(a.Parents) > 0 {
 		page, err := r.Reader.Artifacts(ctx, handoff.ArtifactQuery{IDs: a.Parents, IncludeInactive: true})
@@ -222,7 +222,7 @@ func (r *tracer) artifactsAt(ctx context.Context, touches []threadindex.Touch) m
 }
 
 // uses adds who has read an artifact or file since it was made: what records state,
-// and the conversations whose calls read its path.
+// and the threads whose calls read its path.
 func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, made []credit) error {
 	since := time.Time{}
 	makers := map[thread.URI]bool{}

@@ -1,5 +1,5 @@
 // Package provenance traces where a file, an artifact or a commit comes from: the
-// artifact, its producer's work and session, the conversation with the message that
+// artifact, its producer's work and session, the thread with the message that
 // made it, what that cost, the commits with these bytes, what was read to make it,
 // and who has used it since.
 //
@@ -43,7 +43,7 @@ const (
 	Published Kind = "published" // the message that published the artifact
 	Wrote     Kind = "wrote"     // a message that wrote the bytes
 	Committed Kind = "committed" // the message that made the commit
-	Parent    Kind = "parent"    // the conversation that started a subagent
+	Parent    Kind = "parent"    // the thread that started a subagent
 	Cost      Kind = "cost"
 	Commit    Kind = "commit"
 	Input     Kind = "input" // what was read to make it
@@ -78,7 +78,7 @@ type Evidence struct {
 	Ref  string `json:"ref"`
 }
 
-// A Conversations answers what conversations did, after it has read at most so many
+// A Conversations answers what threads did, after it has read at most so many
 // transcripts that changed, 0 for all; otherwise it does not call do. Its warnings are
 // about transcripts that can't be read. It may call do twice.
 type Conversations interface {
@@ -120,9 +120,9 @@ type tracer struct {
 	conversations threadindex.Lookup
 	trace         Trace
 	written       map[thread.URI][]write // by thread, for the threads that were read
-	shown         map[string]bool        // refs of conversations and artifacts that were described
+	shown         map[string]bool        // refs of threads and artifacts that were described
 	lineText      string                 // of the line that is traced
-	publishedBy   thread.URI             // the message or conversation that published the artifact
+	publishedBy   thread.URI             // the message or thread that published the artifact
 }
 
 func (r *tracer) add(h Hop) { r.trace.Hops = append(r.trace.Hops, h) }
@@ -159,7 +159,7 @@ func trace(ctx context.Context, c Conversations, locate func() located) (t Trace
 	return t, at, err
 }
 
-// run traces the subject. What can't be read of the conversations and of git is a
+// run traces the subject. What can't be read of the threads and of git is a
 // warning: the rest is still known.
 func (r *tracer) run(ctx context.Context, s Subject) error {
 	switch {

@@ -197,7 +197,7 @@ func (r *tracer) wrote(ctx context.Context, files []string, b []byte, until time
 	return list
 }
 
-// copied adds the message of the conversation that published an artifact, if it wrote
+// copied adds the message of the thread that published an artifact, if it wrote
 // the bytes to another file.
 func (r *tracer) copied(ctx context.Context, b []byte) []credit {
 	if r.publishedBy == (thread.URI{}) {

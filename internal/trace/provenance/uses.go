@@ -14,7 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// readSince returns the first call of each conversation that read one of the files
+// readSince returns the first call of each thread that read one of the files
 // after a time.
 func readSince(ctx context.Context, l threadindex.Lookup, files []string, since time.Time) (list []threadindex.Touch,
 	err error) {
@@ -30,8 +30,8 @@ func readSince(ctx context.Context, l threadindex.Lookup, files []string, since 
 }
 
 // ReadBy returns the uses of an artifact that transcripts show: the first call of each
-// conversation that read one of its paths after it was published, without the
-// conversation that published it. It answers soon: without an index of conversations
+// thread that read one of its paths after it was published, without the
+// thread that published it. It answers soon: without an index of threads
 // that is almost up to date, there are none.
 func ReadBy(ctx context.Context, c Conversations, a handoff.Artifact) (uses []handoff.Use, warnings []string,
 	err error) {
@@ -39,7 +39,7 @@ func ReadBy(ctx context.Context, c Conversations, a handoff.Artifact) (uses []ha
 	if len(files) == 0 {
 		return nil, nil, nil
 	}
-	publisher, _ := thread.ParseURI(a.Producer.Thread) // the zero URI is no conversation
+	publisher, _ := thread.ParseURI(a.Producer.Thread) // the zero URI is no thread
 	warnings, err = c.Lookup(ctx, threadindex.Quick, func(l threadindex.Lookup) error {
 		touches, err := readSince(ctx, l, files, a.CreatedAt)
 		uses = nil
@@ -56,8 +56,8 @@ func ReadBy(ctx context.Context, c Conversations, a handoff.Artifact) (uses []ha
 
 // Used returns a page of the artifacts that q selects and that q.UsedBy has read: an
 // agent, a session or a run. It adds the uses that transcripts show: by subagents with
-// this name or role, and by the conversations with some URIs. As with ReadBy, these need
-// an index of conversations that is almost up to date.
+// this name or role, and by the threads with some URIs. As with ReadBy, these need
+// an index of threads that is almost up to date.
 func (s Sources) Used(ctx context.Context, q handoff.ArtifactQuery, uris []string) (page handoff.ArtifactPage,
 	err error) {
 	var threads []thread.URI
@@ -98,7 +98,7 @@ func (s Sources) Used(ctx context.Context, q handoff.ArtifactQuery, uris []strin
 }
 
 // usesOf returns the uses that calls are of artifacts in the worktrees: the first read
-// by each conversation after the artifact was published.
+// by each thread after the artifact was published.
 func (s Sources) usesOf(ctx context.Context, l threadindex.Lookup,
 	touches []threadindex.Touch) (map[string][]handoff.Use, error) {
 	reads, paths := map[string][]threadindex.Touch{}, []string{}

@@ -18,7 +18,7 @@ import (
 
 // The limits of what a trace reads. What is left out is a warning.
 const (
-	maxThreads = 64 // conversations in one trace
+	maxThreads = 64 // threads in one trace
 	maxReplay  = 64 // calls that made the bytes of one file
 	maxEnds    = 8  // last calls of one file that may not be in its bytes
 )
@@ -182,7 +182,7 @@ func (r *tracer) writes(ctx context.Context, files []string, relative string, un
 			paths[t.Path], last[uri] = true, later(t.At, last[uri])
 		}
 	}
-	// The newest are first, because the number of conversations is limited.
+	// The newest are first, because the number of threads is limited.
 	for _, uri := range slices.SortedFunc(maps.Keys(last), func(a, b thread.URI) int {
 		return cmp.Or(last[b].Compare(last[a]), cmp.Compare(a.String(), b.String()))
 	}) {
@@ -220,7 +220,7 @@ func (r *tracer) writesOf(ctx context.Context, uri thread.URI) []write {
 		return list
 	}
 	if len(r.written) == maxThreads {
-		r.warn(fmt.Errorf("only %d conversations were read; others may have written a part", maxThreads))
+		r.warn(fmt.Errorf("only %d threads were read; others may have written a part", maxThreads))
 	}
 	if len(r.written) >= maxThreads {
 		r.written[uri] = nil

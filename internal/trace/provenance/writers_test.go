@@ -12,7 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A recording is the conversations of a test: what they did with files, and their
+// A recording is the threads of a test: what they did with files, and their
 // messages.
 type recording struct {
 	threadindex.Lookup
@@ -59,7 +59,7 @@ func TestWritesOf(t *testing.T) {
 	}
 }
 
-// TestReadBy checks that the conversation that published an artifact is no reader of
+// TestReadBy checks that the thread that published an artifact is no reader of
 // it, nor one that read the file before.
 func TestReadBy(t *testing.T) {
 	published := time.Unix(100, 0)
@@ -82,7 +82,7 @@ func TestReadBy(t *testing.T) {
 	}
 }
 
-// conversations are those of a recording.
+// threads are those of a recording.
 type conversations struct{ recording }
 
 func (c conversations) Lookup(_ context.Context, _ int, do func(threadindex.Lookup) error) ([]string, error) {

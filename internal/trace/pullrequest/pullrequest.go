@@ -120,7 +120,7 @@ func invalid(reason string) error {
 type Behind struct {
 	Sessions  []handoff.Session
 	Artifacts []handoff.Artifact
-	Kept      []string // URIs of the conversations of which the log has a copy
+	Kept      []string // URIs of the threads of which the log has a copy
 	More      bool     // some were not looked up
 }
 
@@ -272,10 +272,10 @@ func (b Behind) sessionLine(s handoff.Session) string {
 		b.conversation(s.Producer), part("", s.ID))
 }
 
-// conversation returns the conversation of a producer, and whether the log has a copy
-// that other machines can read. A copy has the conversations of subagents.
+// thread returns the thread of a producer, and whether the log has a copy
+// that other machines can read. A copy has the threads of subagents.
 func (b Behind) conversation(p handoff.Producer) string {
-	text := part("conversation", p.Thread)
+	text := part("thread", p.Thread)
 	if text != "" && slices.ContainsFunc(b.Kept,
 		func(uri string) bool { return p.Thread == uri || strings.HasPrefix(p.Thread, uri+"/") }) {
 		text += " (kept)"

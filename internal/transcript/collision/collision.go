@@ -1,4 +1,4 @@
-// Package collision finds the files that several conversations changed while each
+// Package collision finds the files that several threads changed while each
 // other was active.
 package collision
 
@@ -12,7 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A Collision is a file that two conversations or subagents changed, each while
+// A Collision is a file that two threads or subagents changed, each while
 // the other was active. Of their changes, it has the two that are closest in time.
 type Collision struct {
 	Path   string `json:"path"`
@@ -33,7 +33,7 @@ type Write struct {
 	By *Writer `json:"-"`
 }
 
-// A Writer is a conversation or subagent that changed files.
+// A Writer is a thread or subagent that changed files.
 type Writer struct {
 	URI         thread.URI
 	First, Last time.Time // when it was active, the zero time if that is not known

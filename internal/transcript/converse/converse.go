@@ -1,4 +1,4 @@
-// Package converse writes to conversations with the command line of the agent program
+// Package converse writes to threads with the command line of the agent program
 // that owns them: it builds the command that starts or continues one, and reads what
 // the program prints. It runs nothing.
 //
@@ -20,7 +20,7 @@ import (
 // A Target is what is written to.
 type Target struct {
 	Provider string
-	ID       string // of the conversation; "" to start one
+	ID       string // of the thread; "" to start one
 	Source   string // absolute path of its transcript, if ID is set
 }
 
@@ -99,10 +99,10 @@ func New(t Target, text string, parameters []Parameter) (Command, error) {
 	p, ok := programs()[t.Provider]
 	switch {
 	case !ok:
-		return fail(handoff.Unsupported, "conversations can be written to with "+strings.Join(Providers(), ", "),
+		return fail(handoff.Unsupported, "threads can be written to with "+strings.Join(Providers(), ", "),
 			"no known command line for %s", t.Provider)
 	case strings.HasPrefix(t.ID, "-") || strings.HasPrefix(t.Source, "-"):
-		return fail(handoff.Invalid, "use the ID of a conversation", "an ID must not start with a dash")
+		return fail(handoff.Invalid, "use the ID of a thread", "an ID must not start with a dash")
 	case strings.TrimSpace(text) == "":
 		return fail(handoff.Invalid, "write some text", "the text is empty")
 	case strings.HasPrefix(text, "-"):
@@ -135,7 +135,7 @@ func New(t Target, text string, parameters []Parameter) (Command, error) {
 
 // A Reply is what the program has printed so far.
 type Reply struct {
-	ID   string // of the conversation, as the program reports it
+	ID   string // of the thread, as the program reports it
 	said bool   // some text was returned
 }
 

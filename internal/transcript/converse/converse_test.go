@@ -12,7 +12,7 @@ import (
 
 const id = "019f0000-0000-7000-8000-000000000001"
 
-// TestCommands has the command lines that start and continue a conversation.
+// TestCommands has the command lines that start and continue a thread.
 func TestCommands(t *testing.T) {
 	for provider, want := range map[string][2]string{
 		"amp": {"amp -x TEXT --stream-json", "amp threads continue ID -x TEXT --stream-json"},

@@ -10,7 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// maxFindings is how many findings a conversation lists; the others are counted only.
+// maxFindings is how many findings a thread lists; the others are counted only.
 const maxFindings = 1000
 
 // threadFindings are the secrets in the files of one thread. It has the digests of

@@ -1,15 +1,15 @@
-// Package keep copies transcripts of agent tools, so that a conversation can be read
+// Package keep copies transcripts of agent tools, so that a thread can be read
 // after its tool has removed it.
 //
-// A copy is a tar file, compressed with zstd, of the files of a conversation and its
+// A copy is a tar file, compressed with zstd, of the files of a thread and its
 // subagents, named as in the directory of the tool. Extracted, that directory is
 // opened by the provider of the tool. Equal files have equal copies.
 //
 // Every file is read twice: first to find secrets and to determine its size, then to
 // copy it. Files are never held in memory.
 //
-// Of a database with several conversations, the copy has one of the same format with
-// the rows of the conversation, which is first written to a temporary file.
+// Of a database with several threads, the copy has one of the same format with
+// the rows of the thread, which is first written to a temporary file.
 package keep
 
 import (
@@ -40,13 +40,13 @@ const window = 8 << 20
 // A Finding is what looks like a secret. It has where the secret is, not the secret.
 type Finding struct {
 	Kind    string `json:"kind"`
-	Thread  string `json:"thread"`            // the URI of the conversation or subagent
+	Thread  string `json:"thread"`            // the URI of the thread or subagent
 	Message int    `json:"message,omitempty"` // its number, 0 if it is in no message
 	Line    int    `json:"line,omitempty"`    // of the transcript, if it is in no message
 	Count   int    `json:"count"`
 }
 
-// A Plan is what a copy of a conversation would contain.
+// A Plan is what a copy of a thread would contain.
 type Plan struct {
 	URI      string
 	Modified time.Time // when the newest of its files was written
@@ -80,10 +80,10 @@ type file struct {
 	rows       []part // of a database with other threads; path is that of a temporary file
 }
 
-// New returns the plan of a copy of the conversation that v identifies. With redact,
+// New returns the plan of a copy of the thread that v identifies. With redact,
 // secrets are replaced in the copy. Close the plan.
 //
-// Kinds: Unsupported (the tool keeps conversations together), Unavailable, Conflict.
+// Kinds: Unsupported (the tool keeps threads together), Unavailable, Conflict.
 func New(ctx context.Context, set *thread.Set, v *thread.View, redact bool) (_ *Plan, err error) {
 	p := &Plan{URI: v.URI.Main().String(), Redact: redact}
 	defer func() {
@@ -134,14 +134,14 @@ func New(ctx context.Context, set *thread.Set, v *thread.View, redact bool) (_ *
 	return p, nil
 }
 
-// A part is a thread whose files are in the copy of a conversation.
+// A part is a thread whose files are in the copy of a thread.
 type part struct {
 	thread *thread.Thread
 	uri    string
 }
 
 // all returns the thread of v with its subagents, at any depth, and the threads that
-// these were forked from: their transcripts have the beginning of the conversation, or
+// these were forked from: their transcripts have the beginning of the thread, or
 // show which part of it is theirs.
 func all(ctx context.Context, set *thread.Set, v *thread.View) ([]part, error) {
 	provider, err := set.Provider(v.Thread.Provider)
@@ -164,7 +164,7 @@ func all(ctx context.Context, set *thread.Set, v *thread.View) ([]part, error) {
 			}
 		}
 		if i > 0 && t.URI().String() == list[i].uri {
-			continue // the subagents of another conversation
+			continue // the subagents of another thread
 		}
 		agents, err := provider.Agents(ctx, t)
 		if err != nil {

@@ -221,7 +221,7 @@ func (s *sink) Put(_ context.Context, from io.Reader) (d handoff.Digest, err err
 	return d, err
 }
 
-// TestKeepAllContinues has conversations that can't be kept: one that is repeated so
+// TestKeepAllContinues has threads that can't be kept: one that is repeated so
 // often that its copy could not be opened, and one that changes while it is read. The
 // others are looked at, and no body is stored.
 func TestKeepAllContinues(t *testing.T) {

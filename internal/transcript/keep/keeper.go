@@ -27,7 +27,7 @@ const (
 	Unchanged   Status = "unchanged"   // it was kept before
 	Refused     Status = "refused"     // it has secrets
 	Missing     Status = "missing"     // the tool has no transcript, or it can't be read now
-	Unsupported Status = "unsupported" // the tool keeps conversations together
+	Unsupported Status = "unsupported" // the tool keeps threads together
 )
 
 // A Result is what was done with one transcript.
@@ -54,7 +54,7 @@ type Keeper struct {
 	Set    *thread.Set
 }
 
-// KeepAll keeps copies of conversations. It ends at the first error, which for the
+// KeepAll keeps copies of threads. It ends at the first error, which for the
 // first named of the URIs includes that there is no copy. Kinds: those of Keep, and
 // of Result.Err.
 func (k Keeper) KeepAll(ctx context.Context, uris []string, named int, o Options) (done []Result, err error) {
@@ -75,7 +75,7 @@ func (k Keeper) KeepAll(ctx context.Context, uris []string, named int, o Options
 	return done, nil
 }
 
-// Keep keeps a copy of a conversation with its subagents, unless the newest copy is
+// Keep keeps a copy of a thread with its subagents, unless the newest copy is
 // equal. A Result has the status Missing, Refused or Unsupported if there is none, also if
 // the transcript changes while it is read. With Redact, a copy whose transcript was
 // removed is replaced by one without its secrets.
@@ -184,7 +184,7 @@ func (k Keeper) store(ctx context.Context, p *Plan, r *Result) error {
 	return err
 }
 
-// Referenced returns the URIs of the conversations that artifacts, sessions and work in
+// Referenced returns the URIs of the threads that artifacts, sessions and work in
 // sessions name, sorted; those of one session and its runs if it is not "".
 func Referenced(ctx context.Context, hub *handoff.Hub, session string) ([]string, error) {
 	uris := map[string]bool{}

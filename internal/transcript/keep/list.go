@@ -11,7 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// Listed returns a set whose providers also find the kept copies of conversations whose
+// Listed returns a set whose providers also find the kept copies of threads whose
 // transcripts are missing, as transcripts of their own. It is for package threadindex.
 func (c *Copies) Listed(s Store) *thread.Set {
 	l := &listing{copies: c, store: s}
@@ -86,7 +86,7 @@ func (l *lister) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
 	}
 }
 
-// isOf reports whether a stored transcript is that of a conversation. Its key ends with
+// isOf reports whether a stored transcript is that of a thread. Its key ends with
 // the ID, or is the path of a file whose name does, of which Gemini has only the first
 // eight digits.
 func isOf(key, id string) bool {
@@ -108,7 +108,7 @@ func (l *lister) stored(k handoff.KeptThread) *thread.Stored {
 	}
 }
 
-// threads returns the conversation in a copy, and its subagents.
+// threads returns the thread in a copy, and its subagents.
 func (c *Copies) threads(ctx context.Context, s Store, k handoff.KeptThread) (list []*thread.Thread, err error) {
 	u, err := thread.ParseURI(k.Thread)
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *Copies) threads(ctx context.Context, s Store, k handoff.KeptThread) (li
 		}
 		list = append(list, threads...)
 	}
-	// The conversations that this one was forked from are not listed.
+	// The threads that this one was forked from are not listed.
 	list = slices.DeleteFunc(list, func(t *thread.Thread) bool {
 		return !t.IsAgent() && !strings.EqualFold(t.ID, u.Thread)
 	})

@@ -95,7 +95,7 @@ func TestOpenHostile(t *testing.T) {
 		kind      error
 	}{
 		{"valid", "agents://codex/" + id, map[string][]byte{rollout: valid}, nil, 1, nil},
-		{"another conversation", "agents://codex/" + id, map[string][]byte{other: valid}, nil, 0, nil},
+		{"another thread", "agents://codex/" + id, map[string][]byte{other: valid}, nil, 0, nil},
 		{"damaged", "agents://codex/" + id, map[string][]byte{rollout: valid}, func(_ *handoff.KeptThread, b []byte) []byte {
 			return b[:len(b)/2]
 		}, 0, handoff.Corrupt},

@@ -130,7 +130,7 @@ type extraction struct {
 	files int
 }
 
-// Open opens the copy of a conversation, nil if there is none. The view says that it
+// Open opens the copy of a thread, nil if there is none. The view says that it
 // is a copy. Kinds: Conflict (several providers have the ID), Corrupt, Unavailable.
 func (c *Copies) Open(ctx context.Context, s Store, u thread.URI) (*thread.View, error) {
 	k, dir, v, err := c.open(ctx, s, u)
@@ -162,7 +162,7 @@ func (c *Copies) Open(ctx context.Context, s Store, u thread.URI) (*thread.View,
 	return v, nil
 }
 
-// open extracts the copy of a conversation to a directory; the view is nil if there is
+// open extracts the copy of a thread to a directory; the view is nil if there is
 // none.
 func (c *Copies) open(ctx context.Context, s Store, u thread.URI) (k handoff.KeptThread, dir string, v *thread.View,
 	err error) {
@@ -192,7 +192,7 @@ func (c *Copies) open(ctx context.Context, s Store, u thread.URI) (k handoff.Kep
 	return k, dir, v, nil
 }
 
-// pick returns the copy of a conversation, and its URI with the provider, "" if there is
+// pick returns the copy of a thread, and its URI with the provider, "" if there is
 // no copy.
 func pick(list []handoff.KeptThread, u thread.URI) (found handoff.KeptThread, _ thread.URI, err error) {
 	provider := ""

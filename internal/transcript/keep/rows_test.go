@@ -51,7 +51,7 @@ func openGoose(t *testing.T, set *thread.Set) *thread.View {
 	return v
 }
 
-// TestRows keeps a conversation of a database: nothing of the others is in the copy, its
+// TestRows keeps a thread of a database: nothing of the others is in the copy, its
 // bytes do not depend on them, and secrets are found in values, where they are redacted.
 func TestRows(t *testing.T) {
 	scratch := t.TempDir()
@@ -87,7 +87,7 @@ func TestRows(t *testing.T) {
 		checkRows(t, set, p, &body, path)
 	}
 	if !bytes.Equal(bodies[0], bodies[1]) {
-		t.Errorf("copies of equal conversations have %d and %d bytes", len(bodies[0]), len(bodies[1]))
+		t.Errorf("copies of equal threads have %d and %d bytes", len(bodies[0]), len(bodies[1]))
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package packed encodes the requests of a conversation for the index of
-// conversations, in a fraction of the size of JSON.
+// Package packed encodes the requests of a thread for the index of
+// threads, in a fraction of the size of JSON.
 package packed
 
 import (

@@ -11,14 +11,14 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// An Active is a conversation with the changes of files that it and its subagents made
+// An Active is a thread with the changes of files that it and its subagents made
 // since the last message of its user, in the order of time.
 type Active struct {
 	Item
 	Writes []collision.Write
 }
 
-// Active returns the conversations that q selects, as List does, without a limit. What
+// Active returns the threads that q selects, as List does, without a limit. What
 // can't be read is a warning. Kind: Unsupported (a provider).
 func (f *Files) Active(ctx context.Context, q Query) (list []Active, warnings []string, err error) {
 	page, err := f.List(ctx, q)
@@ -81,7 +81,7 @@ func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings 
 	return active, warnings, err
 }
 
-// activeOf returns conversations with those of the changes that they and their
+// activeOf returns threads with those of the changes that they and their
 // subagents made.
 func activeOf(items []Item, writes []collision.Write, parents agents.Parents) []Active {
 	slices.SortFunc(writes, func(a, b collision.Write) int {

@@ -8,7 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A Place is where in a conversation something happened.
+// A Place is where in a thread something happened.
 type Place struct {
 	URI thread.URI `json:"uri"` // of the message
 	At  time.Time  `json:"createdAt,omitzero"`
@@ -24,7 +24,7 @@ type Touch struct {
 // A Command is a command that a call ran. Copies of calls in forks are left out.
 type Command struct {
 	Place
-	Cwd    string `json:"cwd,omitempty"`          // of the conversation
+	Cwd    string `json:"cwd,omitempty"`          // of the thread
 	Line   string `json:"command"`                // at most MaxCommand bytes
 	Exit   *int   `json:"exitStatus,omitempty"`   // as recorded by the tool, beside the output
 	Failed bool   `json:"failed,omitempty"`       // as recorded by the tool
@@ -34,7 +34,7 @@ type Command struct {
 // MaxCommand is how many bytes of a command are kept.
 const MaxCommand = 4096
 
-// A Where is the part of a conversation that names something.
+// A Where is the part of a thread that names something.
 type Where string
 
 // The parts.
@@ -45,7 +45,7 @@ const (
 	Committed Where = "commit" // the output of git commit, which made it
 )
 
-// A Mention is an artifact or a commit that a conversation names. Copies of records in
+// A Mention is an artifact or a commit that a thread names. Copies of records in
 // forks are left out.
 type Mention struct {
 	Place

@@ -11,10 +11,10 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A column is a part of a conversation that is searched separately.
+// A column is a part of a thread that is searched separately.
 type column int
 
-// The columns. A conversation that is found by its title ranks before one that is
+// The columns. A thread that is found by its title ranks before one that is
 // found by a message of the user, and both before all others.
 const (
 	titles column = iota

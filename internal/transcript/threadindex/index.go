@@ -100,7 +100,7 @@ func (x *Index) askFound(ctx context.Context, all found, most int, do func(answe
 		case store.IsDamage(err) && !again:
 			store.Remove(x.file)
 		default:
-			return false, []string{fmt.Sprintf("the index of conversations can't be used, so the transcripts are read: %v",
+			return false, []string{fmt.Sprintf("the index of threads can't be used, so the transcripts are read: %v",
 				err)}, nil
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// List returns the conversations that q selects. A transcript that can't be read
+// List returns the threads that q selects. A transcript that can't be read
 // is a warning. Kinds: Invalid (the cursor), Unsupported (a provider).
 func (f *Files) List(ctx context.Context, q Query) (Page, error) {
 	l := &lister{q: q, seen: map[string]bool{}, page: Page{Threads: []Item{}}}
@@ -43,7 +43,7 @@ type lister struct {
 	page    Page
 }
 
-// add adds the conversations in a transcript that q selects, and reports whether
+// add adds the threads in a transcript that q selects, and reports whether
 // there is room for more.
 func (l *lister) add(ctx context.Context, o opened) (more bool, err error) {
 	if o.err != nil {
@@ -102,7 +102,7 @@ func (q Query) selectsFacts(t *thread.Thread) bool {
 	})
 }
 
-// load reads a conversation for its facts and its prompt.
+// load reads a thread for its facts and its prompt.
 func load(ctx context.Context, i *Item) error {
 	err := i.Thread.Read(ctx, thread.Texts, func(m thread.Message) error {
 		i.see(m)

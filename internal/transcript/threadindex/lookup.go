@@ -14,11 +14,11 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A Lookup answers what conversations and subagents did, all from one state of the
+// A Lookup answers what threads and subagents did, all from one state of the
 // transcripts.
 type Lookup interface {
 	// Touches returns the calls that name one of the files, which are absolute, or the
-	// file with a relative path in the working directory of any conversation, unless
+	// file with a relative path in the working directory of any thread, unless
 	// it is "". They are in the order of time.
 	Touches(ctx context.Context, files []string, relative string) ([]Touch, error)
 
@@ -96,7 +96,7 @@ func threadOf(uri thread.URI) string {
 }
 
 func notFound(uri thread.URI) error {
-	return handoff.E("find thread", uri.String(), handoff.NotFound, errors.New("no such conversation"))
+	return handoff.E("find thread", uri.String(), handoff.NotFound, errors.New("no such thread"))
 }
 
 // An indexLookup answers from a database.

@@ -11,7 +11,7 @@ import (
 )
 
 // TestNestedAgents has a subagent that started another one, which wrote in another
-// directory. Both belong to the conversation of the user.
+// directory. Both belong to the thread of the user.
 func TestNestedAgents(t *testing.T) {
 	tr := newTree(t, 1)
 	main, child, inner := tr.id(), tr.id(), tr.id()

@@ -11,14 +11,14 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A Prompt is a message of the user in a conversation, or what a subagent was sent.
+// A Prompt is a message of the user in a thread, or what a subagent was sent.
 type Prompt struct {
 	Place
-	Thread string // URI of the conversation or subagent
+	Thread string // URI of the thread or subagent
 	Text   string
 }
 
-// EachPrompt calls use with the prompts of the conversations and subagents whose URIs
+// EachPrompt calls use with the prompts of the threads and subagents whose URIs
 // are in want and whose transcripts were written since a time, without copies in forks.
 // Those of one thread are in order, but threads are in none, and use is called by one
 // goroutine at a time. Transcripts that can't be read are warnings. The error is one of

@@ -73,11 +73,11 @@ func TestEachPromptOfMany(t *testing.T) {
 			return nil
 		})
 	if err != nil || len(warnings) > 0 || len(got) != len(want) {
-		t.Errorf("got prompts of %d conversations, %d warnings, %v, want %d", len(got), len(warnings), err, len(want))
+		t.Errorf("got prompts of %d threads, %d warnings, %v, want %d", len(got), len(warnings), err, len(want))
 	}
 }
 
-// TestEachPrompt checks that each prompt of the wanted conversations is passed once,
+// TestEachPrompt checks that each prompt of the wanted threads is passed once,
 // without the answers, the copies of a transcript and those that are too old.
 func TestEachPrompt(t *testing.T) {
 	tr := newTree(t, 1)

@@ -101,7 +101,7 @@ func (tr *tree) compareEach(index *threadindex.Index) {
 	tr.same("each match", got, want)
 }
 
-// compareActive compares what conversations write.
+// compareActive compares what threads write.
 func (tr *tree) compareActive(files *threadindex.Files, index *threadindex.Index) {
 	tr.t.Helper()
 	ctx := tr.t.Context()
@@ -140,7 +140,7 @@ func (tr *tree) compareCalls(files *threadindex.Files, index, alone *threadindex
 			must(tr.t, err)
 			tr.same(fmt.Sprintf("commands %d %q", i, lines), got, want)
 			tr.calls["commands"] += len(want.List)
-			if lines == nil && i == 0 && len(want.List) > 0 { // those of one conversation
+			if lines == nil && i == 0 && len(want.List) > 0 { // those of one thread
 				q := threadindex.CallQuery{Threads: []thread.URI{threadOf(want.List[0].URI)}}
 				want, err := files.Commands(ctx, q)
 				must(tr.t, err)
@@ -205,7 +205,7 @@ func (tr *tree) compareLookups(files *threadindex.Files, index *threadindex.Inde
 		same("touches of a file", got, err, want)
 		tr.calls["lookups"] += len(want)
 		got, err = l.Touches(ctx, nil, "cart.go")
-		in := map[string]bool{} // directories of conversations that have the file
+		in := map[string]bool{} // directories of threads that have the file
 		ofThread := map[thread.URI]thread.URI{}
 		for _, t := range got {
 			in[t.Path] = true
@@ -277,7 +277,7 @@ func TestForeignFile(t *testing.T) {
 	x := threadindex.NewIndex(threadindex.NewFiles(tr.set()), file, time.Now, nil)
 	r, err := x.Search(t.Context(), threadindex.Search{Text: "absent"})
 	must(t, err)
-	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not an index of conversations") {
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not an index of threads") {
 		t.Errorf("got warnings %q, want one about the file", r.Warnings)
 	}
 	if after, err := os.ReadFile(file); err != nil || !slices.Equal(before, after) {
@@ -371,7 +371,7 @@ func TestMovedSession(t *testing.T) {
 	list, _, err := threadindex.NewFiles(tr.set()).Active(t.Context(), threadindex.Query{})
 	must(t, err)
 	if len(list) != 1 || len(list[0].Writes) != 3 {
-		t.Errorf("got %+v, want one conversation with 3 changes", list)
+		t.Errorf("got %+v, want one thread with 3 changes", list)
 	}
 }
 

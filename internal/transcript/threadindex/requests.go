@@ -18,12 +18,12 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A ThreadUsage is what a conversation or a subagent used, without its subagents.
+// A ThreadUsage is what a thread or a subagent used, without its subagents.
 type ThreadUsage struct {
 	URI          string
 	Self         string // URI without the one that started a subagent
 	Agent        string // name or role of a subagent
-	Main         string // URI of the conversation that a subagent, also one of a subagent, belongs to
+	Main         string // URI of the thread that a subagent, also one of a subagent, belongs to
 	Cwd          string
 	Started      time.Time
 	Modified     time.Time // of its transcript
@@ -44,7 +44,7 @@ func (e *entry) usage() ThreadUsage {
 	return u
 }
 
-// agent returns the name or role of a subagent, and the URI of its conversation.
+// agent returns the name or role of a subagent, and the URI of its thread.
 func (e *entry) agent() (name, main string) {
 	if e.IsAgent() {
 		name = cmp.Or(e.AgentName, e.AgentRole)
@@ -55,7 +55,7 @@ func (e *entry) agent() (name, main string) {
 	return name, main
 }
 
-// EachUsage calls use with the usage of the conversations that q selects by provider,
+// EachUsage calls use with the usage of the threads that q selects by provider,
 // directory and time, and of their subagents, newest first. Each is counted once, from
 // its own transcript. Transcripts that can't be read are warnings. Kind: Unsupported (a
 // provider), or the error is one of use.

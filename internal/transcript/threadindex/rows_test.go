@@ -17,12 +17,12 @@ import (
 // The following read all rows of calls, from the transcripts and from the database, so
 // that tests can compare them.
 
-// A CallQuery selects what calls and messages of conversations and subagents have.
+// A CallQuery selects what calls and messages of threads and subagents have.
 // All of its conditions must be true.
 type CallQuery struct {
 	Providers    []string              // nil for all
-	Threads      []thread.URI          // conversations and subagents; nil for all
-	In           func(dir string) bool // selects by the directory of the conversation; nil for all
+	Threads      []thread.URI          // threads and subagents; nil for all
+	In           func(dir string) bool // selects by the directory of the thread; nil for all
 	Since, Until time.Time             // of the call or message: at or after, before
 }
 

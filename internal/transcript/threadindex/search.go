@@ -20,12 +20,12 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A Search selects conversations and subagents by what they contain. All of its
+// A Search selects threads and subagents by what they contain. All of its
 // conditions must be true.
 type Search struct {
 	Query
 
-	// Text is what must be found in a conversation: words, phrases in double quotes,
+	// Text is what must be found in a thread: words, phrases in double quotes,
 	// and prefixes that end in *, in any case.
 	Text string
 
@@ -42,13 +42,13 @@ type Search struct {
 // SearchRoles returns the roles that a Search can select.
 func SearchRoles() []string { return []string{"user", "assistant", "compaction", "tool"} }
 
-// A Match is a conversation or subagent that was found.
+// A Match is a thread or subagent that was found.
 type Match struct {
 	Item
 	Snippets []Snippet `json:"snippets"`
 }
 
-// A Snippet is a part of a conversation that contains words of a search.
+// A Snippet is a part of a thread that contains words of a search.
 type Snippet struct {
 	URI    thread.URI `json:"uri"`   // of the message
 	Field  string     `json:"field"` // title, prompt, answer, summary or tool
@@ -196,7 +196,7 @@ func (f *Files) check(q Query) error {
 	return nil
 }
 
-// Search returns the conversations and subagents that s selects. A transcript that
+// Search returns the threads and subagents that s selects. A transcript that
 // can't be read is a warning. Kinds: Invalid (no word, a role), Unsupported (a
 // provider).
 func (f *Files) Search(ctx context.Context, s Search) (Result, error) {

@@ -23,7 +23,7 @@ type candidate struct {
 	text  string
 }
 
-// A collector chooses the texts of a conversation that meet the most conditions,
+// A collector chooses the texts of a thread that meet the most conditions,
 // the earliest of those.
 type collector struct {
 	plan
@@ -33,8 +33,8 @@ type collector struct {
 
 var errEnough = errors.New("enough")
 
-// snippets reads a conversation of a transcript as far as its snippets need. It has
-// none if the conversation was removed in the meantime.
+// snippets reads a thread of a transcript as far as its snippets need. It has
+// none if the thread was removed in the meantime.
 func (p plan) snippets(ctx context.Context, i Item, from *thread.Stored) ([]Snippet, error) {
 	list := []Snippet{}
 	threads, err := open(ctx, from)

@@ -113,7 +113,7 @@ func (s slow) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
 	}
 }
 
-// TestRebuiltWhileRead reads what was appended to a conversation while another process
+// TestRebuiltWhileRead reads what was appended to a thread while another process
 // reads all of it. No word of it is lost.
 func TestRebuiltWhileRead(t *testing.T) {
 	tr := newTree(t, 2)
@@ -135,7 +135,7 @@ func TestRebuiltWhileRead(t *testing.T) {
 		t.Helper()
 		r, err := x.Search(t.Context(), threadindex.Search{Text: "quokkazebra"})
 		if must(t, err); len(r.Matches) != 1 {
-			t.Errorf("got %d conversations, want 1", len(r.Matches))
+			t.Errorf("got %d threads, want 1", len(r.Matches))
 		}
 	}
 	for range 3 {
@@ -144,7 +144,7 @@ func TestRebuiltWhileRead(t *testing.T) {
 		search(fast)
 	}
 	if segments(t, file) < 2 {
-		t.Fatal("the conversation has no mark")
+		t.Fatal("the thread has no mark")
 	}
 	tr.write(path, text+more(3))
 	once := sync.OnceFunc(func() {
@@ -167,7 +167,7 @@ func TestRebuiltWhileRead(t *testing.T) {
 	search(fast)
 }
 
-// segments returns the number of parts of the conversation that has the most.
+// segments returns the number of parts of the thread that has the most.
 func segments(t *testing.T, file string) (n int) {
 	db, err := sql.Open("sqlite", file)
 	must(t, err)

@@ -1,9 +1,9 @@
-// Package threadindex lists and searches the conversations that agent tools keep
+// Package threadindex lists and searches the threads that agent tools keep
 // on this machine.
 //
 // [Files] answers from the transcripts alone: it finds them without reading, newest
 // first, and opens as many as the answer needs. An [Index] gives the same answers
-// from a database with the words of all conversations. Before each answer it reads
+// from a database with the words of all threads. Before each answer it reads
 // the transcripts that were written, renamed or removed since the last one. The
 // database is derived from the transcripts and may be deleted at any time.
 //
@@ -25,7 +25,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A Query selects conversations. Subagents are never selected themselves.
+// A Query selects threads. Subagents are never selected themselves.
 type Query struct {
 	Providers    []string              // nil for all
 	In           func(dir string) bool // reports whether a working directory is selected; nil for all
@@ -37,7 +37,7 @@ type Query struct {
 	Cursor       string // of an earlier page
 }
 
-// An Item is one conversation.
+// An Item is one thread.
 type Item struct {
 	URI    thread.URI `json:"uri"`
 	Prompt string     `json:"prompt,omitempty"` // the beginning of the first message of the user
@@ -49,7 +49,7 @@ type Item struct {
 	Agents []thread.Agent `json:"subagents,omitempty"`
 }
 
-// Name returns what a person knows the conversation by: its title, or the
+// Name returns what a person knows the thread by: its title, or the
 // beginning of the first message.
 func (i Item) Name() string { return cmp.Or(i.Title, i.Prompt) }
 
@@ -60,7 +60,7 @@ type Page struct {
 	Warnings []string `json:"warnings,omitempty"` // what could not be read
 }
 
-// An Archive answers queries about conversations. Files and Index are Archives.
+// An Archive answers queries about threads. Files and Index are Archives.
 type Archive interface {
 	List(context.Context, Query) (Page, error)
 	Search(context.Context, Search) (Result, error)
@@ -71,7 +71,7 @@ type Archive interface {
 	Lookup(ctx context.Context, most int, do func(Lookup) error) (warnings []string, err error)
 }
 
-// Changes are what conversations changed.
+// Changes are what threads changed.
 type Changes interface {
 	Active(context.Context, Query) (list []Active, warnings []string, err error)
 	Collisions(context.Context, Query) (Collisions, error)

@@ -102,7 +102,7 @@ func (tr *tree) claudeLine(session, agent string) string {
 	return line(rec)
 }
 
-// The artifacts and commits that invented conversations name.
+// The artifacts and commits that invented threads name.
 const (
 	artifact = "art_01M7Y9N347VXYVC41JFRGRE3M6"
 	commit   = "1f0e2d3c4b5a69788796a5b4c3d2e1f001234567"

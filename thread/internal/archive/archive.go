@@ -1,6 +1,6 @@
 // Package archive has what the providers of tools with simple stores have in common:
 // transcripts that are found by names of files or by rows of a database, and whose
-// records have the order of the conversation.
+// records have the order of the thread.
 //
 // Such a provider is a [Tool], which finds transcripts, and a [Decoder] of records.
 // Threads are only found by comparing IDs with those that Find returns. No path is

@@ -60,7 +60,7 @@ type Decoder interface {
 }
 
 // A Reader is the thread.Reader of a transcript whose records have the order of the
-// conversation. New returns a Decoder for one read.
+// thread. New returns a Decoder for one read.
 type Reader struct {
 	Source Source
 	New    func(*Scan) Decoder

@@ -1,4 +1,4 @@
-// Package agents relates subagents to the conversations that they work for.
+// Package agents relates subagents to the threads that they work for.
 package agents
 
 import (
@@ -16,7 +16,7 @@ type Parents map[string]string
 // other as parents.
 const maxLevels = 64
 
-// Main returns the conversation that a subagent with this parent belongs to.
+// Main returns the thread that a subagent with this parent belongs to.
 func (p Parents) Main(parent string) string {
 	for range maxLevels {
 		above, ok := p[parent]
@@ -35,7 +35,7 @@ func (p Parents) Add(self, parent string) {
 	}
 }
 
-// Inside returns the subagents that belong to some conversations.
+// Inside returns the subagents that belong to some threads.
 func (p Parents) Inside(mains map[string]bool) []string {
 	list := []string{}
 	for self, parent := range p {

@@ -1,4 +1,4 @@
-// Package scope selects conversations by their working directories.
+// Package scope selects threads by their working directories.
 package scope
 
 import (
@@ -37,7 +37,7 @@ func In(dirs ...string) func(dir string) bool {
 	}
 }
 
-// resolve follows links in a path. The directory of an old conversation may no
+// resolve follows links in a path. The directory of an old thread may no
 // longer exist.
 func resolve(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {

@@ -1,4 +1,4 @@
-// Package store keeps the index of conversations in a SQLite database, which is
+// Package store keeps the index of threads in a SQLite database, which is
 // derived from their transcripts.
 package store
 
@@ -136,8 +136,8 @@ func (db *Database) Exec(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// errForeign is the error for a file that is not an index of conversations.
-var errForeign = errors.New("the file is not an index of conversations")
+// errForeign is the error for a file that is not an index of threads.
+var errForeign = errors.New("the file is not an index of threads")
 
 // prepare creates the tables in a new database, and again in one of another
 // version.

@@ -1,4 +1,4 @@
-package conversations
+package threads
 
 import (
 	"context"
@@ -36,13 +36,13 @@ const (
 	Unsupported = keep.Unsupported
 )
 
-// Keep copies the transcripts of conversations, with those of their subagents, to the
+// Keep copies the transcripts of threads, with those of their subagents, to the
 // body store, so that OpenKept opens them after their tool has removed them. One that
 // has secrets is refused unless they are redacted or allowed. In a log that other
 // machines use, secrets are always redacted.
 //
 // Kinds: Invalid (a URI), NotFound, Unavailable (the transcript of a URI), Unsupported
-// (its tool keeps conversations together; share_threads of the settings is off, and the
+// (its tool keeps threads together; share_threads of the settings is off, and the
 // log is remote), and those of storing a body and of Log.Append.
 func (c Collection) Keep(ctx context.Context, o KeepOptions) (Kept, error) {
 	done := Kept{Threads: []Copy{}, DryRun: o.DryRun}
@@ -85,7 +85,7 @@ func (c Collection) KeepEnded(ctx context.Context, session string) (Kept, error)
 	return c.Keep(ctx, KeepOptions{Referenced: true, Session: session, Redact: true})
 }
 
-// KeepReferenced keeps the transcript of one conversation as KeepEnded does, if an
+// KeepReferenced keeps the transcript of one thread as KeepEnded does, if an
 // artifact references it or it worked in a session.
 func (c Collection) KeepReferenced(ctx context.Context, uri string, inSession bool) error {
 	if err := c.o.Hub.Closed(); err != nil || !c.o.KeepEnded || uri == "" {
@@ -100,7 +100,7 @@ func (c Collection) KeepReferenced(ctx context.Context, uri string, inSession bo
 	return err
 }
 
-// OpenKept opens the kept copy of a conversation, nil if there is none. The view can be
+// OpenKept opens the kept copy of a thread, nil if there is none. The view can be
 // read until the workspace is closed. It is for thread.Set.SetFallback.
 //
 // Kinds: Corrupt (the copy), Unavailable.

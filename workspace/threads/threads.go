@@ -1,6 +1,6 @@
-// Package conversations has the operations on the conversations that agent programs
-// keep on this machine, which Workspace.Conversations of package workspace returns.
-package conversations
+// Package threads has the operations on the threads that agent programs
+// keep on this machine, which Workspace.Threads of package workspace returns.
+package threads
 
 import (
 	"context"
@@ -20,12 +20,12 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// Options are what conversations use of a workspace, on behalf of one caller.
+// Options are what threads use of a workspace, on behalf of one caller.
 type Options struct {
 	Hub       *handoff.Hub // whose records name nobody
 	Producer  handoff.Producer
 	Threads   *thread.Set
-	Archive   func(noIndex bool) Archive // the index of conversations, or their files
+	Archive   func(noIndex bool) Archive // the index of threads, or their files
 	Worktrees func() []string            // the directories of this repository
 	Path      func(typed string) string  // a path as the caller types it, absolute
 	Now       func() time.Time
@@ -35,22 +35,22 @@ type Options struct {
 	Share     bool // share_threads of the settings
 	KeepEnded bool // keep_threads of the settings, if they allow it in this log
 
-	// OpenCopy opens the kept copy of a conversation, nil if there is none.
+	// OpenCopy opens the kept copy of a thread, nil if there is none.
 	OpenCopy func(ctx context.Context, u thread.URI) (*thread.View, error)
 }
 
-// An Archive answers queries about conversations.
+// An Archive answers queries about threads.
 type Archive = threadindex.Archive
 
-// A Collection is the conversations that the agent programs of a set keep on this
+// A Collection is the threads that the agent programs of a set keep on this
 // machine, as the caller of a workspace uses them.
 type Collection struct{ o Options }
 
-// New returns the conversations that o describes. Workspace.Conversations of package
+// New returns the threads that o describes. Workspace.Threads of package
 // workspace calls it.
 func New(o Options) Collection { return Collection{o} }
 
-// ListOptions select conversations. Those that are zero select all, except Dir.
+// ListOptions select threads. Those that are zero select all, except Dir.
 type ListOptions struct {
 	Providers    []string
 	Dir          string // and the directories below it; "" for this repository with its worktrees
@@ -62,26 +62,26 @@ type ListOptions struct {
 	Limit        int    // the maximum number; 0 for no limit
 	Cursor       string // where an earlier page ended
 	Agents       bool   // with their subagents
-	NoIndex      bool   // read the transcripts, not the index of conversations
+	NoIndex      bool   // read the transcripts, not the index of threads
 }
 
-// A Selection is what a URI selects that names several conversations.
+// A Selection is what a URI selects that names several threads.
 type Selection = threadindex.Selection
 
-// Select parses a URI that names several conversations of set, such as
+// Select parses a URI that names several threads of set, such as
 // agents://codex?q=WORD, agents://codex/ROLE or agents://.; directories are
 // relative to dir or, after ~, to home. ok is false for other URIs. Kind: Invalid.
 func Select(ctx context.Context, set *thread.Set, uri, dir, home string) (sel Selection, ok bool, err error) {
 	return threadindex.NewFiles(set).Select(ctx, uri, dir, home)
 }
 
-// An Item is a conversation of a list. One with KeptAt is a kept copy.
+// An Item is a thread of a list. One with KeptAt is a kept copy.
 type Item = threadindex.Item
 
-// A Page is a page of conversations.
+// A Page is a page of threads.
 type Page = threadindex.Page
 
-// List lists conversations, newest first. Subagents are not conversations of their
+// List lists threads, newest first. Subagents are not threads of their
 // own.
 //
 // Kinds: Invalid (a time, a status, the cursor), Unsupported (a provider).
@@ -103,7 +103,7 @@ func (c Collection) List(ctx context.Context, o ListOptions) (Page, error) {
 	return page, ctx.Err()
 }
 
-// agents returns the subagents of a conversation. One of the index has no transcript to
+// agents returns the subagents of a thread. One of the index has no transcript to
 // read, so it is opened.
 func (c Collection) agents(ctx context.Context, i Item) ([]thread.Agent, error) {
 	open := c.o.Threads.Open
@@ -120,18 +120,18 @@ func (c Collection) agents(ctx context.Context, i Item) ([]thread.Agent, error) 
 	return v.Agents, nil
 }
 
-// A Running is a conversation that has not ended its turn, by its transcript:
+// A Running is a thread that has not ended its turn, by its transcript:
 // it works, waits for a person, or was killed.
 type Running = activity.Thread
 
-// A Write is a change of a file by a running conversation.
+// A Write is a change of a file by a running thread.
 type Write = collision.Write
 
-// runningSince is how long ago a running conversation was last active at most.
+// runningSince is how long ago a running thread was last active at most.
 // Programs that are killed leave theirs running.
 const runningSince = "7d"
 
-// Running returns the running conversations of this repository, without those that
+// Running returns the running threads of this repository, without those that
 // were not active for a week. The warnings are about transcripts that can't be read.
 //
 // Kinds: those of List.
@@ -152,12 +152,12 @@ func (c Collection) Running(ctx context.Context) (list []Running, warnings []str
 	return list, warnings, err
 }
 
-// SearchOptions select conversations and subagents by what they contain.
+// SearchOptions select threads and subagents by what they contain.
 type SearchOptions struct {
 	ListOptions
 
 	// Text is words, phrases in double quotes, and prefixes that end in *. All must
-	// be found in a conversation, in any case.
+	// be found in a thread, in any case.
 	Text string
 
 	From   string // role whose texts are searched, see Roles; "" for all, and titles
@@ -169,14 +169,14 @@ type SearchOptions struct {
 // Roles returns the roles that SearchOptions can select.
 func Roles() []string { return threadindex.SearchRoles() }
 
-// Matches are the conversations and subagents that were found. Those found by their
+// Matches are the threads and subagents that were found. Those found by their
 // title are first, then those found by what the user wrote, each newest first.
 type Matches = threadindex.Result
 
-// A Match is a conversation or subagent that was found.
+// A Match is a thread or subagent that was found.
 type Match = threadindex.Match
 
-// Search searches conversations, including subagents. The first search builds an
+// Search searches threads, including subagents. The first search builds an
 // index of them in the user's cache directory; each further one reads what has
 // changed since.
 //
@@ -206,15 +206,15 @@ func (c Collection) search(ctx context.Context, o SearchOptions, each func(Match
 		threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest, Each: each})
 }
 
-// Collisions are files that two conversations or subagents changed.
+// Collisions are files that two threads or subagents changed.
 type Collisions = threadindex.Collisions
 
 // A Collision is one of them.
 type Collision = collision.Collision
 
-// Collisions returns the files that two conversations or subagents changed, each
+// Collisions returns the files that two threads or subagents changed, each
 // while the other was active. Of o, Dir and Everywhere select the files, Since and
-// Until the time of the changes, and Providers the conversations. A parent that
+// Until the time of the changes, and Providers the threads. A parent that
 // changed a file before it started a subagent, or after the subagent ended, does
 // not collide with it.
 //
@@ -228,14 +228,14 @@ func (c Collection) Collisions(ctx context.Context, o ListOptions) (Collisions, 
 }
 
 // InRepository reports whether a directory is in this repository or one of its
-// worktrees, so that a conversation there belongs to it.
+// worktrees, so that a thread there belongs to it.
 func (c Collection) InRepository(dir string) bool { return scope.In(c.o.Worktrees()...)(dir) }
 
-// Belongs reports whether a conversation is of this repository, see InRepository, or
+// Belongs reports whether a thread is of this repository, see InRepository, or
 // IsShared.
 func (c Collection) Belongs(t *thread.Thread) bool { return c.InRepository(t.Cwd) || c.IsShared(t) }
 
-// IsShared reports whether a conversation is a kept copy in a log that other machines
+// IsShared reports whether a thread is a kept copy in a log that other machines
 // use. Its directories may be those of another machine, so that they don't show whether
 // it belongs to this repository.
 func (c Collection) IsShared(t *thread.Thread) bool { return c.o.Remote && !t.KeptAt.IsZero() }

@@ -8,15 +8,15 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/keep"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/workspace/conversations"
+	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
-// Conversations returns the conversations that the agent programs of a set keep on
+// Threads returns the threads that the agent programs of a set keep on
 // this machine.
-func (w *Workspace) Conversations(set *thread.Set) conversations.Collection {
-	return conversations.New(conversations.Options{
+func (w *Workspace) Threads(set *thread.Set) threads.Collection {
+	return threads.New(threads.Options{
 		Hub: w.hub, Producer: w.caller.Producer, Threads: set, Worktrees: w.dirs.Worktrees, Path: w.path, Now: w.now,
-		Archive: func(noIndex bool) conversations.Archive { return w.archive(set, noIndex) },
+		Archive: func(noIndex bool) threads.Archive { return w.archive(set, noIndex) },
 		Bodies:  w.bodies, Remote: w.remote, Share: w.settings.SharesThreads(),
 		KeepEnded: w.settings.KeepsThreads() && (!w.remote || w.settings.SharesThreads()),
 		OpenCopy: func(ctx context.Context, u thread.URI) (*thread.View, error) {
@@ -29,7 +29,7 @@ func (w *Workspace) copyStore(set *thread.Set) keep.Store {
 	return keep.Store{Hub: w.hub, Bodies: w.rawBodies, Set: set}
 }
 
-// archive returns the index of conversations, or their files, with kept copies of those
+// archive returns the index of threads, or their files, with kept copies of those
 // whose transcripts are missing.
 func (w *Workspace) archive(set *thread.Set, noIndex bool) threadindex.Archive {
 	files := threadindex.NewFiles(w.copies.Listed(w.copyStore(set)))
