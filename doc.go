@@ -47,5 +47,5 @@
 // are UTC with a resolution of a millisecond. Paths in records are relative and
 // slash-separated. Digests are lower-case hexadecimal.
 //
-// Package workspace opens a workspace on this machine.
+// To open a workspace on this machine, see package workspace.
 package handoff

@@ -29,7 +29,7 @@ var identityFields = []struct {
 	{"parent-session", "`ID` of the parent session", func(p *handoff.Producer) *string { return &p.ParentSession }},
 	{"run", "run `ID`", func(p *handoff.Producer) *string { return &p.RunID }},
 	{"operation", "operation `ID`", func(p *handoff.Producer) *string { return &p.OperationID }},
-	{"work", "work `ID`, which usage is joined by (default: the operation, else the task, run or session)",
+	{"work", "work `ID`; joins usage to artifacts",
 		func(p *handoff.Producer) *string { return &p.WorkID }},
 	{"parent-work", "`ID` of the parent work", func(p *handoff.Producer) *string { return &p.ParentWorkID }},
 	{"thread", "`URI` of the thread: agents://codex/…", func(p *handoff.Producer) *string { return &p.Thread }},

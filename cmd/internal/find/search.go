@@ -36,7 +36,7 @@ published. The content of withdrawn artifacts is not searched.
 Of threads and their subagents, titles, messages, and the commands and
 files of tool calls are searched. Several words in double quotes are a phrase.
 Those of this repository are searched, with all its worktrees; --everywhere
-searches all. What is found in a title is first, then what the user wrote. The
+searches all. Matches in titles come first, then matches in user messages. The
 first search reads all threads and builds an index, which is kept in the
 user's cache directory and can be deleted at any time.`,
 		Example: "  handoff search retry policy\n  handoff search 'back* off' --limit 5 --json\n" +

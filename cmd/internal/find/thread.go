@@ -37,9 +37,9 @@ those of a directory.
 With --data it sends a text with the program of the agent, to a thread or,
 if the URI is a provider such as codex, to a new one, and prints the answer as
 it comes. The query has parameters of the program, such as codex?model=NAME;
-parameters that change what the agent may do are refused. The program is the one
-in PATH, or the one that HANDOFF_CODEX_BIN (and so on) names, never one of the
-workspace. The exit code is that of the program, or as for run.`,
+parameters that change what the agent may do are refused. PATH, or a variable
+such as HANDOFF_CODEX_BIN, names the program; one in the workspace is refused.
+The exit code is that of the program, or as for run.`,
 		Example: "  handoff thread claude -d 'Review the last commit'\n" +
 			"  handoff thread agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592\n" +
 			"  handoff thread claude/2823d1df-720a-4c31-ac55-ae8ba726721f --list\n" +

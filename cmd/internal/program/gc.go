@@ -17,11 +17,11 @@ func gcCommand(a *cli.App) *cobra.Command {
 		Use:     "gc",
 		Aliases: []string{"du"},
 		Short:   "List what can be collected or archived, and do it with a flag",
-		Long: `gc lists the kept bodies that no artifact needs: bodies whose artifacts were
+		Long: `Gc lists the kept bodies that no artifact needs: bodies whose artifacts were
 all withdrawn, and bodies of publishes that were killed. A superseded artifact
 still needs its body. Bodies that were stored in the last hour are never listed.
 
-gc also lists the sessions that ended longer ago than archive_after of
+Gc also lists the sessions that ended longer ago than archive_after of
 .handoff/config.yaml, such as archive_after: 30d; handoff session archive
 --older-than 30d archives them. It lists the sessions in the trash, too;
 --empty-trash removes their files, for good, but not those that an active

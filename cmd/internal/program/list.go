@@ -101,9 +101,8 @@ func listCommand(a *cli.App) *cobra.Command {
 		Long: `List shows active artifacts, newest first, and how many superseded or withdrawn
 ones it hides. Filters are combined with AND.
 
-With --used-by, a read of the file by a call in a thread counts as use,
-too. It is reported as inferred, with its message, and needs an index of
-threads.`,
+--used-by also counts tool calls that read the file. Such a use is reported as
+inferred, with its message, and needs an index of threads.`,
 		Example: "  handoff list --channel design\n  handoff list --session $ID --since 2h --json\n  handoff list --channels",
 		Args:    cli.Exactly(0, ""),
 	}

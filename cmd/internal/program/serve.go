@@ -41,8 +41,8 @@ func serveCommand(a *cli.App) *cobra.Command {
 		Short: "Show the workspace in a browser, and serve agents over HTTP",
 		Long: `Serve shows the workspace of the first given directory, by default the current
 one, as pages that update while agents work. The pages are read-only. The
-printed link opens them in a browser; it works once, and the next link is
-printed when it was used.
+printed link opens them in a browser; each link works once. When it is
+used, serve prints the next one.
 
 At /mcp it offers the Model Context Protocol over streamable HTTP, for the
 workspaces of all given directories. Every request there needs a bearer token,

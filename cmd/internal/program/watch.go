@@ -139,8 +139,8 @@ func waitCommand(a *cli.App) *cobra.Command {
 		Use:   "wait [CHANNEL:LABEL]",
 		Short: "Wait for an artifact and print its ID",
 		Long: `Wait prints the ID of the newest artifact that matches: at once if there is one,
-otherwise as soon as it is published. With --after, it is the first one after an
-artifact or a position in the log; after now, the next one that is published.
+otherwise as soon as it is published. --after REF waits for the first artifact
+after REF, and --after now for the next publish.
 
 CHANNEL:LABEL waits until an artifact of the channel has the label; CHANNEL:v2
 for a second revision; CHANNEL:latest is --channel CHANNEL.`,

@@ -39,8 +39,8 @@ goes to standard error. Signals are forwarded. Output of processes that the
 command leaves running is not awaited.
 
 The exit code is that of the command; 128+n if signal n ended it; 127 if the
-command does not exist and 126 if it can't be executed; 125 if handoff failed,
-also to record the attestation.`,
+command does not exist and 126 if it can't be executed; 125 if handoff itself
+failed, including when it could not record the attestation.`,
 		Example: "  handoff attest -- go test ./...\n  handoff publish report.md --channel verification \\\n    --claim " +
 			"'tests pass' --evidence 'command:go test ./...'",
 	}

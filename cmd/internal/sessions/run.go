@@ -43,9 +43,9 @@ With --json, standard output is a receipt when the command has ended: session,
 status, exit code and artifacts. The command's output goes to standard error.
 
 The exit code is that of the command; 128+n if signal n ended it; 127 if the
-command does not exist and 126 if it can't be executed; 125 if handoff failed,
-also to record the end; and 1 if the command succeeded but an output named by
---expect is missing.`,
+command does not exist and 126 if it can't be executed; 125 if handoff itself
+failed, including when it could not record the end; and 1 if the command
+succeeded but an output named by --expect is missing.`,
 		Example: `  handoff run --agent alex --expect plan.md -- claude -p 'Write plan.md'
   handoff run --agent alex --workflow intake-app -- ./intake.sh`,
 	}

@@ -33,26 +33,10 @@ const costHelp = `Cost adds up what the threads of this repository used, and wha
 reported for their work. Each token is counted once, with those of subagents. A
 program that reported usage is preferred to the transcript.
 
-A thread that published several artifacts is shared equally among them:
-so are groups by channel, artifact, tag and label. What belongs to no group is
-on the row unattributed.
-
-The prices are built in, with their date. ≥ marks a lower bound: a transcript is
-incomplete, or a model has no known price; --json has the reason. EACH is the
-cost of a row divided by the number of artifacts whose cost is known.
-
-A label has the cost of its artifact, of the attempts that this artifact
-replaces, and of its inputs. Group by revision to compare first versions with
-revisions, and by outcome to find failed work with and without useful artifacts.
-Columns that --columns adds: refs is how often other work read the artifacts,
-read how many bytes that were, and stayed the size of artifacts that no other
-work read; transcript is the number of tokens by the transcripts, where what a
-program reported differs by more than 5 %.
-
-With --prompts, the transcripts are read and the prompts of threads and
-subagents compared with the artifacts. PROMPT-REFS is how many threads
-were sent a ref to an artifact, PASTED how many bytes of prompts are lines of
-one. Both are inferred from the texts; docs/cost.md has the rules.`
+≥ marks a lower bound: a transcript is incomplete, or a model has no known
+price. EACH is the cost of a row divided by the number of artifacts whose cost is
+known. The prices are built in. docs/cost.md has the rules, what --columns adds,
+and how a thread that published several artifacts is shared between groups.`
 
 func costCommand(a *cli.App) *cobra.Command {
 	var o work.CostOptions
