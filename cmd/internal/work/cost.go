@@ -34,9 +34,9 @@ reported for their work. Each token is counted once, with those of subagents. A
 program that reported usage is preferred to the transcript.
 
 ≥ marks a lower bound: a transcript is incomplete, or a model has no known
-price. EACH is the cost of a row divided by the number of artifacts whose cost is
-known. The prices are built in. docs/cost.md has the rules, what --columns adds,
-and how a thread that published several artifacts is shared between groups.`
+price. EACH is the cost of a row divided by the number of artifacts whose cost
+is known. The prices are built in. docs/cost.md has the rules, what --columns
+adds, and how a thread that published several artifacts is shared.`
 
 func costCommand(a *cli.App) *cobra.Command {
 	var o work.CostOptions
