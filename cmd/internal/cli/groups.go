@@ -29,19 +29,13 @@ var groups = []group{
 var primary = []string{"status", "list", "show", "read", "thread", "why", "serve", "publish", "wait",
 	"verify", "run", "session", "pipeline", "init"}
 
-const formerName = "handoff_former"
-
 // Former makes c a former name of the command now: it is called like before, and
 // help does not list it.
 func Former(c *cobra.Command, now string) *cobra.Command {
 	c.Hidden = true
-	c.Annotations = map[string]string{formerName: now}
 	c.Long = "This is a former name of handoff " + now + "."
 	return c
 }
-
-// IsFormer reports whether a command is a former name of another one.
-func IsFormer(c *cobra.Command) bool { return c.Annotations[formerName] != "" }
 
 // more returns the commands of root that are in no group. Those of a command are in
 // its help.

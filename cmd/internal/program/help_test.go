@@ -19,7 +19,7 @@ import (
 func eachCommand(do func(path []string, c *cobra.Command)) {
 	var walk func(path []string, c *cobra.Command)
 	walk = func(path []string, c *cobra.Command) {
-		if cli.IsFormer(c) {
+		if c.Hidden {
 			return
 		}
 		path = append(slices.Clone(path), c.Name())
@@ -103,7 +103,7 @@ func TestHelp(t *testing.T) {
 		}
 		help := c.ok(append(slices.Clone(path), "--help")...)
 		fits(t, name, help)
-		if !command.HasSubCommands() && command.Example == "" && !cli.IsFormer(command) {
+		if !command.HasSubCommands() && command.Example == "" && !command.Hidden {
 			t.Errorf("%s has no example", name)
 		}
 		if !strings.HasPrefix(strings.ToUpper(command.Short[:1]), command.Short[:1]) ||

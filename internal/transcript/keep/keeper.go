@@ -87,7 +87,7 @@ func (k Keeper) Keep(ctx context.Context, u thread.URI, o Options) (Result, erro
 	if errors.Is(err, handoff.NotFound) && o.Redact {
 		var copies Copies
 		defer copies.Close() // of temporary files
-		store := Store{k.Hub, k.Bodies, k.Set}
+		store := Store(k)
 		if kept, dir, copied, failed := copies.open(ctx, store, u.Main()); failed != nil {
 			err = failed
 		} else if copied != nil {
