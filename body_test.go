@@ -60,7 +60,7 @@ func TestPublishWhileWritten(t *testing.T) {
 	if !errors.As(err, &e) || e.Kind != handoff.Conflict || e.Hint.IsZero() {
 		t.Errorf("a publish of a file that keeps changing = %v, want kind Conflict with a hint", err)
 	}
-	if _, err := os.Stat(w.Runtime()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a refused publish left %s behind", w.Runtime())
+	if _, err := os.Stat(w.Store().Runtime()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a refused publish left %s behind", w.Store().Runtime())
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -32,7 +34,7 @@ func TestMoveKilled(t *testing.T) {
 	for _, renamed := range []bool{false, true} {
 		dir := t.TempDir()
 		w := openIn(t, dir)
-		if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
+		if _, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 			t.Fatal(err)
 		}
@@ -40,11 +42,11 @@ func TestMoveKilled(t *testing.T) {
 		if err := os.WriteFile(file, []byte("the plan\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		a, err := w.AddOutput(t.Context(), id, workspace.SessionOutput{File: file, Type: "document"})
+		a, err := w.Sessions().AddOutput(t.Context(), id, sessions.Output{File: file, Type: "document"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.CloseSession(t.Context(), id, workspace.Completed, ""); err != nil {
+		if _, err := w.Sessions().Close(t.Context(), id, sessions.Completed, ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := w.Hub().Record(t.Context(), &handoff.SessionArchived{SessionID: id, Folder: to}); err != nil {
@@ -72,7 +74,7 @@ func TestMoveKilled(t *testing.T) {
 			if err != nil || len(s.Session.Files) == 0 || !s.Session.Archived {
 				t.Errorf("renamed %v, %s: session is %+v, %v", renamed, when, s.Session, err)
 			}
-			if report, err := w.Check(t.Context()); err != nil || !report.OK() {
+			if report, err := w.Store().Check(t.Context()); err != nil || !report.OK() {
 				t.Errorf("renamed %v, %s: check: %+v, %v", renamed, when, report, err)
 			}
 		}
@@ -86,7 +88,7 @@ func TestMoveKilled(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(to), "plan.md")); err != nil {
 			t.Errorf("renamed %v: the move was not completed: %v", renamed, err)
 		}
-		if s, err := w.Reader().Session(t.Context(), id); err != nil || s.Folder != to || s.MovingTo != "" ||
+		if s, err := w.Hub().Session(t.Context(), id); err != nil || s.Folder != to || s.MovingTo != "" ||
 			s.Origin != from {
 			t.Errorf("renamed %v: session is in %q, moving to %q, from %q, %v", renamed, s.Folder, s.MovingTo, s.Origin, err)
 		}
@@ -99,27 +101,27 @@ func TestEmptyTrashKilled(t *testing.T) {
 	const id = "a0000001-0000-4000-8000-000000000000"
 	dir := t.TempDir()
 	w := openIn(t, dir)
-	if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
+	if _, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
 		Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.DeleteSessions(t.Context(), []string{id}, true); err != nil {
+	if _, err := w.Sessions().Delete(t.Context(), []string{id}, true); err != nil {
 		t.Fatal(err)
 	}
 	trash := filepath.Join(dir, "docs", "agent-outputs", ".trash")
 	if err := os.Rename(filepath.Join(trash, id), filepath.Join(trash, ".removing-"+id)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.RestoreSessions(t.Context(), []string{id}); !errors.Is(err, handoff.NotFound) {
+	if _, err := w.Sessions().Restore(t.Context(), []string{id}); !errors.Is(err, handoff.NotFound) {
 		t.Errorf("restoring a folder that is being removed: %v, want NotFound", err)
 	}
-	if done, err := w.EmptyTrash(t.Context()); err != nil || len(done.Removed) != 1 {
+	if done, err := w.Sessions().EmptyTrash(t.Context()); err != nil || len(done.Removed) != 1 {
 		t.Errorf("EmptyTrash = %+v, %v, want one session", done, err)
 	}
 	if _, err := os.Lstat(trash); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the trash still has files: %v", err)
 	}
-	if done, err := w.EmptyTrash(t.Context()); err != nil || len(done.Removed)+len(done.Kept) != 0 {
+	if done, err := w.Sessions().EmptyTrash(t.Context()); err != nil || len(done.Removed)+len(done.Kept) != 0 {
 		t.Errorf("the second EmptyTrash = %+v, %v, want nothing", done, err)
 	}
 }

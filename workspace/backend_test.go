@@ -53,21 +53,21 @@ func TestPlainLog(t *testing.T) {
 	} else {
 		b.Close()
 	}
-	report, err := w.Check(t.Context())
+	report, err := w.Store().Check(t.Context())
 	if err != nil || !report.OK() || report.Records != 1 {
 		t.Errorf("Check = %+v, %v, want 1 record and no problem", report, err)
 	}
-	if _, err := w.Repair(t.Context(), time.Now()); err != nil {
+	if _, err := w.Store().Repair(t.Context(), time.Now()); err != nil {
 		t.Errorf("Repair = %v", err)
 	}
-	if _, err := w.Unneeded(t.Context()); !errors.Is(err, handoff.Unsupported) {
+	if _, err := w.Store().Unneeded(t.Context()); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("Unneeded = %v, want kind Unsupported", err)
 	}
 	if _, err := os.Stat(filepath.Join(w.dirs.Runtime, localstate.FileName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the index of a log without an ID is in a file: %v", err)
 	}
 	must(t, os.RemoveAll(filepath.Join(dir, ".handoff/plain/bodies")))
-	if report, err := w.Check(t.Context()); err != nil || report.OK() ||
+	if report, err := w.Store().Check(t.Context()); err != nil || report.OK() ||
 		!strings.Contains(report.Findings[0].Text, "is missing; it is the body of art_") {
 		t.Errorf("without the body, Check = %+v, %v", report, err)
 	}
@@ -195,7 +195,7 @@ func TestCollectedBeforeAppend(t *testing.T) {
 				other, err := Open(dir, o)
 				must(t, err)
 				defer other.Close()
-				if g, err := other.Collect(t.Context()); err != nil || len(g.Bodies) != 1 {
+				if g, err := other.Store().Collect(t.Context()); err != nil || len(g.Bodies) != 1 {
 					t.Errorf("%s: Collect = %+v, %v, want one body", at, g, err)
 				}
 			}
@@ -215,7 +215,7 @@ func TestCollectedBeforeAppend(t *testing.T) {
 			t.Errorf("%s: Publish = %v", at, err)
 		}
 		must(t, w.Close())
-		if report, err := openDir(t, dir).Check(t.Context()); err != nil || !report.OK() || stops != 1 {
+		if report, err := openDir(t, dir).Store().Check(t.Context()); err != nil || !report.OK() || stops != 1 {
 			t.Errorf("%s: Check = %+v, %v", at, report.Findings, err)
 		}
 	}

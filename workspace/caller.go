@@ -50,7 +50,7 @@ func (w *Workspace) scope(ctx context.Context) names.Scope {
 	p := w.caller.Producer
 	s := names.Scope{Session: p.Session, Run: p.RunID, Dir: w.caller.SessionDir}
 	if owner := cmp.Or(p.Session, p.RunID); s.Dir == "" && owner != "" {
-		s.Dir, s.Within = w.SessionDir(ctx, owner), w.dirs.Home()
+		s.Dir, s.Within = w.Sessions().Dir(ctx, owner), w.dirs.Home()
 	}
 	return s
 }
@@ -78,7 +78,7 @@ func (w *Workspace) finish(ctx context.Context, session string) []string {
 	if !w.tidyIsDue() {
 		return warnings
 	}
-	more, err := w.Tidy(ctx, w.caller.Producer)
+	more, err := w.tidy(ctx)
 	warnings = append(warnings, more...)
 	if err != nil {
 		warnings = append(warnings, err.Error())
@@ -115,9 +115,9 @@ func (c Caller) WithSubagent(ctx context.Context, threads *thread.Set) Caller {
 	return c
 }
 
-// Contains reports whether a directory, absolute, belongs to the workspace: it is
+// contains reports whether a directory, absolute, belongs to the workspace: it is
 // in it or in another worktree of its repository.
-func (w *Workspace) Contains(dir string) bool {
+func (w *Workspace) contains(dir string) bool {
 	found, err := config.Find(dir, func(string) string { return "" })
 	return err == nil && found.Runtime == w.dirs.Runtime
 }

@@ -34,7 +34,7 @@ func TestCheckIndex(t *testing.T) {
 			publishSome(t, dir, 30)
 			w := openDir(t, dir)
 			check := func() handoff.Report {
-				report, err := w.Check(t.Context())
+				report, err := w.Store().Check(t.Context())
 				must(t, err)
 				return report
 			}
@@ -48,7 +48,7 @@ func TestCheckIndex(t *testing.T) {
 				func(f handoff.Finding) bool { return f.Name == localstate.FileName && strings.Contains(f.Text, want) }) {
 				t.Errorf("check finds %+v, want %q", report.Findings, want)
 			}
-			if _, err := w.Repair(t.Context(), time.Now()); err != nil {
+			if _, err := w.Store().Repair(t.Context(), time.Now()); err != nil {
 				t.Error(err)
 			}
 			if _, err := w.Publish(t.Context(), Publication{Channel: "design", Path: "a.md"}); err != nil {

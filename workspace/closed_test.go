@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
@@ -31,15 +33,15 @@ func TestClosed(t *testing.T) {
 	const uuid = "6f1b1c7e-3f43-4a7c-9b0d-2f3f4d5e6a7b"
 	w = w.As(Caller{Dir: dir, Producer: handoff.Producer{Session: uuid, RunID: "r", Source: handoff.FromFlag}})
 	arguments := map[reflect.Type]any{
-		reflect.TypeFor[context.Context](): t.Context(),
-		reflect.TypeFor[string]():          "report", // also a type, a label and a stage
-		reflect.TypeFor[int]():             1,
-		reflect.TypeFor[time.Time]():       time.Now(),
-		reflect.TypeFor[Publication]():     Publication{Path: "a.md", Channel: "design"},
-		reflect.TypeFor[NamedContent]():    NamedContent{Name: "b.md", Body: strings.NewReader("b")},
-		reflect.TypeFor[SessionOptions]():  SessionOptions{DefaultName: "builder"},
-		reflect.TypeFor[SessionOutput]():   SessionOutput{File: "a.md", Type: "report"},
-		reflect.TypeFor[SearchOptions]():   SearchOptions{Text: "text"},
+		reflect.TypeFor[context.Context]():      t.Context(),
+		reflect.TypeFor[string]():               "report", // also a type, a label and a stage
+		reflect.TypeFor[int]():                  1,
+		reflect.TypeFor[time.Time]():            time.Now(),
+		reflect.TypeFor[Publication]():          Publication{Path: "a.md", Channel: "design"},
+		reflect.TypeFor[NamedContent]():         NamedContent{Name: "b.md", Body: strings.NewReader("b")},
+		reflect.TypeFor[sessions.OpenOptions](): sessions.OpenOptions{DefaultName: "builder"},
+		reflect.TypeFor[sessions.Output]():      sessions.Output{File: "a.md", Type: "report"},
+		reflect.TypeFor[SearchOptions]():        SearchOptions{Text: "text"},
 		reflect.TypeFor[pipelines.Submission](): pipelines.Submission{
 			Issue: "42", Stage: "plan", Body: strings.NewReader("{}")},
 		reflect.TypeFor[Body]():             body,
@@ -48,7 +50,8 @@ func TestClosed(t *testing.T) {
 		reflect.TypeFor[*thread.Thread]():   &thread.Thread{},
 	}
 	pure := []string{"Explain", "Close", "Save"} // need nothing that was opened
-	for _, of := range []any{w, w.Pipelines(), w.Threads(nil), w.Work(nil), w.Claims(nil)} {
+	for _, of := range []any{w, w.Pipelines(), w.Threads(nil), w.Work(nil), w.Claims(nil), w.Sessions(), w.Runs(),
+		w.Store()} {
 		v := reflect.ValueOf(of)
 		for i := range v.NumMethod() {
 			name, method := v.Type().Method(i).Name, v.Method(i)

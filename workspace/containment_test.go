@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
@@ -20,8 +22,8 @@ import (
 func TestContainment(t *testing.T) {
 	w := openDir(t, t.TempDir())
 	const theirs = "e3f2c9d1-4b5e-4789-81ab-cdef12345678"
-	opened, err := w.OpenSession(t.Context(),
-		SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
+	opened, err := w.Sessions().Open(t.Context(),
+		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}

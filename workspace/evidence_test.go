@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/threadtest"
 	"github.com/agent-handoff/handoff/thread"
@@ -69,9 +71,9 @@ func (s shop) as(agent, conversation string) shop {
 // attest attests a command that prints an output and ends with a status.
 func (s shop) attest(status int, output string, argv ...string) string {
 	s.t.Helper()
-	done, err := s.w.Claims(nil).Attest(s.t.Context(), argv, func(w io.Writer) (workspace.Exit, error) {
+	done, err := s.w.Claims(nil).Attest(s.t.Context(), argv, func(w io.Writer) (sessions.Exit, error) {
 		io.WriteString(w, output)
-		return workspace.Exit{Code: status}, nil
+		return sessions.Exit{Code: status}, nil
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -177,8 +179,8 @@ func TestAttestedClaims(t *testing.T) {
 	})
 	t.Run("imported", func(t *testing.T) {
 		there, here := newShop(t), newShop(t) // with the same files
-		opened, err := there.w.OpenSession(t.Context(),
-			workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "ada"}, Workflow: handoff.SessionWorkflow{Name: "test"}})
+		opened, err := there.w.Sessions().Open(t.Context(),
+			sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"}, Workflow: handoff.SessionWorkflow{Name: "test"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,10 +189,10 @@ func TestAttestedClaims(t *testing.T) {
 		attested := there.attest(0, "ok", "go", "test", "./...")
 		there.check("where it ran", there.claim(command), claims.Verified, attested)
 		file := filepath.Join(t.TempDir(), "session.tar")
-		if _, err := there.w.ExportSession(t.Context(), opened.ID, file); err != nil {
+		if _, err := there.w.Sessions().Export(t.Context(), opened.ID, file); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := here.w.ImportSession(t.Context(), file); err != nil {
+		if _, err := here.w.Sessions().Import(t.Context(), file); err != nil {
 			t.Fatal(err)
 		}
 		here.check("elsewhere", here.claim(command), claims.Asserted, "not attested")
@@ -223,9 +225,9 @@ func TestAttestedClaims(t *testing.T) {
 	})
 	t.Run("the command changes the tree", func(t *testing.T) {
 		s := newShop(t)
-		done, err := s.w.Claims(nil).Attest(t.Context(), []string{"go", "generate"}, func(io.Writer) (workspace.Exit, error) {
+		done, err := s.w.Claims(nil).Attest(t.Context(), []string{"go", "generate"}, func(io.Writer) (sessions.Exit, error) {
 			s.write("generated.go", "package shop\n")
-			return workspace.Exit{}, nil
+			return sessions.Exit{}, nil
 		})
 		if err != nil || done.Attestation.TreeAfter == "" || len(done.Warnings) == 0 {
 			t.Errorf("got %+v, %q, %v, want the tree after the command and a warning", done.Attestation, done.Warnings, err)
@@ -242,7 +244,7 @@ func TestAttestedClaims(t *testing.T) {
 		}
 		edit(t, a.File)
 		s.check("the file: its copy is intact", id, claims.Verified, "")
-		edit(t, filepath.Join(s.w.Runtime(), "bodies", "sha256", a.Digest.Value[:2], a.Digest.Value[2:]))
+		edit(t, filepath.Join(s.w.Store().Runtime(), "bodies", "sha256", a.Digest.Value[:2], a.Digest.Value[2:]))
 		s.check("the copy", id, claims.Contradicted, "was changed")
 	})
 	t.Run("a placeholder", func(t *testing.T) {

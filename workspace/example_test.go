@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
@@ -135,7 +137,7 @@ func ExampleWorkspace_Write() {
 }
 
 // A directory is kept if its publisher asks for it, and can be unpacked later.
-func ExampleWorkspace_Save() {
+func ExampleBody_Save() {
 	ctx := context.Background()
 	dir, w := testWorkspace()
 	defer os.RemoveAll(dir)
@@ -161,7 +163,7 @@ func ExampleWorkspace_Save() {
 		log.Fatal(err)
 	}
 	defer b.Close()
-	if err := w.Save(ctx, b, "as-published"); err != nil {
+	if err := b.Save(ctx, "as-published"); err != nil {
 		log.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "as-published", "index.md"))
@@ -196,13 +198,13 @@ func ExampleWorkspace_Search() {
 
 // An engine opens a session, its agent registers an output, and a later agent
 // finds it.
-func ExampleWorkspace_OpenSession() {
+func ExampleWorkspace_Sessions() {
 	ctx := context.Background()
 	dir, w := testWorkspace()
 	defer os.RemoveAll(dir)
 	defer w.Close()
 
-	s, err := w.OpenSession(ctx, workspace.SessionOptions{
+	s, err := w.Sessions().Open(ctx, sessions.OpenOptions{
 		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"},
 	})
 	if err != nil {
@@ -211,14 +213,15 @@ func ExampleWorkspace_OpenSession() {
 	if err := os.WriteFile(filepath.Join(s.Folder, "requirements.md"), []byte("Two tries.\n"), 0o644); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := w.AddOutput(ctx, s.ID, workspace.SessionOutput{File: "requirements.md", Type: "document"}); err != nil {
+	if _, err := w.Sessions().AddOutput(ctx, s.ID,
+		sessions.Output{File: "requirements.md", Type: "document"}); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := w.CloseSession(ctx, s.ID, workspace.Completed, ""); err != nil {
+	if _, err := w.Sessions().Close(ctx, s.ID, sessions.Completed, ""); err != nil {
 		log.Fatal(err)
 	}
 
-	_, file, err := w.LatestOutput(ctx, "alex", "^intake", "document")
+	_, file, err := w.Sessions().LatestOutput(ctx, "alex", "^intake", "document")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -230,13 +233,13 @@ func ExampleWorkspace_OpenSession() {
 }
 
 // A program that starts an agent opens a session for it and checks what it made.
-func ExampleWorkspace_StartRun() {
+func ExampleWorkspace_Runs() {
 	ctx := context.Background()
 	dir, w := testWorkspace()
 	defer os.RemoveAll(dir)
 	defer w.Close()
 
-	s, err := w.StartRun(ctx, workspace.SessionOptions{DefaultName: "builder", Expected: []string{"plan.md", "tests.log"}})
+	s, err := w.Runs().Start(ctx, sessions.OpenOptions{DefaultName: "builder", Expected: []string{"plan.md", "tests.log"}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -247,7 +250,7 @@ func ExampleWorkspace_StartRun() {
 		log.Fatal(err)
 	}
 
-	receipt, err := w.EndRun(ctx, s.ID, workspace.Exit{})
+	receipt, err := w.Runs().End(ctx, s.ID, sessions.Exit{})
 	if err != nil {
 		log.Fatal(err)
 	}

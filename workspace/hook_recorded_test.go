@@ -127,7 +127,7 @@ func (h hooks) recordedWork(harness string) map[string]string {
 		h.t.Fatal(err)
 	}
 	list := map[string]string{}
-	for r, err := range h.w.WatchFacts(h.t.Context(), "0") {
+	for r, err := range h.w.Store().Facts(h.t.Context(), "0") {
 		if err != nil {
 			h.t.Fatal(err)
 		}

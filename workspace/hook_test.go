@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
@@ -61,7 +63,7 @@ func (h hooks) pass(program, event, payload string) string {
 
 func (h hooks) work(harness, id string) handoff.Work {
 	h.t.Helper()
-	w, err := h.w.Reader().Work(h.t.Context(), harness, id)
+	w, err := h.w.Hub().Work(h.t.Context(), harness, id)
 	if err != nil {
 		h.t.Fatalf("work %s of %s: %v", id, harness, err)
 	}
@@ -249,8 +251,8 @@ func TestExpectedAnswers(t *testing.T) {
 	} {
 		t.Run(program, func(t *testing.T) {
 			h := newHooks(t)
-			run, err := h.w.StartRun(t.Context(),
-				workspace.SessionOptions{DefaultName: "builder", Expected: []string{"plan.md", "two words"}})
+			run, err := h.w.Runs().Start(t.Context(),
+				sessions.OpenOptions{DefaultName: "builder", Expected: []string{"plan.md", "two words"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -299,7 +301,7 @@ func TestExpectedAnswers(t *testing.T) {
 // continued.
 func TestNoAnswerInBackground(t *testing.T) {
 	h := newHooks(t)
-	run, err := h.w.StartRun(t.Context(), workspace.SessionOptions{DefaultName: "builder", Expected: []string{"plan.md"}})
+	run, err := h.w.Runs().Start(t.Context(), sessions.OpenOptions{DefaultName: "builder", Expected: []string{"plan.md"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +317,7 @@ func TestNoAnswerInBackground(t *testing.T) {
 // agent programs had in it, also if it has no artifacts.
 func TestWorkInSession(t *testing.T) {
 	h := newHooks(t)
-	run, err := h.w.StartRun(t.Context(), workspace.SessionOptions{DefaultName: "builder"})
+	run, err := h.w.Runs().Start(t.Context(), sessions.OpenOptions{DefaultName: "builder"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -202,7 +202,7 @@ func wholeRecords(t *testing.T, dir string, want []string) {
 	if len(slices.Compact(slices.Clone(want))) != len(want) || !slices.Equal(stored, want) {
 		t.Errorf("%d records, %d acknowledged, and they differ", len(stored), len(want))
 	}
-	report, err := w.Check(t.Context())
+	report, err := w.Store().Check(t.Context())
 	if err != nil || len(report.Findings) > 0 {
 		t.Errorf("check finds %v, %v", report.Findings, err)
 	}
@@ -305,7 +305,7 @@ func TestPages(t *testing.T) {
 	must(t, err)
 	var sizes []int
 	var got []handoff.Artifact
-	for page, err := range w.Pages(t.Context(), ListOptions{Filter: Filter{IncludeInactive: true}}) {
+	for page, err := range (ListOptions{Filter: Filter{IncludeInactive: true}}).Pages(t.Context(), w) {
 		must(t, err)
 		sizes, got = append(sizes, len(page.Artifacts)), append(got, page.Artifacts...)
 	}

@@ -169,7 +169,7 @@ const listPage = 500
 // Pages yields what List returns. Without a limit it yields it in several pages,
 // so that a caller never holds a long list; each shows the state of its artifacts
 // when it is read, and none is after the newest one of the first page.
-func (w *Workspace) Pages(ctx context.Context, o ListOptions) iter.Seq2[handoff.ArtifactPage, error] {
+func (o ListOptions) Pages(ctx context.Context, w *Workspace) iter.Seq2[handoff.ArtifactPage, error] {
 	return func(yield func(handoff.ArtifactPage, error) bool) {
 		all := o.Limit == 0
 		if all {

@@ -40,11 +40,11 @@ func TestLogLost(t *testing.T) {
 		}
 	}
 	w := openDir(t, dir)
-	report, err := w.Check(t.Context())
+	report, err := w.Store().Check(t.Context())
 	if err != nil || report.OK() {
 		t.Errorf("check finds %v, %v", report.Findings, err)
 	}
-	if _, err := w.Repair(t.Context(), time.Now()); err != nil {
+	if _, err := w.Store().Repair(t.Context(), time.Now()); err != nil {
 		t.Error(err)
 	}
 	if _, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"}); err != nil {
@@ -111,11 +111,11 @@ func TestMissingLog(t *testing.T) {
 			if _, err := os.Lstat(filepath.Join(runtime, "log", "ID")); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("a new log was started: %v", err)
 			}
-			report, err := openDir(t, dir).Check(t.Context())
+			report, err := openDir(t, dir).Store().Check(t.Context())
 			if err != nil || report.OK() {
 				t.Errorf("Check = %+v, %v, want a problem", report, err)
 			}
-			if _, err := openDir(t, dir).Repair(t.Context(), time.Now()); err != nil {
+			if _, err := openDir(t, dir).Store().Repair(t.Context(), time.Now()); err != nil {
 				t.Errorf("Repair = %v", err)
 			}
 			if _, err := openDir(t, dir).Publish(t.Context(), Publication{Path: "a.md", Channel: "design"}); err != nil {
@@ -144,7 +144,7 @@ func TestStaleName(t *testing.T) {
 			return err
 		},
 		"repair": func(w *Workspace) error {
-			_, err := w.Repair(t.Context(), time.Now())
+			_, err := w.Store().Repair(t.Context(), time.Now())
 			return err
 		},
 	} {
@@ -174,7 +174,7 @@ func TestStaleName(t *testing.T) {
 		}
 		must(t, os.WriteFile(file, []byte("first"), 0o666))
 		must(t, os.RemoveAll(first.File))
-		report, err := open().Check(t.Context())
+		report, err := open().Store().Check(t.Context())
 		if err != nil || !report.OK() || len(report.Findings) != 2 ||
 			!strings.Contains(report.Findings[0].Text, "newest revision") {
 			t.Errorf("Check = %+v, %v, want a note on each of two files", report.Findings, err)

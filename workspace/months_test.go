@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 	"pgregory.net/rapid"
@@ -35,13 +37,13 @@ func TestMonths(t *testing.T) {
 		for i := range 2 {
 			id := fmt.Sprintf("a000000%d-0000-4000-8000-000000000000", i)
 			ids = append(ids, id)
-			if _, err := here.OpenSession(t.Context(),
-				workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
+			if _, err := here.Sessions().Open(t.Context(),
+				sessions.OpenOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
 					Workflow: handoff.SessionWorkflow{Name: "w"}}); err != nil {
 				t.Fatal(err)
 			}
 			if i > 0 { // the first one runs
-				if _, err := here.CloseSession(t.Context(), id, workspace.Completed, ""); err != nil {
+				if _, err := here.Sessions().Close(t.Context(), id, sessions.Completed, ""); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -53,25 +55,25 @@ func TestMonths(t *testing.T) {
 			switch op := rapid.SampledFrom([]string{"archive", "delete", "restore", "empty trash", "transfer", "publish"}).
 				Draw(rt, "operation"); op {
 			case "archive":
-				_, err = here.ArchiveSessions(t.Context(), []string{id}, false)
+				_, err = here.Sessions().Archive(t.Context(), []string{id}, false)
 			case "delete":
-				_, err = here.DeleteSessions(t.Context(), []string{id}, false)
+				_, err = here.Sessions().Delete(t.Context(), []string{id}, false)
 			case "restore":
-				_, err = here.RestoreSessions(t.Context(), []string{id})
+				_, err = here.Sessions().Restore(t.Context(), []string{id})
 			case "empty trash":
-				_, err = here.EmptyTrash(t.Context())
+				_, err = here.Sessions().EmptyTrash(t.Context())
 			case "transfer":
 				file := filepath.Join(dir, fmt.Sprintf("%d.tar", step))
-				if _, err = here.ExportSession(t.Context(), id, file); err == nil {
-					_, err = there.ImportSession(t.Context(), file)
+				if _, err = here.Sessions().Export(t.Context(), id, file); err == nil {
+					_, err = there.Sessions().Import(t.Context(), file)
 				}
 				if known := imported[id]; known != errors.Is(err, handoff.Conflict) || !known && err != nil {
 					rt.Fatalf("import of %s, imported before: %v: %v", id, known, err)
 				}
 				imported[id] = true
 			case "publish":
-				s, _ := here.Reader().Session(t.Context(), id)
-				file, text := filepath.Join(here.Folder(s), fmt.Sprintf("%d.md", step)), fmt.Sprintf("step %d", step)
+				s, _ := here.Hub().Session(t.Context(), id)
+				file, text := filepath.Join(here.Sessions().Folder(s), fmt.Sprintf("%d.md", step)), fmt.Sprintf("step %d", step)
 				if os.WriteFile(file, []byte(text), 0o666) != nil {
 					break // the folder was removed
 				}
@@ -100,7 +102,7 @@ func TestMonths(t *testing.T) {
 			}
 		}
 		for _, w := range []*workspace.Workspace{here, there} {
-			if report, err := w.Check(t.Context()); err != nil || !report.OK() {
+			if report, err := w.Store().Check(t.Context()); err != nil || !report.OK() {
 				rt.Fatalf("check: %+v, %v", report, err)
 			}
 			w.Close()
@@ -154,11 +156,11 @@ func TestRetention(t *testing.T) {
 		}
 		published = append(published, a.ID)
 	}
-	due, err := w.SessionsToArchive(t.Context())
+	due, err := w.Sessions().ToArchive(t.Context())
 	if err != nil || len(due) != want {
 		t.Fatalf("%d sessions are due, %v, want %d", len(due), err, want)
 	}
-	done, err := w.ArchiveDue(t.Context(), "")
+	done, err := w.Sessions().ArchiveDue(t.Context(), "")
 	if err != nil || len(done.Sessions) != len(due) {
 		t.Fatalf("archived %d sessions, %v, want %d", len(done.Sessions), err, len(due))
 	}
@@ -179,10 +181,10 @@ func TestRetention(t *testing.T) {
 		t.Fatal(err)
 	}
 	unread := readsOf(t, filepath.Join(dir, "docs"))
-	if again, err := w.ArchiveDue(t.Context(), ""); err != nil || len(again.Sessions) != 0 {
+	if again, err := w.Sessions().ArchiveDue(t.Context(), ""); err != nil || len(again.Sessions) != 0 {
 		t.Errorf("the second run archived %d sessions, %v", len(again.Sessions), err)
 	}
-	if due, err := w.SessionsToArchive(t.Context()); err != nil || len(due) != 0 {
+	if due, err := w.Sessions().ToArchive(t.Context()); err != nil || len(due) != 0 {
 		t.Errorf("after the second run, %d sessions are due, %v", len(due), err)
 	}
 	if after, err := w.Hub().Newest(t.Context()); err != nil || after != newest {

@@ -205,7 +205,7 @@ func TestOutage(t *testing.T) {
 			return "", ctx.Err()
 		},
 		"facts": func(ctx context.Context, w *Workspace) (string, error) {
-			for r, err := range w.WatchFacts(ctx, "now") {
+			for r, err := range w.Store().Facts(ctx, "now") {
 				return r.ID, err
 			}
 			return "", ctx.Err()
@@ -269,7 +269,7 @@ func TestServerSetBack(t *testing.T) {
 		List: list,
 		Accept: func(machine string) error {
 			return as(machine, func(w *Workspace) error {
-				_, err := w.Repair(t.Context(), time.Now())
+				_, err := w.Store().Repair(t.Context(), time.Now())
 				return err
 			})
 		},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // Pipelines returns the pipeline runs of the workspace. A linked worktree uses
@@ -23,10 +24,8 @@ func (w *Workspace) Pipelines() pipelines.Runs {
 // workspace.
 func (w *Workspace) ownFolders() []string {
 	own := []string{".handoff", below(w.dirs.Root, w.dirs.Runtime)}
-	if variables, err := w.launcher().Variables(VariableOptions{}); err == nil {
-		if outputs, _, err := variables.Resolve("{agent_outputs_folder}"); err == nil {
-			own = append(own, below(w.dirs.Root, outputs))
-		}
+	if outputs, err := w.Runs().Explain("agent_outputs_folder", sessions.VariableOptions{}); err == nil {
+		own = append(own, below(w.dirs.Root, outputs.Value))
 	}
 	return own
 }

@@ -113,11 +113,6 @@ func (w *Workspace) renderHead(ctx context.Context, namespace, name string) (war
 	return warnings
 }
 
-// Use records that the caller's work read an artifact, at most once. Outside a
-// run and a session nothing is recorded. Call it after the answer is out: use is
-// recorded on a best-effort basis.
-func (w *Workspace) Use(ctx context.Context, a handoff.Artifact) error { return w.as.Use(ctx, a) }
-
 // locate sets the path of a draft's file: inside the workspace, or else inside
 // the directory of the session that the caller works in.
 func (w *Workspace) locate(ctx context.Context, d *handoff.Draft, p Publication) (err error) {

@@ -38,6 +38,7 @@ type Body struct {
 	Saved bool
 
 	record handoff.Hint // how to record it
+	w      *Workspace   // that it was read in
 }
 
 // Read opens what an artifact published: its file if that is unchanged, else the
@@ -52,6 +53,12 @@ type Body struct {
 // Kinds: NotFound, Conflict (an ambiguous ref), Invalid, Unavailable (what was
 // published is gone and no copy was kept), Corrupt.
 func (w *Workspace) Read(ctx context.Context, ref string, o ReadOptions) (Body, error) {
+	b, err := w.read(ctx, ref, o)
+	b.w = w
+	return b, err
+}
+
+func (w *Workspace) read(ctx context.Context, ref string, o ReadOptions) (Body, error) {
 	if o.Revision < 0 {
 		return Body{}, handoff.E("read", strconv.Itoa(o.Revision), handoff.Invalid,
 			errors.New("revision must be 1 or greater"),

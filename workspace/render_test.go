@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 )
 
@@ -15,11 +17,11 @@ import (
 func TestRenderLeft(t *testing.T) {
 	dir := t.TempDir()
 	w := openDir(t, dir)
-	var opened [3]OpenedSession
+	var opened [3]sessions.Opened
 	for i := range opened {
 		var err error
-		if opened[i], err = w.OpenSession(t.Context(),
-			SessionOptions{Agent: handoff.SessionAgent{Name: "alex"},
+		if opened[i], err = w.Sessions().Open(t.Context(),
+			sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
 				Workflow: handoff.SessionWorkflow{Name: "w"}}); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +94,7 @@ func TestRenderLeft(t *testing.T) {
 // testWorkspace the manifest lists them all.
 func TestRenderedAtExit(t *testing.T) {
 	w := openDir(t, t.TempDir())
-	o, err := w.OpenSession(t.Context(), SessionOptions{
+	o, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{
 		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +105,7 @@ func TestRenderedAtExit(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(o.Folder, name), []byte(name), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.AddOutput(t.Context(), o.ID, SessionOutput{File: name, Type: "document"}); err != nil {
+		if _, err := w.Sessions().AddOutput(t.Context(), o.ID, sessions.Output{File: name, Type: "document"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/store"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 )
@@ -55,7 +57,7 @@ func TestRollback(t *testing.T) {
 		},
 		Accept: func(machine string) error {
 			return as(machine, func(w *Workspace) error {
-				_, err := w.Repair(t.Context(), time.Now())
+				_, err := w.Store().Repair(t.Context(), time.Now())
 				return err
 			})
 		},
@@ -86,7 +88,7 @@ func TestRollbackKeepsBodies(t *testing.T) {
 		return err
 	}))
 	w = machineAt(t, dir, home)
-	report, err := w.Check(t.Context())
+	report, err := w.Store().Check(t.Context())
 	if err != nil || report.OK() {
 		t.Errorf("Check = %+v, %v, want a problem", report, err)
 	}
@@ -95,9 +97,9 @@ func TestRollbackKeepsBodies(t *testing.T) {
 			t.Errorf("Check: %s %s", f.Name, f.Text)
 		}
 	}
-	for name, do := range map[string]func() (Garbage, error){
-		"Unneeded": func() (Garbage, error) { return w.Unneeded(t.Context()) },
-		"Collect":  func() (Garbage, error) { return w.Collect(t.Context()) },
+	for name, do := range map[string]func() (store.Garbage, error){
+		"Unneeded": func() (store.Garbage, error) { return w.Store().Unneeded(t.Context()) },
+		"Collect":  func() (store.Garbage, error) { return w.Store().Collect(t.Context()) },
 	} {
 		if g, err := do(); !errors.Is(err, handoff.Corrupt) || len(g.Bodies) > 0 {
 			t.Errorf("%s = %+v, %v, want kind Corrupt and no body", name, g, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // TextLimit is how many bytes of a body are searched, from its beginning.
@@ -42,8 +43,8 @@ type SearchResult struct {
 
 // A SessionMatch is a session or run that was found, and where.
 type SessionMatch struct {
-	Session  SessionView `json:"session"`
-	Snippets []Snippet   `json:"snippets"`
+	Session  sessions.View `json:"session"`
+	Snippets []Snippet     `json:"snippets"`
 }
 
 // A Match is an artifact that was found, and where.

@@ -6,55 +6,34 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/internal/parts"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/internal/session/launch"
+	"github.com/agent-handoff/handoff/internal/session/relocate"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
-// SessionOptions describe a session or run to open.
-type SessionOptions = launch.Options
-
-// An OpenedSession is a session that was opened, with what an engine needs to
-// work in it.
-type OpenedSession = launch.Opened
-
-// launcher opens sessions on behalf of the caller.
-func (w *Workspace) launcher() launch.Launcher {
-	return launch.Launcher{
-		Dirs: w.dirs, Settings: w.settings, Sessions: w.sessions.As(w.caller.Producer), Now: w.now, Rand: w.rand,
-		Dir: w.caller.Dir, WorkID: w.caller.Producer.WorkID, Artifact: w.Resolve,
-	}
-}
-
-// Limits of Tidy: it renders only manifests that a live writer would have
+// Limits of tidy: it renders only manifests that a live writer would have
 // rendered by now, and only some at a time.
 const (
 	renderAfter = 2 * time.Second
 	renderMost  = 32
 )
 
-// Tidy completes the work of processes that were killed: it closes their
-// sessions and renders manifests that are out of date. Operations that record
-// something call it; a long-running process that records nothing should call it
-// now and then.
-func (w *Workspace) Tidy(ctx context.Context, p handoff.Producer) ([]string, error) {
-	warnings, err := w.sessions.As(p).CloseAbandoned(ctx, session.ThisObserver())
-	return warnings, errors.Join(err, w.eraseLeft(ctx), w.mover().Complete(ctx), w.renderPending(ctx, renderAfter))
+// tidy completes the work of processes that were killed.
+func (w *Workspace) tidy(ctx context.Context) ([]string, error) {
+	warnings, err := w.Runs().Tidy(ctx)
+	return warnings, errors.Join(err, w.eraseLeft(ctx), w.renderPending(ctx, renderAfter))
 }
-
-// A Conversation is one that an agent program had in a session.
-type Conversation = session.Conversation
-
-// A SessionDetail is a session with its names, status and outputs.
-type SessionDetail = session.Detail
 
 // ReadConversations adds to the threads of a session, the first 50, what their
 // transcripts show: their status, subagents and usage.
-func ReadConversations(ctx context.Context, threads *thread.Set, list []Conversation) {
+func ReadConversations(ctx context.Context, threads *thread.Set, list []sessions.Thread) {
 	hook.DescribeAll(ctx, threads, list)
 }
 
@@ -67,7 +46,7 @@ func (w *Workspace) isSession(ctx context.Context, ref string) bool {
 	return err == nil && s.Opened != 0
 }
 
-func (w *Workspace) sessionDetail(ctx context.Context, id string, files bool) (SessionDetail, error) {
+func (w *Workspace) sessionDetail(ctx context.Context, id string, files bool) (sessions.Detail, error) {
 	d, err := w.sessions.Detail(ctx, id, session.ThisObserver(), w.now())
 	if err == nil && files {
 		d.Files, err = w.sessions.List(ctx, id)
@@ -97,17 +76,8 @@ func (w *Workspace) renderPending(ctx context.Context, age time.Duration) error 
 	return err
 }
 
-// Folder returns the folder of a session that was opened, absolute.
-func (w *Workspace) Folder(s handoff.Session) string { return w.folder(s) }
-
-// SessionDir returns the directory of a session or run, absolute: its folder if
-// it was opened, otherwise the folder that a session with this ID would have.
-func (w *Workspace) SessionDir(ctx context.Context, id string) string {
-	_, _ = w.hub.Newest(ctx) // brings the index up to the log; without it the folder is the default
-	return w.dirOf(ctx, id)
-}
-
-// dirOf is SessionDir as far as the index knows, "" for no ID.
+// dirOf returns the folder of a session or run as far as the index knows it, or the
+// one that it would have, "" for no ID.
 func (c *core) dirOf(ctx context.Context, id string) string {
 	if id == "" {
 		return ""
@@ -126,9 +96,9 @@ func (c *core) dirOf(ctx context.Context, id string) string {
 	return filepath.Join(c.dirs.ProjectRoot(), "docs", "agent-outputs", names.Folder(id))
 }
 
-// File returns the file of an artifact, absolute, "" if it can't be reached from
+// file returns the file of an artifact, absolute, "" if it can't be reached from
 // this machine.
-func (w *Workspace) File(ctx context.Context, a handoff.Artifact) string {
+func (w *Workspace) file(ctx context.Context, a handoff.Artifact) string {
 	return w.published.Stat(ctx, a).Path
 }
 
@@ -153,21 +123,30 @@ func (c *core) folder(s handoff.Session) string {
 	return filepath.Join(c.dirs.Home(), filepath.FromSlash(s.Folder))
 }
 
-// OpenSession opens a session: it creates the folder, records the session and
-// renders its manifest. With a parent it opens a run of that session. The folder
-// is {session_folder}, which must be inside {agent_outputs_folder} and inside the
-// workspace. Each of Links is a ref to a session, or to an artifact that one
-// published.
-//
-// Kinds: Invalid, Conflict (the ID exists), NotFound (the parent, a link or a
-// file), Unavailable.
-func (w *Workspace) OpenSession(ctx context.Context, o SessionOptions) (OpenedSession, error) {
-	if err := w.hub.Closed(); err != nil {
-		return OpenedSession{}, err
+// ownSession returns the ID of the caller's session, "" for none. A harness's own
+// ID is not that of a session that handoff opened.
+func (w *Workspace) ownSession() string {
+	if p := w.caller.Producer; p.Source != handoff.FromHarness && p.Source != handoff.FromInherited {
+		return p.Session
 	}
-	opened, err := w.launcher().Open(ctx, o)
-	if err == nil {
-		opened.Warnings = append(opened.Warnings, w.finish(ctx, "")...)
-	}
-	return opened, err
+	return ""
 }
+
+// sessionParts are what sessions use of the workspace.
+func (w *Workspace) sessionParts() parts.Sessions {
+	o := parts.Sessions{Hub: w.as, Producer: w.caller.Producer, Own: w.ownSession(), Within: w.caller.Within,
+		Dirs: w.dirs, Settings: w.settings, Sessions: w.sessions, Now: w.now, Rand: w.rand, Dir: w.caller.Dir,
+		Path: w.path, Inside: w.inside, Resolve: w.Resolve, ResolveAll: w.resolveAll, File: w.file, Folder: w.folder,
+		FolderByID: w.dirOf, Store: relocate.Store{Log: w.checked, Bodies: w.rawBodies}, Log: w.log, Bodies: w.bodies,
+		Runtime: w.runtime, IsSession: w.isSession, Finish: w.finish, SendQueued: w.sendAtEnd}
+	if w.remote {
+		o.Origin = w.runtimeDir.NewOrigin
+	}
+	return o
+}
+
+// Sessions returns the sessions of the workspace.
+func (w *Workspace) Sessions() sessions.Sessions { return sessions.New(w.sessionParts()) }
+
+// Runs returns the commands that the caller runs in sessions of their own.
+func (w *Workspace) Runs() sessions.Runs { return sessions.NewRuns(w.sessionParts()) }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/session"
@@ -43,14 +45,14 @@ func TestProcessGone(t *testing.T) {
 		}
 		defer cmd.Process.Kill()
 	}
-	opened, err := w.OpenSession(t.Context(), workspace.SessionOptions{
+	opened, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{
 		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{
-			Name: "intake-app"}, Process: workspace.ProcessOf(engine.Process.Pid),
+			Name: "intake-app"}, Process: sessions.ProcessOf(engine.Process.Pid),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.RecordChild(t.Context(), opened.ID, child.Process.Pid); err != nil {
+	if _, err := w.Runs().RecordChild(t.Context(), opened.ID, child.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	gone := func() bool {
@@ -81,7 +83,7 @@ func TestProcessGone(t *testing.T) {
 		}
 	}
 	child.Wait()
-	page, err := w.FindSessions(t.Context(), workspace.SessionFilter{Status: workspace.Failed})
+	page, err := w.Sessions().Find(t.Context(), sessions.Filter{Status: sessions.Failed})
 	if err != nil || len(page.Sessions) != 1 || page.Sessions[0].Reason != handoff.ProcessGone {
 		t.Errorf("%d failed sessions, %v, want the one whose process is gone", len(page.Sessions), err)
 	}
@@ -90,18 +92,18 @@ func TestProcessGone(t *testing.T) {
 // TestRun opens a run within a session: it has a folder there, and no manifest.
 func TestRun(t *testing.T) {
 	w := openWorkspace(t)
-	open := func(o workspace.SessionOptions) workspace.OpenedSession {
+	open := func(o sessions.OpenOptions) sessions.Opened {
 		t.Helper()
-		opened, err := w.OpenSession(t.Context(), o)
+		opened, err := w.Sessions().Open(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return opened
 	}
-	outer := open(workspace.SessionOptions{
+	outer := open(sessions.OpenOptions{
 		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"}})
 	for id, folder := range map[string]string{"run-7": "run-7", "a/../b": "~612f2e2e2f62", "..": "~2e2e"} {
-		run := open(workspace.SessionOptions{ID: id, Parent: outer.ID})
+		run := open(sessions.OpenOptions{ID: id, Parent: outer.ID})
 		if want := outer.Folder + "/artifacts/" + folder; run.Folder != want || run.Manifest != "" {
 			t.Errorf("run %q is in %s with manifest %q, want %s and none", id, run.Folder, run.Manifest, want)
 		}
@@ -110,7 +112,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("run %q has environment %v", id, run.Env)
 		}
 	}
-	if _, err := w.OpenSession(t.Context(), workspace.SessionOptions{ID: "r", Parent: "nowhere"}); err == nil {
+	if _, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{ID: "r", Parent: "nowhere"}); err == nil {
 		t.Error("a run in no session was opened")
 	}
 }
@@ -152,16 +154,16 @@ func TestOpenWithoutIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	options := workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"},
+	options := sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
 		Workflow: handoff.SessionWorkflow{Name: "intake"}}
-	first, err := w.OpenSession(t.Context(), options)
+	first, err := w.Sessions().Open(t.Context(), options)
 	if err != nil || first.ID == "" || len(first.Warnings) == 0 || first.Env["HANDOFF_SESSION_DIR"] != first.Folder ||
 		first.Env["HANDOFF_AGENT"] != "alex" {
 		t.Errorf("OpenSession = %+v, %v, want the session and a warning", first, err)
 	}
 	broken = false
 	options.Parent = first.ID
-	run, err := w.StartRun(t.Context(), options)
+	run, err := w.Runs().Start(t.Context(), options)
 	if err != nil || run.ID == "" || len(run.Warnings) == 0 || run.Env["HANDOFF_SESSION_DIR"] != first.Folder ||
 		run.Env["HANDOFF_RUN"] != run.ID {
 		t.Errorf("StartRun = %+v, %v, want the run and a warning", run, err)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/workspace"
@@ -62,8 +64,8 @@ func TestOpenTwice(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range errs {
 		all.Go(func() {
-			_, errs[i] = w.OpenSession(t.Context(),
-				workspace.SessionOptions{ID: id, Agent: handoff.SessionAgent{Name: fmt.Sprint("agent ", i)},
+			_, errs[i] = w.Sessions().Open(t.Context(),
+				sessions.OpenOptions{ID: id, Agent: handoff.SessionAgent{Name: fmt.Sprint("agent ", i)},
 					Workflow: handoff.SessionWorkflow{Name: "w"}})
 		})
 	}
@@ -132,9 +134,9 @@ func TestAdoptInterrupted(t *testing.T) {
 			}
 			return nil
 		}, nil)
-		_, err := w.AdoptSessions(t.Context(), folder, workspace.AdoptOptions{})
+		_, err := w.Sessions().Adopt(t.Context(), folder, sessions.AdoptOptions{})
 		remaining.Store(100)
-		if _, again := w.AdoptSessions(t.Context(), folder, workspace.AdoptOptions{}); again != nil {
+		if _, again := w.Sessions().Adopt(t.Context(), folder, sessions.AdoptOptions{}); again != nil {
 			t.Fatalf("ended after %d records, repeated: %v", n, again)
 		}
 		got, outputs := adopted(t, w)
@@ -178,7 +180,7 @@ func TestAdoptTwice(t *testing.T) {
 	for range 2 {
 		w := openWatched(t, dir, before, nil)
 		all.Go(func() {
-			if _, err := w.AdoptSessions(t.Context(), folder, workspace.AdoptOptions{}); err != nil {
+			if _, err := w.Sessions().Adopt(t.Context(), folder, sessions.AdoptOptions{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -216,7 +218,7 @@ func TestAdoptTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := openIn(t, dir)
-		_, err = w.AdoptSessions(t.Context(), folder, workspace.AdoptOptions{Lenient: tt.lenient})
+		_, err = w.Sessions().Adopt(t.Context(), folder, sessions.AdoptOptions{Lenient: tt.lenient})
 		s, _ := w.Hub().Session(t.Context(), foreignID)
 		if tt.want == "" {
 			if !errors.Is(err, handoff.Invalid) || s.Opened != 0 {
@@ -237,18 +239,18 @@ func TestDurations(t *testing.T) {
 	w := openWatched(t, t.TempDir(), func(handoff.Record) error { return nil }, func() time.Time { return now })
 	var ids []string
 	for _, took := range []time.Duration{time.Minute, -time.Minute} {
-		o, err := w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+		o, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 			Workflow: handoff.SessionWorkflow{Name: "w"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		now = now.Add(took)
-		if _, err := w.CloseSession(t.Context(), o.ID, workspace.Completed, ""); err != nil {
+		if _, err := w.Sessions().Close(t.Context(), o.ID, sessions.Completed, ""); err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, o.ID)
 	}
-	c, err := w.CompareSessions(t.Context(), ids[0], ids[1])
+	c, err := w.Sessions().Compare(t.Context(), ids[0], ids[1])
 	if err != nil || c.Before.DurationMS == nil || *c.Before.DurationMS != 60_000 || c.After.DurationMS != nil {
 		t.Errorf("durations %v and %v, %v, want 60000 and none", c.Before.DurationMS, c.After.DurationMS, err)
 	}
@@ -260,7 +262,7 @@ func TestStatusOfPublisher(t *testing.T) {
 	dir, now := t.TempDir(), time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC)
 	w := openWatched(t, dir, func(handoff.Record) error { return nil }, func() time.Time { return now })
 	open := func(workflow string, links ...string) string {
-		o, err := w.OpenSession(t.Context(), workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+		o, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 			Workflow: handoff.SessionWorkflow{Name: workflow}, Links: links})
 		if err != nil {
 			t.Fatal(err)
@@ -279,8 +281,8 @@ func TestStatusOfPublisher(t *testing.T) {
 	}
 	now = now.Add(time.Minute)
 	status := map[string]string{}
-	for _, want := range []string{"", handoff.Running, workspace.Stalled} {
-		page, err := w.FindSessions(t.Context(), workspace.SessionFilter{Status: want})
+	for _, want := range []string{"", handoff.Running, sessions.Stalled} {
+		page, err := w.Sessions().Find(t.Context(), sessions.Filter{Status: want})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +302,7 @@ func TestStatusOfPublisher(t *testing.T) {
 		t.Fatal(err)
 	}
 	status["related "+shown.Session.Related[0].ID] = shown.Session.Related[0].Status
-	c, err := w.CompareSessions(t.Context(), id, quiet)
+	c, err := w.Sessions().Compare(t.Context(), id, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

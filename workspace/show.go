@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/workspace/claims"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/agent-handoff/handoff/workspace/work"
 )
 
@@ -15,7 +16,7 @@ import (
 // run of an issue. Exactly one of the first three fields is set.
 type Shown struct {
 	Artifact *handoff.Artifact
-	Session  *SessionDetail
+	Session  *sessions.Detail
 	Issue    *pipelines.Overview
 
 	Receipt *work.Receipt // of an artifact or session, nil unless AddTranscripts found work
@@ -60,7 +61,7 @@ func (s Shown) FieldNames() []string {
 
 // Show returns what a ref names. The ID of a session or run, or of an issue with
 // a pipeline run, is a ref too; so is any other ref to a session (see
-// ResolveSession) that names no artifact. With files, a session's detail has what is in its
+// Sessions.Resolve) that names no artifact. With files, a session's detail has what is in its
 // folder.
 //
 // Kinds: NotFound, Conflict (an ambiguous ref), Invalid (files, of something that

@@ -16,8 +16,8 @@ import (
 func (w *Workspace) Threads(set *thread.Set) threads.Collection {
 	return threads.New(threads.Options{
 		Hub: w.hub, Producer: w.caller.Producer, Threads: set, Worktrees: w.dirs.Worktrees, Path: w.path, Now: w.now,
-		Archive: func(noIndex bool) threads.Archive { return w.archive(set, noIndex) },
-		Bodies:  w.bodies, Remote: w.remote, Share: w.settings.SharesThreads(),
+		Archive:  func(noIndex bool) threads.Archive { return w.archive(set, noIndex) },
+		Contains: w.contains, Bodies: w.bodies, Remote: w.remote, Share: w.settings.SharesThreads(),
 		KeepEnded: w.settings.KeepsThreads() && (!w.remote || w.settings.SharesThreads()),
 		OpenCopy: func(ctx context.Context, u thread.URI) (*thread.View, error) {
 			return w.copies.Open(ctx, w.copyStore(set), u)

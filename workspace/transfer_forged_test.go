@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -115,7 +117,7 @@ func TestImportForged(t *testing.T) {
 		name := writeTar(t, tt.list)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := openIn(t, dir).ImportSession(t.Context(), name)
+		_, err := openIn(t, dir).Sessions().Import(t.Context(), name)
 		runtime.ReadMemStats(&after)
 		if !errors.Is(err, handoff.Invalid) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got error %.300v, want %q", tt.name, err, tt.want)
@@ -128,7 +130,7 @@ func TestImportForged(t *testing.T) {
 		}
 	}
 	accepted := forge(t, valid, same, file("files/.gitignore", "x"))
-	if _, err := openIn(t, t.TempDir()).ImportSession(t.Context(), writeTar(t, accepted)); err != nil {
+	if _, err := openIn(t, t.TempDir()).Sessions().Import(t.Context(), writeTar(t, accepted)); err != nil {
 		t.Errorf("an export without a change of meaning: %v", err)
 	}
 }
@@ -153,10 +155,10 @@ func TestImportReplacesNothing(t *testing.T) {
 		}
 		first, _ = r["id"].(string)
 	})
-	if _, err := w.ImportSession(t.Context(), writeTar(t, list)); err != nil {
+	if _, err := w.Sessions().Import(t.Context(), writeTar(t, list)); err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.Reader().Artifact(t.Context(), local.ID)
+	got, err := w.Hub().Artifact(t.Context(), local.ID)
 	if err != nil || got.Status != handoff.Active || len(got.ReplacedBy) > 0 {
 		t.Errorf("the local artifact: got %s, replaced by %v, %v, want active", got.Status, got.ReplacedBy, err)
 	}
@@ -168,7 +170,7 @@ func TestImportReplacesNothing(t *testing.T) {
 	if err != nil || len(page.Artifacts) != 2 { // of the import, each replaces the one before it
 		t.Errorf("%d artifacts are active, %v, want 2", len(page.Artifacts), err)
 	}
-	if report, err := w.Check(t.Context()); err != nil || !report.OK() {
+	if report, err := w.Store().Check(t.Context()); err != nil || !report.OK() {
 		t.Errorf("check: %+v, %v", report, err)
 	}
 }
@@ -177,23 +179,23 @@ func TestImportReplacesNothing(t *testing.T) {
 func TestImportAfterEmptiedTrash(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	w := openIn(t, dir)
-	if _, err := w.OpenSession(t.Context(),
-		workspace.SessionOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
+	if _, err := w.Sessions().Open(t.Context(),
+		sessions.OpenOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(dir, "docs", "agent-outputs", exportedID, "out.md")
 	writeFile(t, name, "output\n")
-	a, err := w.AddOutput(t.Context(), exportedID, workspace.SessionOutput{File: name, Type: "document"})
+	a, err := w.Sessions().AddOutput(t.Context(), exportedID, sessions.Output{File: name, Type: "document"})
 	if err == nil {
-		_, err = w.CloseSession(t.Context(), exportedID, workspace.Completed, "")
+		_, err = w.Sessions().Close(t.Context(), exportedID, sessions.Completed, "")
 	}
 	backup := filepath.Join(t.TempDir(), "s.tar")
 	if err == nil {
-		_, err = w.ExportSession(t.Context(), exportedID, backup)
+		_, err = w.Sessions().Export(t.Context(), exportedID, backup)
 	}
 	if err == nil {
-		_, err = w.DeleteSessions(t.Context(), []string{exportedID}, false)
+		_, err = w.Sessions().Delete(t.Context(), []string{exportedID}, false)
 	}
 	if err == nil {
 		_, err = w.Withdraw(t.Context(), a.ID, "")
@@ -201,27 +203,27 @@ func TestImportAfterEmptiedTrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ImportSession(t.Context(), backup); !errors.Is(err, handoff.Conflict) {
+	if _, err := w.Sessions().Import(t.Context(), backup); !errors.Is(err, handoff.Conflict) {
 		t.Errorf("import while the folder is in the trash: got %v, want Conflict", err)
 	}
-	if _, err := w.EmptyTrash(t.Context()); err != nil {
+	if _, err := w.Sessions().EmptyTrash(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	before := countFacts(t, dir)
-	if _, err := w.ImportSession(t.Context(), backup); err != nil {
+	if _, err := w.Sessions().Import(t.Context(), backup); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(name); err != nil || string(b) != "output\n" {
 		t.Errorf("the file after the import: %q, %v", b, err)
 	}
-	s, err := w.Reader().Session(t.Context(), exportedID)
+	s, err := w.Hub().Session(t.Context(), exportedID)
 	if err != nil || s.Deleted || s.MovingTo != "" {
 		t.Errorf("the session: %+v, %v, want one that is not in the trash", s, err)
 	}
 	if added := countFacts(t, dir) - before; added > 2 { // session.restored and path.moved
 		t.Errorf("the import added %d records, want at most 2", added)
 	}
-	if report, err := w.Check(t.Context()); err != nil || !report.OK() {
+	if report, err := w.Store().Check(t.Context()); err != nil || !report.OK() {
 		t.Errorf("check at %v: %+v, %v", now, report, err)
 	}
 }
@@ -246,8 +248,8 @@ func countFacts(t *testing.T, dir string) (n int) {
 func TestExportLeavesOut(t *testing.T) {
 	dir := t.TempDir()
 	w := openIn(t, dir)
-	if _, err := w.OpenSession(t.Context(),
-		workspace.SessionOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
+	if _, err := w.Sessions().Open(t.Context(),
+		sessions.OpenOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +258,7 @@ func TestExportLeavesOut(t *testing.T) {
 		writeFile(t, filepath.Join(folder, name), "x")
 	}
 	backup := filepath.Join(t.TempDir(), "s.tar")
-	done, err := w.ExportSession(t.Context(), exportedID, backup)
+	done, err := w.Sessions().Export(t.Context(), exportedID, backup)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +267,7 @@ func TestExportLeavesOut(t *testing.T) {
 		t.Errorf("got warnings %q, want the names that are left out", text)
 	}
 	other := t.TempDir()
-	if _, err := openIn(t, other).ImportSession(t.Context(), backup); err != nil {
+	if _, err := openIn(t, other).Sessions().Import(t.Context(), backup); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(other, "docs", "agent-outputs", exportedID, "good.md")); err != nil {
@@ -281,7 +283,7 @@ func TestImportPipe(t *testing.T) {
 		t.Skip(err)
 	}
 	w, ended := openIn(t, dir), make(chan error, 1)
-	go func() { _, err := w.ImportSession(context.Background(), name); ended <- err }()
+	go func() { _, err := w.Sessions().Import(context.Background(), name); ended <- err }()
 	select {
 	case err := <-ended:
 		if !errors.Is(err, handoff.Invalid) {

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -27,23 +29,24 @@ func exported(t *testing.T) (file string, artifacts int) {
 	t.Helper()
 	dir := t.TempDir()
 	w := openIn(t, dir)
-	if _, err := w.OpenSession(t.Context(),
-		workspace.SessionOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
+	if _, err := w.Sessions().Open(t.Context(),
+		sessions.OpenOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 4 {
 		name := filepath.Join(dir, "docs", "agent-outputs", exportedID, fmt.Sprintf("out%d.md", i))
 		writeFile(t, name, fmt.Sprintf("output %d\n", i))
-		if _, err := w.AddOutput(t.Context(), exportedID, workspace.SessionOutput{File: name, Type: "document"}); err != nil {
+		if _, err := w.Sessions().AddOutput(t.Context(), exportedID,
+			sessions.Output{File: name, Type: "document"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.CloseSession(t.Context(), exportedID, workspace.Completed, ""); err != nil {
+	if _, err := w.Sessions().Close(t.Context(), exportedID, sessions.Completed, ""); err != nil {
 		t.Fatal(err)
 	}
 	file = filepath.Join(t.TempDir(), "session.tar")
-	if _, err := w.ExportSession(t.Context(), exportedID, file); err != nil {
+	if _, err := w.Sessions().Export(t.Context(), exportedID, file); err != nil {
 		t.Fatal(err)
 	}
 	return file, 4
@@ -155,7 +158,7 @@ func TestImportHostile(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		w := openIn(t, dir)
-		_, err := w.ImportSession(t.Context(), writeTar(t, tt.list))
+		_, err := w.Sessions().Import(t.Context(), writeTar(t, tt.list))
 		if !errors.Is(err, handoff.Invalid) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got error %v, want %q", tt.name, err, tt.want)
 		}
@@ -170,7 +173,7 @@ func TestImportHostile(t *testing.T) {
 	}
 	name := filepath.Join(t.TempDir(), "x.tgz")
 	writeFile(t, name, compressed.String())
-	if _, err := openIn(t, t.TempDir()).ImportSession(t.Context(), name); !errors.Is(err, handoff.Invalid) {
+	if _, err := openIn(t, t.TempDir()).Sessions().Import(t.Context(), name); !errors.Is(err, handoff.Invalid) {
 		t.Errorf("a compressed file: %v, want Invalid", err)
 	}
 }
@@ -193,7 +196,7 @@ func (c *countdown) Err() error {
 func TestImportInterrupted(t *testing.T) {
 	file, artifacts := exported(t)
 	whole := t.TempDir()
-	if _, err := openIn(t, whole).ImportSession(t.Context(), file); err != nil {
+	if _, err := openIn(t, whole).Sessions().Import(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
 	records := countFacts(t, whole)
@@ -203,27 +206,27 @@ func TestImportInterrupted(t *testing.T) {
 		w := openIn(t, dir)
 		ctx := &countdown{Context: t.Context()}
 		ctx.n.Store(n)
-		_, err := w.ImportSession(ctx, file)
+		_, err := w.Sessions().Import(ctx, file)
 		finished = err == nil
 		w = openIn(t, dir)
 		page, listErr := w.List(t.Context(), workspace.ListOptions{})
 		if listErr != nil {
 			t.Fatal(listErr)
 		}
-		_, sessionErr := w.Reader().Session(t.Context(), exportedID)
+		_, sessionErr := w.Hub().Session(t.Context(), exportedID)
 		if got := len(page.Artifacts); sessionErr == nil && got != artifacts || sessionErr != nil && got != 0 {
 			t.Fatalf("ended after %d checks (%v): session %v, %d artifacts", n, err, sessionErr, got)
 		}
 		if sessionErr != nil {
 			interrupted++
-			if _, err := w.ImportSession(t.Context(), file); err != nil {
+			if _, err := w.Sessions().Import(t.Context(), file); err != nil {
 				t.Fatalf("ended after %d checks, repeated: %v", n, err)
 			}
 		}
 		if got := countFacts(t, dir); got != records {
 			t.Errorf("ended after %d checks, repeated: the log has %d records, want %d", n, got, records)
 		}
-		report, err := w.Check(t.Context())
+		report, err := w.Store().Check(t.Context())
 		if err != nil || !report.OK() {
 			t.Fatalf("ended after %d checks: check: %+v, %v", n, report, err)
 		}

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/workspace/store"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -187,7 +190,7 @@ func TestUnrecordedFile(t *testing.T) {
 	_, revision := d.Read(t.Context(), "loose.md", workspace.ReadOptions{Revision: 1})
 	_, page := b.Page(workspace.Span{})
 	for name, err := range map[string]error{"Resolve": resolved, "a revision": revision, "Page": page,
-		"Save": d.Save(t.Context(), b, "saved.md")} {
+		"Save": b.Save(t.Context(), "saved.md")} {
 		if !errors.Is(err, handoff.NotFound) {
 			t.Errorf("%s of a file without a record: got %v, want kind NotFound", name, err)
 		}
@@ -375,7 +378,7 @@ func TestWatchDamaged(t *testing.T) {
 	var got []string
 	for a, err := range w.Watch(ctx, workspace.WatchOptions{After: "0"}) {
 		if err != nil {
-			if !errors.Is(err, workspace.ErrDamagedRecord) || !errors.Is(err, handoff.Corrupt) {
+			if !errors.Is(err, store.ErrDamagedRecord) || !errors.Is(err, handoff.Corrupt) {
 				t.Fatalf("got %v, want the damaged record", err)
 			}
 			got = append(got, "damaged")
@@ -417,7 +420,7 @@ func TestShowFiles(t *testing.T) {
 	if _, err := d.Show(t.Context(), p.ID, true); !errors.Is(err, handoff.Invalid) {
 		t.Errorf("the files of an artifact: got %v, want kind Invalid", err)
 	}
-	s, err := d.OpenSession(t.Context(), workspace.SessionOptions{DefaultName: "builder"})
+	s, err := d.Sessions().Open(t.Context(), sessions.OpenOptions{DefaultName: "builder"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -450,12 +453,12 @@ func TestSaveReplacesNothing(t *testing.T) {
 			kind := error(handoff.Conflict)
 			switch target {
 			case "":
-				_, err = d.Restore(t.Context(), b)
+				_, err = b.Restore(t.Context())
 			case "nowhere/x":
 				kind = handoff.NotFound
 				fallthrough
 			default:
-				err = d.Save(t.Context(), b, target)
+				err = b.Save(t.Context(), target)
 			}
 			b.Close()
 			if !errors.Is(err, kind) {
@@ -482,7 +485,7 @@ func TestSaveInterrupted(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := d.Save(ctx, b, "saved"); err == nil {
+		if err := b.Save(ctx, "saved"); err == nil {
 			t.Errorf("Save of %s with a canceled context succeeds", path)
 		}
 		b.Close()
@@ -508,10 +511,10 @@ func TestRestore(t *testing.T) {
 	defer b.Close()
 	elsewhere := b
 	elsewhere.Artifact.Worktree = "other"
-	if _, err := d.Restore(t.Context(), elsewhere); !errors.Is(err, handoff.Unavailable) {
+	if _, err := elsewhere.Restore(t.Context()); !errors.Is(err, handoff.Unavailable) {
 		t.Errorf("Restore from another worktree: got %v, want kind Unavailable", err)
 	}
-	if path, err := d.Restore(t.Context(), b); path != "docs/site" || err != nil {
+	if path, err := b.Restore(t.Context()); path != "docs/site" || err != nil {
 		t.Errorf("Restore = %q, %v, want docs/site", path, err)
 	}
 	if got, err := os.ReadFile(filepath.Join(d.dir, "docs/site/index.md")); string(got) != "index\n" {

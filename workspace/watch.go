@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"strconv"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names/refs"
+	"github.com/agent-handoff/handoff/workspace/store"
 )
 
 // WatchOptions select what Watch and Wait yield. An artifact matches as it was
@@ -42,7 +42,7 @@ const (
 // Watch yields each artifact that a filter selects as it is published, until
 // ctx ends, whose error is then the last. An artifact that was replaced or
 // withdrawn since is not left out. A record that can't be read is yielded as
-// ErrDamagedRecord, of kind Corrupt, after which the watch continues.
+// store.ErrDamagedRecord, of kind Corrupt, after which the watch continues.
 //
 // Kinds: Invalid, those of Resolve, and those of reading the log.
 func (w *Workspace) Watch(ctx context.Context, o WatchOptions) iter.Seq2[handoff.Artifact, error] {
@@ -57,29 +57,7 @@ func (w *Workspace) Watch(ctx context.Context, o WatchOptions) iter.Seq2[handoff
 			pause = waitPause
 		}
 		for a, err := range w.hub.WatchArtifacts(ctx, after, q, pause) {
-			if !yield(a, cmp.Or(err, damaged(a.Record))) {
-				return
-			}
-		}
-	}
-}
-
-// WatchFacts yields every record after a position, as in WatchOptions, and then
-// each new one: also those that this version does not know, unchanged. It ends
-// and reports damage as Watch does.
-func (w *Workspace) WatchFacts(ctx context.Context, after string) iter.Seq2[handoff.Record, error] {
-	return func(yield func(handoff.Record, error) bool) {
-		start, err := w.Position(ctx, after)
-		if err != nil {
-			yield(handoff.Record{}, err)
-			return
-		}
-		for r, err := range w.hub.Watch(ctx, start) {
-			if r.Import != "" { // imported: old, and hidden until its import is complete
-				continue
-			}
-			shown, failed := w.hub.Readable(ctx, r)
-			if !yield(shown, cmp.Or(err, damaged(r), failed)) || failed != nil {
+			if !yield(a, cmp.Or(err, store.Damaged(a.Record))) {
 				return
 			}
 		}
@@ -131,7 +109,7 @@ func (w *Workspace) next(ctx context.Context, q handoff.ArtifactQuery, after han
 		return refs.WaitForLabel(ctx, w.hub, q, after)
 	}
 	for a, err := range w.hub.WatchArtifacts(ctx, after, q, waitPause) {
-		if err != nil || damaged(a.Record) == nil && (q.IncludeInactive || a.Status == handoff.Active) {
+		if err != nil || store.Damaged(a.Record) == nil && (q.IncludeInactive || a.Status == handoff.Active) {
 			return a, err
 		}
 	}
@@ -150,7 +128,7 @@ func (w *Workspace) watchQuery(ctx context.Context, o WatchOptions) (handoff.Art
 	if err != nil {
 		return q, 0, err
 	}
-	after, err := w.Position(ctx, o.After)
+	after, err := w.Store().Position(ctx, o.After)
 	if err == nil && o.Warn != nil && q.Channel != "" {
 		err = w.warnUnused(ctx, q.Channel, o.Warn)
 	}
@@ -169,44 +147,4 @@ func (w *Workspace) warnUnused(ctx context.Context, channel string, warn func(st
 		warn(text)
 	}
 	return err
-}
-
-// Position returns the sequence number that WatchOptions.After names now: what a
-// label or the newest artifact of a channel is can change between two waits.
-//
-// Kinds: Invalid, and those of Resolve.
-func (w *Workspace) Position(ctx context.Context, after string) (handoff.Seq, error) {
-	newest, err := w.hub.Newest(ctx)
-	if err != nil || after == "" || after == "now" {
-		return newest, err
-	}
-	if n, err := strconv.ParseInt(after, 10, 64); err == nil {
-		if n < 0 {
-			return 0, handoff.E("after", after, handoff.Invalid, errors.New("is negative"),
-				handoff.Advice("0 is the beginning of the log"))
-		}
-		return handoff.Seq(n), nil
-	}
-	id, err := w.Resolve(ctx, after)
-	if err != nil {
-		return 0, err
-	}
-	a, err := w.index.Artifact(ctx, id)
-	if a.Queued { // it will be stored after what there is
-		return newest, err
-	}
-	return a.Seq, err
-}
-
-// ErrDamagedRecord is the reason of the error that Watch yields for a record that
-// can't be read.
-var ErrDamagedRecord = errors.New("can't be read")
-
-// damaged returns the error for a record that can't be read, nil for others.
-func damaged(r handoff.Record) error {
-	if _, ok := r.Fact.(*handoff.Damaged); !ok {
-		return nil
-	}
-	return handoff.E("record", strconv.FormatInt(int64(r.Seq), 10), handoff.Corrupt, ErrDamagedRecord,
-		handoff.Suggest("see what is damaged", handoff.ActionCheck))
 }

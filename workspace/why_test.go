@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/thread"
@@ -324,8 +326,8 @@ func TestWhyChains(t *testing.T) {
 	child := m.codexThread(c2, c1, m.repo)
 	m.codexThread(c1, "", m.repo)
 	w := m.open(m.repo)
-	session, err := w.OpenSession(t.Context(),
-		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "fix"}})
+	session, err := w.Sessions().Open(t.Context(),
+		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "fix"}})
 	must(t, err)
 	_, err = w.As(workspace.Caller{Dir: m.repo, Producer: handoff.Producer{Harness: "claude-code", Session: session.ID}}).
 		Work(nil).Start(t.Context(), work.Unit{ID: "prompt-1", Kind: "prompt"})

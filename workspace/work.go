@@ -15,7 +15,7 @@ import (
 // was done. To record work, set may be nil.
 func (w *Workspace) Work(set *thread.Set) work.Units {
 	return work.New(work.Options{
-		Hub: w.as, Producer: w.caller.Producer, Session: w.ownSession(), Sessions: w.sessions, Resolve: w.ResolveSession,
+		Hub: w.as, Producer: w.caller.Producer, Session: w.ownSession(), Sessions: w.sessions, Resolve: w.Sessions().Resolve,
 		Threads: set, Archive: func(noIndex bool) work.Archive { return w.archive(set, noIndex) },
 		Worktrees: w.dirs.Worktrees, Path: w.path, Finish: w.finish, Now: w.now,
 		Text: func(ctx context.Context, a handoff.Artifact) string {
@@ -52,16 +52,4 @@ func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Show
 		s.Receipt = &r
 	}
 	return err
-}
-
-// ReportRun adds to the receipt of a run what its work used and cost.
-//
-// Kinds: NotFound, and those of reading the index.
-func (w *Workspace) ReportRun(ctx context.Context, set *thread.Set, r Receipt) (RunReport, error) {
-	report := RunReport{Receipt: r}
-	used, err := w.Work(set).OfSession(ctx, r.ID)
-	if used.Known() {
-		report.Work = &used
-	}
-	return report, err
 }

@@ -9,7 +9,7 @@
 // returns the same workspace on behalf of another [Caller]. Close the opened
 // workspace when the last operation has returned: it renders manifests that are
 // due and releases files. Every operation after that fails with kind Unavailable.
-// A process that runs for long and records nothing calls [Workspace.Tidy] now and
+// A process that runs for long and records nothing calls Tidy of [Workspace.Store] now and
 // then, which completes the work of processes that were killed.
 //
 // # Concurrency
@@ -22,25 +22,22 @@
 //
 //   - Artifacts: [Workspace.Publish], [Workspace.Withdraw], [Workspace.Redact], [Workspace.Label],
 //     [Workspace.List], [Workspace.Show], [Workspace.Lineage], [Workspace.History].
-//   - Bodies: [Workspace.Read], and [Workspace.Save] and [Workspace.Restore] to
-//     write one to a file.
+//   - Bodies: [Workspace.Read]; [Body.Save] and [Body.Restore] write one to a file.
 //   - Names of a run or session: [Workspace.Write].
 //   - Waiting: [Workspace.Watch] and [Workspace.Wait].
 //   - Searching: [Workspace.Search].
-//   - Conversations of agents, and what they used and cost: [Workspace.Conversations],
-//     [Workspace.Work].
-//   - Where something comes from, and what is known to be true of it: [Workspace.Why],
-//     [Workspace.Claims].
-//   - Sessions: [Workspace.OpenSession], [Workspace.AddOutput],
-//     [Workspace.CloseSession], [Workspace.FindSessions] and others.
-//   - Runs of a command: [Workspace.StartRun] and [Workspace.EndRun].
-//   - Pipelines: [Workspace.Pipelines].
-//   - Sessions over months: [Workspace.CompareSessions], [Workspace.ArchiveSessions],
-//     [Workspace.DeleteSessions], [Workspace.RestoreSessions],
-//     [Workspace.ExportSession], [Workspace.ImportSession].
-//   - Logs: [Workspace.LogStatus], [CopyLog], [CopyRedactedLog].
-//   - Maintenance: [Workspace.Check], [Workspace.Repair], [Workspace.Unneeded],
-//     [Workspace.Collect].
+//   - Where something comes from: [Workspace.Why].
+//
+// The operations on one subject are methods of a value, in a package beside this one:
+//
+//   - [Workspace.Sessions], [Workspace.Runs]: sessions, and commands that run in them.
+//   - [Workspace.Pipelines]: pipeline runs.
+//   - [Workspace.Threads], [Workspace.Work]: threads of agents, and what they used and cost.
+//   - [Workspace.Claims]: what is known to be true of an artifact.
+//   - [Workspace.Store]: checking, repairing, what is not needed, the queue of the log.
+//
+// Functions that need no open workspace: [Settings], [SetSetting], [TrustLog], [CopyLog],
+// [CopyRedactedLog].
 //
 // The thread that an artifact came from is its Producer.Thread, a URI that
 // package thread reads.
@@ -247,20 +244,11 @@ func (w *Workspace) Caller() Caller { return w.caller }
 // Root returns the workspace's directory, absolute and without symbolic links.
 func (w *Workspace) Root() string { return w.dirs.Root }
 
-// Runtime returns the runtime directory, absolute. It may not exist yet.
-func (w *Workspace) Runtime() string { return w.dirs.Runtime }
-
-// Reader returns an interface that answers questions about records and has no
-// method that changes anything. Displays are built on it.
-func (w *Workspace) Reader() handoff.Reader { return w.hub }
-
 // Hub returns the engine that w is built on, for programs that record facts of
 // their own. It takes IDs and recorded paths instead of refs and typed paths, its
-// records name nobody, and it renders no manifest.
+// records name nobody, and it renders no manifest. It is the handoff.Reader that displays
+// are built on.
 func (w *Workspace) Hub() *handoff.Hub { return w.hub }
-
-// Created reports whether w has created the runtime directory.
-func (w *Workspace) Created() bool { return w.runtimeDir.Created() }
 
 // Close renders the manifests that are due and releases what Open opened. Every
 // later operation fails with kind Unavailable; closing again does nothing.
@@ -298,13 +286,4 @@ func below(root, name string) string {
 		return ""
 	}
 	return filepath.ToSlash(rel)
-}
-
-// Create creates the runtime directory, if it does not exist. Every operation that
-// records something does so, too.
-func (w *Workspace) Create(ctx context.Context) error {
-	if err := w.hub.Closed(); err != nil {
-		return err
-	}
-	return w.runtimeDir.Create(ctx)
 }

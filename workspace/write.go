@@ -98,7 +98,7 @@ func (w *Workspace) writerOf(ctx context.Context, a handoff.Artifact, hub *hando
 	p := a.Record.Producer
 	scope := names.Scope{Run: a.Namespace, Dir: w.caller.SessionDir}
 	if scope.Dir == "" || !strings.HasPrefix(a.File, scope.Dir+string(filepath.Separator)) {
-		scope.Dir, scope.Within = w.SessionDir(ctx, cmp.Or(p.Session, p.RunID)), w.dirs.Home()
+		scope.Dir, scope.Within = w.Sessions().Dir(ctx, cmp.Or(p.Session, p.RunID)), w.dirs.Home()
 	}
 	return names.Writer{Hub: hub, Workspace: w.Root(), Scope: scope}
 }

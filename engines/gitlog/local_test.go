@@ -180,7 +180,7 @@ func TestRollback(t *testing.T) {
 		},
 		Accept: func(machine string) error {
 			return as(machine, func(w *workspace.Workspace) error {
-				_, err := w.Repair(t.Context(), time.Now())
+				_, err := w.Store().Repair(t.Context(), time.Now())
 				return err
 			})
 		},

@@ -71,7 +71,7 @@ func TestClocks(t *testing.T) {
 		if id, err := w.Resolve(t.Context(), "design:latest"); err != nil || id != fourth.ID {
 			t.Errorf("%s: design:latest is %s, %v, want %s", name, id, err, fourth.ID)
 		}
-		a, err := w.Reader().Artifact(t.Context(), first.ID)
+		a, err := w.Hub().Artifact(t.Context(), first.ID)
 		if err != nil || a.Status != handoff.Superseded || len(a.ReplacedBy) != 1 || a.ReplacedBy[0] != second.ID {
 			t.Errorf("%s: the first artifact is %s, replaced by %q, %v", name, a.Status, a.ReplacedBy, err)
 		}

@@ -9,18 +9,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/store"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Describe implements workspace.LogDescriber.
-func (l *Log) Describe(ctx context.Context) ([]workspace.LogDetail, error) {
+// Describe implements store.LogDescriber.
+func (l *Log) Describe(ctx context.Context) ([]store.LogDetail, error) {
 	info, err := l.info(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var list []workspace.LogDetail
+	var list []store.LogDetail
 	var nc *nats.Conn
 	err = l.retry(ctx, "read log", func(ctx context.Context, js jetstream.JetStream) error {
 		nc = js.Conn()
@@ -28,7 +29,7 @@ func (l *Log) Describe(ctx context.Context) ([]workspace.LogDetail, error) {
 		if name := nc.ConnectedClusterName(); name != "" {
 			server += ", cluster " + name
 		}
-		list = []workspace.LogDetail{{Name: "server", Value: server}}
+		list = []store.LogDetail{{Name: "server", Value: server}}
 		return nil
 	})
 	if err != nil || info == nil {
@@ -43,11 +44,11 @@ func (l *Log) Describe(ctx context.Context) ([]workspace.LogDetail, error) {
 		replicas += ", fewer than 3: the loss of one disk may lose records"
 	}
 	return append(list,
-		workspace.LogDetail{Name: "stream", Value: info.Config.Name},
-		workspace.LogDetail{Name: "storage", Value: strings.ToLower(info.Config.Storage.String())},
-		workspace.LogDetail{Name: "bytes", Value: fmt.Sprintf("%d, %s", info.State.Bytes, limit)},
-		workspace.LogDetail{Name: "replicas", Value: replicas},
-		workspace.LogDetail{Name: "sync_interval", Value: l.syncInterval(ctx, nc)},
+		store.LogDetail{Name: "stream", Value: info.Config.Name},
+		store.LogDetail{Name: "storage", Value: strings.ToLower(info.Config.Storage.String())},
+		store.LogDetail{Name: "bytes", Value: fmt.Sprintf("%d, %s", info.State.Bytes, limit)},
+		store.LogDetail{Name: "replicas", Value: replicas},
+		store.LogDetail{Name: "sync_interval", Value: l.syncInterval(ctx, nc)},
 	), ctx.Err()
 }
 

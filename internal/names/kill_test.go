@@ -322,11 +322,11 @@ func checkWorkspace(t *testing.T, dir, reports string) {
 	t.Helper()
 	w := open(t, dir)
 	defer w.Close()
-	report, err := w.Check(t.Context())
+	report, err := w.Store().Check(t.Context())
 	if err != nil || !report.OK() {
 		t.Errorf("Check = %+v, %v, want no findings", report.Findings, err)
 	}
-	log := filelog.Open(w.Runtime(), rand.Reader)
+	log := filelog.Open(w.Store().Runtime(), rand.Reader)
 	records := logtest.Collect(t, log, 0)
 	known := map[string]bool{}
 	for _, r := range records {
@@ -405,9 +405,9 @@ func compareIndex(t *testing.T, w *workspace.Workspace, records []handoff.Record
 	if _, err := w.Hub().Newest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	id, err := filelog.Open(w.Runtime(), rand.Reader).ID(t.Context())
+	id, err := filelog.Open(w.Store().Runtime(), rand.Reader).ID(t.Context())
 	must(t, err)
-	index, err := sqlindex.Open(t.Context(), filepath.Join(w.Runtime(), "index.db"), id)
+	index, err := sqlindex.Open(t.Context(), filepath.Join(w.Store().Runtime(), "index.db"), id)
 	must(t, err)
 	defer index.Close()
 	memory := fold.NewMemory()

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline"
@@ -105,7 +107,7 @@ func (s fixture) write(t testing.TB, name, content string) {
 func TestPutRefuses(t *testing.T) {
 	s := newFixture(t)
 	ctx := t.Context()
-	opened, err := s.w.OpenSession(ctx, workspace.SessionOptions{
+	opened, err := s.w.Sessions().Open(ctx, sessions.OpenOptions{
 		Agent: handoff.SessionAgent{Name: "a"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
 	must(t, err)
 	w := names.Writer{Hub: s.w.Hub(), Workspace: s.dir, Scope: names.Scope{Run: "run-7", Dir: s.dir}}
@@ -503,7 +505,7 @@ func TestOutdatedFile(t *testing.T) {
 			must(t, b.Close())
 		}, false, attempts},
 		"repair": {func(t *testing.T, s fixture) {
-			report, err := s.w.Repair(t.Context(), time.Now())
+			report, err := s.w.Store().Repair(t.Context(), time.Now())
 			must(t, err)
 			if len(report.Findings) != 1 || !strings.Contains(report.Findings[0].Text, "newest revision") {
 				t.Errorf("Repair = %+v, want a finding", report)

@@ -31,9 +31,10 @@ type Options struct {
 	Now       func() time.Time
 
 	Bodies    handoff.Bodies
-	Remote    bool // other machines may use the log
-	Share     bool // share_threads of the settings
-	KeepEnded bool // keep_threads of the settings, if they allow it in this log
+	Contains  func(dir string) bool // whether a directory belongs to the workspace
+	Remote    bool                  // other machines may use the log
+	Share     bool                  // share_threads of the settings
+	KeepEnded bool                  // keep_threads of the settings, if they allow it in this log
 
 	// OpenCopy opens the kept copy of a thread, nil if there is none.
 	OpenCopy func(ctx context.Context, u thread.URI) (*thread.View, error)
@@ -234,6 +235,10 @@ func (c Collection) InRepository(dir string) bool { return scope.In(c.o.Worktree
 // Belongs reports whether a thread is of this repository, see InRepository, or
 // IsShared.
 func (c Collection) Belongs(t *thread.Thread) bool { return c.InRepository(t.Cwd) || c.IsShared(t) }
+
+// InWorkspace reports whether a thread worked in the directory of the workspace, not in
+// that of another one inside it, or IsShared.
+func (c Collection) InWorkspace(t *thread.Thread) bool { return c.o.Contains(t.Cwd) || c.IsShared(t) }
 
 // IsShared reports whether a thread is a kept copy in a log that other machines
 // use. Its directories may be those of another machine, so that they don't show whether

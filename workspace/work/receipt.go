@@ -6,6 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // A Receipt has what ran, what that used and cost, and what it published.
@@ -64,4 +65,22 @@ func (u Units) receipt(ctx context.Context, work []handoff.Work, artifacts []han
 	threads []string) Receipt {
 	return cost.NewReceipt(cost.Leaves(cost.Sources{Work: work, Artifacts: artifacts,
 		Threads: cost.Read(ctx, u.o.Threads, threads), Prices: cost.EmbeddedPricer()}))
+}
+
+// A RunReport is the receipt of a run with the work in it.
+type RunReport struct {
+	sessions.Receipt
+	Work *Receipt `json:"work,omitempty"` // nil if none is known
+}
+
+// Report adds to the receipt of a run what its work used and cost.
+//
+// Kinds: NotFound, and those of reading the index.
+func (u Units) Report(ctx context.Context, r sessions.Receipt) (RunReport, error) {
+	report := RunReport{Receipt: r}
+	used, err := u.OfSession(ctx, r.ID)
+	if used.Known() {
+		report.Work = &used
+	}
+	return report, err
 }

@@ -181,3 +181,8 @@ func (u Units) record(ctx context.Context, id string, f handoff.Fact) (Change, e
 	}
 	return Change{view, append(warnings, u.o.Finish(ctx, "")...)}, nil
 }
+
+// Use records that the caller's work read an artifact, at most once. Outside a
+// run and a session nothing is recorded. Call it after the answer is out: use is
+// recorded on a best-effort basis.
+func (u Units) Use(ctx context.Context, a handoff.Artifact) error { return u.o.Hub.Use(ctx, a) }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -67,7 +69,7 @@ func (a *App) CompleteSessions(c *cobra.Command, _ []string, _ string) ([]string
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer w.Close()
-	page, _ := w.FindSessions(c.Context(), workspace.SessionFilter{Limit: 30})
+	page, _ := w.Sessions().Find(c.Context(), sessions.Filter{Limit: 30})
 	var ids []string
 	for _, s := range page.Sessions {
 		ids = append(ids, s.ID+"\t"+OneLine(s.LongName))
@@ -96,9 +98,9 @@ func (a *App) CompleteSlot(slot string) cobra.CompletionFunc {
 
 // CompleteSessionValues completes a flag or an argument with values that sessions
 // have.
-func (a *App) CompleteSessionValues(values func(workspace.SessionView) []string) cobra.CompletionFunc {
+func (a *App) CompleteSessionValues(values func(sessions.View) []string) cobra.CompletionFunc {
 	return a.completeWith(func(c *cobra.Command, w *workspace.Workspace) (found []string) {
-		page, _ := w.FindSessions(c.Context(), workspace.SessionFilter{Limit: newest})
+		page, _ := w.Sessions().Find(c.Context(), sessions.Filter{Limit: newest})
 		for _, s := range page.Sessions {
 			found = append(found, values(s)...)
 		}

@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/work"
 )
 
@@ -62,7 +63,7 @@ func taskLine(t work.Task) string {
 	switch t.Status {
 	case "", handoff.Running, string(thread.PendingInit):
 		event = "task:start  "
-	case workspace.Failed, workspace.Cancelled, string(thread.Errored), string(thread.Shutdown), string(thread.NotFound):
+	case sessions.Failed, sessions.Cancelled, string(thread.Errored), string(thread.Shutdown), string(thread.NotFound):
 		event = "task:error  "
 	}
 	line := event + OneLine(cmp.Or(t.Name, t.Agent, t.Thread, t.Work))

@@ -61,10 +61,10 @@ func (a *App) Writing(do func(*workspace.Workspace) error) error {
 		err := do(w)
 		a.completed = err == nil || a.sent.err != nil
 		a.ReportQueued(w)
-		if w.Created() {
+		if w.Store().Created() {
 			dir := w.Root()
-			if !strings.HasPrefix(w.Runtime(), dir+string(filepath.Separator)) { // in a linked worktree
-				dir = w.Runtime()
+			if !strings.HasPrefix(w.Store().Runtime(), dir+string(filepath.Separator)) { // in a linked worktree
+				dir = w.Store().Runtime()
 			}
 			fmt.Fprintf(a.Err, "created workspace %s\n", OneLine(dir))
 		}
@@ -74,7 +74,7 @@ func (a *App) Writing(do func(*workspace.Workspace) error) error {
 
 // ReportQueued prints how many records are queued on this machine, if any are.
 func (a *App) ReportQueued(w *workspace.Workspace) {
-	n, oldest, err := w.Queued(context.Background())
+	n, oldest, err := w.Store().Queued(context.Background())
 	switch {
 	case err != nil:
 		a.Warn("the queue can't be read: %v", err)
@@ -87,6 +87,6 @@ func (a *App) ReportQueued(w *workspace.Workspace) {
 // A failure is ignored: use is recorded on a best-effort basis.
 func (a *App) Used(ctx context.Context, w *workspace.Workspace, art handoff.Artifact) {
 	if a.Flush() == nil {
-		_ = w.Use(ctx, art)
+		_ = w.Work(nil).Use(ctx, art)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/workspace/store"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -54,7 +56,7 @@ are queued for it.`,
 // printStatus prints where the log is and what is queued.
 func printStatus(c *cobra.Command, a *cli.App) error {
 	return a.Reading(func(w *workspace.Workspace) error {
-		s, err := w.LogStatus(c.Context())
+		s, err := w.Store().Status(c.Context())
 		if err != nil {
 			return err
 		}
@@ -77,7 +79,7 @@ func printStatus(c *cobra.Command, a *cli.App) error {
 }
 
 // printQueue prints what is queued.
-func printQueue(a *cli.App, s workspace.LogStatus) {
+func printQueue(a *cli.App, s store.LogStatus) {
 	if s.Unavailable != "" {
 		fmt.Fprintf(a.Out, "offline  %s\n", cli.OneLine(s.Unavailable))
 	}
@@ -118,7 +120,7 @@ code is 5 if the log can't be reached.`,
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
-			sent, err := w.SendQueued(c.Context())
+			sent, err := w.Store().Send(c.Context())
 			if err != nil {
 				return err
 			}
@@ -148,18 +150,18 @@ to stays on this machine until handoff gc collects it.`,
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, ids []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
-			label, list, err := "refused", []workspace.RefusedRecord(nil), error(nil)
+			label, list, err := "refused", []store.RefusedRecord(nil), error(nil)
 			if len(ids) == 0 {
-				list, err = w.RefusedRecords(c.Context())
+				list, err = w.Store().Refused(c.Context())
 			} else {
 				label = "dropped"
-				list, err = w.DropRefused(c.Context(), ids)
+				list, err = w.Store().Drop(c.Context(), ids)
 			}
 			if err != nil {
 				return err
 			}
 			if a.AsJSON {
-				return a.JSON(map[string][]workspace.RefusedRecord{label: append([]workspace.RefusedRecord{}, list...)})
+				return a.JSON(map[string][]store.RefusedRecord{label: append([]store.RefusedRecord{}, list...)})
 			}
 			for _, r := range list {
 				fmt.Fprintf(a.Out, "%s  %s  %s  %s  %s  %s\n", label, r.Record.ID, r.Record.Type, cli.Stamp(r.Record.CreatedAt),

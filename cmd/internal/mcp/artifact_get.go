@@ -41,7 +41,8 @@ var artifactGet = tool[GetInput]{
 			for _, in := range a.StaleInputs {
 				text += "\ninput " + cli.StaleInput(in)
 			}
-			return answer{data: shown, text: text, links: links(a), done: func(ctx context.Context) { _ = c.Use(ctx, a) }}, nil
+			return answer{data: shown, text: text, links: links(a),
+				done: func(ctx context.Context) { _ = c.Work(nil).Use(ctx, a) }}, nil
 		case shown.Session != nil:
 			if err := c.AddTranscripts(ctx, c.client.server.o.Threads, &shown); err != nil {
 				return answer{}, err

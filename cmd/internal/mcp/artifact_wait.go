@@ -55,7 +55,7 @@ var artifactWait = tool[WaitInput]{
 			return answer{}, handoff.E("wait", strconv.Itoa(in.Seconds), handoff.Invalid, errors.New("seconds is negative"),
 				handoff.Advice("leave seconds out, or set it to 1 to 50"))
 		}
-		start, err := c.Position(ctx, string(in.After))
+		start, err := c.Store().Position(ctx, string(in.After))
 		if err != nil {
 			return answer{}, err
 		}

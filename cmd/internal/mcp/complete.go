@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/workspace"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -28,7 +30,7 @@ func (c *client) complete(ctx context.Context, r *sdk.CompleteRequest) (*sdk.Com
 			values = append(values, ch.Name)
 		}
 	case r.Params.Ref != nil && strings.HasPrefix(r.Params.Ref.URI, sessionPrefix):
-		page, err := w.FindSessions(ctx, workspace.SessionFilter{Limit: maxCompletions, IncludeRuns: true})
+		page, err := w.Sessions().Find(ctx, sessions.Filter{Limit: maxCompletions, IncludeRuns: true})
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ var findLatestOutput = tool[LatestInput]{
 	reads:       true,
 	required:    []string{"id", "file"},
 	do: func(ctx context.Context, c *call, in LatestInput) (answer, error) {
-		a, file, err := c.LatestOutput(ctx, in.Agent, in.Workflow, in.Type)
+		a, file, err := c.Sessions().LatestOutput(ctx, in.Agent, in.Workflow, in.Type)
 		if err != nil {
 			return answer{}, err
 		}

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/mcp"
 	"github.com/agent-handoff/handoff/thread"
@@ -716,8 +718,8 @@ func TestSessionsAndStages(t *testing.T) {
 	s := f.connect("test", nil)
 	w, err := workspace.Open(f.dir, workspace.Options{})
 	must(t, err)
-	opened, err := w.OpenSession(t.Context(),
-		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"},
+	opened, err := w.Sessions().Open(t.Context(),
+		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(opened.Folder, "out.md"), []byte("x"), 0o644))
@@ -725,7 +727,7 @@ func TestSessionsAndStages(t *testing.T) {
 	if got := mustCall(t, s, "session_find", `{"agent":"alex"}`); !strings.Contains(got.text, opened.ID) {
 		t.Errorf("session_find: %s", got.text)
 	}
-	_, err = w.CloseSession(t.Context(), opened.ID, "completed", "")
+	_, err = w.Sessions().Close(t.Context(), opened.ID, "completed", "")
 	must(t, err)
 	must(t, w.Close())
 	if got := mustCall(t, s, "find_latest_output",

@@ -32,7 +32,7 @@ func artifactState(ctx context.Context, w *workspace.Workspace, uri string) stri
 	if !ok {
 		return ""
 	}
-	a, err := w.Reader().Artifact(ctx, id)
+	a, err := w.Hub().Artifact(ctx, id)
 	if err != nil { // it is in another workspace
 		return ""
 	}

@@ -51,7 +51,7 @@ var readArtifact = tool[ReadInput]{
 			text += fmt.Sprintf("\n[continue with offset: %d of %d %s]", page.Next, page.Total, page.Unit)
 		}
 		a := b.Artifact
-		return answer{data: page, text: text, done: func(ctx context.Context) { _ = w.Use(ctx, a) }}, nil
+		return answer{data: page, text: text, done: func(ctx context.Context) { _ = w.Work(nil).Use(ctx, a) }}, nil
 	},
 }
 

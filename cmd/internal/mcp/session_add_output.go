@@ -3,7 +3,7 @@ package mcp
 import (
 	"context"
 
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // A SessionOutputInput has the arguments of session_add_output.
@@ -23,7 +23,7 @@ var sessionAddOutput = tool[SessionOutputInput]{
 	description: "Publish a file in a session's folder and list it in its manifest.",
 	required:    []string{"id", "path"},
 	do: func(ctx context.Context, c *call, in SessionOutputInput) (answer, error) {
-		done, err := c.AddOutput(ctx, in.Session, workspace.SessionOutput{
+		done, err := c.Sessions().AddOutput(ctx, in.Session, sessions.Output{
 			File: in.File, Type: in.Type, Description: in.Description, Channel: in.Channel, Replaces: in.Replaces, From: in.From,
 		})
 		if err != nil {

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/internal/tool/printable"
-	"github.com/agent-handoff/handoff/workspace"
 )
 
 // A SessionFindInput has the arguments of session_find.
@@ -47,7 +48,7 @@ var sessionFind = tool[SessionFindInput]{
 		if in.Limit == 0 {
 			in.Limit = defaultLimit
 		}
-		page, err := c.FindSessions(ctx, workspace.SessionFilter{
+		page, err := c.Sessions().Find(ctx, sessions.Filter{
 			Agent: in.Agent, Workflow: in.Workflow, Status: in.Status, OutputType: in.Type, Tag: in.Tag, Since: in.Since,
 			IncludeRuns: in.Runs, Limit: in.Limit, Cursor: in.Cursor,
 		})
@@ -58,7 +59,7 @@ var sessionFind = tool[SessionFindInput]{
 			"no sessions"}
 		for i, s := range page.Sessions {
 			data.Sessions[i] = sessionData{s.ID, s.Agent.Name, s.Workflow.Name, s.Status, s.LongName, s.OpenedAt,
-				c.Folder(s.Session)}
+				c.Sessions().Folder(s.Session)}
 			text = append(text[:i],
 				strings.Join([]string{s.ID, s.Status, printable.Word(s.Agent.Name), printable.Word(s.Workflow.Name),
 					quoted(s.LongName)}, "  "))

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/mcp"
 	"github.com/agent-handoff/handoff/workspace"
@@ -135,7 +137,7 @@ func TestQuotedNames(t *testing.T) {
 	ws, err := workspace.Open(f.dir, workspace.Options{Getenv: func(name string) string { return f.env[name] }})
 	must(t, err)
 	defer ws.Close()
-	_, err = ws.OpenSession(t.Context(), workspace.SessionOptions{
+	_, err = ws.Sessions().Open(t.Context(), sessions.OpenOptions{
 		Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: workflow}})
 	must(t, err)
 	f.write("to read.md", "x")

@@ -51,7 +51,7 @@ var threadRead = tool[ThreadInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		if !c.Contains(v.Thread.Cwd) && !c.Threads(threads).IsShared(v.Thread) {
+		if !c.Threads(threads).InWorkspace(v.Thread) {
 			return answer{}, handoff.E("read thread", in.URI, handoff.NotFound,
 				errors.New("it is not a thread of this repository"),
 				handoff.Advice("pass the repository that it worked in as workspace"))

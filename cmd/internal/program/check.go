@@ -37,7 +37,7 @@ The exit code is 1 if there is a problem.`,
 		debug.SetGCPercent(50) // the states of a long log are a third of the memory that is used
 		return a.Reading(func(w *workspace.Workspace) error {
 			if repair {
-				found, err := w.Repair(c.Context(), a.Now())
+				found, err := w.Store().Repair(c.Context(), a.Now())
 				if err != nil {
 					return err
 				}
@@ -45,7 +45,7 @@ The exit code is 1 if there is a problem.`,
 					fmt.Fprintf(a.Err, "found: %s: %s\n", cli.OneLine(f.Name), cli.OneLine(f.Text))
 				}
 			}
-			report, err := w.Check(c.Context())
+			report, err := w.Store().Check(c.Context())
 			if err != nil {
 				return err
 			}

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/workspace/store"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
-	"github.com/agent-handoff/handoff/cmd/internal/sessions"
+	sessioncmd "github.com/agent-handoff/handoff/cmd/internal/sessions"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -41,17 +44,17 @@ can't be read, gc refuses, because that record may need any body or file.`,
 	table := a.NewTable(c, bodyColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if archive {
-			return sessions.Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
-				return w.ArchiveDue(c.Context(), "")
+			return sessioncmd.Move(a, func(w *workspace.Workspace) (sessions.Moves, error) {
+				return w.Sessions().ArchiveDue(c.Context(), "")
 			})
 		}
 		if emptyTrash {
-			return sessions.EmptyTrash(c.Context(), a)
+			return sessioncmd.EmptyTrash(c.Context(), a)
 		}
 		return a.Reading(func(w *workspace.Workspace) error {
-			find := w.Unneeded
+			find := w.Store().Unneeded
 			if collect {
-				find = w.Collect
+				find = w.Store().Collect
 			}
 			found, err := find(c.Context())
 			if err != nil {
@@ -66,7 +69,7 @@ can't be read, gc refuses, because that record may need any body or file.`,
 var bodyColumns = []cli.Column{{Name: "body", Text: true}, {Name: "size", Rank: 2},
 	{Name: "reason", Rank: 1, Text: true}}
 
-func printGarbage(a *cli.App, g workspace.Garbage, table *cli.Table) error {
+func printGarbage(a *cli.App, g store.Garbage, table *cli.Table) error {
 	if a.AsJSON {
 		return a.JSONList("bodies", g)
 	}
@@ -78,7 +81,7 @@ func printGarbage(a *cli.App, g workspace.Garbage, table *cli.Table) error {
 		rows = append(rows, []string{"session " + s.ID, "", "to archive: " + s.Name})
 	}
 	for _, s := range g.Trash {
-		rows = append(rows, []string{"session " + s.ID, cli.Size(s.SizeBytes), sessions.TrashReason(s)})
+		rows = append(rows, []string{"session " + s.ID, cli.Size(s.SizeBytes), sessioncmd.TrashReason(s)})
 	}
 	if err := table.Print(bodyColumns, rows); err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
@@ -83,7 +85,7 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 	reply, err := w.Hook(context.WithoutCancel(c.Context()), e, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
 	setup.NoteHook(state, args[0], a.Now(), err)
 	if e.Harness == "gemini-cli" {
-		setup.NoteSession(state, workspace.HarnessProcess(e.Harness, a.Getenv), e.Session)
+		setup.NoteSession(state, sessions.HarnessProcess(e.Harness, a.Getenv), e.Session)
 	}
 	if len(reply) > 0 {
 		fmt.Fprintln(a.Out, string(reply))

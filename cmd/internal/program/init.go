@@ -167,7 +167,7 @@ func create(ctx context.Context, a *cli.App) (bool, error) {
 	w, err := a.Open()
 	if err == nil {
 		defer w.Close()
-		err = w.Create(ctx)
+		err = w.Store().Create(ctx)
 	}
 	if e := (*handoff.Error)(nil); errors.As(err, &e) && e.Kind == handoff.Invalid {
 		a.Warn("no workspace was created: %v", err)

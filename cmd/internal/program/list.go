@@ -147,7 +147,7 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 	var changes cli.Changes
 	pages := func(yield func(handoff.ArtifactPage, error) bool) {
 		first := true
-		for page, err := range w.Pages(ctx, o) {
+		for page, err := range o.Pages(ctx, w) {
 			if last = page; first {
 				warnDamaged(a, page.Damaged)
 			}

@@ -19,12 +19,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/formerdir"
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
-	"github.com/agent-handoff/handoff/workspace"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
@@ -86,7 +87,7 @@ func growHeap() {
 func getenv(name string) string {
 	value := os.Getenv(name)
 	if name == "GEMINI_SESSION_ID" && value == "" && os.Getenv("GEMINI_CLI") == "1" {
-		return setup.SessionOf(userdir.State(os.Getenv), workspace.HarnessProcess("gemini-cli", os.Getenv))
+		return setup.SessionOf(userdir.State(os.Getenv), sessions.HarnessProcess("gemini-cli", os.Getenv))
 	}
 	return value
 }

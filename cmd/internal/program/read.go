@@ -87,11 +87,11 @@ func read(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	defer b.Close()
 	switch {
 	case f.inPlace:
-		if _, err = w.Restore(ctx, b); err == nil {
+		if _, err = b.Restore(ctx); err == nil {
 			fmt.Fprintf(a.Err, "wrote %s\n", cli.OneLine(a.Path(b.Artifact)))
 		}
 	case f.to != "":
-		if err = w.Save(ctx, b, f.to); err == nil {
+		if err = b.Save(ctx, f.to); err == nil {
 			fmt.Fprintf(a.Err, "wrote %s\n", cli.OneLine(f.to))
 		}
 	case a.AsJSON:

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
@@ -109,7 +111,7 @@ func (s *stage) kill(pids ...int) {
 		pids = s.pids[:]
 	}
 	for _, pid := range pids {
-		s.until("the process is gone", func() bool { return workspace.ProcessOf(pid) == handoff.Process{} })
+		s.until("the process is gone", func() bool { return sessions.ProcessOf(pid) == handoff.Process{} })
 	}
 }
 
@@ -179,8 +181,8 @@ func (s *stage) elsewhere() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	self := workspace.ThisProcess()
-	alive := func(p handoff.Process) bool { return workspace.ProcessOf(p.PID) == p }
+	self := sessions.ThisProcess()
+	alive := func(p handoff.Process) bool { return sessions.ProcessOf(p.PID) == p }
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
 		s.Fatal(err)
@@ -240,7 +242,7 @@ func TestKillHandoffAlone(t *testing.T) {
 	s.elsewhere()
 	s.recorded(handoff.Running, "")
 	s.touch("end")
-	s.until("the child ends", func() bool { return workspace.ProcessOf(s.pids[1]) == handoff.Process{} })
+	s.until("the child ends", func() bool { return sessions.ProcessOf(s.pids[1]) == handoff.Process{} })
 	s.shows(session.Failed, handoff.ProcessGone)
 	s.recorded(handoff.Running, "") // showing writes nothing
 	s.elsewhere()

@@ -10,8 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/internal/session/manifest"
-	"github.com/agent-handoff/handoff/workspace"
 )
 
 // TestFiftyAdd lets fifty processes add an output to one session at the same
@@ -30,7 +31,7 @@ func TestFiftyAdd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var opened workspace.OpenedSession
+	var opened sessions.Opened
 	if err := json.Unmarshal(out, &opened); err != nil {
 		t.Fatal(err)
 	}

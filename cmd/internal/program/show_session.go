@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
 )
 
-func printSession(a *cli.App, v workspace.SessionDetail) {
+func printSession(a *cli.App, v sessions.Detail) {
 	status := v.Status
 	if v.Reason != "" {
 		status += " (" + v.Reason + ")"
@@ -73,8 +74,8 @@ func printSession(a *cli.App, v workspace.SessionDetail) {
 
 // thread returns what is known of a thread of a session, in
 // parentheses, "" for nothing.
-func conversation(v workspace.SessionDetail, uri string) string {
-	i := slices.IndexFunc(v.Conversations, func(c workspace.Conversation) bool { return c.Thread == uri })
+func conversation(v sessions.Detail, uri string) string {
+	i := slices.IndexFunc(v.Conversations, func(c sessions.Thread) bool { return c.Thread == uri })
 	if i < 0 {
 		return ""
 	}

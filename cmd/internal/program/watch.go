@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/store"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -111,7 +113,7 @@ work and everything else, also of types that this version does not know.`,
 		switch {
 		case facts:
 			a.AsJSON = true
-			return stream(a, w.WatchFacts(ctx, f.options.After), func(r handoff.Record) (handoff.Seq, error) {
+			return stream(a, w.Store().Facts(ctx, f.options.After), func(r handoff.Record) (handoff.Seq, error) {
 				return r.Seq, a.JSONLine(r)
 			})
 		case first:
@@ -164,7 +166,7 @@ for a second revision; CHANNEL:latest is --channel CHANNEL.`,
 func stream[T any](a *cli.App, items iter.Seq2[T, error], show func(T) (handoff.Seq, error)) (printed int,
 	last handoff.Seq, err error) {
 	for item, err := range items {
-		if errors.Is(err, workspace.ErrDamagedRecord) {
+		if errors.Is(err, store.ErrDamagedRecord) {
 			a.Warn("%v", err)
 			continue
 		}

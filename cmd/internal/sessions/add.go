@@ -3,6 +3,8 @@ package sessions
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -10,7 +12,7 @@ import (
 
 func addCommand(a *cli.App) *cobra.Command {
 	var id string
-	var o workspace.SessionOutput
+	var o sessions.Output
 	var who cli.Identity
 	c := &cobra.Command{
 		Use:   "add FILE --type document|data|report|artifact",
@@ -40,7 +42,7 @@ names its artifact.`,
 	a.JSONFlag(c, "print the artifact as JSON")
 	a.AllowSecretFlag(c)
 	c.MarkFlagRequired("type")
-	completed(c, "type", workspace.OutputTypes()...)
+	completed(c, "type", sessions.OutputTypes()...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o.File = args[0]
 		return a.Writing(func(w *workspace.Workspace) error {
@@ -48,7 +50,7 @@ names its artifact.`,
 			if err != nil {
 				return err
 			}
-			done, err := w.AddOutput(c.Context(), id, o)
+			done, err := w.Sessions().AddOutput(c.Context(), id, o)
 			if err != nil {
 				return err
 			}

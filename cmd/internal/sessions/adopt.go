@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -20,7 +22,7 @@ func formerImport(use string) func(*cli.App) *cobra.Command {
 }
 
 func importCommand(a *cli.App) *cobra.Command {
-	var o workspace.AdoptOptions
+	var o sessions.AdoptOptions
 	c := &cobra.Command{
 		Use:   "import PATH",
 		Short: "Import an exported session, or session folders of another engine",
@@ -69,19 +71,19 @@ if one of several folders can't be imported.`,
 }
 
 // importFile imports an exported session.
-func importFile(a *cli.App, c *cobra.Command, file string, o workspace.AdoptOptions) error {
-	if o != (workspace.AdoptOptions{}) {
+func importFile(a *cli.App, c *cobra.Command, file string, o sessions.AdoptOptions) error {
+	if o != (sessions.AdoptOptions{}) {
 		return cli.Invalid("import", file, "not a directory", "--lenient and --dry-run are for session folders")
 	}
-	return transfer(a, func(w *workspace.Workspace) (workspace.SessionTransfer, error) {
-		return w.ImportSession(c.Context(), file)
+	return transfer(a, func(w *workspace.Workspace) (sessions.Transfer, error) {
+		return w.Sessions().Import(c.Context(), file)
 	})
 }
 
 // importFolders imports session folders of another engine.
-func importFolders(ctx context.Context, a *cli.App, w *workspace.Workspace, dir string, o workspace.AdoptOptions,
+func importFolders(ctx context.Context, a *cli.App, w *workspace.Workspace, dir string, o sessions.AdoptOptions,
 	table *cli.Table) error {
-	list, err := w.AdoptSessions(ctx, dir, o)
+	list, err := w.Sessions().Adopt(ctx, dir, o)
 	a.Warnings(list.Warnings)
 	if err != nil {
 		return err
@@ -89,7 +91,7 @@ func importFolders(ctx context.Context, a *cli.App, w *workspace.Workspace, dir 
 	if len(list.Names) > 0 {
 		return printNames(a, list)
 	}
-	if len(list.Sessions) == 1 && !o.DryRun && !a.AsJSON && list.Sessions[0].Status == workspace.Adopted {
+	if len(list.Sessions) == 1 && !o.DryRun && !a.AsJSON && list.Sessions[0].Status == sessions.Adopted {
 		fmt.Fprintln(a.Out, list.Sessions[0].ID)
 		return nil
 	}
@@ -98,7 +100,7 @@ func importFolders(ctx context.Context, a *cli.App, w *workspace.Workspace, dir 
 
 // printNames prints a line for each file of a name. It returns ErrNo if one can't be
 // adopted.
-func printNames(a *cli.App, list workspace.Adoptions) (answer error) {
+func printNames(a *cli.App, list sessions.Adoptions) (answer error) {
 	for _, n := range list.Names {
 		if n.Reason != "" {
 			answer = cli.ErrNo
@@ -123,12 +125,12 @@ var adoptionColumns = []cli.Column{{Name: "id"}, {Name: "status"}, {Name: "folde
 
 // printAdoptions prints the results for session folders, and the problems of
 // each. It returns ErrNo if one can't be imported.
-func printAdoptions(a *cli.App, table *cli.Table, list workspace.Adoptions) error {
+func printAdoptions(a *cli.App, table *cli.Table, list sessions.Adoptions) error {
 	var answer error
 	rows := make([][]string, len(list.Sessions))
 	for i, s := range list.Sessions {
 		rows[i] = []string{s.ID, s.Status, s.Folder}
-		if s.Status == workspace.Unadopted {
+		if s.Status == sessions.Unadopted {
 			answer = cli.ErrNo
 		}
 		for _, problem := range s.Problems {

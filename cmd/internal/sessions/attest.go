@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -65,7 +67,7 @@ type attestation struct {
 	args []string
 
 	signals <-chan os.Signal
-	ended   workspace.Exit
+	ended   sessions.Exit
 	failed  error // why it did not run
 }
 
@@ -81,7 +83,7 @@ func (x *attestation) do(caller context.Context, who cli.Identity) error {
 		if err != nil {
 			return err
 		}
-		done, err := w.Claims(nil).Attest(ctx, x.args, func(output io.Writer) (workspace.Exit, error) {
+		done, err := w.Claims(nil).Attest(ctx, x.args, func(output io.Writer) (sessions.Exit, error) {
 			if n := asked(caller, signals); n != 0 {
 				x.failed = cli.ExitCode(cli.ExitSignalled + int(n))
 			} else {

@@ -3,6 +3,8 @@ package sessions
 import (
 	"context"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -11,7 +13,7 @@ import (
 // changing completes a command that changes a session, by default the caller's. Without
 // --json it prints warnings only.
 func changing(a *cli.App, c *cobra.Command,
-	do func(ctx context.Context, w *workspace.Workspace, id string, args []string) (workspace.SessionChange,
+	do func(ctx context.Context, w *workspace.Workspace, id string, args []string) (sessions.Change,
 		error)) *cobra.Command {
 	var id string
 	sessionFlag(a, c, &id)
@@ -30,7 +32,7 @@ func changing(a *cli.App, c *cobra.Command,
 }
 
 func setCommand(a *cli.App) *cobra.Command {
-	var n workspace.SessionNote
+	var n sessions.Note
 	var name, summary string
 	var messages int
 	var meta []string
@@ -59,7 +61,7 @@ example the path that latest-output printed, for the session that published it.`
 	c.RegisterFlagCompletionFunc("link", a.CompleteSessions)
 	c.MarkFlagsOneRequired("name", "tag", "untag", "user-summary", "message-count", "meta", "link")
 	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
-		_ []string) (workspace.SessionChange, error) {
+		_ []string) (sessions.Change, error) {
 		if f.Changed("name") {
 			n.Name = &name
 		}
@@ -71,27 +73,27 @@ example the path that latest-output printed, for the session that published it.`
 		}
 		var err error
 		if n.Metadata, err = values("--meta", meta); err != nil {
-			return workspace.SessionChange{}, err
+			return sessions.Change{}, err
 		}
-		return w.SetSession(ctx, id, n)
+		return w.Sessions().Set(ctx, id, n)
 	})
 }
 
 // formerCommand returns a former command that changes one thing of a session.
 func formerCommand(a *cli.App, use string, args cobra.PositionalArgs,
-	note func(args []string) workspace.SessionNote) *cobra.Command {
+	note func(args []string) sessions.Note) *cobra.Command {
 	c := cli.Former(&cobra.Command{Use: use, Short: "Change a session", Args: args}, "session set")
 	a.AllowSecretFlag(c)
 	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
-		args []string) (workspace.SessionChange, error) {
-		return w.SetSession(ctx, id, note(args))
+		args []string) (sessions.Change, error) {
+		return w.Sessions().Set(ctx, id, note(args))
 	})
 }
 
 func tagCommand(a *cli.App) *cobra.Command {
 	var remove []string
-	c := formerCommand(a, "tag TAG…", nil, func(args []string) workspace.SessionNote {
-		return workspace.SessionNote{Tags: args, Untag: remove}
+	c := formerCommand(a, "tag TAG…", nil, func(args []string) sessions.Note {
+		return sessions.Note{Tags: args, Untag: remove}
 	})
 	c.Flags().StringArrayVar(&remove, "untag", nil, "remove a `tag`; may be repeated")
 	c.Args = func(_ *cobra.Command, args []string) error {
@@ -104,14 +106,14 @@ func tagCommand(a *cli.App) *cobra.Command {
 }
 
 func renameCommand(a *cli.App) *cobra.Command {
-	return formerCommand(a, "rename NAME", cli.Exactly(1, "one name"), func(args []string) workspace.SessionNote {
-		return workspace.SessionNote{Name: &args[0]}
+	return formerCommand(a, "rename NAME", cli.Exactly(1, "one name"), func(args []string) sessions.Note {
+		return sessions.Note{Name: &args[0]}
 	})
 }
 
 func linkCommand(a *cli.App) *cobra.Command {
 	c := formerCommand(a, "link SESSION|REF", cli.Exactly(1, "one session or artifact"),
-		func(args []string) workspace.SessionNote { return workspace.SessionNote{Links: args} })
+		func(args []string) sessions.Note { return sessions.Note{Links: args} })
 	c.ValidArgsFunction = a.CompleteSessions
 	return c
 }
@@ -130,10 +132,10 @@ ones are recorded and shown separately.`,
 	c.Flags().StringVar(&status, "status", "", "final `status`: completed, failed or cancelled")
 	c.Flags().StringVar(&reason, "reason", "", "reason `text`, one line")
 	c.MarkFlagRequired("status")
-	completed(c, "status", workspace.Completed, workspace.Failed, workspace.Cancelled)
+	completed(c, "status", sessions.Completed, sessions.Failed, sessions.Cancelled)
 	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
-		_ []string) (workspace.SessionChange, error) {
-		done, err := w.CloseSession(ctx, id, status, reason)
+		_ []string) (sessions.Change, error) {
+		done, err := w.Sessions().Close(ctx, id, status, reason)
 		if err == nil {
 			a.KeepThreads(ctx, w, done.ID)
 		}

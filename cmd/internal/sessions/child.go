@@ -9,8 +9,9 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
 	"golang.org/x/sys/unix"
 )
 
@@ -145,8 +146,8 @@ func inForeground() bool {
 }
 
 // exit returns how the command ended, for its session.
-func (e ending) exit() workspace.Exit {
-	x := workspace.Exit{Code: e.status.ExitStatus(), Asked: e.asked}
+func (e ending) exit() sessions.Exit {
+	x := sessions.Exit{Code: e.status.ExitStatus(), Asked: e.asked}
 	if e.status.Signaled() {
 		x.Code, x.Signal = cli.ExitSignalled+int(e.status.Signal()), e.status.Signal()
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -31,7 +33,7 @@ numbers.`,
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
-			found, err := w.CompareSessions(c.Context(), args[0], args[1])
+			found, err := w.Sessions().Compare(c.Context(), args[0], args[1])
 			if err != nil {
 				return err
 			}
@@ -45,7 +47,7 @@ numbers.`,
 	return c
 }
 
-func printComparison(a *cli.App, c workspace.Comparison) {
+func printComparison(a *cli.App, c sessions.Comparison) {
 	line := func(what, name, before, after string) {
 		fmt.Fprintf(a.Out, "%s\t%s\t%s\t%s\n", what, cli.OneLine(name), cli.OneLine(before), cli.OneLine(after))
 	}
@@ -56,12 +58,12 @@ func printComparison(a *cli.App, c workspace.Comparison) {
 	line("started", "", cli.Stamp(c.Before.OpenedAt), cli.Stamp(c.After.OpenedAt))
 	line("duration", "", duration(c.Before.DurationMS), duration(c.After.DurationMS))
 	for _, in := range c.Inputs {
-		if in.Change != workspace.Same {
+		if in.Change != sessions.Same {
 			line("input "+string(in.Change), in.Name, text(in.Before), text(in.After))
 		}
 	}
 	for _, o := range c.Outputs {
-		if o.Change != workspace.Same {
+		if o.Change != sessions.Same {
 			line("output "+string(o.Change), o.File, content(o.Before), content(o.After))
 		}
 	}
@@ -90,7 +92,7 @@ func text(value json.RawMessage) string {
 }
 
 // content returns the size of an output and the start of its digest.
-func content(d *workspace.ComparedOutput) string {
+func content(d *sessions.ComparedOutput) string {
 	const shown = 12
 	switch {
 	case d == nil:

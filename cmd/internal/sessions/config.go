@@ -6,6 +6,8 @@ import (
 	"os/user"
 	"strings"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -151,7 +153,7 @@ func printSettings(a *cli.App) error {
 }
 
 func configExplainCommand(a *cli.App) *cobra.Command {
-	var o workspace.VariableOptions
+	var o sessions.VariableOptions
 	c := &cobra.Command{
 		Use:   "explain [NAME]",
 		Short: "List settings, or show how a path variable is resolved",
@@ -165,7 +167,7 @@ default. {x} and {{x}} are the same. NAME can also be a text that contains
 variables. Outside a session, its ID is shown as SESSION_ID.`,
 		Example:           "  handoff config explain session_folder --workflow-file workflow.yaml",
 		Args:              cli.Between(0, 1, "at most one name"),
-		ValidArgsFunction: cobra.FixedCompletions(workspace.VariableNames(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(sessions.VariableNames(), cobra.ShellCompDirectiveNoFileComp),
 	}
 	f := c.Flags()
 	f.StringVar(&o.WorkflowFile, "workflow-file", "", "workflow.yaml `file`")
@@ -179,7 +181,7 @@ variables. Outside a session, its ID is shown as SESSION_ID.`,
 		}
 		o.DefaultUser = defaultUser(a)
 		return a.Reading(func(w *workspace.Workspace) error {
-			e, err := w.Explain(args[0], o)
+			e, err := w.Runs().Explain(args[0], o)
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -40,17 +42,17 @@ which to delete.`,
 		if len(args) == 0 && (!a.Terminal || a.AsJSON || undo) {
 			return cli.Invalid("session", "", "no session given", "name at least one session")
 		}
-		return Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
+		return Move(a, func(w *workspace.Workspace) (sessions.Moves, error) {
 			if len(args) == 0 {
 				var err error
 				if args, err = pick(c.Context(), a, w); err != nil || len(args) == 0 {
-					return workspace.SessionMoves{}, err
+					return sessions.Moves{}, err
 				}
 			}
 			if undo {
-				return w.RestoreSessions(c.Context(), args)
+				return w.Sessions().Restore(c.Context(), args)
 			}
-			return w.DeleteSessions(c.Context(), args, force)
+			return w.Sessions().Delete(c.Context(), args, force)
 		})
 	}
 	return c
@@ -60,7 +62,7 @@ which to delete.`,
 // user selects by their numbers.
 func pick(ctx context.Context, a *cli.App, w *workspace.Workspace) ([]string, error) {
 	const shown = 50
-	list, err := w.SessionsToDelete(ctx, shown)
+	list, err := w.Sessions().ToDelete(ctx, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +116,7 @@ func parseNumbers(text string, most int) ([]int, error) {
 // removed and what was kept.
 func EmptyTrash(ctx context.Context, a *cli.App) error {
 	return a.Writing(func(w *workspace.Workspace) error {
-		done, err := w.EmptyTrash(ctx)
+		done, err := w.Sessions().EmptyTrash(ctx)
 		if err != nil {
 			return err
 		}
@@ -132,7 +134,7 @@ func EmptyTrash(ctx context.Context, a *cli.App) error {
 }
 
 // unrecorded names the files of a session in the trash of which nothing is known.
-func unrecorded(s workspace.SessionSummary) string {
+func unrecorded(s sessions.Summary) string {
 	switch s.Unrecorded {
 	case 0:
 		return ""
@@ -143,7 +145,7 @@ func unrecorded(s workspace.SessionSummary) string {
 }
 
 // TrashReason says whether the files of a session in the trash can be removed.
-func TrashReason(s workspace.SessionSummary) string {
+func TrashReason(s sessions.Summary) string {
 	if len(s.NeededBy) == 0 {
 		return "in the trash: " + s.Name + unrecorded(s)
 	}

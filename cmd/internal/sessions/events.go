@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/workspace/work"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -14,14 +17,14 @@ import (
 // terminal, which the command may control, everything is printed at the end.
 type events struct {
 	*cli.App
-	opened  workspace.OpenedSession
+	opened  sessions.Opened
 	printed bool // another run prints the publishes on the same standard error
 	seen    handoff.Seq
 	stop    func()
 }
 
 // start prints that the run started, and follows it until stop is called.
-func (e *events) start(ctx context.Context, o workspace.OpenedSession) {
+func (e *events) start(ctx context.Context, o sessions.Opened) {
 	e.opened, e.printed, e.stop = o, e.EventsPrinted(), func() {}
 	fmt.Fprintf(e.Err, "task:start  %s  %s\n", e.agent(), e.where())
 	if e.printed {
@@ -41,7 +44,7 @@ func (e *events) start(ctx context.Context, o workspace.OpenedSession) {
 			return // the end prints what this goroutine did not
 		}
 		defer w.Close()
-		e.print(w.Published(ctx, e.opened.ID, 0, false))
+		e.print(w.Runs().Published(ctx, e.opened.ID, 0, false))
 	}()
 	e.stop = func() { cancel(); <-done }
 }
@@ -58,12 +61,12 @@ func (e *events) print(published func(func(handoff.Artifact, error) bool)) {
 }
 
 // end prints how the run ended, after what it published last.
-func (e *events) end(ctx context.Context, w *workspace.Workspace, r workspace.RunReport, err error) {
+func (e *events) end(ctx context.Context, w *workspace.Workspace, r work.RunReport, err error) {
 	if w != nil && !e.printed {
-		e.print(w.Published(ctx, e.opened.ID, e.seen, true))
+		e.print(w.Runs().Published(ctx, e.opened.ID, e.seen, true))
 	}
 	event, reason := "task:done", ""
-	if r.Status != workspace.Completed {
+	if r.Status != sessions.Completed {
 		event, reason = "task:error", "  "+strings.TrimSuffix(r.Status+": "+r.Reason, ": ")
 	}
 	if !r.Recorded {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -17,7 +19,7 @@ var sessionColumns = []cli.Column{
 }
 
 func findCommand(a *cli.App) *cobra.Command {
-	var f workspace.SessionFilter
+	var f sessions.Filter
 	c := &cobra.Command{
 		Use:   "find",
 		Short: "List sessions, newest first",
@@ -59,7 +61,7 @@ are not recorded instead, by the UUID that is their name.`,
 			if !unrecorded {
 				return find(c.Context(), a, w, f, table)
 			}
-			list, err := w.UnrecordedSessions(c.Context())
+			list, err := w.Sessions().Unrecorded(c.Context())
 			if err == nil {
 				err = printAdoptions(a, table, list)
 			}
@@ -73,21 +75,21 @@ are not recorded instead, by the UUID that is their name.`,
 }
 
 func completeFilters(a *cli.App, c *cobra.Command) {
-	for flag, values := range map[string]func(workspace.SessionView) []string{
-		"agent":    func(s workspace.SessionView) []string { return []string{s.Agent.Name} },
-		"workflow": func(s workspace.SessionView) []string { return []string{s.Workflow.Name} },
-		"user":     func(s workspace.SessionView) []string { return []string{s.User} },
-		"tag":      func(s workspace.SessionView) []string { return s.Tags },
+	for flag, values := range map[string]func(sessions.View) []string{
+		"agent":    func(s sessions.View) []string { return []string{s.Agent.Name} },
+		"workflow": func(s sessions.View) []string { return []string{s.Workflow.Name} },
+		"user":     func(s sessions.View) []string { return []string{s.User} },
+		"tag":      func(s sessions.View) []string { return s.Tags },
 	} {
 		c.RegisterFlagCompletionFunc(flag, a.CompleteSessionValues(values))
 	}
-	completed(c, "status", workspace.SessionStatuses()...)
-	completed(c, "output-type", workspace.OutputTypes()...)
+	completed(c, "status", sessions.Statuses()...)
+	completed(c, "output-type", sessions.OutputTypes()...)
 }
 
-func find(ctx context.Context, a *cli.App, w *workspace.Workspace, f workspace.SessionFilter, table *cli.Table) error {
+func find(ctx context.Context, a *cli.App, w *workspace.Workspace, f sessions.Filter, table *cli.Table) error {
 	f.WithOutputs = true
-	page, err := w.FindSessions(ctx, f)
+	page, err := w.Sessions().Find(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -109,7 +111,7 @@ func find(ctx context.Context, a *cli.App, w *workspace.Workspace, f workspace.S
 
 // workflow returns the workflow of a session, with the number of the execution if
 // the list is filtered by workflow.
-func workflow(f workspace.SessionFilter, s workspace.SessionView) string {
+func workflow(f sessions.Filter, s sessions.View) string {
 	if f.Workflow == "" {
 		return s.Workflow.Name
 	}
@@ -117,7 +119,7 @@ func workflow(f workspace.SessionFilter, s workspace.SessionView) string {
 }
 
 // outputs names the first output of a session and counts the others.
-func outputs(s workspace.SessionView) string {
+func outputs(s sessions.View) string {
 	switch n := len(s.Outputs); n {
 	case 0:
 		return ""

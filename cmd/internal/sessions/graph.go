@@ -29,7 +29,7 @@ and in JSON.`,
 			format = "json"
 		}
 		return a.Reading(func(w *workspace.Workspace) error {
-			id, g, err := w.SessionGraph(c.Context(), strings.Join(args, ""))
+			id, g, err := w.Sessions().Graph(c.Context(), strings.Join(args, ""))
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -20,20 +22,20 @@ agent whose workflow name matches and which has one. The exit code is
 		Example: "  handoff session latest-output casey '^deep-dive-' document",
 		Args:    cli.Between(2, 3, "an agent, a regular expression and possibly a type"),
 	}
-	agents := a.CompleteSessionValues(func(s workspace.SessionView) []string { return []string{s.Agent.Name} })
+	agents := a.CompleteSessionValues(func(s sessions.View) []string { return []string{s.Agent.Name} })
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		switch len(args) {
 		case 0:
 			return agents(c, args, prefix)
 		case 2:
-			return workspace.OutputTypes(), cobra.ShellCompDirectiveNoFileComp
+			return sessions.OutputTypes(), cobra.ShellCompDirectiveNoFileComp
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	a.JSONFlag(c, "print the artifact as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
-			output, file, err := w.LatestOutput(c.Context(), args[0], args[1], strings.Join(args[2:], ""))
+			output, file, err := w.Sessions().LatestOutput(c.Context(), args[0], args[1], strings.Join(args[2:], ""))
 			if err != nil {
 				return err
 			}

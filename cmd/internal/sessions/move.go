@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -41,14 +43,14 @@ that archive_after of the settings selects.`,
 		return cli.Exactly(0, "no session with --older-than")(c, args)
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
+		return Move(a, func(w *workspace.Workspace) (sessions.Moves, error) {
 			switch {
 			case undo:
-				return w.RestoreSessions(c.Context(), args)
+				return w.Sessions().Restore(c.Context(), args)
 			case c.Flags().Changed("older-than"):
-				return w.ArchiveDue(c.Context(), age)
+				return w.Sessions().ArchiveDue(c.Context(), age)
 			}
-			return w.ArchiveSessions(c.Context(), args, force)
+			return w.Sessions().Archive(c.Context(), args, force)
 		})
 	}
 	return c
@@ -69,8 +71,8 @@ func movingBack(a *cli.App, use, now string) *cobra.Command {
 	c := cli.Former(&cobra.Command{Use: use, Short: "Move sessions back", Args: someSessions}, now)
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return Move(a, func(w *workspace.Workspace) (workspace.SessionMoves, error) {
-			return w.RestoreSessions(c.Context(), args)
+		return Move(a, func(w *workspace.Workspace) (sessions.Moves, error) {
+			return w.Sessions().Restore(c.Context(), args)
 		})
 	}
 	return c
@@ -78,12 +80,12 @@ func movingBack(a *cli.App, use, now string) *cobra.Command {
 
 // stopped is the answer of a command that moved some sessions before an error.
 type stopped struct {
-	workspace.SessionMoves
+	sessions.Moves
 	Error cli.Failure `json:"error"`
 }
 
 // Move moves sessions and prints where the folder of each is.
-func Move(a *cli.App, do func(w *workspace.Workspace) (workspace.SessionMoves, error)) error {
+func Move(a *cli.App, do func(w *workspace.Workspace) (sessions.Moves, error)) error {
 	return a.Writing(func(w *workspace.Workspace) error {
 		done, err := do(w)
 		for _, m := range done.Sessions {

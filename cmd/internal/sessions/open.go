@@ -3,12 +3,13 @@ package sessions
 import (
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/spf13/cobra"
 )
 
 // openFlags describe a new session.
 type openFlags struct {
-	options workspace.SessionOptions
+	options sessions.OpenOptions
 	inputs  []string
 }
 
@@ -31,7 +32,7 @@ func (f *openFlags) add(c *cobra.Command) {
 }
 
 // resolve returns the options that the flags set.
-func (f *openFlags) resolve(a *cli.App) (workspace.SessionOptions, error) {
+func (f *openFlags) resolve(a *cli.App) (sessions.OpenOptions, error) {
 	o := f.options
 	o.DefaultUser = defaultUser(a)
 	var err error
@@ -67,7 +68,7 @@ The folder is the workflow's {session_folder}, inside the bundle's
 			return err
 		}
 		return a.Writing(func(w *workspace.Workspace) error {
-			opened, err := w.OpenSession(c.Context(), o)
+			opened, err := w.Sessions().Open(c.Context(), o)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/workspace/work"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
@@ -81,12 +84,12 @@ func coded(code int, err error) error {
 // A run is one execution of handoff run.
 type run struct {
 	*cli.App
-	options workspace.SessionOptions
+	options sessions.OpenOptions
 	path    string // the program
 	args    []string
 
-	opened  workspace.OpenedSession
-	program workspace.Program
+	opened  sessions.Opened
+	program sessions.Program
 	started time.Time
 	events  events
 	held    []string // warnings to print when the command has ended
@@ -112,17 +115,17 @@ func (r *run) do(caller context.Context) error {
 
 // end closes the session and prints its receipt. An error does not change the
 // exit code of a command that failed.
-func (r *run) end(ctx context.Context, ended workspace.Exit) error {
+func (r *run) end(ctx context.Context, ended sessions.Exit) error {
 	status, reason := ended.Status()
 	receipt := r.receipt(status, reason)
 	receipt.ExitCode = ended.Code
 	err := r.Writing(func(w *workspace.Workspace) (err error) {
 		set := thread.NewSet(all.Drivers(), r.Getenv, r.Getenv("HOME"))
-		warnings, linking := w.EndProgram(ctx, set, r.opened, r.program, r.started, status != workspace.Completed)
-		receipt.Receipt, err = w.EndRun(ctx, r.opened.ID, ended)
+		warnings, linking := w.Runs().EndProgram(ctx, set, r.opened, r.program, r.started, status != sessions.Completed)
+		receipt.Receipt, err = w.Runs().End(ctx, r.opened.ID, ended)
 		if err == nil {
 			var reading error
-			receipt, reading = w.ReportRun(ctx, set, receipt.Receipt)
+			receipt, reading = w.Work(set).Report(ctx, receipt.Receipt)
 			linking = errors.Join(linking, reading)
 		}
 		if linking != nil {
@@ -153,7 +156,7 @@ func (r *run) end(ctx context.Context, ended workspace.Exit) error {
 }
 
 // receipt returns the receipt of a run of which nothing else is known.
-func (r *run) receipt(status, reason string) (receipt workspace.RunReport) {
+func (r *run) receipt(status, reason string) (receipt work.RunReport) {
 	receipt.ID, receipt.Agent, receipt.Status, receipt.Reason = r.opened.ID, r.opened.Env["HANDOFF_AGENT"], status, reason
 	receipt.Artifacts = []handoff.Artifact{}
 	return receipt
@@ -168,10 +171,10 @@ func exit(code int) error {
 
 // open opens the session, or a run if the caller is in a session.
 func (r *run) open(ctx context.Context, w *workspace.Workspace) (err error) {
-	if r.program, err = w.Program(r.args); err != nil {
+	if r.program, err = w.Runs().Program(r.args); err != nil {
 		return err
 	}
-	r.opened, err = w.StartRun(ctx, r.options)
+	r.opened, err = w.Runs().Start(ctx, r.options)
 	r.Warnings(r.opened.Warnings)
 	if err != nil {
 		return err
@@ -198,7 +201,7 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	end := func(status, reason string) {
 		receipt := r.receipt(status, reason)
 		err := r.Writing(func(w *workspace.Workspace) error {
-			done, err := w.CloseSession(ctx, r.opened.ID, status, reason)
+			done, err := w.Sessions().Close(ctx, r.opened.ID, status, reason)
 			r.Warnings(done.Warnings)
 			receipt.Recorded = err == nil
 			return err
@@ -207,7 +210,7 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 		r.events.end(ctx, nil, receipt, err)
 	}
 	if asked != 0 {
-		end(workspace.Cancelled, asked.String())
+		end(sessions.Cancelled, asked.String())
 		return child{}, cli.ExitCode(cli.ExitSignalled + int(asked))
 	}
 	stdout := uintptr(1)
@@ -217,7 +220,7 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	r.Hold()
 	c, err := start(r.path, "", r.program.Args, environment(r.opened.Env), stdout, 2)
 	if err != nil {
-		end(workspace.Failed, err.Error())
+		end(sessions.Failed, err.Error())
 		return c, coded(cli.ExitNotRunnable, handoff.E("run", r.args[0], handoff.Unsupported, err,
 			handoff.Advice("check that the file is a program for this system")))
 	}
@@ -231,7 +234,7 @@ func environment(own map[string]string) []string {
 	env := slices.DeleteFunc(new(exec.Cmd).Environ(), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
 		_, replaced := own[name]
-		return replaced || strings.HasPrefix(name, workspace.VariablePrefix)
+		return replaced || strings.HasPrefix(name, sessions.VariablePrefix)
 	})
 	for _, name := range cli.SortedKeys(own) {
 		env = append(env, name+"="+own[name])
@@ -243,8 +246,8 @@ func environment(own map[string]string) []string {
 // command, so warnings are held back.
 func (r *run) note(ctx context.Context, c child) {
 	err := r.Reading(func(w *workspace.Workspace) (err error) {
-		r.held, err = w.RecordChild(ctx, r.opened.ID, c.process.Pid)
-		return errors.Join(err, w.StartProgram(ctx, r.opened, r.program))
+		r.held, err = w.Runs().RecordChild(ctx, r.opened.ID, c.process.Pid)
+		return errors.Join(err, w.Runs().StartProgram(ctx, r.opened, r.program))
 	})
 	if err != nil {
 		r.held = append(r.held, err.Error())

@@ -3,6 +3,8 @@ package sessions
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -26,8 +28,8 @@ and so are files outside the folder that are not kept. handoff import reads it.`
 	c.MarkFlagRequired("output")
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return transfer(a, func(w *workspace.Workspace) (workspace.SessionTransfer, error) {
-			return w.ExportSession(c.Context(), args[0], file)
+		return transfer(a, func(w *workspace.Workspace) (sessions.Transfer, error) {
+			return w.Sessions().Export(c.Context(), args[0], file)
 		})
 	}
 	return c
@@ -39,7 +41,7 @@ func formerExportCommand(a *cli.App) *cobra.Command {
 	return cli.Former(c, "export tar")
 }
 
-func transfer(a *cli.App, do func(w *workspace.Workspace) (workspace.SessionTransfer, error)) error {
+func transfer(a *cli.App, do func(w *workspace.Workspace) (sessions.Transfer, error)) error {
 	return a.Writing(func(w *workspace.Workspace) error {
 		done, err := do(w)
 		if err != nil {

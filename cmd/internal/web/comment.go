@@ -33,11 +33,11 @@ action.yml posts the comment; docs/machines.md shows how to use it.`,
 			}
 			comment := pullrequest.NoLog
 			err = a.Reading(func(w *workspace.Workspace) error {
-				s, err := w.LogStatus(c.Context())
+				s, err := w.Store().Status(c.Context())
 				if err != nil || !s.Remote || s.Unavailable != "" {
 					return err
 				}
-				found, err := pullrequest.Find(c.Context(), w.Reader(), request)
+				found, err := pullrequest.Find(c.Context(), w.Hub(), request)
 				if err == nil {
 					comment = pullrequest.Comment(found)
 				}

@@ -69,7 +69,7 @@ func (e *events) listen() (<-chan handoff.Seq, func()) {
 // it tries again: it may be repaired while the viewer runs.
 func (e *events) watch(ctx context.Context, after string) {
 	for ctx.Err() == nil {
-		for r, err := range e.log.WatchFacts(ctx, after) {
+		for r, err := range e.log.Facts(ctx, after) {
 			if err == nil || r.Seq > 0 {
 				e.announce(r.Seq)
 			}

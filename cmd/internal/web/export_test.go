@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
 	"github.com/agent-handoff/handoff/workspace"
@@ -33,8 +35,8 @@ func TestExport(t *testing.T) {
 	texts := []string{"<script>alert(1)</script>", "</style><script>alert(1)</script>", `"><img src=x onerror=alert(1)>`,
 		"javascript:alert(1)", "a\u202eb"}
 	s := newSite(t)
-	o, err := s.ws.OpenSession(t.Context(),
-		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: texts[0], Title: texts[1]},
+	o, err := s.ws.Sessions().Open(t.Context(),
+		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: texts[0], Title: texts[1]},
 			Workflow: handoff.SessionWorkflow{Name: texts[2]}})
 	must(t, err)
 	as := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: handoff.Producer{Session: o.ID}})

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
 	"github.com/agent-handoff/handoff/workspace"
@@ -37,11 +39,11 @@ type brokenSessions struct {
 	parent string
 }
 
-func (b brokenSessions) FindSessions(ctx context.Context, f workspace.SessionFilter) (workspace.SessionPage, error) {
+func (b brokenSessions) Find(ctx context.Context, f sessions.Filter) (sessions.Page, error) {
 	if f.Parent == b.parent {
-		return workspace.SessionPage{}, errDisk
+		return sessions.Page{}, errDisk
 	}
-	return b.Sessions.FindSessions(ctx, f)
+	return b.Sessions.Find(ctx, f)
 }
 
 // fail replaces a part of what a site shows.
@@ -75,8 +77,8 @@ func TestMissingRuns(t *testing.T) {
 	s, _, session, _ := furnished(t)
 	var newest string
 	for range 2 {
-		o, err := s.ws.OpenSession(t.Context(),
-			workspace.SessionOptions{Parent: session, Agent: handoff.SessionAgent{Name: "alex"}})
+		o, err := s.ws.Sessions().Open(t.Context(),
+			sessions.OpenOptions{Parent: session, Agent: handoff.SessionAgent{Name: "alex"}})
 		must(t, err)
 		newest = o.ID
 	}

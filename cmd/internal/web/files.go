@@ -45,7 +45,7 @@ func (e pathError) Unwrap() error { return e.error }
 
 // openFile opens a file of a session's folder.
 func (s *Server) openFile(r *http.Request) (*os.File, error) {
-	f, err := s.o.Source.Files.OpenSessionFile(r.Context(), r.PathValue("id"), r.PathValue("path"))
+	f, err := s.o.Source.Sessions.OpenFile(r.Context(), r.PathValue("id"), r.PathValue("path"))
 	if errors.Is(err, handoff.Invalid) {
 		err = pathError{err}
 	}

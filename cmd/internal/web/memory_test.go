@@ -13,6 +13,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // TestLongMemory serves pages and streams to four readers for ten minutes while
@@ -33,13 +34,13 @@ func TestLongMemory(t *testing.T) {
 			x.answer(said("An answer about the cart."))
 		}
 	})
-	var ids, sessions []string
+	var ids, opened []string
 	for i := range 30 {
-		o, err := s.ws.OpenSession(t.Context(),
-			workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+		o, err := s.ws.Sessions().Open(t.Context(),
+			sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 				Workflow: handoff.SessionWorkflow{Name: "deep-dive"}, Expected: []string{"plan.md"}})
 		must(t, err)
-		sessions = append(sessions, o.ID)
+		opened = append(opened, o.ID)
 		for j := range 10 {
 			ids = append(ids,
 				s.publish(workspace.Publication{Body: strings.NewReader(strings.Repeat(fmt.Sprintln("# Part", i, j), 500)),
@@ -54,7 +55,7 @@ func TestLongMemory(t *testing.T) {
 	for reader := range 4 {
 		busy.Go(func() {
 			for n := reader; ctx.Err() == nil; n++ {
-				for _, path := range []string{"/", "/sessions", "/sessions/" + sessions[n%len(sessions)],
+				for _, path := range []string{"/", "/sessions", "/sessions/" + opened[n%len(opened)],
 					"/artifacts/" + ids[n%len(ids)], "/channels", "/channels/design", "/graph", "/threads",
 					"/threads/claude/" + threadID, fmt.Sprintf("/search?q=part+%d", n), "/pipelines", "/missing"} {
 					s.h.ServeHTTP(httptest.NewRecorder(), request("GET", path))

@@ -46,7 +46,7 @@ func (s *Server) now(r *http.Request) (page, error) {
 	a.Stale = list(workspace.Filter{Stale: true}).Artifacts
 	threads, known := s.activeThreads(&p)
 	a.Reading, a.Collisions = !known, threads.collisions
-	running, err := s.o.Source.Sessions.ActiveSessions(ctx, threads.list, runningShown)
+	running, err := s.o.Source.Activity.Activity(ctx, threads.list, runningShown)
 	p.warn(err)
 	a.Threads = running.Threads
 	if a.MoreRun = len(running.Sessions) > runningShown ||

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
 	"github.com/agent-handoff/handoff/thread"
@@ -56,8 +58,8 @@ func TestNowConversations(t *testing.T) {
 			"content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t", "content": "ok"}}}, nil)
 		x.store(home)
 	}
-	o, err := s.ws.OpenSession(t.Context(),
-		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+	o, err := s.ws.Sessions().Open(t.Context(),
+		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 	must(t, err)
 	s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + first},
@@ -116,8 +118,8 @@ func TestSearchConversations(t *testing.T) {
 func TestConversationsNotServed(t *testing.T) {
 	furnish := func(set *thread.Set) (s *site, session string) {
 		s = newSite(t, func(o *web.Options) { o.Source.Threads = set })
-		o, err := s.ws.OpenSession(t.Context(),
-			workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+		o, err := s.ws.Sessions().Open(t.Context(),
+			sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 				Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 		must(t, err)
 		s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + threadID},
@@ -156,8 +158,8 @@ func TestSessionCost(t *testing.T) {
 		o.Source.Threads = thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
 	})
 	open := func(uri string) string {
-		o, err := s.ws.OpenSession(t.Context(),
-			workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+		o, err := s.ws.Sessions().Open(t.Context(),
+			sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 				Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 		must(t, err)
 		s.publishAs(handoff.Producer{Session: o.ID, Thread: uri},
@@ -184,8 +186,8 @@ func TestSessionCost(t *testing.T) {
 // remove it, and how to undo that.
 func TestMoveCommands(t *testing.T) {
 	s := newSite(t)
-	o, err := s.ws.OpenSession(t.Context(),
-		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+	o, err := s.ws.Sessions().Open(t.Context(),
+		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 	must(t, err)
 	path := "/sessions/" + o.ID
@@ -200,13 +202,13 @@ func TestMoveCommands(t *testing.T) {
 		}
 	}
 	shows()
-	_, err = s.ws.CloseSession(t.Context(), o.ID, workspace.Completed, "")
+	_, err = s.ws.Sessions().Close(t.Context(), o.ID, sessions.Completed, "")
 	must(t, err)
 	shows("archive", "delete")
-	_, err = s.ws.ArchiveSessions(t.Context(), []string{o.ID}, false)
+	_, err = s.ws.Sessions().Archive(t.Context(), []string{o.ID}, false)
 	must(t, err)
 	shows("archive --undo", "delete")
-	_, err = s.ws.DeleteSessions(t.Context(), []string{o.ID}, false)
+	_, err = s.ws.Sessions().Delete(t.Context(), []string{o.ID}, false)
 	must(t, err)
 	shows("delete --undo")
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
 	"github.com/agent-handoff/handoff/workspace"
@@ -34,8 +36,8 @@ func furnished(t *testing.T, change ...func(*web.Options)) (s *site, id, session
 	t.Helper()
 	s = newSite(t, change...)
 	id = s.publish(workspace.Publication{Body: strings.NewReader("the plan"), Channel: "design", Title: "Plan"}).ID
-	o, err := s.ws.OpenSession(t.Context(),
-		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "alex"},
+	o, err := s.ws.Sessions().Open(t.Context(),
+		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(o.Folder, "notes.md"), []byte("notes"), 0o644))
@@ -300,8 +302,8 @@ func TestHostileTexts(t *testing.T) {
 		}
 		paths = append(paths, "/artifacts/"+done.ID)
 		name := strings.NewReplacer("/", "_", "\x1b", "_").Replace(text)
-		o, err := s.ws.OpenSession(t.Context(),
-			workspace.SessionOptions{Agent: handoff.SessionAgent{Name: title, Title: title},
+		o, err := s.ws.Sessions().Open(t.Context(),
+			sessions.OpenOptions{Agent: handoff.SessionAgent{Name: title, Title: title},
 				Workflow: handoff.SessionWorkflow{Name: title, Description: title},
 				User:     title, Inputs: map[string]any{title: title}, Expected: []string{title}})
 		if err != nil {
@@ -385,11 +387,11 @@ func TestHostileManifests(t *testing.T) {
 	}
 	s.eventually("/sessions", "b3f2c9d1-4b5e-4789-81ab-")
 	s.harmless("/sessions")
-	done, err := s.ws.AdoptSessions(t.Context(), filepath.Dir(folder), workspace.AdoptOptions{Lenient: true})
+	done, err := s.ws.Sessions().Adopt(t.Context(), filepath.Dir(folder), sessions.AdoptOptions{Lenient: true})
 	must(t, err)
 	adopted := 0
 	for _, one := range done.Sessions {
-		if one.Status == workspace.Adopted {
+		if one.Status == sessions.Adopted {
 			adopted++
 		}
 	}
@@ -437,7 +439,7 @@ func TestDamage(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(folder, "manifest.json"), []byte(`{"version": "1.0`), 0o644))
 	stray := "b3f2c9d1-4b5e-4789-81ab-cdef12345678"
 	must(t, os.Mkdir(filepath.Join(filepath.Dir(folder), stray), 0o755))
-	must(t, os.WriteFile(filepath.Join(s.ws.Runtime(), "log", "stranger"), []byte("x"), 0o644))
+	must(t, os.WriteFile(filepath.Join(s.ws.Store().Runtime(), "log", "stranger"), []byte("x"), 0o644))
 	if page := s.get("/artifacts/" + gone); !strings.Contains(page, "no copy was kept") &&
 		!strings.Contains(page, "gone") {
 		t.Errorf("the page of a deleted file does not say so\n%s", page)

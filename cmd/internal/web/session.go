@@ -10,10 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
-	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/work"
 )
 
@@ -27,7 +28,7 @@ const (
 
 // sessionPage is what the page of a session or run shows.
 type sessionPage struct {
-	workspace.SessionDetail
+	sessions.Detail
 	Older   int // artifacts of Published that the page does not list
 	Tree    []*entry
 	NoFiles string // why the files can't be listed
@@ -40,14 +41,14 @@ type sessionPage struct {
 
 // An entry is a file or directory of a session's folder.
 type entry struct {
-	workspace.SessionFile
+	sessions.File
 	Name     string
 	Children []*entry
 }
 
 // A runNode is a run inside a session, with the runs inside it.
 type runNode struct {
-	workspace.SessionView
+	sessions.View
 	Runs []runNode
 }
 
@@ -68,9 +69,9 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v := sessionPage{SessionDetail: d}
+	v := sessionPage{Detail: d}
 	p := page{Name: "session", Title: d.LongName, Live: true, Section: "/sessions", Crumbs: s.above(ctx, d)}
-	files, err := s.o.Source.Files.SessionFiles(ctx, d.ID)
+	files, err := s.o.Source.Sessions.Files(ctx, d.ID)
 	if err != nil {
 		v.NoFiles = err.Error()
 	}
@@ -106,7 +107,7 @@ func (s *Server) cost(p *page, id string) *work.Receipt {
 		reading[*work.Receipt]{wait: threadWait, least: costRest, read: func(ctx context.Context) (*work.Receipt, error) {
 			shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
 			if err == nil {
-				err = s.o.Source.Sessions.AddTranscripts(ctx, set, &shown)
+				err = s.o.Source.Bodies.AddTranscripts(ctx, set, &shown)
 			}
 			if shown.Receipt != nil {
 				shown.Receipt.Published = nil // the page shows it itself
@@ -119,12 +120,12 @@ func (s *Server) cost(p *page, id string) *work.Receipt {
 
 // moving returns the commands that move a session's folder, for people to copy: the
 // viewer changes nothing.
-func moving(v workspace.SessionView) []sessionCommand {
+func moving(v sessions.View) []sessionCommand {
 	id := cli.ShellWord(v.ID)
 	archive, trash := sessionCommand{"archive it", cli.Name() + " session archive " + id}, sessionCommand{
 		"move it to the trash", cli.Name() + " session delete " + id}
 	switch {
-	case v.Parent != "", v.Status == handoff.Running, v.Status == workspace.Stalled:
+	case v.Parent != "", v.Status == handoff.Running, v.Status == sessions.Stalled:
 		return nil
 	case v.Deleted:
 		return []sessionCommand{{"take it out of the trash", cli.Name() + " session delete --undo " + id}}
@@ -138,20 +139,20 @@ func moving(v workspace.SessionView) []sessionCommand {
 type sessionCommand struct{ What, Line string }
 
 // findSession returns the session that a ref names.
-func (s *Server) findSession(ctx context.Context, id string) (workspace.SessionDetail, error) {
+func (s *Server) findSession(ctx context.Context, id string) (sessions.Detail, error) {
 	shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
 	if err == nil && shown.Session == nil {
 		err = handoff.E("show", id, handoff.NotFound, errors.New("not a session"),
 			handoff.Suggest("list the sessions", handoff.ActionSessions))
 	}
 	if err != nil {
-		return workspace.SessionDetail{}, err
+		return sessions.Detail{}, err
 	}
 	return *shown.Session, nil
 }
 
 // above returns what a session or run is in.
-func (s *Server) above(ctx context.Context, d workspace.SessionDetail) []crumb {
+func (s *Server) above(ctx context.Context, d sessions.Detail) []crumb {
 	crumbs := []crumb{{"Sessions", "/sessions"}}
 	if d.Parent == "" {
 		return crumbs
@@ -164,14 +165,14 @@ func (s *Server) above(ctx context.Context, d workspace.SessionDetail) []crumb {
 }
 
 // treeOf returns files as a tree. Handoff's own files in it are left out.
-func treeOf(files []workspace.SessionFile) []*entry {
+func treeOf(files []sessions.File) []*entry {
 	root := &entry{}
 	dirs := map[string]*entry{".": root}
 	for _, f := range files {
 		if f.Internal {
 			continue
 		}
-		e := &entry{SessionFile: f, Name: path.Base(f.Path)}
+		e := &entry{File: f, Name: path.Base(f.Path)}
 		parent := dirs[path.Dir(f.Path)]
 		if parent == nil {
 			parent = root
@@ -187,10 +188,10 @@ func treeOf(files []workspace.SessionFile) []*entry {
 
 // runsOf returns the runs in a session or run, as a tree.
 func (s *Server) runsOf(ctx context.Context, id string, depth int) ([]runNode, error) {
-	found, err := s.o.Source.Sessions.FindSessions(ctx, workspace.SessionFilter{Parent: id, Limit: runsShown})
+	found, err := s.o.Source.Sessions.Find(ctx, sessions.Filter{Parent: id, Limit: runsShown})
 	var list []runNode
 	for _, v := range found.Sessions {
-		node := runNode{SessionView: v}
+		node := runNode{View: v}
 		if depth > 1 && v.ID != id {
 			var failed error
 			node.Runs, failed = s.runsOf(ctx, v.ID, depth-1)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // sessionsShown is how many sessions a page lists.
@@ -18,9 +18,9 @@ const folderWait = 50 * time.Millisecond
 // sessionList is what the page of sessions shows.
 type sessionList struct {
 	Agents     []agentSessions
-	Unrecorded []workspace.Adoption
+	Unrecorded []sessions.Adoption
 	Reading    bool // the folders are being read
-	Filter     workspace.SessionFilter
+	Filter     sessions.Filter
 	Statuses   []string
 	Next       string // the query of the next page, "" at the end
 }
@@ -28,27 +28,27 @@ type sessionList struct {
 // agentSessions are the sessions of one agent, newest first.
 type agentSessions struct {
 	Name     string
-	Sessions []workspace.SessionView
+	Sessions []sessions.View
 }
 
 // sessions lists sessions by agent. Agents are in the order of their newest
 // session.
 func (s *Server) sessions(r *http.Request) (page, error) {
 	q := r.URL.Query()
-	f := workspace.SessionFilter{Agent: q.Get("agent"), Status: q.Get("status"), Tag: q.Get("tag"),
+	f := sessions.Filter{Agent: q.Get("agent"), Status: q.Get("status"), Tag: q.Get("tag"),
 		Workflow: q.Get("workflow"), Cursor: q.Get("cursor"), Limit: sessionsShown}
 	p := page{Name: "sessions", Title: "Sessions", Section: "/sessions", Live: f.Cursor == ""}
-	found, err := s.o.Source.Sessions.FindSessions(r.Context(), f)
+	found, err := s.o.Source.Sessions.Find(r.Context(), f)
 	if err != nil {
 		return page{}, err
 	}
-	list := sessionList{Agents: byAgent(found.Sessions), Filter: f, Statuses: workspace.SessionStatuses()}
+	list := sessionList{Agents: byAgent(found.Sessions), Filter: f, Statuses: sessions.Statuses()}
 	if found.Cursor != "" {
 		q.Set("cursor", found.Cursor)
 		list.Next = "?" + q.Encode()
 	}
 	unrecorded, known, err := s.folders.get(s,
-		reading[workspace.Adoptions]{read: s.o.Source.Sessions.UnrecordedSessions, wait: folderWait})
+		reading[sessions.Adoptions]{read: s.o.Source.Sessions.Unrecorded, wait: folderWait})
 	p.warn(err)
 	p.Warnings = append(p.Warnings, unrecorded.Warnings...)
 	list.Unrecorded, list.Reading = unrecorded.Sessions, !known
@@ -56,7 +56,7 @@ func (s *Server) sessions(r *http.Request) (page, error) {
 	return p, nil
 }
 
-func byAgent(list []workspace.SessionView) []agentSessions {
+func byAgent(list []sessions.View) []agentSessions {
 	var groups []agentSessions
 	at := map[string]int{}
 	for _, v := range list {

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"os"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace"
@@ -19,7 +21,7 @@ type Source struct {
 	Artifacts Artifacts
 	Bodies    Bodies
 	Sessions  Sessions
-	Files     Files
+	Activity  Activity
 	Pipelines Pipelines
 	Log       Log
 	Threads   *thread.Set // nil if threads are not served
@@ -35,7 +37,7 @@ func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	if threads != nil {
 		threads.SetFallback(c.OpenKept)
 	}
-	return Source{w.Root(), w.Reader(), w, w, w, w, w.Pipelines(), w, threads, c}
+	return Source{w.Root(), w.Hub(), w, w, w.Sessions(), w, w.Pipelines(), w.Store(), threads, c}
 }
 
 // Artifacts finds artifacts.
@@ -47,25 +49,25 @@ type Artifacts interface {
 	Channels(ctx context.Context, f workspace.Filter) (workspace.ChannelList, error)
 }
 
-// Bodies has what was published.
+// Bodies has what was published, and what transcripts add to it.
 type Bodies interface {
 	// Read is called with IDs of artifacts only.
 	Read(ctx context.Context, id string, o workspace.ReadOptions) (workspace.Body, error)
 	Search(ctx context.Context, o workspace.SearchOptions) (workspace.SearchResult, error)
+	AddTranscripts(ctx context.Context, set *thread.Set, s *workspace.Shown) error
 }
 
 // Sessions finds sessions and runs.
 type Sessions interface {
-	FindSessions(ctx context.Context, f workspace.SessionFilter) (workspace.SessionPage, error)
-	UnrecordedSessions(ctx context.Context) (workspace.Adoptions, error)
-	ActiveSessions(ctx context.Context, threads []threads.Running, most int) (workspace.Activity, error)
-	AddTranscripts(ctx context.Context, set *thread.Set, s *workspace.Shown) error
+	Find(ctx context.Context, f sessions.Filter) (sessions.Page, error)
+	Unrecorded(ctx context.Context) (sessions.Adoptions, error)
+	Files(ctx context.Context, id string) ([]sessions.File, error)
+	OpenFile(ctx context.Context, id, name string) (*os.File, error)
 }
 
-// Files has the files in the folders of sessions.
-type Files interface {
-	SessionFiles(ctx context.Context, id string) ([]workspace.SessionFile, error)
-	OpenSessionFile(ctx context.Context, id, name string) (*os.File, error)
+// An Activity finds what is going on.
+type Activity interface {
+	Activity(ctx context.Context, threads []threads.Running, most int) (workspace.Activity, error)
 }
 
 // Pipelines shows pipeline runs.
@@ -79,7 +81,7 @@ type Pipelines interface {
 
 // A Log reports new records, and what is damaged.
 type Log interface {
-	WatchFacts(ctx context.Context, after string) iter.Seq2[handoff.Record, error]
+	Facts(ctx context.Context, after string) iter.Seq2[handoff.Record, error]
 	Position(ctx context.Context, after string) (handoff.Seq, error)
 	Check(ctx context.Context) (handoff.Report, error)
 }

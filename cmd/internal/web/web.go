@@ -34,8 +34,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff/cmd/internal/access"
-	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/agent-handoff/handoff/workspace/work"
 )
@@ -62,7 +63,7 @@ type Server struct {
 	templates map[string]*template.Template
 	events    *events
 	checker   checker
-	folders   latest[workspace.Adoptions]
+	folders   latest[sessions.Adoptions]
 	threads   latest[activeThreads]
 	costs     keyed[*work.Receipt]   // by session
 	searches  keyed[threads.Matches] // by text

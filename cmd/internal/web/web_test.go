@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/access"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
@@ -120,13 +122,13 @@ func TestFirstPage(t *testing.T) {
 // it is expected to leave.
 func TestRunning(t *testing.T) {
 	s := newSite(t)
-	o, err := s.ws.OpenSession(t.Context(),
-		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey", Title: "Casey"},
+	o, err := s.ws.Sessions().Open(t.Context(),
+		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey", Title: "Casey"},
 			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}, Expected: []string{"plan.md", "report.md"}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(o.Folder, "plan.md"), []byte("# Plan"), 0o644))
-	_, err = s.ws.AddOutput(t.Context(), o.ID,
-		workspace.SessionOutput{File: "plan.md", Type: "document", Title: "The plan"})
+	_, err = s.ws.Sessions().AddOutput(t.Context(), o.ID,
+		sessions.Output{File: "plan.md", Type: "document", Title: "The plan"})
 	must(t, err)
 	for _, path := range []string{"/", "/sessions/" + o.ID} {
 		page := s.get(path)
@@ -143,8 +145,8 @@ func TestRunning(t *testing.T) {
 // its root only.
 func TestFiles(t *testing.T) {
 	s := newSite(t)
-	o, err := s.ws.OpenSession(t.Context(),
-		workspace.SessionOptions{Agent: handoff.SessionAgent{Name: "casey"},
+	o, err := s.ws.Sessions().Open(t.Context(),
+		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 	must(t, err)
 	for _, name := range []string{"notes.md", "pkg/manifest.json", "pkg/deep/manifest.json"} {

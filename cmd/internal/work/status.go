@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
@@ -74,7 +76,7 @@ ended, with the messages that changed them.`,
 			if watch {
 				return watchActivity(c.Context(), a, w, set, table)
 			}
-			now, err := w.Activity(c.Context(), set)
+			now, err := w.Now(c.Context(), set)
 			if err != nil {
 				return err
 			}
@@ -114,7 +116,7 @@ func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, se
 func watchActivity(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table) error {
 	last, first := "", true
 	for ; ; first = false {
-		now, err := w.Activity(ctx, set)
+		now, err := w.Now(ctx, set)
 		if err != nil {
 			return err
 		}
@@ -185,7 +187,7 @@ func writing(a *cli.App, list []threads.Write) string {
 }
 
 // expects names the outputs that are still missing.
-func expects(list []workspace.Expected) string {
+func expects(list []sessions.Expected) string {
 	var names []string
 	for _, e := range list {
 		if !e.Delivered {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -83,7 +85,7 @@ The end may be recorded before the start, and again when the usage is known.`,
 	}
 	f.Float64Var(&cost, "cost", 0, "cost in US dollars, a `number`")
 	c.RegisterFlagCompletionFunc("status",
-		cobra.FixedCompletions([]string{workspace.Completed, workspace.Failed, workspace.Cancelled},
+		cobra.FixedCompletions([]string{sessions.Completed, sessions.Failed, sessions.Cancelled},
 			cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print the work as JSON")
 	who.Add(c)

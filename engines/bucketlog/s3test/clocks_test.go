@@ -67,7 +67,7 @@ func TestClocks(t *testing.T) {
 			t.Errorf("machine %d lists %s", i, titles)
 		}
 		for j, id := range ids {
-			a, err := w.Reader().Artifact(t.Context(), id)
+			a, err := w.Hub().Artifact(t.Context(), id)
 			if want := map[bool]handoff.Status{true: handoff.Active, false: handoff.Superseded}[j == 7]; err != nil ||
 				a.Status != want || a.Revision != j+1 {
 				t.Errorf("machine %d: artifact %d is %s, revision %d, %v", i, j, a.Status, a.Revision, err)

@@ -200,7 +200,7 @@ func (b bench) try(t *testing.T, s scenario, c *tracer) (failed bool) {
 	w, err := workspace.Open(r.ws, workspace.Options{})
 	must(t, err)
 	defer w.Close()
-	report, err := w.Check(context.Background())
+	report, err := w.Store().Check(context.Background())
 	if err != nil || !report.OK() {
 		fail("check afterwards: %v, %+v", err, report.Findings)
 	}

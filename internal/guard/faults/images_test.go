@@ -196,7 +196,7 @@ func (d *device) check(i image) {
 	ctx := context.Background()
 	for _, ref := range i.acked {
 		if ref == session {
-			if _, err := w.Reader().Session(ctx, ref); err != nil {
+			if _, err := w.Hub().Session(ctx, ref); err != nil {
 				d.Errorf("%s: session %s was acknowledged: %v", name, ref, err)
 			}
 			continue
@@ -211,7 +211,7 @@ func (d *device) check(i image) {
 		}
 		b.Close()
 	}
-	report, err := w.Check(ctx)
+	report, err := w.Store().Check(ctx)
 	if err != nil || !report.OK() {
 		d.Errorf("%s: check: %v, %+v", name, err, report.Findings)
 	}

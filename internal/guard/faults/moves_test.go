@@ -204,10 +204,10 @@ func (m moves) check(t *testing.T, c move, ws string) (done bool, err error) {
 	w, err := workspace.Open(ws, workspace.Options{})
 	must(t, err)
 	defer w.Close()
-	if report, err := w.Check(t.Context()); err != nil || !report.OK() {
+	if report, err := w.Store().Check(t.Context()); err != nil || !report.OK() {
 		return false, errors.Join(err, errors.New("check finds "+findings(report)))
 	}
-	s, err := w.Reader().Session(t.Context(), session)
+	s, err := w.Hub().Session(t.Context(), session)
 	if err != nil && (!errors.Is(err, handoff.NotFound) || c.name != "import") {
 		return false, err
 	}
@@ -253,7 +253,7 @@ func (m moves) importable(t *testing.T, file string) error {
 	w, err := workspace.Open(ws, workspace.Options{})
 	must(t, err)
 	defer w.Close()
-	_, err = w.ImportSession(t.Context(), file)
+	_, err = w.Sessions().Import(t.Context(), file)
 	return err
 }
 

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/workspace"
@@ -112,7 +114,7 @@ func TestHostileNames(t *testing.T) {
 
 func noArtifacts(t *testing.T, w *workspace.Workspace) {
 	t.Helper()
-	page, err := w.Reader().Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
+	page, err := w.Hub().Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 	for _, a := range page.Artifacts {
 		t.Errorf("recorded %q", a.Path)
 	}
@@ -200,11 +202,11 @@ func throughImport(t *testing.T, w *workspace.Workspace, names []string, text st
 		return file
 	}
 	for _, name := range names {
-		if _, err := w.ImportSession(t.Context(), export("files/"+name)); err == nil {
+		if _, err := w.Sessions().Import(t.Context(), export("files/"+name)); err == nil {
 			t.Errorf("import accepts %q", name)
 		}
 	}
-	if _, err := w.ImportSession(t.Context(), export("files/notes.md")); err != nil {
+	if _, err := w.Sessions().Import(t.Context(), export("files/notes.md")); err != nil {
 		t.Errorf("import of an ordinary name: %v", err)
 	}
 	must(t, os.Remove(filepath.Join(w.Root(), filepath.FromSlash(folder), "notes.md")))
@@ -246,15 +248,15 @@ func throughAdopt(t *testing.T, w *workspace.Workspace, names []string, text str
 		"inputs":    map[string]any{}, "outputs": outputs, "related_sessions": []string{}, "metadata": map[string]any{}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(folder, "manifest.json"), manifest, 0o644))
-	if _, err := w.AdoptSessions(t.Context(), "source/"+session, workspace.AdoptOptions{}); err == nil {
+	if _, err := w.Sessions().Adopt(t.Context(), "source/"+session, sessions.AdoptOptions{}); err == nil {
 		t.Error("adopt accepts outputs with such names")
 	}
-	_, err = w.AdoptSessions(t.Context(), "source/"+session, workspace.AdoptOptions{Lenient: true})
+	_, err = w.Sessions().Adopt(t.Context(), "source/"+session, sessions.AdoptOptions{Lenient: true})
 	must(t, err)
 	noArtifacts(t, w)
-	_, err = w.AdoptSessions(t.Context(), "source/pi", workspace.AdoptOptions{})
+	_, err = w.Sessions().Adopt(t.Context(), "source/pi", sessions.AdoptOptions{})
 	must(t, err)
-	page, err := w.Reader().Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
+	page, err := w.Hub().Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 	must(t, err)
 	for _, a := range page.Artifacts { // a name without its dot, such as git/config, is an ordinary one
 		for _, element := range strings.Split(a.Path, "/") {
@@ -302,7 +304,7 @@ func throughRepair(t *testing.T, w *workspace.Workspace, names []string, text st
 			RootDir: w.Root(), Body: strings.NewReader(text)})
 		must(t, err)
 	}
-	_, err := w.Repair(t.Context(), time.Now())
+	_, err := w.Store().Repair(t.Context(), time.Now())
 	must(t, err)
 	if _, err := os.Stat(filepath.Join(w.Root(), folder, "context.md")); err != nil {
 		t.Errorf("the repair does not write an ordinary name: %v", err)

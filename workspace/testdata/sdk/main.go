@@ -9,15 +9,16 @@ import (
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/thread/page"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 func main() {
 	ctx, w := context.Background(), must(workspace.Open(".", workspace.Options{Getenv: os.Getenv}))
-	s := must(w.OpenSession(ctx, workspace.SessionOptions{DefaultName: "builder"}))
+	s := must(w.Sessions().Open(ctx, sessions.OpenOptions{DefaultName: "builder"}))
 	design := must(w.Publish(ctx, workspace.Publication{Channel: "design", Path: "design.md"}))
 	check(os.WriteFile(s.Folder+"/report.md", []byte("Built.\n"), 0o644))
-	must(w.AddOutput(ctx, s.ID, workspace.SessionOutput{File: "report.md", Type: "report", From: []string{design.ID}}))
-	must(w.CloseSession(ctx, s.ID, workspace.Completed, ""))
+	must(w.Sessions().AddOutput(ctx, s.ID, sessions.Output{File: "report.md", Type: "report", From: []string{design.ID}}))
+	must(w.Sessions().Close(ctx, s.ID, sessions.Completed, ""))
 	for _, a := range must(w.List(ctx, workspace.ListOptions{})).Artifacts {
 		must(io.Copy(os.Stdout, must(w.Read(ctx, a.ID, workspace.ReadOptions{}))))
 	}
@@ -31,7 +32,6 @@ func main() {
 }
 
 func must[T any](v T, err error) T { check(err); return v }
-
 func check(err error) {
 	if err != nil {
 		panic(err)

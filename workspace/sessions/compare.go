@@ -1,4 +1,4 @@
-package workspace
+package sessions
 
 import (
 	"context"
@@ -20,11 +20,11 @@ type ComparedOutput = compare.Digest
 // sessions.
 const Same = compare.Same
 
-// CompareSessions compares two sessions or runs, each named by a ref. If the
+// Compare compares two sessions or runs, each named by a ref. If the
 // second is only #2, it is an execution of the workflow that the first ref names.
 //
 // Kinds: NotFound, Conflict (an ambiguous ref), Invalid.
-func (w *Workspace) CompareSessions(ctx context.Context, before, after string) (Comparison, error) {
+func (s Sessions) Compare(ctx context.Context, before, after string) (Comparison, error) {
 	if i := strings.LastIndex(before, "#"); i > 0 && strings.HasPrefix(after, "#") {
 		after = before[:i] + after
 	}
@@ -32,13 +32,13 @@ func (w *Workspace) CompareSessions(ctx context.Context, before, after string) (
 		return Comparison{}, handoff.E("compare sessions", "", handoff.Invalid, errors.New("a session is missing"),
 			handoff.Advice("name two sessions, such as WORKFLOW#1 WORKFLOW#2"))
 	}
-	first, err := w.ResolveSession(ctx, before)
+	first, err := s.Resolve(ctx, before)
 	if err != nil {
 		return Comparison{}, err
 	}
-	second, err := w.ResolveSession(ctx, after)
+	second, err := s.Resolve(ctx, after)
 	if err != nil {
 		return Comparison{}, err
 	}
-	return compare.Sessions(ctx, w.sessions, first, second, session.ThisObserver(), w.now())
+	return compare.Sessions(ctx, s.o.Sessions, first, second, session.ThisObserver(), s.o.Now())
 }

@@ -1,8 +1,9 @@
-package workspace
+package sessions
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"os"
 
@@ -10,53 +11,46 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/session/launch"
-	"github.com/agent-handoff/handoff/workspace/work"
 )
 
-// StartRun opens the session of a command that the caller is about to start and
+// Start opens the session of a command that the caller is about to start and
 // wait for. If the caller works in a recorded session or run, or o.Parent names
 // one, it opens a run of that; a session that is not recorded causes a warning.
 // Start the command with the variables in Env, record it with RecordChild, and
-// close the session with EndRun.
+// close the session with End.
 //
-// Kinds: those of OpenSession.
-func (w *Workspace) StartRun(ctx context.Context, o SessionOptions) (OpenedSession, error) {
+// Kinds: those of Open.
+func (r Runs) Start(ctx context.Context, o OpenOptions) (Opened, error) {
 	var warnings []string
-	if parent := cmp.Or(o.Parent, w.caller.Within); parent != "" {
+	if parent := cmp.Or(o.Parent, r.s.o.Within); parent != "" {
 		o.Parent = parent
-		if !w.isSession(ctx, parent) {
+		if !r.s.o.IsSession(ctx, parent) {
 			o.Parent = ""
 			warnings = append(warnings, "session "+parent+" is not recorded here; opened a session of its own")
 		}
 	}
 	o.Process = ThisProcess()
-	opened, err := w.OpenSession(ctx, o)
+	opened, err := r.s.Open(ctx, o)
 	opened.Warnings = append(warnings, opened.Warnings...)
 	return opened, err
 }
 
-// VariablePrefix is what the names of the variables in OpenedSession.Env start
+// VariablePrefix is what the names of the variables in Opened.Env start
 // with that have the variables of a workflow and its bundle.
 const VariablePrefix = launch.VariablePrefix
 
 // RecordChild records which process works in a session. Where the system does
 // not identify processes, or if this one has ended, nothing is recorded.
-func (w *Workspace) RecordChild(ctx context.Context, id string, pid int) ([]string, error) {
+func (r Runs) RecordChild(ctx context.Context, id string, pid int) ([]string, error) {
 	p := ProcessOf(pid)
 	if p == (handoff.Process{}) {
 		return nil, nil
 	}
-	return w.sessions.As(w.caller.Producer).Note(ctx, handoff.SessionNoted{SessionID: id, Child: p})
+	return r.s.recorder().Note(ctx, handoff.SessionNoted{SessionID: id, Child: p})
 }
 
 // A Receipt lists what a run made, and how it ended.
 type Receipt = session.Receipt
-
-// A RunReport is a Receipt with the work in the run.
-type RunReport struct {
-	Receipt
-	Work *work.Receipt `json:"work,omitempty"` // nil if none is known
-}
 
 // An Expected is an output that a session should leave.
 type Expected = session.Expected
@@ -64,18 +58,18 @@ type Expected = session.Expected
 // An Exit is how the command of a run ended.
 type Exit = session.Exit
 
-// EndRun closes the session of a run by how its command ended, and returns what
-// it made. An output that SessionOptions.Expected names is delivered by an active
+// End closes the session of a run by how its command ended, and returns what
+// it made. An output that OpenOptions.Expected names is delivered by an active
 // artifact that is not empty: a name that was written, a file in the session's
 // folder, or a path in the workspace. The receipt is valid also with an error, and
 // says whether the end is recorded.
 //
 // Kinds: NotFound, and those of Log.Append.
-func (w *Workspace) EndRun(ctx context.Context, id string, exit Exit) (Receipt, error) {
-	r, err := w.sessions.As(w.caller.Producer).End(ctx, id, exit, w.caller.Dir)
-	r.Warnings = append(r.Warnings, w.finish(ctx, "")...)
-	w.sendAtEnd(ctx)
-	return r, err
+func (r Runs) End(ctx context.Context, id string, exit Exit) (Receipt, error) {
+	receipt, err := r.s.recorder().End(ctx, id, exit, r.s.o.Dir)
+	receipt.Warnings = append(receipt.Warnings, r.s.o.Finish(ctx, "")...)
+	r.s.o.SendQueued(ctx)
+	return receipt, err
 }
 
 // ProcessOf identifies the process with the given ID among all others. It returns
@@ -100,7 +94,14 @@ func ThisProcess() handoff.Process { return ProcessOf(os.Getpid()) }
 // present is true.
 //
 // Kinds: NotFound, those of reading the log, and the error of ctx.
-func (w *Workspace) Published(ctx context.Context, id string, after handoff.Seq,
+func (r Runs) Published(ctx context.Context, id string, after handoff.Seq,
 	present bool) iter.Seq2[handoff.Artifact, error] {
-	return w.sessions.Published(ctx, id, after, present)
+	return r.s.o.Sessions.Published(ctx, id, after, present)
+}
+
+// Tidy completes what processes that were killed left: it closes their sessions, and
+// ends the moves of folders.
+func (r Runs) Tidy(ctx context.Context) ([]string, error) {
+	warnings, err := r.s.recorder().CloseAbandoned(ctx, session.ThisObserver())
+	return warnings, errors.Join(err, r.s.mover().Complete(ctx))
 }

@@ -1,4 +1,4 @@
-package workspace
+package sessions
 
 import (
 	"context"
@@ -16,23 +16,23 @@ import (
 type Program = hook.Program
 
 // Program returns what is known of a command line, which must not be empty.
-func (w *Workspace) Program(args []string) (Program, error) {
-	if err := w.hub.Closed(); err != nil {
+func (r Runs) Program(args []string) (Program, error) {
+	if err := r.s.o.Hub.Closed(); err != nil {
 		return Program{}, err
 	}
-	return hook.NewProgram(args, func() (string, error) { return session.NewID(w.rand) })
+	return hook.NewProgram(args, func() (string, error) { return session.NewID(r.s.o.Rand) })
 }
 
 // StartProgram records that the command of a run has the thread whose ID it was
 // given. Other commands are recorded by EndProgram.
 //
 // Kinds: those of Log.Append.
-func (w *Workspace) StartProgram(ctx context.Context, run OpenedSession, p Program) error {
-	if err := w.hub.Closed(); err != nil {
+func (r Runs) StartProgram(ctx context.Context, run Opened, p Program) error {
+	if err := r.s.o.Hub.Closed(); err != nil {
 		return err
 	}
 	p.Agent = run.Env["HANDOFF_AGENT"]
-	return w.recorder().StartProgram(ctx, p, run.Env["HANDOFF_SESSION"], run.Env["HANDOFF_RUN"])
+	return r.hooks().StartProgram(ctx, p, run.Env["HANDOFF_SESSION"], run.Env["HANDOFF_RUN"])
 }
 
 // EndProgram records the thread of the command of a run that was started at a
@@ -41,16 +41,16 @@ func (w *Workspace) StartProgram(ctx context.Context, run OpenedSession, p Progr
 // there are several.
 //
 // Kinds: those of Log.Append.
-func (w *Workspace) EndProgram(ctx context.Context, set *thread.Set, run OpenedSession, p Program, started time.Time,
+func (r Runs) EndProgram(ctx context.Context, set *thread.Set, run Opened, p Program, started time.Time,
 	failed bool) (warnings []string, err error) {
-	if err := w.hub.Closed(); err != nil {
+	if err := r.s.o.Hub.Closed(); err != nil {
 		return nil, err
 	}
 	p.Agent = run.Env["HANDOFF_AGENT"]
-	r := hook.Run{Program: p, Session: run.Env["HANDOFF_SESSION"], ID: run.Env["HANDOFF_RUN"], Started: started,
+	ended := hook.Run{Program: p, Session: run.Env["HANDOFF_SESSION"], ID: run.Env["HANDOFF_RUN"], Started: started,
 		Failed: failed}
-	return w.recorder().EndRun(ctx, r, func() (list []*thread.Thread, err error) {
-		q := threadindex.Query{Providers: []string{p.Provider}, In: scope.In(w.caller.Dir),
+	return r.hooks().EndRun(ctx, ended, func() (list []*thread.Thread, err error) {
+		q := threadindex.Query{Providers: []string{p.Provider}, In: scope.In(r.s.o.Dir),
 			Since: started.Truncate(time.Second)}
 		found, err := threadindex.NewFiles(set).List(ctx, q)
 		for _, i := range found.Threads {
@@ -60,6 +60,6 @@ func (w *Workspace) EndProgram(ctx context.Context, set *thread.Set, run OpenedS
 	})
 }
 
-func (w *Workspace) recorder() hook.Recorder {
-	return hook.Recorder{Hub: w.hub, Now: w.now}
+func (r Runs) hooks() hook.Recorder {
+	return hook.Recorder{Hub: r.s.o.Hub, Now: r.s.o.Now}
 }

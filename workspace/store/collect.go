@@ -1,10 +1,11 @@
-package workspace
+package store
 
 import (
 	"context"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/log/content"
+	"github.com/agent-handoff/handoff/internal/session/relocate"
 )
 
 // minAge is the age below which a body is not collected: it may belong to a
@@ -19,8 +20,14 @@ type Garbage struct {
 	Collected bool           `json:"collected"` // the bodies have been removed
 
 	Archive []DueSession     `json:"archive,omitempty"` // the sessions to archive, of Unneeded
-	Trash   []SessionSummary `json:"trash,omitempty"`   // the sessions in the trash, of Unneeded
+	Trash   []TrashedSession `json:"trash,omitempty"`   // the sessions in the trash, of Unneeded
 }
+
+// A DueSession is a session that archive_after of the settings selects.
+type DueSession = relocate.Due
+
+// A TrashedSession is a session in the trash.
+type TrashedSession = relocate.Summary
 
 // An UnneededBody is a kept body that no artifact needs.
 type UnneededBody = content.UnneededBody
@@ -31,14 +38,14 @@ type UnneededBody = content.UnneededBody
 //
 // Kinds: Unavailable, Corrupt (there is a problem in the log, so a damaged
 // record may need any body), Unsupported (the store can't list its bodies).
-func (w *Workspace) Unneeded(ctx context.Context) (Garbage, error) {
-	list, err := w.unneeded(ctx, w.now().Add(-minAge))
+func (s Store) Unneeded(ctx context.Context) (Garbage, error) {
+	list, err := s.unneeded(ctx, s.o.Now().Add(-minAge))
 	g := garbage(list, false)
 	if err == nil {
-		g.Archive, err = w.SessionsToArchive(ctx)
+		g.Archive, err = s.o.Due(ctx)
 	}
 	if err == nil {
-		g.Trash, err = w.mover().Trash(ctx, w.store())
+		g.Trash, err = s.o.Trash(ctx)
 	}
 	return g, err
 }
@@ -46,26 +53,26 @@ func (w *Workspace) Unneeded(ctx context.Context) (Garbage, error) {
 // Collect removes the bodies that Unneeded returns, and returns those that it
 // removed. A body that is stored again meanwhile remains. Kinds: those of
 // Unneeded.
-func (w *Workspace) Collect(ctx context.Context) (Garbage, error) {
-	if err := w.runtimeDir.Writable(); err != nil {
+func (s Store) Collect(ctx context.Context) (Garbage, error) {
+	if err := s.o.RuntimeDir.Writable(); err != nil {
 		return Garbage{}, err
 	}
-	before := w.now().Add(-minAge)
-	list, err := w.unneeded(ctx, before)
+	before := s.o.Now().Add(-minAge)
+	list, err := s.unneeded(ctx, before)
 	if err == nil {
-		list, err = content.Collect(ctx, w.rawBodies, list, before)
+		list, err = content.Collect(ctx, s.o.Bodies, list, before)
 	}
 	return garbage(list, true), err
 }
 
-func (w *Workspace) unneeded(ctx context.Context, before time.Time) ([]content.UnneededBody, error) {
-	if err := w.hub.Closed(); err != nil {
+func (s Store) unneeded(ctx context.Context, before time.Time) ([]content.UnneededBody, error) {
+	if err := s.o.Hub.Closed(); err != nil {
 		return nil, err
 	}
-	if err := w.index.Verify(ctx); err != nil {
+	if err := s.o.Index.Verify(ctx); err != nil {
 		return nil, err
 	}
-	return content.Unneeded(ctx, w.checked, w.rawBodies, before)
+	return content.Unneeded(ctx, s.o.Checked, s.o.Bodies, before)
 }
 
 func garbage(list []content.UnneededBody, collected bool) Garbage {

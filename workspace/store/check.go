@@ -1,4 +1,4 @@
-package workspace
+package store
 
 import (
 	"context"
@@ -14,15 +14,15 @@ import (
 // with records beyond the log's newest is a problem: the log has lost them. The
 // file of a name that does not have its newest revision is a note, too.
 // Kind: Unavailable.
-func (w *Workspace) Check(ctx context.Context) (handoff.Report, error) {
-	report, err := content.Check(ctx, w.checked, w.rawBodies, w.dirs.Runtime)
+func (s Store) Check(ctx context.Context) (handoff.Report, error) {
+	report, err := content.Check(ctx, s.o.Checked, s.o.Bodies, s.o.Runtime)
 	if err != nil || !report.OK() {
 		return report, err
 	}
-	found, err := w.index.Check(ctx, false)
+	found, err := s.o.Index.Check(ctx, false)
 	report.Findings = append(report.Findings, found...)
 	if err == nil && report.OK() {
-		found, err = w.checkFiles(ctx, false)
+		found, err = s.checkFiles(ctx, false)
 		report.Findings = append(report.Findings, found...)
 	}
 	return report, err
@@ -34,35 +34,35 @@ func (w *Workspace) Check(ctx context.Context) (handoff.Report, error) {
 // emptied, so that it is rebuilt. A missing body is stored again if its file is
 // as published. The file of a name that was not rendered is rendered. Kinds: those
 // of Check, Unsupported (a later version wrote the runtime directory).
-func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, error) {
-	if err := w.runtimeDir.Writable(); err != nil {
+func (s Store) Repair(ctx context.Context, now time.Time) (handoff.Report, error) {
+	if err := s.o.RuntimeDir.Writable(); err != nil {
 		return handoff.Report{}, err
 	}
-	report, err := content.Check(ctx, w.checked, w.rawBodies, w.dirs.Runtime)
+	report, err := content.Check(ctx, s.o.Checked, s.o.Bodies, s.o.Runtime)
 	if err != nil {
 		return report, err
 	}
-	for _, store := range []any{w.rawLog, w.rawBodies} {
+	for _, store := range []any{s.o.Log, s.o.Bodies} {
 		if r, ok := store.(handoff.Repairer); ok {
 			if err := r.Repair(ctx, now); err != nil {
 				return report, err
 			}
 		}
 	}
-	if err := w.index.Close(); err != nil { // else it can't be quarantined
+	if err := s.o.Index.Close(); err != nil { // else it can't be quarantined
 		return report, err
 	}
-	found, err := w.index.Check(ctx, true)
+	found, err := s.o.Index.Check(ctx, true)
 	report.Findings = append(report.Findings, found...)
-	err = errors.Join(err, w.index.Close()) // what it knew of the log was fixed
+	err = errors.Join(err, s.o.Index.Close()) // what it knew of the log was fixed
 	if err == nil {
-		err = errors.Join(w.index.Accept(ctx), w.eraseLeft(ctx))
+		err = errors.Join(s.o.Index.Accept(ctx), s.o.EraseLeft(ctx))
 	}
 	if err == nil && !report.OK() {
-		err = content.StoreMissing(ctx, w.hub, w.rawBodies)
+		err = content.StoreMissing(ctx, s.o.Hub, s.o.Bodies)
 	}
 	if err == nil {
-		found, err = w.checkFiles(ctx, true)
+		found, err = s.checkFiles(ctx, true)
 		report.Findings = append(report.Findings, found...)
 	}
 	return report, err
@@ -70,9 +70,9 @@ func (w *Workspace) Repair(ctx context.Context, now time.Time) (handoff.Report, 
 
 // checkFiles reports the files of names and stages whose newest revision was not
 // rendered, and renders it on request.
-func (w *Workspace) checkFiles(ctx context.Context, render bool) (found []handoff.Finding, err error) {
-	err = content.EachArtifact(ctx, w.hub, handoff.ArtifactQuery{Named: true}, func(a handoff.Artifact) error {
-		if stale, err := w.stale(ctx, a, render); stale && err == nil { // else its revisions can still be read
+func (s Store) checkFiles(ctx context.Context, render bool) (found []handoff.Finding, err error) {
+	err = content.EachArtifact(ctx, s.o.Hub, handoff.ArtifactQuery{Named: true}, func(a handoff.Artifact) error {
+		if stale, err := s.o.Stale(ctx, a, render); stale && err == nil { // else its revisions can still be read
 			found = append(found, handoff.Finding{Name: a.Path, Note: true,
 				Text: "does not have its newest revision: it was changed back, or the process that recorded it was killed",
 				Hint: handoff.Suggest("write it", handoff.ActionRepair)})

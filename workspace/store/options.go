@@ -1,0 +1,36 @@
+// Package store has the operations on what a workspace stores: checking and repairing
+// it, removing what is not needed, and the queue of its log. Workspace.Store of package
+// workspace returns them.
+package store
+
+import (
+	"context"
+
+	"github.com/agent-handoff/handoff/workspace/internal/parts"
+)
+
+// A Store is what a workspace stores.
+type Store struct{ o parts.Store }
+
+// New returns the store that o describes. Workspace.Store of package workspace calls it.
+func New(o parts.Store) Store { return Store{o} }
+
+// Create creates the runtime directory, if it does not exist. Every operation that
+// records something does so, too.
+func (s Store) Create(ctx context.Context) error {
+	if err := s.o.Hub.Closed(); err != nil {
+		return err
+	}
+	return s.o.RuntimeDir.Create(ctx)
+}
+
+// Created reports whether the open workspace has created the runtime directory.
+func (s Store) Created() bool { return s.o.RuntimeDir.Created() }
+
+// Runtime returns the runtime directory, absolute. It may not exist yet.
+func (s Store) Runtime() string { return s.o.Runtime }
+
+// Tidy completes the work of processes that were killed: it closes their sessions and
+// renders manifests that are out of date. Operations that record something call it; a
+// long-running process that records nothing should call it now and then.
+func (s Store) Tidy(ctx context.Context) ([]string, error) { return s.o.Tidy(ctx) }
