@@ -1,13 +1,14 @@
 package handoff_test
 
 import (
+	"github.com/agent-handoff/handoff/engines/memory"
+
 	"context"
 	"errors"
 	"iter"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 
@@ -50,7 +51,7 @@ func (l stuckLog) Read(context.Context, handoff.Seq) iter.Seq2[handoff.Record, e
 // TestCanceledWhileAnotherCatchesUp asks for artifacts while another request catches up,
 // which takes long: the request ends with its context.
 func TestCanceledWhileAnotherCatchesUp(t *testing.T) {
-	log := stuckLog{logtest.NewMemoryLog(), make(chan struct{}), make(chan struct{})}
+	log := stuckLog{memory.NewLog(), make(chan struct{}), make(chan struct{})}
 	h := handoff.New(log, fold.NewMemory(), nil, handoff.Options{})
 	done := make(chan error)
 	go func() {

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/internal/log/filelog"
-	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/engines/memory"
 )
 
 // As returns a Hub that records a producer. A program that runs several agents
@@ -24,23 +22,21 @@ func ExampleHub_As() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	if err := os.WriteFile(filepath.Join(dir, "fix.diff"), []byte("-old\n+new\n"), 0o644); err != nil {
-		log.Fatal(err)
-	}
 	files, err := os.OpenRoot(dir)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer files.Close()
 
-	hub := handoff.New(filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader), fold.NewMemory(), nil,
-		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: files}})
+	hub := handoff.New(memory.NewLog(), memory.NewIndex(), memory.NewBodies(),
+		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: memory.Files(files)})
 	builder := hub.As(handoff.Producer{Agent: "builder", Harness: "codex", TaskID: "task_1", Source: handoff.FromFlag})
 	reviewer := hub.As(handoff.Producer{Agent: "reviewer", Harness: "claude-code", TaskID: "task_2",
 		Source: handoff.FromFlag})
 
 	for _, as := range []*handoff.Hub{builder, reviewer} {
-		if _, err := as.Publish(ctx, handoff.Draft{Channel: "patch", Path: "fix.diff"}); err != nil {
+		if _, err := as.Publish(ctx, handoff.Draft{Channel: "patch", Filename: "fix.diff",
+			Body: strings.NewReader("-old\n+new\n")}); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -49,8 +45,8 @@ func ExampleHub_As() {
 		log.Fatal(err)
 	}
 	for _, a := range page.Artifacts {
-		fmt.Println(a.Producer.Agent, "on", a.Producer.Harness, "published", a.Path)
+		fmt.Println(a.Producer.Agent, "on", a.Producer.Harness, "published a", a.Channel)
 	}
 	// Output:
-	// reviewer on claude-code published fix.diff
+	// reviewer on claude-code published a patch
 }

@@ -1,6 +1,8 @@
 package handoff_test
 
 import (
+	"github.com/agent-handoff/handoff/engines/memory"
+
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -10,7 +12,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 )
@@ -61,7 +62,7 @@ func newHub(t *testing.T, why error) (h *handoff.Hub, out *error) {
 	}
 	t.Cleanup(func() { root.Close() })
 	out = new(error)
-	return handoff.New(failingLog{logtest.NewMemoryLog(), out, why}, weakIndex{fold.NewMemory(), out}, nil,
+	return handoff.New(failingLog{memory.NewLog(), out, why}, weakIndex{fold.NewMemory(), out}, nil,
 		handoff.Options{
 			Now: func() time.Time { return when }, Rand: rand.NewChaCha8([32]byte{4}), Files: &content.Files{Root: root},
 		}), out
@@ -108,7 +109,7 @@ func TestUnreadableIsNotAbsent(t *testing.T) {
 }
 
 func TestProductionsOfUnknownKey(t *testing.T) {
-	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil, handoff.Options{})
+	hub := handoff.New(memory.NewLog(), fold.NewMemory(), nil, handoff.Options{})
 	if _, err := hub.Productions(t.Context(), handoff.ProductionQuery{By: "color"}); !errors.Is(err, handoff.Invalid) {
 		t.Errorf("productions by color: %v, want kind Invalid", err)
 	}

@@ -1,6 +1,8 @@
 package handoff_test
 
 import (
+	"github.com/agent-handoff/handoff/engines/memory"
+
 	"errors"
 	"fmt"
 	"os"
@@ -41,7 +43,7 @@ func TestDraftPaths(t *testing.T) {
 		{handoff.Draft{Namespace: "r", Name: "n", Path: "r/n", Body: strings.NewReader("b")}, "r/n", ""},
 	} {
 		tt.draft.Channel = "x"
-		log := logtest.NewMemoryLog()
+		log := memory.NewLog()
 		p, err := hub(log).Publish(t.Context(), tt.draft)
 		switch {
 		case tt.text != "" && (!errors.Is(err, handoff.Invalid) || !strings.Contains(err.Error(), tt.text)):
@@ -114,7 +116,7 @@ func TestClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, now := range []time.Time{{}, time.UnixMilli(-1), time.UnixMilli(1 << 48)} {
-		h := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil,
+		h := handoff.New(memory.NewLog(), fold.NewMemory(), nil,
 			handoff.Options{Now: func() time.Time { return now }, Rand: zeroes{}, Files: &content.Files{Root: root}})
 		if p, err := h.Publish(t.Context(), handoff.Draft{Path: "a", Channel: "x"}); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("at %s: %s, %v, want kind Invalid", now, p.ID, err)
@@ -132,7 +134,7 @@ func TestQueryRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.md"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	h := hub(logtest.NewMemoryLog()).As(handoff.Producer{
+	h := hub(memory.NewLog()).As(handoff.Producer{
 		IDs: map[string]string{"turn": "7"}, Model: handoff.Model{Provider: "a", ID: "b"}, Source: handoff.FromFlag})
 	p, err := h.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
 	if err != nil {

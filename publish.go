@@ -63,7 +63,8 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 		return Published{}, err
 	}
 	if h.o.Files == nil || d.Keep == KeepAlways && h.bodies == nil {
-		return Published{}, E("publish", d.Path, Unsupported, errors.New("this Hub can't store bodies"))
+		return Published{}, E("publish", d.Path, Unsupported, errors.New("this Hub can't store bodies"),
+			Advice("set Files of its Options, and Bodies"))
 	}
 	for _, check := range h.o.Checks {
 		if err := check(ctx, d); err != nil {

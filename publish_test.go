@@ -1,6 +1,8 @@
 package handoff_test
 
 import (
+	"github.com/agent-handoff/handoff/engines/memory"
+
 	"context"
 	"errors"
 	"io"
@@ -13,7 +15,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/fold"
@@ -66,7 +67,7 @@ func newWorkspace(t *testing.T) (dir string, hub func(handoff.Log) *handoff.Hub)
 // is equal, nothing is added.
 func TestUnchangedRevision(t *testing.T) {
 	_, newHub := newWorkspace(t)
-	h := newHub(logtest.NewMemoryLog())
+	h := newHub(memory.NewLog())
 	parents := make([]string, 2)
 	for i := range parents {
 		p, err := h.Publish(t.Context(), handoff.Draft{Channel: "analysis", Body: strings.NewReader("parent")})
@@ -123,7 +124,7 @@ func TestSameKeyAtOnce(t *testing.T) {
 		kind            error
 	}{{"the same body", "body", nil}, {"another body", "other", handoff.Conflict}} {
 		_, newHub := newWorkspace(t)
-		shared := logtest.NewMemoryLog()
+		shared := memory.NewLog()
 		draft := func(body string) handoff.Draft {
 			return handoff.Draft{Channel: "design", Key: "k", Body: strings.NewReader(body)}
 		}
@@ -161,7 +162,7 @@ func TestSameKey(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "two", "more"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	h := newHub(logtest.NewMemoryLog())
+	h := newHub(memory.NewLog())
 	for _, tt := range []struct {
 		key, path, again string
 		kind             error
@@ -199,7 +200,7 @@ func TestFailedAppendOfStoredBody(t *testing.T) {
 		return handoff.Draft{Channel: "design", Keep: handoff.KeepNever, Body: strings.NewReader("body")}
 	}
 	_, newHub := newWorkspace(t)
-	shared := logtest.NewMemoryLog()
+	shared := memory.NewLog()
 	if _, err := newHub(&hookLog{Log: shared, after: func() error { return failure }}).Publish(t.Context(),
 		draft()); !errors.Is(err, failure) {
 		t.Fatalf("got %v, want %v", err, failure)
@@ -219,7 +220,7 @@ func TestFailedAppendOfStoredBody(t *testing.T) {
 	}
 
 	dir, newHub := newWorkspace(t)
-	if _, err := newHub(closedLog{logtest.NewMemoryLog()}).Publish(t.Context(), draft()); !errors.Is(err,
+	if _, err := newHub(closedLog{memory.NewLog()}).Publish(t.Context(), draft()); !errors.Is(err,
 		handoff.Unavailable) {
 		t.Errorf("a publish to a log that fails: %v, want kind Unavailable", err)
 	}
@@ -239,7 +240,7 @@ func (closedLog) Append(context.Context, handoff.Record) (handoff.Seq, error) {
 // TestUse records a use once for each work, and none outside a run or session.
 func TestUse(t *testing.T) {
 	_, newHub := newWorkspace(t)
-	h := newHub(logtest.NewMemoryLog())
+	h := newHub(memory.NewLog())
 	p, err := h.Publish(t.Context(), handoff.Draft{Channel: "design", Body: strings.NewReader("body")})
 	if err != nil {
 		t.Fatal(err)

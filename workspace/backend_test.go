@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"github.com/agent-handoff/handoff/engines/memory"
+
 	"cmp"
 	"context"
 	"errors"
@@ -13,7 +15,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
 )
@@ -24,7 +25,7 @@ type plainBodies struct{ handoff.Bodies }
 // TestPlainLog uses a workspace over a log and a body store that have none of the
 // optional abilities.
 func TestPlainLog(t *testing.T) {
-	dir, log := testWorkspace(t), logtest.NewMemoryLog()
+	dir, log := testWorkspace(t), memory.NewLog()
 	plain := Backend{Scheme: "plain", Open: func(o BackendOptions) (handoff.Log, handoff.Bodies, error) {
 		return log, plainBodies{filelog.Open(filepath.Join(o.Runtime, "plain"), o.Rand).Bodies()}, nil
 	}}

@@ -49,6 +49,25 @@ func TestSDK(t *testing.T) {
 	}
 }
 
+// TestOwnLog builds a program in a module of its own that has its own log and the public
+// index: it publishes, waits and lists.
+func TestOwnLog(t *testing.T) {
+	source, err := os.ReadFile("testdata/own/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "waited for plan of builder\nlisted active: Build it.\n"
+	cmd := exec.Command(buildOutside(t, root, source))
+	cmd.Dir = t.TempDir()
+	if out, err := cmd.CombinedOutput(); string(out) != want || err != nil {
+		t.Errorf("the program prints %q, %v, want %q", out, err, want)
+	}
+}
+
 // buildOutside builds a program in a new module that requires this one.
 func buildOutside(t *testing.T, root string, source []byte) string {
 	t.Helper()

@@ -1,6 +1,8 @@
 package workspace_test
 
 import (
+	"github.com/agent-handoff/handoff/engines/memory"
+
 	"context"
 	"errors"
 	"iter"
@@ -141,7 +143,7 @@ func (l brokenLog) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handof
 // TestOpenWithoutIndex opens sessions and runs whose record is stored and can't
 // be indexed: they are open, with a warning.
 func TestOpenWithoutIndex(t *testing.T) {
-	log, broken := logtest.NewMemoryLog(), false
+	log, broken := memory.NewLog(), false
 	dir := t.TempDir()
 	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "broken:"}
 	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string {

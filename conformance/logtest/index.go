@@ -1,6 +1,8 @@
 package logtest
 
 import (
+	"github.com/agent-handoff/handoff/engines/memory"
+
 	"context"
 	"encoding/json"
 	"errors"
@@ -327,7 +329,7 @@ func nothingThere(t *testing.T, open func() handoff.Index) {
 // atOnce lets several writers follow one log, as processes do.
 func atOnce(t *testing.T, open func() handoff.Index) {
 	const writers, each = 4, 20
-	log := NewMemoryLog()
+	log := memory.NewLog()
 	var wg sync.WaitGroup
 	for w := range writers {
 		x := open()

@@ -1,6 +1,8 @@
 package content_test
 
 import (
+	"github.com/agent-handoff/handoff/engines/memory"
+
 	"archive/tar"
 	"bytes"
 	"context"
@@ -364,7 +366,7 @@ func TestRewrittenWhilePublished(t *testing.T) {
 	file := filepath.Join(dir, "a.md")
 	must(t, os.WriteFile(file, []byte("first"), 0o644))
 	store := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies()
-	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), store,
+	hub := handoff.New(memory.NewLog(), fold.NewMemory(), store,
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -423,7 +425,7 @@ func TestRewrittenWhilePublished(t *testing.T) {
 func TestLinksStayInside(t *testing.T) {
 	top := tree(t, []string{"w/a.txt", "w/d/b.txt", "outside/secret.txt", "outside/d/b.txt"})
 	dir := filepath.Join(top, "w")
-	hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil,
+	hub := handoff.New(memory.NewLog(), fold.NewMemory(), nil,
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	for name, tt := range map[string]struct {
 		link, path string
@@ -457,7 +459,7 @@ func TestSizeMustMatch(t *testing.T) {
 	if err != nil || statErr != nil || info.Size() == int64(len(b)) {
 		t.Skip("no file of a wrong size on this system")
 	}
-	log := logtest.NewMemoryLog()
+	log := memory.NewLog()
 	hub := handoff.New(log, fold.NewMemory(), nil,
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, "/proc")}})
 	if p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "version"}); !errors.Is(err,
@@ -496,7 +498,7 @@ func TestSizeChangesWhileKept(t *testing.T) {
 		file := filepath.Join(dir, "a.md")
 		must(t, os.WriteFile(file, []byte("body"), 0o644))
 		store := &changingStore{filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies(), file, tt.times, 0}
-		hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), store,
+		hub := handoff.New(memory.NewLog(), fold.NewMemory(), store,
 			handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 		p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"})
 		if tt.kind == nil && err != nil || tt.kind != nil && !errors.Is(err, tt.kind) || store.started != tt.started {

@@ -1,6 +1,8 @@
 package content_test
 
 import (
+	"github.com/agent-handoff/handoff/engines/memory"
+
 	"crypto/rand"
 	"errors"
 	"io"
@@ -10,7 +12,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 )
@@ -20,7 +21,7 @@ import (
 func TestDirChangesWhileRead(t *testing.T) {
 	for _, change := range []bool{false, true} {
 		dir := tree(t, []string{"d/a.txt", "d/b.txt"})
-		hub := handoff.New(logtest.NewMemoryLog(), fold.NewMemory(), nil,
+		hub := handoff.New(memory.NewLog(), fold.NewMemory(), nil,
 			handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 		p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "d"})
 		must(t, err)

@@ -8,13 +8,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 
-func TestMemoryLog(t *testing.T) {
-	logtest.Run(t, func(*testing.T) func() handoff.Log {
-		log := logtest.NewMemoryLog()
-		return func() handoff.Log { return log }
-	})
-}
-
 func TestMemoryIndex(t *testing.T) {
 	logtest.RunIndex(t, func(*testing.T) func() handoff.Index {
 		m := fold.NewMemory()

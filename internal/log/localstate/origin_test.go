@@ -1,6 +1,8 @@
 package localstate
 
 import (
+	"github.com/agent-handoff/handoff/engines/memory"
+
 	"crypto/rand"
 	"errors"
 	"os"
@@ -52,7 +54,7 @@ func TestOrigin(t *testing.T) {
 // those of another do not.
 func TestRemoteRecords(t *testing.T) {
 	for _, remote := range []bool{true, false} {
-		log := logtest.NewMemoryLog()
+		log := memory.NewLog()
 		d := NewDir(filepath.Join(t.TempDir(), "runtime"), rand.Reader)
 		g := GuardLog(d, NewIndex(NewMemory(log, Backend{Remote: remote}, "", d.path, noEnv), d.path, noEnv, nil, nil))
 		logtest.Append(t, g, "a.md")

@@ -1,6 +1,8 @@
 package remote_test
 
 import (
+	"github.com/agent-handoff/handoff/engines/memory"
+
 	"context"
 	"crypto/rand"
 	"errors"
@@ -120,7 +122,7 @@ func TestPut(t *testing.T) {
 func TestWriter(t *testing.T) { synctest.Test(t, testWriter) }
 
 func testWriter(t *testing.T) {
-	log := logtest.NewMemoryLog()
+	log := memory.NewLog()
 	entered, leave := make(chan struct{}, 1), make(chan struct{})
 	var batches int
 	w := remote.NewWriter(func(ctx context.Context, batch []remote.Entry) (first handoff.Seq, err error) {
