@@ -103,7 +103,7 @@ func (h *Hub) Artifact(ctx context.Context, id string) (Artifact, error) {
 // Artifacts implements Reader. It sets Target as far as that is possible without
 // reading files.
 func (h *Hub) Artifacts(ctx context.Context, q ArtifactQuery) (ArtifactPage, error) {
-	if err := h.CheckQuery(ctx, q); err != nil {
+	if err := q.CheckIn(ctx, h); err != nil {
 		return ArtifactPage{}, err
 	}
 	page, err := h.index.Artifacts(ctx, q)
@@ -114,9 +114,9 @@ func (h *Hub) Artifacts(ctx context.Context, q ArtifactQuery) (ArtifactPage, err
 	return page, err
 }
 
-// CheckQuery returns an error of kind Invalid if ArtifactQuery.Check does, or if a
-// name in q.Producer is neither a field nor an ID of any producer.
-func (h *Hub) CheckQuery(ctx context.Context, q ArtifactQuery) error {
+// CheckIn returns an error of kind Invalid if Check does, or if a
+// name in q.Producer is neither a field nor an ID of any producer of the log.
+func (q ArtifactQuery) CheckIn(ctx context.Context, h *Hub) error {
 	if err := q.Check(); err != nil {
 		return err
 	}
@@ -265,18 +265,6 @@ func (h *Hub) Readable(ctx context.Context, r Record) (Record, error) {
 		r = r.Redact([]Replacement{{Field: "/reason"}})
 	}
 	return r, nil
-}
-
-// RedactedBodies implements RedactionLister. It is empty if the index does not list
-// redactions.
-func (h *Hub) RedactedBodies(ctx context.Context) ([]Digest, error) {
-	if err := h.catchUp(ctx); err != nil {
-		return nil, err
-	}
-	if index, ok := h.index.(RedactionLister); ok {
-		return index.RedactedBodies(ctx)
-	}
-	return nil, nil
 }
 
 // withRecordPath sets RecordPath, relative to the workspace if it is inside.

@@ -34,40 +34,32 @@ func CheckLabel(label string) error {
 	return e
 }
 
-// Label records that a label of the artifact's channel is moved to the artifact.
-// If the artifact has the label, no record is added.
+// Label records that a label of the artifact's channel is moved to the artifact, or that
+// it is removed from the artifact. If the artifact has the label already, no record is
+// added.
 //
-// Kinds: NotFound, Invalid (the label), and those of Log.Append.
-func (h *Hub) Label(ctx context.Context, id, label string) (Published, error) {
-	if err := CheckLabel(label); err != nil {
-		return Published{}, err
+// Kinds: NotFound (the artifact; to remove, it does not have the label), Invalid (the
+// label), and those of Log.Append.
+func (h *Hub) Label(ctx context.Context, id, label string, remove bool) (Published, error) {
+	if !remove {
+		if err := CheckLabel(label); err != nil {
+			return Published{}, err
+		}
 	}
 	a, err := h.Artifact(ctx, id)
+	has := slices.Contains(a.Labels, label)
 	switch {
 	case err != nil:
 		return Published{}, err
-	case slices.Contains(a.Labels, label):
-		return Published{Artifact: a, Existing: true}, nil
-	case len(a.Labels) >= MaxLabels:
-		return Published{}, E("label", id, Invalid, errors.New("has 100 labels"), Advice("use tags when you publish"))
-	}
-	return h.label(ctx, a, &ArtifactLabeled{ArtifactID: id, Label: label})
-}
-
-// Unlabel records that a label is removed from an artifact.
-//
-// Kinds: NotFound (the artifact, or it does not have the label), and those of
-// Log.Append.
-func (h *Hub) Unlabel(ctx context.Context, id, label string) (Published, error) {
-	a, err := h.Artifact(ctx, id)
-	if err != nil {
-		return Published{}, err
-	}
-	if !slices.Contains(a.Labels, label) {
+	case remove && !has:
 		return Published{}, E("unlabel", label, NotFound, errors.New(id+" does not have it"),
 			Suggest("see its labels", ActionShow, id))
+	case has && !remove:
+		return Published{Artifact: a, Existing: true}, nil
+	case len(a.Labels) >= MaxLabels && !remove:
+		return Published{}, E("label", id, Invalid, errors.New("has 100 labels"), Advice("use tags when you publish"))
 	}
-	return h.label(ctx, a, &ArtifactLabeled{ArtifactID: id, Label: label, Removed: true})
+	return h.label(ctx, a, &ArtifactLabeled{ArtifactID: id, Label: label, Removed: remove})
 }
 
 func (h *Hub) label(ctx context.Context, a Artifact, f *ArtifactLabeled) (Published, error) {

@@ -69,7 +69,8 @@ func TestContainment(t *testing.T) {
 		writeManifest(t, theirFolder, theirs, tt.file)
 		if tt.kind != nil {
 			// A folder is adopted as a whole or not at all, and its reasons are its own.
-			if _, _, err := w.sessions.Adopt(t.Context(), "docs/agent-outputs/"+theirs, false); !errors.Is(err,
+			if _, _, err := w.sessions.Adopt(t.Context(), "docs/agent-outputs/"+theirs,
+				session.AdoptOptions{Lenient: false}); !errors.Is(err,
 				handoff.Invalid) || !refuses(err, "/outputs/0/file") {
 				t.Errorf("adopt %.40q: %v, want it refused", tt.file, err)
 			}
@@ -77,7 +78,8 @@ func TestContainment(t *testing.T) {
 				t.Errorf("%.40q was refused, but there is a record %d, %v", tt.file, after, err)
 			}
 		}
-		if _, _, err := w.sessions.Adopt(t.Context(), "docs/agent-outputs/"+theirs, true); err != nil {
+		if _, _, err := w.sessions.Adopt(t.Context(), "docs/agent-outputs/"+theirs,
+			session.AdoptOptions{Lenient: true}); err != nil {
 			t.Errorf("adopt %.40q leniently: %v", tt.file, err)
 		}
 		_, made, err := w.sessions.Read(t.Context(), theirs)

@@ -1,13 +1,13 @@
 package workspace_test
 
 import (
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"errors"
 	"io"
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
@@ -21,9 +21,9 @@ func TestHostileClaims(t *testing.T) {
 	for name, argv := range map[string][]string{"nothing": nil, "a NUL": {"a\x00b"}, "invalid UTF-8": {"\xff"},
 		"too long": {strings.Repeat("x", 65<<10)}} {
 		ran := false
-		_, err := s.w.Claims(nil).Attest(t.Context(), argv, func(io.Writer) (sessions.Exit, error) {
+		_, err := s.w.Claims(nil).Attest(t.Context(), argv, func(io.Writer) (runs.Exit, error) {
 			ran = true
-			return sessions.Exit{}, nil
+			return runs.Exit{}, nil
 		})
 		if !errors.Is(err, handoff.Invalid) || ran {
 			t.Errorf("%s: got %v, ran %t, want invalid", name, err, ran)
@@ -64,7 +64,7 @@ func TestAttestFails(t *testing.T) {
 	s := newShop(t)
 	failed := handoff.E("attest", "", handoff.Unsupported, errors.New("not a program"))
 	if _, err := s.w.Claims(nil).Attest(t.Context(), []string{"x"},
-		func(io.Writer) (sessions.Exit, error) { return sessions.Exit{}, failed }); !errors.Is(err, handoff.Unsupported) {
+		func(io.Writer) (runs.Exit, error) { return runs.Exit{}, failed }); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("got %v, want not supported", err)
 	}
 	if page, err := s.w.Hub().Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true}); err != nil ||
@@ -84,19 +84,19 @@ func TestAttestMemory(t *testing.T) {
 	const pieces, piece = 256, 1 << 20
 	s := newShop(t)
 	var most uint64
-	done, err := s.w.Claims(nil).Attest(t.Context(), []string{"yes"}, func(w io.Writer) (sessions.Exit, error) {
+	done, err := s.w.Claims(nil).Attest(t.Context(), []string{"yes"}, func(w io.Writer) (runs.Exit, error) {
 		b := []byte(strings.Repeat("y\n", piece/2))
 		var m runtime.MemStats
 		for i := range pieces {
 			if _, err := w.Write(b); err != nil {
-				return sessions.Exit{}, err
+				return runs.Exit{}, err
 			}
 			if i%64 == 0 {
 				runtime.ReadMemStats(&m)
 				most = max(most, m.HeapInuse)
 			}
 		}
-		return sessions.Exit{}, nil
+		return runs.Exit{}, nil
 	})
 	if err != nil || done.SizeBytes == nil || *done.SizeBytes != pieces*piece {
 		t.Errorf("got %v, %v, want %d bytes", done.SizeBytes, err, pieces*piece)

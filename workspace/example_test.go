@@ -1,6 +1,8 @@
 package workspace_test
 
 import (
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"context"
 	"errors"
 	"fmt"
@@ -250,7 +252,7 @@ func ExampleWorkspace_Runs() {
 		log.Fatal(err)
 	}
 
-	receipt, err := w.Runs().End(ctx, s.ID, sessions.Exit{})
+	receipt, err := w.Runs().End(ctx, s.ID, runs.Exit{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,14 +14,14 @@ func (w *Workspace) Label(ctx context.Context, ref, label string) (handoff.Publi
 	if err := handoff.CheckLabel(label); err != nil {
 		return handoff.Published{}, err
 	}
-	return w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Label(ctx, id, label) })
+	return w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Label(ctx, id, label, false) })
 }
 
 // Unlabel removes a label from the artifact that a ref names.
 //
 // Kinds: those of Resolve, and NotFound (it does not have the label).
 func (w *Workspace) Unlabel(ctx context.Context, ref, label string) (handoff.Published, error) {
-	return w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Unlabel(ctx, id, label) })
+	return w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Label(ctx, id, label, true) })
 }
 
 // change records something about the artifact that a ref names.

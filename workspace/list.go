@@ -75,7 +75,7 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, w.now()); err != nil {
 		return q, err
 	}
-	return q, w.hub.CheckQuery(ctx, q)
+	return q, q.CheckIn(ctx, w.hub)
 }
 
 // ParseTime parses a time as people type it: a duration before now (2h, 90m,

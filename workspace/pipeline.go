@@ -1,12 +1,13 @@
 package workspace
 
 import (
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"cmp"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
-	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // Pipelines returns the pipeline runs of the workspace. A linked worktree uses
@@ -24,7 +25,7 @@ func (w *Workspace) Pipelines() pipelines.Runs {
 // workspace.
 func (w *Workspace) ownFolders() []string {
 	own := []string{".handoff", below(w.dirs.Root, w.dirs.Runtime)}
-	if outputs, err := w.Runs().Explain("agent_outputs_folder", sessions.VariableOptions{}); err == nil {
+	if outputs, err := w.Runs().Explain("agent_outputs_folder", runs.VariableOptions{}); err == nil {
 		own = append(own, below(w.dirs.Root, outputs.Value))
 	}
 	return own

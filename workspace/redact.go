@@ -327,7 +327,10 @@ func (w *Workspace) eraseFile(ctx context.Context, a handoff.Artifact, left []st
 // eraseLeft erases the redacted bodies that are still on this machine: of a process that
 // was killed, of a publish of the same bytes, or redacted on another machine.
 func (w *Workspace) eraseLeft(ctx context.Context) error {
-	list, err := w.hub.RedactedBodies(ctx)
+	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
+		return err
+	}
+	list, err := w.index.RedactedBodies(ctx)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"github.com/agent-handoff/handoff/workspace/internal/parts"
 
 	"github.com/agent-handoff/handoff"
@@ -149,4 +151,4 @@ func (w *Workspace) sessionParts() parts.Sessions {
 func (w *Workspace) Sessions() sessions.Sessions { return sessions.New(w.sessionParts()) }
 
 // Runs returns the commands that the caller runs in sessions of their own.
-func (w *Workspace) Runs() sessions.Runs { return sessions.NewRuns(w.sessionParts()) }
+func (w *Workspace) Runs() runs.Runs { return runs.New(w.sessionParts()) }

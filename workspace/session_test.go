@@ -1,6 +1,8 @@
 package workspace_test
 
 import (
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"github.com/agent-handoff/handoff/engines/memory"
 
 	"context"
@@ -49,7 +51,7 @@ func TestProcessGone(t *testing.T) {
 	}
 	opened, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{
 		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{
-			Name: "intake-app"}, Process: sessions.ProcessOf(engine.Process.Pid),
+			Name: "intake-app"}, Process: runs.ProcessOf(engine.Process.Pid),
 	})
 	if err != nil {
 		t.Fatal(err)

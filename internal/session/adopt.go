@@ -21,7 +21,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/secret"
 )
 
-// Adopt imports a session folder that another engine created: it records the
+// adoptFolder imports a session folder that another engine created: it records the
 // session's opening, links, notes and end, and publishes its outputs. The
 // original manifest is stored in the record; rendering updates the fields that
 // handoff knows and keeps all others. For a session that was adopted before,
@@ -34,7 +34,7 @@ import (
 // Error kinds: Invalid (with the JSON pointer of each problem), NotFound,
 // Unavailable, Conflict (the ID is that of another folder, or of a session that
 // handoff opened).
-func (ss *Sessions) Adopt(ctx context.Context, folder string, lenient bool) (handoff.Session, []string, error) {
+func (ss *Sessions) adoptFolder(ctx context.Context, folder string, lenient bool) (handoff.Session, []string, error) {
 	m, err := ss.readImported(folder)
 	if err != nil {
 		return handoff.Session{}, nil, err

@@ -13,10 +13,10 @@ import (
 	"github.com/agent-handoff/handoff/internal/session/manifest"
 )
 
-// Delivered reports whether a session has an active artifact, not known to be
+// delivered reports whether a session has an active artifact, not known to be
 // empty, with the given name. It may be a name that was written, a path in the
 // session's folder, or a path in the workspace or in the directory where it was named.
-func Delivered(s handoff.Session, artifacts []handoff.Artifact, name string) bool {
+func delivered(s handoff.Session, artifacts []handoff.Artifact, name string) bool {
 	for _, a := range artifacts {
 		file, _ := manifest.FileOf(s, a)
 		file = strings.TrimPrefix(file, manifest.UpToSession)
@@ -56,7 +56,7 @@ func checkExpected(names []string) error {
 func Expectations(s handoff.Session, artifacts []handoff.Artifact) []Expected {
 	var list []Expected
 	for _, name := range s.Expected {
-		list = append(list, Expected{Name: name, Delivered: Delivered(s, artifacts, name)})
+		list = append(list, Expected{Name: name, Delivered: delivered(s, artifacts, name)})
 	}
 	return list
 }

@@ -100,7 +100,7 @@ func (ss *Sessions) describe(ctx context.Context, r *Receipt, s handoff.Session,
 			r.Artifacts = append(r.Artifacts, a)
 		}
 	}
-	top, err := ss.Top(ctx, s)
+	top, err := Top(ctx, ss, s)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (ss *Sessions) ResolveLink(ctx context.Context, ref, dir string,
 		return s.ID, nil
 	case !errors.Is(err, handoff.NotFound):
 		return "", err
-	case IsID(ref):
+	case isID(ref):
 		return ref, nil
 	}
 	id, notArtifact := artifact(ctx, ref)

@@ -90,9 +90,9 @@ var uuidV4 = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 })
 
-// IsID reports whether s has the form of a session ID: a version 4 UUID in
+// isID reports whether s has the form of a session ID: a version 4 UUID in
 // lower case.
-func IsID(s string) bool { return uuidV4().MatchString(s) }
+func isID(s string) bool { return uuidV4().MatchString(s) }
 
 // NewID returns a new session ID, a version 4 UUID (RFC 9562).
 func NewID(random io.Reader) (string, error) {
@@ -172,7 +172,7 @@ func (ss *Sessions) complete(ctx context.Context, o *Opening) (err error) {
 			return err
 		}
 		o.Agent.Name, o.Workflow.Name = cmp.Or(o.Agent.Name, parent.Agent.Name), cmp.Or(o.Workflow.Name, parent.Workflow.Name)
-	} else if !IsID(o.ID) {
+	} else if !isID(o.ID) {
 		return handoff.E("open session", o.ID, handoff.Invalid, errors.New("not a lower-case version 4 UUID"),
 			handoff.Advice("omit the ID to generate a new one"))
 	}
@@ -248,7 +248,7 @@ func (ss *Sessions) Link(ctx context.Context, id, to string) ([]string, error) {
 	}
 	var warnings []string
 	switch _, err := ss.Session(ctx, to); {
-	case errors.Is(err, handoff.NotFound) && IsID(to):
+	case errors.Is(err, handoff.NotFound) && isID(to):
 		warnings = append(warnings, "session "+to+" is not recorded here")
 	case err != nil:
 		return nil, err
@@ -263,7 +263,7 @@ func (ss *Sessions) Link(ctx context.Context, id, to string) ([]string, error) {
 
 // Top returns the session that contains a run, at any depth. A session that is
 // not a run is returned as it is.
-func (ss *Sessions) Top(ctx context.Context, s handoff.Session) (handoff.Session, error) {
+func Top(ctx context.Context, ss *Sessions, s handoff.Session) (handoff.Session, error) {
 	for seen := map[string]bool{}; s.Parent != "" && !seen[s.ID]; {
 		seen[s.ID] = true
 		parent, err := ss.Session(ctx, s.Parent)

@@ -40,19 +40,19 @@ type AdoptOptions struct {
 	DryRun  bool // check manifests and record nothing
 }
 
-// AdoptTree is Adopt for every session folder in a directory, or for the
+// Adopt imports every session folder in a directory, or the
 // directory if it is one. A folder that can't be imported does not keep others
 // from it; its problems are in the result.
 //
 // Error kinds: Invalid, NotFound (there is no session folder), Unavailable, and
 // those of Adopt if the directory is a session folder itself.
-func (ss *Sessions) AdoptTree(ctx context.Context, dir string, o AdoptOptions) ([]Adoption, []string, error) {
+func (ss *Sessions) Adopt(ctx context.Context, dir string, o AdoptOptions) ([]Adoption, []string, error) {
 	folders, err := ss.sessionFolders(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(folders) == 0 || folders[0] == dir && !o.DryRun {
-		s, warnings, err := ss.Adopt(ctx, dir, o.Lenient)
+		s, warnings, err := ss.adoptFolder(ctx, dir, o.Lenient)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -69,11 +69,11 @@ func (ss *Sessions) AdoptTree(ctx context.Context, dir string, o AdoptOptions) (
 	return list, warnings, nil
 }
 
-// Unrecorded returns what AdoptTree would do with the session folders in a
+// Unrecorded returns what Adopt would do with the session folders in a
 // directory that are not recorded. A directory that does not exist has none.
-// Error kinds: those of AdoptTree.
+// Error kinds: those of Adopt.
 func (ss *Sessions) Unrecorded(ctx context.Context, dir string) ([]Adoption, error) {
-	all, _, err := ss.AdoptTree(ctx, dir, AdoptOptions{DryRun: true})
+	all, _, err := ss.Adopt(ctx, dir, AdoptOptions{DryRun: true})
 	if errors.Is(err, handoff.NotFound) {
 		err = nil
 	}
@@ -119,7 +119,7 @@ func (ss *Sessions) adoptOne(ctx context.Context, folder string, o AdoptOptions)
 		a.Status = Adoptable
 		return a, nil, nil
 	}
-	_, warnings, err := ss.Adopt(ctx, folder, o.Lenient)
+	_, warnings, err := ss.adoptFolder(ctx, folder, o.Lenient)
 	if errors.Is(err, handoff.Invalid) || errors.Is(err, handoff.Conflict) {
 		a.Status, a.Problems = Unadopted, problemsOf(err)
 		return a, nil, nil

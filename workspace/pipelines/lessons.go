@@ -36,42 +36,48 @@ const MaxLessons = lessons.Max
 // ExampleLessons is an example of a lessons file.
 const ExampleLessons = lessons.Example
 
-// Lessons returns the lessons of the workspace. Kinds: Corrupt, Unavailable.
-func (p Runs) Lessons() (LessonList, error) { return p.lessons(lessons.Read) }
+// Lessons are the lessons of a workspace.
+type Lessons struct{ p Runs }
 
-// AddLesson adds a lesson, or counts it once more if its pattern is known. Its
+// Lessons returns the lessons of the workspace.
+func (p Runs) Lessons() Lessons { return Lessons{p} }
+
+// List returns the lessons. Kinds: Corrupt, Unavailable.
+func (l Lessons) List() (LessonList, error) { return l.do(lessons.Read) }
+
+// Add adds a lesson, or counts it once more if its pattern is known. Its
 // date is today by default.
 //
 // Kinds: Invalid (no pattern, a date or an issue ID), Corrupt, Unavailable.
-func (p Runs) AddLesson(ctx context.Context, l Lesson) (LessonList, error) {
-	l.Date = cmp.Or(l.Date, p.o.Now().Format(time.DateOnly))
-	return p.changeLessons(ctx, func(list []Lesson) ([]Lesson, error) { return lessons.Add(list, l) })
+func (l Lessons) Add(ctx context.Context, lesson Lesson) (LessonList, error) {
+	lesson.Date = cmp.Or(lesson.Date, l.p.o.Now().Format(time.DateOnly))
+	return l.change(ctx, func(list []Lesson) ([]Lesson, error) { return lessons.Add(list, lesson) })
 }
 
-// PruneLessons keeps the newest lessons. Kinds: Invalid (keep is less than 1),
+// Prune keeps the newest lessons. Kinds: Invalid (keep is less than 1),
 // Corrupt, Unavailable.
-func (p Runs) PruneLessons(ctx context.Context, keep int) (LessonList, error) {
+func (l Lessons) Prune(ctx context.Context, keep int) (LessonList, error) {
 	if keep < 1 {
 		return LessonList{}, handoff.E("prune lessons", strconv.Itoa(keep), handoff.Invalid,
 			errors.New("must be 1 or greater"),
 			handoff.Advice("keep at least 1"))
 	}
-	return p.changeLessons(ctx, func(list []Lesson) ([]Lesson, error) { return lessons.Prune(list, keep), nil })
+	return l.change(ctx, func(list []Lesson) ([]Lesson, error) { return lessons.Prune(list, keep), nil })
 }
 
-// MatchLessons returns the lessons that share words with the text of a failure.
-// Kinds: those of Lessons.
-func (p Runs) MatchLessons(failure string) (LessonMatches, error) {
-	list, err := p.Lessons()
+// Match returns the lessons that share words with the text of a failure.
+// Kinds: those of List.
+func (l Lessons) Match(failure string) (LessonMatches, error) {
+	list, err := l.List()
 	return LessonMatches{lessons.Find(list.Lessons, failure)}, err
 }
 
-func (p Runs) changeLessons(ctx context.Context, change func([]Lesson) ([]Lesson, error)) (LessonList, error) {
-	return p.lessons(func(files *os.Root) ([]Lesson, error) { return lessons.Change(ctx, files, change) })
+func (l Lessons) change(ctx context.Context, change func([]Lesson) ([]Lesson, error)) (LessonList, error) {
+	return l.do(func(files *os.Root) ([]Lesson, error) { return lessons.Change(ctx, files, change) })
 }
 
-func (p Runs) lessons(do func(files *os.Root) ([]Lesson, error)) (LessonList, error) {
-	files, err := p.files()
+func (l Lessons) do(do func(files *os.Root) ([]Lesson, error)) (LessonList, error) {
+	files, err := l.p.files()
 	if err != nil {
 		return LessonList{}, err
 	}

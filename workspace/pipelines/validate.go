@@ -37,20 +37,26 @@ type ValidateOptions struct {
 	Stdin io.Reader // the content of the file "-"
 }
 
+// Contracts state what the artifacts of the stages of a pipeline must look like.
+type Contracts struct{ p Runs }
+
+// Contracts returns the contracts of the pipeline.
+func (p Runs) Contracts() Contracts { return Contracts{p} }
+
 // Validate validates artifacts against the contracts of their stages. An invalid
 // artifact is not an error: see ValidationList.Valid. Kinds: Invalid (an unknown
 // stage), NotFound (a file), Unavailable.
-func (p Runs) Validate(o ValidateOptions) (ValidationList, error) {
-	return in(p, func(r *pipeline.Runs) (list ValidationList, err error) {
-		list.Files, err = r.Pipeline.ValidateFiles(o.Stage, o.Files, p.reader(o.Stdin))
+func (c Contracts) Validate(o ValidateOptions) (ValidationList, error) {
+	return in(c.p, func(r *pipeline.Runs) (list ValidationList, err error) {
+		list.Files, err = r.Pipeline.ValidateFiles(o.Stage, o.Files, c.p.reader(o.Stdin))
 		list.Valid = !slices.ContainsFunc(list.Files, func(v Validation) bool { return !v.Valid })
 		return list, err
 	})
 }
 
 // Schema returns the JSON Schema of a stage's artifact, complete in itself.
-func (p Runs) Schema(stage string) (map[string]any, error) {
-	return in(p, func(r *pipeline.Runs) (map[string]any, error) {
+func (c Contracts) Schema(stage string) (map[string]any, error) {
+	return in(c.p, func(r *pipeline.Runs) (map[string]any, error) {
 		s, err := r.Pipeline.Stage(stage)
 		if err != nil {
 			return nil, err
@@ -61,8 +67,8 @@ func (p Runs) Schema(stage string) (map[string]any, error) {
 
 // Example returns an example of a stage's artifact. Kind: NotFound (its schema has
 // none).
-func (p Runs) Example(stage string) (any, error) {
-	return in(p, func(r *pipeline.Runs) (any, error) {
+func (c Contracts) Example(stage string) (any, error) {
+	return in(c.p, func(r *pipeline.Runs) (any, error) {
 		s, err := r.Pipeline.Stage(stage)
 		if err != nil {
 			return nil, err
@@ -74,11 +80,11 @@ func (p Runs) Example(stage string) (any, error) {
 // Compat validates a file like schema.py, with the same texts and exit codes. Its
 // editions are practitioner and expert; the latter also checks tiers. Kind:
 // Invalid (an unknown edition).
-func (p Runs) Compat(edition string, o ValidateOptions) (CompatAnswer, error) {
-	return in(p, func(r *pipeline.Runs) (answer CompatAnswer, err error) {
+func (c Contracts) Compat(edition string, o ValidateOptions) (CompatAnswer, error) {
+	return in(c.p, func(r *pipeline.Runs) (answer CompatAnswer, err error) {
 		dialect, err := contract.ParseDialect(edition)
 		if err == nil {
-			answer = r.Pipeline.Compat(dialect, p.reader(o.Stdin), o.Files...)
+			answer = r.Pipeline.Compat(dialect, c.p.reader(o.Stdin), o.Files...)
 		}
 		return answer, err
 	})

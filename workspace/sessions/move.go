@@ -6,7 +6,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/session/relocate"
 	"github.com/agent-handoff/handoff/internal/session/transfer"
 )
@@ -61,7 +60,7 @@ func (s Sessions) moveSessions(ctx context.Context, refs []string,
 		}
 		ids[i] = id
 	}
-	m := s.mover()
+	m := s.o.Mover()
 	for _, id := range ids {
 		moved, err := move(m, id)
 		if err != nil {
@@ -87,7 +86,7 @@ func (s Sessions) dueSessions(ctx context.Context, age time.Duration) ([]Due, er
 	if err := s.o.Hub.Closed(); err != nil || age == 0 {
 		return list, err
 	}
-	due, err := s.mover().Due(ctx, s.o.Now().Add(-age))
+	due, err := s.o.Mover().Due(ctx, s.o.Now().Add(-age))
 	return append(list, due...), err
 }
 
@@ -115,12 +114,6 @@ func (s Sessions) ArchiveDue(ctx context.Context, age string) (Moves, error) {
 	return s.Archive(ctx, refs, false)
 }
 
-// mover moves the folders of sessions on behalf of the caller.
-func (s Sessions) mover() *relocate.Mover {
-	return &relocate.Mover{Hub: s.o.Hub, Sessions: s.recorder(), Runtime: s.o.Runtime,
-		Observer: session.ThisObserver(), Now: s.o.Now()}
-}
-
 // A Summary describes a session to someone who decides whether to delete it.
 type Summary = relocate.Summary
 
@@ -130,12 +123,12 @@ type EmptiedTrash = relocate.Emptied
 // ToDelete returns at most limit sessions that ended and are not in the trash,
 // the one that started last first.
 func (s Sessions) ToDelete(ctx context.Context, limit int) ([]Summary, error) {
-	return s.mover().Candidates(ctx, limit)
+	return s.o.Mover().Candidates(ctx, limit)
 }
 
 // Trash returns the sessions in the trash.
 func (s Sessions) Trash(ctx context.Context) ([]Summary, error) {
-	return s.mover().Trash(ctx, s.o.Store)
+	return s.o.Mover().Trash(ctx, s.o.Store)
 }
 
 // EmptyTrash removes the files of the sessions in the trash. It keeps those that an
@@ -145,7 +138,7 @@ func (s Sessions) Trash(ctx context.Context) ([]Summary, error) {
 // Kinds: Unavailable, Corrupt (a record is missing or can't be read, and may need any
 // file).
 func (s Sessions) EmptyTrash(ctx context.Context) (EmptiedTrash, error) {
-	return s.mover().EmptyTrash(ctx, s.o.Store)
+	return s.o.Mover().EmptyTrash(ctx, s.o.Store)
 }
 
 // A Transfer is the result of exporting or importing a session.
@@ -187,7 +180,7 @@ func (s Sessions) Import(ctx context.Context, file string) (Transfer, error) {
 }
 
 func (s Sessions) transfer(outputs string) *transfer.Transfer {
-	t := &transfer.Transfer{Mover: s.mover(), Store: s.o.Store, Append: s.o.Log, Put: s.o.Bodies, Outputs: outputs,
+	t := &transfer.Transfer{Mover: s.o.Mover(), Store: s.o.Store, Append: s.o.Log, Put: s.o.Bodies, Outputs: outputs,
 		Origin: s.o.Origin}
 	return t
 }

@@ -1,10 +1,10 @@
-// Package sessions has the operations on the sessions of a workspace, and on the
-// commands that run in them: Workspace.Sessions and Workspace.Runs of package
-// workspace return them.
+// Package sessions has the operations on the sessions of a workspace, which
+// Workspace.Sessions of package workspace returns.
 package sessions
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/agent-handoff/handoff/workspace/internal/parts"
 
@@ -20,24 +20,6 @@ type Sessions struct{ o parts.Sessions }
 // calls it.
 func New(o parts.Sessions) Sessions { return Sessions{o} }
 
-// Runs are the commands that a caller runs in sessions of their own.
-type Runs struct{ s Sessions }
-
-// NewRuns returns the commands that the caller runs. Workspace.Runs of package workspace
-// calls it.
-func NewRuns(o parts.Sessions) Runs { return Runs{Sessions{o}} }
-
-// recorder changes sessions on behalf of the caller.
-func (s Sessions) recorder() *session.Sessions { return s.o.Sessions.As(s.o.Producer) }
-
-// launcher opens sessions on behalf of the caller.
-func (s Sessions) launcher() launch.Launcher {
-	return launch.Launcher{
-		Dirs: s.o.Dirs, Settings: s.o.Settings, Sessions: s.recorder(), Now: s.o.Now, Rand: s.o.Rand,
-		Dir: s.o.Dir, WorkID: s.o.Producer.WorkID, Artifact: s.o.Resolve,
-	}
-}
-
 // Open opens a session: it creates the folder, records the session and
 // renders its manifest. With a parent it opens a run of that session. The folder
 // is {session_folder}, which must be inside {agent_outputs_folder} and inside the
@@ -50,7 +32,7 @@ func (s Sessions) Open(ctx context.Context, o OpenOptions) (Opened, error) {
 	if err := s.o.Hub.Closed(); err != nil {
 		return Opened{}, err
 	}
-	opened, err := s.launcher().Open(ctx, o)
+	opened, err := s.o.Launcher().Open(ctx, o)
 	if err == nil {
 		opened.Warnings = append(opened.Warnings, s.o.Finish(ctx, "")...)
 	}
@@ -79,3 +61,17 @@ type Thread = session.Conversation
 
 // A Detail is a session with its names, status and outputs.
 type Detail = session.Detail
+
+// outputs returns {agent_outputs_folder}, relative to the directory that the folders of
+// sessions are in.
+func (s Sessions) outputs() (string, error) {
+	e, err := s.o.Launcher().Explain("agent_outputs_folder", launch.VariableOptions{})
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(s.o.Dirs.Home(), e.Value)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", nil
+	}
+	return filepath.ToSlash(rel), nil
+}

@@ -62,7 +62,7 @@ func (s Sessions) changeSession(ctx context.Context, ref string,
 	if err != nil {
 		return Change{}, err
 	}
-	warnings, err := change(s.recorder(), id)
+	warnings, err := change(s.o.Recorder(), id)
 	if err != nil {
 		return Change{}, err
 	}
@@ -223,12 +223,12 @@ func (s Sessions) Adopt(ctx context.Context, dir string, o AdoptOptions) (Adopti
 	}
 	var done Adoptions
 	adopt := func() (err error) {
-		done.Sessions, done.Warnings, err = s.recorder().AdoptTree(ctx, folder, o)
+		done.Sessions, done.Warnings, err = s.o.Recorder().Adopt(ctx, folder, o)
 		return err
 	}
 	if o.DryRun {
 		err = adopt()
-	} else if err = s.mover().Locked(ctx, adopt); err == nil { // so that two processes don't record the same
+	} else if err = s.o.Mover().Locked(ctx, adopt); err == nil { // so that two processes don't record the same
 		done.Warnings = append(done.Warnings, s.o.Finish(ctx, "")...)
 	}
 	return done, err

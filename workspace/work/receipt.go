@@ -1,12 +1,13 @@
 package work
 
 import (
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"cmp"
 	"context"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
-	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // A Receipt has what ran, what that used and cost, and what it published.
@@ -69,14 +70,14 @@ func (u Units) receipt(ctx context.Context, work []handoff.Work, artifacts []han
 
 // A RunReport is the receipt of a run with the work in it.
 type RunReport struct {
-	sessions.Receipt
+	runs.Receipt
 	Work *Receipt `json:"work,omitempty"` // nil if none is known
 }
 
 // Report adds to the receipt of a run what its work used and cost.
 //
 // Kinds: NotFound, and those of reading the index.
-func (u Units) Report(ctx context.Context, r sessions.Receipt) (RunReport, error) {
+func (u Units) Report(ctx context.Context, r runs.Receipt) (RunReport, error) {
 	report := RunReport{Receipt: r}
 	used, err := u.OfSession(ctx, r.ID)
 	if used.Known() {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -150,7 +151,7 @@ func (a *App) Warn(format string, args ...any) {
 // sentence returns a text of several lines as one line that is not too long and
 // has no password in a URL.
 func sentence(text string) string {
-	return OneLine(strings.ReplaceAll(shorten(withoutUserinfo(text)), "\n", " "))
+	return textfmt.OneLine(strings.ReplaceAll(shorten(withoutUserinfo(text)), "\n", " "))
 }
 
 var userinfo = sync.OnceValue(func() *regexp.Regexp {

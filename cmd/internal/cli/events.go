@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"syscall"
-
-	"github.com/agent-handoff/handoff"
 )
 
 // EventsVariable names the environment variable by which handoff run names the
@@ -35,11 +33,4 @@ func (a *App) Events() string {
 func (a *App) EventsPrinted() bool {
 	stream := a.Getenv(EventsVariable)
 	return stream != "" && stream == a.Events()
-}
-
-// PrintEvent prints the line that reports a publish on standard error.
-func (a *App) PrintEvent(art handoff.Artifact) {
-	if !a.EventsPrinted() {
-		fmt.Fprintln(a.Err, a.Event(art))
-	}
 }

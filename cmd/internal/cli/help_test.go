@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/clipperhouse/displaywidth"
 )
 
@@ -15,7 +17,7 @@ func FuzzWrap(f *testing.F) {
 	f.Add("   ", 1)
 	f.Add("", -1)
 	f.Fuzz(func(t *testing.T, s string, width int) {
-		s = OneLine(s)
+		s = textfmt.OneLine(s)
 		lines := wrap(s, width)
 		for _, line := range lines {
 			one := displaywidth.StringGraphemes(line)

@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -69,7 +69,7 @@ var commandLines = map[handoff.Action]string{
 func CommandLine(action handoff.Action, args ...string) string {
 	line := commandLines[action]
 	for _, arg := range args {
-		line = strings.Replace(line, "%", strings.ReplaceAll(ShellWord(arg), "%", "\x00"), 1)
+		line = strings.Replace(line, "%", strings.ReplaceAll(textfmt.ShellWord(arg), "%", "\x00"), 1)
 	}
 	return Name() + " " + strings.ReplaceAll(line, "\x00", "%")
 }
@@ -87,14 +87,4 @@ func HintText(h handoff.Hint) string {
 		return run
 	}
 	return "to " + h.Text + ", " + run
-}
-
-var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w./:@%+=,-]+$`) })
-
-// ShellWord returns s as one word of a POSIX shell, quoted where necessary.
-func ShellWord(s string) string {
-	if plainWord().MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

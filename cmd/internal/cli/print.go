@@ -4,16 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/names/lineage"
-	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
 // JSON prints the answer of a command as one indented JSON object, or the fields
@@ -50,43 +46,6 @@ func (a *App) Flush() error {
 		return b.Flush()
 	}
 	return nil
-}
-
-// Event is the line that reports a publish. Unknown fields are omitted.
-func (a *App) Event(art handoff.Artifact) string {
-	line := "artifact:publish  " + word(a.Path(art)) + "  channel=" + word(art.Channel)
-	for _, slot := range []string{"task", "run", "agent"} {
-		if v := art.Producer.Slot(slot); v != "" {
-			line += " " + slot + "=" + word(v)
-		}
-	}
-	return line + " id=" + art.ID
-}
-
-// StaleInput returns what happened to something that an artifact was made from.
-func StaleInput(in handoff.StaleInput) string {
-	what := "replaced"
-	if in.Status == handoff.Withdrawn {
-		what = "withdrawn"
-	}
-	text := fmt.Sprintf("%s v%d (%s) was %s", in.Channel, in.Revision, in.ID, what)
-	for i, r := range in.Active {
-		text += []string{"; ", ", "}[min(i, 1)] + fmt.Sprintf("v%d (%s)", r.Revision, r.ID)
-	}
-	switch len(in.Active) {
-	case 0:
-		return text
-	case 1:
-		return text + " is active"
-	}
-	return text + " are active"
-}
-
-// WarnStale reports what an artifact was made from and that is out of date.
-func (a *App) WarnStale(art handoff.Artifact) {
-	for _, in := range art.StaleInputs {
-		a.Warn("input %s", StaleInput(in))
-	}
 }
 
 // ArtifactColumns are the columns of a list of artifacts.
@@ -155,76 +114,4 @@ func (a *App) Age(t time.Time) string {
 		return strconv.Itoa(int(d.Hours())) + "h"
 	}
 	return strconv.Itoa(int(d.Hours()/24)) + "d"
-}
-
-// Stamp formats a time for people, in the local time zone.
-func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
-
-// Count formats a number of things, whose plural ends in s.
-func Count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return strconv.Itoa(n) + " " + thing + "s"
-}
-
-// Size formats a number of bytes for people.
-func Size(n int64) string {
-	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
-	value, unit := float64(n), 0
-	for value >= 1024 && unit < len(units)-1 {
-		value /= 1024
-		unit++
-	}
-	if unit == 0 {
-		return Count(int(n), "byte")
-	}
-	return fmt.Sprintf("%.1f %s", value, units[unit])
-}
-
-// OneLine returns s with line breaks, control characters and invisible characters
-// escaped as in Go, so that it is safe to print within a line.
-func OneLine(s string) string { return printable.Line(s) }
-
-// word returns a value of an event line, quoted if it could be taken for several.
-func word(s string) string {
-	if s == "" || strings.ContainsAny(s, "\"'\\=") || strings.ContainsFunc(s, unicode.IsSpace) || OneLine(s) != s {
-		return strconv.Quote(s)
-	}
-	return s
-}
-
-// Revision reports a revision of a file that was recorded, and the edits that
-// were saved before it.
-func (a *App) Revision(p handoff.Published, file string, saved []handoff.Artifact) {
-	for _, edit := range saved {
-		a.Warn("%s was edited outside handoff; the edit was saved as %s", file, edit.ID)
-	}
-	a.Warnings(p.Warnings)
-	a.WarnStale(p.Artifact)
-	if p.Existing {
-		fmt.Fprintln(a.Err, "unchanged; no new revision recorded")
-	} else {
-		a.PrintEvent(p.Artifact)
-	}
-}
-
-// SortedKeys returns the keys of a map in ascending order.
-func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// Draw prints a graph. A tree starts at the node id.
-func (a *App) Draw(g lineage.Graph, id, format string) error {
-	switch format {
-	case "tree":
-		fmt.Fprint(a.Out, g.Tree(id))
-	case "json":
-		return a.JSON(g)
-	case "dot":
-		fmt.Fprint(a.Out, g.DOT())
-	case "mermaid":
-		fmt.Fprint(a.Out, g.Mermaid())
-	default:
-		return Invalid("", "--format", fmt.Sprintf("unknown format %q", format), "use tree, json, dot or mermaid")
-	}
-	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 )
@@ -142,7 +144,7 @@ func selectCells(rows [][]string, chosen []int) [][]string {
 	selected := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, c := range chosen {
-			selected[i] = append(selected[i], OneLine(row[c]))
+			selected[i] = append(selected[i], textfmt.OneLine(row[c]))
 		}
 	}
 	return selected

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 )
@@ -77,7 +79,7 @@ func FuzzTable(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id, title, path string, width int) {
 		columns := []Column{{Name: "id"}, {Name: "agent", Rank: 1}, {Name: "path", Long: true, Rank: 2},
 			{Name: "title", Rank: 3, Text: true}}
-		row := []string{OneLine(id), OneLine(title), OneLine(path), OneLine(title)}
+		row := []string{textfmt.OneLine(id), textfmt.OneLine(title), textfmt.OneLine(path), textfmt.OneLine(title)}
 		shown, widths := layout(columns, [][]string{{"id", "agent", "path", "title"}, row}, width)
 		if len(shown) > 1 && tableWidth(shown, widths) > width {
 			t.Errorf("width %d: the columns %v of %v take %d", width, shown, widths, tableWidth(shown, widths))

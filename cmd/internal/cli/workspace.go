@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -66,7 +68,7 @@ func (a *App) Writing(do func(*workspace.Workspace) error) error {
 			if !strings.HasPrefix(w.Store().Runtime(), dir+string(filepath.Separator)) { // in a linked worktree
 				dir = w.Store().Runtime()
 			}
-			fmt.Fprintf(a.Err, "created workspace %s\n", OneLine(dir))
+			fmt.Fprintf(a.Err, "created workspace %s\n", textfmt.OneLine(dir))
 		}
 		return err
 	})
@@ -79,7 +81,8 @@ func (a *App) ReportQueued(w *workspace.Workspace) {
 	case err != nil:
 		a.Warn("the queue can't be read: %v", err)
 	case n > 0:
-		fmt.Fprintf(a.Err, "%s queued on this machine for the log, the oldest: %s\n", Count(n, "record"), a.Age(oldest))
+		fmt.Fprintf(a.Err, "%s queued on this machine for the log, the oldest: %s\n", textfmt.Count(n, "record"),
+			a.Age(oldest))
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
@@ -37,7 +40,7 @@ a claim that its command succeeded. docs/evidence.md has the rules.
 The exit code is 0 if there are claims and all are verified, otherwise 1.`,
 		Example:           "  handoff verify verification:latest\n  handoff verify report.md --json",
 		Args:              cli.Exactly(1, "one ref"),
-		ValidArgsFunction: a.CompleteRef,
+		ValidArgsFunction: complete.Ref(a),
 	}
 	a.JSONFlag(c, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -75,7 +78,7 @@ had no other changes. The configuration is the command, as a JSON array of its
 arguments. See docs/evidence.md.`,
 		Example:           "  handoff export in-toto verification:latest >test-result.json",
 		Args:              cli.Exactly(1, "one ref"),
-		ValidArgsFunction: a.CompleteRef,
+		ValidArgsFunction: complete.Ref(a),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
@@ -95,7 +98,7 @@ func print(a *cli.App, v claims.Verification) {
 		fmt.Fprintf(a.Err, "%s has no claims\n", v.ID)
 	}
 	for _, claim := range v.Claims {
-		fmt.Fprintf(a.Out, "%-12s  %s\n", claim.Verdict, cli.OneLine(claim.Text))
+		fmt.Fprintf(a.Out, "%-12s  %s\n", claim.Verdict, textfmt.OneLine(claim.Text))
 		for _, e := range claim.Evidence {
 			line := subject(e.Evidence) + ": " + e.Reason
 			if e.Attestation != "" && e.Attestation != e.Artifact {
@@ -104,7 +107,7 @@ func print(a *cli.App, v claims.Verification) {
 			if e.By != "" && !strings.Contains(line, e.By) {
 				line += ", by " + e.By
 			}
-			fmt.Fprintf(a.Out, "%14s%s\n", "", cli.OneLine(line))
+			fmt.Fprintf(a.Out, "%14s%s\n", "", textfmt.OneLine(line))
 		}
 		if len(claim.Evidence) == 0 {
 			fmt.Fprintf(a.Out, "%14sno evidence\n", "")

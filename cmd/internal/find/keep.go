@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
@@ -90,15 +92,15 @@ func printKept(a *cli.App, done threads.Kept) {
 		if done.DryRun && t.RecordID == "" && t.SizeBytes > 0 {
 			status = "would be " + status
 		}
-		line := cli.OneLine(t.URI) + "  " + status
+		line := textfmt.OneLine(t.URI) + "  " + status
 		if t.SizeBytes > 0 {
-			line += fmt.Sprintf("  %d bytes, %d compressed, %s", t.TranscriptBytes, t.SizeBytes, cli.Count(t.Files, "file"))
+			line += fmt.Sprintf("  %d bytes, %d compressed, %s", t.TranscriptBytes, t.SizeBytes, textfmt.Count(t.Files, "file"))
 		}
 		if t.Redacted > 0 {
-			line += ", " + cli.Count(t.Redacted, "secret") + " redacted"
+			line += ", " + textfmt.Count(t.Redacted, "secret") + " redacted"
 		}
 		if t.Reason != "" {
-			line += ": " + cli.OneLine(t.Reason)
+			line += ": " + textfmt.OneLine(t.Reason)
 		}
 		fmt.Fprintln(a.Out, line)
 		for _, f := range t.Findings {
@@ -106,7 +108,7 @@ func printKept(a *cli.App, done threads.Kept) {
 			if f.Message > 0 {
 				at = "message " + strconv.Itoa(f.Message)
 			}
-			fmt.Fprintf(a.Out, "  %s  %s  %s (%d)\n", cli.OneLine(f.Thread), at, f.Kind, f.Count)
+			fmt.Fprintf(a.Out, "  %s  %s  %s (%d)\n", textfmt.OneLine(f.Thread), at, f.Kind, f.Count)
 		}
 		if t.Status == threads.Refused {
 			a.Warn("%s has secrets: --redact replaces them in the copy", t.URI)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
@@ -187,7 +189,7 @@ var threadMatchColumns = []cli.Column{
 
 func (o *searchOptions) print(a *cli.App, r searchResult, table *cli.Table) error {
 	for _, m := range r.Matches {
-		a.PrintChanged(m.Artifact)
+		report.Changes(a, m.Artifact)
 	}
 	if a.AsJSON {
 		return a.JSONList("matches", r)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -71,7 +72,7 @@ func hopRows(a *cli.App, t workspace.Trace) (rows [][]string) {
 			age = a.Age(h.At)
 		}
 		if h.Cost != nil {
-			text = cli.Cost(*h.Cost) + " " + text
+			text = textfmt.Cost(*h.Cost) + " " + text
 		}
 		var evidence []string
 		for _, e := range h.Evidence {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/workspace/store"
 
 	"github.com/agent-handoff/handoff"
@@ -63,7 +65,8 @@ func printStatus(c *cobra.Command, a *cli.App) error {
 		if a.AsJSON {
 			return a.JSON(s)
 		}
-		fmt.Fprintf(a.Out, "log      %s  (%s)\nrecords  %d\n", cli.OneLine(s.Location), cli.OneLine(s.Source), s.LastSeq)
+		fmt.Fprintf(a.Out, "log      %s  (%s)\nrecords  %d\n", textfmt.OneLine(s.Location), textfmt.OneLine(s.Source),
+			s.LastSeq)
 		if s.ID != "" {
 			fmt.Fprintf(a.Out, "id       %s\n", s.ID)
 		}
@@ -71,7 +74,7 @@ func printStatus(c *cobra.Command, a *cli.App) error {
 			fmt.Fprintf(a.Out, "origin   %s\n", s.Origin)
 		}
 		for _, d := range s.Details {
-			fmt.Fprintf(a.Out, "%-8s %s\n", d.Name, cli.OneLine(d.Value))
+			fmt.Fprintf(a.Out, "%-8s %s\n", d.Name, textfmt.OneLine(d.Value))
 		}
 		printQueue(a, s)
 		return nil
@@ -81,13 +84,13 @@ func printStatus(c *cobra.Command, a *cli.App) error {
 // printQueue prints what is queued.
 func printQueue(a *cli.App, s store.LogStatus) {
 	if s.Unavailable != "" {
-		fmt.Fprintf(a.Out, "offline  %s\n", cli.OneLine(s.Unavailable))
+		fmt.Fprintf(a.Out, "offline  %s\n", textfmt.OneLine(s.Unavailable))
 	}
 	for _, q := range s.Queued {
-		fmt.Fprintf(a.Out, "queued   %s  %s  %s  %s\n", q.ID, q.Type, cli.Stamp(q.CreatedAt), cli.OneLine(q.Path))
+		fmt.Fprintf(a.Out, "queued   %s  %s  %s  %s\n", q.ID, q.Type, textfmt.Stamp(q.CreatedAt), textfmt.OneLine(q.Path))
 	}
 	for _, r := range s.Refused {
-		fmt.Fprintf(a.Out, "refused  %s  %s\n", r.ID, cli.OneLine(r.Reason))
+		fmt.Fprintf(a.Out, "refused  %s  %s\n", r.ID, textfmt.OneLine(r.Reason))
 	}
 	switch {
 	case s.Copied:
@@ -127,7 +130,7 @@ code is 5 if the log can't be reached.`,
 			if a.AsJSON {
 				return a.JSON(sent)
 			}
-			_, err = fmt.Fprintf(a.Out, "sent %s\n", cli.Count(sent.Sent, "record"))
+			_, err = fmt.Fprintf(a.Out, "sent %s\n", textfmt.Count(sent.Sent, "record"))
 			return err
 		})
 	}
@@ -164,8 +167,8 @@ to stays on this machine until handoff gc collects it.`,
 				return a.JSON(map[string][]store.RefusedRecord{label: append([]store.RefusedRecord{}, list...)})
 			}
 			for _, r := range list {
-				fmt.Fprintf(a.Out, "%s  %s  %s  %s  %s  %s\n", label, r.Record.ID, r.Record.Type, cli.Stamp(r.Record.CreatedAt),
-					subject(r.Record), cli.OneLine(r.Reason))
+				fmt.Fprintf(a.Out, "%s  %s  %s  %s  %s  %s\n", label, r.Record.ID, r.Record.Type, textfmt.Stamp(r.Record.CreatedAt),
+					subject(r.Record), textfmt.OneLine(r.Reason))
 			}
 			return nil
 		})
@@ -179,7 +182,7 @@ func subject(r handoff.Record) string {
 	if !ok {
 		return "-"
 	}
-	return cli.OneLine(strings.TrimSpace(f.Path + " " + f.Title))
+	return textfmt.OneLine(strings.TrimSpace(f.Path + " " + f.Title))
 }
 
 func logCopyCommand(a *cli.App) *cobra.Command {
@@ -223,8 +226,8 @@ replaced, to a new log.`,
 		if done.Bodies != 1 {
 			bodies = fmt.Sprintf("%d bodies", done.Bodies)
 		}
-		_, err = fmt.Fprintf(a.Out, "copied %s and %s; the log has %s\n", cli.Count(done.Copied, "record"), bodies,
-			cli.Count(done.Records, "record"))
+		_, err = fmt.Fprintf(a.Out, "copied %s and %s; the log has %s\n", textfmt.Count(done.Copied, "record"), bodies,
+			textfmt.Count(done.Records, "record"))
 		return err
 	}
 	return c

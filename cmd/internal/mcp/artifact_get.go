@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -39,7 +39,7 @@ var artifactGet = tool[GetInput]{
 			a := *shown.Artifact
 			text := line(a)
 			for _, in := range a.StaleInputs {
-				text += "\ninput " + cli.StaleInput(in)
+				text += "\ninput " + textfmt.StaleInput(in)
 			}
 			return answer{data: shown, text: text, links: links(a),
 				done: func(ctx context.Context) { _ = c.Work(nil).Use(ctx, a) }}, nil

@@ -3,6 +3,8 @@ package pipelines
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -46,7 +48,7 @@ otherwise that of the stages.`,
 			a.Warnings(done.Warnings)
 			return a.print(done, func() {
 				for _, s := range done.Adopted {
-					fmt.Fprintln(a.Out, cli.OneLine(s.Path))
+					fmt.Fprintln(a.Out, textfmt.OneLine(s.Path))
 				}
 			})
 		})

@@ -3,6 +3,8 @@ package pipelines
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
@@ -33,7 +35,7 @@ is a conflict.`,
 			if err != nil {
 				return err
 			}
-			return a.print(f, func() { fmt.Fprintln(a.Out, cli.OneLine(f.Path)) })
+			return a.print(f, func() { fmt.Fprintln(a.Out, textfmt.OneLine(f.Path)) })
 		})
 	}
 	return c

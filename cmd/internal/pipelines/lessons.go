@@ -49,7 +49,9 @@ that lesson is counted again instead.`,
 	c.Flags().StringVar(&l.Issue, "issue", "", "`issue` in which it occurred")
 	c.Flags().StringVar(&l.Date, "date", "", "`date` as 2006-01-02 (default: today)")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return a.changeLessons(func(p pipelines.Runs) (pipelines.LessonList, error) { return p.AddLesson(c.Context(), l) })
+		return a.changeLessons(func(known pipelines.Lessons) (pipelines.LessonList, error) {
+			return known.Add(c.Context(), l)
+		})
 	}
 	return c
 }
@@ -64,16 +66,16 @@ func lessonsPruneCommand(a *app) *cobra.Command {
 	}
 	c.Flags().IntVar(&keep, "keep", keep, "`number` of lessons to keep")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return a.changeLessons(func(p pipelines.Runs) (pipelines.LessonList, error) {
-			return p.PruneLessons(c.Context(), keep)
+		return a.changeLessons(func(known pipelines.Lessons) (pipelines.LessonList, error) {
+			return known.Prune(c.Context(), keep)
 		})
 	}
 	return c
 }
 
-func (a *app) changeLessons(change func(pipelines.Runs) (pipelines.LessonList, error)) error {
+func (a *app) changeLessons(change func(pipelines.Lessons) (pipelines.LessonList, error)) error {
 	return a.reading(func(p pipelines.Runs) error {
-		list, err := change(p)
+		list, err := change(p.Lessons())
 		if err != nil {
 			return err
 		}
@@ -100,7 +102,7 @@ func lessonsListCommand(a *app) *cobra.Command {
 	table := a.NewTable(c, lessonColumns)
 	c.RunE = func(*cobra.Command, []string) error {
 		return a.reading(func(p pipelines.Runs) error {
-			list, err := p.Lessons()
+			list, err := p.Lessons().List()
 			if err != nil {
 				return err
 			}
@@ -143,7 +145,7 @@ exit code is 1 if there is no match.`,
 			failure = string(b)
 		}
 		return a.reading(func(p pipelines.Runs) error {
-			found, err := p.MatchLessons(failure)
+			found, err := p.Lessons().Match(failure)
 			if err != nil {
 				return err
 			}

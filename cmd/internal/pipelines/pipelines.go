@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
@@ -139,6 +140,6 @@ func (a *app) list(name string, answer any, table *cli.Table, columns []cli.Colu
 // lines prints lines that may contain text of artifacts.
 func (a *app) lines(text string) {
 	for line := range strings.Lines(text) {
-		fmt.Fprintln(a.Out, cli.OneLine(strings.TrimSuffix(line, "\n")))
+		fmt.Fprintln(a.Out, textfmt.OneLine(strings.TrimSuffix(line, "\n")))
 	}
 }

@@ -3,6 +3,9 @@ package pipelines
 import (
 	"context"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -42,7 +45,7 @@ gates.`,
 	c.Flags().BoolVar(&lenient, "lenient", false, "record an artifact that violates its contract, with warnings")
 	c.Flags().StringArrayVar(&from, "from", nil,
 		"`ref` of an artifact that it was made from; may be repeated (default: what its writer reads)")
-	c.RegisterFlagCompletionFunc("from", a.CompleteRefs)
+	c.RegisterFlagCompletionFunc("from", complete.Refs(a.App))
 	c.RegisterFlagCompletionFunc("as", a.completeAgent)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		sub := pipelines.Submission{Issue: args[0], Stage: args[1], Path: args[2], From: from, Lenient: lenient}
@@ -64,6 +67,6 @@ func (a *app) put(ctx context.Context, w *workspace.Workspace, sub pipelines.Sub
 	for _, p := range done.Report.Warnings {
 		a.Warn("%s: %s", sub.Path, p)
 	}
-	a.Revision(done.Published, done.File, done.SavedEdits)
+	report.Revision(a.App, done.Published, done.File, done.SavedEdits)
 	return a.Published(done.Published, done.File)
 }

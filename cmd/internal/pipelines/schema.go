@@ -29,9 +29,9 @@ project takes its example from the examples of its schema.`,
 			var doc any
 			var err error
 			if example {
-				doc, err = p.Example(args[0])
+				doc, err = p.Contracts().Example(args[0])
 			} else {
-				doc, err = p.Schema(args[0])
+				doc, err = p.Contracts().Schema(args[0])
 			}
 			if err != nil {
 				return err

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
@@ -25,7 +27,7 @@ func PrintOverview(a *cli.App, o pipelines.Overview, table *cli.Table) error {
 	for i, v := range o.Stages {
 		notes := []string{v.Summary}
 		if v.Problems > 0 {
-			notes = append(notes, cli.Count(v.Problems, "contract violation"))
+			notes = append(notes, textfmt.Count(v.Problems, "contract violation"))
 		}
 		if v.Stale != "" {
 			notes = append(notes, "stale: "+v.Stale)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
@@ -67,7 +69,7 @@ func (a *app) trace(t pipelines.Trace, table *cli.Table) error {
 	if err := a.list("stages", t, table, traceColumns, rows); err != nil || a.AsJSON {
 		return err
 	}
-	for _, stage := range cli.SortedKeys(t.Retries) {
+	for _, stage := range textfmt.SortedKeys(t.Retries) {
 		fmt.Fprintf(a.Err, "retries of %s: %d\n", stage, t.Retries[stage])
 	}
 	if t.TotalMS > 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
@@ -44,7 +46,7 @@ The exit code is 1 if a file is invalid.`,
 			if len(args) == 0 {
 				return cli.Invalid("pipeline validate", "", "requires at least one file", "name a file, or - for standard input")
 			}
-			list, err := p.Validate(o)
+			list, err := p.Contracts().Validate(o)
 			if err != nil {
 				return err
 			}
@@ -58,7 +60,7 @@ func (a *app) compat(p pipelines.Runs, edition string, o pipelines.ValidateOptio
 	if a.AsJSON {
 		return cli.Invalid("pipeline validate", "", "--json and --compat are mutually exclusive", "leave one of them out")
 	}
-	answer, err := p.Compat(edition, o)
+	answer, err := p.Contracts().Compat(edition, o)
 	if err != nil {
 		return err
 	}
@@ -73,13 +75,13 @@ func (a *app) compat(p pipelines.Runs, edition string, o pipelines.ValidateOptio
 func (a *app) validations(list []pipelines.Validation) {
 	for _, v := range list {
 		for _, p := range v.Errors {
-			fmt.Fprintf(a.Out, "%s: %s\n", cli.OneLine(v.File), cli.OneLine(p.String()))
+			fmt.Fprintf(a.Out, "%s: %s\n", textfmt.OneLine(v.File), textfmt.OneLine(p.String()))
 		}
 		for _, p := range v.Warnings {
 			a.Warn("%s: %s", v.File, p)
 		}
 		if v.Valid {
-			fmt.Fprintf(a.Out, "%s: ok\n", cli.OneLine(v.File))
+			fmt.Fprintf(a.Out, "%s: ok\n", textfmt.OneLine(v.File))
 		}
 	}
 }

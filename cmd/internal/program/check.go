@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -42,7 +44,7 @@ The exit code is 1 if there is a problem.`,
 					return err
 				}
 				for _, f := range found.Findings {
-					fmt.Fprintf(a.Err, "found: %s: %s\n", cli.OneLine(f.Name), cli.OneLine(f.Text))
+					fmt.Fprintf(a.Err, "found: %s: %s\n", textfmt.OneLine(f.Name), textfmt.OneLine(f.Text))
 				}
 			}
 			report, err := w.Store().Check(c.Context())
@@ -78,22 +80,22 @@ func printReport(a *cli.App, report handoff.Report) {
 			groups = append(groups, f)
 		}
 		if kinds[g.kind]++; count[g] <= shown {
-			fmt.Fprintf(a.Out, "%s: %s: %s\n", g.kind, cli.OneLine(f.Name), cli.OneLine(f.Text))
+			fmt.Fprintf(a.Out, "%s: %s: %s\n", g.kind, textfmt.OneLine(f.Name), textfmt.OneLine(f.Text))
 		}
 	}
 	for _, f := range groups {
 		g := group{findingKind(f), f.Text}
 		if more := count[g] - shown; more > 0 {
-			fmt.Fprintf(a.Out, "%s: %d more: %s\n", g.kind, more, cli.OneLine(f.Text))
+			fmt.Fprintf(a.Out, "%s: %d more: %s\n", g.kind, more, textfmt.OneLine(f.Text))
 		}
 		if !f.Hint.IsZero() {
-			fmt.Fprintf(a.Out, "hint: %s\n", cli.OneLine(cli.HintText(f.Hint)))
+			fmt.Fprintf(a.Out, "hint: %s\n", textfmt.OneLine(cli.HintText(f.Hint)))
 		}
 	}
-	summary := cli.Count(report.Records, "record")
+	summary := textfmt.Count(report.Records, "record")
 	for _, kind := range []string{problem, note} {
 		if n := kinds[kind]; n > 0 {
-			summary += ", " + cli.Count(n, kind)
+			summary += ", " + textfmt.Count(n, kind)
 		}
 	}
 	fmt.Fprintln(a.Out, summary)

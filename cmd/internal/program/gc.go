@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/agent-handoff/handoff/workspace/store"
 
@@ -75,13 +77,13 @@ func printGarbage(a *cli.App, g store.Garbage, table *cli.Table) error {
 	}
 	rows := make([][]string, len(g.Bodies))
 	for i, b := range g.Bodies {
-		rows[i] = []string{handoff.SHA256 + ":" + b.Digest.Value, cli.Size(b.SizeBytes), string(b.Need)}
+		rows[i] = []string{handoff.SHA256 + ":" + b.Digest.Value, textfmt.Size(b.SizeBytes), string(b.Need)}
 	}
 	for _, s := range g.Archive {
 		rows = append(rows, []string{"session " + s.ID, "", "to archive: " + s.Name})
 	}
 	for _, s := range g.Trash {
-		rows = append(rows, []string{"session " + s.ID, cli.Size(s.SizeBytes), sessioncmd.TrashReason(s)})
+		rows = append(rows, []string{"session " + s.ID, textfmt.Size(s.SizeBytes), sessioncmd.TrashReason(s)})
 	}
 	if err := table.Print(bodyColumns, rows); err != nil {
 		return err
@@ -91,13 +93,13 @@ func printGarbage(a *cli.App, g store.Garbage, table *cli.Table) error {
 		bodies = strconv.Itoa(len(g.Bodies)) + " bodies"
 	}
 	if n := len(g.Archive); n > 0 {
-		fmt.Fprintf(a.Err, "to archive: %s\n", cli.Count(n, "session"))
+		fmt.Fprintf(a.Err, "to archive: %s\n", textfmt.Count(n, "session"))
 	}
 	switch {
 	case g.Collected:
-		fmt.Fprintf(a.Err, "collected %s, %s\n", bodies, cli.Size(g.SizeBytes))
+		fmt.Fprintf(a.Err, "collected %s, %s\n", bodies, textfmt.Size(g.SizeBytes))
 	case len(g.Bodies) > 0:
-		fmt.Fprintf(a.Err, "unreferenced: %s, %s\n", bodies, cli.Size(g.SizeBytes))
+		fmt.Fprintf(a.Err, "unreferenced: %s, %s\n", bodies, textfmt.Size(g.SizeBytes))
 	}
 	return nil
 }

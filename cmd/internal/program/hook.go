@@ -1,14 +1,15 @@
 package program
 
 import (
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
@@ -85,7 +86,7 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 	reply, err := w.Hook(context.WithoutCancel(c.Context()), e, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
 	setup.NoteHook(state, args[0], a.Now(), err)
 	if e.Harness == "gemini-cli" {
-		setup.NoteSession(state, sessions.HarnessProcess(e.Harness, a.Getenv), e.Session)
+		setup.NoteSession(state, runs.HarnessProcess(e.Harness, a.Getenv), e.Session)
 	}
 	if len(reply) > 0 {
 		fmt.Fprintln(a.Out, string(reply))
@@ -109,14 +110,14 @@ func statusLine(c *cobra.Command, a *cli.App, payload []byte) {
 	if json.Unmarshal(payload, &p) != nil || p.Session == "" {
 		return
 	}
-	line := cli.OneLine("agents://claude/" + p.Session)
+	line := textfmt.OneLine("agents://claude/" + p.Session)
 	if w, err := openAt(a, cmp.Or(p.Workspace.Current, p.Cwd, a.Dir)); err == nil {
 		defer w.Close()
 		page, err := w.List(c.Context(), workspace.ListOptions{
 			Limit: 1, Filter: workspace.Filter{Producer: map[string]string{"session": p.Session}}})
 		if err == nil && len(page.Artifacts) > 0 {
 			newest := page.Artifacts[0]
-			line += "  " + newest.ID + " " + cli.OneLine(newest.Label())
+			line += "  " + newest.ID + " " + textfmt.OneLine(newest.Label())
 		}
 	}
 	fmt.Fprintln(a.Out, line)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
@@ -301,10 +303,10 @@ func printFailed(a *cli.App, answer initAnswer) error {
 	for _, f := range answer.Failed {
 		a.Warn("%s is not set up: %s", f.Agent, f.Error)
 		if f.Hint != "" {
-			fmt.Fprintf(a.Err, "  hint: %s\n", cli.OneLine(f.Hint))
+			fmt.Fprintf(a.Err, "  hint: %s\n", textfmt.OneLine(f.Hint))
 		}
 		if f.Lines != "" {
-			fmt.Fprintf(a.Err, "  or add these lines to %s yourself:\n%s\n", cli.OneLine(f.Path),
+			fmt.Fprintf(a.Err, "  or add these lines to %s yourself:\n%s\n", textfmt.OneLine(f.Path),
 				strings.TrimRight(f.Lines, "\n"))
 		}
 	}
@@ -335,10 +337,10 @@ func printSetUp(a *cli.App, answer initAnswer) error {
 			verb = "skipped"
 			a.Warn("%s: %s", file.Path, file.Skipped)
 		}
-		fmt.Fprintf(a.Out, "%-9s  %s\n", verb, cli.OneLine(file.Path))
+		fmt.Fprintf(a.Out, "%-9s  %s\n", verb, textfmt.OneLine(file.Path))
 	}
 	if answer.Workspace != "" {
-		fmt.Fprintf(a.Out, "workspace  %s\n", cli.OneLine(answer.Workspace))
+		fmt.Fprintf(a.Out, "workspace  %s\n", textfmt.OneLine(answer.Workspace))
 	}
 	warnOnPath(a, answer)
 	if len(answer.Todo) > 0 {
@@ -382,7 +384,7 @@ func printUndone(a *cli.App, answer initAnswer, o setup.Undo) error {
 		if o.DryRun {
 			printDiff(a, u.File, u.Before, u.After, false, u.Removed)
 		} else {
-			fmt.Fprintf(a.Out, "%-9s  %s\n", undoneVerb(u), cli.OneLine(u.File))
+			fmt.Fprintf(a.Out, "%-9s  %s\n", undoneVerb(u), textfmt.OneLine(u.File))
 		}
 		if u.Reason != "" {
 			a.Warn("%s: %s", u.File, u.Reason)
@@ -390,7 +392,7 @@ func printUndone(a *cli.App, answer initAnswer, o setup.Undo) error {
 	}
 	if answer.Remaining > 0 {
 		a.Warn("%s of another scope, repository or program still have entries; see --project, --everywhere and --agent",
-			cli.Count(answer.Remaining, "file"))
+			textfmt.Count(answer.Remaining, "file"))
 	}
 	return exitFailed(nil, answer)
 }

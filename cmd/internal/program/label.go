@@ -3,6 +3,8 @@ package program
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -24,7 +26,7 @@ v1, v2 and so on are reserved.`,
 		Example: "  handoff label art_01K… approved\n  handoff read design:approved\n  handoff label " +
 			"design:approved approved --remove",
 		Args:              cli.Exactly(2, "one ref and one label"),
-		ValidArgsFunction: a.CompleteRef,
+		ValidArgsFunction: complete.Ref(a),
 	}
 	c.Flags().BoolVar(&remove, "remove", false, "remove the label from the artifact")
 	a.JSONFlag(c, "print the artifact as JSON")

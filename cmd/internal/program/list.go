@@ -8,6 +8,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
@@ -44,18 +48,18 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 	flags.StringVar(&f.filter.Until, "until", "", "published before `time`")
 	cli.GroupFlags(c, "Producer filters", append(slices.Collect(maps.Keys(f.fields)), "producer")...)
 	c.MarkFlagsMutuallyExclusive("all", "status")
-	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
+	c.RegisterFlagCompletionFunc("channel", complete.Channels(a))
 	for field := range f.fields {
-		c.RegisterFlagCompletionFunc(field, a.CompleteSlot(field))
+		c.RegisterFlagCompletionFunc(field, complete.Slot(a, field))
 	}
-	c.RegisterFlagCompletionFunc("kind", a.CompleteArtifacts(func(art handoff.Artifact) []string {
+	c.RegisterFlagCompletionFunc("kind", complete.Artifacts(a, func(art handoff.Artifact) []string {
 		return []string{art.Kind}
 	}))
-	c.RegisterFlagCompletionFunc("tag", a.CompleteArtifacts(func(art handoff.Artifact) []string { return art.Tags }))
-	c.RegisterFlagCompletionFunc("name", a.CompleteArtifacts(func(art handoff.Artifact) []string {
+	c.RegisterFlagCompletionFunc("tag", complete.Artifacts(a, func(art handoff.Artifact) []string { return art.Tags }))
+	c.RegisterFlagCompletionFunc("name", complete.Artifacts(a, func(art handoff.Artifact) []string {
 		return []string{art.Name}
 	}))
-	c.RegisterFlagCompletionFunc("producer", a.CompleteArtifacts(otherIDs))
+	c.RegisterFlagCompletionFunc("producer", complete.Artifacts(a, otherIDs))
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{"active", "superseded", "withdrawn"},
 		cobra.ShellCompDirectiveNoFileComp))
 }
@@ -144,7 +148,7 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 		show = table.Revisions
 	}
 	var last handoff.ArtifactPage
-	var changes cli.Changes
+	var changes report.ChangeList
 	pages := func(yield func(handoff.ArtifactPage, error) bool) {
 		first := true
 		for page, err := range o.Pages(ctx, w) {
@@ -196,7 +200,7 @@ func printInferred(a *cli.App, usedBy string, list []handoff.Artifact) {
 	for _, art := range list {
 		for _, u := range art.UsedBy {
 			if usedBy != "" && u.Inferred && !a.AsJSON {
-				fmt.Fprintf(a.Err, "%s: use inferred from %s\n", cli.OneLine(a.Named(art)), u.Thread)
+				fmt.Fprintf(a.Err, "%s: use inferred from %s\n", textfmt.OneLine(a.Named(art)), u.Thread)
 			}
 		}
 	}

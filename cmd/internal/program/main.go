@@ -3,6 +3,8 @@
 package program
 
 import (
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,8 +20,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -87,7 +87,7 @@ func growHeap() {
 func getenv(name string) string {
 	value := os.Getenv(name)
 	if name == "GEMINI_SESSION_ID" && value == "" && os.Getenv("GEMINI_CLI") == "1" {
-		return setup.SessionOf(userdir.State(os.Getenv), sessions.HarnessProcess("gemini-cli", os.Getenv))
+		return setup.SessionOf(userdir.State(os.Getenv), runs.HarnessProcess("gemini-cli", os.Getenv))
 	}
 	return value
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
@@ -64,9 +67,9 @@ func publishCommand(a *cli.App) *cobra.Command {
 	a.JSONFlag(c, "print the artifact as JSON")
 	a.AllowSecretFlag(c)
 	who.Add(c)
-	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
-	c.RegisterFlagCompletionFunc("replaces", a.CompleteRefs)
-	c.RegisterFlagCompletionFunc("from", a.CompleteRefs)
+	c.RegisterFlagCompletionFunc("channel", complete.Channels(a))
+	c.RegisterFlagCompletionFunc("replaces", complete.Refs(a))
+	c.RegisterFlagCompletionFunc("from", complete.Refs(a))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		values, err := cli.Pairs("--meta", meta)
 		if err != nil {
@@ -120,7 +123,7 @@ func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, p workspac
 		return err
 	}
 	a.Warnings(done.Warnings)
-	a.WarnStale(done.Artifact)
+	report.Stale(a, done.Artifact)
 	if done.AlsoActive != "" {
 		fmt.Fprintf(a.Err, "%s is also active and has the same path; to publish a revision of it, use --replaces %[1]s\n",
 			done.AlsoActive)
@@ -128,7 +131,7 @@ func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, p workspac
 	if done.Existing {
 		fmt.Fprintf(a.Err, "already published under key %q\n", done.Key)
 	} else {
-		a.PrintEvent(done.Artifact)
+		report.Publish(a, done.Artifact)
 	}
 	return a.Published(done, done.ID)
 }

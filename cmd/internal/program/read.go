@@ -6,6 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -46,7 +50,7 @@ Exit code 5: the published content is gone and no copy was kept.`,
   handoff read art_01K… --offset 200 --limit 100
   handoff read art_01K… --to /tmp/as-published.md`,
 		Args:              cli.Exactly(1, "one ref"),
-		ValidArgsFunction: a.CompleteRef,
+		ValidArgsFunction: complete.Ref(a),
 	}
 	c.Flags().Int64Var(&f.span.Offset, "offset", 0, "skip this `number` of lines, or bytes")
 	c.Flags().Int64Var(&f.span.Limit, "limit", 0, "maximum `number` of lines, or bytes; 0 for no limit")
@@ -88,11 +92,11 @@ func read(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	switch {
 	case f.inPlace:
 		if _, err = b.Restore(ctx); err == nil {
-			fmt.Fprintf(a.Err, "wrote %s\n", cli.OneLine(a.Path(b.Artifact)))
+			fmt.Fprintf(a.Err, "wrote %s\n", textfmt.OneLine(a.Path(b.Artifact)))
 		}
 	case f.to != "":
 		if err = b.Save(ctx, f.to); err == nil {
-			fmt.Fprintf(a.Err, "wrote %s\n", cli.OneLine(f.to))
+			fmt.Fprintf(a.Err, "wrote %s\n", textfmt.OneLine(f.to))
 		}
 	case a.AsJSON:
 		var page workspace.BodyPage
@@ -119,14 +123,14 @@ func printSource(a *cli.App, b workspace.Body, named bool) {
 	art := b.Artifact
 	switch {
 	case b.Unrecorded != "":
-		fmt.Fprintf(a.Err, "unrecorded: %s\n", cli.OneLine(b.Unrecorded))
+		fmt.Fprintf(a.Err, "unrecorded: %s\n", textfmt.OneLine(b.Unrecorded))
 		return
 	case art.Redacted != nil && art.Redacted.Body != "": // see below
 	case b.Kept && art.File == "" && (art.Target == handoff.Remote || art.Target == handoff.Available):
-		fmt.Fprintf(a.Err, "from the kept copy: %s is on another machine\n", cli.OneLine(a.Named(art)))
+		fmt.Fprintf(a.Err, "from the kept copy: %s is on another machine\n", textfmt.OneLine(a.Named(art)))
 	case b.Kept && art.Target != handoff.Available:
-		reason, _ := cli.Changed(art)
-		fmt.Fprintf(a.Err, "from the kept copy: %s %s\n", cli.OneLine(a.Named(art)), reason)
+		reason, _ := report.Changed(art)
+		fmt.Fprintf(a.Err, "from the kept copy: %s %s\n", textfmt.OneLine(a.Named(art)), reason)
 	case !b.Kept && art.Target != handoff.Available:
 		a.Warn("not verified: %s has no digest, so it may have changed since it was published", a.Named(art))
 	}
@@ -145,5 +149,5 @@ func printSource(a *cli.App, b workspace.Body, named bool) {
 		}
 		a.Warn("%s was replaced by %s", art.ID, strings.Join(art.ReplacedBy, " "))
 	}
-	a.WarnStale(art)
+	report.Stale(a, art)
 }

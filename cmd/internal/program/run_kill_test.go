@@ -1,6 +1,8 @@
 package program
 
 import (
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -14,8 +16,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session"
@@ -111,7 +111,7 @@ func (s *stage) kill(pids ...int) {
 		pids = s.pids[:]
 	}
 	for _, pid := range pids {
-		s.until("the process is gone", func() bool { return sessions.ProcessOf(pid) == handoff.Process{} })
+		s.until("the process is gone", func() bool { return runs.ProcessOf(pid) == handoff.Process{} })
 	}
 }
 
@@ -181,8 +181,8 @@ func (s *stage) elsewhere() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	self := sessions.ThisProcess()
-	alive := func(p handoff.Process) bool { return sessions.ProcessOf(p.PID) == p }
+	self := runs.ThisProcess()
+	alive := func(p handoff.Process) bool { return runs.ProcessOf(p.PID) == p }
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
 		s.Fatal(err)
@@ -242,7 +242,7 @@ func TestKillHandoffAlone(t *testing.T) {
 	s.elsewhere()
 	s.recorded(handoff.Running, "")
 	s.touch("end")
-	s.until("the child ends", func() bool { return sessions.ProcessOf(s.pids[1]) == handoff.Process{} })
+	s.until("the child ends", func() bool { return runs.ProcessOf(s.pids[1]) == handoff.Process{} })
 	s.shows(session.Failed, handoff.ProcessGone)
 	s.recorded(handoff.Running, "") // showing writes nothing
 	s.elsewhere()

@@ -7,6 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/pipelines"
@@ -48,7 +52,7 @@ of the session, how long it took, its tokens and cost, and what it published.
 What is not known is left out.`,
 		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
 		Args:              cli.Exactly(1, "one ref"),
-		ValidArgsFunction: a.CompleteRef,
+		ValidArgsFunction: complete.Ref(a),
 	}
 	c.Flags().BoolVar(&f.history, "history", false, "list every revision, oldest first")
 	c.Flags().BoolVar(&f.graph, "lineage", false, "draw what it was made from and what was made from it")
@@ -85,7 +89,7 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 		if err != nil {
 			return err
 		}
-		return a.Draw(graph, id, f.format)
+		return report.Graph(a, graph, id, f.format)
 	}
 	shown, err := w.Show(ctx, ref, f.files)
 	if err != nil {
@@ -109,7 +113,7 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	}
 	if r := shown.Receipt; r != nil && !a.AsJSON {
 		fmt.Fprintln(a.Out)
-		a.PrintReceipt(a.Out, *r)
+		report.Receipt(a, a.Out, *r)
 	}
 	if shown.Artifact != nil {
 		a.Used(ctx, w, *shown.Artifact)
@@ -148,7 +152,7 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 		{"inside", inside(art)},
 		{"body", describe(art)},
 		{"digest", digest},
-		{"published", cli.Stamp(art.CreatedAt)},
+		{"published", textfmt.Stamp(art.CreatedAt)},
 		{"producer", producer(art.Producer)},
 		{"thread", threadCommandLine(art.Producer.Thread)},
 		{"tags", strings.Join(art.Tags, " ")},
@@ -165,14 +169,14 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 		{"record", art.RecordPath},
 	} {
 		if line[1] != "" {
-			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], cli.OneLine(line[1]))
+			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], textfmt.OneLine(line[1]))
 		}
 	}
 	for _, in := range art.StaleInputs {
-		fmt.Fprintf(a.Out, "%-11s  %s\n", "stale input", cli.OneLine(cli.StaleInput(in)))
+		fmt.Fprintf(a.Out, "%-11s  %s\n", "stale input", textfmt.OneLine(textfmt.StaleInput(in)))
 	}
 	for _, l := range art.LabelHistory {
-		fmt.Fprintf(a.Out, "%-11s  %s\n", "labeled", cli.OneLine(labeling(l)))
+		fmt.Fprintf(a.Out, "%-11s  %s\n", "labeled", textfmt.OneLine(labeling(l)))
 	}
 }
 
@@ -183,7 +187,7 @@ func showVerdicts(a *cli.App, v *claims.Verification) {
 	}
 	a.Warnings(v.Warnings)
 	for _, claim := range v.Claims {
-		fmt.Fprintf(a.Out, "%-11s  %s: %s\n", "claim", claim.Verdict, cli.OneLine(claim.Text))
+		fmt.Fprintf(a.Out, "%-11s  %s: %s\n", "claim", claim.Verdict, textfmt.OneLine(claim.Text))
 	}
 }
 
@@ -215,7 +219,7 @@ func labeling(l handoff.Labeling) string {
 	if l.Agent != "" {
 		text += " by " + l.Agent
 	}
-	return text + ", " + cli.Stamp(l.CreatedAt)
+	return text + ", " + textfmt.Stamp(l.CreatedAt)
 }
 
 // inside returns what an artifact's path is relative to, "" for the workspace.
@@ -251,7 +255,7 @@ func status(art handoff.Artifact) string {
 func describe(art handoff.Artifact) string {
 	parts := []string{string(art.Target)}
 	if art.SizeBytes != nil {
-		parts = append(parts, cli.Size(*art.SizeBytes))
+		parts = append(parts, textfmt.Size(*art.SizeBytes))
 	}
 	if art.MediaType != "" {
 		parts = append(parts, art.MediaType)
@@ -317,7 +321,7 @@ func showHistory(ctx context.Context, a *cli.App, w *workspace.Workspace, ref st
 // readCommandLine returns the command that prints what was published if the file
 // doesn't contain it any more.
 func readCommandLine(art handoff.Artifact) string {
-	_, how := cli.Changed(art)
+	_, how := report.Changed(art)
 	if how.IsZero() {
 		return ""
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -24,27 +26,25 @@ func printSession(a *cli.App, v sessions.Detail) {
 	}
 	ended := ""
 	if !v.ClosedAt.IsZero() {
-		ended = cli.Stamp(v.ClosedAt)
+		ended = textfmt.Stamp(v.ClosedAt)
 	}
 	for _, line := range [][2]string{
 		{"id", v.ID}, {"name", v.LongName}, {"status", status}, {"agent", v.Agent.Name}, {"bundle", v.Agent.Bundle},
 		{"workflow", v.Workflow.Name}, {"description", v.Workflow.Description}, {"user", v.User}, {"parent", v.Parent},
-		{"started", cli.Stamp(v.OpenedAt)}, {"ended", ended}, {"folder", v.Folder}, {"tags", strings.Join(v.Tags, " ")},
+		{"started", textfmt.Stamp(v.OpenedAt)}, {"ended", ended}, {"folder", v.Folder}, {"tags", strings.Join(v.Tags, " ")},
 		{"summary", v.Summary},
 	} {
 		if line[1] != "" {
-			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], cli.OneLine(line[1]))
+			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], textfmt.OneLine(line[1]))
 		}
 	}
 	for _, r := range v.Related {
-		label := "builds on"
-		if r.Link == "into" {
-			label = "built on by"
-		}
-		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", label, cli.OneLine(r.ID), cli.OneLine(cmp.Or(r.Name, "(not recorded here)")))
+		label := map[bool]string{false: "builds on", true: "built on by"}[r.Link == "into"]
+		name := cmp.Or(r.Name, "(not recorded here)")
+		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", label, textfmt.OneLine(r.ID), textfmt.OneLine(name))
 	}
 	for _, uri := range v.Threads {
-		fmt.Fprintf(a.Out, "%-11s  %s\n", "thread", cli.OneLine(threadCommandLine(uri)+conversation(v, uri)))
+		fmt.Fprintf(a.Out, "%-11s  %s\n", "thread", textfmt.OneLine(threadCommandLine(uri)+conversation(v, uri)))
 	}
 	for _, again := range v.Reclosed {
 		fmt.Fprintf(a.Out, "%-11s  as %s (ignored: the first close wins)\n", "closed again", again.Status)
@@ -54,20 +54,20 @@ func printSession(a *cli.App, v sessions.Detail) {
 		if x.Delivered {
 			state = "found"
 		}
-		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", "expected", cli.OneLine(x.Name), state)
+		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", "expected", textfmt.OneLine(x.Name), state)
 	}
 	for _, o := range v.Outputs {
-		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", o.Type, cli.OneLine(o.File), cli.OneLine(o.Description))
+		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", o.Type, textfmt.OneLine(o.File), textfmt.OneLine(o.Description))
 	}
 	for _, o := range v.Others {
-		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", "published", cli.OneLine(o.Path), o.Channel, o.ID)
+		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", "published", textfmt.OneLine(o.Path), o.Channel, o.ID)
 	}
 	for _, o := range v.Read {
-		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", "read", cli.OneLine(o.Path), o.Channel, o.ID)
+		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", "read", textfmt.OneLine(o.Path), o.Channel, o.ID)
 	}
 	for _, e := range v.Files {
 		if !e.Internal { // the JSON has these, too
-			fmt.Fprintf(a.Out, "%-11s  %s  %s\n", e.Type, cli.OneLine(e.Path), cli.Size(e.Size))
+			fmt.Fprintf(a.Out, "%-11s  %s  %s\n", e.Type, textfmt.OneLine(e.Path), textfmt.Size(e.Size))
 		}
 	}
 }
@@ -82,7 +82,7 @@ func conversation(v sessions.Detail, uri string) string {
 	c := v.Conversations[i]
 	parts := slices.DeleteFunc([]string{c.Status}, func(s string) bool { return s == "" })
 	if c.Subagents > 0 {
-		parts = append(parts, cli.Count(c.Subagents, "subagent"))
+		parts = append(parts, textfmt.Count(c.Subagents, "subagent"))
 	}
 	if c.Usage != nil {
 		parts = append(parts, fmt.Sprintf("%d tokens", *c.Usage.TotalTokens))

@@ -10,6 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/workspace/store"
 
 	"github.com/agent-handoff/handoff"
@@ -33,7 +37,7 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command,
 		"start after an artifact or a `position`: a ref, a seq (0 for the beginning) or now")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `duration` with exit code 5; 0 for never")
 	a.JSONFlag(c, "print one JSON object per line")
-	c.RegisterFlagCompletionFunc("after", a.CompleteRefs)
+	c.RegisterFlagCompletionFunc("after", complete.Refs(a))
 	c.Args = cli.Exactly(0, "")
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if f.options.Filter, err = f.filter.resolve(); err != nil {
@@ -88,7 +92,7 @@ func givenFilters(c *cobra.Command) string {
 			values = list.GetSlice()
 		}
 		for _, value := range values {
-			line.WriteString(" --" + f.Name + " " + cli.ShellWord(value))
+			line.WriteString(" --" + f.Name + " " + textfmt.ShellWord(value))
 		}
 	})
 	return line.String()
@@ -110,6 +114,7 @@ work and everything else, also of types that this version does not know.`,
 		Example: "  handoff watch --channel patch\n  handoff watch --after 42 --json\n  handoff watch --facts --after 0",
 	}
 	f.add(a, c, func(ctx context.Context, w *workspace.Workspace) (int, handoff.Seq, error) {
+		event := func(art handoff.Artifact) string { return report.Event(a, art) }
 		switch {
 		case facts:
 			a.AsJSON = true
@@ -117,10 +122,10 @@ work and everything else, also of types that this version does not know.`,
 				return r.Seq, a.JSONLine(r)
 			})
 		case first:
-			return wait(ctx, a, w, f.options, a.Event)
+			return wait(ctx, a, w, f.options, event)
 		}
 		return stream(a, w.Watch(ctx, f.options), func(art handoff.Artifact) (handoff.Seq, error) {
-			return art.Seq, printArtifact(a, art, a.Event)
+			return art.Seq, printArtifact(a, art, event)
 		})
 	})
 	c.Flags().BoolVar(&first, "first", false, "exit after the first match, existing or new")
@@ -196,7 +201,7 @@ func printArtifact(a *cli.App, art handoff.Artifact, text func(handoff.Artifact)
 		return a.JSONLine(art)
 	}
 	_, err := fmt.Fprintln(a.Out, text(art))
-	a.PrintChanged(art)
-	a.WarnStale(art)
+	report.Changes(a, art)
+	report.Stale(a, art)
 	return err
 }

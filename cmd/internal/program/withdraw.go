@@ -3,6 +3,9 @@ package program
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -27,7 +30,7 @@ recorded should itself be replaced.`,
 		Example: "  handoff withdraw art_01K… --reason 'made against the wrong branch'\n  handoff withdraw " +
 			"art_01K… --redact",
 		Args:              cli.Exactly(1, "one ref"),
-		ValidArgsFunction: a.CompleteRef,
+		ValidArgsFunction: complete.Ref(a),
 	}
 	f := c.Flags()
 	f.StringVar(&o.Reason, "reason", "", "reason `text`, one line")
@@ -64,9 +67,9 @@ func printRedacted(a *cli.App, done workspace.Redacted) error {
 	if done.Existing {
 		fmt.Fprintln(a.Err, "it was already redacted")
 	}
-	fmt.Fprintf(a.Err, "%s replaced; copies can remain in:\n", cli.Count(done.Replaced, "secret"))
+	fmt.Fprintf(a.Err, "%s replaced; copies can remain in:\n", textfmt.Count(done.Replaced, "secret"))
 	for _, text := range done.Copies {
-		fmt.Fprintf(a.Err, "  %s\n", cli.OneLine(text))
+		fmt.Fprintf(a.Err, "  %s\n", textfmt.OneLine(text))
 	}
 	fmt.Fprintln(a.Err, "replace the secret itself, because others may have read it\nto write a log without it, run: "+
 		"handoff log copy --redact FROM TO")

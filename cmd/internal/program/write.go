@@ -2,6 +2,8 @@ package program
 
 import (
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -32,7 +34,7 @@ as a revision first. Writing the same content again changes nothing.`,
 	a.JSONFlag(c, "print the artifact as JSON")
 	a.AllowSecretFlag(c)
 	who.Add(c)
-	c.RegisterFlagCompletionFunc("channel", a.CompleteChannels)
+	c.RegisterFlagCompletionFunc("channel", complete.Channels(a))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		content.Name, content.Body = args[0], a.In
 		if len(args) == 2 && args[1] != "-" {
@@ -54,6 +56,6 @@ as a revision first. Writing the same content again changes nothing.`,
 }
 
 func printWritten(a *cli.App, w workspace.Written) error {
-	a.Revision(w.Published, w.File, w.SavedEdits)
+	report.Revision(a, w.Published, w.File, w.SavedEdits)
 	return a.Published(w.Published, w.Ref)
 }

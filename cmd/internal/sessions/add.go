@@ -3,6 +3,8 @@ package sessions
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -55,11 +57,11 @@ names its artifact.`,
 				return err
 			}
 			a.Warnings(done.Warnings)
-			a.WarnStale(done.Artifact)
+			report.Stale(a, done.Artifact)
 			if done.Existing {
 				fmt.Fprintln(a.Err, "unchanged; nothing was added")
 			} else {
-				a.PrintEvent(done.Artifact)
+				report.Publish(a, done.Artifact)
 			}
 			return a.Published(done, done.ID)
 		})

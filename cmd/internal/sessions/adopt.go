@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -108,9 +110,9 @@ func printNames(a *cli.App, list sessions.Adoptions) (answer error) {
 		if a.AsJSON {
 			continue
 		}
-		fmt.Fprintln(a.Out, cli.OneLine(n.Ref)+"\t"+n.Status)
+		fmt.Fprintln(a.Out, textfmt.OneLine(n.Ref)+"\t"+n.Status)
 		if n.Reason != "" {
-			fmt.Fprintf(a.Err, "%s: %s\n", cli.OneLine(n.Ref), cli.OneLine(n.Reason))
+			fmt.Fprintf(a.Err, "%s: %s\n", textfmt.OneLine(n.Ref), textfmt.OneLine(n.Reason))
 		}
 	}
 	if a.AsJSON {
@@ -135,7 +137,7 @@ func printAdoptions(a *cli.App, table *cli.Table, list sessions.Adoptions) error
 		}
 		for _, problem := range s.Problems {
 			if !a.AsJSON {
-				fmt.Fprintf(a.Err, "%s: %s\n", cli.OneLine(s.Folder), cli.OneLine(problem))
+				fmt.Fprintf(a.Err, "%s: %s\n", textfmt.OneLine(s.Folder), textfmt.OneLine(problem))
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package sessions
 
 import (
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"cmp"
 	"context"
 	"errors"
@@ -12,8 +15,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -67,7 +68,7 @@ type attestation struct {
 	args []string
 
 	signals <-chan os.Signal
-	ended   sessions.Exit
+	ended   runs.Exit
 	failed  error // why it did not run
 }
 
@@ -83,7 +84,7 @@ func (x *attestation) do(caller context.Context, who cli.Identity) error {
 		if err != nil {
 			return err
 		}
-		done, err := w.Claims(nil).Attest(ctx, x.args, func(output io.Writer) (sessions.Exit, error) {
+		done, err := w.Claims(nil).Attest(ctx, x.args, func(output io.Writer) (runs.Exit, error) {
 			if n := asked(caller, signals); n != 0 {
 				x.failed = cli.ExitCode(cli.ExitSignalled + int(n))
 			} else {
@@ -96,7 +97,7 @@ func (x *attestation) do(caller context.Context, who cli.Identity) error {
 			return err
 		}
 		x.Warnings(done.Warnings)
-		x.PrintEvent(done.Artifact)
+		report.Publish(x.App, done.Artifact)
 		if x.AsJSON {
 			return x.JSON(done)
 		}

@@ -3,6 +3,9 @@ package sessions
 import (
 	"context"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -58,7 +61,7 @@ example the path that latest-output printed, for the session that published it.`
 	f.IntVar(&messages, "message-count", 0, "`number` of messages")
 	f.StringArrayVar(&meta, "meta", nil, "metadata, as `key=value`; may be repeated")
 	f.StringArrayVar(&n.Links, "link", nil, "session or artifact `ref` that it builds on; may be repeated")
-	c.RegisterFlagCompletionFunc("link", a.CompleteSessions)
+	c.RegisterFlagCompletionFunc("link", complete.Sessions(a))
 	c.MarkFlagsOneRequired("name", "tag", "untag", "user-summary", "message-count", "meta", "link")
 	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
 		_ []string) (sessions.Change, error) {
@@ -114,7 +117,7 @@ func renameCommand(a *cli.App) *cobra.Command {
 func linkCommand(a *cli.App) *cobra.Command {
 	c := formerCommand(a, "link SESSION|REF", cli.Exactly(1, "one session or artifact"),
 		func(args []string) sessions.Note { return sessions.Note{Links: args} })
-	c.ValidArgsFunction = a.CompleteSessions
+	c.ValidArgsFunction = complete.Sessions(a)
 	return c
 }
 
@@ -137,7 +140,7 @@ ones are recorded and shown separately.`,
 		_ []string) (sessions.Change, error) {
 		done, err := w.Sessions().Close(ctx, id, status, reason)
 		if err == nil {
-			a.KeepThreads(ctx, w, done.ID)
+			report.KeepThreads(a, ctx, w, done.ID)
 		}
 		return done, err
 	})

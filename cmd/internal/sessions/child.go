@@ -1,6 +1,8 @@
 package sessions
 
 import (
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"errors"
 	"io/fs"
 	"os"
@@ -8,8 +10,6 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"golang.org/x/sys/unix"
@@ -146,8 +146,8 @@ func inForeground() bool {
 }
 
 // exit returns how the command ended, for its session.
-func (e ending) exit() sessions.Exit {
-	x := sessions.Exit{Code: e.status.ExitStatus(), Asked: e.asked}
+func (e ending) exit() runs.Exit {
+	x := runs.Exit{Code: e.status.ExitStatus(), Asked: e.asked}
 	if e.status.Signaled() {
 		x.Code, x.Signal = cli.ExitSignalled+int(e.status.Signal()), e.status.Signal()
 	}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
@@ -27,7 +30,7 @@ a workflow. The second one may be only '#2', in quotes, because a shell takes
 it for a comment otherwise. handoff session find --workflow X shows the
 numbers.`,
 		Example:           "  handoff session compare deep-dive-app#1 deep-dive-app#2",
-		ValidArgsFunction: a.CompleteSessions,
+		ValidArgsFunction: complete.Sessions(a),
 		Args:              cli.Exactly(2, "two sessions, such as WORKFLOW#1 '#2'"),
 	}
 	a.JSONFlag(c, "print JSON")
@@ -49,13 +52,13 @@ numbers.`,
 
 func printComparison(a *cli.App, c sessions.Comparison) {
 	line := func(what, name, before, after string) {
-		fmt.Fprintf(a.Out, "%s\t%s\t%s\t%s\n", what, cli.OneLine(name), cli.OneLine(before), cli.OneLine(after))
+		fmt.Fprintf(a.Out, "%s\t%s\t%s\t%s\n", what, textfmt.OneLine(name), textfmt.OneLine(before), textfmt.OneLine(after))
 	}
 	line("session", "", c.Before.ID, c.After.ID)
 	line("workflow", "", execution(c.Before.Workflow.Name, c.Before.Execution),
 		execution(c.After.Workflow.Name, c.After.Execution))
 	line("status", "", c.Before.Status, c.After.Status)
-	line("started", "", cli.Stamp(c.Before.OpenedAt), cli.Stamp(c.After.OpenedAt))
+	line("started", "", textfmt.Stamp(c.Before.OpenedAt), textfmt.Stamp(c.After.OpenedAt))
 	line("duration", "", duration(c.Before.DurationMS), duration(c.After.DurationMS))
 	for _, in := range c.Inputs {
 		if in.Change != sessions.Same {
@@ -102,7 +105,7 @@ func content(d *sessions.ComparedOutput) string {
 	case d.SizeBytes == nil:
 		return d.Digest.Value[:min(shown, len(d.Digest.Value))]
 	case d.Digest == handoff.Digest{}:
-		return cli.Size(*d.SizeBytes)
+		return textfmt.Size(*d.SizeBytes)
 	}
-	return cli.Size(*d.SizeBytes) + " " + d.Digest.Value[:min(shown, len(d.Digest.Value))]
+	return textfmt.Size(*d.SizeBytes) + " " + d.Digest.Value[:min(shown, len(d.Digest.Value))]
 }

@@ -1,12 +1,13 @@
 package sessions
 
 import (
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"cmp"
 	"fmt"
 	"os/user"
 	"strings"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -115,7 +116,7 @@ HANDOFF_LOG names needs no acceptance.`,
 
 // printTrust prints what accepting a log permits.
 func printTrust(a *cli.App, t workspace.LogTrust) {
-	line := func(name, value string) { fmt.Fprintf(a.Out, "%-13s%s\n", name, cli.OneLine(value)) }
+	line := func(name, value string) { fmt.Fprintf(a.Out, "%-13s%s\n", name, textfmt.OneLine(value)) }
 	line("workspace", t.Workspace)
 	line("log", t.Log)
 	for _, d := range t.Destinations {
@@ -147,13 +148,13 @@ func printSettings(a *cli.App) error {
 			a.WarnIgnored(s)
 			note = ", ignored"
 		}
-		fmt.Fprintf(a.Out, "%s  (%s%s)\n", cli.OneLine(s.Name+" = "+s.Value), cli.OneLine(s.Source), note)
+		fmt.Fprintf(a.Out, "%s  (%s%s)\n", textfmt.OneLine(s.Name+" = "+s.Value), textfmt.OneLine(s.Source), note)
 	}
 	return nil
 }
 
 func configExplainCommand(a *cli.App) *cobra.Command {
-	var o sessions.VariableOptions
+	var o runs.VariableOptions
 	c := &cobra.Command{
 		Use:   "explain [NAME]",
 		Short: "List settings, or show how a path variable is resolved",
@@ -167,7 +168,7 @@ default. {x} and {{x}} are the same. NAME can also be a text that contains
 variables. Outside a session, its ID is shown as SESSION_ID.`,
 		Example:           "  handoff config explain session_folder --workflow-file workflow.yaml",
 		Args:              cli.Between(0, 1, "at most one name"),
-		ValidArgsFunction: cobra.FixedCompletions(sessions.VariableNames(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(runs.VariableNames(), cobra.ShellCompDirectiveNoFileComp),
 	}
 	f := c.Flags()
 	f.StringVar(&o.WorkflowFile, "workflow-file", "", "workflow.yaml `file`")
@@ -193,9 +194,9 @@ variables. Outside a session, its ID is shown as SESSION_ID.`,
 				if s.Value != s.Definition {
 					line += " = " + s.Value
 				}
-				fmt.Fprintf(a.Out, "%s  (%s)\n", cli.OneLine(line), s.Source)
+				fmt.Fprintf(a.Out, "%s  (%s)\n", textfmt.OneLine(line), s.Source)
 			}
-			fmt.Fprintln(a.Out, cli.OneLine(e.Value))
+			fmt.Fprintln(a.Out, textfmt.OneLine(e.Value))
 			return nil
 		})
 	}

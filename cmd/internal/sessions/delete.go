@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -32,7 +35,7 @@ age, their size and the number of their artifacts that are active, and asks
 which to delete.`,
 		Example: "  handoff session delete intake-app#1\n  handoff session delete --undo intake-app#1\n" +
 			"  handoff session find --deleted",
-		ValidArgsFunction: a.CompleteSessions,
+		ValidArgsFunction: complete.Sessions(a),
 	}
 	c.Flags().BoolVar(&force, "force", false, "delete a session that is running or stalled, too")
 	c.Flags().BoolVar(&undo, "undo", false, "move sessions back from the trash")
@@ -71,8 +74,9 @@ func pick(ctx context.Context, a *cli.App, w *workspace.Workspace) ([]string, er
 		return nil, nil
 	}
 	for i, s := range list {
-		fmt.Fprintf(a.Out, "%3d  %s  %s  %s  %s\n", i+1, cli.OneLine(s.Name), a.Age(s.OpenedAt), cli.Size(s.SizeBytes),
-			cli.Count(len(s.Active), "active artifact"))
+		fmt.Fprintf(a.Out, "%3d  %s  %s  %s  %s\n", i+1, textfmt.OneLine(s.Name), a.Age(s.OpenedAt),
+			textfmt.Size(s.SizeBytes),
+			textfmt.Count(len(s.Active), "active artifact"))
 	}
 	fmt.Fprint(a.Out, "sessions to move to the trash, such as 1 3-5 (none): ")
 	if err := a.Flush(); err != nil {
@@ -124,7 +128,7 @@ func EmptyTrash(ctx context.Context, a *cli.App) error {
 			return a.JSON(done)
 		}
 		for _, s := range done.Removed {
-			fmt.Fprintf(a.Out, "%s\tremoved\t%s%s\n", s.ID, cli.Size(s.SizeBytes), unrecorded(s))
+			fmt.Fprintf(a.Out, "%s\tremoved\t%s%s\n", s.ID, textfmt.Size(s.SizeBytes), unrecorded(s))
 		}
 		for _, s := range done.Kept {
 			fmt.Fprintf(a.Out, "%s\tkept\t%s\n", s.ID, TrashReason(s))

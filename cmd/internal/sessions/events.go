@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/agent-handoff/handoff/workspace/work"
 
@@ -55,7 +58,7 @@ func (e *events) print(published func(func(handoff.Artifact, error) bool)) {
 		if err != nil {
 			return
 		}
-		fmt.Fprintln(e.Err, e.Event(a))
+		fmt.Fprintln(e.Err, report.Event(e.App, a))
 		e.seen = a.Seq
 	}
 }
@@ -74,29 +77,29 @@ func (e *events) end(ctx context.Context, w *workspace.Workspace, r work.RunRepo
 	}
 	took := ""
 	if !r.StartedAt.IsZero() {
-		took = "  " + cli.Took(r.EndedAt.Sub(r.StartedAt))
+		took = "  " + textfmt.Took(r.EndedAt.Sub(r.StartedAt))
 	}
 	used := ""
 	if r.Work != nil {
-		used = cli.Used(r.Work.Usage, r.Work.Disputed)
-		cli.PrintTasks(e.Err, *r.Work)
+		used = textfmt.Used(r.Work.Usage, r.Work.Disputed)
+		report.Tasks(e.Err, *r.Work)
 	}
-	fmt.Fprintf(e.Err, "%s  %s%s%s%s  artifacts=%d %s\n", event, e.agent(), took, cli.OneLine(reason), used,
+	fmt.Fprintf(e.Err, "%s  %s%s%s%s  artifacts=%d %s\n", event, e.agent(), took, textfmt.OneLine(reason), used,
 		len(r.Artifacts), e.where())
 	if !r.Recorded {
 		fmt.Fprintf(e.Err, "hint: %s\n", cli.HintText(handoff.Suggest("record it", handoff.ActionClose, r.ID, r.Status)))
 	}
 	for _, x := range r.Expected {
 		if x.Delivered {
-			fmt.Fprintf(e.Err, "  expected %s: found\n", cli.OneLine(x.Name))
+			fmt.Fprintf(e.Err, "  expected %s: found\n", textfmt.OneLine(x.Name))
 		} else {
-			fmt.Fprintf(e.Err, "  expected %s: missing or empty\nhint: %s\n", cli.OneLine(x.Name),
-				cli.OneLine(cli.HintText(x.Hint)))
+			fmt.Fprintf(e.Err, "  expected %s: missing or empty\nhint: %s\n", textfmt.OneLine(x.Name),
+				textfmt.OneLine(cli.HintText(x.Hint)))
 		}
 	}
 }
 
-func (e *events) agent() string { return cli.OneLine(e.opened.Env["HANDOFF_AGENT"]) }
+func (e *events) agent() string { return textfmt.OneLine(e.opened.Env["HANDOFF_AGENT"]) }
 
 // where names the session, or the run and its session.
 func (e *events) where() string {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -81,7 +83,7 @@ func completeFilters(a *cli.App, c *cobra.Command) {
 		"user":     func(s sessions.View) []string { return []string{s.User} },
 		"tag":      func(s sessions.View) []string { return s.Tags },
 	} {
-		c.RegisterFlagCompletionFunc(flag, a.CompleteSessionValues(values))
+		c.RegisterFlagCompletionFunc(flag, complete.SessionValues(a, values))
 	}
 	completed(c, "status", sessions.Statuses()...)
 	completed(c, "output-type", sessions.OutputTypes()...)

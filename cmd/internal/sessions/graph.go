@@ -3,6 +3,9 @@ package sessions
 import (
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -18,7 +21,7 @@ not recorded here is shown as unresolved. Cycles are reported on standard error,
 and in JSON.`,
 		Example:           "  handoff session graph $ID --format mermaid",
 		Args:              cli.Between(0, 1, "at most one session"),
-		ValidArgsFunction: a.CompleteSessions,
+		ValidArgsFunction: complete.Sessions(a),
 	}
 	c.Flags().StringVar(&format, "format", "tree", "output `format`: tree, json, dot or mermaid")
 	a.JSONFlag(c, "print JSON; the same as --format json")
@@ -36,7 +39,7 @@ and in JSON.`,
 			for _, cycle := range g.Cycles {
 				a.Warn("cycle: %s", strings.Join(cycle, " "))
 			}
-			return a.Draw(g, id, format)
+			return report.Graph(a, g, id, format)
 		})
 	}
 	return c

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -22,7 +24,7 @@ agent whose workflow name matches and which has one. The exit code is
 		Example: "  handoff session latest-output casey '^deep-dive-' document",
 		Args:    cli.Between(2, 3, "an agent, a regular expression and possibly a type"),
 	}
-	agents := a.CompleteSessionValues(func(s sessions.View) []string { return []string{s.Agent.Name} })
+	agents := complete.SessionValues(a, func(s sessions.View) []string { return []string{s.Agent.Name} })
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		switch len(args) {
 		case 0:

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -29,7 +32,7 @@ or stalled is refused without --force. --undo moves archived sessions back.
 that archive_after of the settings selects.`,
 		Example: "  handoff session archive intake-app#1\n  handoff session archive --undo intake-app#1\n" +
 			"  handoff session archive --older-than 30d\n  handoff session find --archived",
-		ValidArgsFunction: a.CompleteSessions,
+		ValidArgsFunction: complete.Sessions(a),
 	}
 	c.Flags().BoolVar(&force, "force", false, "archive a session that is running or stalled, too")
 	c.Flags().BoolVar(&undo, "undo", false, "move archived sessions back")
@@ -101,7 +104,7 @@ func Move(a *cli.App, do func(w *workspace.Workspace) (sessions.Moves, error)) e
 			return err
 		}
 		for _, m := range done.Sessions {
-			fmt.Fprintf(a.Out, "%s\t%s\n", cli.OneLine(m.ID), cli.OneLine(m.To))
+			fmt.Fprintf(a.Out, "%s\t%s\n", textfmt.OneLine(m.ID), textfmt.OneLine(m.To))
 		}
 		return err
 	})

@@ -1,6 +1,10 @@
 package sessions
 
 import (
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"context"
 	"errors"
 	"os"
@@ -89,7 +93,7 @@ type run struct {
 	args    []string
 
 	opened  sessions.Opened
-	program sessions.Program
+	program runs.Program
 	started time.Time
 	events  events
 	held    []string // warnings to print when the command has ended
@@ -115,7 +119,7 @@ func (r *run) do(caller context.Context) error {
 
 // end closes the session and prints its receipt. An error does not change the
 // exit code of a command that failed.
-func (r *run) end(ctx context.Context, ended sessions.Exit) error {
+func (r *run) end(ctx context.Context, ended runs.Exit) error {
 	status, reason := ended.Status()
 	receipt := r.receipt(status, reason)
 	receipt.ExitCode = ended.Code
@@ -134,7 +138,7 @@ func (r *run) end(ctx context.Context, ended sessions.Exit) error {
 		receipt.Warnings = append(receipt.Warnings, warnings...)
 		r.Warnings(receipt.Warnings)
 		r.events.end(ctx, w, receipt, err)
-		r.KeepThreads(ctx, w, r.opened.ID)
+		report.KeepThreads(r.App, ctx, w, r.opened.ID)
 		return nil
 	})
 	if err != nil {
@@ -234,9 +238,9 @@ func environment(own map[string]string) []string {
 	env := slices.DeleteFunc(new(exec.Cmd).Environ(), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
 		_, replaced := own[name]
-		return replaced || strings.HasPrefix(name, sessions.VariablePrefix)
+		return replaced || strings.HasPrefix(name, runs.VariablePrefix)
 	})
-	for _, name := range cli.SortedKeys(own) {
+	for _, name := range textfmt.SortedKeys(own) {
 		env = append(env, name+"="+own[name])
 	}
 	return env

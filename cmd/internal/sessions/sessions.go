@@ -5,6 +5,9 @@ package sessions
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/spf13/cobra"
 )
@@ -47,7 +50,7 @@ the agent's files, and a manifest in that folder, rendered from the log.`,
 // the caller's session.
 func sessionFlag(a *cli.App, c *cobra.Command, id *string) {
 	c.Flags().StringVar(id, "session", "", "session `ID` (default: HANDOFF_SESSION)")
-	c.RegisterFlagCompletionFunc("session", a.CompleteSessions)
+	c.RegisterFlagCompletionFunc("session", complete.Sessions(a))
 }
 
 // values returns the pairs of a key=value flag.
@@ -67,7 +70,7 @@ func completed(c *cobra.Command, flag string, values ...string) {
 
 // printExports prints variables as export lines for a shell.
 func printExports(a *cli.App, env map[string]string) {
-	for _, name := range cli.SortedKeys(env) {
-		fmt.Fprintf(a.Out, "export %s=%s\n", name, cli.ShellWord(env[name]))
+	for _, name := range textfmt.SortedKeys(env) {
+		fmt.Fprintf(a.Out, "export %s=%s\n", name, textfmt.ShellWord(env[name]))
 	}
 }

@@ -3,6 +3,9 @@ package sessions
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -22,7 +25,7 @@ first entries are a manifest and the SHA-256 of all others. Links are left out,
 and so are files outside the folder that are not kept. handoff import reads it.`,
 		Example:           "  handoff export tar intake-app#1 -o intake.tar",
 		Args:              cli.Exactly(1, "one session"),
-		ValidArgsFunction: a.CompleteSessions,
+		ValidArgsFunction: complete.Sessions(a),
 	}
 	c.Flags().StringVarP(&file, "output", "o", "", "tar `file` to create")
 	c.MarkFlagRequired("output")
@@ -52,8 +55,8 @@ func transfer(a *cli.App, do func(w *workspace.Workspace) (sessions.Transfer, er
 			return a.JSON(done)
 		}
 		fmt.Fprintln(a.Out, done.SessionID)
-		fmt.Fprintf(a.Err, "%s, %s, %s\n", cli.Count(done.Sessions, "session"), cli.Count(done.Records, "record"),
-			cli.Count(done.Files, "file"))
+		fmt.Fprintf(a.Err, "%s, %s, %s\n", textfmt.Count(done.Sessions, "session"), textfmt.Count(done.Records, "record"),
+			textfmt.Count(done.Files, "file"))
 		return nil
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
@@ -33,7 +35,7 @@ content, its runs, and what it read. The page has no script and loads nothing.
 Of a long output it has the beginning. Threads are not part of it.`,
 		Example:           "  handoff export html $ID -o session.html",
 		Args:              cli.Exactly(1, "one session"),
-		ValidArgsFunction: a.CompleteSessions,
+		ValidArgsFunction: complete.Sessions(a),
 	}
 	c.Flags().StringVarP(&file, "output", "o", "", "write to `file`, which is replaced; - is standard output")
 	c.RunE = func(c *cobra.Command, args []string) error {

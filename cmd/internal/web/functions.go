@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
@@ -20,7 +22,7 @@ func (s *Server) functions() template.FuncMap {
 		"asset":       s.assets.url,
 		"line":        printable.Line,
 		"ago":         func(t time.Time) template.HTML { return ago(t, s.o.Now()) },
-		"size":        cli.Size,
+		"size":        textfmt.Size,
 		"short":       shortID,
 		"command":     func(action string, args ...string) string { return cli.CommandLine(handoff.Action(action), args...) },
 		"artifactURL": artifactURL,
@@ -30,9 +32,9 @@ func (s *Server) functions() template.FuncMap {
 		"threadURL":   threadURL,
 		"graphURL":    graphURL,
 		"messageURL":  messageURL,
-		"cost":        cli.Cost,
-		"tokens":      cli.Tokens,
-		"grouped":     cli.Grouped,
+		"cost":        textfmt.Cost,
+		"tokens":      textfmt.Tokens,
+		"grouped":     textfmt.Grouped,
 		"uri":         parsed,
 		"agentURL":    func(name string) string { return "/sessions?agent=" + url.QueryEscape(name) },
 		"join":        strings.Join,

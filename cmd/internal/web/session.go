@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
@@ -121,7 +123,7 @@ func (s *Server) cost(p *page, id string) *work.Receipt {
 // moving returns the commands that move a session's folder, for people to copy: the
 // viewer changes nothing.
 func moving(v sessions.View) []sessionCommand {
-	id := cli.ShellWord(v.ID)
+	id := textfmt.ShellWord(v.ID)
 	archive, trash := sessionCommand{"archive it", cli.Name() + " session archive " + id}, sessionCommand{
 		"move it to the trash", cli.Name() + " session delete " + id}
 	switch {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
@@ -83,7 +85,7 @@ func costCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if a.Terminal {
-				fmt.Fprintf(a.Err, "prices of %s from %s\n", r.Prices.Date, cli.OneLine(r.Prices.Source))
+				fmt.Fprintf(a.Err, "prices of %s from %s\n", r.Prices.Date, textfmt.OneLine(r.Prices.Source))
 			}
 			return nil
 		})
@@ -106,14 +108,15 @@ func columnsOf(r work.CostReport) []cli.Column {
 func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
 	for _, row := range allRows(r) {
 		u := row.Amount
-		rows = append(rows, []string{row.Key, row.Name, cli.Cost(u), bar(a, row, r.Total), cli.Tokens(u.TotalTokens),
-			cli.Tokens(u.Output),
-			strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), cli.Dollars(row.CostPerArtifact), cli.Tokens(u.Input),
-			cli.Tokens(u.CacheRead),
-			cli.Tokens(u.CacheWrite), cli.Tokens(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut),
+		rows = append(rows, []string{row.Key, row.Name, textfmt.Cost(u), bar(a, row, r.Total), textfmt.Tokens(u.TotalTokens),
+			textfmt.Tokens(u.Output),
+			strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), textfmt.Dollars(row.CostPerArtifact),
+			textfmt.Tokens(u.Input),
+			textfmt.Tokens(u.CacheRead),
+			textfmt.Tokens(u.CacheWrite), textfmt.Tokens(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut),
 			strconv.Itoa(row.Revisions),
 			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness),
-			cli.Tokens(byTranscript(row).TotalTokens),
+			textfmt.Tokens(byTranscript(row).TotalTokens),
 			promptRefs(row), pasted(row)})
 	}
 	return rows
@@ -133,7 +136,7 @@ func bytes(n *int64) string {
 	if n == nil {
 		return "-"
 	}
-	return cli.Size(*n)
+	return textfmt.Size(*n)
 }
 
 // promptRefs returns the number of refs in prompts, - if it is not known.
@@ -149,7 +152,7 @@ func pasted(row work.CostRow) string {
 	if row.Prompts == nil || row.Prompts.BytesPasted == nil {
 		return "-"
 	}
-	return bound(row) + cli.Size(*row.Prompts.BytesPasted)
+	return bound(row) + textfmt.Size(*row.Prompts.BytesPasted)
 }
 
 // bound returns the mark of a lower bound.

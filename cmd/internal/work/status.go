@@ -1,12 +1,12 @@
 package work
 
 import (
+	"github.com/agent-handoff/handoff/workspace/runs"
+
 	"context"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -187,7 +187,7 @@ func writing(a *cli.App, list []threads.Write) string {
 }
 
 // expects names the outputs that are still missing.
-func expects(list []sessions.Expected) string {
+func expects(list []runs.Expected) string {
 	var names []string
 	for _, e := range list {
 		if !e.Delivered {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
@@ -172,7 +174,8 @@ func workRows(nodes []*work.Node, depth int) (rows [][]string) {
 		}
 		rows = append(rows, []string{strings.Repeat("  ", min(depth, 20)) + n.Work.ID, n.Work.Kind, n.Work.Name, n.Work.Agent,
 			status,
-			cli.Tokens(n.Own.TotalTokens), cli.Tokens(n.Total.TotalTokens), cli.Dollars(n.Total.Cost), n.Work.Harness,
+			textfmt.Tokens(n.Own.TotalTokens), textfmt.Tokens(n.Total.TotalTokens), textfmt.Dollars(n.Total.Cost),
+			n.Work.Harness,
 			n.Work.Thread})
 		rows = append(rows, workRows(n.Children, depth+1)...)
 	}

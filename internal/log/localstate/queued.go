@@ -42,10 +42,10 @@ func askQueued[T any](ctx context.Context, x *Index, query func(handoff.Index) (
 	}
 	return ask(ctx, x, func(at handoff.Index) (T, error) {
 		var start handoff.Seq
+		var first func() handoff.Seq
 		file, ok := at.(*sqlindex.Index)
 		if ok {
-			file = file.With(records)
-			at = file
+			at, first = sqlindex.With(file, records)
 		} else if at, start, err = inMemory(ctx, x.log, records); err != nil {
 			var none T
 			return none, err
@@ -53,7 +53,7 @@ func askQueued[T any](ctx context.Context, x *Index, query func(handoff.Index) (
 		answer, err := query(at)
 		if err == nil && mark != nil {
 			if ok {
-				start = file.Start()
+				start = first()
 			}
 			mark(&answer, start)
 		}

@@ -27,9 +27,6 @@ func (x *Index) Search(ctx context.Context, q sqlindex.Query,
 // Unavailable.
 func (x *Index) SearchSessions(ctx context.Context, q sqlindex.Query) ([]sqlindex.SessionMatch, error) {
 	return search(ctx, x, q, func(file *sqlindex.Index) ([]sqlindex.SessionMatch, error) {
-		if err := file.IndexSessions(ctx); err != nil {
-			return nil, err
-		}
 		return file.SearchSessions(ctx, q)
 	})
 }

@@ -11,9 +11,11 @@ import (
 
 // With returns the index as it would be after more records: it answers queries with
 // them applied, and stores nothing. Their sequence numbers continue those of the
-// index. It is valid as long as x is, and needs no Close.
-func (x *Index) With(records []handoff.Record) *Index {
-	return &Index{db: x.db, log: x.log, pending: slices.Clone(records), parent: x}
+// index; start returns that of the first one in the last query. It is valid as long as x
+// is, and needs no Close.
+func With(x *Index, records []handoff.Record) (at *Index, start func() handoff.Seq) {
+	at = &Index{db: x.db, log: x.log, pending: slices.Clone(records), parent: x}
+	return at, func() handoff.Seq { return at.pending[0].Seq }
 }
 
 // errUndo ends a transaction whose changes are not stored.
@@ -44,7 +46,3 @@ func (x *Index) preview(ctx context.Context, do func(*sqlite.Conn) error) error 
 	}
 	return err
 }
-
-// Start returns the sequence number that the first of the records had in the last
-// query.
-func (x *Index) Start() handoff.Seq { return x.pending[0].Seq }

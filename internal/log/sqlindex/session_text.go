@@ -27,9 +27,9 @@ func (k *keeper) toDescribe(id string) error {
 	return k.exec(`INSERT OR IGNORE INTO undescribed (id) SELECT id FROM sessions WHERE id = ? AND opened > 0`, id)
 }
 
-// IndexSessions brings the texts of sessions up to date. As for artifacts, only a
+// indexSessions brings the texts of sessions up to date. As for artifacts, only a
 // workspace that is searched has any.
-func (x *Index) IndexSessions(ctx context.Context) error {
+func (x *Index) indexSessions(ctx context.Context) error {
 	const batch = 256
 	for {
 		var ids []string
@@ -124,6 +124,9 @@ func (s *store) outputTexts(of *handoff.Session) (string, error) {
 // Check's.
 func (x *Index) SearchSessions(ctx context.Context, q Query) (list []SessionMatch, err error) {
 	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	if err := x.indexSessions(ctx); err != nil {
 		return nil, err
 	}
 	const from = ` FROM session_texts t CROSS JOIN sessions s ON s.id = t.id WHERE t.session_texts MATCH ?1`

@@ -185,7 +185,7 @@ func (l Launcher) topOf(ctx context.Context, o Options) (handoff.Session, error)
 	if err != nil {
 		return parent, err
 	}
-	return l.Sessions.Top(ctx, parent)
+	return session.Top(ctx, l.Sessions, parent)
 }
 
 // newFolder returns the folder of a new session, or of a run in the session top,

@@ -13,10 +13,11 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/log/queue"
 	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/launch"
 	"github.com/agent-handoff/handoff/internal/session/relocate"
 )
 
-// Sessions are what package sessions uses of a workspace, on behalf of one caller.
+// Sessions are what packages sessions and runs use of a workspace, on behalf of one caller.
 type Sessions struct {
 	Hub      *handoff.Hub // whose records name the caller
 	Producer handoff.Producer
@@ -47,6 +48,23 @@ type Sessions struct {
 	IsSession  func(ctx context.Context, ref string) bool         // whether a ref is the ID of a session
 	Finish     func(ctx context.Context, session string) []string // what follows a record; returns warnings
 	SendQueued func(ctx context.Context)                          // what follows the end of a session
+}
+
+// Recorder changes sessions on behalf of the caller.
+func (s Sessions) Recorder() *session.Sessions { return s.Sessions.As(s.Producer) }
+
+// Launcher opens sessions on behalf of the caller.
+func (s Sessions) Launcher() launch.Launcher {
+	return launch.Launcher{
+		Dirs: s.Dirs, Settings: s.Settings, Sessions: s.Recorder(), Now: s.Now, Rand: s.Rand,
+		Dir: s.Dir, WorkID: s.Producer.WorkID, Artifact: s.Resolve,
+	}
+}
+
+// Mover moves the folders of sessions on behalf of the caller.
+func (s Sessions) Mover() *relocate.Mover {
+	return &relocate.Mover{Hub: s.Hub, Sessions: s.Recorder(), Runtime: s.Runtime, Observer: session.ThisObserver(),
+		Now: s.Now()}
 }
 
 // A Store is what package store uses of a workspace.

@@ -1,8 +1,7 @@
-package sessions
+package runs
 
 import (
 	"cmp"
-	"path/filepath"
 
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/session/launch"
@@ -26,20 +25,6 @@ func VariableNames() []string { return config.VariableNames() }
 // Kinds: NotFound (a file), Invalid (an unknown variable, or one that refers to
 // itself).
 func (r Runs) Explain(name string, o VariableOptions) (Explanation, error) {
-	o.SessionID = cmp.Or(o.SessionID, r.s.o.Own)
-	return r.s.launcher().Explain(name, o)
-}
-
-// outputs returns {agent_outputs_folder}, relative to the directory that the folders of
-// sessions are in.
-func (s Sessions) outputs() (string, error) {
-	e, err := s.launcher().Explain("agent_outputs_folder", VariableOptions{})
-	if err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(s.o.Dirs.Home(), e.Value)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", nil
-	}
-	return filepath.ToSlash(rel), nil
+	o.SessionID = cmp.Or(o.SessionID, r.o.Own)
+	return r.o.Launcher().Explain(name, o)
 }

@@ -1,8 +1,10 @@
-package sessions
+package runs
 
 import (
 	"context"
 	"time"
+
+	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
@@ -17,18 +19,18 @@ type Program = hook.Program
 
 // Program returns what is known of a command line, which must not be empty.
 func (r Runs) Program(args []string) (Program, error) {
-	if err := r.s.o.Hub.Closed(); err != nil {
+	if err := r.o.Hub.Closed(); err != nil {
 		return Program{}, err
 	}
-	return hook.NewProgram(args, func() (string, error) { return session.NewID(r.s.o.Rand) })
+	return hook.NewProgram(args, func() (string, error) { return session.NewID(r.o.Rand) })
 }
 
 // StartProgram records that the command of a run has the thread whose ID it was
 // given. Other commands are recorded by EndProgram.
 //
 // Kinds: those of Log.Append.
-func (r Runs) StartProgram(ctx context.Context, run Opened, p Program) error {
-	if err := r.s.o.Hub.Closed(); err != nil {
+func (r Runs) StartProgram(ctx context.Context, run sessions.Opened, p Program) error {
+	if err := r.o.Hub.Closed(); err != nil {
 		return err
 	}
 	p.Agent = run.Env["HANDOFF_AGENT"]
@@ -41,16 +43,16 @@ func (r Runs) StartProgram(ctx context.Context, run Opened, p Program) error {
 // there are several.
 //
 // Kinds: those of Log.Append.
-func (r Runs) EndProgram(ctx context.Context, set *thread.Set, run Opened, p Program, started time.Time,
+func (r Runs) EndProgram(ctx context.Context, set *thread.Set, run sessions.Opened, p Program, started time.Time,
 	failed bool) (warnings []string, err error) {
-	if err := r.s.o.Hub.Closed(); err != nil {
+	if err := r.o.Hub.Closed(); err != nil {
 		return nil, err
 	}
 	p.Agent = run.Env["HANDOFF_AGENT"]
 	ended := hook.Run{Program: p, Session: run.Env["HANDOFF_SESSION"], ID: run.Env["HANDOFF_RUN"], Started: started,
 		Failed: failed}
 	return r.hooks().EndRun(ctx, ended, func() (list []*thread.Thread, err error) {
-		q := threadindex.Query{Providers: []string{p.Provider}, In: scope.In(r.s.o.Dir),
+		q := threadindex.Query{Providers: []string{p.Provider}, In: scope.In(r.o.Dir),
 			Since: started.Truncate(time.Second)}
 		found, err := threadindex.NewFiles(set).List(ctx, q)
 		for _, i := range found.Threads {
@@ -61,5 +63,5 @@ func (r Runs) EndProgram(ctx context.Context, set *thread.Set, run Opened, p Pro
 }
 
 func (r Runs) hooks() hook.Recorder {
-	return hook.Recorder{Hub: r.s.o.Hub, Now: r.s.o.Now}
+	return hook.Recorder{Hub: r.o.Hub, Now: r.o.Now}
 }

@@ -1,4 +1,6 @@
-package sessions
+// Package runs has the operations on commands that run in sessions of their own, which
+// Workspace.Runs of package workspace returns.
+package runs
 
 import (
 	"cmp"
@@ -7,11 +9,21 @@ import (
 	"iter"
 	"os"
 
+	"github.com/agent-handoff/handoff/workspace/internal/parts"
+	"github.com/agent-handoff/handoff/workspace/sessions"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/session/launch"
 )
+
+// Runs are the commands that a caller runs.
+type Runs struct{ o parts.Sessions }
+
+// New returns the commands that the caller runs. Workspace.Runs of package workspace
+// calls it.
+func New(o parts.Sessions) Runs { return Runs{o} }
 
 // Start opens the session of a command that the caller is about to start and
 // wait for. If the caller works in a recorded session or run, or o.Parent names
@@ -20,22 +32,22 @@ import (
 // close the session with End.
 //
 // Kinds: those of Open.
-func (r Runs) Start(ctx context.Context, o OpenOptions) (Opened, error) {
+func (r Runs) Start(ctx context.Context, o sessions.OpenOptions) (sessions.Opened, error) {
 	var warnings []string
-	if parent := cmp.Or(o.Parent, r.s.o.Within); parent != "" {
+	if parent := cmp.Or(o.Parent, r.o.Within); parent != "" {
 		o.Parent = parent
-		if !r.s.o.IsSession(ctx, parent) {
+		if !r.o.IsSession(ctx, parent) {
 			o.Parent = ""
 			warnings = append(warnings, "session "+parent+" is not recorded here; opened a session of its own")
 		}
 	}
 	o.Process = ThisProcess()
-	opened, err := r.s.Open(ctx, o)
+	opened, err := sessions.New(r.o).Open(ctx, o)
 	opened.Warnings = append(warnings, opened.Warnings...)
 	return opened, err
 }
 
-// VariablePrefix is what the names of the variables in Opened.Env start
+// VariablePrefix is what the names of the variables in sessions.Opened.Env start
 // with that have the variables of a workflow and its bundle.
 const VariablePrefix = launch.VariablePrefix
 
@@ -46,7 +58,7 @@ func (r Runs) RecordChild(ctx context.Context, id string, pid int) ([]string, er
 	if p == (handoff.Process{}) {
 		return nil, nil
 	}
-	return r.s.recorder().Note(ctx, handoff.SessionNoted{SessionID: id, Child: p})
+	return r.o.Recorder().Note(ctx, handoff.SessionNoted{SessionID: id, Child: p})
 }
 
 // A Receipt lists what a run made, and how it ended.
@@ -59,16 +71,16 @@ type Expected = session.Expected
 type Exit = session.Exit
 
 // End closes the session of a run by how its command ended, and returns what
-// it made. An output that OpenOptions.Expected names is delivered by an active
+// it made. An output that sessions.OpenOptions.Expected names is delivered by an active
 // artifact that is not empty: a name that was written, a file in the session's
 // folder, or a path in the workspace. The receipt is valid also with an error, and
 // says whether the end is recorded.
 //
 // Kinds: NotFound, and those of Log.Append.
 func (r Runs) End(ctx context.Context, id string, exit Exit) (Receipt, error) {
-	receipt, err := r.s.recorder().End(ctx, id, exit, r.s.o.Dir)
-	receipt.Warnings = append(receipt.Warnings, r.s.o.Finish(ctx, "")...)
-	r.s.o.SendQueued(ctx)
+	receipt, err := r.o.Recorder().End(ctx, id, exit, r.o.Dir)
+	receipt.Warnings = append(receipt.Warnings, r.o.Finish(ctx, "")...)
+	r.o.SendQueued(ctx)
 	return receipt, err
 }
 
@@ -96,12 +108,12 @@ func ThisProcess() handoff.Process { return ProcessOf(os.Getpid()) }
 // Kinds: NotFound, those of reading the log, and the error of ctx.
 func (r Runs) Published(ctx context.Context, id string, after handoff.Seq,
 	present bool) iter.Seq2[handoff.Artifact, error] {
-	return r.s.o.Sessions.Published(ctx, id, after, present)
+	return r.o.Sessions.Published(ctx, id, after, present)
 }
 
 // Tidy completes what processes that were killed left: it closes their sessions, and
 // ends the moves of folders.
 func (r Runs) Tidy(ctx context.Context) ([]string, error) {
-	warnings, err := r.s.recorder().CloseAbandoned(ctx, session.ThisObserver())
-	return warnings, errors.Join(err, r.s.mover().Complete(ctx))
+	warnings, err := r.o.Recorder().CloseAbandoned(ctx, session.ThisObserver())
+	return warnings, errors.Join(err, r.o.Mover().Complete(ctx))
 }

@@ -1,7 +1,9 @@
-package cli
+package report
 
 import (
 	"context"
+
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
 
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
@@ -10,7 +12,7 @@ import (
 
 // KeepThreads keeps the transcripts that a session references, if the settings say so.
 // A failure is a warning: the session has ended.
-func (a *App) KeepThreads(ctx context.Context, w *workspace.Workspace, session string) {
+func KeepThreads(a *cli.App, ctx context.Context, w *workspace.Workspace, session string) {
 	set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 	kept, err := w.Threads(set).KeepEnded(ctx, session)
 	if err != nil {

@@ -1,0 +1,69 @@
+// Package report prints what commands have in common to report: publishes, receipts,
+// changes of files and graphs.
+package report
+
+import (
+	"fmt"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/internal/names/lineage"
+)
+
+// Event is the line that reports a publish. Unknown fields are omitted.
+func Event(a *cli.App, art handoff.Artifact) string {
+	line := "artifact:publish  " + textfmt.Word(a.Path(art)) + "  channel=" + textfmt.Word(art.Channel)
+	for _, slot := range []string{"task", "run", "agent"} {
+		if v := art.Producer.Slot(slot); v != "" {
+			line += " " + slot + "=" + textfmt.Word(v)
+		}
+	}
+	return line + " id=" + art.ID
+}
+
+// Publish prints the line that reports a publish on standard error.
+func Publish(a *cli.App, art handoff.Artifact) {
+	if !a.EventsPrinted() {
+		fmt.Fprintln(a.Err, Event(a, art))
+	}
+}
+
+// Revision reports a revision of a file that was recorded, and the edits that
+// were saved before it.
+func Revision(a *cli.App, p handoff.Published, file string, saved []handoff.Artifact) {
+	for _, edit := range saved {
+		a.Warn("%s was edited outside handoff; the edit was saved as %s", file, edit.ID)
+	}
+	a.Warnings(p.Warnings)
+	Stale(a, p.Artifact)
+	if p.Existing {
+		fmt.Fprintln(a.Err, "unchanged; no new revision recorded")
+	} else {
+		Publish(a, p.Artifact)
+	}
+}
+
+// Stale reports what an artifact was made from and that is out of date.
+func Stale(a *cli.App, art handoff.Artifact) {
+	for _, in := range art.StaleInputs {
+		a.Warn("input %s", textfmt.StaleInput(in))
+	}
+}
+
+// Graph prints a graph. A tree starts at the node id.
+func Graph(a *cli.App, g lineage.Graph, id, format string) error {
+	switch format {
+	case "tree":
+		fmt.Fprint(a.Out, g.Tree(id))
+	case "json":
+		return a.JSON(g)
+	case "dot":
+		fmt.Fprint(a.Out, g.DOT())
+	case "mermaid":
+		fmt.Fprint(a.Out, g.Mermaid())
+	default:
+		return cli.Invalid("", "--format", fmt.Sprintf("unknown format %q", format), "use tree, json, dot or mermaid")
+	}
+	return nil
+}

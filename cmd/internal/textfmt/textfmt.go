@@ -1,0 +1,166 @@
+// Package textfmt has how values are written for people and in the lines of events.
+package textfmt
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
+
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/work"
+)
+
+// Cost returns the cost of usage, - if it is not known. ≥ marks a lower bound.
+func Cost(u work.Usage) string {
+	text := Dollars(u.Cost)
+	if u.Cost != nil && (u.Completeness != thread.Exact || len(u.Unpriced) > 0) {
+		text = "≥" + text
+	}
+	return text
+}
+
+// Dollars returns an amount of money, - if it is not known.
+func Dollars(v *float64) string {
+	switch {
+	case v == nil:
+		return "-"
+	case *v > 0 && *v < 0.01:
+		return fmt.Sprintf("$%.4f", *v)
+	}
+	return fmt.Sprintf("$%.2f", *v)
+}
+
+// Tokens returns a count of tokens in three digits, - if it is not known.
+func Tokens(n *int64) string {
+	if n == nil {
+		return "-"
+	}
+	v := float64(*n)
+	for _, unit := range []string{"", "k", "M", "G"} {
+		if v < 999.5 || unit == "G" {
+			if unit == "" || v >= 99.95 {
+				return fmt.Sprintf("%.0f%s", v, unit)
+			}
+			return fmt.Sprintf("%.1f%s", v, unit)
+		}
+		v /= 1000
+	}
+	return ""
+}
+
+// StaleInput returns what happened to something that an artifact was made from.
+func StaleInput(in handoff.StaleInput) string {
+	what := "replaced"
+	if in.Status == handoff.Withdrawn {
+		what = "withdrawn"
+	}
+	text := fmt.Sprintf("%s v%d (%s) was %s", in.Channel, in.Revision, in.ID, what)
+	for i, r := range in.Active {
+		text += []string{"; ", ", "}[min(i, 1)] + fmt.Sprintf("v%d (%s)", r.Revision, r.ID)
+	}
+	switch len(in.Active) {
+	case 0:
+		return text
+	case 1:
+		return text + " is active"
+	}
+	return text + " are active"
+}
+
+// Stamp formats a time for people, in the local time zone.
+func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
+
+// Count formats a number of things, whose plural ends in s.
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}
+
+// Size formats a number of bytes for people.
+func Size(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	value, unit := float64(n), 0
+	for value >= 1024 && unit < len(units)-1 {
+		value /= 1024
+		unit++
+	}
+	if unit == 0 {
+		return Count(int(n), "byte")
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
+
+// OneLine returns s with line breaks, control characters and invisible characters
+// escaped as in Go, so that it is safe to print within a line.
+func OneLine(s string) string { return printable.Line(s) }
+
+// Word returns a value of an event line, quoted if it could be taken for several.
+func Word(s string) string {
+	if s == "" || strings.ContainsAny(s, "\"'\\=") || strings.ContainsFunc(s, unicode.IsSpace) || OneLine(s) != s {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// SortedKeys returns the keys of a map in ascending order.
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Took returns a duration for an event line.
+func Took(d time.Duration) string {
+	if d >= time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
+// Used returns the tokens and the cost of an event line, with their completeness.
+// What is not known is omitted.
+func Used(u work.Usage, transcript *work.Usage) (text string) {
+	if u.TotalTokens == nil && u.Cost == nil {
+		return ""
+	}
+	if u.TotalTokens != nil {
+		text += "  tokens=" + Grouped(*u.TotalTokens)
+	}
+	if u.Cost != nil {
+		text += fmt.Sprintf("  cost=$%.4f", *u.Cost)
+	}
+	text += "  usage=" + string(u.Completeness)
+	for _, m := range u.Unpriced {
+		text += " unpriced=" + Word(m)
+	}
+	if transcript != nil && transcript.TotalTokens != nil {
+		text += "  transcript=" + Grouped(*transcript.TotalTokens)
+	}
+	return text
+}
+
+// Grouped returns a number with a comma before each group of three digits.
+func Grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// ShellWord returns s as one word of a POSIX shell, quoted where necessary.
+func ShellWord(s string) string {
+	if plainWord().MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w./:@%+=,-]+$`) })
