@@ -46,7 +46,7 @@ func TestPublishWhileWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { w.Close() })
-		p, err := w.Publish(writerContext{t.Context(), file, &times}, workspace.Publication{Channel: "design", Path: "a.md"})
+		p, err := w.Publish(writerContext{t.Context(), file, &times}, handoff.Draft{Channel: "design", Path: "a.md"})
 		return p, w, err
 	}
 	// If the file changes once, it is read again.

@@ -29,6 +29,11 @@
 //   - A view, such as [Artifact], is what a reader sees: the immutable record
 //     and the values computed from all other records.
 //
+// An artifact has four types: a [Draft] is what a caller asks for, an
+// [ArtifactPublished] is what its record stores, an [Artifact] is what readers
+// see, and a [Published] is the answer to a publish: an Artifact, and whether it
+// existed before.
+//
 // # Data flow
 //
 // Data flows one way: [Hub.Publish] checks a [Draft] and appends a record, an

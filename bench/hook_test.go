@@ -26,7 +26,7 @@ func BenchmarkHook(b *testing.B) {
 	as := w.As(workspace.Caller{Dir: dir, Producer: handoff.Producer{Harness: "claude-code", Session: "s1"}})
 	for i := range 1000 {
 		write(b, filepath.Join(dir, "a.md"), fmt.Sprint(i, "\n"))
-		_, err := as.Publish(b.Context(), workspace.Publication{
+		_, err := as.Publish(b.Context(), handoff.Draft{
 			Channel: "design", Path: "a.md", Title: fmt.Sprint("Draft ", i)})
 		must(b, err)
 	}

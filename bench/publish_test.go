@@ -39,7 +39,7 @@ func BenchmarkPublish(b *testing.B) {
 			ours := func() {
 				for range block {
 					must(b, os.WriteFile(filepath.Join(dir, "review.md"), next(), 0o644))
-					_, err := w.Publish(b.Context(), workspace.Publication{Channel: "verification", Path: "review.md",
+					_, err := w.Publish(b.Context(), handoff.Draft{Channel: "verification", Path: "review.md",
 						Title: "Review of the retry loop", Keep: bm.keep})
 					must(b, err)
 				}
@@ -114,7 +114,7 @@ func BenchmarkPublishProcess(b *testing.B) {
 	must(b, err)
 	for i := range 1000 {
 		write(b, filepath.Join(dir, "a.md"), fmt.Sprint(i, "\n"))
-		_, err := w.Publish(b.Context(), workspace.Publication{
+		_, err := w.Publish(b.Context(), handoff.Draft{
 			Channel: "design", Path: "a.md", Title: fmt.Sprint("Draft ", i)})
 		must(b, err)
 	}

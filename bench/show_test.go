@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/agent-handoff/handoff"
+
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -28,7 +30,7 @@ func BenchmarkShow(b *testing.B) {
 	defer w.Close()
 	var id string
 	for i := range 1000 {
-		p, err := w.Publish(b.Context(), workspace.Publication{
+		p, err := w.Publish(b.Context(), handoff.Draft{
 			Channel: "design", Path: "a.md", Title: fmt.Sprint("Draft ", i), Summary: "What was decided, and why."})
 		must(b, err)
 		if i == 500 {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff"
+
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -72,7 +74,7 @@ func BenchmarkWatch(b *testing.B) {
 	publish := func() {
 		n++
 		write(b, filepath.Join(dir, "a.md"), fmt.Sprint(n, "\n"))
-		must(b, errOf(p.Publish(b.Context(), workspace.Publication{Channel: "design", Path: "a.md", Title: fmt.Sprint(n)})))
+		must(b, errOf(p.Publish(b.Context(), handoff.Draft{Channel: "design", Path: "a.md", Title: fmt.Sprint(n)})))
 	}
 	for range 1000 {
 		publish()
@@ -123,7 +125,7 @@ func BenchmarkWait(b *testing.B) {
 	publish := func(n int) {
 		write(b, filepath.Join(dir, "a.md"), fmt.Sprint(n, "\n"))
 		must(b,
-			errOf(publisher.Publish(b.Context(), workspace.Publication{Channel: "design", Path: "a.md", Title: fmt.Sprint(n)})))
+			errOf(publisher.Publish(b.Context(), handoff.Draft{Channel: "design", Path: "a.md", Title: fmt.Sprint(n)})))
 	}
 	publish(0)
 	var took []time.Duration

@@ -84,7 +84,7 @@ func publishing(b *testing.B, dir string) (stop func()) {
 			case <-done:
 				return
 			case <-every.C:
-				_, err := w.Publish(b.Context(), workspace.Publication{Body: strings.NewReader(fmt.Sprint("body ", n)),
+				_, err := w.Publish(b.Context(), handoff.Draft{Body: strings.NewReader(fmt.Sprint("body ", n)),
 					Channel: "design", Title: "Published meanwhile"})
 				must(b, err)
 			}

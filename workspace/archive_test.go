@@ -80,7 +80,7 @@ func TestMoveKilled(t *testing.T) {
 		}
 		readable("after the kill")
 		w = openIn(t, dir)
-		if _, err := w.Publish(t.Context(), workspace.Publication{Channel: "notes", Body: strings.NewReader("note"),
+		if _, err := w.Publish(t.Context(), handoff.Draft{Channel: "notes", Body: strings.NewReader("note"),
 			Filename: "x"}); err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func TestPlainLog(t *testing.T) {
 		t.Cleanup(func() { w.Close() })
 		return w
 	}
-	p, err := open().Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
+	p, err := open().Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
 	if err != nil || len(p.Warnings) > 0 {
 		t.Fatalf("Publish = %v, warnings %q", err, p.Warnings)
 	}
@@ -130,7 +130,7 @@ func TestErrorAfterAppend(t *testing.T) {
 	must(t, err)
 	defer w.Close()
 	for _, keep := range []handoff.Keep{handoff.KeepNever, handoff.KeepAlways} {
-		_, err := w.Publish(t.Context(), Publication{Body: strings.NewReader("the body"), Channel: "design", Keep: keep})
+		_, err := w.Publish(t.Context(), handoff.Draft{Body: strings.NewReader("the body"), Channel: "design", Keep: keep})
 		if !errors.Is(err, handoff.Unavailable) {
 			t.Fatalf("Publish = %v, want kind Unavailable", err)
 		}
@@ -211,7 +211,7 @@ func TestCollectedBeforeAppend(t *testing.T) {
 			}}}})
 		must(t, err)
 		must(t, os.WriteFile(filepath.Join(dir, "b.md"), []byte("collected"), 0o644))
-		_, err = w.Publish(t.Context(), Publication{Path: "b.md", Channel: "design"})
+		_, err = w.Publish(t.Context(), handoff.Draft{Path: "b.md", Channel: "design"})
 		if at == "put" && !errors.Is(err, handoff.Unavailable) || at == "append" && err != nil {
 			t.Errorf("%s: Publish = %v", at, err)
 		}

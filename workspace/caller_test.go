@@ -13,7 +13,7 @@ func TestCallerOfOpen(t *testing.T) {
 	w, err := Open(dir, optionsFor(dir, "HANDOFF_AGENT", "ada", "HANDOFF_SESSION", "s", "HANDOFF_RUN", "r"))
 	must(t, err)
 	defer w.Close()
-	p, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
+	p, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
 	must(t, err)
 	if got := p.Producer; got.Agent != "ada" || got.Session != "s" || got.RunID != "r" ||
 		got.Source != handoff.FromEnvironment {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // TestChannelCounts compares the counts of the index with those of a list, in an
@@ -14,7 +16,7 @@ func TestChannelCounts(t *testing.T) {
 	publishSome(t, dir, 20)
 	w := openDir(t, dir)
 	for i, channel := range []string{"design", "patch", "patch", "security-review"} {
-		p := Publication{Path: "a.md", Channel: channel, Tags: []string{"x"}, Kind: "report", Title: strconv.Itoa(i)}
+		p := handoff.Draft{Path: "a.md", Channel: channel, Tags: []string{"x"}, Kind: "report", Title: strconv.Itoa(i)}
 		done, err := w.Publish(t.Context(), p)
 		must(t, err)
 		if i == 1 {

@@ -51,7 +51,7 @@ func TestCheckIndex(t *testing.T) {
 			if _, err := w.Store().Repair(t.Context(), time.Now()); err != nil {
 				t.Error(err)
 			}
-			if _, err := w.Publish(t.Context(), Publication{Channel: "design", Path: "a.md"}); err != nil {
+			if _, err := w.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"}); err != nil {
 				t.Error(err)
 			}
 			// The directory stays, the killed writer may have stored a body without a

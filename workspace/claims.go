@@ -1,6 +1,9 @@
 package workspace
 
 import (
+	"context"
+
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/claims"
 )
@@ -11,6 +14,7 @@ func (w *Workspace) Claims(set *thread.Set) claims.Checker {
 	return claims.New(claims.Options{
 		Hub: w.as, Producer: w.caller.Producer, Threads: set, InRepository: w.Threads(set).InRepository,
 		Workspace: w.dirs.Root, Dir: w.caller.Dir, Worktree: w.dirs.Linked, WorktreeDir: w.dirs.Worktree,
-		Own: w.ownFolders, Resolve: w.Resolve, Finish: w.finish, Now: w.now,
+		Publish: func(ctx context.Context, d handoff.Draft) (handoff.Published, error) { return w.publish(ctx, set, d) },
+		Own:     w.ownFolders, Resolve: w.Resolve, Finish: w.finish, Now: w.now,
 	})
 }

@@ -21,7 +21,7 @@ import (
 func TestClosed(t *testing.T) {
 	dir := testWorkspace(t)
 	w := openDir(t, dir)
-	p, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
+	p, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
 	must(t, err)
 	body, err := w.Read(t.Context(), p.ID, ReadOptions{})
 	must(t, err)
@@ -37,8 +37,7 @@ func TestClosed(t *testing.T) {
 		reflect.TypeFor[string]():               "report", // also a type, a label and a stage
 		reflect.TypeFor[int]():                  1,
 		reflect.TypeFor[time.Time]():            time.Now(),
-		reflect.TypeFor[Publication]():          Publication{Path: "a.md", Channel: "design"},
-		reflect.TypeFor[NamedContent]():         NamedContent{Name: "b.md", Body: strings.NewReader("b")},
+		reflect.TypeFor[handoff.Draft]():        handoff.Draft{Name: "b.md", Channel: "design", Body: strings.NewReader("b")},
 		reflect.TypeFor[sessions.OpenOptions](): sessions.OpenOptions{DefaultName: "builder"},
 		reflect.TypeFor[sessions.Output]():      sessions.Output{File: "a.md", Type: "report"},
 		reflect.TypeFor[SearchOptions]():        SearchOptions{Text: "text"},

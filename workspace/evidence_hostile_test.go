@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/claims"
 )
 
@@ -46,8 +45,8 @@ func TestHostileClaims(t *testing.T) {
 			evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence, evidence,
 			evidence, evidence, evidence, evidence}},
 	} {
-		_, err := s.w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("x"), Channel: "c",
-			Claims: []handoff.Claim{c}, Threads: s.set()})
+		_, err := s.w.Claims(s.set()).Publish(t.Context(), handoff.Draft{Body: strings.NewReader("x"),
+			Channel: "c", Claims: []handoff.Claim{c}})
 		if !errors.Is(err, handoff.Invalid) && !errors.Is(err, handoff.NotFound) {
 			t.Errorf("%s: got %v, want invalid", name, err)
 		}

@@ -106,9 +106,9 @@ func (s shop) tryClaim(evidence ...string) (string, error) {
 		}
 		claim.Evidence = append(claim.Evidence, e)
 	}
-	done, err := s.w.Publish(s.t.Context(),
-		workspace.Publication{Body: strings.NewReader("the report"), Channel: "verification",
-			Claims: []handoff.Claim{claim}, Threads: s.set()})
+	done, err := s.w.Claims(s.set()).Publish(s.t.Context(),
+		handoff.Draft{Body: strings.NewReader("the report"), Channel: "verification",
+			Claims: []handoff.Claim{claim}})
 	return done.ID, err
 }
 
@@ -252,7 +252,7 @@ func TestAttestedClaims(t *testing.T) {
 	t.Run("a placeholder", func(t *testing.T) {
 		s := newShop(t)
 		s.write("log.txt", "ok  \tall tests passed\t0.4s\n")
-		done, err := s.w.Publish(t.Context(), workspace.Publication{
+		done, err := s.w.Publish(t.Context(), handoff.Draft{
 			Path: "log.txt", Channel: "verification", Kind: "attestation"})
 		if err != nil {
 			t.Fatal(err)

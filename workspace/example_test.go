@@ -44,7 +44,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	defer w.Close()
 
-	_, err := w.Publish(ctx, workspace.Publication{Channel: "design", Path: "design.md", Title: "Retry policy"})
+	_, err := w.Publish(ctx, handoff.Draft{Channel: "design", Path: "design.md", Title: "Retry policy"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func ExampleWorkspace_Watch() {
 
 	go func() {
 		for _, channel := range []string{"analysis", "design"} {
-			if _, err := w.Publish(ctx, workspace.Publication{Channel: channel, Path: "design.md"}); err != nil {
+			if _, err := w.Publish(ctx, handoff.Draft{Channel: channel, Path: "design.md"}); err != nil {
 				log.Fatal(err)
 			}
 		}
@@ -96,7 +96,7 @@ func ExampleWorkspace_Read() {
 	defer os.RemoveAll(dir)
 	defer w.Close()
 
-	p, err := w.Publish(ctx, workspace.Publication{Channel: "design", Path: "design.md"})
+	p, err := w.Publish(ctx, handoff.Draft{Channel: "design", Path: "design.md"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func ExampleWorkspace_Write() {
 
 	for _, run := range []string{"run-1", "run-2"} {
 		agent := w.As(workspace.Caller{Dir: dir, Producer: handoff.Producer{RunID: run}})
-		written, err := agent.Write(ctx, workspace.NamedContent{Name: "context.md", Body: strings.NewReader("by " + run)})
+		written, err := agent.Write(ctx, handoff.Draft{Name: "context.md", Body: strings.NewReader("by " + run)})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func ExampleBody_Save() {
 		log.Fatal(err)
 	}
 
-	p, err := w.Publish(ctx, workspace.Publication{Channel: "handoff", Path: "site", Keep: handoff.KeepAlways})
+	p, err := w.Publish(ctx, handoff.Draft{Channel: "handoff", Path: "site", Keep: handoff.KeepAlways})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func ExampleWorkspace_Search() {
 	dir, w := testWorkspace()
 	defer os.RemoveAll(dir)
 	defer w.Close()
-	if _, err := w.Publish(ctx, workspace.Publication{Channel: "design", Path: "design.md"}); err != nil {
+	if _, err := w.Publish(ctx, handoff.Draft{Channel: "design", Path: "design.md"}); err != nil {
 		log.Fatal(err)
 	}
 
@@ -247,7 +247,7 @@ func ExampleWorkspace_Runs() {
 	}
 	// The agent is started with the variables in s.Env. It works as this caller:
 	agent := w.As(workspace.CallerFrom(dir, func(name string) string { return s.Env[name] }, handoff.Producer{}))
-	if _, err := agent.Write(ctx, workspace.NamedContent{Name: "plan.md",
+	if _, err := agent.Write(ctx, handoff.Draft{Name: "plan.md",
 		Body: strings.NewReader("Try again.")}); err != nil {
 		log.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agent-handoff/handoff"
+
 	"github.com/agent-handoff/handoff/internal/log/localstate"
 )
 
@@ -53,7 +55,7 @@ func publishSome(t *testing.T, dir string, n int) {
 	defer w.Close()
 	var last []string
 	for i := range n {
-		d := Publication{Path: "a.md", Channel: "design", Title: "Retry policy " + fmt.Sprint(i)}
+		d := handoff.Draft{Path: "a.md", Channel: "design", Title: "Retry policy " + fmt.Sprint(i)}
 		if i%3 == 2 {
 			d.Replaces = last
 		}

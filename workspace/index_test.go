@@ -63,7 +63,7 @@ func publishMany(dir, n string) int {
 			return 1
 		}
 		began := time.Now()
-		p, err := w.Publish(background, Publication{Path: mine, Keep: handoff.KeepAlways, Channel: "design",
+		p, err := w.Publish(background, handoff.Draft{Path: mine, Keep: handoff.KeepAlways, Channel: "design",
 			Title: fmt.Sprintf("%d of %d", i, os.Getpid())})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -283,7 +283,7 @@ func TestIndexDamagedWhileOpen(t *testing.T) {
 	badPages(t, "", file)
 	query(t, file, `DROP TABLE IF EXISTS artifacts`)
 	publishSome(t, dir, 1)
-	p, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
+	p, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
 	if err != nil || len(p.Warnings) > 0 {
 		t.Errorf("Publish = %v, warnings %q", err, p.Warnings)
 	}
@@ -342,7 +342,7 @@ func TestIndexLocked(t *testing.T) {
 			w, err := Open(dir, o)
 			must(t, err)
 			defer w.Close()
-			p, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
+			p, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
 			if err != nil || len(p.Warnings) > 0 {
 				t.Errorf("Publish = %v, warnings %q", err, p.Warnings)
 			}
@@ -424,7 +424,8 @@ func TestIndexInCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		if _, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design", Title: "Retry policy"}); err != nil {
+		if _, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design",
+			Title: "Retry policy"}); err != nil {
 			t.Fatal(err)
 		}
 		found, err := w.Search(t.Context(), SearchOptions{Text: "retry"})

@@ -30,7 +30,7 @@ func TestLogLost(t *testing.T) {
 			t.Errorf("List = %v, want kind Corrupt", err)
 		}
 		for range 2 {
-			_, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
+			_, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
 			if !errors.Is(err, handoff.Corrupt) {
 				t.Errorf("Publish = %v, want kind Corrupt", err)
 			}
@@ -47,7 +47,7 @@ func TestLogLost(t *testing.T) {
 	if _, err := w.Store().Repair(t.Context(), time.Now()); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"}); err != nil {
+	if _, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"}); err != nil {
 		t.Errorf("after a repair, Publish = %v", err)
 	}
 	checkWorkspace(t, dir, 9)
@@ -102,7 +102,7 @@ func TestMissingLog(t *testing.T) {
 			if page, err := w.hub.Artifacts(t.Context(), handoff.ArtifactQuery{}); !errors.Is(err, handoff.Corrupt) {
 				t.Errorf("Artifacts = %d, %v, want kind Corrupt", len(page.Artifacts), err)
 			}
-			for _, p := range []Publication{{Path: "a.md", Channel: "design"},
+			for _, p := range []handoff.Draft{{Path: "a.md", Channel: "design"},
 				{Path: "a.md", Channel: "design", Keep: handoff.KeepNever}} {
 				if _, err := openDir(t, dir).Publish(t.Context(), p); !errors.Is(err, handoff.Corrupt) {
 					t.Errorf("Publish = %v, want kind Corrupt", err)
@@ -118,7 +118,7 @@ func TestMissingLog(t *testing.T) {
 			if _, err := openDir(t, dir).Store().Repair(t.Context(), time.Now()); err != nil {
 				t.Errorf("Repair = %v", err)
 			}
-			if _, err := openDir(t, dir).Publish(t.Context(), Publication{Path: "a.md", Channel: "design"}); err != nil {
+			if _, err := openDir(t, dir).Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"}); err != nil {
 				t.Errorf("after a repair, Publish = %v", err)
 			}
 		})
@@ -156,12 +156,12 @@ func TestStaleName(t *testing.T) {
 			return w
 		}
 		writer := open("HANDOFF_RUN", "run-1")
-		first, err := writer.Write(t.Context(), NamedContent{Name: "first.md", Body: strings.NewReader("first")})
+		first, err := writer.Write(t.Context(), handoff.Draft{Name: "first.md", Body: strings.NewReader("first")})
 		must(t, err)
 		must(t, os.RemoveAll(filepath.Dir(first.File)))
 		var file string
 		for _, text := range []string{"first", "second", "third"} {
-			written, err := writer.Write(t.Context(), NamedContent{Name: "context.md", Body: strings.NewReader(text)})
+			written, err := writer.Write(t.Context(), handoff.Draft{Name: "context.md", Body: strings.NewReader(text)})
 			must(t, err)
 			file = written.File
 		}

@@ -79,7 +79,7 @@ func TestMonths(t *testing.T) {
 				}
 				keep := rapid.SampledFrom([]handoff.Keep{handoff.KeepAuto, handoff.KeepNever}).Draw(rt, "keep")
 				var a handoff.Published
-				if a, err = here.Publish(t.Context(), workspace.Publication{Path: file, Channel: "notes", Keep: keep}); err == nil {
+				if a, err = here.Publish(t.Context(), handoff.Draft{Path: file, Channel: "notes", Keep: keep}); err == nil {
 					published[a.ID] = text
 				}
 			}
@@ -149,7 +149,7 @@ func TestRetention(t *testing.T) {
 	}
 	for i := 0; i < sessions; i += max(1, sessions/50) { // some need the file in the folder
 		id := fmt.Sprintf("a%07d-0000-4000-8000-000000000000", i)
-		a, err := w.Publish(t.Context(), workspace.Publication{
+		a, err := w.Publish(t.Context(), handoff.Draft{
 			Path: filepath.Join(dir, "docs", "agent-outputs", id, "plan.md"), Channel: "plan", Keep: handoff.KeepNever})
 		if err != nil {
 			t.Fatal(err)

@@ -39,7 +39,7 @@ func TestOlderIndex(t *testing.T) {
 				if !killed {
 					publishSome(t, dir, 1)
 					listsAll(t, holder)
-					_, err := holder.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
+					_, err := holder.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
 					must(t, err)
 					listsAll(t, openDir(t, dir))
 					must(t, holder.Close())

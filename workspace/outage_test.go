@@ -137,7 +137,7 @@ func openRemote(t *testing.T, dir, home, server string) (*Workspace, *remoteLog)
 
 func publishOne(t *testing.T, w *Workspace, title string) string {
 	t.Helper()
-	p, err := w.Publish(t.Context(), Publication{Body: strings.NewReader(title), Filename: "a.md", Channel: "design",
+	p, err := w.Publish(t.Context(), handoff.Draft{Body: strings.NewReader(title), Filename: "a.md", Channel: "design",
 		Title: title, Keep: handoff.KeepAlways})
 	must(t, err)
 	return p.ID
@@ -261,7 +261,7 @@ func TestServerSetBack(t *testing.T) {
 	logtest.Rollback{
 		Publish: func(machine string) error {
 			return as(machine, func(w *Workspace) error {
-				_, err := w.Publish(t.Context(), Publication{Body: strings.NewReader("x"), Filename: "a.md", Channel: "design",
+				_, err := w.Publish(t.Context(), handoff.Draft{Body: strings.NewReader("x"), Filename: "a.md", Channel: "design",
 					Title: machine})
 				return err
 			})

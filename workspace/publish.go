@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,59 +14,37 @@ import (
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
-// A Publication is what to publish: an existing file or directory at Path, or
-// the bytes of Body, which handoff then stores. Channel is required.
-type Publication struct {
-	Path     string    // as the caller types it; inside the workspace or the session's directory
-	Body     io.Reader // instead of Path
-	Filename string    // of a stored body; by default chosen by its media type
-
-	Channel   string // what the output is for: see handoff.Channels
-	Kind      string // its form: report, patch, json, …
-	Title     string // one line of at most handoff.MaxTitle characters
-	Summary   string // one line of at most handoff.MaxSummary characters
-	MediaType string // by default detected
-	Tags      []string
-	Replaces  []string // refs of the artifacts that it takes the place of
-	From      []string // refs of the artifacts that it was made from
-	Key       string   // publishing again under one key returns the first artifact
-	Keep      handoff.Keep
-	Metadata  map[string]any
-
-	AllowSecret bool // record texts that look like a secret, with a warning, and files that usually hold credentials
-
-	// Claims have their evidence as claims.ParseEvidence returns it; an artifact may be any
-	// ref. Threads are the threads in which commands are looked up, nil for none.
-	Claims  []handoff.Claim
-	Threads *thread.Set
-}
-
-// Publish records a file, a directory or a body as an artifact. When it returns
-// nil the record is on stable storage; what could not be updated after that is
-// in Published.Warnings.
+// Publish records a file, a directory or a body as an artifact. In the draft, Path is as
+// the caller types it, in the workspace or in the session's directory; Replaces, Parents
+// and what claims name are refs. Channel is required. The fields Namespace, Name, Root and
+// RootDir are not used: see Write. Commands in claims are looked up in no threads: see
+// Checker.Publish of package claims.
+//
+// When it returns nil the record is on stable storage; what could not be updated after
+// that is in Published.Warnings.
 //
 // Kinds: Invalid, NotFound (the file, or an artifact that a ref names), Conflict
 // (the file keeps changing; the key was used for other content; an ambiguous
 // ref), Unavailable, Corrupt, Unsupported.
-func (w *Workspace) Publish(ctx context.Context, p Publication) (handoff.Published, error) {
-	d := handoff.Draft{
-		Body: p.Body, Filename: p.Filename, Channel: p.Channel, Kind: p.Kind, Title: p.Title, Summary: p.Summary,
-		MediaType: p.MediaType, Tags: p.Tags, Key: p.Key, Keep: p.Keep, Metadata: p.Metadata, AllowSecret: p.AllowSecret,
+func (w *Workspace) Publish(ctx context.Context, d handoff.Draft) (handoff.Published, error) {
+	return w.publish(ctx, nil, d)
+}
+
+func (w *Workspace) publish(ctx context.Context, set *thread.Set, d handoff.Draft) (handoff.Published, error) {
+	if d.Channel == "" {
+		return handoff.Published{}, w.channelMissing(ctx, d.Path)
 	}
-	if p.Channel == "" {
-		return handoff.Published{}, w.channelMissing(ctx, p)
-	}
-	err := w.locate(ctx, &d, p)
+	d.Namespace, d.Name, d.Root, d.RootDir = "", "", "", ""
+	err := w.locate(ctx, &d)
 	if err != nil {
 		return handoff.Published{}, err
 	}
-	if d.Replaces, err = w.resolveAll(ctx, p.Replaces); err != nil {
+	if err = w.resolveIn(ctx, &d); err != nil {
 		return handoff.Published{}, err
 	}
-	if d.Parents, err = w.resolveAll(ctx, p.From); err != nil {
-		return handoff.Published{}, err
-	}
-	warnings, err := w.Claims(p.Threads).Record(ctx, &d, p.Claims)
+	claims := d.Claims
+	d.Claims = nil
+	warnings, err := w.Claims(set).Record(ctx, &d, claims)
 	if err != nil {
 		return handoff.Published{}, err
 	}
@@ -77,6 +54,14 @@ func (w *Workspace) Publish(ctx context.Context, p Publication) (handoff.Publish
 		done.Warnings = append(done.Warnings, w.finish(ctx, done.Producer.Session)...)
 	}
 	return done, err
+}
+
+// resolveIn replaces the refs in a draft by IDs.
+func (w *Workspace) resolveIn(ctx context.Context, d *handoff.Draft) (err error) {
+	if d.Replaces, err = w.resolveAll(ctx, d.Replaces); err == nil {
+		d.Parents, err = w.resolveAll(ctx, d.Parents)
+	}
+	return err
 }
 
 // Withdraw marks an artifact as withdrawn. Nothing is deleted: its record and
@@ -115,28 +100,29 @@ func (w *Workspace) renderHead(ctx context.Context, namespace, name string) (war
 
 // locate sets the path of a draft's file: inside the workspace, or else inside
 // the directory of the session that the caller works in.
-func (w *Workspace) locate(ctx context.Context, d *handoff.Draft, p Publication) (err error) {
+func (w *Workspace) locate(ctx context.Context, d *handoff.Draft) (err error) {
+	name := d.Path
 	switch {
-	case p.Body != nil && p.Path != "":
-		return handoff.E("publish", p.Path, handoff.Invalid, errors.New("has both a path and a body"),
+	case d.Body != nil && name != "":
+		return handoff.E("publish", name, handoff.Invalid, errors.New("has both a path and a body"),
 			handoff.Advice("leave one of them out"))
-	case p.Body != nil:
+	case d.Body != nil:
 		return nil
-	case p.Path == "":
+	case name == "":
 		return handoff.E("publish", `""`, handoff.Invalid, errors.New("path is empty"),
 			handoff.Advice("name a file or directory"))
-	case p.Filename != "":
-		return handoff.E("publish", p.Path, handoff.Invalid, errors.New("a file name applies only to a body without a file"),
+	case d.Filename != "":
+		return handoff.E("publish", name, handoff.Invalid, errors.New("a file name applies only to a body without a file"),
 			handoff.Advice("leave it out; the file keeps its name"))
 	}
-	if d.Path, err = w.inside(w.dirs.Root, p.Path); err == nil {
+	if d.Path, err = w.inside(w.dirs.Root, name); err == nil {
 		return nil
 	}
 	dir, unresolved := filepath.EvalSymlinks(w.sessionDir(ctx))
 	if unresolved != nil {
 		return err
 	}
-	if file, outside := w.inside(dir, p.Path); outside == nil {
+	if file, outside := w.inside(dir, name); outside == nil {
 		d.Path, d.Root, d.RootDir, err = file, handoff.SessionRoot, dir, nil
 	}
 	return err
@@ -144,8 +130,8 @@ func (w *Workspace) locate(ctx context.Context, d *handoff.Draft, p Publication)
 
 // channelMissing is the error for a publish without a channel. Its hint names those
 // in use, the most used first.
-func (w *Workspace) channelMissing(ctx context.Context, p Publication) error {
-	e := handoff.E("publish", cmp.Or(p.Path, "-"), handoff.Invalid, errors.New("channel is required"))
+func (w *Workspace) channelMissing(ctx context.Context, name string) error {
+	e := handoff.E("publish", cmp.Or(name, "-"), handoff.Invalid, errors.New("channel is required"))
 	list, _ := w.Channels(ctx, Filter{IncludeInactive: true}) // without them, the hint names the predefined ones
 	used := slices.DeleteFunc(list.Channels, func(c Channel) bool { return c.Count == 0 })
 	slices.SortStableFunc(used, func(a, b Channel) int { return cmp.Compare(b.Count, a.Count) })

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff"
+
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -18,8 +20,8 @@ func review(ctx context.Context) error {
 		return err
 	}
 	defer w.Close()
-	p, err := w.Publish(ctx, workspace.Publication{
-		Channel: "verification", Path: "reports/review.md", Title: "Security review", From: []string{"patch:latest"},
+	p, err := w.Publish(ctx, handoff.Draft{
+		Channel: "verification", Path: "reports/review.md", Title: "Security review", Parents: []string{"patch:latest"},
 	})
 	if err != nil {
 		return err
@@ -40,7 +42,7 @@ func TestReadmeExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	patch, err := w.Publish(t.Context(), workspace.Publication{Channel: "patch", Path: "fix.diff"})
+	patch, err := w.Publish(t.Context(), handoff.Draft{Channel: "patch", Path: "fix.diff"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestRollback(t *testing.T) {
 	logtest.Rollback{
 		Publish: func(machine string) error {
 			return as(machine, func(w *Workspace) error {
-				_, err := w.Publish(t.Context(), Publication{Body: strings.NewReader("x"), Filename: "a.md", Channel: "design",
+				_, err := w.Publish(t.Context(), handoff.Draft{Body: strings.NewReader("x"), Filename: "a.md", Channel: "design",
 					Title: machine})
 				return err
 			})
@@ -71,7 +71,7 @@ func TestRollbackKeepsBodies(t *testing.T) {
 	dir, home := testWorkspace(t), t.TempDir()
 	w := machineAt(t, dir, home)
 	publish := func(text string) {
-		_, err := w.Publish(t.Context(), Publication{Body: strings.NewReader(text), Filename: "a.md", Channel: "design",
+		_, err := w.Publish(t.Context(), handoff.Draft{Body: strings.NewReader(text), Filename: "a.md", Channel: "design",
 			Keep: handoff.KeepAlways})
 		must(t, err)
 	}
@@ -116,7 +116,7 @@ func TestNoFalseLoss(t *testing.T) {
 		t.Helper()
 		for range n {
 			w := machineAt(t, dir, home)
-			_, err := w.Publish(t.Context(), Publication{Path: "a.md", Channel: "design"})
+			_, err := w.Publish(t.Context(), handoff.Draft{Path: "a.md", Channel: "design"})
 			must(t, err)
 			page, err := w.List(t.Context(), ListOptions{})
 			if must(t, err); len(page.Artifacts) == 0 {

@@ -53,7 +53,7 @@ func TestSearchBodies(t *testing.T) {
 			} {
 				file := filepath.Join(dir, tt.name)
 				must(t, os.WriteFile(file, []byte(tt.body), 0o600))
-				p, err := w.Publish(t.Context(), Publication{Path: tt.name, Channel: "design", Keep: tt.keep,
+				p, err := w.Publish(t.Context(), handoff.Draft{Path: tt.name, Channel: "design", Keep: tt.keep,
 					MediaType: tt.mediaType})
 				must(t, err)
 				switch tt.then {
@@ -90,7 +90,7 @@ func TestSearchAnew(t *testing.T) {
 	publishSome(t, dir, 30)
 	w := openDir(t, dir)
 	must(t, os.WriteFile(filepath.Join(dir, "b.md"), []byte("A lantern."), 0o600))
-	_, err := w.Publish(t.Context(), Publication{Path: "b.md", Channel: "design", Title: "Of light"})
+	_, err := w.Publish(t.Context(), handoff.Draft{Path: "b.md", Channel: "design", Title: "Of light"})
 	must(t, err)
 	ask := func(w *Workspace) (answers [][]Match) {
 		for _, text := range []string{"lantern", "light lantern", "retry", "md", "nothing"} {

@@ -276,7 +276,7 @@ func TestStatusOfPublisher(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := w.As(workspace.Caller{Producer: handoff.Producer{Session: id, Source: handoff.FromFlag}, Dir: dir}).
-		Publish(t.Context(), workspace.Publication{Channel: "note", Path: "n.md"}); err != nil {
+		Publish(t.Context(), handoff.Draft{Channel: "note", Path: "n.md"}); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Minute)

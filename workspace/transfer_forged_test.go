@@ -140,7 +140,7 @@ func TestImportForged(t *testing.T) {
 func TestImportReplacesNothing(t *testing.T) {
 	exportedFile, _ := exported(t)
 	w := openIn(t, t.TempDir())
-	local, err := w.Publish(t.Context(), workspace.Publication{Channel: "handoff", Body: strings.NewReader("local")})
+	local, err := w.Publish(t.Context(), handoff.Draft{Channel: "handoff", Body: strings.NewReader("local")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (d desk) file(name, text string) {
 	writeFile(d.t, filepath.Join(d.dir, name), text)
 }
 
-func (d desk) publish(p workspace.Publication) handoff.Published {
+func (d desk) publish(p handoff.Draft) handoff.Published {
 	d.t.Helper()
 	done, err := d.Publish(d.t.Context(), p)
 	if err != nil {
@@ -51,7 +51,7 @@ func (d desk) publish(p workspace.Publication) handoff.Published {
 // write stores text as the newest revision of context.md.
 func (d desk) write(text string) workspace.Written {
 	d.t.Helper()
-	done, err := d.Write(d.t.Context(), workspace.NamedContent{Name: "context.md", Body: strings.NewReader(text)})
+	done, err := d.Write(d.t.Context(), handoff.Draft{Name: "context.md", Body: strings.NewReader(text)})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -72,11 +72,11 @@ func (d desk) newest() handoff.Seq {
 func TestPublishRefused(t *testing.T) {
 	d := newDesk(t)
 	d.file("a.md", "a\n")
-	d.publish(workspace.Publication{Channel: "design", Path: "a.md"})
+	d.publish(handoff.Draft{Channel: "design", Path: "a.md"})
 	before := d.newest()
 	outside := filepath.Join(t.TempDir(), "b.md")
 	writeFile(t, outside, "b\n")
-	for name, p := range map[string]workspace.Publication{
+	for name, p := range map[string]handoff.Draft{
 		"a path and a body":         {Path: "a.md", Body: strings.NewReader("body")},
 		"neither":                   {},
 		"a file name beside a path": {Path: "a.md", Filename: "b.md"},
@@ -88,8 +88,8 @@ func TestPublishRefused(t *testing.T) {
 			t.Errorf("publish with %s: got %v, want kind Invalid", name, err)
 		}
 	}
-	for name, p := range map[string]workspace.Publication{
-		"from":     {Path: "a.md", From: []string{"nothing.md"}},
+	for name, p := range map[string]handoff.Draft{
+		"from":     {Path: "a.md", Parents: []string{"nothing.md"}},
 		"replaces": {Path: "a.md", Replaces: []string{"nothing.md"}},
 	} {
 		p.Channel = "design"
@@ -111,7 +111,7 @@ func TestPublishInSessionDir(t *testing.T) {
 	caller := d.Caller()
 	caller.Producer.Session, caller.SessionDir = "s-1", folder
 	inside := desk{d.As(caller), t, d.dir}
-	p := inside.publish(workspace.Publication{Channel: "design", Path: filepath.Join(folder, "out.md")})
+	p := inside.publish(handoff.Draft{Channel: "design", Path: filepath.Join(folder, "out.md")})
 	if p.Path != "out.md" || p.Root != handoff.SessionRoot {
 		t.Errorf("got path %q in root %q, want out.md in the session's", p.Path, p.Root)
 	}
@@ -121,8 +121,8 @@ func TestPublishInSessionDir(t *testing.T) {
 func TestPublishRefs(t *testing.T) {
 	d := newDesk(t)
 	d.file("a.md", "a\n")
-	first, second := d.write("one"), d.publish(workspace.Publication{Channel: "design", Path: "a.md"})
-	p := d.publish(workspace.Publication{Channel: "design", Path: "a.md", From: []string{"context.md"},
+	first, second := d.write("one"), d.publish(handoff.Draft{Channel: "design", Path: "a.md"})
+	p := d.publish(handoff.Draft{Channel: "design", Path: "a.md", Parents: []string{"context.md"},
 		Replaces: []string{second.ID}})
 	if !slices.Equal(p.Parents, []string{first.ID}) || !slices.Equal(p.Replaces, []string{second.ID}) {
 		t.Errorf("got parents %v and replaces %v, want %s and %s", p.Parents, p.Replaces, first.ID, second.ID)
@@ -134,7 +134,7 @@ func TestPublishRefs(t *testing.T) {
 func TestResolvePrefix(t *testing.T) {
 	d := newDesk(t)
 	d.file("a.md", "a\n")
-	p := d.publish(workspace.Publication{Channel: "design", Path: "a.md"})
+	p := d.publish(handoff.Draft{Channel: "design", Path: "a.md"})
 	if _, err := d.Withdraw(t.Context(), p.ID, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestResolvePrefix(t *testing.T) {
 	if id, err := d.Resolve(t.Context(), prefix); id != p.ID || err != nil {
 		t.Errorf("Resolve(%s) = %q, %v, want the withdrawn %s", prefix, id, err, p.ID)
 	}
-	d.publish(workspace.Publication{Channel: "design", Path: "a.md"})
+	d.publish(handoff.Draft{Channel: "design", Path: "a.md"})
 	if _, err := d.Resolve(t.Context(), p.ID[:6]); !errors.Is(err, handoff.Conflict) {
 		t.Errorf("Resolve of a prefix of two: got %v, want kind Conflict", err)
 	}
@@ -206,7 +206,7 @@ func TestBodyPage(t *testing.T) {
 	d.file("latin", "caf\xe9")
 	d.file("site/index.md", "index")
 	for name, text := range map[string]bool{"text": true, "zero": false, "latin": false} {
-		p := d.publish(workspace.Publication{Channel: "design", Path: name})
+		p := d.publish(handoff.Draft{Channel: "design", Path: name})
 		b, err := d.Read(t.Context(), p.ID, workspace.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -217,7 +217,7 @@ func TestBodyPage(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want text: %t", name, page, err, text)
 		}
 	}
-	p := d.publish(workspace.Publication{Channel: "design", Path: "site", Keep: handoff.KeepAlways})
+	p := d.publish(handoff.Draft{Channel: "design", Path: "site", Keep: handoff.KeepAlways})
 	b, err := d.Read(t.Context(), p.ID, workspace.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestChannels(t *testing.T) {
 	d := newDesk(t)
 	d.file("a.md", "a\n")
 	for _, channel := range []string{"design", "zebra", "design", "aardvark"} {
-		d.publish(workspace.Publication{Channel: channel, Path: "a.md"})
+		d.publish(handoff.Draft{Channel: channel, Path: "a.md"})
 	}
 	list, err := d.Channels(t.Context(), workspace.Filter{})
 	if err != nil {
@@ -296,8 +296,8 @@ func TestChannels(t *testing.T) {
 func TestWaitExisting(t *testing.T) {
 	d := newDesk(t)
 	d.file("a.md", "a\n")
-	first := d.publish(workspace.Publication{Channel: "design", Path: "a.md"})
-	second := d.publish(workspace.Publication{Channel: "design", Path: "a.md", Title: "again"})
+	first := d.publish(handoff.Draft{Channel: "design", Path: "a.md"})
+	second := d.publish(handoff.Draft{Channel: "design", Path: "a.md", Title: "again"})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if a, err := d.Wait(ctx, workspace.WatchOptions{}); a.ID != second.ID || err != nil {
@@ -326,7 +326,7 @@ func TestWatchReplaced(t *testing.T) {
 	d.file("a.md", "a\n")
 	var ids []string
 	for i := range 7 {
-		p := workspace.Publication{Channel: "design", Path: "a.md", Title: strconv.Itoa(i)}
+		p := handoff.Draft{Channel: "design", Path: "a.md", Title: strconv.Itoa(i)}
 		if i > 0 {
 			p.Replaces = ids[i-1:]
 		}
@@ -358,7 +358,7 @@ func TestWatchDamaged(t *testing.T) {
 	d.file("a.md", "a\n")
 	var ids []string
 	for _, title := range []string{"one", "two", "three"} {
-		ids = append(ids, d.publish(workspace.Publication{Channel: "design", Path: "a.md", Title: title}).ID)
+		ids = append(ids, d.publish(handoff.Draft{Channel: "design", Path: "a.md", Title: title}).ID)
 	}
 	record := filepath.Join(d.dir, ".handoff/log/00000000/000000000002.json")
 	if err := os.Remove(record); err != nil {
@@ -399,7 +399,7 @@ func TestWriteRefused(t *testing.T) {
 	d := newDesk(t)
 	d.file("dir/a.md", "a\n")
 	for path, kind := range map[string]error{"dir": handoff.Invalid, "missing.md": handoff.NotFound} {
-		if _, err := d.Write(t.Context(), workspace.NamedContent{Name: "context.md", Path: path}); !errors.Is(err, kind) {
+		if _, err := d.Write(t.Context(), handoff.Draft{Name: "context.md", Path: path}); !errors.Is(err, kind) {
 			t.Errorf("write of %s: got %v, want kind %v", path, err, kind)
 		}
 	}
@@ -416,7 +416,7 @@ func TestWriteRefused(t *testing.T) {
 func TestShowFiles(t *testing.T) {
 	d := newDesk(t)
 	d.file("a.md", "a\n")
-	p := d.publish(workspace.Publication{Channel: "design", Path: "a.md"})
+	p := d.publish(handoff.Draft{Channel: "design", Path: "a.md"})
 	if _, err := d.Show(t.Context(), p.ID, true); !errors.Is(err, handoff.Invalid) {
 		t.Errorf("the files of an artifact: got %v, want kind Invalid", err)
 	}
@@ -444,7 +444,7 @@ func TestSaveReplacesNothing(t *testing.T) {
 	before := list(t, d.dir)
 	for path, targets := range map[string][]string{"a.md": {"taken.md", "taken", "a.md"},
 		"site": {"taken.md", "taken", "empty", "site"}} {
-		p := d.publish(workspace.Publication{Channel: "design", Path: path, Keep: handoff.KeepAlways})
+		p := d.publish(handoff.Draft{Channel: "design", Path: path, Keep: handoff.KeepAlways})
 		for _, target := range append(targets, "", "nowhere/x") {
 			b, err := d.Read(t.Context(), p.ID, workspace.ReadOptions{})
 			if err != nil {
@@ -478,7 +478,7 @@ func TestSaveInterrupted(t *testing.T) {
 	d.file("site/index.md", "index\n")
 	before := list(t, d.dir)
 	for _, path := range []string{"a.md", "site"} {
-		p := d.publish(workspace.Publication{Channel: "design", Path: path, Keep: handoff.KeepAlways})
+		p := d.publish(handoff.Draft{Channel: "design", Path: path, Keep: handoff.KeepAlways})
 		b, err := d.Read(t.Context(), p.ID, workspace.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -500,7 +500,7 @@ func TestSaveInterrupted(t *testing.T) {
 func TestRestore(t *testing.T) {
 	d := newDesk(t)
 	d.file("docs/site/index.md", "index\n")
-	p := d.publish(workspace.Publication{Channel: "design", Path: "docs/site", Keep: handoff.KeepAlways})
+	p := d.publish(handoff.Draft{Channel: "design", Path: "docs/site", Keep: handoff.KeepAlways})
 	if err := os.RemoveAll(filepath.Join(d.dir, "docs")); err != nil {
 		t.Fatal(err)
 	}

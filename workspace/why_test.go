@@ -233,7 +233,7 @@ func (m *machine) open(dir string) *workspace.Workspace {
 }
 
 // publish publishes a file as an agent does, by a command whose output is the ID.
-func (a *agent) publish(p handoff.Producer, pub workspace.Publication) string {
+func (a *agent) publish(p handoff.Producer, pub handoff.Draft) string {
 	a.t.Helper()
 	a.tick()
 	started := a.at
@@ -337,7 +337,7 @@ func TestWhyChains(t *testing.T) {
 	sub.call("Read", object{"file_path": filepath.Join(m.repo, "design.md")}, "design", false)
 	sub.write("src/cart.go", "package cart\n\nfunc New() {}\n")
 	patch := sub.publish(handoff.Producer{Harness: "claude-code", WorkID: "prompt-1", Session: session.ID,
-		Thread: "agents://claude/" + s1, Agent: "builder"}, workspace.Publication{Path: "src/cart.go", Channel: "patch"})
+		Thread: "agents://claude/" + s1, Agent: "builder"}, handoff.Draft{Path: "src/cart.go", Channel: "patch"})
 	main.run("git commit -qam 'add New' && git log -1 --format='[main %h] %s'")
 	commit := m.head(m.repo)
 	reader := m.claude(s2, "", m.repo)
@@ -349,7 +349,7 @@ func TestWhyChains(t *testing.T) {
 	child.item("event_msg", object{"type": "token_count",
 		"info": object{"total_token_usage": used, "last_token_usage": used}})
 	notes := child.publish(handoff.Producer{Harness: "codex", Thread: child.uri, Agent: "worker"},
-		workspace.Publication{Path: "notes.md", Channel: "handoff", From: []string{patch}})
+		handoff.Draft{Path: "notes.md", Channel: "handoff", Parents: []string{patch}})
 
 	const plan = "{\n  \"affected_files\": []\n}\n"
 	main.write("plan.json", plan)

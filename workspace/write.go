@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -13,21 +12,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
-
-// A NamedContent is what to store under a name of the caller's run, or of its
-// session outside a run: the bytes of Body, or of the file at Path.
-type NamedContent struct {
-	Name string
-	Body io.Reader
-	Path string // of a regular file, as the caller types it, if Body is nil
-
-	Channel string // by default handoff
-	Kind    string
-	Title   string
-	Summary string
-	Tags    []string
-	From    []string // refs
-}
 
 // A Written is the answer to Write.
 type Written struct {
@@ -40,16 +24,17 @@ type Written struct {
 	SavedEdits []handoff.Artifact
 }
 
-// Write makes content the newest revision of a name and updates the name's file.
+// Write makes content the newest revision of a name, Name of the draft, of the caller's
+// run, or of its session outside a run, and updates the name's file. The content is Body,
+// or that of the regular file at Path, as the caller types it. Channel is by default
+// handoff. Parents are refs. Of the other fields Kind, Title, Summary and Tags are used.
 // Earlier revisions stay readable. The same content again adds nothing.
 //
 // Kinds: Invalid (the name, no run or session), NotFound (the file), Conflict,
 // and those of Publish.
-func (w *Workspace) Write(ctx context.Context, c NamedContent) (Written, error) {
-	d := handoff.Draft{
-		Name: c.Name, Body: c.Body, Channel: cmp.Or(c.Channel, "handoff"), Kind: c.Kind,
-		Title: c.Title, Summary: c.Summary, Tags: c.Tags,
-	}
+func (w *Workspace) Write(ctx context.Context, c handoff.Draft) (Written, error) {
+	d := handoff.Draft{Name: c.Name, Body: c.Body, Channel: cmp.Or(c.Channel, "handoff"), Kind: c.Kind,
+		Title: c.Title, Summary: c.Summary, Tags: c.Tags, AllowSecret: c.AllowSecret}
 	switch {
 	case c.Body != nil && c.Path != "":
 		return Written{}, handoff.E("write", c.Path, handoff.Invalid, errors.New("has both a path and a body"),
@@ -63,7 +48,7 @@ func (w *Workspace) Write(ctx context.Context, c NamedContent) (Written, error) 
 		d.Body, d.Filename = f, c.Path
 	}
 	var err error
-	if d.Parents, err = w.resolveAll(ctx, c.From); err != nil {
+	if d.Parents, err = w.resolveAll(ctx, c.Parents); err != nil {
 		return Written{}, err
 	}
 	writer := names.Writer{Hub: w.as, Workspace: w.dirs.Root, Scope: w.scope(ctx)}

@@ -30,9 +30,9 @@ func workspaceAt(t *testing.T, url string, clock *time.Duration, o workspace.Opt
 }
 
 func publish(t *testing.T, w *workspace.Workspace, title, text string,
-	more func(*workspace.Publication)) handoff.Published {
+	more func(*handoff.Draft)) handoff.Published {
 	t.Helper()
-	p := workspace.Publication{Body: strings.NewReader(text), Filename: "a.md", Channel: "design", Title: title,
+	p := handoff.Draft{Body: strings.NewReader(text), Filename: "a.md", Channel: "design", Title: title,
 		Keep: handoff.KeepAlways}
 	if more != nil {
 		more(&p)
@@ -51,8 +51,8 @@ func TestClocks(t *testing.T) {
 	url := server(t)
 	behind, ahead := -5*time.Hour, 7*time.Hour
 	early, late := workspaceAt(t, url, &behind, workspace.Options{}), workspaceAt(t, url, &ahead, workspace.Options{})
-	first := publish(t, late, "first", "one", func(p *workspace.Publication) { p.Key = "k" })
-	second := publish(t, early, "second", "two", func(p *workspace.Publication) { p.Replaces = []string{first.ID} })
+	first := publish(t, late, "first", "one", func(p *handoff.Draft) { p.Key = "k" })
+	second := publish(t, early, "second", "two", func(p *handoff.Draft) { p.Replaces = []string{first.ID} })
 	behind, ahead = -29*time.Hour, -2*time.Hour
 	third := publish(t, late, "third", "three", nil)
 	fourth := publish(t, early, "fourth", "four", nil)
@@ -76,7 +76,7 @@ func TestClocks(t *testing.T) {
 			t.Errorf("%s: the first artifact is %s, replaced by %q, %v", name, a.Status, a.ReplacedBy, err)
 		}
 	}
-	again := publish(t, early, "first", "one", func(p *workspace.Publication) { p.Key = "k" })
+	again := publish(t, early, "first", "one", func(p *handoff.Draft) { p.Key = "k" })
 	if !again.Existing || again.ID != first.ID {
 		t.Errorf("the key names %s, existing %t, want %s", again.ID, again.Existing, first.ID)
 	}

@@ -35,7 +35,8 @@ type Options struct {
 	// the folders that handoff writes to, relative to Workspace
 	Own     func() []string
 	Resolve func(ctx context.Context, ref string) (string, error) // the ID of an artifact
-	Finish  func(ctx context.Context, session string) []string    // what follows a record; returns warnings
+	Publish func(ctx context.Context, d handoff.Draft) (handoff.Published, error)
+	Finish  func(ctx context.Context, session string) []string // what follows a record; returns warnings
 	Now     func() time.Time
 }
 
@@ -64,6 +65,13 @@ const (
 
 // A Verification has the verdicts of the claims of an artifact.
 type Verification = evidence.Report
+
+// Publish is Workspace.Publish for an artifact with claims, whose commands are looked up in
+// the threads. The evidence of the claims is as ParseEvidence returns it; an artifact in it
+// may be any ref.
+func (c Checker) Publish(ctx context.Context, d handoff.Draft) (handoff.Published, error) {
+	return c.o.Publish(ctx, d)
+}
 
 // Verify compares the claims of an artifact with what models did not write:
 // attestations, and the results that agent programs recorded in threads. It runs

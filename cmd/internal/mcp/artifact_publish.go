@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/claims"
 )
 
@@ -35,21 +34,21 @@ var artifactPublish = tool[PublishInput]{
 		"The file stays where it is. It shows nothing to the user.",
 	required: []string{"id", "channel", "path", "status"},
 	do: func(ctx context.Context, c *call, in PublishInput) (answer, error) {
-		p := workspace.Publication{
+		p := handoff.Draft{
 			Path: in.Path, Filename: in.Filename, Channel: in.Channel, Kind: in.Kind, Title: in.Title, Summary: in.Summary,
-			Tags: in.Tags, Replaces: in.Replaces, From: in.From, Key: in.Key, Keep: handoff.Keep(in.Keep),
+			Tags: in.Tags, Replaces: in.Replaces, Parents: in.From, Key: in.Key, Keep: handoff.Keep(in.Keep),
 		}
 		if in.Claim != "" || len(in.Evidence) > 0 {
 			claim, err := claimOf(in)
 			if err != nil {
 				return answer{}, err
 			}
-			p.Claims, p.Threads = []handoff.Claim{claim}, c.client.server.o.Threads
+			p.Claims = []handoff.Claim{claim}
 		}
 		if in.Content != "" {
 			p.Body = strings.NewReader(in.Content)
 		}
-		done, err := c.Publish(ctx, p)
+		done, err := c.Claims(c.client.server.o.Threads).Publish(ctx, p)
 		if err != nil {
 			return answer{}, err
 		}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff"
+
 	"github.com/agent-handoff/handoff/workspace"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -101,7 +103,7 @@ func TestLoad(t *testing.T) {
 		// A log that somebody waited for waits itself, once, for its next record.
 		w, err := workspace.Open(f.dir, workspace.Options{})
 		must(t, err)
-		_, err = w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("the last"), Channel: "x"})
+		_, err = w.Publish(t.Context(), handoff.Draft{Body: strings.NewReader("the last"), Channel: "x"})
 		must(t, err)
 		must(t, w.Close())
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
+
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -27,8 +29,8 @@ var writeArtifact = tool[WriteInput]{
 		"revision.",
 	required: []string{"id", "name", "path"},
 	do: func(ctx context.Context, c *call, in WriteInput) (answer, error) {
-		n := workspace.NamedContent{Name: in.Name, Path: in.Path, Channel: in.Channel, Title: in.Title, Summary: in.Summary,
-			From: in.From}
+		n := handoff.Draft{Name: in.Name, Path: in.Path, Channel: in.Channel, Title: in.Title, Summary: in.Summary,
+			Parents: in.From}
 		if in.Path == "" || in.Content != "" {
 			n.Body = strings.NewReader(in.Content)
 		}

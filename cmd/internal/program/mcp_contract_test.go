@@ -107,7 +107,7 @@ func TestSurfaces(t *testing.T) {
 
 	one, two, three := fixture(), fixture(), fixture()
 	published, err := two.workspace().Publish(t.Context(),
-		workspace.Publication{Path: "docs/design.md", Channel: "design", Kind: "report",
+		handoff.Draft{Path: "docs/design.md", Channel: "design", Kind: "report",
 			Title: "Retry policy", Summary: "Twice.", Tags: []string{"net"}, Key: "k", Keep: handoff.KeepAlways})
 	if err != nil {
 		t.Fatal(err)

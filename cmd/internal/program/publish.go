@@ -41,7 +41,7 @@ program. It is attribution, not authentication.
   --tag      a word to find it by`
 
 func publishCommand(a *cli.App) *cobra.Command {
-	var p workspace.Publication
+	var p handoff.Draft
 	var who cli.Identity
 	var meta []string
 	var keep string
@@ -78,9 +78,6 @@ func publishCommand(a *cli.App) *cobra.Command {
 		if p.Claims, err = claims.parse(); err != nil {
 			return err
 		}
-		if p.Claims != nil {
-			p.Threads = thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
-		}
 		if p.Keep = handoff.Keep(keep); never {
 			p.Keep = handoff.KeepNever
 		}
@@ -98,7 +95,7 @@ func publishCommand(a *cli.App) *cobra.Command {
 }
 
 // publicationFlags describe an artifact.
-func publicationFlags(c *cobra.Command, p *workspace.Publication) {
+func publicationFlags(c *cobra.Command, p *handoff.Draft) {
 	f := c.Flags()
 	f.StringVar(&p.Channel, "channel", "",
 		"the `channel` to publish in (purpose): analysis, design, patch, verification, handoff, or any other word")
@@ -107,18 +104,18 @@ func publicationFlags(c *cobra.Command, p *workspace.Publication) {
 	f.StringVar(&p.Kind, "kind", "", "`kind` of content (form): report, patch, json, log, or any other word")
 	f.StringVar(&p.MediaType, "media-type", "", "media `type` (default: detected)")
 	f.StringArrayVar(&p.Replaces, "replaces", nil, "`ref` of an artifact that this one replaces; may be repeated")
-	f.StringArrayVar(&p.From, "from", nil, "`ref` of an artifact that this one was made from; may be repeated")
+	f.StringArrayVar(&p.Parents, "from", nil, "`ref` of an artifact that this one was made from; may be repeated")
 	f.StringArrayVar(&p.Tags, "tag", nil, "`tag` to find it by; may be repeated")
 	f.StringVar(&p.Key, "key", "", "idempotency `key`: publishing again with it returns the first artifact")
 	f.StringVar(&p.Filename, "filename", "", "file `name` of content from standard input")
 }
 
-func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, p workspace.Publication, who cli.Identity) error {
+func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, p handoff.Draft, who cli.Identity) error {
 	w, err := who.As(a, w)
 	if err != nil {
 		return err
 	}
-	done, err := w.Publish(ctx, p)
+	done, err := w.Claims(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))).Publish(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/report"
@@ -9,7 +10,7 @@ import (
 )
 
 func writeCommand(a *cli.App) *cobra.Command {
-	var content workspace.NamedContent
+	var content handoff.Draft
 	var who cli.Identity
 	c := &cobra.Command{
 		Use:   "write NAME [FILE|-]",
@@ -29,7 +30,7 @@ as a revision first. Writing the same content again changes nothing.`,
 	f.StringVar(&content.Title, "title", "", "title `text`, one line")
 	f.StringVar(&content.Summary, "summary", "", "summary `text`, one line")
 	f.StringVar(&content.Kind, "kind", "", "`kind` of content (form): report, patch, or any other word")
-	f.StringArrayVar(&content.From, "from", nil, "`ref` of an artifact that this one was made from; may be repeated")
+	f.StringArrayVar(&content.Parents, "from", nil, "`ref` of an artifact that this one was made from; may be repeated")
 	f.StringArrayVar(&content.Tags, "tag", nil, "`tag` to find it by; may be repeated")
 	a.JSONFlag(c, "print the artifact as JSON")
 	a.AllowSecretFlag(c)

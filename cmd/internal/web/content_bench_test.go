@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff"
 )
 
 // measure reports the 95th percentile of the time until a page is complete, which is
@@ -55,7 +55,7 @@ func BenchmarkLog100MB(b *testing.B) {
 		must(b, err)
 	}
 	must(b, f.Close())
-	id := s.publish(workspace.Publication{Path: name, Channel: "log"}).ID
+	id := s.publish(handoff.Draft{Path: name, Channel: "log"}).ID
 	for _, c := range []struct{ name, query string }{{"first", ""}, {"middle", "?offset=50000000"}} {
 		b.Run(c.name, func(b *testing.B) { s.measure(b, "/artifacts/"+id+c.query) })
 	}
@@ -67,10 +67,10 @@ func BenchmarkGraph(b *testing.B) {
 	const width = 20
 	var ids []string
 	for i := range 2000 {
-		p := workspace.Publication{Body: strings.NewReader(fmt.Sprint(i)), Channel: "design",
+		p := handoff.Draft{Body: strings.NewReader(fmt.Sprint(i)), Channel: "design",
 			Title: fmt.Sprint("Artifact ", i)}
 		if row := i / width * width; row > 0 {
-			p.From = []string{ids[row-width+i%width], ids[row-width+(i+1)%width]}
+			p.Parents = []string{ids[row-width+i%width], ids[row-width+(i+1)%width]}
 		}
 		ids = append(ids, s.publish(p).ID)
 	}

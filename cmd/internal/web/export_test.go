@@ -42,12 +42,12 @@ func TestExport(t *testing.T) {
 	as := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: handoff.Producer{Session: o.ID}})
 	for i, text := range texts {
 		for _, name := range []string{"a.md", "a.html", "a.svg", "a.csv"} {
-			_, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader(text), Filename: name,
+			_, err := as.Publish(t.Context(), handoff.Draft{Body: strings.NewReader(text), Filename: name,
 				Channel: "design", Title: texts[(i+1)%3]})
 			must(t, err)
 		}
 	}
-	_, err = as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("\x89PNG\r\n\x1a\nrest"),
+	_, err = as.Publish(t.Context(), handoff.Draft{Body: strings.NewReader("\x89PNG\r\n\x1a\nrest"),
 		Filename: "a.svg", Channel: "design"})
 	must(t, err)
 	page := s.export(o.ID)
@@ -72,9 +72,9 @@ func TestExport(t *testing.T) {
 func TestExportDamaged(t *testing.T) {
 	s, _, session, folder := furnished(t)
 	as := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: handoff.Producer{Session: session}})
-	kept, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("a kept body"), Channel: "design"})
+	kept, err := as.Publish(t.Context(), handoff.Draft{Body: strings.NewReader("a kept body"), Channel: "design"})
 	must(t, err)
-	moved, err := as.Publish(t.Context(), workspace.Publication{Path: filepath.Join(folder, "notes.md"), Channel: "notes",
+	moved, err := as.Publish(t.Context(), handoff.Draft{Path: filepath.Join(folder, "notes.md"), Channel: "notes",
 		Keep: handoff.KeepNever})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(folder, "notes.md"), []byte("changed"), 0o644))
@@ -105,23 +105,23 @@ func TestExportAll(t *testing.T) {
 	s, _, session, folder := furnished(t)
 	as := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: handoff.Producer{Session: session}})
 	notes := filepath.Join(folder, "notes.md")
-	first, err := as.Publish(t.Context(), workspace.Publication{Path: notes, Channel: "notes", Keep: handoff.KeepAlways})
+	first, err := as.Publish(t.Context(), handoff.Draft{Path: notes, Channel: "notes", Keep: handoff.KeepAlways})
 	must(t, err)
 	must(t, os.WriteFile(notes, []byte("edited later"), 0o644))
 	const others = 120
 	for i := range others {
-		_, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader(fmt.Sprintf("body %d.", i)),
+		_, err := as.Publish(t.Context(), handoff.Draft{Body: strings.NewReader(fmt.Sprintf("body %d.", i)),
 			Channel: "design"})
 		must(t, err)
 	}
 	var same []handoff.Published
 	for range 2 {
-		p, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("# Same\n\n[up](#same)\n"),
+		p, err := as.Publish(t.Context(), handoff.Draft{Body: strings.NewReader("# Same\n\n[up](#same)\n"),
 			Filename: "a.md", Channel: "design"})
 		must(t, err)
 		same = append(same, p)
 	}
-	gone, err := as.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("a withdrawn text"),
+	gone, err := as.Publish(t.Context(), handoff.Draft{Body: strings.NewReader("a withdrawn text"),
 		Channel: "design"})
 	must(t, err)
 	_, err = as.Withdraw(t.Context(), gone.ID, "wrong customer")

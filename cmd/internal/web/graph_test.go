@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff"
 )
 
 func TestGraph(t *testing.T) {
@@ -14,7 +14,7 @@ func TestGraph(t *testing.T) {
 		t.Errorf("the graph of an empty workspace does not say how to publish\n%s", page)
 	}
 	publish := func(title string, from ...string) string {
-		return s.publish(workspace.Publication{Body: strings.NewReader(title), Channel: "design", Title: title, From: from}).
+		return s.publish(handoff.Draft{Body: strings.NewReader(title), Channel: "design", Title: title, Parents: from}).
 			ID
 	}
 	spec := publish("Spec </script><script>alert(1)</script>")

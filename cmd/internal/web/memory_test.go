@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
@@ -43,7 +42,7 @@ func TestLongMemory(t *testing.T) {
 		opened = append(opened, o.ID)
 		for j := range 10 {
 			ids = append(ids,
-				s.publish(workspace.Publication{Body: strings.NewReader(strings.Repeat(fmt.Sprintln("# Part", i, j), 500)),
+				s.publish(handoff.Draft{Body: strings.NewReader(strings.Repeat(fmt.Sprintln("# Part", i, j), 500)),
 					Channel: "design", Title: fmt.Sprint("Part ", j), MediaType: "text/markdown"}).ID)
 		}
 	}
@@ -72,7 +71,7 @@ func TestLongMemory(t *testing.T) {
 	}
 	busy.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
-			s.publish(workspace.Publication{Body: strings.NewReader(fmt.Sprint("body ", n)), Channel: "design",
+			s.publish(handoff.Draft{Body: strings.NewReader(fmt.Sprint("body ", n)), Channel: "design",
 				Title: "Published meanwhile"})
 			published++
 			time.Sleep(100 * time.Millisecond)

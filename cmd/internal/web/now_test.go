@@ -33,7 +33,7 @@ func (s *site) eventually(path, want string) string {
 	}
 }
 
-func (s *site) publishAs(by handoff.Producer, p workspace.Publication) {
+func (s *site) publishAs(by handoff.Producer, p handoff.Draft) {
 	s.t.Helper()
 	by.Source = handoff.FromFlag
 	_, err := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: by}).Publish(s.t.Context(), p)
@@ -63,7 +63,7 @@ func TestNowConversations(t *testing.T) {
 			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 	must(t, err)
 	s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + first},
-		workspace.Publication{Body: strings.NewReader("hello"), Channel: "design", Title: "The plan"})
+		handoff.Draft{Body: strings.NewReader("hello"), Channel: "design", Title: "The plan"})
 	page := s.eventually("/", `href="/threads/claude/`+first+`"`)
 	for _, want := range []string{"change the cart 0", "change the cart 1", "Changed by two at the same time",
 		">shared.go</a>", `href="/threads/claude/` + second + `?from=1#M1"`, `<a class="second" href="/sessions/` + o.ID +
@@ -79,13 +79,13 @@ func TestNowConversations(t *testing.T) {
 // are.
 func TestNowCompeting(t *testing.T) {
 	s := newSite(t)
-	first := s.publish(workspace.Publication{Body: strings.NewReader("first"), Channel: "design", Title: "First"})
+	first := s.publish(handoff.Draft{Body: strings.NewReader("first"), Channel: "design", Title: "First"})
 	for _, title := range []string{"Left", "Right"} {
-		s.publish(workspace.Publication{Body: strings.NewReader(title), Channel: "design", Title: title,
+		s.publish(handoff.Draft{Body: strings.NewReader(title), Channel: "design", Title: title,
 			Replaces: []string{first.ID}})
 	}
 	for i := range 25 {
-		s.publish(workspace.Publication{Body: strings.NewReader(fmt.Sprint(i)), Channel: "design",
+		s.publish(handoff.Draft{Body: strings.NewReader(fmt.Sprint(i)), Channel: "design",
 			Title: fmt.Sprint("Later ", i)})
 	}
 	page := s.get("/")
@@ -123,7 +123,7 @@ func TestConversationsNotServed(t *testing.T) {
 				Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 		must(t, err)
 		s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + threadID},
-			workspace.Publication{Body: strings.NewReader("hello"), Channel: "design", Title: "The quokka"})
+			handoff.Draft{Body: strings.NewReader("hello"), Channel: "design", Title: "The quokka"})
 		return s, o.ID
 	}
 	s, session := furnish(nil)
@@ -163,7 +163,7 @@ func TestSessionCost(t *testing.T) {
 				Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 		must(t, err)
 		s.publishAs(handoff.Producer{Session: o.ID, Thread: uri},
-			workspace.Publication{Body: strings.NewReader("hello"), Channel: "design"})
+			handoff.Draft{Body: strings.NewReader("hello"), Channel: "design"})
 		return "/sessions/" + o.ID
 	}
 	x := &transcript{t: t, id: threadID, dir: s.ws.Root(), at: time.Now().Add(-time.Hour)}

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff"
 )
 
 func TestPreview(t *testing.T) {
 	s := newSite(t)
 	publish := func(name, content string) string {
-		return s.publish(workspace.Publication{Body: strings.NewReader(content), Filename: name, Channel: "design"}).ID
+		return s.publish(handoff.Draft{Body: strings.NewReader(content), Filename: name, Channel: "design"}).ID
 	}
 	page := s.get("/artifacts/" + publish("plan.md", "# Plan\n\n<script>alert(1)</script>\n\n```mermaid\ngraph TD\n```\n"))
 	for _, want := range []string{`<h2 id="md-plan">Plan</h2>`, "&lt;script&gt;", "data-diagram", "preview.js",
@@ -44,7 +44,7 @@ func TestImageType(t *testing.T) {
 		{"a.html", "<script>alert(1)</script>", "application/octet-stream"},
 		{"a.gif", "", "application/octet-stream"},
 	} {
-		done := s.publish(workspace.Publication{Body: strings.NewReader(c.content), Filename: c.name, Channel: "design"})
+		done := s.publish(handoff.Draft{Body: strings.NewReader(c.content), Filename: c.name, Channel: "design"})
 		r, _ := s.do(request("GET", "/bodies/"+done.ID+"?image"))
 		if got := r.Header.Get("Content-Type"); got != c.want || r.StatusCode != http.StatusOK {
 			t.Errorf("%s: got %d %s, want %s", c.name, r.StatusCode, got, c.want)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
-	"github.com/agent-handoff/handoff/workspace"
 )
 
 // routes are the paths of every page and file, in a workspace with an artifact and
@@ -35,7 +34,7 @@ func routes(id, session string) []string {
 func furnished(t *testing.T, change ...func(*web.Options)) (s *site, id, session, folder string) {
 	t.Helper()
 	s = newSite(t, change...)
-	id = s.publish(workspace.Publication{Body: strings.NewReader("the plan"), Channel: "design", Title: "Plan"}).ID
+	id = s.publish(handoff.Draft{Body: strings.NewReader("the plan"), Channel: "design", Title: "Plan"}).ID
 	o, err := s.ws.Sessions().Open(t.Context(),
 		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}})
@@ -295,10 +294,10 @@ func TestHostileTexts(t *testing.T) {
 			return c
 		}, text)
 		done, err := s.ws.Publish(t.Context(),
-			workspace.Publication{Body: strings.NewReader(text), Channel: "design", Title: title, Summary: title,
+			handoff.Draft{Body: strings.NewReader(text), Channel: "design", Title: title, Summary: title,
 				Metadata: map[string]any{title: title}})
 		if err != nil {
-			done = s.publish(workspace.Publication{Body: strings.NewReader(text), Channel: "design"})
+			done = s.publish(handoff.Draft{Body: strings.NewReader(text), Channel: "design"})
 		}
 		paths = append(paths, "/artifacts/"+done.ID)
 		name := strings.NewReplacer("/", "_", "\x1b", "_").Replace(text)
@@ -358,7 +357,7 @@ func TestHostileBodies(t *testing.T) {
 			"a.go":     "package main // " + line + "\n",
 			"none.txt": text,
 		} {
-			id := s.publish(workspace.Publication{Body: strings.NewReader(body), Filename: name, Channel: "design"}).ID
+			id := s.publish(handoff.Draft{Body: strings.NewReader(body), Filename: name, Channel: "design"}).ID
 			s.harmless("/artifacts/" + id)
 			s.harmless("/artifacts/" + id + "?plain")
 		}
@@ -413,7 +412,7 @@ func TestNeverServedAsPage(t *testing.T) {
 		"page.xhtml":  `<html xmlns="http://www.w3.org/1999/xhtml"><script>alert(1)</script></html>`, "script.js": "alert(1)",
 		"fake.png": "GIF89a/*<svg/onload=alert(1)>*/=alert(1)//",
 	} {
-		done := s.publish(workspace.Publication{Body: strings.NewReader(text), Filename: name, Channel: "design"})
+		done := s.publish(handoff.Draft{Body: strings.NewReader(text), Filename: name, Channel: "design"})
 		for _, query := range []string{"", "?image", "?image=1"} {
 			answer, body := s.do(request("GET", "/bodies/"+done.ID+query))
 			kind := answer.Header.Get("Content-Type")
@@ -433,7 +432,7 @@ func TestNeverServedAsPage(t *testing.T) {
 func TestDamage(t *testing.T) {
 	s, id, session, folder := furnished(t)
 	must(t, os.WriteFile(filepath.Join(s.ws.Root(), "plan.md"), []byte("a plan"), 0o644))
-	gone := s.publish(workspace.Publication{Path: filepath.Join(s.ws.Root(), "plan.md"), Channel: "design",
+	gone := s.publish(handoff.Draft{Path: filepath.Join(s.ws.Root(), "plan.md"), Channel: "design",
 		Keep: handoff.KeepNever}).ID
 	must(t, os.Remove(filepath.Join(s.ws.Root(), "plan.md")))
 	must(t, os.WriteFile(filepath.Join(folder, "manifest.json"), []byte(`{"version": "1.0`), 0o644))

@@ -94,7 +94,7 @@ func (s *site) get(path string) string {
 	return body
 }
 
-func (s *site) publish(p workspace.Publication) handoff.Published {
+func (s *site) publish(p handoff.Draft) handoff.Published {
 	s.t.Helper()
 	done, err := s.ws.Publish(s.t.Context(), p)
 	must(s.t, err)
@@ -106,7 +106,7 @@ func TestFirstPage(t *testing.T) {
 	if page := s.get("/"); !strings.Contains(page, "handoff publish FILE") {
 		t.Errorf("the page of an empty workspace does not say how to publish\n%s", page)
 	}
-	done := s.publish(workspace.Publication{Body: strings.NewReader("hello"), Channel: "design", Title: "The <b>plan</b>"})
+	done := s.publish(handoff.Draft{Body: strings.NewReader("hello"), Channel: "design", Title: "The <b>plan</b>"})
 	page := s.get("/")
 	for _, want := range []string{done.ID, "The &lt;b&gt;plan&lt;/b&gt;", `href="/channels/design"`} {
 		if !strings.Contains(page, want) {
@@ -171,14 +171,14 @@ func TestFiles(t *testing.T) {
 // What is published after a page was made and before its stream starts is announced.
 func TestEventsSincePage(t *testing.T) {
 	s := newSite(t)
-	s.publish(workspace.Publication{Body: strings.NewReader("one"), Channel: "design"})
+	s.publish(handoff.Draft{Body: strings.NewReader("one"), Channel: "design"})
 	position := func() string {
 		_, after, _ := strings.Cut(s.get("/channels/design"), `data-live="`)
 		at, _, _ := strings.Cut(after, `"`)
 		return at
 	}
 	before := position()
-	s.publish(workspace.Publication{Body: strings.NewReader("two"), Channel: "design"})
+	s.publish(handoff.Draft{Body: strings.NewReader("two"), Channel: "design"})
 	for after, want := range map[string]bool{before: true, position(): false, "": false, "x": false} {
 		ctx, cancel := context.WithCancel(t.Context())
 		stream := &firstWrites{ResponseRecorder: httptest.NewRecorder(), most: 2, full: cancel}
@@ -209,10 +209,10 @@ func (f *firstWrites) Write(b []byte) (int, error) {
 // A page lists the newest revisions of an artifact with very many.
 func TestManyRevisions(t *testing.T) {
 	s := newSite(t)
-	id := s.publish(workspace.Publication{Body: strings.NewReader("0"), Channel: "design"}).ID
+	id := s.publish(handoff.Draft{Body: strings.NewReader("0"), Channel: "design"}).ID
 	const revisions = 520
 	for range revisions - 1 {
-		id = s.publish(workspace.Publication{Body: strings.NewReader("x"), Channel: "design", Replaces: []string{id}}).ID
+		id = s.publish(handoff.Draft{Body: strings.NewReader("x"), Channel: "design", Replaces: []string{id}}).ID
 	}
 	body := s.get("/artifacts/" + id)
 	// and that of the page

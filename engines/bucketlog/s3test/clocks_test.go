@@ -43,7 +43,7 @@ func TestClocks(t *testing.T) {
 		if i == 4 { // one clock is set back by a day, the other is corrected
 			clocks = append(clocks[:0], -29*time.Hour, 0)
 		}
-		p := workspace.Publication{Body: strings.NewReader(fmt.Sprint("text ", i)), Filename: "a.md", Channel: "design",
+		p := handoff.Draft{Body: strings.NewReader(fmt.Sprint("text ", i)), Filename: "a.md", Channel: "design",
 			Title: fmt.Sprint(i), Key: fmt.Sprint("k", i), Keep: handoff.KeepAlways}
 		if i > 0 {
 			p.Replaces = []string{"design:latest"}
@@ -73,7 +73,7 @@ func TestClocks(t *testing.T) {
 				t.Errorf("machine %d: artifact %d is %s, revision %d, %v", i, j, a.Status, a.Revision, err)
 			}
 		}
-		again, err := w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("text 2"), Filename: "a.md",
+		again, err := w.Publish(t.Context(), handoff.Draft{Body: strings.NewReader("text 2"), Filename: "a.md",
 			Channel: "design", Title: "2", Key: "k2", Keep: handoff.KeepAlways})
 		if err != nil || !again.Existing || again.ID != ids[2] {
 			t.Errorf("machine %d: the key names %s, existing %t, %v, want %s", i, again.ID, again.Existing, err, ids[2])

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff"
+
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/engines/bucketlog"
 	"github.com/agent-handoff/handoff/workspace"
@@ -78,7 +80,7 @@ func TestRollback(t *testing.T) {
 	logtest.Rollback{
 		Publish: func(machine string) error {
 			return as(machine, func(w *workspace.Workspace) error {
-				_, err := w.Publish(t.Context(), workspace.Publication{Body: strings.NewReader("x"), Filename: "a.md",
+				_, err := w.Publish(t.Context(), handoff.Draft{Body: strings.NewReader("x"), Filename: "a.md",
 					Channel: "design", Title: machine})
 				return err
 			})

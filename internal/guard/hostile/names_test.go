@@ -157,7 +157,7 @@ func gitStatus(t *testing.T, dir string) {
 
 func throughWrite(t *testing.T, w *workspace.Workspace, names []string, text string) bool {
 	for _, name := range names {
-		if _, err := w.Write(t.Context(), workspace.NamedContent{Name: name, Body: strings.NewReader(text)}); err == nil {
+		if _, err := w.Write(t.Context(), handoff.Draft{Name: name, Body: strings.NewReader(text)}); err == nil {
 			t.Errorf("write accepts %q", name)
 		}
 	}
@@ -176,11 +176,11 @@ func throughPublish(t *testing.T, w *workspace.Workspace, names []string, text s
 	deep := filepath.Join(w.Root(), "source", "1", "2", "3", "4", "5", "6")
 	for _, name := range names {
 		source(t, deep, name, text)
-		if _, err := w.Publish(t.Context(), workspace.Publication{Channel: "design",
+		if _, err := w.Publish(t.Context(), handoff.Draft{Channel: "design",
 			Path: filepath.Join(deep, name)}); err == nil {
 			t.Errorf("publish accepts %q", name)
 		}
-		if _, err := w.Publish(t.Context(), workspace.Publication{Channel: "design", Body: strings.NewReader(text),
+		if _, err := w.Publish(t.Context(), handoff.Draft{Channel: "design", Body: strings.NewReader(text),
 			Filename: name}); err == nil {
 			t.Errorf("publish accepts the file name %q", name)
 		}

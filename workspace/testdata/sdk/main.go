@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/thread/page"
@@ -15,7 +16,7 @@ import (
 func main() {
 	ctx, w := context.Background(), must(workspace.Open(".", workspace.Options{Getenv: os.Getenv}))
 	s := must(w.Sessions().Open(ctx, sessions.OpenOptions{DefaultName: "builder"}))
-	design := must(w.Publish(ctx, workspace.Publication{Channel: "design", Path: "design.md"}))
+	design := must(w.Publish(ctx, handoff.Draft{Channel: "design", Path: "design.md"}))
 	check(os.WriteFile(s.Folder+"/report.md", []byte("Built.\n"), 0o644))
 	must(w.Sessions().AddOutput(ctx, s.ID, sessions.Output{File: "report.md", Type: "report", From: []string{design.ID}}))
 	must(w.Sessions().Close(ctx, s.ID, sessions.Completed, ""))
@@ -23,9 +24,8 @@ func main() {
 		must(io.Copy(os.Stdout, must(w.Read(ctx, a.ID, workspace.ReadOptions{}))))
 	}
 	for a, err := range w.Watch(ctx, workspace.WatchOptions{After: design.ID}) {
-		check(err)
-		threads, uri := thread.NewSet(all.Drivers(), os.Getenv, os.Getenv("HOME")), must(thread.ParseURI(a.Producer.Thread))
-		check(page.Write(ctx, os.Stdout, threads, uri, page.Options{}))
+		threads, uri := thread.NewSet(all.Drivers(), os.Getenv, os.Getenv("HOME")), must(a, err).Producer.Thread
+		check(page.Write(ctx, os.Stdout, threads, must(thread.ParseURI(uri)), page.Options{}))
 		break // after the report
 	}
 	check(w.Close())
