@@ -84,39 +84,6 @@ func (r *tracer) work(ctx context.Context, a handoff.Artifact) {
 	}
 }
 
-// publisher adds the message that published an artifact: the first one with
-// its ID in the output of a call. Without one, the thread is added that the record names.
-func (r *tracer) publisher(ctx context.Context, a handoff.Artifact) {
-	recorded, err := thread.ParseURI(a.Producer.Thread)
-	known := err == nil && a.Producer.Thread != ""
-	list, err := r.conversations.Mentions(ctx, a.ID)
-	if err != nil {
-		r.warn(err)
-	}
-	var at thread.URI
-	var made time.Time
-	for _, m := range list { // the first one, which had the ID from the publish itself
-		if m.Where == threadindex.InOutput && !m.At.IsZero() && m.At.Before(a.CreatedAt.Add(clock)) {
-			at, made = m.URI, m.At
-			break
-		}
-	}
-	switch {
-	case !made.IsZero():
-		h := Hop{Kind: Published, Ref: at.String(), Agent: a.Producer.Agent, At: made, Certainty: Recorded,
-			Evidence: []Evidence{{"message", at.String()}}}
-		if known {
-			h.Evidence = append(h.Evidence, Evidence{"record", a.ID})
-		}
-		r.publishedBy = at
-		r.thread(ctx, h)
-	case known:
-		r.publishedBy = recorded
-		r.thread(ctx, Hop{Kind: Published, Ref: recorded.String(), Agent: a.Producer.Agent, At: a.CreatedAt,
-			Certainty: Recorded, Evidence: []Evidence{{"record", a.ID}}})
-	}
-}
-
 // thread adds a message. For the first one of a thread, it adds what that cost,
 // and which thread started it.
 func (r *tracer) thread(ctx context.Context, h Hop) {
@@ -225,7 +192,7 @@ func (r *tracer) artifactsAt(ctx context.Context, touches []threadindex.Touch) m
 // and the threads whose calls read its path.
 func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, made []credit) error {
 	since := time.Time{}
-	makers := map[thread.URI]bool{}
+	makers := map[thread.URI]bool{threadOf(r.publishedBy): true}
 	for _, by := range made {
 		makers[threadOf(by.uri)] = true
 		if by.at.After(since) {

@@ -119,10 +119,10 @@ type tracer struct {
 	Sources
 	conversations threadindex.Lookup
 	trace         Trace
-	written       map[thread.URI][]write // by thread, for the threads that were read
-	shown         map[string]bool        // refs of threads and artifacts that were described
-	lineText      string                 // of the line that is traced
-	publishedBy   thread.URI             // the message or thread that published the artifact
+	done          map[thread.URI]deeds // of the threads that were read
+	shown         map[string]bool      // refs of threads and artifacts that were described
+	lineText      string               // of the line that is traced
+	publishedBy   thread.URI           // the message or thread that published the artifact
 }
 
 func (r *tracer) add(h Hop) { r.trace.Hops = append(r.trace.Hops, h) }
@@ -149,7 +149,7 @@ func trace(ctx context.Context, c Conversations, locate func() located) (t Trace
 			return at.err
 		}
 		r := &tracer{Sources: at.Sources, conversations: l, trace: Trace{Subject: at.Name, Hops: []Hop{}},
-			written: map[thread.URI][]write{}, shown: map[string]bool{}}
+			done: map[thread.URI]deeds{}, shown: map[string]bool{}}
 		err := r.run(ctx, at.Subject)
 		t = r.trace
 		return err

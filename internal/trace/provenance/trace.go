@@ -203,7 +203,7 @@ func (r *tracer) copied(ctx context.Context, b []byte) []credit {
 	if r.publishedBy == (thread.URI{}) {
 		return nil
 	}
-	for _, w := range slices.Backward(r.writesOf(ctx, threadOf(r.publishedBy))) {
+	for _, w := range slices.Backward(r.deedsOf(ctx, threadOf(r.publishedBy)).writes) {
 		if before := w.uri.From <= r.publishedBy.From || r.publishedBy.From == 0; before && w.edit.complete &&
 			w.edit.content == string(b) {
 			by := credit{w, Exact, []Evidence{{"message", w.uri.String()}, {"digest", handoff.SHA256 + ":" + digestOf(b)}}}

@@ -187,7 +187,7 @@ func (r *tracer) writes(ctx context.Context, files []string, relative string, un
 		return cmp.Or(last[b].Compare(last[a]), cmp.Compare(a.String(), b.String()))
 	}) {
 		var order time.Time
-		for _, w := range r.writesOf(ctx, uri) {
+		for _, w := range r.deedsOf(ctx, uri).writes {
 			if paths[w.path] && !late(w.at) {
 				order = later(order, w.at)
 				w.order = order
@@ -214,29 +214,35 @@ func threadOf(uri thread.URI) thread.URI {
 
 func sameThread(a, b thread.URI) bool { return threadOf(a) == threadOf(b) }
 
-// writesOf returns the calls of a thread that changed files and did not fail.
-func (r *tracer) writesOf(ctx context.Context, uri thread.URI) []write {
-	if list, ok := r.written[uri]; ok {
-		return list
+// deeds are what the calls of a thread did, in their order.
+type deeds struct {
+	writes  []write // that did not fail
+	reports []report
+}
+
+// deedsOf returns what a thread did.
+func (r *tracer) deedsOf(ctx context.Context, uri thread.URI) (did deeds) {
+	if known, ok := r.done[uri]; ok {
+		return known
 	}
-	if len(r.written) == maxThreads {
+	if len(r.done) == maxThreads {
 		r.warn(fmt.Errorf("only %d threads were read; others may have written a part", maxThreads))
 	}
-	if len(r.written) >= maxThreads {
-		r.written[uri] = nil
-		return nil
+	if len(r.done) >= maxThreads {
+		r.done[uri] = did
+		return did
 	}
-	var list []write
 	item, err := r.conversations.Item(ctx, uri)
 	if err == nil {
 		err = r.conversations.Read(ctx, uri, calls(func(at thread.URI, c thread.Call) {
-			did := action.Inspect(c)
-			if did.Access != action.Written || c.Failed {
+			did.reports = appendReport(did.reports, at, c)
+			what := action.Inspect(c)
+			if what.Access != action.Written || c.Failed {
 				return
 			}
-			for _, path := range did.Paths {
+			for _, path := range what.Paths {
 				if file := action.Absolute(item.Cwd, path); file != "" {
-					list = append(list, write{at, file, c.Time.UTC(), editOf(c, item.Cwd, file), time.Time{}})
+					did.writes = append(did.writes, write{at, file, c.Time.UTC(), editOf(c, item.Cwd, file), time.Time{}})
 				}
 			}
 		}, uri))
@@ -244,8 +250,8 @@ func (r *tracer) writesOf(ctx context.Context, uri thread.URI) []write {
 	if err != nil && !errors.Is(err, handoff.NotFound) {
 		r.warn(err)
 	}
-	r.written[uri] = list
-	return list
+	r.done[uri] = did
+	return did
 }
 
 // calls returns a function that passes the calls of a thread, which were not copied

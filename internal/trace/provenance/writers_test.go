@@ -37,9 +37,9 @@ func (r recording) Read(_ context.Context, _ thread.URI, emit func(thread.Messag
 	return nil
 }
 
-// TestWritesOf checks that a call that failed, and one that a fork inherited, wrote
+// TestDeedsOf checks that a call that failed, and one that a fork inherited, wrote
 // nothing.
-func TestWritesOf(t *testing.T) {
+func TestDeedsOf(t *testing.T) {
 	call := func(content string) thread.Call {
 		return thread.Call{Name: "Write", Input: `{"file_path":"a.go","content":"` + content + `"}`, Time: time.Unix(100, 0)}
 	}
@@ -48,12 +48,12 @@ func TestWritesOf(t *testing.T) {
 	patch := thread.Call{
 		Name: "shell", Input: `{"command":["apply_patch","*** Begin Patch\n*** Add File: a.go\n+failed\n*** End Patch"]}`,
 		Failed: true}
-	r := &tracer{written: map[thread.URI][]write{}, conversations: recording{messages: []thread.Message{
+	r := &tracer{done: map[thread.URI]deeds{}, conversations: recording{messages: []thread.Message{
 		{N: 1, Tools: []thread.Call{call("inherited")}, Inherited: true},
 		{N: 2, Tools: []thread.Call{failed, patch, {Name: "Read", Input: `{"file_path":"a.go"}`}}},
 		{N: 3, Tools: []thread.Call{call("written")}},
 	}}}
-	list := r.writesOf(t.Context(), thread.URI{Provider: "claude", Thread: "t"})
+	list := r.deedsOf(t.Context(), thread.URI{Provider: "claude", Thread: "t"}).writes
 	if len(list) != 1 || list[0].edit.content != "written" || list[0].uri.From != 3 || list[0].path != "/work/a.go" {
 		t.Errorf("got %+v, want the call of message 3 alone", list)
 	}
