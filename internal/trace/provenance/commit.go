@@ -37,14 +37,14 @@ func (r *tracer) commit(ctx context.Context, c git.Commit, only string) {
 		r.warn(fmt.Errorf("the commit changes %d files; the writers of the first %d are shown", len(files), maxFiles))
 		files = files[:maxFiles]
 	}
-	since := sync.OnceValue(func() time.Time { return r.parentTime(ctx, c) })
+	written := r.periodOf(ctx, c)
 	type part struct {
 		credit
 		paths []string
 	}
 	var parts []*part
 	for _, f := range files {
-		for _, by := range r.writersIn(ctx, c, f, since) {
+		for _, by := range r.writersIn(ctx, f, written) {
 			i := slices.IndexFunc(parts, func(p *part) bool { return sameThread(p.uri, by.uri) && p.certainty == by.certainty })
 			if i < 0 {
 				i, parts = len(parts), append(parts, &part{credit: by})
@@ -70,21 +70,24 @@ func several(paths []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(paths[:named-1], ", "), len(paths)-named+1)
 }
 
-// parentTime returns the time of the first parent of a commit: before it, a file was
-// written for an earlier commit.
-func (r *tracer) parentTime(ctx context.Context, c git.Commit) time.Time {
-	if len(c.Parents) == 0 {
-		return time.Time{}
-	}
-	parent, err := r.Repository.Commit(ctx, c.Parents[0])
-	if err != nil {
-		r.warn(err)
-	}
-	return parent.CommittedAt
+// periodOf returns when the files of a commit were written. Before its first parent,
+// they were written for an earlier commit. A commit that was amended or rebased has
+// bytes that are newer than its author's time.
+func (r *tracer) periodOf(ctx context.Context, c git.Commit) period {
+	return period{c.CommittedAt, c.AuthoredAt, sync.OnceValue(func() time.Time {
+		if len(c.Parents) == 0 {
+			return time.Time{}
+		}
+		parent, err := r.Repository.Commit(ctx, c.Parents[0])
+		if err != nil {
+			r.warn(err)
+		}
+		return parent.CommittedAt
+	})}
 }
 
 // writersIn returns who wrote a file of a commit.
-func (r *tracer) writersIn(ctx context.Context, c git.Commit, f git.File, since func() time.Time) []credit {
+func (r *tracer) writersIn(ctx context.Context, f git.File, written period) []credit {
 	blob := func(id string) func() (string, bool) {
 		return sync.OnceValues(func() (string, bool) {
 			if id == "" {
@@ -96,8 +99,8 @@ func (r *tracer) writersIn(ctx context.Context, c git.Commit, f git.File, since 
 	}
 	files, _ := r.places(filepath.Join(r.Repository.Top, filepath.FromSlash(f.Path)))
 	list := r.writers(ctx, content{
-		files: files, relative: filepath.FromSlash(f.Path), until: c.AuthoredAt, line: r.lineText,
-		since: since, before: blob(f.Old), text: blob(f.New),
+		files: files, relative: filepath.FromSlash(f.Path), period: written, line: r.lineText,
+		before: blob(f.Old), text: blob(f.New),
 		is: func(file string) bool { return r.Repository.BlobID([]byte(file)) == f.New },
 	})
 	for i := range list {

@@ -41,7 +41,7 @@ func (r *tracer) line(ctx context.Context, s Subject) {
 	h.Text = "not committed"
 	r.add(h)
 	if b, err := plainfile.Read(s.File, maxBytes); err == nil {
-		r.wrote(ctx, []string{s.File}, b, time.Time{}, r.gitPath(s.File), "")
+		r.wrote(ctx, []string{s.File}, b, time.Time{}, r.history(ctx, r.gitPath(s.File), b))
 	}
 }
 
@@ -75,12 +75,11 @@ func (r *tracer) file(ctx context.Context, s Subject) error {
 	}
 	var made []credit
 	if b != nil {
-		path := r.gitPath(at)
-		commits, before := r.holding(ctx, path, b)
-		if made = r.wrote(ctx, files, b, until, path, before); made == nil {
+		h := r.history(ctx, r.gitPath(at), b)
+		if made = r.wrote(ctx, files, b, until, h); made == nil {
 			made = r.copied(ctx, b)
 		}
-		r.commits(ctx, commits, path)
+		r.commits(ctx, h)
 	}
 	if err := r.inputs(ctx, a, made); err != nil {
 		return err
@@ -162,27 +161,23 @@ func (r *tracer) gitPath(file string) string {
 	return ""
 }
 
-// wrote adds the messages that wrote some bytes of a file. The path is that in the
-// repository, and before the blob before them, "" if they are not committed.
-func (r *tracer) wrote(ctx context.Context, files []string, b []byte, until time.Time, path, before string) []credit {
+// wrote adds the messages that wrote some bytes of a file, which existed at a time, zero
+// for now.
+func (r *tracer) wrote(ctx context.Context, files []string, b []byte, until time.Time, h history) []credit {
 	var all []string
 	for _, file := range files {
 		in, _ := r.places(file)
 		all = append(all, in...)
 	}
-	if before == "" && path != "" {
-		before = "HEAD:" + path
-	}
 	list := r.writers(ctx, content{
-		files: all, relative: filepath.FromSlash(path), until: until, line: r.lineText,
-		since: func() time.Time { return time.Time{} },
-		is:    func(file string) bool { return file == string(b) },
-		text:  func() (string, bool) { return string(b), true },
+		files: all, relative: filepath.FromSlash(h.path), period: r.periodIn(ctx, h, until), line: r.lineText,
+		is:   func(file string) bool { return file == string(b) },
+		text: func() (string, bool) { return string(b), true },
 		before: func() (string, bool) {
-			if r.Repository == nil || before == "" {
+			if h.before == "" {
 				return "", true
 			}
-			old, err := r.Repository.Blob(ctx, before)
+			old, err := r.Repository.Blob(ctx, h.before)
 			return string(old), err == nil
 		},
 	})
@@ -221,38 +216,67 @@ const (
 	shownCommits = 3
 )
 
-// holding returns the commits in which a file got some bytes, the oldest first, and
-// the blob that it had before the first.
-func (r *tracer) holding(ctx context.Context, path string, b []byte) (list []git.Commit, before string) {
+// A history is what git has of some bytes of a file.
+type history struct {
+	path    string       // in the repository, "" if it is in none
+	holding []git.Commit // in which the file got the bytes, the oldest first
+	others  []git.Commit // in which it got other ones, the newest first
+	before  string       // the blob before the bytes, "" if there was none
+}
+
+// history returns what git has of some bytes of a file.
+func (r *tracer) history(ctx context.Context, path string, b []byte) history {
+	h := history{path: path}
 	if path == "" {
-		return nil, ""
+		return h
 	}
-	history, err := r.Repository.History(ctx, path, maxHistory)
+	list, err := r.Repository.History(ctx, path, maxHistory)
 	if err != nil {
 		r.warn(err)
 	}
-	if len(history) == maxHistory {
+	if len(list) == maxHistory {
 		r.warn(fmt.Errorf("only the newest %d commits of the file were compared", maxHistory))
 	}
 	blob := r.Repository.BlobID(b)
-	for _, c := range slices.Backward(history) {
+	h.before = "HEAD:" + path
+	for _, c := range list {
 		if i := slices.IndexFunc(c.Files, func(f git.File) bool { return f.New == blob }); i >= 0 {
-			if list = append(list, c); len(list) == 1 {
-				before = c.Files[i].Old
-			}
+			h.holding, h.before = append(h.holding, c), c.Files[i].Old
+		} else {
+			h.others = append(h.others, c)
 		}
 	}
-	return list[:min(len(list), shownCommits)], before
+	slices.Reverse(h.holding)
+	return h
+}
+
+// periodIn returns when the bytes that existed at a time, zero for now, were written.
+func (r *tracer) periodIn(ctx context.Context, h history, until time.Time) period {
+	if len(h.holding) > 0 && (until.IsZero() || h.holding[0].AuthoredAt.Before(until)) {
+		p := r.periodOf(ctx, h.holding[0])
+		if !until.IsZero() && until.Before(p.until) {
+			p.until = until
+		}
+		return p
+	}
+	return period{until, until, func() time.Time {
+		for _, c := range h.others {
+			if until.IsZero() || !c.CommittedAt.After(until) {
+				return c.CommittedAt
+			}
+		}
+		return time.Time{}
+	}}
 }
 
 // commits adds commits in which a file got the bytes.
-func (r *tracer) commits(ctx context.Context, list []git.Commit, path string) {
-	for _, c := range list {
+func (r *tracer) commits(ctx context.Context, in history) {
+	for _, c := range in.holding[:min(len(in.holding), shownCommits)] {
 		h := Hop{Kind: Commit, Ref: c.ID, Text: c.Subject, At: c.AuthoredAt, Certainty: Exact}
 		for _, f := range c.Files {
 			h.Evidence = append(h.Evidence, Evidence{"blob", f.New})
 		}
-		h.Evidence = append(h.Evidence, Evidence{"path", path})
+		h.Evidence = append(h.Evidence, Evidence{"path", in.path})
 		r.add(h)
 		r.committers(ctx, c)
 	}

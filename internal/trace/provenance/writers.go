@@ -38,12 +38,18 @@ type content struct {
 	files    []string // paths that the file has or had, absolute
 	relative string   // path in its worktree, "" if unknown
 
-	since  func() time.Time              // it was not written before, for inference
-	until  time.Time                     // it existed then, zero for now
+	period
 	is     func(file string) bool        // reports whether these are the bytes
 	before func() (file string, ok bool) // the bytes before they were written
 	text   func() (file string, ok bool) // the bytes
 	line   string                        // the line that is traced, "" for all
+}
+
+// A period is when the bytes of a file were written, as far as git and records state it.
+type period struct {
+	until    time.Time        // they existed then, zero for now
+	inferred time.Time        // no later call is inferred to have written them, zero for now
+	since    func() time.Time // nor is an earlier one
 }
 
 // A credit is a message that wrote the bytes of a file.
@@ -131,23 +137,20 @@ func credits(parts []write, line string) (list []credit) {
 }
 
 // lastWrite returns the last write of the file in its time, if it is in the worktrees
-// and at least half of the lines that it wrote are in the bytes.
+// and at least half of the lines that it wrote are in the bytes. A call that is not
+// known to have written a line has none of them.
 func (r *tracer) lastWrite(ctx context.Context, c content) (credit, bool) {
-	writes := r.writes(ctx, c.files, "", c.until)
+	writes := r.writes(ctx, c.files, "", c.inferred)
 	if len(writes) == 0 {
 		return credit{}, false
 	}
 	w := writes[len(writes)-1]
-	if w.at.Before(c.since()) {
+	lines := w.edit.lines()
+	if line := strings.TrimSpace(c.line); w.at.Before(c.since()) || line != "" && !slices.Contains(lines, line) {
 		return credit{}, false
 	}
-	by := credit{w, Inferred, []Evidence{{"time", w.at.Format(time.RFC3339)}}}
 	text, ok := c.text()
-	lines := w.edit.lines()
-	if !ok || len(lines) == 0 {
-		return by, true
-	}
-	if line := strings.TrimSpace(c.line); line != "" && w.edit.known() && !slices.Contains(lines, line) {
+	if !ok {
 		return credit{}, false
 	}
 	has := map[string]bool{}
@@ -160,8 +163,8 @@ func (r *tracer) lastWrite(ctx context.Context, c content) (credit, bool) {
 			found++
 		}
 	}
-	by.evidence = append(by.evidence, Evidence{"lines", fmt.Sprintf("%d of %d written lines", found, len(lines))})
-	return by, 2*found >= len(lines)
+	return credit{w, Inferred, []Evidence{{"time", w.at.Format(time.RFC3339)},
+		{"lines", fmt.Sprintf("%d of %d written lines", found, len(lines))}}}, found > 0 && 2*found >= len(lines)
 }
 
 // clock is by how much the time of a commit or file can be before that of the call
