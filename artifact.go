@@ -49,6 +49,8 @@ type Artifact struct {
 	Queued     bool     // it is on this machine only, until its log can be reached; Seq may change until then
 	UsedBy     []Use    // the work that is known to have read it
 
+	Attributed *Attribution // who published it as transcripts show, nil if they were not read or do not show it
+
 	Labels       []string     // the labels that it has now
 	LabelHistory []Labeling   // the newest changes of its labels, oldest first
 	StaleInputs  []StaleInput // what it was made from and is out of date
@@ -59,6 +61,19 @@ type Artifact struct {
 	Target     Target // "" if the reader has no access to files
 	File       string // absolute path of the file on this machine, "" if it can't be reached
 }
+
+// An Attribution is who published an artifact according to a source other than its
+// record, which stays as it is. Fields that the source does not show are empty.
+type Attribution struct {
+	Source  string `json:"source"`            // FromTranscript
+	Thread  string `json:"thread"`            // URI of the message, or of the thread, which can be opened
+	Session string `json:"session,omitempty"` // the program's own: ID of the thread that started all its subagents
+	Agent   string `json:"agent,omitempty"`   // name, otherwise role, of the subagent
+	Model   Model  `json:"model,omitzero"`    // that made the call
+}
+
+// FromTranscript is the source of an Attribution that the transcript of a thread shows.
+const FromTranscript = "transcript"
 
 // A Use is the first time that a unit of work read an artifact. Harness and
 // WorkID identify the work. An inferred use is not
@@ -115,6 +130,8 @@ type computed struct {
 	Queued     bool     `json:"queued,omitempty"`
 	UsedBy     []Use    `json:"usedBy,omitempty"`
 
+	Attributed *Attribution `json:"attributed,omitempty"`
+
 	Labels       []string     `json:"labels,omitempty"`
 	LabelHistory []Labeling   `json:"labelHistory,omitempty"`
 	StaleInputs  []StaleInput `json:"staleInputs,omitempty"`
@@ -138,7 +155,7 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 		seq = 0
 	}
 	c := computed{seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued, a.UsedBy,
-		a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.RecordPath, a.Target, a.File, ""}
+		a.Attributed, a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
 	}
@@ -163,9 +180,9 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*a = Artifact{Record: r, Status: c.Status, Revision: c.Revision, Reason: c.Reason, ReplacedBy: c.ReplacedBy,
-		Competing: c.Competing, Unresolved: c.Unresolved, Late: c.Late, Queued: c.Queued, UsedBy: c.UsedBy, Labels: c.Labels,
-		LabelHistory: c.LabelHistory, StaleInputs: c.StaleInputs, Redacted: c.Redacted,
-		RecordPath: c.RecordPath, Target: c.Target, File: c.File}
+		Competing: c.Competing, Unresolved: c.Unresolved, Late: c.Late, Queued: c.Queued, UsedBy: c.UsedBy,
+		Attributed: c.Attributed, Labels: c.Labels, LabelHistory: c.LabelHistory, StaleInputs: c.StaleInputs,
+		Redacted: c.Redacted, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
 	a.Seq = c.Seq
 	if p, ok := r.Fact.(*ArtifactPublished); ok {
 		a.ArtifactPublished = *p

@@ -55,6 +55,7 @@ type Facts struct {
 	Last      time.Time `json:"updatedAt,omitzero"` // time of the last record, if one has a time
 	Lines     int       `json:"lines,omitempty"`
 	BadLines  int       `json:"badLines,omitempty"`
+	ShellID   string    `json:"shellId,omitempty"` // of a subagent: ID in the environment of its shells, if it has another one
 	Partial   bool      `json:"partial,omitempty"` // the end of the transcript is missing or can't be read
 	Warnings  []string  `json:"warnings,omitempty"`
 

@@ -21,16 +21,21 @@ type Shown struct {
 
 	Receipt *work.Receipt // of an artifact or session, nil unless AddTranscripts found work
 
+	NoThread bool // there is no transcript here of the thread that the record of an artifact names; set by AddTranscripts
+
 	Verification *claims.Verification // of an artifact with claims, set by AddTranscripts
 }
 
-// MarshalJSON returns the one that is set, with the receipt as its field work, and the
-// verdicts as verification.
+// MarshalJSON returns the one that is set, with the receipt as its field work, the
+// verdicts as verification, and noThread.
 func (s Shown) MarshalJSON() ([]byte, error) {
 	b, err := handoff.EncodeJSON(s.value())
 	more := map[string]any{}
 	if s.Receipt != nil {
 		more["work"] = s.Receipt
+	}
+	if s.NoThread {
+		more["noThread"] = true
 	}
 	if s.Verification != nil {
 		more["verification"] = s.Verification
@@ -54,7 +59,7 @@ func (s Shown) value() any {
 // FieldNames returns the names of the fields that the JSON can have.
 func (s Shown) FieldNames() []string {
 	if s.Artifact != nil {
-		return append(s.Artifact.FieldNames(), "work", "verification")
+		return append(s.Artifact.FieldNames(), "work", "noThread", "verification")
 	}
 	return append(jsonl.FieldNames(s.value()), "work")
 }

@@ -26,8 +26,8 @@ func (w *Workspace) Work(set *thread.Set) work.Units {
 
 // AddTranscripts adds to a session or artifact what transcripts show: the
 // threads of a session, and the receipt of both. An issue has none. An artifact
-// also gets the threads that read its path, if an index of threads exists,
-// and the verdicts of its claims.
+// also gets who published it and the threads that read its path, if an index of threads
+// exists, and the verdicts of its claims.
 //
 // Kinds: those of reading the index.
 func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Shown) (err error) {
@@ -41,8 +41,7 @@ func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Show
 		r, err = w.Work(set).OfSession(ctx, s.Session.ID)
 	case s.Artifact != nil:
 		r, err = w.Work(set).OfArtifact(ctx, *s.Artifact)
-		uses, _, readErr := provenance.ReadBy(ctx, w.archive(set, false), *s.Artifact)
-		s.Artifact.UsedBy, err = append(s.Artifact.UsedBy, uses...), errors.Join(err, readErr)
+		err = errors.Join(err, w.attribute(ctx, set, s))
 		if len(s.Artifact.Claims) > 0 {
 			v, verifyErr := w.Claims(set).Verify(ctx, s.Artifact.ID)
 			s.Verification, err = &v, errors.Join(err, verifyErr)
@@ -52,4 +51,23 @@ func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Show
 		s.Receipt = &r
 	}
 	return err
+}
+
+// attribute adds to an artifact who published it and which threads read its path, as
+// transcripts show it, and whether the thread that its record names is absent.
+func (w *Workspace) attribute(ctx context.Context, set *thread.Set, s *Shown) error {
+	if set == nil {
+		return nil
+	}
+	if _, err := provenance.AddTranscripts(ctx, w.archive(set, false), s.Artifact); err != nil {
+		return err
+	}
+	if uri, err := thread.ParseURI(s.Artifact.Producer.Thread); err == nil && s.Artifact.Attributed == nil {
+		_, err := set.Open(ctx, uri)
+		if errors.Is(err, handoff.NotFound) || errors.Is(err, handoff.Invalid) {
+			kept, _ := w.Threads(set).OpenKept(ctx, uri)
+			s.NoThread = kept == nil
+		}
+	}
+	return nil
 }

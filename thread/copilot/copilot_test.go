@@ -1,6 +1,7 @@
 package copilot_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/agent-handoff/handoff/conformance/threadtest"
@@ -53,6 +54,28 @@ func TestRewound(t *testing.T) {
 	th := threadtest.Load(t, provider(t, home), doneID)
 	threadtest.CheckUsage(t, th, thread.Tokens{Input: 100, Output: 30, Calls: 2}, thread.LowerBound,
 		"less than the sum of its answers")
+}
+
+// TestShellID opens a subagent by the ID that its shells have.
+func TestShellID(t *testing.T) {
+	const shell = "5daa0bc7-5967-4125-8f70-45c7f3a6fc55"
+	home := t.TempDir()
+	s := begin(doneID)
+	s.agent = agentID
+	s.add("subagent.started", obj{"toolCallId": "call1", "agentName": "task"})
+	for _, agent := range []string{"", agentID, agentID} {
+		source := shell
+		if s.agent = agent; agent == "" {
+			source = doneID
+		}
+		s.add("session.usage_record", obj{"usage": obj{"model": "m", "accounting": obj{"sourceSessionId": source}}})
+	}
+	s.write(t, home)
+	set := thread.NewSet([]thread.Driver{copilot.Driver()}, func(string) string { return "" }, home)
+	v, err := set.Open(t.Context(), thread.URI{Provider: "copilot", Thread: doneID, Agent: shell})
+	if err != nil || v.Agent == nil || v.Agent.ID != agentID || !slices.Equal(v.Agent.Aliases, []string{"call1", shell}) {
+		t.Errorf("got %+v, %v, want the subagent %s", v, err, agentID)
+	}
 }
 
 // TestSeveralThreads reads a file with another session after the first.

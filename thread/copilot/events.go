@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +48,9 @@ func (d *decode) Record(n int, v jsonl.Value) {
 	if strings.HasPrefix(kind, "subagent.") && d.agent == "" {
 		d.subagent(kind, agent, data, n, at)
 		return
+	}
+	if shell := thread.LowerUUID(data.Get("usage", "accounting", "sourceSessionId").Text()); agent != "" && shell != "" {
+		d.shell(agent, shell)
 	}
 	if agent != d.agent {
 		if agent != "" {
@@ -189,6 +193,21 @@ func (d *decode) shutdown(n int, data jsonl.Value, at time.Time) {
 		d.State(thread.Errored, at, "the tool was closed during a turn: session.shutdown, line %d", n)
 	}
 	d.Calls = nil
+}
+
+// shell sets the ID that a subagent has in the environment of its shells.
+func (d *decode) shell(agent, id string) {
+	switch {
+	case id == d.session || id == agent:
+		return
+	case agent == d.agent:
+		d.Facts.ShellID = id
+	}
+	for _, a := range d.Agents {
+		if a.ID == agent && !slices.Contains(a.Aliases, id) {
+			a.Aliases = append(a.Aliases, id)
+		}
+	}
 }
 
 // ends are the statuses after an event of a subagent.

@@ -34,6 +34,9 @@ var artifactGet = tool[GetInput]{
 		if err != nil {
 			return answer{}, err
 		}
+		if err := c.AddTranscripts(ctx, c.client.server.o.Threads, &shown); err != nil {
+			return answer{}, err
+		}
 		switch {
 		case shown.Artifact != nil:
 			a := *shown.Artifact
@@ -44,9 +47,6 @@ var artifactGet = tool[GetInput]{
 			return answer{data: shown, text: text, links: links(a),
 				done: func(ctx context.Context) { _ = c.Work(nil).Use(ctx, a) }}, nil
 		case shown.Session != nil:
-			if err := c.AddTranscripts(ctx, c.client.server.o.Threads, &shown); err != nil {
-				return answer{}, err
-			}
 			return answer{data: shown, text: "session " + shown.Session.ID}, nil
 		}
 		return answer{data: shown, text: "pipeline run of issue " + in.Ref}, nil

@@ -227,6 +227,7 @@ var rareFields = []string{
 	"task.transcript", "task.name",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.keptAt", "thread.forkedFrom",
 	"thread.inherited", "thread.badLines", "thread.partial", "thread.warnings",
+	"attribution.agent", "thread.shellId",
 	"thread-list.warnings",
 	"thread-state.waiting",
 	"tokens.cost", "tokens.cacheWrite1h",
@@ -525,6 +526,9 @@ func answerThreads(c *console, answer func(object, line string)) {
 	answer("kept-thread-list", "thread keep codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --redact")
 	answer("kept-thread-list", "thread keep codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --redact --dry-run")
 	answer("search-result", "search cart --everywhere")
+	c.write("by-subagent.md", "x")
+	c.ok("publish", "by-subagent.md", "--channel", "plan", "--thread", "agents://claude/2823d1df-720a-4c31-ac55-ae8ba7260001/a4f21c7")
+	answer("shown-artifact", "show by-subagent.md")
 
 	const working = "51111111-2222-4333-8444-555555555555"
 	c.write("part/of.md", "x")

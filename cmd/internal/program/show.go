@@ -108,7 +108,7 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	case shown.Session != nil:
 		printSession(a, *shown.Session)
 	default:
-		showArtifact(a, *shown.Artifact)
+		showArtifact(a, *shown.Artifact, shown.NoThread)
 		showVerdicts(a, shown.Verification)
 	}
 	if r := shown.Receipt; r != nil && !a.AsJSON {
@@ -128,7 +128,7 @@ func showJSON(a *cli.App, shown workspace.Shown) error {
 	return a.JSON(shown)
 }
 
-func showArtifact(a *cli.App, art handoff.Artifact) {
+func showArtifact(a *cli.App, art handoff.Artifact, noThread bool) {
 	digest, name := "", ""
 	if art.Digest != (handoff.Digest{}) {
 		digest = art.Digest.Algorithm + ":" + art.Digest.Value
@@ -154,7 +154,8 @@ func showArtifact(a *cli.App, art handoff.Artifact) {
 		{"digest", digest},
 		{"published", textfmt.Stamp(art.CreatedAt)},
 		{"producer", producer(art.Producer)},
-		{"thread", threadCommandLine(art.Producer.Thread)},
+		{"attributed", attributed(art)},
+		{"thread", threadLine(art, noThread)},
 		{"tags", strings.Join(art.Tags, " ")},
 		{"replaces", strings.Join(art.Replaces, " ")},
 		{"from", strings.Join(art.Parents, " ")},
@@ -326,6 +327,37 @@ func readCommandLine(art handoff.Artifact) string {
 		return ""
 	}
 	return cli.CommandLine(how.Action, how.Args...)
+}
+
+// attributed returns what a transcript shows of the publisher and the record does not.
+func attributed(art handoff.Artifact) string {
+	by := art.Attributed
+	if by == nil {
+		return ""
+	}
+	var parts []string
+	if by.Agent != "" && by.Agent != art.Producer.Agent {
+		parts = append(parts, "agent="+by.Agent)
+	}
+	if by.Model.ID != "" && by.Model.ID != art.Producer.Model.ID {
+		parts = append(parts, "model="+by.Model.ID)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, " ") + " (" + by.Source + ")"
+}
+
+// threadLine returns the command that prints the thread of an artifact, or its URI if
+// it has no transcript.
+func threadLine(art handoff.Artifact, noThread bool) string {
+	switch {
+	case art.Attributed != nil:
+		return threadCommandLine(art.Attributed.Thread)
+	case noThread:
+		return art.Producer.Thread + " (no transcript on this machine)"
+	}
+	return threadCommandLine(art.Producer.Thread)
 }
 
 // threadCommandLine returns the command that prints a producer's thread, or

@@ -139,7 +139,7 @@ func (r *tracer) printed(ctx context.Context, m threadindex.Mention, c git.Commi
 		return true
 	}
 	found := false
-	err = r.conversations.Read(ctx, m.URI, calls(func(at thread.URI, call thread.Call) {
+	err = r.conversations.Read(ctx, m.URI, calls(func(at thread.URI, _ thread.Message, call thread.Call) {
 		found = found || at == m.URI && strings.Contains(call.Output, m.Name+"] "+c.Subject)
 	}, m.URI))
 	if err != nil {

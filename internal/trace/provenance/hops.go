@@ -94,7 +94,9 @@ func (r *tracer) thread(ctx context.Context, h Hop) {
 	}
 	item, err := r.conversations.Item(ctx, uri)
 	if err == nil {
-		h.Agent = cmp.Or(h.Agent, item.AgentName, item.AgentRole)
+		if h.Agent == "" || item.Parent != "" { // a subagent has its name in every record
+			h.Agent = cmp.Or(item.AgentName, item.AgentRole, h.Agent)
+		}
 		if h.Text == "" {
 			h.Text = item.Name()
 		}

@@ -125,6 +125,11 @@ type tracer struct {
 	publishedBy   thread.URI           // the message or thread that published the artifact
 }
 
+func newTracer(s Sources, l threadindex.Lookup) *tracer {
+	return &tracer{Sources: s, conversations: l, trace: Trace{Hops: []Hop{}}, done: map[thread.URI]deeds{},
+		shown: map[string]bool{}}
+}
+
 func (r *tracer) add(h Hop) { r.trace.Hops = append(r.trace.Hops, h) }
 
 func (r *tracer) warn(err error) {
@@ -148,8 +153,8 @@ func trace(ctx context.Context, c Conversations, locate func() located) (t Trace
 		if at = known(); at.err != nil {
 			return at.err
 		}
-		r := &tracer{Sources: at.Sources, conversations: l, trace: Trace{Subject: at.Name, Hops: []Hop{}},
-			done: map[thread.URI]deeds{}, shown: map[string]bool{}}
+		r := newTracer(at.Sources, l)
+		r.trace.Subject = at.Name
 		err := r.run(ctx, at.Subject)
 		t = r.trace
 		return err

@@ -1,7 +1,9 @@
 package provenance
 
 import (
+	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"time"
 
@@ -13,21 +15,22 @@ import (
 
 // A report is a call that may have published artifacts.
 type report struct {
-	uri thread.URI // of the message
-	at  time.Time
-	id  string   // of the call
-	ids []string // of the artifacts in its output
-	ran bool     // it ran a command
+	uri   thread.URI // of the message
+	at    time.Time
+	model string   // of the message
+	id    string   // of the call
+	ids   []string // of the artifacts in its output
+	ran   bool     // it ran a command
 	action.Traffic
 }
 
 // appendReport adds a call that publishes, or whose output names an artifact.
-func appendReport(list []report, at thread.URI, c thread.Call) []report {
+func appendReport(list []report, at thread.URI, model string, c thread.Call) []report {
 	ids, does := action.ArtifactIDs(c.Output), action.TrafficOf(c)
 	if len(ids) == 0 && !does.Publishes {
 		return list
 	}
-	return append(list, report{at, c.Time.UTC(), c.ID, ids, action.Inspect(c).Command != "", does})
+	return append(list, report{at, c.Time.UTC(), model, c.ID, ids, action.Inspect(c).Command != "", does})
 }
 
 // A rank is how well a call fits the publication of an artifact. Lower is better.
@@ -67,10 +70,9 @@ func (c report) rank(a handoff.Artifact) rank {
 // thread, the message is in this thread or in a subagent of it, or the thread alone is
 // added.
 func (r *tracer) publisher(ctx context.Context, a handoff.Artifact) {
-	own, err := thread.ParseURI(a.Producer.Thread)
-	recorded := err == nil && a.Producer.Thread != ""
+	by, ok := r.publication(ctx, a)
+	own, recorded := recordedThread(a)
 	h := Hop{Kind: Published, Agent: a.Producer.Agent, Certainty: Recorded}
-	by, ok := r.publication(ctx, a, own, recorded)
 	switch {
 	case ok:
 		h.Ref, h.At, h.Evidence = by.uri.String(), by.at, []Evidence{{"message", by.uri.String()}}
@@ -86,10 +88,42 @@ func (r *tracer) publisher(ctx context.Context, a handoff.Artifact) {
 	r.thread(ctx, h)
 }
 
+// attribution returns who published an artifact, and the thread, nil if no transcript
+// shows it.
+func (r *tracer) attribution(ctx context.Context, a handoff.Artifact) (thread.URI, *handoff.Attribution) {
+	by, ok := r.publication(ctx, a)
+	switch own, recorded := recordedThread(a); {
+	case !ok && !recorded:
+		return thread.URI{}, nil
+	case !ok:
+		by.uri = r.threadNamed(ctx, own)
+	}
+	item, err := r.conversations.Item(ctx, by.uri)
+	if err != nil {
+		return thread.URI{}, nil
+	}
+	model := handoff.Model{ID: by.model}
+	if used := item.Usage.Models; by.model == "" && len(used) == 1 && used[0].Model != thread.UnknownModel {
+		model = handoff.Model{Provider: used[0].Provider, ID: used[0].Model}
+	}
+	var main thread.URI
+	for main = range r.levels(ctx, threadOf(by.uri)) {
+	}
+	return threadOf(by.uri), &handoff.Attribution{Source: handoff.FromTranscript, Thread: by.uri.String(),
+		Session: main.Thread, Agent: cmp.Or(item.AgentName, item.AgentRole), Model: model}
+}
+
+// recordedThread returns the thread that a record names.
+func recordedThread(a handoff.Artifact) (uri thread.URI, ok bool) {
+	uri, err := thread.ParseURI(a.Producer.Thread)
+	return uri, err == nil && a.Producer.Thread != ""
+}
+
 // publication returns the call that published an artifact: the first one of those that
 // fit best.
-func (r *tracer) publication(ctx context.Context, a handoff.Artifact, own thread.URI, recorded bool) (report, bool) {
+func (r *tracer) publication(ctx context.Context, a handoff.Artifact) (report, bool) {
 	best, worst, found := unfit, publishing, report{}
+	own, recorded := recordedThread(a)
 	var threads []thread.URI
 	if recorded {
 		worst = running
@@ -133,17 +167,28 @@ func (r *tracer) threadNamed(ctx context.Context, uri thread.URI) thread.URI {
 // other as parents.
 const maxLevels = 64
 
+// levels yields a thread, its parent, and so on to the main thread.
+func (r *tracer) levels(ctx context.Context, uri thread.URI) iter.Seq[thread.URI] {
+	return func(yield func(thread.URI) bool) {
+		for range maxLevels {
+			if !yield(uri) {
+				return
+			}
+			item, err := r.conversations.Item(ctx, uri)
+			if err != nil || item.Parent == "" {
+				return
+			}
+			uri = r.threadNamed(ctx, thread.URI{Provider: uri.Provider, Thread: item.Parent})
+		}
+	}
+}
+
 // within reports whether a thread is another one, or a subagent of it at any level.
 func (r *tracer) within(ctx context.Context, uri, of thread.URI) bool {
-	for range maxLevels {
-		if uri == of {
+	for above := range r.levels(ctx, uri) {
+		if above == of {
 			return true
 		}
-		item, err := r.conversations.Item(ctx, uri)
-		if err != nil || item.Parent == "" {
-			return false
-		}
-		uri = r.threadNamed(ctx, thread.URI{Provider: uri.Provider, Thread: item.Parent})
 	}
 	return false
 }

@@ -29,34 +29,31 @@ func readSince(ctx context.Context, l threadindex.Lookup, files []string, since 
 	return list, err
 }
 
-// ReadBy returns the uses of an artifact that transcripts show: the first call of each
-// thread that read one of its paths after it was published, without the
-// thread that published it. It answers soon: without an index of threads
-// that is almost up to date, there are none.
-func ReadBy(ctx context.Context, c Conversations, a handoff.Artifact) (uses []handoff.Use, warnings []string,
-	err error) {
-	files := pathsOf(a)
-	if len(files) == 0 {
-		return nil, nil, nil
-	}
+// AddTranscripts adds to an artifact what transcripts show: who published it, and its
+// uses, which are the first call of each thread that read one of its paths afterwards,
+// without the thread that published it. It answers soon: without an index of threads
+// that is almost up to date, it adds nothing.
+func AddTranscripts(ctx context.Context, c Conversations, a *handoff.Artifact) (warnings []string, err error) {
+	files := pathsOf(*a)
+	recorded := a.UsedBy
 	publisher, _ := thread.ParseURI(a.Producer.Thread) // the zero URI is no thread
-	warnings, err = c.Lookup(ctx, threadindex.Quick, func(l threadindex.Lookup) error {
+	return c.Lookup(ctx, threadindex.Quick, func(l threadindex.Lookup) error {
+		a.UsedBy, a.Attributed = recorded, nil
 		touches, err := readSince(ctx, l, files, a.CreatedAt)
-		uses = nil
+		var by thread.URI
+		by, a.Attributed = newTracer(Sources{}, l).attribution(ctx, *a)
 		for _, t := range touches {
-			if threadOf(t.URI) == threadOf(publisher) {
-				continue
+			if uri := threadOf(t.URI); uri != threadOf(publisher) && uri != by {
+				a.UsedBy = append(a.UsedBy[:len(a.UsedBy):len(a.UsedBy)], inferred(ctx, l, t))
 			}
-			uses = append(uses, inferred(ctx, l, t))
 		}
 		return err
 	})
-	return uses, warnings, err
 }
 
 // Used returns a page of the artifacts that q selects and that q.UsedBy has read: an
 // agent, a session or a run. It adds the uses that transcripts show: by subagents with
-// this name or role, and by the threads with some URIs. As with ReadBy, these need
+// this name or role, and by the threads with some URIs. As with AddTranscripts, these need
 // an index of threads that is almost up to date.
 func (s Sources) Used(ctx context.Context, q handoff.ArtifactQuery, uris []string) (page handoff.ArtifactPage,
 	err error) {

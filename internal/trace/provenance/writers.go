@@ -237,8 +237,8 @@ func (r *tracer) deedsOf(ctx context.Context, uri thread.URI) (did deeds) {
 	}
 	item, err := r.conversations.Item(ctx, uri)
 	if err == nil {
-		err = r.conversations.Read(ctx, uri, calls(func(at thread.URI, c thread.Call) {
-			did.reports = appendReport(did.reports, at, c)
+		err = r.conversations.Read(ctx, uri, calls(func(at thread.URI, m thread.Message, c thread.Call) {
+			did.reports = appendReport(did.reports, at, m.Model, c)
 			what := action.Inspect(c)
 			if what.Access != action.Written || c.Failed {
 				return
@@ -258,8 +258,8 @@ func (r *tracer) deedsOf(ctx context.Context, uri thread.URI) (did deeds) {
 }
 
 // calls returns a function that passes the calls of a thread, which were not copied
-// from another one, with the URI of their message.
-func calls(use func(at thread.URI, c thread.Call), uri thread.URI) func(thread.Message) error {
+// from another one, with their message and its URI.
+func calls(use func(at thread.URI, m thread.Message, c thread.Call), uri thread.URI) func(thread.Message) error {
 	n := 0
 	return func(m thread.Message) error {
 		if m.N > 0 {
@@ -268,7 +268,7 @@ func calls(use func(at thread.URI, c thread.Call), uri thread.URI) func(thread.M
 		for _, c := range m.Tools {
 			if !m.Inherited {
 				uri.From, uri.To = n, n
-				use(uri, c)
+				use(uri, m, c)
 			}
 		}
 		return nil

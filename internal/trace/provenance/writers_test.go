@@ -24,6 +24,8 @@ func (r recording) Touches(context.Context, []string, string) ([]threadindex.Tou
 	return r.touches, nil
 }
 
+func (r recording) Mentions(context.Context, string) ([]threadindex.Mention, error) { return nil, nil }
+
 func (r recording) Item(context.Context, thread.URI) (threadindex.Item, error) {
 	return threadindex.Item{Thread: &thread.Thread{Cwd: "/work"}}, nil
 }
@@ -59,9 +61,9 @@ func TestDeedsOf(t *testing.T) {
 	}
 }
 
-// TestReadBy checks that the thread that published an artifact is no reader of
+// TestAddTranscripts checks that the thread that published an artifact is no reader of
 // it, nor one that read the file before.
-func TestReadBy(t *testing.T) {
+func TestAddTranscripts(t *testing.T) {
 	published := time.Unix(100, 0)
 	touch := func(id string, at time.Time) threadindex.Touch {
 		uri := thread.URI{Provider: "claude", Thread: id, From: 4, To: 4}
@@ -69,12 +71,12 @@ func TestReadBy(t *testing.T) {
 	}
 	var a handoff.Artifact
 	a.Path, a.File, a.CreatedAt, a.Producer.Thread = "a.md", "/work/a.md", published, "agents://claude/publisher"
-	uses, _, err := ReadBy(t.Context(), conversations{recording{touches: []threadindex.Touch{
+	_, err := AddTranscripts(t.Context(), conversations{recording{touches: []threadindex.Touch{
 		touch("early", published.Add(-time.Second)), touch("publisher", published.Add(time.Second)),
 		touch("reader", published.Add(2*time.Second)), touch("reader", published.Add(3*time.Second)),
-	}}}, a)
+	}}}, &a)
 	var readers []string
-	for _, u := range uses {
+	for _, u := range a.UsedBy {
 		readers = append(readers, u.Thread)
 	}
 	if want := []string{"agents://claude/reader#M4"}; err != nil || !slices.Equal(readers, want) {

@@ -181,6 +181,13 @@ func (l *indexLookup) Item(ctx context.Context, uri thread.URI) (i Item, err err
 			return i, l.failed(err)
 		}
 	}
+	if len(texts) == 0 { // one of Copilot CLI has another ID in its shells
+		if texts, err = l.strings(ctx, "SELECT t.item FROM threads t WHERE "+
+			newest("t.agent AND t.provider = ? AND t.item ->> '$.shellId' = ?"), uri.Provider,
+			cmp.Or(uri.Agent, uri.Thread)); err != nil {
+			return i, l.failed(err)
+		}
+	}
 	if len(texts) == 0 {
 		return i, notFound(uri)
 	}

@@ -215,7 +215,7 @@ func (r *Reader) slice(main *thread.Thread, a *thread.Agent) *thread.Thread {
 		return nil
 	}
 	t := &thread.Thread{Provider: main.Provider, ID: a.ID, Source: main.Source, Parent: main.ID, Modified: main.Modified,
-		Cwd: main.Cwd, Reader: slice}
+		AgentName: a.Name, AgentRole: a.Role, Cwd: main.Cwd, Reader: slice}
 	if len(a.Lifecycle) > 0 {
 		t.Started = a.Lifecycle[0].Time
 	}
