@@ -45,17 +45,24 @@ const (
 // KeepLimit is the size, in bytes, up to which KeepAuto keeps a file.
 const KeepLimit = 1 << 20
 
-// BodyOf returns the digest of the kept body that a fact refers to, if there is one.
-func BodyOf(f Fact) (Digest, bool) {
+// BodiesOf returns the digests of the kept bodies that a fact refers to.
+func BodiesOf(f Fact) (list []Digest) {
 	switch f := f.(type) {
 	case *ArtifactPublished:
-		return Digest{SHA256, f.Digest.Value}, f.Kept
+		if f.Kept {
+			list = append(list, Digest{SHA256, f.Digest.Value})
+		}
+		if f.Tree != nil && f.Tree.Changes != "" {
+			list = append(list, Digest{SHA256, f.Tree.Changes})
+		}
 	case *BodyRedacted:
-		return Digest{SHA256, f.Replacement.Value}, f.Replacement.Value != ""
+		if f.Replacement.Value != "" {
+			list = append(list, Digest{SHA256, f.Replacement.Value})
+		}
 	case *ThreadKept:
-		return Digest{SHA256, f.Digest.Value}, true
+		list = append(list, Digest{SHA256, f.Digest.Value})
 	}
-	return Digest{}, false
+	return list
 }
 
 // Check returns an error of kind Invalid unless k is a constant above or "".

@@ -51,6 +51,11 @@ type Attestation struct {
 	StartedAt  time.Time `json:"startedAt"`
 	DurationMS int64     `json:"durationMs"`
 	TreeAfter  string    `json:"treeAfter,omitempty"` // digest of the tree that the command left, if it changed the tree
+
+	// It is of the commit: no tracked file differed from it, before and after the command,
+	// and untracked ones are not part of the tree.
+	OfCommit  bool `json:"ofCommit,omitempty"`
+	Untracked int  `json:"untracked,omitempty"` // with OfCommit: how many untracked files were present
 }
 
 // A Tree identifies the content of a git worktree: the files that git tracks and
@@ -59,6 +64,10 @@ type Tree struct {
 	Digest   string `json:"digest"`             // SHA-256, in hexadecimal; see docs/format.md
 	Commit   string `json:"commit,omitempty"`   // that HEAD named
 	Worktree string `json:"worktree,omitempty"` // the name of the linked worktree, "" for the main one
+	Clean    bool   `json:"clean,omitempty"`    // the tracked files were those of Commit
+	// of an attestation: SHA-256 of a kept body that lists the files that differ from Commit;
+	// see docs/format.md
+	Changes string `json:"changes,omitempty"`
 }
 
 const (

@@ -12,7 +12,7 @@ import (
 // the threads of a set, which may be nil.
 func (w *Workspace) Claims(set *thread.Set) claims.Checker {
 	return claims.New(claims.Options{
-		Hub: w.as, Producer: w.caller.Producer, Threads: set, InRepository: w.Threads(set).InRepository,
+		Hub: w.as, Bodies: w.bodies, Producer: w.caller.Producer, Threads: set, InRepository: w.Threads(set).InRepository,
 		Workspace: w.dirs.Root, Dir: w.caller.Dir, Worktree: w.dirs.Linked, WorktreeDir: w.dirs.Worktree,
 		Publish: func(ctx context.Context, d handoff.Draft) (handoff.Published, error) { return w.publish(ctx, set, d) },
 		Own:     w.ownFolders, Resolve: w.Resolve, Finish: w.finish, Now: w.now,

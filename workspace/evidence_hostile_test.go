@@ -20,7 +20,7 @@ func TestHostileClaims(t *testing.T) {
 	for name, argv := range map[string][]string{"nothing": nil, "a NUL": {"a\x00b"}, "invalid UTF-8": {"\xff"},
 		"too long": {strings.Repeat("x", 65<<10)}} {
 		ran := false
-		_, err := s.w.Claims(nil).Attest(t.Context(), argv, func(io.Writer) (runs.Exit, error) {
+		_, err := s.w.Claims(nil).Attest(t.Context(), argv, false, func(io.Writer) (runs.Exit, error) {
 			ran = true
 			return runs.Exit{}, nil
 		})
@@ -62,7 +62,7 @@ func TestHostileClaims(t *testing.T) {
 func TestAttestFails(t *testing.T) {
 	s := newShop(t)
 	failed := handoff.E("attest", "", handoff.Unsupported, errors.New("not a program"))
-	if _, err := s.w.Claims(nil).Attest(t.Context(), []string{"x"},
+	if _, err := s.w.Claims(nil).Attest(t.Context(), []string{"x"}, false,
 		func(io.Writer) (runs.Exit, error) { return runs.Exit{}, failed }); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("got %v, want not supported", err)
 	}
@@ -83,7 +83,7 @@ func TestAttestMemory(t *testing.T) {
 	const pieces, piece = 256, 1 << 20
 	s := newShop(t)
 	var most uint64
-	done, err := s.w.Claims(nil).Attest(t.Context(), []string{"yes"}, func(w io.Writer) (runs.Exit, error) {
+	done, err := s.w.Claims(nil).Attest(t.Context(), []string{"yes"}, false, func(w io.Writer) (runs.Exit, error) {
 		b := []byte(strings.Repeat("y\n", piece/2))
 		var m runtime.MemStats
 		for i := range pieces {

@@ -73,7 +73,7 @@ func (s shop) as(agent, conversation string) shop {
 // attest attests a command that prints an output and ends with a status.
 func (s shop) attest(status int, output string, argv ...string) string {
 	s.t.Helper()
-	done, err := s.w.Claims(nil).Attest(s.t.Context(), argv, func(w io.Writer) (runs.Exit, error) {
+	done, err := s.w.Claims(nil).Attest(s.t.Context(), argv, false, func(w io.Writer) (runs.Exit, error) {
 		io.WriteString(w, output)
 		return runs.Exit{Code: status}, nil
 	})
@@ -227,10 +227,11 @@ func TestAttestedClaims(t *testing.T) {
 	})
 	t.Run("the command changes the tree", func(t *testing.T) {
 		s := newShop(t)
-		done, err := s.w.Claims(nil).Attest(t.Context(), []string{"go", "generate"}, func(io.Writer) (runs.Exit, error) {
-			s.write("generated.go", "package shop\n")
-			return runs.Exit{}, nil
-		})
+		done, err := s.w.Claims(nil).Attest(t.Context(), []string{"go", "generate"}, false,
+			func(io.Writer) (runs.Exit, error) {
+				s.write("generated.go", "package shop\n")
+				return runs.Exit{}, nil
+			})
 		if err != nil || done.Attestation.TreeAfter == "" || len(done.Warnings) == 0 {
 			t.Errorf("got %+v, %q, %v, want the tree after the command and a warning", done.Attestation, done.Warnings, err)
 		}

@@ -168,13 +168,14 @@ func (l *Log) writeCommit(ctx context.Context, w io.Writer, c commit, batch []re
 	written := map[string]bool{}
 	for i, q := range batch {
 		fmt.Fprintf(w, "M %s inline %s\ndata %d\n%s\n", regularMode, recordName(c.first+handoff.Seq(i)), len(q.JSON), q.JSON)
-		body, ok := handoff.BodyOf(q.Record.Fact)
-		if !ok || written[body.Value] {
-			continue
-		}
-		written[body.Value] = true
-		if err := l.writeBody(ctx, w, body.Value); err != nil {
-			return err
+		for _, body := range handoff.BodiesOf(q.Record.Fact) {
+			if written[body.Value] {
+				continue
+			}
+			written[body.Value] = true
+			if err := l.writeBody(ctx, w, body.Value); err != nil {
+				return err
+			}
 		}
 	}
 	_, err := io.WriteString(w, "get-mark :1\ndone\n")

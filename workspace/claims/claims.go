@@ -21,7 +21,8 @@ import (
 
 // Options are what claims use of a workspace, on behalf of one caller.
 type Options struct {
-	Hub      *handoff.Hub // whose records name the caller
+	Hub      *handoff.Hub   // whose records name the caller
+	Bodies   handoff.Bodies // where lists of files are kept
 	Producer handoff.Producer
 	// the threads in which commands are looked up, nil for none
 	Threads *thread.Set
@@ -95,18 +96,20 @@ type Exit = session.Exit
 
 // Attest runs a command with run, in the caller's directory, and publishes its output
 // with an attestation: how the command ended, and the tree that it ran on. run writes
-// the output to its argument as it comes, whose errors it must ignore.
+// the output to its argument as it comes, whose errors it must ignore. With ofCommit the
+// tree is that of the commit, so that a claim with this attestation can be verified
+// wherever the commit is checked out.
 //
-// Kinds: Invalid (the arguments, or the directory is outside the workspace), and those
-// of Publish.
-func (c Checker) Attest(ctx context.Context, argv []string,
+// Kinds: Invalid (the arguments, the directory is outside the workspace, or, with
+// ofCommit, a tracked file differs from the commit), and those of Publish.
+func (c Checker) Attest(ctx context.Context, argv []string, ofCommit bool,
 	run func(output io.Writer) (Exit, error)) (handoff.Published, error) {
 	dir, err := c.dir()
 	if err != nil {
 		return handoff.Published{}, err
 	}
-	done, err := c.checker().Attest(ctx, evidence.Command{Argv: argv, Dir: dir, Worktree: c.o.Worktree, Now: c.o.Now,
-		Run: func(output io.Writer) evidence.Ending {
+	done, err := c.checker().Attest(ctx, evidence.Command{Argv: argv, Dir: dir, Worktree: c.o.Worktree, OfCommit: ofCommit,
+		Now: c.o.Now, Run: func(output io.Writer) evidence.Ending {
 			e, err := run(output)
 			ending := evidence.Ending{Status: e.Code, Err: err}
 			if s := cmp.Or(e.Signal, e.Asked); s != 0 {
@@ -183,12 +186,18 @@ func (c Checker) Record(ctx context.Context, d *handoff.Draft, claims []handoff.
 		}
 		d.Claims = append(d.Claims, resolved)
 	}
-	if tree, err := c.tree(ctx, c.o.Worktree); err == nil {
-		d.Tree = &tree
+	own := ""
+	if d.Root == "" {
+		own = d.Path
+	}
+	now, err := c.tree(ctx, c.o.Worktree)
+	if err == nil {
+		now = now.Without(ctx, own)
+		d.Tree = &now.Tree
 	} else {
 		warnings = append(warnings, "the tree is not recorded, so the claims can't be verified: "+err.Error())
 	}
-	more, err := c.checker().Record(ctx, d.Claims, d.Tree, c.o.Producer.Thread)
+	more, err := c.checker().Record(ctx, d.Claims, now, own, c.o.Producer.Thread)
 	return append(warnings, more...), err
 }
 
@@ -207,17 +216,20 @@ func (c Checker) dir() (string, error) {
 }
 
 func (c Checker) checker() *evidence.Checker {
-	return &evidence.Checker{Hub: c.o.Hub, Calls: evidence.Calls{Threads: c.o.Threads, InRepository: c.o.InRepository},
-		Tree: c.tree}
+	return &evidence.Checker{Hub: c.o.Hub, Bodies: c.o.Bodies,
+		Calls: evidence.Calls{Threads: c.o.Threads, InRepository: c.o.InRepository},
+		Tree:  c.tree}
 }
 
-// tree returns the tree of a linked worktree, or of the caller's if that is gone.
-func (c Checker) tree(ctx context.Context, worktree string) (handoff.Tree, error) {
+// tree returns the state of a linked worktree, or of the caller's if that is gone.
+func (c Checker) tree(ctx context.Context, worktree string) (*evidence.State, error) {
 	dir := c.o.WorktreeDir(worktree)
 	if dir == "" {
 		worktree, dir = c.o.Worktree, c.o.Workspace
 	}
-	tree, err := c.trees().At(ctx, dir)
-	tree.Worktree = worktree
-	return tree, err
+	state, err := c.trees().At(ctx, dir)
+	if err == nil {
+		state.Worktree = worktree
+	}
+	return state, err
 }

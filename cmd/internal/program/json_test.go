@@ -228,6 +228,7 @@ var rareFields = []string{
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.keptAt", "thread.forkedFrom",
 	"thread.inherited", "thread.badLines", "thread.partial", "thread.warnings",
 	"attribution.agent", "thread.shellId",
+	"attestation.ofCommit", "attestation.untracked", "tree.clean", "evidence-result.files", "evidence-result.moreFiles",
 	"thread-list.warnings",
 	"thread-state.waiting",
 	"tokens.cost", "tokens.cacheWrite1h",

@@ -34,7 +34,9 @@ after the command. Its output is an artifact in the channel verification, which
 is always kept. The ID of that is printed on standard error.
 
 A claim with this command as its evidence is verified as long as the tree is
-the same. See docs/evidence.md for what this proves, and what it does not.
+the same, except for the artifact that has the claim. With --commit, it is
+verified wherever the same commit is checked out, as in CI.
+See docs/evidence.md for what this proves, and what it does not.
 
 Standard output and standard error of the command are those of handoff, through
 a pipe. With --json, standard output is the artifact, and the command's output
@@ -48,6 +50,9 @@ failed, including when it could not record the attestation.`,
 			"'tests pass' --evidence 'command:go test ./...'",
 	}
 	a.JSONFlag(c, "print the artifact as JSON at the end; the command's standard output goes to standard error")
+	ofCommit := c.Flags().Bool("commit", false,
+		"attest the commit: no tracked file may differ from it, and untracked files "+
+			"do not count")
 	who.Add(c)
 	requireProgram(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -55,7 +60,7 @@ failed, including when it could not record the attestation.`,
 		if err != nil {
 			return err
 		}
-		x := attestation{App: a, path: path, args: args}
+		x := attestation{App: a, path: path, args: args, ofCommit: *ofCommit}
 		return x.do(c.Context(), who)
 	}
 	return c
@@ -66,6 +71,8 @@ type attestation struct {
 	*cli.App
 	path string // the program
 	args []string
+
+	ofCommit bool
 
 	signals <-chan os.Signal
 	ended   runs.Exit
@@ -84,7 +91,7 @@ func (x *attestation) do(caller context.Context, who cli.Identity) error {
 		if err != nil {
 			return err
 		}
-		done, err := w.Claims(nil).Attest(ctx, x.args, func(output io.Writer) (runs.Exit, error) {
+		done, err := w.Claims(nil).Attest(ctx, x.args, x.ofCommit, func(output io.Writer) (runs.Exit, error) {
 			if n := asked(caller, signals); n != 0 {
 				x.failed = cli.ExitCode(cli.ExitSignalled + int(n))
 			} else {

@@ -292,6 +292,9 @@ func TestReferences(t *testing.T) {
 				if value := rapid.SampledFrom(append(values, "")).Draw(t, "body"); value != "" && f.Digest.Value == "" {
 					f.Digest, f.Kept = handoff.Digest{Algorithm: handoff.SHA256, Value: value}, true
 				}
+				if rapid.Bool().Draw(t, "has a list of files") {
+					f.Tree = &handoff.Tree{Digest: values[0], Changes: rapid.SampledFrom(values).Draw(t, "list")}
+				}
 			case *handoff.ArtifactWithdrawn:
 				withdrawn[f.ArtifactID] = true
 			case nil:
@@ -312,10 +315,12 @@ func TestReferences(t *testing.T) {
 		index := fold.NewMemory()
 		for _, r := range records {
 			needs.Add(r)
-			if f, ok := r.Fact.(*handoff.ArtifactPublished); ok && f.Kept {
-				named[f.Digest.Value] = true
-				if !withdrawn[r.ID] {
-					live[f.Digest.Value] = true
+			if f, ok := r.Fact.(*handoff.ArtifactPublished); ok {
+				for _, d := range handoff.BodiesOf(f) {
+					named[d.Value] = true
+					if !withdrawn[r.ID] {
+						live[d.Value] = true
+					}
 				}
 			}
 		}

@@ -50,15 +50,15 @@ func (refs *References) Add(r handoff.Record) {
 	refs.redacted.Add(r)
 	switch f := r.Fact.(type) {
 	case *handoff.ArtifactPublished:
-		if f.Kept {
-			value := strings.Clone(f.Digest.Value) // records share memory
+		for _, d := range handoff.BodiesOf(f) {
+			value := strings.Clone(d.Value) // records share memory
 			refs.artifacts[value] = append(refs.artifacts[value], strings.Clone(r.ID))
 		}
 		if r.Import != "" {
 			refs.imports[strings.Clone(r.ID)] = strings.Clone(r.Import)
 		}
 	case *handoff.BodyRedacted:
-		if d, ok := handoff.BodyOf(f); ok { // of the artifact, as long as that is not withdrawn
+		for _, d := range handoff.BodiesOf(f) { // of the artifact, as long as that is not withdrawn
 			value := strings.Clone(d.Value)
 			refs.artifacts[value] = append(refs.artifacts[value], refs.artifacts[f.Digest.Value]...)
 			refs.artifacts[value] = append(refs.artifacts[value], strings.Clone(f.ArtifactID))

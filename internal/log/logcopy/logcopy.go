@@ -158,7 +158,7 @@ func (c *copier) copy(ctx context.Context, after handoff.Seq) error {
 			r, _, err = c.record(r)
 		}
 		if err == nil {
-			err = c.body(ctx, r)
+			err = c.bodies(ctx, r)
 		}
 		if err != nil {
 			return errors.Join(err, flush())
@@ -216,12 +216,17 @@ func (c *copier) appended(list []handoff.Record, first handoff.Seq, err error) e
 // directory.
 const unknownSize = 1 << 30
 
-// body copies the kept copy of an artifact or transcript.
-func (c *copier) body(ctx context.Context, r handoff.Record) error {
-	d, ok := handoff.BodyOf(r.Fact)
-	if !ok {
-		return nil
+// bodies copies the kept copies of an artifact or transcript.
+func (c *copier) bodies(ctx context.Context, r handoff.Record) error {
+	for _, d := range handoff.BodiesOf(r.Fact) {
+		if err := c.body(ctx, r, d); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (c *copier) body(ctx context.Context, r handoff.Record, d handoff.Digest) error {
 	if _, redacted := c.redacted.Body(r.Import, d); redacted {
 		return nil
 	}
@@ -236,7 +241,7 @@ func (c *copier) body(ctx context.Context, r handoff.Record) error {
 		size := int64(unknownSize)
 		switch f := r.Fact.(type) {
 		case *handoff.ArtifactPublished:
-			if f.SizeBytes != nil {
+			if f.SizeBytes != nil && f.Digest.Value == d.Value {
 				size = *f.SizeBytes
 			}
 		case *handoff.ThreadKept:

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -280,10 +281,9 @@ func (l *Log) Append(ctx context.Context, r handoff.Record) (handoff.Seq, error)
 
 // isDeferred reports whether the body of a record is only on this machine.
 func (l *Log) isDeferred(r handoff.Record) bool {
-	d, ok := handoff.BodyOf(r.Fact)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return ok && l.deferred[d.Value]
+	return slices.ContainsFunc(handoff.BodiesOf(r.Fact), func(d handoff.Digest) bool { return l.deferred[d.Value] })
 }
 
 // Bodies returns the body store of the log's records. A body that the engine can't

@@ -169,7 +169,7 @@ func (s *sender) sendBatch(ctx context.Context, list []handoff.Record) error {
 		}
 		err := s.check(r)
 		if err == nil {
-			err = s.body(ctx, r)
+			err = s.bodies(ctx, r)
 		}
 		switch {
 		case isRefusal(err):
@@ -233,20 +233,24 @@ func (s *sender) check(r handoff.Record) error {
 	return nil
 }
 
-// body sends the kept copy of a record.
-func (s *sender) body(ctx context.Context, r handoff.Record) error {
-	d, ok := handoff.BodyOf(r.Fact)
-	if !ok || s.log.bodies == nil {
-		return nil
+// bodies sends the kept copies of a record.
+func (s *sender) bodies(ctx context.Context, r handoff.Record) error {
+	for _, d := range handoff.BodiesOf(r.Fact) {
+		if s.log.bodies == nil {
+			return nil
+		}
+		if _, redacted := s.redacted.Body(r.Import, d); redacted {
+			continue // it was removed, and no other machine gets it
+		}
+		err := s.log.bodies.Send(ctx, d)
+		if errors.Is(err, handoff.NotFound) {
+			return handoff.E("send", r.ID, handoff.Invalid, errors.New("its kept copy is missing on this machine"))
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if _, redacted := s.redacted.Body(r.Import, d); redacted {
-		return nil // it was removed, and no other machine gets it
-	}
-	err := s.log.bodies.Send(ctx, d)
-	if errors.Is(err, handoff.NotFound) {
-		return handoff.E("send", r.ID, handoff.Invalid, errors.New("its kept copy is missing on this machine"))
-	}
-	return err
+	return nil
 }
 
 // note stores that records were sent, or refused.

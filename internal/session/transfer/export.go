@@ -142,7 +142,7 @@ func (t *Transfer) records(ctx context.Context, tree *tree, m *Manifest) (lines 
 		lines = append(append(lines, bytes.TrimSpace(b)...), '\n')
 		m.Records++
 		list = append(list, r)
-		if d, ok := handoff.BodyOf(r.Fact); ok {
+		for _, d := range handoff.BodiesOf(r.Fact) {
 			if _, erased := redacted.Body(r.Import, d); erased {
 				continue
 			}

@@ -178,11 +178,10 @@ func needed(records []handoff.Record) map[string]string {
 	}
 	for _, r := range records {
 		_, published := r.Fact.(*handoff.ArtifactPublished)
-		if d, ok := handoff.BodyOf(r.Fact); ok && published && !withdrawn[r.ID] {
-			if _, gone := redacted.Body(r.Import, d); gone {
-				continue
+		for _, d := range handoff.BodiesOf(r.Fact) {
+			if _, gone := redacted.Body(r.Import, d); published && !withdrawn[r.ID] && !gone {
+				bodies[d.Value] = r.ID
 			}
-			bodies[d.Value] = r.ID
 		}
 	}
 	return bodies

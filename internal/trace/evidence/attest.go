@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ type Command struct {
 	Argv     []string
 	Dir      string // slash-separated, relative to the workspace, "" for its root
 	Worktree string // the linked worktree that it runs in, "" for the main one
+	OfCommit bool   // attest the commit; Invalid if a tracked file differs from it
 
 	// Run runs the command, writes its output to w as it comes, and returns how it
 	// ended. Errors of w must not end the command.
@@ -37,16 +39,19 @@ type Ending struct {
 //
 // Kinds: Invalid (the arguments), Unavailable (the tree), and those of Hub.Publish.
 func (c *Checker) Attest(ctx context.Context, cmd Command) (handoff.Published, error) {
-	at := &handoff.Attestation{Dir: cmd.Dir}
+	at := &handoff.Attestation{Dir: cmd.Dir, OfCommit: cmd.OfCommit}
 	at.Argv, at.ArgvDigest = redactArgv(cmd.Argv)
 	var warnings []string
-	tree, err := c.Tree(ctx, cmd.Worktree)
 	d := handoff.Draft{Channel: ChannelAttested, Kind: KindAttested, Title: title(at.Argv), Filename: "output.log",
 		Keep: handoff.KeepAlways, Attestation: at}
+	before, err := c.before(ctx, cmd)
 	switch {
 	case err == nil:
-		d.Tree = &tree
-	case errors.Is(err, handoff.NotFound):
+		d.Tree = &before.Tree
+		if cmd.OfCommit {
+			d.Tree.Digest, at.Untracked = before.commit.digest(), before.Untracked
+		}
+	case errors.Is(err, handoff.NotFound) && !cmd.OfCommit:
 		warnings = append(warnings, "this is not a git repository, so claims about its files can't be verified")
 	default:
 		return handoff.Published{}, err
@@ -58,17 +63,59 @@ func (c *Checker) Attest(ctx context.Context, cmd Command) (handoff.Published, e
 		if d.Tree == nil || e.Err != nil {
 			return e.Err
 		}
-		after, err := c.Tree(ctx, cmd.Worktree)
-		if err == nil && after.Digest != tree.Digest {
-			at.TreeAfter = after.Digest
-			warnings = append(warnings, "the tree changed while the command ran, so the attestation is stale")
-		}
+		changed, err := c.after(ctx, cmd, before, at)
+		warnings = append(warnings, changed...)
 		return err
 	}
 	d.Body = out
 	done, err := c.Hub.Publish(ctx, d)
 	done.Warnings = append(done.Warnings, warnings...)
 	return done, errors.Join(err, out.close())
+}
+
+// before returns the state on which a command is run.
+func (c *Checker) before(ctx context.Context, cmd Command) (*State, error) {
+	s, err := c.Tree(ctx, cmd.Worktree)
+	switch {
+	case err != nil || !cmd.OfCommit:
+		return s, err
+	case s.Commit == "":
+		return nil, handoff.E("attest", "", handoff.Invalid, errors.New("the repository has no commit"),
+			handoff.Advice("commit the files first"))
+	case !s.Clean:
+		return nil, handoff.E("attest", "", handoff.Invalid, fmt.Errorf("tracked files differ from the commit: %s",
+			sentence(named(compare(s.commit, s.tracked())))), handoff.Advice("commit them first, or attest the worktree"))
+	}
+	return s, nil
+}
+
+// after completes an attestation with the tree that the command left, and keeps the list
+// of the files that differed from the commit.
+func (c *Checker) after(ctx context.Context, cmd Command, before *State, at *handoff.Attestation) (warnings []string,
+	err error) {
+	after, err := c.Tree(ctx, cmd.Worktree)
+	if err != nil {
+		return nil, err
+	}
+	same := before.files.digest() == after.files.digest()
+	if cmd.OfCommit {
+		same = after.Clean && after.Commit == before.Commit
+	}
+	if !same {
+		at.TreeAfter = after.Digest
+		warnings = append(warnings, "the tree changed while the command ran, so the attestation is stale: "+
+			sentence(named(compare(before.files, after.files))))
+	}
+	if list := before.changes(); c.Bodies != nil && !cmd.OfCommit {
+		if list == nil {
+			return append(warnings, fmt.Sprintf("more than %d files differ from the commit, so the attestation has only a "+
+				"digest of them", maxChanges)), nil
+		}
+		kept, err := c.Bodies.Put(ctx, bytes.NewReader(list))
+		before.Changes = kept.Value
+		return warnings, err
+	}
+	return warnings, nil
 }
 
 // maxTitle is the length of a title that is cut, in characters.

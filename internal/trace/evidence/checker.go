@@ -19,26 +19,31 @@ const (
 
 // A Checker records and checks evidence.
 type Checker struct {
-	Hub   *handoff.Hub
-	Calls Calls
+	Hub    *handoff.Hub
+	Calls  Calls
+	Bodies handoff.Bodies // where the lists of files are kept; nil if they are not
 
-	// Tree returns the tree of a linked worktree, "" for the main one, as it is now.
-	Tree func(ctx context.Context, worktree string) (handoff.Tree, error)
+	// Tree returns the state of a linked worktree, "" for the main one, as it is now.
+	Tree func(ctx context.Context, worktree string) (*State, error)
 }
 
 // Record completes the evidence of claims that are about to be published: it adds
 // what is known of each command and message. A command is looked up among the
-// attestations of the tree, then in a thread, the publisher's own. tree is nil if
-// it is not known. Warnings say what no evidence was found for.
+// attestations of the tree, then in a thread, the publisher's own. now is nil if the
+// tree is not known, and otherwise without the artifact, which is at own. Warnings say what no evidence was found for.
 //
 // Kinds: Invalid, NotFound (a thread, a message or an artifact that is named),
 // and those of reading them.
-func (c *Checker) Record(ctx context.Context, claims []handoff.Claim, tree *handoff.Tree,
+func (c *Checker) Record(ctx context.Context, claims []handoff.Claim, now *State, own,
 	conversation string) (warnings []string, err error) {
+	on := claimed{path: own}
+	if now != nil {
+		on.tree, on.now = &now.Tree, func(context.Context) (*State, error) { return now, nil }
+	}
 	for i := range claims {
 		for j := range claims[i].Evidence {
 			e := &claims[i].Evidence[j]
-			warning, err := c.record(ctx, e, tree, conversation)
+			warning, err := c.record(ctx, e, on, conversation)
 			if err != nil {
 				return nil, err
 			}
@@ -50,11 +55,11 @@ func (c *Checker) Record(ctx context.Context, claims []handoff.Claim, tree *hand
 	return warnings, nil
 }
 
-func (c *Checker) record(ctx context.Context, e *handoff.Evidence, tree *handoff.Tree,
+func (c *Checker) record(ctx context.Context, e *handoff.Evidence, on claimed,
 	conversation string) (warning string, err error) {
 	switch e.Kind {
 	case handoff.EvidenceCommand:
-		return c.recordCommand(ctx, e, tree, conversation)
+		return c.recordCommand(ctx, e, on, conversation)
 	case handoff.EvidenceThread:
 		found, err := c.Calls.message(ctx, e.Thread)
 		if err == nil {
@@ -74,11 +79,11 @@ func (c *Checker) record(ctx context.Context, e *handoff.Evidence, tree *handoff
 	return a.ID + " is not the output of an attested command, so the claim is only asserted", nil
 }
 
-func (c *Checker) recordCommand(ctx context.Context, e *handoff.Evidence, tree *handoff.Tree,
+func (c *Checker) recordCommand(ctx context.Context, e *handoff.Evidence, on claimed,
 	conversation string) (warning string, err error) {
 	command := e.Command
 	redactCommand(e)
-	found, err := c.attested(ctx, *e, tree)
+	found, err := c.attested(ctx, *e, on)
 	if err != nil {
 		return "", err
 	}
@@ -86,19 +91,24 @@ func (c *Checker) recordCommand(ctx context.Context, e *handoff.Evidence, tree *
 		e.Artifact, e.Digest, e.ExitStatus = found.here.ID, found.here.Digest.Value, &found.here.Attestation.ExitStatus
 		return "", nil
 	}
+	not := fmt.Sprintf("%s was not attested on this tree", e.Command)
+	if found.any != nil {
+		if names, more := c.differing(ctx, *found.any, on); len(names) > 0 {
+			not += ": " + sentence(names, more)
+		}
+	}
 	if conversation == "" {
-		return fmt.Sprintf("%s was not attested on this tree", e.Command), nil
+		return not, nil
 	}
 	call, ok, err := c.Calls.last(ctx, conversation, command)
 	if err != nil && ctx.Err() != nil {
 		return "", err
 	}
 	if err != nil || !ok { // someone else's thread may be damaged; the claim is recorded
-		return fmt.Sprintf("%s was not attested on this tree, and no call of it was found in %s", e.Command, conversation),
-			nil
+		return fmt.Sprintf("%s, and no call of it was found in %s", not, conversation), nil
 	}
 	call.describe(e)
-	return fmt.Sprintf("%s was not attested on this tree; %s", e.Command, call.result()), nil
+	return not + "; " + call.result(), nil
 }
 
 // describe sets the fields of e that identify a call and its result.
@@ -114,10 +124,9 @@ type attestations struct {
 
 // attested returns the newest attestations of the command of e in its directory. One
 // that was withdrawn counts if the command failed, one that was imported does not.
-func (c *Checker) attested(ctx context.Context, e handoff.Evidence, tree *handoff.Tree) (found attestations,
-	err error) {
+func (c *Checker) attested(ctx context.Context, e handoff.Evidence, on claimed) (found attestations, err error) {
 	q := handoff.ArtifactQuery{Kind: KindAttested, IncludeInactive: true, Limit: 200}
-	for {
+	for compared := 0; ; {
 		page, err := c.Hub.Artifacts(ctx, q)
 		if err != nil {
 			return found, err
@@ -131,10 +140,11 @@ func (c *Checker) attested(ctx context.Context, e handoff.Evidence, tree *handof
 			if found.any == nil {
 				found.any = &a
 			}
-			if sameTree(a.Tree, tree) {
+			if on.is(a) || compared < maxCompared && c.isWithout(ctx, a, on) {
 				found.here = &a
 				return found, nil
 			}
+			compared++
 		}
 		if q.Cursor = page.Cursor; q.Cursor == "" {
 			return found, nil
@@ -142,15 +152,13 @@ func (c *Checker) attested(ctx context.Context, e handoff.Evidence, tree *handof
 	}
 }
 
-// sameTree reports whether an attestation is of a tree.
-func sameTree(attested, tree *handoff.Tree) bool {
-	return attested != nil && tree != nil && attested.Digest != "" && attested.Digest == tree.Digest
-}
-
 // Check checks the claims of an artifact. Kinds: those of Hub.Artifacts.
 func (c *Checker) Check(ctx context.Context, a handoff.Artifact) (Report, error) {
 	r := Report{ID: a.ID, Claims: []Claim{}}
-	now := c.treeOf(a, &r)
+	on := claimed{tree: a.Tree, now: c.treeOf(a, &r)}
+	if a.Root == "" && a.Attestation == nil {
+		on.path = a.Path
+	}
 	claims := a.Claims
 	if a.Attestation != nil {
 		claims = append(claims, handoff.Claim{Text: quote(a.Attestation.Argv) + " succeeded", Evidence: []handoff.Evidence{
@@ -161,7 +169,7 @@ func (c *Checker) Check(ctx context.Context, a handoff.Artifact) (Report, error)
 		checked := Claim{Text: claim.Text, Evidence: []Result{}}
 		var verdicts []Verdict
 		for _, e := range claim.Evidence {
-			result, err := c.check(ctx, e, a.Tree, now)
+			result, err := c.check(ctx, e, on)
 			if err != nil {
 				return r, err
 			}
@@ -181,44 +189,41 @@ func (c *Checker) Check(ctx context.Context, a handoff.Artifact) (Report, error)
 func (c *Checker) Require(ctx context.Context, argv []string, dir, worktree string) (Result, error) {
 	e := handoff.Evidence{Kind: handoff.EvidenceCommand, Command: quote(argv), Dir: dir}
 	redactCommand(&e)
-	tree, err := c.Tree(ctx, worktree)
+	state, err := c.Tree(ctx, worktree)
 	if err != nil {
 		return Result{Evidence: e, Verdict: Asserted, Reason: err.Error()}, ctx.Err()
 	}
-	return c.command(ctx, e, &tree, func(context.Context) (*handoff.Tree, error) { return &tree, nil })
+	return c.command(ctx, e, claimed{tree: &state.Tree, now: func(context.Context) (*State, error) { return state, nil }})
 }
-
-// A treeFunc returns the tree as it is now.
-type treeFunc func(ctx context.Context) (*handoff.Tree, error)
 
 // treeOf returns the tree that the claims of a are compared with. It is read once, when
 // it is needed.
-func (c *Checker) treeOf(a handoff.Artifact, r *Report) treeFunc {
+func (c *Checker) treeOf(a handoff.Artifact, r *Report) func(ctx context.Context) (*State, error) {
+	var now *State
 	var failed error
-	return func(ctx context.Context) (*handoff.Tree, error) {
-		if r.Tree != nil || failed != nil {
-			return r.Tree, failed
+	return func(ctx context.Context) (*State, error) {
+		if now != nil || failed != nil {
+			return now, failed
 		}
 		worktree := ""
 		if a.Tree != nil {
 			worktree = a.Tree.Worktree
 		}
-		tree, err := c.Tree(ctx, worktree)
-		if failed = err; err == nil {
-			r.Tree = &tree
+		if now, failed = c.Tree(ctx, worktree); failed == nil {
+			r.Tree = &now.Tree
 		}
-		return r.Tree, failed
+		return now, failed
 	}
 }
 
-func (c *Checker) check(ctx context.Context, e handoff.Evidence, claimed *handoff.Tree, now treeFunc) (Result, error) {
+func (c *Checker) check(ctx context.Context, e handoff.Evidence, on claimed) (Result, error) {
 	switch e.Kind {
 	case handoff.EvidenceCommand:
-		return c.command(ctx, e, claimed, now)
+		return c.command(ctx, e, on)
 	case handoff.EvidenceThread:
 		return c.call(ctx, e)
 	case handoff.EvidenceArtifact:
-		return c.artifact(ctx, e, claimed, now)
+		return c.artifact(ctx, e, on)
 	}
 	return Result{Evidence: e, Verdict: Asserted, Reason: "unknown kind of evidence"}, nil
 }
@@ -226,14 +231,13 @@ func (c *Checker) check(ctx context.Context, e handoff.Evidence, claimed *handof
 // command checks a command: against the newest attestation on the tree of the claim,
 // otherwise against the call that was recorded, otherwise against an attestation on
 // another tree.
-func (c *Checker) command(ctx context.Context, e handoff.Evidence, claimed *handoff.Tree, now treeFunc) (Result,
-	error) {
-	found, err := c.attested(ctx, e, claimed)
+func (c *Checker) command(ctx context.Context, e handoff.Evidence, on claimed) (Result, error) {
+	found, err := c.attested(ctx, e, on)
 	if err != nil {
 		return Result{}, err
 	}
 	if found.here != nil {
-		return c.judge(ctx, e, *found.here, claimed, now), ctx.Err()
+		return c.judge(ctx, e, *found.here, on), ctx.Err()
 	}
 	result := Result{Evidence: e, Verdict: Asserted, Reason: "it was not attested, and no call of it is recorded"}
 	if e.Call != "" || e.Thread != "" {
@@ -242,8 +246,8 @@ func (c *Checker) command(ctx context.Context, e handoff.Evidence, claimed *hand
 		}
 	}
 	if a := found.any; a != nil {
-		if succeeded(a.Attestation) || claimed == nil {
-			return c.judge(ctx, e, *a, claimed, now), ctx.Err()
+		if succeeded(a.Attestation) || on.tree == nil {
+			return c.judge(ctx, e, *a, on), ctx.Err()
 		}
 		result.Reason = fmt.Sprintf("it failed on another tree: %s (%s)", ending(a.Attestation), a.ID)
 	}
@@ -251,8 +255,7 @@ func (c *Checker) command(ctx context.Context, e handoff.Evidence, claimed *hand
 }
 
 // artifact checks an artifact: only an attestation is more than a claim.
-func (c *Checker) artifact(ctx context.Context, e handoff.Evidence, claimed *handoff.Tree, now treeFunc) (Result,
-	error) {
+func (c *Checker) artifact(ctx context.Context, e handoff.Evidence, on claimed) (Result, error) {
 	result := Result{Evidence: e, Verdict: Asserted}
 	a, err := c.Hub.Artifact(ctx, e.Artifact)
 	switch {
@@ -269,14 +272,13 @@ func (c *Checker) artifact(ctx context.Context, e handoff.Evidence, claimed *han
 	case e.Digest != a.Digest.Value:
 		result.Verdict, result.Reason = Contradicted, "it has another digest than the claim recorded"
 	default:
-		return c.judge(ctx, e, a, claimed, now), ctx.Err()
+		return c.judge(ctx, e, a, on), ctx.Err()
 	}
 	return result, nil
 }
 
 // judge checks an attestation for a claim about a tree.
-func (c *Checker) judge(ctx context.Context, e handoff.Evidence, a handoff.Artifact, claimed *handoff.Tree,
-	now treeFunc) Result {
+func (c *Checker) judge(ctx context.Context, e handoff.Evidence, a handoff.Artifact, on claimed) Result {
 	at := a.Attestation
 	verdict := func(v Verdict, format string, args ...any) Result {
 		reason := fmt.Sprintf(format, args...)
@@ -292,21 +294,27 @@ func (c *Checker) judge(ctx context.Context, e handoff.Evidence, a handoff.Artif
 		return verdict(v, "%s", reason)
 	}
 	switch {
-	case a.Tree == nil || claimed == nil:
+	case a.Tree == nil || on.tree == nil:
 		return verdict(Asserted, "the tree was not recorded")
 	case at.TreeAfter != "": // its result is of neither tree
 		return verdict(Stale, "the tree changed while the command ran")
-	case !sameTree(a.Tree, claimed):
-		return verdict(Stale, "it was attested on another tree")
+	case !on.is(a) && !c.isWithout(ctx, a, on):
+		return c.stale(ctx, verdict(Stale, "it was attested on another tree"), a, on)
 	}
-	tree, err := now(ctx)
-	switch {
-	case err != nil:
+	now, err := on.now(ctx)
+	if err != nil {
 		return verdict(Asserted, "the tree can't be compared: %v", err)
-	case sameTree(a.Tree, tree):
-		return verdict(Verified, "succeeded on this tree")
 	}
-	return verdict(Stale, "the tree changed since")
+	left := now.Without(ctx, on.path)
+	switch current := (claimed{tree: &left.Tree, now: on.now, path: on.path}); {
+	case at.OfCommit && current.is(a):
+		return verdict(Verified, "succeeded at commit %s%s", a.Tree.Commit, untracked(at.Untracked))
+	case claimed{tree: &now.Tree}.is(a):
+		return verdict(Verified, "succeeded on this tree")
+	case current.is(a), c.isWithout(ctx, a, current):
+		return verdict(Verified, "succeeded on this tree without %s", on.path)
+	}
+	return c.stale(ctx, verdict(Stale, "the tree changed since"), a, on)
 }
 
 // output reads the kept output of an attestation, whose digest is verified. The

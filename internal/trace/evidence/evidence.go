@@ -70,6 +70,11 @@ type Result struct {
 	Attestation string  `json:"attestation,omitempty"` // ID of the attestation that decided
 	Status      *int    `json:"statusNow,omitempty"`   // the exit status that was found
 	By          string  `json:"by,omitempty"`          // who ran the command: an agent, a harness or a thread
+
+	// the files that differ from those that were attested, such as "added report.md", and how
+	// many there are in addition; none if they are not known
+	Files     []string `json:"files,omitempty"`
+	MoreFiles int      `json:"moreFiles,omitempty"`
 }
 
 // ParseEvidence parses evidence in the form command:LINE, thread:URI or artifact:REF.

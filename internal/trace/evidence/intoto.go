@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -114,15 +113,6 @@ func (t Trees) IsClean(ctx context.Context, dir string, tree handoff.Tree) bool 
 		return false
 	}
 	defer w.root.Close()
-	list, err := w.list(ctx, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", tree.Commit+"^{tree}")
-	if err != nil {
-		return false
-	}
-	for _, line := range list { // mode, type, object, path
-		head, name, _ := strings.Cut(line, "\t")
-		if fields := strings.Fields(head); len(fields) == 3 && !w.isOwn(name) {
-			w.files[name] = fields[0] + " " + fields[2]
-		}
-	}
-	return w.digest() == tree.Digest
+	files, err := w.commitFiles(ctx, tree.Commit)
+	return err == nil && files.digest() == tree.Digest
 }

@@ -134,7 +134,7 @@ func TestIsClean(t *testing.T) {
 	clean := func() bool {
 		tree, err := trees.At(t.Context(), r.dir)
 		r.must(err)
-		return trees.IsClean(t.Context(), r.dir, tree)
+		return trees.IsClean(t.Context(), r.dir, tree.Tree)
 	}
 	r.write("out/x", "x")
 	if !clean() {

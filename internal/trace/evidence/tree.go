@@ -34,27 +34,24 @@ type Trees struct {
 	Own []string
 }
 
-// At returns the tree of the worktree that dir, which Own is relative to, is in, as it
+// At returns the state of the worktree that dir, which Own is relative to, is in, as it
 // is now. It does not depend on what is staged or committed: the content of a file
 // counts.
 //
 // Kinds: NotFound (dir is not in a worktree), Unavailable (git, or a file that can't
 // be read or changes while it is read).
-func (t Trees) At(ctx context.Context, dir string) (handoff.Tree, error) {
+func (t Trees) At(ctx context.Context, dir string) (*State, error) {
 	w, err := t.open(ctx, dir)
 	if err != nil {
-		return handoff.Tree{}, err
+		return nil, err
 	}
 	defer w.root.Close()
 	if err := w.read(ctx); err != nil {
-		return handoff.Tree{}, treeError(dir, handoff.Unavailable, err)
+		return nil, treeError(dir, handoff.Unavailable, err)
 	}
-	tree := handoff.Tree{Digest: w.digest()}
-	if commit, err := t.Git(ctx, w.top, "rev-parse", "--verify", "--quiet", "--end-of-options",
-		"HEAD^{commit}"); err == nil {
-		tree.Commit = strings.TrimSpace(string(commit))
-	}
-	return tree, nil
+	s := &State{Tree: handoff.Tree{Digest: w.files.digest()}, Untracked: len(w.untracked), files: w.files, w: w}
+	s.compareCommit(ctx)
+	return s, nil
 }
 
 func treeError(dir string, kind handoff.Kind, err error) error {
@@ -72,7 +69,10 @@ type worktree struct {
 	own    []string
 	depth  int
 
-	files map[string]string // mode and blob of each file
+	files     Files
+	same      Files                // entries of the index that git takes for the file, though it may convert it
+	untracked map[string]bool      // and not ignored
+	modules   map[string]*worktree // submodules with files
 }
 
 func (t Trees) open(ctx context.Context, dir string) (*worktree, error) {
@@ -84,7 +84,8 @@ func (t Trees) open(ctx context.Context, dir string) (*worktree, error) {
 	if err != nil || len(lines) < 3 {
 		return nil, treeError(dir, handoff.NotFound, errors.New("not a git worktree"))
 	}
-	w := &worktree{git: t.Git, top: lines[0], prefix: lines[2], newSum: sha1.New, files: map[string]string{}}
+	w := &worktree{git: t.Git, top: lines[0], prefix: lines[2], newSum: sha1.New, files: Files{}, same: Files{},
+		untracked: map[string]bool{}, modules: map[string]*worktree{}}
 	if lines[1] == "sha256" {
 		w.newSum = sha256.New
 	}
@@ -101,10 +102,10 @@ func (t Trees) open(ctx context.Context, dir string) (*worktree, error) {
 
 // digest returns the digest of the files: of one entry for each, in the order of
 // their paths.
-func (w *worktree) digest() string {
+func (f Files) digest() string {
 	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(w.files)) {
-		fmt.Fprintf(sum, "%s\t%s\x00", w.files[name], name)
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		fmt.Fprintf(sum, "%s\t%s\x00", f[name], name)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
@@ -135,9 +136,18 @@ func (w *worktree) read(ctx context.Context) error {
 			return err
 		}
 	}
+	w.same = maps.Clone(w.files)
+	for _, name := range changed {
+		delete(w.same, name)
+	}
 	for _, name := range slices.Concat(changed, converted, untracked) {
 		if err := w.onDisk(ctx, name); err != nil {
 			return err
+		}
+	}
+	for _, name := range untracked {
+		if w.files[name] != "" {
+			w.untracked[name] = true
 		}
 	}
 	return nil
@@ -217,7 +227,7 @@ func (w *worktree) submodule(ctx context.Context, name, commit string) error {
 	if err := inner.read(ctx); err != nil {
 		return err
 	}
-	w.files[name] = submodule + " " + inner.digest()
+	w.files[name], w.modules[name] = submodule+" "+inner.files.digest(), inner
 	return nil
 }
 
