@@ -100,11 +100,34 @@ func (w *Workspace) tidyIsDue() bool {
 	return true
 }
 
-// ProducerFromMeta returns what the _meta of a tool call over the Model Context
-// Protocol says about its caller; client is the name in the client's info. The
-// rest is unknown.
-func ProducerFromMeta(client string, meta map[string]any) handoff.Producer {
-	return config.MetaIdentity(client, meta)
+// ToolCaller returns the caller of a tool call over the Model Context Protocol that
+// works in dir: what the _meta of the call says comes first, then the variables of the
+// environment that the client started the server in. client is the name in the client's
+// info, which HANDOFF_HARNESS overrides.
+//
+// In an open session that the environment names, as in handoff run, what the tool records
+// is in that session, as it is from a shell, and the program's own thread is kept apart. A
+// subagent has a run of its own there, under the ID of its thread.
+func ToolCaller(ctx context.Context, w *Workspace, dir string, getenv func(string) string, client string,
+	meta map[string]any) Caller {
+	given := config.MetaIdentity(client, meta)
+	switch {
+	case given.Session != "" || given.ToolCallID != "":
+		given.Source = handoff.FromMCP
+	case getenv("HANDOFF_HARNESS") != "":
+		given = handoff.Producer{}
+	case given.Harness != "":
+		given.Source = handoff.FromMCP
+	}
+	if id := getenv("HANDOFF_SESSION"); id != "" && given.Session != "" && id != given.Session {
+		if s, err := w.hub.Session(ctx, id); err == nil && s.ClosedAt.IsZero() {
+			if given.ParentSession != "" {
+				given.RunID = given.Session
+			}
+			given.Session = ""
+		}
+	}
+	return CallerFrom(dir, getenv, given)
 }
 
 // WithSubagent returns the caller as the subagent that made its tool call, if the

@@ -1,36 +1,27 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"strings"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
 // caller returns who makes a call: what the call's _meta says first, then what
 // the environment of the server says. Over HTTP the environment is that of
 // whoever started the server, and says nothing about its clients.
-func (c *client) caller(dir string, o origin) workspace.Caller {
+func (c *client) caller(ctx context.Context, w *workspace.Workspace, dir string, o origin) workspace.Caller {
 	getenv := c.server.o.Getenv
 	if c.server.o.Workspaces != nil {
 		getenv = func(string) string { return "" }
 	}
-	given := o.producer()
-	if given.Harness != "" || given.ToolCallID != "" {
-		given.Source = handoff.FromMCP
-	}
-	return workspace.CallerFrom(dir, getenv, given)
-}
-
-// producer returns what a request says about who makes it.
-func (o origin) producer() handoff.Producer {
 	var name string
 	if o.client != nil {
 		name = o.client.Name
 	}
-	return workspace.ProducerFromMeta(name, o.meta)
+	return workspace.ToolCaller(ctx, w, dir, getenv, name, o.meta)
 }
 
 // callerArgument is an argument that handoff's plugin for OpenCode adds to each

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -453,6 +454,56 @@ func TestIdentity(t *testing.T) {
 			got.Thread != tt.want.Thread || got.ToolCallID != tt.want.ToolCallID || got.Source != handoff.FromMCP {
 			t.Errorf("%s: %+v, want %+v", tt.client, got, tt.want)
 		}
+	}
+}
+
+// TestMembership checks in which session and run a call records, inside and outside a
+// session that the environment of the server names, and whose name of the program wins.
+func TestMembership(t *testing.T) {
+	f := newFixture(t)
+	w, err := workspace.Open(f.dir, workspace.Options{Getenv: func(string) string { return "" }})
+	must(t, err)
+	defer w.Close()
+	open := func() string {
+		s, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{DefaultName: "s"})
+		must(t, err)
+		return s.ID
+	}
+	ours, closed := open(), open()
+	_, err = w.Sessions().Close(t.Context(), closed, sessions.Completed, "")
+	must(t, err)
+	codex := map[string]any{"threadId": "t2", "callId": "c1"}
+	sub := map[string]any{"threadId": "t2", "sessionId": "t1", "callId": "c1"}
+	for name, tt := range map[string]struct {
+		env    map[string]string
+		client string
+		meta   map[string]any
+		want   handoff.Producer
+	}{
+		"in a session": {map[string]string{"HANDOFF_SESSION": ours, "HANDOFF_AGENT": "ada"}, "codex-mcp-client", codex,
+			handoff.Producer{Harness: "codex", Agent: "ada", Session: ours, Thread: "agents://codex/t2"}},
+		"in a run": {map[string]string{"HANDOFF_SESSION": ours, "HANDOFF_RUN": closed}, "opencode",
+			map[string]any{"ai.opencode/sessionID": "o1"},
+			handoff.Producer{Harness: "opencode", Session: ours, RunID: closed, Thread: "agents://opencode/o1"}},
+		"a subagent in a session": {map[string]string{"HANDOFF_SESSION": ours}, "codex-mcp-client", sub,
+			handoff.Producer{Harness: "codex", Session: ours, RunID: "t2", Thread: "agents://codex/t2"}},
+		"in a session that has ended": {map[string]string{"HANDOFF_SESSION": closed}, "codex-mcp-client", codex,
+			handoff.Producer{Harness: "codex", Session: "t2", Thread: "agents://codex/t2"}},
+		"in a session of another log": {map[string]string{"HANDOFF_SESSION": "ses_other"}, "codex-mcp-client", codex,
+			handoff.Producer{Harness: "codex", Session: "t2", Thread: "agents://codex/t2"}},
+		"an orchestrator": {map[string]string{"HANDOFF_HARNESS": "flue", "HANDOFF_TASK": "task_2", "HANDOFF_AGENT": "b"},
+			"my-client", nil, handoff.Producer{Harness: "flue", Agent: "b", TaskID: "task_2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.env = maps.Clone(tt.env)
+			s := f.connect(tt.client, nil)
+			id := mustCall(t, s, "artifact_publish", `{"content":"x","channel":"x"}`, tt.meta).str("id")
+			got := producer(t, mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`))
+			if got.Harness != tt.want.Harness || got.Agent != tt.want.Agent || got.Session != tt.want.Session ||
+				got.RunID != tt.want.RunID || got.TaskID != tt.want.TaskID || got.Thread != tt.want.Thread {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
 	}
 }
 

@@ -58,7 +58,6 @@ func addTool[In interface{ workspace() string }](c *client, t tool[In]) {
 		var in In
 		arguments, o := splitCaller(r.Params.Arguments, originOf(r))
 		o.records = !t.reads
-		c.server.note(o.producer().Harness)
 		if err := decode(arguments, &in); err != nil {
 			return failure(handoff.E(t.name, "", handoff.Invalid, err, handoff.Advice("see the tool's input schema"))), nil
 		}
@@ -66,6 +65,7 @@ func addTool[In interface{ workspace() string }](c *client, t tool[In]) {
 		if err != nil {
 			return failure(err), nil
 		}
+		c.server.note(w.Caller().Producer.Harness)
 		a, err := t.do(ctx, &call{w, c, r}, in)
 		if err != nil {
 			return failure(err), nil

@@ -47,7 +47,7 @@ func (c *client) workspaceOf(ctx context.Context, o origin, argument string) (*w
 		return nil, err
 	}
 	c.watch(o.session, w)
-	caller := c.caller(dir, o)
+	caller := c.caller(ctx, w, dir, o)
 	if o.records {
 		caller = caller.WithSubagent(ctx, c.server.o.Threads)
 	}
