@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"path"
 	"slices"
 	"syscall"
 
@@ -14,7 +15,8 @@ import (
 // An Adoption is the result of Adopt.
 type Adoption struct {
 	Issue    string         `json:"issue"`
-	Adopted  []AdoptedStage `json:"adopted"` // in the order in which they were recorded
+	Adopted  []AdoptedStage `json:"adopted"`           // in the order in which they were recorded
+	LeftOut  []string       `json:"leftOut,omitempty"` // files of stages under another name, and those that are not JSON
 	DryRun   bool           `json:"dryRun,omitempty"`
 	Warnings []string       `json:"warnings,omitempty"`
 }
@@ -31,8 +33,8 @@ type AdoptedStage struct {
 // record, and those that violate their contract. What they violate is a warning
 // from then on, so that a run of another tool continues from its state. The
 // order is that of the run's own trace, otherwise that of the stages. A file that is
-// not a JSON object, or has another name than the artifact of its stage, is not
-// adopted. Its kinds are those of Read and of Put.
+// not a JSON object, or has another name than the artifact of its stage, is left
+// out. Its kinds are those of Read and of Put.
 func (r *Runs) Adopt(ctx context.Context, issue string) (Adoption, error) {
 	return r.adoptAll(ctx, Adoption{Issue: issue, Adopted: []AdoptedStage{}})
 }
@@ -77,7 +79,16 @@ func (r *Runs) adopt(ctx context.Context, adoption *Adoption, stage *contract.St
 		return err
 	}
 	out, ok := s.Outputs[stage.Name]
-	if !ok || out.File != stage.Artifact || out.Report.Value == nil {
+	for _, name := range stage.Files() {
+		if name != stage.Artifact && exists(r.Files, path.Join(s.Folder, name)) {
+			adoption.LeftOut = append(adoption.LeftOut, s.file(name))
+		}
+	}
+	switch {
+	case ok && out.File == stage.Artifact && out.Report.Value == nil:
+		adoption.LeftOut = append(adoption.LeftOut, s.file(out.File))
+		return nil
+	case !ok || out.File != stage.Artifact:
 		return nil
 	}
 	if at := s.last(stage.Name); at >= 0 && s.Attempts[at].ID != "" && s.Attempts[at].Digest == out.Digest &&

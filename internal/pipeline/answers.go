@@ -68,7 +68,7 @@ func (r *Runs) Next(ctx context.Context, issue string, acceptStale bool) (Step, 
 		return Step{}, err
 	}
 	s.AcceptStale = acceptStale
-	return Next(r.Pipeline, s), nil
+	return r.next(ctx, s)
 }
 
 // Brief returns the brief of an agent. Its kinds are those of Read and of Brief.
@@ -88,7 +88,9 @@ func (r *Runs) Overview(ctx context.Context, name string) (Overview, error) {
 	if err != nil {
 		return Overview{}, err
 	}
-	return OverviewOf(r.Pipeline, s), nil
+	o := OverviewOf(r.Pipeline, s)
+	o.Next, err = r.next(ctx, s)
+	return o, err
 }
 
 // find is Find for callers that need the files of the run.

@@ -31,7 +31,7 @@ type ArchiveOptions struct {
 }
 
 // Archive moves a run's folder to .pipeline/completed and records the move. If
-// that name is taken, the folder gets the first free suffix: 42.2. A run that is
+// that name is taken, the folder gets the first free number: 42~2. A run that is
 // not finished, or whose last gate fails, is only moved with force.
 //
 // Kinds: those of Read, Conflict (not finished, or a gate fails) and those of
@@ -62,7 +62,7 @@ func (r *Runs) Archive(ctx context.Context, issue string, o ArchiveOptions) (Mov
 			if _, err := dir.Lstat(to); err != nil { // not known to be free
 				return moveError("archive", issue, err)
 			}
-			to = path.Join(contract.Completed, fmt.Sprintf("%s.%d", issue, n))
+			to = path.Join(contract.Completed, contract.ArchivedName(issue, n))
 		}
 		m, err = r.move(ctx, dir, "archive", issue, issue, to)
 		for _, o := range s.Outdated {
@@ -88,34 +88,29 @@ func (r *Runs) checkFinished(ctx context.Context, s State) error {
 	if len(s.Outdated) > 0 {
 		return refuse(s.Outdated[0].String(), s.Outdated[0].Hint(s.Issue))
 	}
-	if step := Next(r.Pipeline, s); !step.Done {
-		return refuse("not finished: "+step.Reason, handoff.Suggest("see what is missing", handoff.ActionNext, s.Issue))
+	step, err := r.next(ctx, s)
+	if err == nil && !step.Done {
+		hint := handoff.Suggest("see what is missing", handoff.ActionNext, s.Issue)
+		stage, unknown := r.Pipeline.Stage(step.Stage)
+		if _, ok := s.Outputs[step.Stage]; ok && unknown == nil && stage.Has(contract.CheckMerge) {
+			hint = handoff.Suggest("see every finding", handoff.ActionGate, s.Issue, step.Stage)
+		}
+		return refuse("not finished: "+step.Reason, hint)
 	}
-	for _, stage := range r.Pipeline.Stages {
-		if _, ok := s.Outputs[stage.Name]; !ok || !stage.Has(contract.CheckMerge) {
-			continue
-		}
-		g, err := r.check(ctx, s, stage, "")
-		if err != nil {
-			return err
-		}
-		if errs := g.Errors(); len(errs) > 0 {
-			return refuse(fmt.Sprintf("the gate of stage %s fails: %s%s", stage.Name, errs[0].Text, andMore(len(errs)-1)),
-				handoff.Suggest("see every finding", handoff.ActionGate, s.Issue, stage.Name))
-		}
-	}
-	return nil
+	return err
 }
 
 // Unarchive moves an archived run back. Its name is that of its folder in
-// .pipeline/completed. Its issue is the one in its records, if there are any:
-// the folder 42.2 may be a run of issue 42.
+// .pipeline/completed, also with completed/ before it. The folder 42.2 of an earlier
+// version is a run of issue 42 if its records say so.
 //
 // Kinds: Invalid, NotFound, Conflict (the issue has a run now), Unavailable, and
 // those of handoff.Hub.Record.
 func (r *Runs) Unarchive(ctx context.Context, name string) (Move, error) {
 	var m Move
-	err := r.exclusively(ctx, contract.WithoutSuffix(name), func(dir *os.Root) error {
+	name = strings.TrimPrefix(name, contract.Completed+"/")
+	base, _ := contract.IssueOf(name)
+	err := r.exclusively(ctx, base, func(dir *os.Root) error {
 		from := path.Join(contract.Completed, name)
 		if !exists(dir, from) {
 			return handoff.E("unarchive", name, handoff.NotFound,
@@ -154,9 +149,9 @@ func exists(dir *os.Root, name string) bool {
 
 // issueOf returns the issue of an archived folder: the namespace of its records.
 func (r *Runs) issueOf(ctx context.Context, name string) (string, error) {
-	base := contract.WithoutSuffix(name)
-	if base == name || contract.CheckIssue(base) != nil {
-		return name, nil
+	base, certain := contract.IssueOf(name)
+	if certain || contract.CheckIssue(base) != nil {
+		return base, nil
 	}
 	records, err := r.records(ctx, base)
 	for _, a := range records {

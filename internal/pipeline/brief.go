@@ -26,7 +26,7 @@ func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, err
 	if budget < MinBrief {
 		return refuse(fmt.Sprintf("%d bytes are too few for a brief", budget), fmt.Sprintf("use at least %d bytes", MinBrief))
 	}
-	reads, writes, known := readsAndWrites(p, s, agent)
+	reads, findings, writes, known := readsAndWrites(p, s, agent)
 	if !known {
 		return refuse("not an agent of this pipeline", "its agents are "+strings.Join(agents(p), ", "))
 	}
@@ -34,14 +34,18 @@ func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, err
 	var lines []briefLine
 	for _, stage := range p.Stages {
 		out, ok := s.Outputs[stage.Name]
-		if !ok || !slices.Contains(reads, s.file(out.File)) {
+		file := s.file(out.File)
+		if !ok || file != findings && !slices.Contains(reads, file) {
 			continue
 		}
 		about := "  "
+		if file == findings {
+			about += "(findings to fix) "
+		}
 		if why := stale[stage.Name]; why != "" {
 			about += "(stale: " + why + ") "
 		}
-		lines = append(lines, briefLine{"read   " + s.file(out.File), about + summarize(stage, out.Report.Value)})
+		lines = append(lines, briefLine{"read   " + file, about + summarize(stage, out.Report.Value)})
 	}
 	for _, other := range [][2]string{{s.file(contract.StateFile), "the planner's notes"},
 		{path.Join(s.Base, s.Lessons), "known failures and their mitigations"}} {
@@ -55,15 +59,16 @@ func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, err
 	return fit(lines, budget), nil
 }
 
-// readsAndWrites returns the paths that an agent reads and writes: those of the
-// next step if the agent acts next, otherwise all that it may read and write.
-func readsAndWrites(p *contract.Pipeline, s State, agent string) (reads, writes []string, known bool) {
+// readsAndWrites returns the paths that an agent reads and writes, and that of a review
+// that failed: those of the next step if the agent acts next, otherwise all that it may read and write.
+func readsAndWrites(p *contract.Pipeline, s State, agent string) (reads []string, findings string,
+	writes []string, known bool) {
 	known = slices.Contains(agents(p), agent) || agent == contract.Human
 	if step := Next(p, s); step.Agent == agent && agent != p.Planner {
 		if step.Writes != "" {
 			writes = []string{step.Writes}
 		}
-		return step.Reads, writes, known
+		return step.Reads, step.Findings, writes, known
 	}
 	for _, stage := range p.Stages {
 		if out, ok := s.Outputs[stage.Name]; ok &&
@@ -83,7 +88,7 @@ func readsAndWrites(p *contract.Pipeline, s State, agent string) (reads, writes 
 	if s.Lessons != "" && readsLessons(p, agent) {
 		reads = append(reads, path.Join(s.Base, s.Lessons))
 	}
-	return reads, writes, known
+	return reads, "", writes, known
 }
 
 // agents returns the agents that write, read or are asked in a pipeline, sorted.

@@ -73,18 +73,19 @@ func TestUnchangedPlan(t *testing.T) {
 	}
 }
 
-// TestAsked checks that work that answers a failed review is an attempt, though
-// no stage was next, and that the retries of the review end.
-func TestAsked(t *testing.T) {
+// TestReviewedAgain checks that a failed review is diagnosed and its findings are fixed
+// until the retries of the review are used up.
+func TestReviewedAgain(t *testing.T) {
 	s := newFixture(t)
 	s.put(t, "42", "plan", valid["plan"])
-	for _, want := range []string{"jg-planner", "jg-planner", "human"} {
+	for _, want := range []string{"jg-debugger", "jg-debugger", "human"} {
 		s.put(t, "42", "implement", valid["implement"])
 		s.put(t, "42", "test", valid["test"])
 		s.put(t, "42", "review", change(t, valid["review"], `"verdict":"FAIL","concerns":[{"file":"a.go","line":1}]`))
 		if got, _, _ := strings.Cut(s.next(t, "42"), " "); got != want {
 			t.Fatalf("after %s: got %s, want %s", s.history(t, "42"), got, want)
 		}
+		s.put(t, "42", "debug", valid["debug"])
 	}
 }
 
@@ -247,9 +248,6 @@ func (d *driver) drive() {
 		state.AcceptStale = d.acceptStale
 		step := pipeline.Next(d.Pipeline, state)
 		stage := step.Stage
-		if step.Agent == "jg-planner" && stage == "" && !d.custom { // which has the work done again
-			stage = "implement"
-		}
 		if stage == "" {
 			return
 		}

@@ -31,21 +31,24 @@ type RunList struct {
 func (r *Runs) List(ctx context.Context) RunList {
 	list := RunList{Runs: []RunSummary{}}
 	for _, issue := range folder.Open(r.Files) {
-		list.add(r, issue, func() (State, error) { return r.Read(ctx, issue) })
+		list.add(ctx, r, issue, func() (State, error) { return r.Read(ctx, issue) })
 	}
 	for _, name := range folder.Archived(r.Files) {
-		list.add(r, contract.Completed+"/"+name, func() (State, error) { return r.readArchived(ctx, name) })
+		list.add(ctx, r, contract.Completed+"/"+name, func() (State, error) { return r.readArchived(ctx, name) })
 	}
 	return list
 }
 
-func (l *RunList) add(r *Runs, name string, read func() (State, error)) {
+func (l *RunList) add(ctx context.Context, r *Runs, name string, read func() (State, error)) {
 	s, err := read()
+	step := Step{}
+	if err == nil {
+		step, err = r.next(ctx, s)
+	}
 	run := RunSummary{Name: name, Issue: s.Issue, Folder: s.file(""), Archived: s.Archived, Status: "unreadable"}
 	if err != nil {
 		l.Warnings = append(l.Warnings, name+": "+reasonOf(err))
 	} else {
-		step := Next(r.Pipeline, s)
 		run.Status, run.Stage, run.Agent = statusOf(step), step.Stage, step.Agent
 		run.Attempts = len(HistoryOf(r.Pipeline, s))
 	}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -17,6 +18,10 @@ type Step struct {
 	Agent  string   `json:"agent"`  // who acts next; "human" is a person, "" nobody
 	Reads  []string `json:"reads"`  // the paths to read
 	Writes string   `json:"writes"` // the path to write
+
+	// the path of a review that failed and led to this step, if the agent does not read it otherwise
+	Findings string `json:"findings,omitempty"`
+
 	Reason string   `json:"reason"`
 	Tier   string   `json:"tier,omitempty"` // the tier to work in, after an escalation
 	Done   bool     `json:"done"`
@@ -52,7 +57,7 @@ func (s Step) String() string {
 	var b strings.Builder
 	for _, line := range [][2]string{
 		{"agent", agent}, {"stage", s.Stage}, {"tier", s.Tier}, {"reads", strings.Join(s.Reads, " ")},
-		{"writes", s.Writes}, {"why", s.Reason}, {"note", strings.Join(s.Notes, "; ")},
+		{"review", s.Findings}, {"writes", s.Writes}, {"why", s.Reason}, {"note", strings.Join(s.Notes, "; ")},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(&b, "%-6s  %s\n", line[0], strings.ReplaceAll(line[1], "\n", " "))
@@ -78,14 +83,48 @@ func Next(p *contract.Pipeline, s State) Step {
 		w = walk{p: p, s: &s}
 		step = w.next()
 	}
-	step.Reads, step.Outdated = w.reads(step), s.Outdated
-	if s.Lessons != "" && readsLessons(p, step.Agent) {
-		step.Reads = append(step.Reads, path.Join(s.Base, s.Lessons))
+	return w.complete(step)
+}
+
+// complete adds to a step what its agent reads and writes.
+func (w *walk) complete(step Step) Step {
+	step.Reads, step.Findings, step.Outdated = w.reads(step), w.findings(step), w.s.Outdated
+	if w.s.Lessons != "" && readsLessons(w.p, step.Agent) {
+		step.Reads = append(step.Reads, path.Join(w.s.Base, w.s.Lessons))
 	}
 	if step.Stage != "" {
-		step.Writes = s.file(w.stage(step.Stage).Artifact)
+		step.Writes = w.s.file(w.stage(step.Stage).Artifact)
 	}
 	return step
+}
+
+// next is Next together with what git knows of the merge, so that a run that is done can
+// be archived. Kinds: those of the gate.
+func (r *Runs) next(ctx context.Context, s State) (Step, error) {
+	step := Next(r.Pipeline, s)
+	if s.Archived && step.Done {
+		step.Reason = "every stage is done; the run is archived"
+	}
+	if s.Archived || !step.Done {
+		return step, nil
+	}
+	for _, stage := range r.Pipeline.Stages {
+		out, ok := s.Outputs[stage.Name]
+		if !ok || !stage.Has(contract.CheckMerge) {
+			continue
+		}
+		g, err := r.check(ctx, s, stage, "")
+		if errs := g.Errors(); err == nil && len(errs) > 0 {
+			w := walk{p: r.Pipeline, s: &s, revise: true}
+			w.next()
+			return w.complete(w.retry(stage, ownTier, fmt.Sprintf("%s fails its gate: %s%s", out.File, errs[0].Text,
+				andMore(len(errs)-1)))), nil
+		}
+		if err != nil {
+			return step, err
+		}
+	}
+	return step, nil
 }
 
 // readsLessons reports whether an agent plans: it is the planner or writes plans.
@@ -103,6 +142,7 @@ type walk struct {
 	from    string   // the stage whose route led to the current one, "" without a route
 	why     string   // the reason of that route
 	revise  bool     // the step revises an existing artifact
+	led     []string // stages whose routes led one to the next, up to the current one
 }
 
 func (w *walk) next() Step {
@@ -115,14 +155,18 @@ func (w *walk) next() Step {
 		route, routed := match(stage, out)
 		switch {
 		case !ok || !routed:
-			w.from, w.why = "", ""
+			w.from, w.why, w.led = "", "", nil
 			stage = w.following(stage)
 		case route.Ask != "":
 			return w.ask(stage, route)
 		case slices.Contains(w.visited, route.To):
+			w.led = append(w.led, stage.Name)
 			return w.repeat(stage, route)
+		case stage.Has(contract.CheckReview) && w.exhausted(stage, ownTier) > 0:
+			return w.ask(stage, route)
 		default:
 			w.from, w.why = stage.Name, stage.Artifact+": "+reason(route)
+			w.led = append(w.led, stage.Name)
 			stage = w.stage(route.To)
 		}
 	}
@@ -317,6 +361,19 @@ func (w *walk) inputs(stage *contract.Stage) []string {
 	return names
 }
 
+// findings returns the file of a review that led to a step, if its agent is not one of
+// the review's readers.
+func (w *walk) findings(step Step) string {
+	for _, name := range w.led {
+		out, ok := w.s.Outputs[name]
+		if stage := w.stage(name); ok && stage.Has(contract.CheckReview) && step.Stage != "" && name != step.Stage &&
+			!slices.Contains(stage.Readers, step.Agent) {
+			return w.s.file(out.File)
+		}
+	}
+	return ""
+}
+
 // reads returns the files that the agent of a step starts from: those of the
 // visited stages that it reads, the one whose outcome led to the step, and its
 // own if it revises that.
@@ -327,7 +384,7 @@ func (w *walk) reads(step Step) []string {
 		reader := slices.Contains(w.stage(name).Readers, step.Agent) || step.Agent == contract.Human || step.Stage == "" &&
 			!step.Done
 		led := i == len(w.visited)-1 && (w.why != "" || slices.Contains(w.visited, step.Stage))
-		if ok && name != step.Stage && (reader || led) {
+		if ok && name != step.Stage && (reader || led) && w.s.file(out.File) != w.findings(step) {
 			files = append(files, w.s.file(out.File))
 		}
 	}

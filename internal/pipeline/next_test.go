@@ -45,7 +45,11 @@ func answer(s pipeline.Step) string {
 	if s.Tier != "" {
 		text += " on " + s.Tier
 	}
-	return text + " < " + strings.Join(reads, " ")
+	text += " < " + strings.Join(reads, " ")
+	if s.Findings != "" {
+		text += ", findings " + strings.TrimSuffix(filepath.Base(s.Findings), ".json")
+	}
+	return text
 }
 
 func TestNext(t *testing.T) {
@@ -95,7 +99,16 @@ func TestNext(t *testing.T) {
 			"jg-reviewer review < plan worker-result"},
 		{"reviewed", done("plan implement test review"), "jg-git git < "},
 		{"review fails", done("plan implement test", "review", reviewFail),
-			"jg-planner < plan worker-result test-result review-result"},
+			"jg-debugger debug < plan test-result, findings review-result"},
+		{"a diagnosed review", done("plan implement test", "review", reviewFail, "debug", diagnosis("fix_target"),
+			"pipeline-trace.json", trace("plan implement test review debug")),
+			"jg-worker implement < plan debug-diagnosis, findings review-result"},
+		{"a review whose plan is at fault", done("plan implement test", "review", reviewFail, "debug",
+			diagnosis("plan_defect"), "pipeline-trace.json", trace("plan implement test review debug")),
+			"jg-subplanner plan < debug-diagnosis plan, findings review-result"},
+		{"an older diagnosis", done("plan implement test", "review", reviewFail, "debug", diagnosis("fix_target"),
+			"pipeline-trace.json", trace("plan implement test debug implement test review")),
+			"jg-debugger debug < plan test-result, findings review-result"},
 		{"done", done("plan implement test review git"), "done"},
 
 		{"the second work, after the diagnosis", done("plan implement", "test", failing(""), "debug", diagnosis("fix_target"),
@@ -261,6 +274,20 @@ stages:
 		}
 		if got := answer(pipeline.Next(p, read(t, p, files))); got != tt.want {
 			t.Errorf("optional %v, %s: got %s, want %s", tt.optional, tt.lint, got, tt.want)
+		}
+	}
+}
+
+// TestNextWithoutPlan checks that a run goes on without a plan that is optional.
+func TestNextWithoutPlan(t *testing.T) {
+	p, err := contract.Load(fstest.MapFS{"p.yaml": {Data: []byte("stages: [{name: plan, optional: true}]")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stages, want := range map[string]string{"": "jg-worker implement < ", "implement": "jg-tester test < ",
+		"implement test review": "jg-git git < ", "implement test review git": "done"} {
+		if got := answer(pipeline.Next(p, read(t, p, done(stages)))); got != want {
+			t.Errorf("after %q: got %s, want %s", stages, got, want)
 		}
 	}
 }

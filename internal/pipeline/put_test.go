@@ -303,7 +303,7 @@ func TestArchive(t *testing.T) {
 		t.Errorf("not finished: got %v", err)
 	}
 	s.write(t, ".pipeline/completed/42/plan.json", "of another tool")
-	for _, want := range []string{"42.2", "42.3"} {
+	for _, want := range []string{"42~2", "42~3"} {
 		s.put(t, "42", "plan", valid["plan"])
 		m, err := s.Archive(ctx, "42", pipeline.ArchiveOptions{Force: true})
 		if err != nil || m.To != ".pipeline/completed/"+want || m.From != ".pipeline/42" {
@@ -317,10 +317,10 @@ func TestArchive(t *testing.T) {
 	if got := s.history(t, "42"); got != "plan#1" {
 		t.Errorf("the run archived last: got %s", got)
 	}
-	if m, err := s.Unarchive(ctx, "42.2"); err != nil || m.To != ".pipeline/42" || m.Issue != "42" {
+	if m, err := s.Unarchive(ctx, "completed/42~2"); err != nil || m.To != ".pipeline/42" || m.Issue != "42" {
 		t.Errorf("got %+v %v, want issue 42", m, err)
 	}
-	for name, want := range map[string]handoff.Kind{"42.3": handoff.Conflict, "42.9": handoff.NotFound,
+	for name, want := range map[string]handoff.Kind{"42~3": handoff.Conflict, "42.9": handoff.NotFound,
 		"../42": handoff.Invalid, "completed": handoff.Invalid, "a/../../b.2": handoff.Invalid} {
 		if _, err := s.Unarchive(ctx, name); !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
@@ -332,7 +332,7 @@ func TestArchive(t *testing.T) {
 		_, err := s.Archive(ctx, long, pipeline.ArchiveOptions{Force: true})
 		must(t, err)
 	}
-	if m, err := s.Unarchive(ctx, long+".2"); err != nil || m.Issue != long {
+	if m, err := s.Unarchive(ctx, long+"~2"); err != nil || m.Issue != long {
 		t.Errorf("got %.30s… %v, want the issue of 200 bytes", m.Issue, err)
 	}
 }

@@ -106,12 +106,15 @@ func (r *Runs) writer(issue string) names.Writer {
 }
 
 // Find is Read for a run that may be archived. A name is that of an issue, or
-// that of a folder of an archived run: 42.2, or completed/42. Without a current
+// that of a folder of an archived run: 42~2, or completed/42. Without a current
 // run, an issue has the one that was archived last; without a folder, its state
 // comes from the records alone.
 func (r *Runs) Find(ctx context.Context, name string) (State, error) {
 	if base, ok := strings.CutPrefix(name, contract.Completed+"/"); ok {
 		return r.readArchived(ctx, base)
+	}
+	if base, certain := contract.IssueOf(name); certain && base != name && contract.CheckIssue(base) == nil {
+		return r.readArchived(ctx, name)
 	}
 	s, err := Read(r.Files, r.Pipeline, name)
 	if !errors.Is(err, handoff.NotFound) {

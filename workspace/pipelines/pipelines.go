@@ -348,7 +348,7 @@ func (p Runs) IsOpen(issue string) bool { return folder.Exists(p.o.Root, issue) 
 // removed.
 func (p Runs) IsPast(ctx context.Context, ref string) bool {
 	name := strings.TrimPrefix(ref, contract.Completed+"/")
-	if contract.CheckIssue(contract.WithoutSuffix(name)) != nil || handoff.IsArtifactIDPrefix(ref) {
+	if issue, _ := contract.IssueOf(name); contract.CheckIssue(issue) != nil || handoff.IsArtifactIDPrefix(ref) {
 		return false
 	}
 	page, err := p.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: ref, IncludeInactive: true, Limit: 1})

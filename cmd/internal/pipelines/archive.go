@@ -38,7 +38,7 @@ func unarchiveCommand(a *app) *cobra.Command {
 		Use:     "unarchive NAME",
 		Short:   "Move an archived run back",
 		Long:    "Unarchive moves the folder .pipeline/completed/NAME back to .pipeline and prints\nthe new path.",
-		Example: "  handoff pipeline unarchive 42\n  handoff pipeline unarchive 42.2",
+		Example: "  handoff pipeline unarchive 42\n  handoff pipeline unarchive 42~2",
 		Args:    cli.Exactly(1, "one folder name"),
 	}
 	c.ValidArgsFunction = func(c *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {

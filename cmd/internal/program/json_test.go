@@ -227,7 +227,7 @@ var rareFields = []string{
 	"task.transcript", "task.name",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.keptAt", "thread.forkedFrom",
 	"thread.inherited", "thread.badLines", "thread.partial", "thread.warnings",
-	"attribution.agent", "thread.shellId",
+	"attribution.agent", "thread.shellId", "adoption.leftOut", "step.findings",
 	"attestation.ofCommit", "attestation.untracked", "tree.clean", "evidence-result.files", "evidence-result.moreFiles",
 	"thread-list.warnings",
 	"thread-state.waiting",

@@ -37,13 +37,28 @@ func CheckIssue(id string) error {
 	return handoff.E("issue", id, handoff.Invalid, errors.New(reason), handoff.Advice("use an ID such as 42 or PROJ-7"))
 }
 
-// WithoutSuffix returns the name of an archived run without the number that archiving
-// adds to that of an issue: 42 for 42.2.
-func WithoutSuffix(name string) string {
-	if at := strings.LastIndexByte(name, '.'); at >= 0 && strings.Trim(name[at+1:], "0123456789") == "" {
-		return name[:at]
+// numberMark separates the ID of an issue, which can't have it, from the number of a
+// later archived run.
+const numberMark = "~"
+
+// ArchivedName returns the name of the nth archived run of an issue, from 1.
+func ArchivedName(issue string, n int) string {
+	if n == 1 {
+		return issue
 	}
-	return name
+	return fmt.Sprint(issue, numberMark, n)
+}
+
+// IssueOf returns the issue of an archived run by its name: 42 for 42~2. A name such as
+// 42.2, which earlier versions gave, is also a legal issue: certain is false then.
+func IssueOf(name string) (issue string, certain bool) {
+	for _, mark := range []string{numberMark, "."} {
+		at := strings.LastIndex(name, mark)
+		if at >= 0 && name[at+1:] != "" && strings.Trim(name[at+1:], "0123456789") == "" {
+			return name[:at], mark == numberMark
+		}
+	}
+	return name, true
 }
 
 func hasSuffixFold(s, suffix string) bool {

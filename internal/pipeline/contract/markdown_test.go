@@ -255,7 +255,8 @@ lessons.yaml to it and to the writer of the plan, if the file exists.
 An artifact that violates its contract is refused. ` + "`put --lenient`" + ` records it, and
 ` + "`adopt`" + ` records all files of a run that another tool wrote, as they are. What such an
 artifact violates is a warning then, also for gates, and ` + "`next`" + ` goes on from it. What
-git knows about the change is checked as usual.
+git knows about the change is checked as usual, but for a merge that was adopted it is
+only a warning: it may have been made in another clone.
 
 If all files were written by hand, their order is unknown. File times are not
 used, because a checkout changes them. ` + "`next`" + ` reports when its answer depends on the
@@ -289,7 +290,7 @@ commit must be on the branch, and it must contain the change. Without git it war
 
 ` + "`archive`" + ` moves the folder of a run to .pipeline/completed, if no step is left and the gate
 of git passes. A second run of the same issue gets the folder
-42.2. ` + "`show`" + `, ` + "`history`" + `, ` + "`trace`" + `, ` + "`get`" + ` and ` + "`gate`" + ` accept completed/42 and completed/42.2;
+42~2. ` + "`show`" + `, ` + "`history`" + `, ` + "`trace`" + `, ` + "`get`" + ` and ` + "`gate`" + ` accept completed/42 and completed/42~2;
 42 is the current run, or without one the run that was archived last.
 
 If the folder of a run is removed, its attempts are still in the log: ` + "`history`" + ` lists

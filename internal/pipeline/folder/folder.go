@@ -72,7 +72,10 @@ func Open(workspace *os.Root) []string {
 
 // Archived returns the names of the folders of archived runs, sorted.
 func Archived(workspace *os.Root) []string {
-	return runs(workspace, path.Join(contract.Folder, contract.Completed), contract.WithoutSuffix)
+	return runs(workspace, path.Join(contract.Folder, contract.Completed), func(name string) string {
+		issue, _ := contract.IssueOf(name)
+		return issue
+	})
 }
 
 // runs returns the folders in dir that are named after an issue.

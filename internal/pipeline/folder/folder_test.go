@@ -35,11 +35,12 @@ func newRoot(t *testing.T, files ...string) (*os.Root, string) {
 func TestRuns(t *testing.T) {
 	root, dir := newRoot(t, ".pipeline/42/plan.json", ".pipeline/PROJ-7/x", ".pipeline/file", ".pipeline/.hidden/x",
 		".pipeline/lessons.yaml",
-		".pipeline/completed/42/x", ".pipeline/completed/42.2/x", ".pipeline/completed/file")
+		".pipeline/completed/42/x", ".pipeline/completed/42.2/x", ".pipeline/completed/42~3/x", ".pipeline/completed/..~3/x",
+		".pipeline/completed/file")
 	if err := os.Symlink("42", filepath.Join(dir, ".pipeline", "43")); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(folder.Open(root), folder.Archived(root)), "[42 PROJ-7] [42 42.2]"; got != want {
+	if got, want := fmt.Sprint(folder.Open(root), folder.Archived(root)), "[42 PROJ-7] [42 42.2 42~3]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if !folder.Exists(dir, "42") || folder.Exists(dir, "file") || folder.Exists(dir, "43") ||

@@ -50,6 +50,18 @@ func (v Result) Compat() Result {
 	return v
 }
 
+// Advisory returns the result with warnings in place of errors.
+func (v Result) Advisory() Result {
+	v.Findings = slices.Clone(v.Findings)
+	for i := range v.Findings {
+		if v.Findings[i].Level == Error {
+			v.Findings[i].Level = Warning
+		}
+	}
+	v.Pass = !v.Rejected
+	return v
+}
+
 // Errors returns the findings that stop a run.
 func (v Result) Errors() []Finding { return v.at(Error) }
 

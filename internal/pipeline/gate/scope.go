@@ -46,7 +46,7 @@ func (v *Result) implement(p *contract.Pipeline, s Artifacts, a map[string]any) 
 // planned returns the files of the plan, nil if the issue needs no plan.
 func (v *Result) planned(p *contract.Pipeline, s Artifacts) ([]string, bool) {
 	stage, plan := s.Checked(p, contract.CheckPlan)
-	if stage == nil || plan == nil && stage.Skip != "" && stage.Skip == s.Complexity {
+	if stage == nil || plan == nil && (stage.Optional || stage.Skip != "" && stage.Skip == s.Complexity) {
 		return nil, true
 	}
 	if plan == nil {
