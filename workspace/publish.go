@@ -39,6 +39,7 @@ func (w *Workspace) publish(ctx context.Context, set *thread.Set, d handoff.Draf
 	if err != nil {
 		return handoff.Published{}, err
 	}
+	from := d.Parents
 	if err = w.resolveIn(ctx, &d); err != nil {
 		return handoff.Published{}, err
 	}
@@ -50,10 +51,25 @@ func (w *Workspace) publish(ctx context.Context, set *thread.Set, d handoff.Draf
 	}
 	done, err := w.as.Publish(ctx, d)
 	if err == nil {
-		done.Warnings = append(done.Warnings, warnings...)
+		done.Warnings = append(append(done.Warnings, warnings...), w.unpublished(ctx, from, d.Parents)...)
 		done.Warnings = append(done.Warnings, w.finish(ctx, done.Producer.Session)...)
 	}
 	return done, err
+}
+
+// unpublished returns a warning for each input that was named by its file, which differs
+// from what was published.
+func (w *Workspace) unpublished(ctx context.Context, refs, ids []string) (warnings []string) {
+	for i, ref := range refs {
+		if handoff.IsArtifactIDPrefix(ref) || strings.Contains(ref, ":") {
+			continue
+		}
+		if a, err := w.hub.Artifact(ctx, ids[i]); err == nil && a.Target == handoff.Modified {
+			warnings = append(warnings, fmt.Sprintf("%s differs from what was published as %s, which is recorded as the input",
+				ref, a.ID))
+		}
+	}
+	return warnings
 }
 
 // resolveIn replaces the refs in a draft by IDs.

@@ -29,7 +29,7 @@ type Store interface {
 type Finder interface {
 	Work(harness, id string) (*handoff.Work, error)
 
-	// Children returns the IDs of the artifacts that have the ID in Inputs, in any
+	// Children returns the IDs of the artifacts that have the ID in Inputs or Known, in any
 	// order, and possibly others that have it in Parents.
 	Children(id string) ([]string, error)
 
@@ -84,8 +84,9 @@ type ArtifactState struct {
 	Predecessors int                `json:"predecessors,omitempty"` // the number of earlier revisions
 	Labels       []string           `json:"labels,omitempty"`
 	LabelHistory []handoff.Labeling `json:"labelHistory,omitempty"`
-	Inputs       []string           `json:"inputs,omitempty"` // what it was made from, see inputs
-	StaleInputs  int                `json:"stale,omitempty"`  // how many of Inputs are out of date
+	Inputs       []string           `json:"inputs,omitempty"` // what it was made from: see setInputs
+	Known        []string           `json:"known,omitempty"`  // inputs by their own status only
+	StaleInputs  int                `json:"stale,omitempty"`  // how many of both are out of date
 
 	Redactions []handoff.Replacement `json:"redactions,omitempty"` // parts of the record that are secrets
 	Import     string                `json:"import,omitempty"`     // of its record
@@ -129,9 +130,9 @@ func apply(k Keeper, r handoff.Record) error {
 	}
 	switch f := r.Fact.(type) {
 	case *handoff.ArtifactPublished:
-		return foldTraced(k, func(k Keeper) error { return foldPublished(k, r, f) })
+		return foldTraced(k, func(k *tracedKeeper) error { return foldPublished(k, r, f) })
 	case *handoff.ArtifactWithdrawn:
-		return foldTraced(k, func(k Keeper) error { return foldWithdrawn(k, f) })
+		return foldTraced(k, func(k *tracedKeeper) error { return foldWithdrawn(k, f) })
 	case *handoff.ArtifactUsed:
 		return foldUsed(k, r.Producer, f)
 	case *handoff.ArtifactLabeled:
@@ -168,7 +169,7 @@ func foldWork(k Keeper, id string, r handoff.Record) error {
 	return k.PutWork(w)
 }
 
-func foldPublished(k Keeper, r handoff.Record, p *handoff.ArtifactPublished) error {
+func foldPublished(k *tracedKeeper, r handoff.Record, p *handoff.ArtifactPublished) error {
 	if p.Key != "" {
 		first, err := k.Pointer(keySpace, p.Key)
 		if err != nil || first != "" {

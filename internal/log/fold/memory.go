@@ -82,7 +82,9 @@ func (m *tables) PutArtifact(a *ArtifactState) error {
 		func(a *ArtifactState, seq handoff.Seq) int { return cmp.Compare(a.Record.Seq, seq) }); !found {
 		m.order = slices.Insert(m.order, i, a)
 		m.families[a.Family] = append(m.families[a.Family], a.ID)
-		for _, id := range a.Inputs {
+	}
+	for _, id := range slices.Concat(a.Inputs, a.Known) {
+		if !slices.Contains(m.children[id], a.ID) {
 			m.children[id] = append(m.children[id], a.ID)
 		}
 	}

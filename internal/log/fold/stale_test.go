@@ -23,47 +23,128 @@ func (o oracle) sameLine(a, b string) bool {
 	return slices.Contains(o.family(a), b) || p.Name != "" && p.Name == q.Name && p.Namespace == q.Namespace
 }
 
-// inputs returns what an artifact was made from, of what was known at the time,
-// without what a later revision among them answers.
-func (o oracle) inputs(a string) []string {
-	then := o.until(a)
-	var parents, list, seen []string
-	for _, id := range o.published[a].Parents {
-		if id != a && slices.Contains(then.order, id) {
-			parents = append(parents, id)
+// links are what an artifact was made from: deep as far as that is out of date, too, and
+// known by their own status only.
+type links struct{ deep, known []string }
+
+func (l *links) all() []string { return slices.Concat(l.deep, l.known) }
+
+func (l *links) add(id string, deep bool) {
+	switch {
+	case slices.Contains(l.all(), id):
+	case deep:
+		l.deep = append(l.deep, id)
+	default:
+		l.known = append(l.known, id)
+	}
+}
+
+// links returns the links of all artifacts, from one publication to the next.
+func (o oracle) links(records []handoff.Record) map[string]*links {
+	all := map[string]*links{}
+	for _, id := range o.order {
+		then := newOracle(records[:1+slices.IndexFunc(records, func(r handoff.Record) bool { return r.ID == id })])
+		own := &links{}
+		all[id] = own
+		var above []string
+		for _, p := range o.published[id].Parents {
+			if p != id && slices.Contains(then.order, p) && !slices.Contains(above, p) {
+				above = append(above, p)
+			}
+		}
+		parents := slices.Clone(above)
+		// Only a revision, and what has a parent that is out of date or answered, is compared
+		// with more than its parents.
+		long := slices.ContainsFunc(then.order, func(p string) bool { return p != id && then.sameLine(p, id) }) ||
+			slices.ContainsFunc(parents, func(p string) bool {
+				return then.status(p) != handoff.Active || len(then.stale(all, p)) > 0 ||
+					slices.ContainsFunc(parents, func(q string) bool {
+						return then.sameLine(p, q) && slices.Index(o.order, q) > slices.Index(o.order, p)
+					})
+			})
+		for i := 0; long && i < len(above); i++ {
+			for _, q := range all[above[i]].all() {
+				if !slices.Contains(above, q) && q != id {
+					above = append(above, q)
+				}
+			}
+		}
+		answered := func(p string) bool {
+			return then.sameLine(p, id) || slices.ContainsFunc(above, func(q string) bool {
+				return then.sameLine(p, q) && slices.Index(o.order, q) > slices.Index(o.order, p)
+			})
+		}
+		for _, c := range above {
+			for _, x := range all[c].all() {
+				if slices.Contains(above, x) && then.sameLine(x, id) {
+					all[c].replace(c, x, all[x])
+				}
+			}
+		}
+		var tangled func(p string) bool
+		tangled = func(p string) bool {
+			return slices.ContainsFunc(all[p].all(), func(q string) bool {
+				return slices.Contains(above, q) && (answered(q) || tangled(q))
+			})
+		}
+		visited := map[string]bool{}
+		var add func(p string, deep bool)
+		add = func(p string, deep bool) {
+			through := answered(p)
+			if p == id || slices.Contains(own.all(), p) {
+				return
+			}
+			if !through {
+				through = deep && tangled(p)
+				own.add(p, deep && !through)
+			}
+			if !through || visited[p] {
+				return
+			}
+			visited[p] = true
+			for _, q := range all[p].deep {
+				add(q, deep)
+			}
+			for _, q := range all[p].known {
+				add(q, false)
+			}
+		}
+		for _, p := range parents {
+			add(p, true)
 		}
 	}
-	var add func(p string)
-	add = func(p string) {
-		if slices.Contains(seen, p) {
-			return
-		}
-		seen = append(seen, p)
-		answered := then.sameLine(p, a) || slices.ContainsFunc(parents, func(q string) bool {
-			return then.sameLine(p, q) && slices.Index(o.order, q) > slices.Index(o.order, p)
-		})
-		if !answered {
-			list = append(list, p)
-			return
-		}
-		for _, q := range o.inputs(p) {
-			add(q)
+	return all
+}
+
+// replace puts what x was made from in the place of x.
+func (l *links) replace(c, x string, of *links) {
+	is := func(id string) bool { return id == x }
+	deep := slices.Contains(l.deep, x)
+	l.deep, l.known = slices.DeleteFunc(slices.Clone(l.deep), is), slices.DeleteFunc(slices.Clone(l.known), is)
+	for _, q := range of.deep {
+		if q != c {
+			l.add(q, deep)
 		}
 	}
-	for _, p := range parents {
-		add(p)
+	for _, q := range of.known {
+		if q != c {
+			l.add(q, false)
+		}
 	}
-	return list
 }
 
 // stale returns the nearest inputs that are not active.
-func (o oracle) stale(a string) []string {
-	var list []string
-	for _, p := range o.inputs(a) {
+func (o oracle) stale(all map[string]*links, a string) (list []string) {
+	for _, p := range all[a].deep {
 		if o.status(p) != handoff.Active {
 			list = append(list, p)
 		} else {
-			list = append(list, o.stale(p)...)
+			list = append(list, o.stale(all, p)...)
+		}
+	}
+	for _, p := range all[a].known {
+		if o.status(p) != handoff.Active {
+			list = append(list, p)
 		}
 	}
 	slices.Sort(list)
@@ -74,6 +155,7 @@ func TestStaleInputs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := logtest.DrawRecords(t)
 		m, o := memoryOf(t, records), newOracle(records)
+		all := o.links(records)
 		for _, id := range o.order {
 			a, err := m.Artifact(t.Context(), id)
 			if err != nil {
@@ -92,7 +174,7 @@ func TestStaleInputs(t *testing.T) {
 				}
 			}
 			slices.Sort(got)
-			if want := o.stale(id); !slices.Equal(got, want) {
+			if want := o.stale(all, id); !slices.Equal(got, want) {
 				t.Errorf("stale inputs of %s = %v, want %v", id, got, want)
 			}
 		}
@@ -100,7 +182,7 @@ func TestStaleInputs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := slices.DeleteFunc(slices.Clone(o.order), func(id string) bool { return len(o.stale(id)) == 0 })
+		want := slices.DeleteFunc(slices.Clone(o.order), func(id string) bool { return len(o.stale(all, id)) == 0 })
 		if len(page.Artifacts) != len(want) {
 			t.Errorf("%d artifacts are stale, want %v", len(page.Artifacts), want)
 		}
@@ -214,6 +296,10 @@ func TestInputs(t *testing.T) {
 			[]string{"a0"}},
 		{"from a replaced patch", []handoff.ArtifactPublished{{Parents: []string{"a2"}}, {Replaces: []string{"a3"}},
 			{Parents: []string{"a3"}}}, []string{"a3"}},
+		{"from an old patch and the newest design", []handoff.ArtifactPublished{{Parents: []string{"a0"}},
+			{Parents: []string{"a2", "a3"}}}, nil},
+		{"from a replaced patch and the newest design", []handoff.ArtifactPublished{{Parents: []string{"a0"}},
+			{Parents: []string{"a2", "a3"}}, {Replaces: []string{"a3"}}, {Parents: []string{"a4"}}}, []string{"a3"}},
 		{"from something unknown", []handoff.ArtifactPublished{{Parents: []string{"nobody", "a9", "a3"}}}, nil},
 	} {
 		records := slices.Clone(designs)
@@ -235,6 +321,35 @@ func TestInputs(t *testing.T) {
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: stale inputs %v, want %v", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestRetry publishes the stages of a run in which a test fails, is diagnosed, and passes
+// after the change was made again: nothing is out of date after any of them. Then the
+// plan is replaced, which puts out of date what was made from it.
+func TestRetry(t *testing.T) {
+	name := func(i int, name string, parents ...string) handoff.Record {
+		r := published(i, handoff.ArtifactPublished{Namespace: "42", Name: name, Parents: parents})
+		return r
+	}
+	records := []handoff.Record{name(0, "plan"), name(1, "implement", "a0"), name(2, "test", "a1"),
+		name(3, "debug", "a2", "a0"), name(4, "implement", "a3", "a0"), name(5, "test", "a4"),
+		name(6, "review", "a4", "a5", "a0"), name(7, "debug", "a6", "a5"), name(8, "implement", "a7", "a0"), name(9, "test",
+			"a8"),
+		name(10, "review", "a8", "a9", "a0"), name(11, "plan")}
+	m := fold.NewMemory()
+	for i, r := range logtest.Placed(records) {
+		if err := m.Apply(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		page, err := m.Artifacts(t.Context(), handoff.ArtifactQuery{Stale: true})
+		if want := 0; i < 11 && (err != nil || len(page.Artifacts) != want) {
+			t.Errorf("after %d: %d artifacts are out of date, %v", i, len(page.Artifacts), err)
+		}
+	}
+	page, err := m.Artifacts(t.Context(), handoff.ArtifactQuery{Stale: true})
+	if err != nil || len(page.Artifacts) != 4 {
+		t.Errorf("after another plan: %d artifacts are out of date, %v, want 4", len(page.Artifacts), err)
 	}
 }
 

@@ -169,7 +169,7 @@ func (k *keeper) Children(id string) ([]string, error) {
 			return nil
 		}, id)
 	for _, changed := range k.changed.order {
-		if slices.Contains(k.artifacts[changed].Inputs, id) {
+		if a := k.artifacts[changed]; slices.Contains(a.Inputs, id) || slices.Contains(a.Known, id) {
 			ids = append(ids, changed)
 		}
 	}
@@ -335,6 +335,11 @@ func marksOf(a *fold.ArtifactState) []mark {
 	for _, label := range a.Labels {
 		list = append(list, mark{labelSpace, label})
 	}
+	for _, id := range slices.Concat(a.Inputs, a.Known) {
+		if !slices.Contains(a.Published.Parents, id) {
+			list = append(list, mark{inputSpace, id})
+		}
+	}
 	if a.StaleInputs > 0 {
 		list = append(list, mark{staleSpace, "true"})
 	}
@@ -426,11 +431,6 @@ func (k *keeper) eachLabel(a *fold.ArtifactState, marks []mark, statement string
 	}
 	for _, id := range a.Published.Parents {
 		with(parentSpace, id)
-	}
-	for _, id := range a.Inputs {
-		if !slices.Contains(a.Published.Parents, id) {
-			with(inputSpace, id)
-		}
 	}
 	for _, m := range marks {
 		with(m.space, m.value)

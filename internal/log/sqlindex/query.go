@@ -239,7 +239,7 @@ func (s *store) prefetchStale(list []*fold.ArtifactState) (families []string, er
 	var ids []string
 	for _, a := range list {
 		if a.StaleInputs > 0 {
-			ids = append(ids, a.Inputs...)
+			ids = append(append(ids, a.Inputs...), a.Known...)
 		}
 	}
 	if err := s.loadAll(artifactRow, s.scanArtifact, absent(slices.Clone(ids), s.artifacts)); err != nil {
