@@ -92,13 +92,17 @@ func (a *App) row(art handoff.Artifact) []string {
 	if len(art.Labels) > 0 {
 		title = "(" + strings.Join(art.Labels, ", ") + ") " + title
 	}
-	if art.Target == handoff.Missing || art.Target == handoff.Modified {
+	if (art.Target == handoff.Missing || art.Target == handoff.Modified) && !IsOnlyKept(art) {
 		title = "(" + string(art.Target) + ") " + title
 	}
 	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), a.Path(art),
 		strings.TrimSpace(title), a.Age(art.CreatedAt),
 		string(art.Status), art.Kind, art.Producer.Session, strings.Join(art.Tags, ","), fmt.Sprint("v", art.Revision)}
 }
+
+// IsOnlyKept reports whether the file of an artifact can't be reached from this machine,
+// as after its worktree was removed, and its content was kept. Nothing is lost then.
+func IsOnlyKept(art handoff.Artifact) bool { return art.Kept && art.File == "" }
 
 // Age returns the time since t in its largest unit.
 func (a *App) Age(t time.Time) string {

@@ -6,7 +6,8 @@ import (
 )
 
 // Changes reports the active artifacts among some whose files are no longer
-// what was published, and the command that prints what was.
+// what was published, and the command that prints what was. A worktree that was removed
+// after its files were kept is not reported.
 func Changes(a *cli.App, list ...handoff.Artifact) {
 	var c ChangeList
 	c.Print(a, list...)
@@ -42,7 +43,7 @@ const maxChanges = 3
 func (c *ChangeList) Print(a *cli.App, list ...handoff.Artifact) {
 	for _, art := range list {
 		reason, how := Changed(art)
-		if reason == "" || art.Status != handoff.Active {
+		if reason == "" || art.Status != handoff.Active || cli.IsOnlyKept(art) {
 			continue
 		}
 		if c.n++; c.n > maxChanges {
@@ -58,6 +59,6 @@ func (c *ChangeList) Print(a *cli.App, list ...handoff.Artifact) {
 // End reports how many more there were.
 func (c *ChangeList) End(a *cli.App) {
 	if c.n > maxChanges {
-		a.Warn("%d more files changed after they were published", c.n-maxChanges)
+		a.Warn("%d more files are missing, or changed after they were published", c.n-maxChanges)
 	}
 }
