@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
+	"github.com/agent-handoff/handoff/workspace/claims"
 )
 
 // linkedShown is how many inputs, users and results of an artifact a page shows, and
@@ -31,6 +32,9 @@ type artifactPage struct {
 	Lost     []string // IDs of inputs that the log does not have
 	Results  []handoff.Artifact
 	MoreMade bool // there are more results
+	NoThread bool // the thread that its record names has no transcript here
+
+	Verification *claims.Verification
 }
 
 // artifact shows an artifact by any ref.
@@ -40,9 +44,13 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	a := artifactPage{Artifact: art}
 	p := page{Name: "artifact", Title: titleOf(art), Live: true, Section: "/channels",
 		Crumbs: []crumb{{"Channels", "/channels"}, {art.Channel, channelURL(art.Channel)}}}
+	a := artifactPage{Artifact: art}
+	if shown := s.transcripts(&p, art.ID); shown.Artifact != nil {
+		a.Attributed, a.UsedBy = shown.Artifact.Attributed, shown.Artifact.UsedBy
+		a.NoThread, a.Verification = shown.NoThread, shown.Verification
+	}
 	history, err := s.o.Source.Artifacts.History(ctx, art.ID)
 	p.warn(err)
 	a.History = slices.Clone(history.Artifacts)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/workspace"
 
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
@@ -83,7 +84,7 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	v.Tree = treeOf(files)
 	v.Runs, err = s.runsOf(ctx, d.ID, runDepth)
 	p.warn(err)
-	v.Cost = s.cost(&p, d.ID)
+	v.Cost = s.transcripts(&p, d.ID).Receipt
 	if end := d.ClosedAt; !d.OpenedAt.IsZero() {
 		if end.IsZero() {
 			end = s.o.Now()
@@ -94,30 +95,32 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	return p, nil
 }
 
-// costRest is how long the cost of a session is not computed again.
-const costRest = 5 * time.Second
+// transcriptRest is how long what transcripts show of a session or artifact is not read
+// again.
+const transcriptRest = 5 * time.Second
 
-// cost returns what the work and the threads of a session used and cost, as
-// they were last read; nil if that is not known. An exported page, and one where
-// threads are not served, have none.
-func (s *Server) cost(p *page, id string) *work.Receipt {
+// transcripts returns a session or artifact with what transcripts show of it, as they were
+// last read; the zero value if that is not known. An exported page, and one where threads
+// are not served, have none.
+func (s *Server) transcripts(p *page, id string) workspace.Shown {
 	set := s.o.Source.Threads
 	if set == nil {
-		return nil
+		return workspace.Shown{}
 	}
-	receipt, _, err := s.costs.of(id).get(s,
-		reading[*work.Receipt]{wait: threadWait, least: costRest, read: func(ctx context.Context) (*work.Receipt, error) {
-			shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
-			if err == nil {
-				err = s.o.Source.Bodies.AddTranscripts(ctx, set, &shown)
-			}
-			if shown.Receipt != nil {
-				shown.Receipt.Published = nil // the page shows it itself
-			}
-			return shown.Receipt, err
-		}})
+	shown, _, err := s.shown.of(id).get(s,
+		reading[workspace.Shown]{wait: threadWait, least: transcriptRest,
+			read: func(ctx context.Context) (workspace.Shown, error) {
+				shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
+				if err == nil {
+					err = s.o.Source.Bodies.AddTranscripts(ctx, set, &shown)
+				}
+				if shown.Receipt != nil {
+					shown.Receipt.Published = nil // the page shows it itself
+				}
+				return shown, err
+			}})
 	p.warn(err)
-	return receipt
+	return shown
 }
 
 // moving returns the commands that move a session's folder, for people to copy: the

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
@@ -277,5 +279,31 @@ func TestThreadSubagent(t *testing.T) {
 	}
 	if strings.Contains(page, "question 20.") || strings.Contains(page, "<b>") {
 		t.Errorf("the page has all messages of the subagent, or its HTML\n%s", page)
+	}
+}
+
+// TestThreadOfArtifact checks that the page of an artifact links to a thread that can be
+// opened, and names one that can't, and that it shows the verdicts of claims.
+func TestThreadOfArtifact(t *testing.T) {
+	s := newConversation(t, "", func(x *transcript) { x.user("Start.") })
+	const absent = "agents://codex/019c871c-b1f9-7f60-9c4f-000000000009"
+	for uri, want := range map[string]string{
+		"agents://claude/" + threadID: `<a href="/threads/claude/` + threadID + `">open</a>`,
+		absent:                        absent + ` <span class="quiet">no transcript on this machine</span>`,
+	} {
+		by := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: handoff.Producer{Harness: "x", Thread: uri}})
+		done, err := by.Claims(s.o.Source.Threads).Publish(t.Context(), handoff.Draft{Body: strings.NewReader(uri),
+			Channel: "design", Claims: []handoff.Claim{{Text: "it works"}}})
+		must(t, err)
+		page := s.get("/artifacts/" + done.ID)
+		for end := time.Now().Add(30 * time.Second); !strings.Contains(page, want) && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond) // transcripts are read while the page is shown
+			page = s.get("/artifacts/" + done.ID)
+		}
+		for _, want := range []string{want, `<span class="tag">asserted</span> it works`} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: the page does not contain %s\n%s", uri, want, page)
+			}
+		}
 	}
 }

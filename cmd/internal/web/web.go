@@ -34,11 +34,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/access"
 	"github.com/agent-handoff/handoff/workspace/threads"
-	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // Options configure a Server.
@@ -65,7 +65,7 @@ type Server struct {
 	checker   checker
 	folders   latest[sessions.Adoptions]
 	threads   latest[activeThreads]
-	costs     keyed[*work.Receipt]   // by session
+	shown     keyed[workspace.Shown] // sessions and artifacts with what transcripts show, by ID
 	searches  keyed[threads.Matches] // by text
 	door      *door
 	diagram   diagram
