@@ -8,17 +8,19 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 )
 
 // A HistoryEntry is one attempt of a stage, as history shows it.
 type HistoryEntry struct {
-	Stage   string `json:"stage"`
-	Attempt int    `json:"attempt"`       // from 1
-	Ref     string `json:"ref,omitempty"` // "" if there is no record
-	Rev     int    `json:"rev,omitempty"` // revision of Ref, from 1
-	ID      string `json:"id,omitempty"`  // of its record
-	Agent   string `json:"agent"`
-	Outcome string `json:"outcome"`
+	Stage   string        `json:"stage"`
+	Attempt int           `json:"attempt"`       // from 1
+	Ref     string        `json:"ref,omitempty"` // "" if there is no record
+	Rev     int           `json:"rev,omitempty"` // revision of Ref, from 1
+	ID      string        `json:"id,omitempty"`  // of its record
+	Agent   string        `json:"agent"`
+	Outcome string        `json:"outcome"`
+	Gate    *gate.Verdict `json:"gate,omitempty"` // when it was submitted, if that was recorded
 	// the attempts it was made from: test#2, or test#? if that one is unknown
 	Read    []string  `json:"read"`
 	At      time.Time `json:"createdAt,omitzero"` // when it was recorded
@@ -34,7 +36,7 @@ func HistoryOf(p *contract.Pipeline, s State) []HistoryEntry {
 	add := func(a Attempt, current bool) {
 		count[a.Stage]++
 		e := HistoryEntry{Stage: a.Stage, Attempt: count[a.Stage], Ref: a.Ref, Rev: a.Revision, ID: a.ID, Agent: a.Agent,
-			Outcome: a.Outcome, Read: []string{}, At: a.At, Current: current}
+			Outcome: a.Outcome, Gate: a.Gate, Read: []string{}, At: a.At, Current: current}
 		for _, stage := range slices.Sorted(maps.Keys(a.Read)) {
 			number, ok := numbers[a.From[stage]]
 			if !ok {

@@ -172,6 +172,9 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 	}
 	draft := draftOf(stage, sub.Issue, value, read, parents, sub.Lenient)
 	draft.Key = r.attemptKey(records, s, stage, sub.Body, draft.Metadata, parents)
+	if v := r.verdict(ctx, s, stage, sub); v != nil {
+		draft.Metadata["gate"] = v
+	}
 	draft.Body = bytes.NewReader(sub.Body)
 	return r.writer(sub.Issue).Write(ctx, draft)
 }

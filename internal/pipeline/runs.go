@@ -51,6 +51,25 @@ type attemptMetadata struct {
 	Lenient bool              `json:"lenient,omitempty"`
 	Adopted bool              `json:"adopted,omitempty"`
 	Read    map[string]string `json:"read"` // the digests of what it was made from, by stage
+	Gate    *gate.Verdict     `json:"gate,omitempty"`
+}
+
+// verdict returns the result of the gate of a stage whose artifact is submitted, nil if
+// it can't be known.
+func (r *Runs) verdict(ctx context.Context, s State, stage *contract.Stage, sub Submission) *gate.Verdict {
+	if gate.ComparesChanges(stage) && r.Repository.Git == nil || len(stage.Requires) > 0 && r.Verify == nil {
+		return nil
+	}
+	s.Outputs = maps.Clone(s.Outputs)
+	if s.Outputs == nil {
+		s.Outputs = map[string]gate.Output{}
+	}
+	s.Outputs[stage.Name] = output(stage, stage.Artifact, sub.Body, nil)
+	result, err := r.check(ctx, s, stage, "")
+	if err != nil {
+		return nil
+	}
+	return result.Verdict()
 }
 
 // Read returns the state of a run from its folder and its records. Attempts made
@@ -322,6 +341,7 @@ func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handof
 	if json.Unmarshal(record.Metadata, &metadata) == nil && metadata.Stage != "" {
 		a.Outcome, a.Tier, a.Read, a.Lenient, a.Adopted = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient,
 			metadata.Adopted
+		a.Gate = metadata.Gate
 		return a
 	}
 	a.Adopted = true

@@ -73,6 +73,7 @@ type Attempt struct {
 	Lenient  bool   // it was recorded as it is
 	Adopted  bool   // its file existed before its record
 	Tier     string
+	Gate     *gate.Verdict // when it was submitted, nil if that is unknown
 
 	// Read are the digests of the artifacts it was made from, by stage; nil if
 	// that is unknown. From are the IDs of their records, for those that had one.

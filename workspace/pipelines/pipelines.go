@@ -74,6 +74,8 @@ type (
 
 	// A Gate is the result of a gate: its findings and whether it passes.
 	Gate = pipeline.GateResult
+	// A GateVerdict is the result of a gate when its artifact was submitted.
+	GateVerdict = gate.Verdict
 
 	// A History has the attempts of a run, oldest first.
 	History = pipeline.History

@@ -22,9 +22,8 @@ type boardStage struct {
 	State    string // done, next, stale, invalid, or "" for a stage that was not done
 	Result   *pipelines.StageResult
 	Attempts []pipelines.Attempt
-	Gate     *pipelines.Gate
-	NoGate   string // why its gate could not be checked
-	Why      string // the reason, if it is next
+	Gate     *pipelines.GateVerdict // of its current attempt, when that was submitted; nil if it was not recorded
+	Why      string                 // the reason, if it is next
 }
 
 // pipelines lists the pipeline runs.
@@ -60,27 +59,25 @@ func (s *Server) pipeline(r *http.Request) (page, error) {
 		one := boardStage{Stage: stage}
 		for _, a := range history.Attempts {
 			if a.Stage == stage.Name {
-				one.Attempts = append(one.Attempts, a)
+				if one.Attempts = append(one.Attempts, a); a.Current {
+					one.Gate = a.Gate
+				}
 			}
 		}
-		b.Stages = append(b.Stages, s.judge(r, &b, one))
+		b.Stages = append(b.Stages, judge(&b, one))
 	}
 	p.Data = b
 	return p, nil
 }
 
-// judge adds the state of a stage, and its gate if it was done.
-func (s *Server) judge(r *http.Request, b *board, one boardStage) boardStage {
+// judge adds the state of a stage.
+func judge(b *board, one boardStage) boardStage {
 	for i, result := range b.Overview.Stages {
 		if result.Stage == one.Name {
 			one.Result = &b.Overview.Stages[i]
 		}
 	}
 	if one.Result != nil {
-		gate, err := s.o.Source.Pipelines.Gate(r.Context(), b.Name, one.Name, "")
-		if one.Gate = &gate; err != nil {
-			one.Gate, one.NoGate = nil, err.Error()
-		}
 		switch one.State = "done"; {
 		case one.Result.Problems > 0:
 			one.State = "invalid"

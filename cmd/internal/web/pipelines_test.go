@@ -40,7 +40,7 @@ func TestPipeline(t *testing.T) {
 	page := s.get("/pipelines/42")
 	for _, want := range []string{"<h1>Issue 42", "<h2>Next: implement", "plan.json changed since",
 		`<strong>plan</strong> <span class="tag t-done">done</span>`,
-		`<strong>implement</strong> <span class="tag t-next">next</span>`, "Gate:", ">#2</a>", "<strong>review</strong>"} {
+		`<strong>implement</strong> <span class="tag t-next">next</span>`, "Gate when submitted:", ">#2</a>", "<strong>review</strong>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the board does not contain %s\n%s", want, page)
 		}

@@ -75,7 +75,6 @@ type Pipelines interface {
 	List(ctx context.Context) (pipelines.List, error)
 	History(ctx context.Context, issue string) (pipelines.History, error)
 	Overview(ctx context.Context, issue string) (pipelines.Overview, error)
-	Gate(ctx context.Context, issue, stage, base string) (pipelines.Gate, error)
 	Stages() ([]pipelines.Stage, error)
 }
 

@@ -276,6 +276,9 @@ A stage whose verdict is FAIL is not ready to build on: the exit code is 1, and
 ` + "`gate`" + ` prints what comes next. With --compat only the checks count, as in check.py,
 which it replaces.
 
+` + "`put`" + ` records the verdict of the gate with the attempt, in the working tree of the one who
+submits. The viewer shows that verdict; ` + "`gate`" + ` checks again, in the tree in which it is called.
+
 The gates of implement and git compare the files that changed since the main branch:
 origin/HEAD, main, master, trunk, develop, or init.defaultBranch of git. If none exists and
 there are several branches, name one with --base. Keep the files that you submit outside of the

@@ -50,6 +50,31 @@ func (v Result) Compat() Result {
 	return v
 }
 
+// A Verdict is the result of a gate when its artifact was submitted, in the working tree
+// of the one who submitted it.
+type Verdict struct {
+	Pass     bool      `json:"pass"`
+	Findings []Finding `json:"findings"` // at most maxFindings
+}
+
+// maxFindings is how many findings a Verdict has, and maxText how long their texts are, in
+// bytes.
+const (
+	maxFindings = 20
+	maxText     = 500
+)
+
+// Verdict returns what is recorded of a result.
+func (v Result) Verdict() *Verdict {
+	short := &Verdict{Pass: v.Pass, Findings: slices.Clone(v.Findings[:min(maxFindings, len(v.Findings))])}
+	for i, f := range short.Findings {
+		if len(f.Text) > maxText {
+			short.Findings[i].Text = strings.ToValidUTF8(f.Text[:maxText], "") + "…"
+		}
+	}
+	return short
+}
+
 // Advisory returns the result with warnings in place of errors.
 func (v Result) Advisory() Result {
 	v.Findings = slices.Clone(v.Findings)
