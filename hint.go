@@ -86,6 +86,7 @@ const (
 	ActionSend                        Action = "send queued records"
 	ActionCheck                       Action = "check"
 	ActionSetUp                       Action = "set up agents"
+	ActionSetUpProgram                Action = "set up program" // NAME SCOPE
 	ActionGarbage                     Action = "list unneeded bodies"
 	ActionRepair                      Action = "repair"
 	ActionNext                        Action = "next stage"           // ISSUE

@@ -21,7 +21,7 @@ var groups = []group{
 	{"Run", []string{"run", "session", "session open", "session add", "session find", "session set", "session close",
 		"session archive", "session delete", "pipeline", "pipeline init", "pipeline next", "pipeline put", "pipeline get",
 		"pipeline gate", "pipeline adopt"}},
-	{"Set up and keep", []string{"init", "config", "config set", "config trust", "log", "check", "gc", "export",
+	{"Set up and keep", []string{"init", "doctor", "config", "config set", "config trust", "log", "check", "gc", "export",
 		"import", "demo"}},
 }
 

@@ -19,6 +19,7 @@ import (
 var commands = slices.Concat(
 	[]cli.Command{
 		cli.NewCommand(initCommand, "init"),
+		cli.NewCommand(doctorCommand, "doctor"),
 		cli.NewCommand(uninstallCommand, "uninstall"),
 		cli.NewCommand(versionCommand, "version"),
 		cli.NewCommand(publishCommand, "publish"),

@@ -107,20 +107,15 @@ since, only handoff's entries are removed.`,
 }
 
 func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) error {
-	t := setup.Target{Scope: setup.User, Home: a.Getenv("HOME"), Getenv: a.Getenv, Binary: installed(a.Self),
-		Allow: f.allow, StatusBar: f.statusLine}
-	if !filepath.IsAbs(t.Home) {
-		return cli.Invalid("init", "HOME", "is not set", "set it to your home directory")
-	}
-	root, runtime, err := workspace.Find(a.Dir, a.Options())
+	t, err := userTarget(a)
 	if err != nil {
 		return err
 	}
-	if t.Root = root; f.project {
-		t.Scope = setup.Project
+	if !filepath.IsAbs(t.Home) {
+		return cli.Invalid("init", "HOME", "is not set", "set it to your home directory")
 	}
-	if rel, err := filepath.Rel(root, runtime); err != nil || !filepath.IsLocal(rel) { // a linked worktree
-		t.Runtime = runtime // a sandbox lets an agent write in the worktree only
+	if t.Allow, t.StatusBar = f.allow, f.statusLine; f.project {
+		t.Scope = setup.Project
 	}
 	state := userdir.State(a.Getenv)
 	answer := initAnswer{Binary: t.Binary, OnPath: otherOnPath(a), Files: []initFile{}}
@@ -151,17 +146,27 @@ func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) err
 		}
 	}
 	answer.add(programs)
-	if isRepository(root) && len(answer.Files) > 0 {
+	if isRepository(t.Root) && len(answer.Files) > 0 {
 		created, err := create(ctx, a)
 		if created {
-			answer.Workspace = root
-			err = setup.Register(state, root)
+			answer.Workspace = t.Root
+			err = setup.Register(state, t.Root)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return printSetUp(a, answer)
+}
+
+// userTarget returns how init sets up programs for the user.
+func userTarget(a *cli.App) (setup.Target, error) {
+	root, runtime, err := workspace.Find(a.Dir, a.Options())
+	t := setup.Target{Scope: setup.User, Home: a.Getenv("HOME"), Getenv: a.Getenv, Binary: installed(a.Self), Root: root}
+	if rel, err := filepath.Rel(root, runtime); err != nil || !filepath.IsLocal(rel) { // a linked worktree
+		t.Runtime = runtime // a sandbox lets an agent write in the worktree only
+	}
+	return t, err
 }
 
 // create creates the workspace, if its .handoff is not that of another program.

@@ -26,7 +26,8 @@ import (
 // "|" says that it waits for standard input, and "~" that it waits until it is ended.
 // PIPE is a named pipe without a writer.
 var interrupted = map[string][]string{
-	"init": {"init --dry-run", "init --undo --dry-run"},
+	"init":   {"init --dry-run", "init --undo --dry-run"},
+	"doctor": {"doctor"},
 	"publish": {"| publish - --channel design", "publish PIPE --channel design",
 		"publish a.md --channel design", "publish a.md --channel design --claim fine --evidence file:PIPE"},
 	"write": {"| write context.md --run r1", "write context.md PIPE --run r1",

@@ -53,6 +53,11 @@ func (j *Journal) find(file string) int {
 	return slices.IndexFunc(j.Edits, func(e Edit) bool { return e.File == file })
 }
 
+// Has reports whether handoff was set up in a program for a target.
+func (j *Journal) Has(program string, t Target) bool {
+	return slices.ContainsFunc(j.Edits, func(e Edit) bool { return Undo{Target: t, Names: []string{program}}.includes(e) })
+}
+
 // written returns what init wrote to a file before.
 func (j *Journal) written(file string) []Change {
 	if i := j.find(file); i >= 0 {

@@ -1,0 +1,131 @@
+package doctor
+
+import (
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
+)
+
+// findPath looks at what a shell starts as handoff, agent-handoff and git.
+func findPath(_ context.Context, m *Machine, f *findings) {
+	if m.LookPath("git") == "" {
+		f.problem("git is not on PATH; handoff needs it in repositories", handoff.Advice("install git"))
+	}
+	this := build(m.Self)
+	if found := m.LookPath("handoff"); found != "" && !sameFile(found, m.Self) {
+		switch other := build(found); {
+		case other.path != this.path:
+			f.warn(found+" is another program named handoff; shells start it", handoff.Advice(
+				"call this one agent-handoff, or put "+filepath.Dir(m.Self)+" first in PATH"))
+		case other.version != this.version:
+			f.warn(found+" is another version of handoff ("+other.version+"); shells start it", handoff.Advice(
+				"install one version, or put "+filepath.Dir(m.Self)+" first in PATH"))
+		}
+	}
+	found := m.LookPath("agent-handoff")
+	if found == "" {
+		f.warn("agent-handoff is not on PATH; plugins and the files of a project call it", handoff.Advice(
+			"add the directory that has agent-handoff to PATH"))
+		return
+	}
+	switch other := build(found); {
+	case other.path != this.path:
+		f.problem(found+" is another program named agent-handoff; agent programs start it", handoff.Advice(
+			"put the directory of this one first in PATH"))
+	case other.version != this.version:
+		f.warn(found+" is another version ("+other.version+") than this program ("+this.version+
+			"); agent programs start it", handoff.Advice("install both from one release"))
+	}
+}
+
+// A program is what a binary says about itself.
+type program struct{ path, version string }
+
+// build reads what a binary says about itself, without running it. One that
+// says nothing is the zero program.
+func build(file string) program {
+	info, err := buildinfo.ReadFile(file)
+	if err != nil {
+		return program{}
+	}
+	p := program{info.Main.Path, info.Main.Version}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && p.version == "(devel)" {
+			p.version = s.Value
+		}
+	}
+	return p
+}
+
+func sameFile(a, b string) bool {
+	first, err1 := os.Stat(a)
+	second, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(first, second)
+}
+
+// findDirectories looks at the user's own directories.
+func findDirectories(_ context.Context, m *Machine, f *findings) {
+	if !filepath.IsAbs(m.Getenv("HOME")) {
+		f.problem("HOME is not set", handoff.Advice("set HOME to your home directory"))
+	}
+	for _, d := range []struct{ dir, variable, loss string }{
+		{userdir.Config(m.Getenv), "XDG_CONFIG_HOME", "settings can't be changed"},
+		{userdir.State(m.Getenv), "XDG_STATE_HOME", "what this machine knows of logs is not remembered"},
+		{userdir.Cache(m.Getenv), "XDG_CACHE_HOME", "each command that needs an index reads all transcripts"},
+	} {
+		if err := probe(existing(d.dir)); err != nil {
+			f.problem(d.dir+" can't be written ("+durable.Reason(err).Error()+"); "+d.loss,
+				handoff.Advice("make it writable, or set "+d.variable+" to another directory"))
+		}
+	}
+}
+
+// existing returns the nearest directory above a path that exists, the path itself if
+// it does.
+func existing(dir string) string {
+	for dir != "" && dir != filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
+// probeName is a name that package durable gives to temporary files, so that one that a
+// killed process left is recognized as such.
+const probeName = ".handoff-doctor"
+
+// probe creates, links and removes a file in a directory, as everything that is
+// stored is created. "" is no directory.
+func probe(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	err = durable.Create(root, probeName, func(io.Writer) error { return nil })
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		err = root.Remove(probeName)
+	}
+	return err
+}
+
+// noLinks reports whether an error of probe says that there are no hard links.
+func noLinks(err error) bool {
+	return slices.ContainsFunc([]error{syscall.ENOTSUP, syscall.EPERM, syscall.ENOSYS, syscall.EOPNOTSUPP},
+		func(e error) bool { return errors.Is(err, e) })
+}
