@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -27,36 +28,24 @@ const rootExample = `  handoff publish review.md --channel verification --title 
 func (a *App) addHelp(root *cobra.Command) {
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		var text strings.Builder
-		if c == root {
-			printRootHelp(&text, root)
-		} else {
-			printCommandHelp(&text, c)
-		}
+		printHelp(&text, c)
 		io.WriteString(a.Out, a.named(text.String()))
 	})
-	root.SetHelpCommand(&cobra.Command{
-		Use:   "help [COMMAND | all]",
-		Short: "Show help for a command, or list all commands",
-		RunE: func(_ *cobra.Command, args []string) error {
-			if slices.Equal(args, []string{"all"}) {
-				printAllCommands(a.Out, root)
-				return nil
-			}
-			c, rest, _ := root.Find(args)
-			switch {
-			case len(rest) > 0 && c.HasAvailableSubCommands():
-				return unknownCommand(c, rest[0])
-			case len(rest) > 0:
-				return unknownCommand(root, strings.Join(args, " "))
-			}
-			return c.Help()
-		},
-	})
+	root.SetHelpCommand(a.helpCommand(root))
 	root.InitDefaultHelpCmd()
 }
 
+// printHelp prints the help of a command, that of the root in its short form.
+func printHelp(w io.Writer, c *cobra.Command) {
+	if c.HasParent() {
+		printCommandHelp(w, c)
+	} else {
+		printRootHelp(w, c)
+	}
+}
+
 func printRootHelp(w io.Writer, root *cobra.Command) {
-	fmt.Fprintf(w, "%s\nUsage: handoff COMMAND [flags]\n", rootIntro)
+	fmt.Fprintf(w, "%s\nUsage: %s\n", rootIntro, usageLine(root))
 	for _, group := range groups {
 		var rows [][2]string
 		for _, name := range group.commands {
@@ -92,11 +81,7 @@ func printAllCommands(w io.Writer, root *cobra.Command) {
 }
 
 func printCommandHelp(w io.Writer, c *cobra.Command) {
-	text := strings.TrimSpace(c.Long)
-	if text == "" {
-		text = c.Short + "."
-	}
-	fmt.Fprintf(w, "%s\n\nUsage: %s\n", text, c.UseLine())
+	fmt.Fprintf(w, "%s\n\nUsage: %s\n", helpText(c), usageLine(c))
 	if c.Example != "" {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", strings.TrimRight(c.Example, "\n"))
 	}
@@ -111,6 +96,22 @@ func printCommandHelp(w io.Writer, c *cobra.Command) {
 		columns(w, rows)
 	}
 	printFlags(w, c)
+}
+
+// helpText returns what the help says about a command.
+func helpText(c *cobra.Command) string {
+	if !c.HasParent() {
+		return strings.TrimSpace(rootIntro)
+	}
+	return cmp.Or(strings.TrimSpace(c.Long), c.Short+".")
+}
+
+// usageLine returns how a command is called.
+func usageLine(c *cobra.Command) string {
+	if !c.HasParent() {
+		return "handoff COMMAND [flags]"
+	}
+	return c.UseLine()
 }
 
 // flagGroup is the annotation that names the group of a flag in the help.
@@ -130,9 +131,21 @@ func GroupFlags(c *cobra.Command, title string, names ...string) {
 	}
 }
 
+// A titledRows is a part of the help: rows of a name and a text under a title.
+type titledRows struct {
+	title string
+	rows  [][2]string
+}
+
 func printFlags(w io.Writer, c *cobra.Command) {
-	rows := map[string][][2]string{}
-	var titles []string
+	for _, group := range flagGroups(c) {
+		fmt.Fprintf(w, "\n%s:\n", group.title)
+		columns(w, group.rows)
+	}
+}
+
+// flagGroups returns the flags of a command by their titles, in the order of the help.
+func flagGroups(c *cobra.Command) (groups []titledRows) {
 	add := func(f *pflag.Flag, title string) {
 		if f.Hidden {
 			return
@@ -146,10 +159,11 @@ func printFlags(w io.Writer, c *cobra.Command) {
 		case "version":
 			f.Usage = "show the version"
 		}
-		if !slices.Contains(titles, title) {
-			titles = append(titles, title)
+		i := slices.IndexFunc(groups, func(g titledRows) bool { return g.title == title })
+		if i < 0 {
+			i, groups = len(groups), append(groups, titledRows{title: title})
 		}
-		rows[title] = append(rows[title], [2]string{flagName(f), flagUsage(f)})
+		groups[i].rows = append(groups[i].rows, [2]string{flagName(f), flagUsage(f)})
 	}
 	own := "Flags"
 	if !c.HasParent() {
@@ -157,11 +171,8 @@ func printFlags(w io.Writer, c *cobra.Command) {
 	}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) { add(f, own) })
 	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { add(f, globalFlags) })
-	slices.SortStableFunc(titles, func(a, b string) int { return helpRank(a) - helpRank(b) })
-	for _, title := range titles {
-		fmt.Fprintf(w, "\n%s:\n", title)
-		columns(w, rows[title])
-	}
+	slices.SortStableFunc(groups, func(a, b titledRows) int { return helpRank(a.title) - helpRank(b.title) })
+	return groups
 }
 
 // helpRank puts a command's own flags first and the global ones last.

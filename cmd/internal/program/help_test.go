@@ -68,6 +68,44 @@ func TestRootHelp(t *testing.T) {
 	})
 }
 
+// macro is a line of a manual page that is no text.
+var macro = regexp.MustCompile(`^\.(TH [A-Z\\-]+ 1 "" "[^"]+"|SH [A-Z ]+|B .+|TP|PP|nf|fi)$`)
+
+// TestManual checks that every command has a manual page with its flags, and that no text
+// in it is a request to man.
+func TestManual(t *testing.T) {
+	c := newConsole(t)
+	pages := map[string]string{}
+	for i, page := range strings.Split(c.ok("help", "all", "--format", "man"), ".TH ") {
+		if i > 0 {
+			name, _, _ := strings.Cut(page, " ")
+			pages[strings.ReplaceAll(name, `\-`, "-")] = ".TH " + page
+		}
+	}
+	eachCommand(func(path []string, command *cobra.Command) {
+		name := strings.ToUpper("handoff-" + strings.Join(path, "-"))
+		if !strings.Contains(pages[name], "\n.SH DESCRIPTION\n") {
+			t.Errorf("%s: no page with a description", name)
+		}
+		command.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && !strings.Contains(pages[name], `\-\-`+strings.ReplaceAll(f.Name, "-", `\-`)) {
+				t.Errorf("%s does not name --%s", name, f.Name)
+			}
+		})
+	})
+	for name, page := range pages {
+		for line := range strings.Lines(page) {
+			line = strings.TrimSuffix(line, "\n")
+			if strings.HasPrefix(line, "'") || strings.HasPrefix(line, ".") && !macro.MatchString(line) {
+				t.Errorf("%s has the line %q", name, line)
+			}
+		}
+	}
+	if !strings.Contains(pages["HANDOFF"], ".SH EXIT STATUS\n") {
+		t.Errorf("the page of the program has no exit codes: %s", pages["HANDOFF"])
+	}
+}
+
 // fits reports lines of a help that are wider than a terminal.
 func fits(t *testing.T, name, text string) {
 	t.Helper()
