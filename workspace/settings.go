@@ -102,3 +102,7 @@ func (o Options) environment() func(string) string {
 	}
 	return o.Getenv
 }
+
+// Opened returns the workspaces and repositories that the user has opened on this
+// machine and that exist, in the order in which they were first opened.
+func Opened(o Options) []string { return config.Opened(o.environment()) }

@@ -29,7 +29,12 @@ func (s Store) Created() bool { return s.o.RuntimeDir.Created() }
 
 // Writable returns an error of kind Unsupported if a later version wrote the runtime
 // directory, in which this version must not write.
-func (s Store) Writable() error { return s.o.RuntimeDir.Writable() }
+func (s Store) Writable() error {
+	if err := s.o.Hub.Closed(); err != nil {
+		return err
+	}
+	return s.o.RuntimeDir.Writable()
+}
 
 // Runtime returns the runtime directory, absolute. It may not exist yet.
 func (s Store) Runtime() string { return s.o.Runtime }

@@ -58,16 +58,6 @@ func exportCommand(a *cli.App) *cobra.Command {
 	return c
 }
 
-// uninstallCommand is init --undo --everywhere.
-func uninstallCommand(a *cli.App) *cobra.Command {
-	c := initCommand(a)
-	for _, name := range []string{"undo", "everywhere"} {
-		c.Flag(name).Value.Set("true") // bools
-	}
-	c.Use = "uninstall"
-	return cli.Former(c, "init --undo --everywhere")
-}
-
 // versionCommand prints what --version prints.
 func versionCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{Use: "version", Short: "Show the version", Args: cli.Exactly(0, "")}

@@ -1,7 +1,6 @@
 package program
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +26,7 @@ type initFlags struct {
 	agents                      []string
 	user, project, dryRun, undo bool
 	everywhere                  bool
+	remove                      []string // kinds of leftovers, with undo
 	status, allow, statusLine   bool
 }
 
@@ -37,10 +37,13 @@ type initAnswer struct {
 	Failed    []initFailure  `json:"failed,omitempty"` // programs that could not be set up
 	Undone    []setup.Undone `json:"undone,omitempty"`
 	Remaining int            `json:"remaining,omitempty"` // files of another scope or repository that undo left
-	Status    []setup.Status `json:"status,omitempty"`
-	Binary    string         `json:"binary"`
-	OnPath    string         `json:"onPath,omitempty"` // another program named handoff that is found first
-	Todo      []string       `json:"todo,omitempty"`
+
+	Left []setup.Leftover `json:"left,omitempty"` // what undo everywhere leaves or removed, and init did not write
+
+	Status []setup.Status `json:"status,omitempty"`
+	Binary string         `json:"binary"`
+	OnPath string         `json:"onPath,omitempty"` // another program named handoff that is found first
+	Todo   []string       `json:"todo,omitempty"`
 }
 
 type initFile struct {
@@ -77,7 +80,9 @@ works in the repository; they have no effect where handoff is not installed.
 
 --undo takes back what was set up for the user, with --project what was set up
 for this repository, and with --everywhere all of it. Where a file was changed
-since, only handoff's entries are removed.`,
+since, only handoff's entries are removed. With --everywhere it then lists the
+caches, the state, the settings, the refs of logs and the workspaces that are
+left; docs/uninstall.md describes how they are removed.`,
 		Example: "  handoff init --dry-run\n  handoff init --agent claude --agent codex --allow\n  handoff init --status\n " +
 			" handoff init --undo --dry-run",
 		Args: cli.Exactly(0, ""),
@@ -90,6 +95,8 @@ since, only handoff's entries are removed.`,
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the changes without making them")
 	flags.BoolVar(&f.undo, "undo", false, "undo what init changed")
 	flags.BoolVar(&f.everywhere, "everywhere", false, "with --undo: in both scopes and all repositories")
+	flags.StringSliceVar(&f.remove, "remove", nil,
+		"with --undo --everywhere: also remove this `kind`, or several with commas: "+strings.Join(removable, ", "))
 	flags.BoolVar(&f.status, "status", false, "show where handoff is set up and when it was last called")
 	flags.BoolVar(&f.allow, "allow", false, "permit the tools of handoff without asking")
 	flags.BoolVar(&f.statusLine, "status-line", false,
@@ -102,7 +109,12 @@ since, only handoff's entries are removed.`,
 	c.MarkFlagsMutuallyExclusive("undo", "status")
 	c.MarkFlagsMutuallyExclusive("dry-run", "status")
 	c.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(setup.Names(), cobra.ShellCompDirectiveNoFileComp))
-	c.RunE = func(c *cobra.Command, _ []string) error { return runInit(c.Context(), a, f, table) }
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := f.checkRemove(c.Flag("workspace").Changed); err != nil {
+			return err
+		}
+		return runInit(c.Context(), a, f, table)
+	}
 	return c
 }
 
@@ -128,7 +140,8 @@ func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) err
 		return err
 	}
 	if f.undo {
-		return undoInit(a, j, setup.Undo{Target: t, Names: f.agents, Everywhere: f.everywhere, DryRun: f.dryRun}, answer)
+		return undoInit(ctx, a, j, setup.Undo{Target: t, Names: f.agents, Everywhere: f.everywhere, DryRun: f.dryRun},
+			answer, f.remove)
 	}
 	programs, err := planInit(a, t, j, f.agents)
 	if err != nil {
@@ -201,20 +214,6 @@ func (answer *initAnswer) add(programs []setup.Program) {
 		}
 		answer.Failed = append(answer.Failed, f)
 	}
-}
-
-func undoInit(a *cli.App, j *setup.Journal, o setup.Undo, answer initAnswer) error {
-	for _, name := range o.Names {
-		if !slices.Contains(setup.Names(), name) {
-			return cli.Invalid("init", name, "unknown agent program", "the programs are "+strings.Join(setup.Names(), ", "))
-		}
-	}
-	var err error
-	if answer.Undone, err = j.Undo(o); err != nil {
-		return err
-	}
-	answer.Remaining = j.Remaining(o)
-	return printUndone(a, answer, o)
 }
 
 // installed returns the program that entries of other programs call: agent-handoff,
@@ -321,7 +320,9 @@ func printFailed(a *cli.App, answer initAnswer) error {
 // exitFailed returns err, or the exit code if something could not be done.
 func exitFailed(err error, answer initAnswer) error {
 	failed := func(u setup.Undone) bool { return u.Failed }
-	if err == nil && (len(answer.Failed) > 0 || slices.ContainsFunc(answer.Undone, failed)) {
+	kept := func(l setup.Leftover) bool { return l.Reason != "" }
+	if err == nil && (len(answer.Failed) > 0 || slices.ContainsFunc(answer.Undone, failed) ||
+		slices.ContainsFunc(answer.Left, kept)) {
 		return cli.ExitCode(cli.ExitNo)
 	}
 	return err
@@ -376,44 +377,6 @@ func warnOnPath(a *cli.App, answer initAnswer) {
 	if answer.OnPath != "" {
 		a.Warn("%s is another program named handoff; shells find it first", answer.OnPath)
 	}
-}
-
-func printUndone(a *cli.App, answer initAnswer, o setup.Undo) error {
-	if a.AsJSON {
-		return exitFailed(a.JSON(answer), answer)
-	}
-	if len(answer.Undone) == 0 {
-		fmt.Fprintln(a.Err, "nothing was set up")
-	}
-	for _, u := range answer.Undone {
-		if o.DryRun {
-			printDiff(a, u.File, u.Before, u.After, false, u.Removed)
-		} else {
-			fmt.Fprintf(a.Out, "%-9s  %s\n", undoneVerb(u), textfmt.OneLine(u.File))
-		}
-		if u.Reason != "" {
-			a.Warn("%s: %s", u.File, u.Reason)
-		}
-	}
-	if answer.Remaining > 0 {
-		a.Warn("%s of another scope, repository or program still have entries; see --project, --everywhere and --agent",
-			textfmt.Count(answer.Remaining, "file"))
-	}
-	return exitFailed(nil, answer)
-}
-
-func undoneVerb(u setup.Undone) string {
-	switch {
-	case u.Restored:
-		return "restored"
-	case u.Removed:
-		return "removed"
-	case u.Failed:
-		return "failed"
-	case bytes.Equal(u.Before, u.After):
-		return "unchanged"
-	}
-	return "changed"
 }
 
 var statusColumns = []cli.Column{{Name: "program"}, {Name: "registered"}, {Name: "trusted", Rank: 1},

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
+)
+
+// openedName is the name of the file with the places that the user has opened, one
+// absolute path in a line, in the directory of the user's state.
+const openedName = "opened"
+
+// maxOpened is how many places are remembered: those that were added last.
+const maxOpened = 1000
+
+// Opened returns the workspaces and repositories that the user has opened on this
+// machine and that exist, in the order in which they were first opened.
+func Opened(getenv func(string) string) []string {
+	return slices.DeleteFunc(opened(userdir.State(getenv)), func(dir string) bool { return !isPlace(dir) })
+}
+
+// opened reads the list. One that can't be read is empty: it is a convenience.
+func opened(state string) []string {
+	data, err := plainfile.Read(filepath.Join(state, openedName), maxConfig)
+	if state == "" || err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(dir string) bool { return !filepath.IsAbs(dir) })
+}
+
+// NoteOpened adds a workspace or repository to those that the user has opened. A
+// failure is ignored: the next command notes it. Other directories are not noted.
+func (w Workspace) NoteOpened(getenv func(string) string) {
+	state, place := userdir.State(getenv), w.Home()
+	known := opened(state)
+	if state == "" || slices.Contains(known, place) || strings.ContainsAny(place, "\r\n") || !isPlace(place) {
+		return
+	}
+	known = append(known, place)
+	known = known[max(0, len(known)-maxOpened):]
+	if durable.MakeDirs(state, 0o700) != nil {
+		return
+	}
+	root, err := os.OpenRoot(state)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	_ = durable.ReplaceUnsynced(root, openedName, func(out io.Writer) error {
+		_, err := io.WriteString(out, strings.Join(known, "\n")+"\n")
+		return err
+	})
+}
+
+// isPlace reports whether a directory is a workspace or a repository.
+func isPlace(dir string) bool {
+	for _, name := range []string{".handoff", ".git", "HEAD"} { // the last is that of a bare repository
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
