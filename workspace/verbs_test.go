@@ -260,6 +260,9 @@ func TestParseTime(t *testing.T) {
 		"2026-11-20": time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), "2026-11-20T10:30": time.Date(2026, 11, 20, 10, 30, 0, 0,
 			time.UTC),
 		"2026-11-20T10:30:00+01:00": time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC),
+		"today":                     time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), "yesterday": time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
+		"Friday": time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), "sat": time.Date(2026, 11, 14, 0, 0, 0, 0, time.UTC),
+		"sunday": time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC),
 	} {
 		if got, err := workspace.ParseTime("since", text, now); err != nil || !got.Equal(want) {
 			t.Errorf("ParseTime(%q) = %v, %v, want %v", text, got, err, want)

@@ -44,7 +44,7 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 		"filter by any other field or ID, as `field=value`; may be repeated")
 	flags.StringVar(&f.filter.Status, "status", "", "filter by `status`: active, superseded or withdrawn")
 	flags.BoolVar(&f.filter.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
-	flags.StringVar(&f.filter.Since, "since", "", "published at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
+	flags.StringVar(&f.filter.Since, "since", "", "published at or after `time`: 2h, 3d, friday, 2006-01-02 or RFC 3339")
 	flags.StringVar(&f.filter.Until, "until", "", "published before `time`")
 	cli.GroupFlags(c, "Producer filters", append(slices.Collect(maps.Keys(f.fields)), "producer")...)
 	c.MarkFlagsMutuallyExclusive("all", "status")

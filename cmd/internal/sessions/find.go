@@ -38,7 +38,7 @@ are not recorded instead, by the UUID that is their name.`,
 	flags.StringVar(&f.Agent, "agent", "", "filter by agent `name`")
 	flags.StringVar(&f.Workflow, "workflow", "", "filter by workflow name, with a `regexp`")
 	flags.StringVar(&f.Status, "status", "", "filter by `status`: running, completed, failed, cancelled or stalled")
-	flags.StringVar(&f.Since, "since", "", "started at or after `time`: 2h, 3d, 2006-01-02 or RFC 3339")
+	flags.StringVar(&f.Since, "since", "", "started at or after `time`: 2h, 3d, friday, 2006-01-02 or RFC 3339")
 	flags.StringVar(&f.Until, "until", "", "started before `time`")
 	flags.StringVar(&f.User, "user", "", "filter by user `name`")
 	flags.StringVar(&f.Tag, "tag", "", "filter by `tag`")
