@@ -254,15 +254,14 @@ func TestFilterRefused(t *testing.T) {
 }
 
 func TestParseTime(t *testing.T) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) // a Saturday
+	day := func(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) }
 	for text, want := range map[string]time.Time{
-		"": {}, "2h": now.Add(-2 * time.Hour), "3d": now.AddDate(0, 0, -3), "0d": now, "99999d": now.AddDate(0, 0, -99999),
-		"2026-11-20": time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), "2026-11-20T10:30": time.Date(2026, 11, 20, 10, 30, 0, 0,
-			time.UTC),
-		"2026-11-20T10:30:00+01:00": time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC),
-		"today":                     time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), "yesterday": time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
-		"Friday": time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), "sat": time.Date(2026, 11, 14, 0, 0, 0, 0, time.UTC),
-		"sunday": time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC),
+		"": {}, "2h": now.Add(-2 * time.Hour), "3d": now.AddDate(0, 0, -3), "0d": now,
+		"99999d": now.AddDate(0, 0, -99999), "2026-11-20": day(20),
+		"2026-11-20T10:30":          day(20).Add(10*time.Hour + 30*time.Minute),
+		"2026-11-20T10:30:00+01:00": day(20).Add(9*time.Hour + 30*time.Minute),
+		"today":                     day(21), "yesterday": day(20), "Friday": day(20), "sat": day(14), "sunday": day(15),
 	} {
 		if got, err := workspace.ParseTime("since", text, now); err != nil || !got.Equal(want) {
 			t.Errorf("ParseTime(%q) = %v, %v, want %v", text, got, err, want)
