@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -12,12 +13,13 @@ import (
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/scope"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // CostOptions select what Cost counts, and how it groups that.
 type CostOptions struct {
 	By string // one of CostGroups, by default session
-	// a time, see ParseTime of package workspace: work and threads last active at or after, before
+	// a time, see ParseTime of package workspace: requests, ends of work and artifacts at or after, before
 	Since, Until string
 	Everywhere   bool   // with threads of other directories
 	Prices       string // a file with prices that count before those of handoff
@@ -80,6 +82,9 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 		warnings = append(warnings, more...)
 	}
 	leaves := cost.Leaves(s)
+	if err := u.place(ctx, leaves, s.In != nil); err != nil {
+		return CostReport{}, err
+	}
 	sum := cost.Summarize(o.By, leaves)
 	r := CostReport{o.By, sum.Rows, sum.Unattributed, sum.Total, PriceSource{prices[0].Source, prices[0].Date}, prompts,
 		append(warnings, sum.Warnings(leaves)...)}
@@ -103,16 +108,16 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 		return nil, err
 	}
 	inTime := func(t time.Time) bool { return !t.Before(since) && (until.IsZero() || t.Before(until)) }
+	if !since.IsZero() || !until.IsZero() {
+		s.In = inTime
+	}
 	if s.Work, err = u.o.Hub.WorkIn(ctx, ""); err != nil {
 		return nil, err
 	}
-	s.Work = slices.DeleteFunc(s.Work, func(work handoff.Work) bool {
-		return !inTime(work.StartedAt) && !inTime(work.EndedAt)
-	})
 	if err := u.published(ctx, o, since, until, s); err != nil {
 		return nil, err
 	}
-	q := threadindex.Query{Since: since, Until: until}
+	q := threadindex.Query{Since: since} // a thread that goes on after until has requests before it
 	if !o.Everywhere {
 		q.In = scope.In(u.o.Worktrees()...)
 	}
@@ -171,4 +176,60 @@ func (u Units) published(ctx context.Context, o CostOptions, since, until time.T
 		s.Productions[i].Values = labels[p.Key]
 	}
 	return ctx.Err()
+}
+
+// place corrects the sessions of leaves. A thread belongs to the session that it was
+// started in, not to a run that it started itself: what it did in that run is counted
+// once, where the thread is. With older, records before the time that counts name the
+// sessions of the others.
+func (u Units) place(ctx context.Context, leaves []cost.Leaf, older bool) error {
+	opened := map[string]handoff.Session{}
+	session := func(id string) (handoff.Session, error) {
+		if s, ok := opened[id]; ok {
+			return s, nil
+		}
+		s, err := u.o.Sessions.Session(ctx, id)
+		if errors.Is(err, handoff.NotFound) {
+			err = nil // only other records name it
+		}
+		opened[id] = s
+		return s, err
+	}
+	for i := range leaves {
+		l := &leaves[i]
+		main := mainOf(l.Thread)
+		for _, uri := range []string{l.Thread, main} {
+			if l.Session != "" || uri == "" || !older {
+				break
+			}
+			q := handoff.ArtifactQuery{Producer: map[string]string{"thread": uri}, IncludeInactive: true, Limit: 1}
+			page, err := u.o.Hub.Artifacts(ctx, q)
+			if err != nil {
+				return err
+			}
+			for _, a := range page.Artifacts {
+				l.Session, l.Agent = cmp.Or(a.Producer.Session, a.Producer.RunID), cmp.Or(l.Agent, a.Producer.Agent)
+			}
+		}
+		for most := 100; l.Session != "" && main != "" && most > 0; most-- {
+			s, err := session(l.Session)
+			if err != nil {
+				return err
+			}
+			if mainOf(s.Producer.Thread) != main {
+				break
+			}
+			l.Session = s.Parent
+		}
+	}
+	return nil
+}
+
+// mainOf returns the URI of the main agent of a thread, "" for none.
+func mainOf(uri string) string {
+	u, err := thread.ParseURI(uri)
+	if err != nil {
+		return ""
+	}
+	return u.Main().String()
 }

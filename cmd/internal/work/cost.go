@@ -52,8 +52,8 @@ func costCommand(a *cli.App) *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&o.By, "by", "session", "group by this `kind`: "+strings.Join(work.CostGroups(), ", "))
-	f.StringVar(&o.Since, "since", "", "what was active at or after `time`: 2h, 3d, friday, 2006-01-02 or RFC 3339")
-	f.StringVar(&o.Until, "until", "", "what was active before `time`")
+	f.StringVar(&o.Since, "since", "", "what was used at or after `time`: 2h, 3d, friday, 2006-01-02 or RFC 3339")
+	f.StringVar(&o.Until, "until", "", "what was used before `time`")
 	f.BoolVar(&o.Everywhere, "everywhere", false, "with the threads of all directories")
 	f.StringVar(&o.Prices, "prices", "", "`file` with prices that count before the built-in ones; see docs/cost.md")
 	f.BoolVar(&o.NoIndex, "no-index", false, "read the transcripts, not the index of threads")

@@ -16,6 +16,7 @@ type Sources struct {
 	Work    []handoff.Work
 	Threads []Conversation
 	Prices  *Pricer
+	In      func(time.Time) bool // the times whose usage counts, nil for all
 
 	Artifacts   []handoff.Artifact
 	Productions []handoff.Production // of other artifacts
@@ -51,7 +52,9 @@ func (s *Sources) AddMissing(reason string) {
 		}
 	}
 	for _, w := range s.Work {
-		add(w.Thread)
+		if s.worked(w) {
+			add(w.Thread)
+		}
 	}
 	for _, a := range s.Artifacts {
 		add(a.Producer.Thread)
@@ -61,16 +64,36 @@ func (s *Sources) AddMissing(reason string) {
 	}
 }
 
-// Leaves returns the usage of sources, each token once, in no order.
+// counts reports whether what was used at a time counts.
+func (s Sources) counts(t time.Time) bool { return s.In == nil || s.In(t) }
+
+// worked reports whether work counts: what was used for it was reported at its end.
+func (s Sources) worked(w handoff.Work) bool { return s.counts(cmp.Or(w.EndedAt, w.StartedAt)) }
+
+// used returns a transcript with the requests that count. One without a time was made
+// when the transcript was last written, as far as anybody knows.
+func (s Sources) used(c Conversation) Conversation {
+	if s.In != nil {
+		c.Requests = slices.DeleteFunc(slices.Clone(c.Requests), func(r thread.Request) bool {
+			return !s.In(cmp.Or(r.At, c.Last))
+		})
+	}
+	return c
+}
+
+// Leaves returns the usage of sources that counts, each token once, in no order. Work and
+// threads of other times show which session and agent a thread belongs to.
 func Leaves(s Sources) []Leaf {
 	g := gathering{names: namesOf(s.Threads), byThread: map[string]*Leaf{}, byWork: map[workID]*Leaf{}}
 	for _, c := range s.Threads {
-		l := g.ofThread(c.URI)
-		l.Agent, l.Status, l.Started, l.Ended, l.Portions, l.missing = c.Agent, c.Status, c.Started, c.Last,
-			s.Prices.portions(c), c.Missing
+		l, used := g.ofThread(c.URI), s.used(c)
+		l.Agent, l.Status, l.Started, l.Ended, l.missing = c.Agent, c.Status, c.Started, c.Last, c.Missing
+		if len(used.Requests) > 0 || len(c.Requests) == 0 && (c.Missing || s.counts(c.Last)) {
+			l.Portions = s.Prices.portions(used)
+		}
 	}
 	for _, w := range s.Work {
-		g.addWork(w, s.Prices)
+		g.addWork(w, s.Prices, s.worked(w))
 	}
 	for _, a := range s.Artifacts {
 		g.add(&Made{fold.ProductionOf(a, "work"), &a})
@@ -83,13 +106,16 @@ func Leaves(s Sources) []Leaf {
 			l.Session = main.Session
 		}
 	}
-	leaves := make([]Leaf, len(g.list))
-	for i, l := range g.list {
+	var leaves []Leaf
+	for _, l := range g.list {
+		if len(l.Portions)+len(l.Units)+len(l.Artifacts) == 0 {
+			continue // it used nothing in the time that counts
+		}
 		slices.SortFunc(l.Units, func(a, b Unit) int {
 			return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID))
 		})
-		leaves[i] = *l
-		leaves[i].Passed = s.Passed
+		l.Passed = s.Passed
+		leaves = append(leaves, *l)
 	}
 	return leaves
 }
@@ -124,7 +150,8 @@ func (g *gathering) ofThread(uri string) *Leaf {
 	return l
 }
 
-func (g *gathering) addWork(w handoff.Work, prices *Pricer) {
+// addWork adds work to its thread, and what was reported of it if it counts.
+func (g *gathering) addWork(w handoff.Work, prices *Pricer, counts bool) {
 	l := new(Leaf)
 	if w.Thread != "" {
 		l = g.ofThread(w.Thread)
@@ -132,7 +159,9 @@ func (g *gathering) addWork(w handoff.Work, prices *Pricer) {
 		g.list = append(g.list, l)
 	}
 	g.byWork[workID{w.Harness, w.ID}] = l
-	l.Units = append(l.Units, Unit{w, OfWork(w, prices)})
+	if counts {
+		l.Units = append(l.Units, Unit{w, OfWork(w, prices)})
+	}
 	l.Session = cmp.Or(l.Session, w.SessionID, w.RunID)
 	l.Agent = cmp.Or(l.Agent, w.Agent)
 	if !w.StartedAt.IsZero() && (l.Started.IsZero() || w.StartedAt.Before(l.Started)) {
