@@ -3,8 +3,12 @@
 package program
 
 import (
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/engines/bucketlog"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
 var bucketBackends = []workspace.Backend{bucketlog.Backend}
+
+// withBuckets does nothing: this build opens logs in buckets itself.
+func withBuckets(*cli.App) {}

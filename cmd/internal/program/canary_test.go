@@ -138,6 +138,7 @@ func TestCanary(t *testing.T) {
 	c.run("", "log", "copy", "file:", "file:")
 	c.run("", "init", "--dry-run")
 	c.run("", "doctor", "--json")
+	c.ok("version", "--json")
 	c.ok("work", "start", "w1", "--harness", "h")
 	c.ok("work", "list", "--json")
 	c.ok("cost", "--by", "artifact", "--prompts", "--json")

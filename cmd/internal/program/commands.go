@@ -1,7 +1,6 @@
 package program
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -56,14 +55,4 @@ func exportCommand(a *cli.App) *cobra.Command {
 	c := web.ExportCommand(a)
 	c.AddCommand(evidence.InTotoCommand(a), sessions.ExportCommand(a))
 	return c
-}
-
-// versionCommand prints what --version prints.
-func versionCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{Use: "version", Short: "Show the version", Args: cli.Exactly(0, "")}
-	c.RunE = func(*cobra.Command, []string) error {
-		_, err := fmt.Fprintf(a.Out, "%s version %s\n", cli.Name(), a.Version)
-		return err
-	}
-	return cli.Former(c, "--version")
 }

@@ -59,12 +59,13 @@ func Main() (code int) {
 		Dir: dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
 		Hold: hold,
 	}
-	return a.Run(ctx, commands, os.Args[1:])
+	withBuckets(a)
+	return a.Run(ctx, commands, withoutDashes(os.Args[1:]))
 }
 
 // usesDirectories reports whether a command line may use the directories of the user.
 func usesDirectories(args []string) bool {
-	return len(args) > 0 && !slices.Contains([]string{"help", "completion", "demo", "--help", "-h"}, args[0])
+	return len(args) > 0 && !slices.Contains([]string{"help", "completion", "demo", "version", "--help", "-h"}, args[0])
 }
 
 // growHeap lets the heap grow to 8 MB, instead of 4, before the first garbage
@@ -137,15 +138,6 @@ func self() string {
 		return os.Args[0]
 	}
 	return found
-}
-
-// version returns the versions of this program and of the Go toolchain.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	return info.Main.Version + " " + info.GoVersion
 }
 
 // standardInput returns standard input. If it was closed, the Go runtime opened

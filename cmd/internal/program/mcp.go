@@ -47,7 +47,8 @@ order. An argument may only name a directory inside one of these.`,
 func mcpOptions(a *cli.App, workspaces []string) mcp.Options {
 	return mcp.Options{
 		Open: func(dir string) (*workspace.Workspace, error) {
-			return workspace.Open(dir, workspace.Options{Getenv: a.Getenv, Now: a.Now, Rand: a.Rand, Backends: a.Backends})
+			// not a.Backends: a server does not continue as another program
+			return workspace.Open(dir, workspace.Options{Getenv: a.Getenv, Now: a.Now, Rand: a.Rand, Backends: backends})
 		},
 		Registered: func() []string {
 			list, err := setup.Registered(userdir.State(a.Getenv))

@@ -97,16 +97,16 @@ func serverToken(a *cli.App, file string) (string, error) {
 }
 
 func serve(ctx context.Context, a *cli.App, f serveFlags, token string, dirs []string) error {
-	s := mcp.New(mcpOptions(a, dirs))
-	defer s.Close()
-	if err := s.Check(); err != nil {
-		return err
-	}
 	w, err := workspace.Open(dirs[0], a.Options())
 	if err != nil {
 		return err
 	}
 	defer w.Close()
+	s := mcp.New(mcpOptions(a, dirs))
+	defer s.Close()
+	if err := s.Check(); err != nil {
+		return err
+	}
 	l, err := listen(f.listen)
 	if err != nil {
 		return err
