@@ -226,6 +226,7 @@ type WorkStarted struct {
 	SessionID    string    `json:"sessionId,omitempty"` // the session of handoff that the harness runs in
 	RunID        string    `json:"runId,omitempty"`     // and the run in it
 	StartedAt    time.Time `json:"startedAt"`
+	Process      Process   `json:"process,omitzero"` // of the harness
 }
 
 // WorkEnded states that a unit of work ended. It may be recorded before the start,

@@ -64,6 +64,19 @@ const Running = "running"
 // the session's processes was left. It counts until an end is reported.
 const ProcessGone = "process gone"
 
+// LastSeen is the reason of a status that is concluded because nothing was seen of a
+// session, work or a thread for a time.
+func LastSeen(silent time.Duration) string {
+	n, unit := int(silent/time.Minute), "min"
+	switch {
+	case silent >= 48*time.Hour:
+		n, unit = int(silent/(24*time.Hour)), "days"
+	case silent >= 3*time.Hour:
+		n, unit = int(silent/time.Hour), "h"
+	}
+	return "last seen " + strconv.Itoa(n) + " " + unit + " ago"
+}
+
 // CheckSessionFolder returns an error of kind Invalid unless a session can have
 // the folder, a slash-separated path: it leaves no directory, and it is not in
 // the directories of git and handoff. "" is valid.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -80,6 +81,10 @@ type Driver struct {
 	// finds it. If it is "", it is the name of the original.
 	Database string
 
+	// Unverified says why threads of the tool may be read wrongly: the provider was
+	// never tested with a file that the tool wrote for a person. "" otherwise.
+	Unverified string
+
 	// Open returns a provider for these directories. Directories that do not
 	// exist contain no threads.
 	Open func(roots []string) (Provider, error)
@@ -96,15 +101,21 @@ type Set struct {
 	home    string
 
 	fallback func(context.Context, URI) (*View, error)
+	observer Observer
 
-	mu     sync.Mutex
-	opened map[string]Provider
+	opened *providers
+}
+
+// providers are those that a set has opened.
+type providers struct {
+	mu   sync.Mutex
+	list map[string]Provider
 }
 
 // NewSet returns a set of these drivers. The directories they search depend on
 // the environment and on the user's home directory.
 func NewSet(drivers []Driver, getenv func(string) string, home string) *Set {
-	return &Set{drivers: drivers, getenv: getenv, home: home, opened: map[string]Provider{}}
+	return &Set{drivers: drivers, getenv: getenv, home: home, opened: &providers{list: map[string]Provider{}}}
 }
 
 // With returns a set with other drivers for the same tools and no fallback.
@@ -123,6 +134,12 @@ func (s *Set) Driver(name string) (d Driver, roots []string, ok bool) {
 		return Driver{}, nil, false
 	}
 	return s.drivers[i], s.drivers[i].Roots(s.getenv, s.home), true
+}
+
+// Unverified returns Driver.Unverified of a provider, "" for one that the set lacks.
+func (s *Set) Unverified(provider string) string {
+	d, _, _ := s.Driver(provider)
+	return d.Unverified
 }
 
 // Names returns the names of the providers, in the order of their drivers.
@@ -150,22 +167,31 @@ func (s *Set) Provider(name string) (Provider, error) {
 		return nil, handoff.E("thread", name, handoff.Unsupported, errors.New("unknown provider"),
 			handoff.Advice("the providers are "+strings.Join(s.Names(), ", ")))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p := s.opened[name]; p != nil {
+	s.opened.mu.Lock()
+	defer s.opened.mu.Unlock()
+	if p := s.opened.list[name]; p != nil {
 		return p, nil
 	}
 	p, err := s.drivers[i].Open(s.drivers[i].Roots(s.getenv, s.home))
 	if err != nil {
 		return nil, err
 	}
-	s.opened[name] = p
+	s.opened.list[name] = p
 	return p, nil
 }
 
 // SetFallback sets what Open asks for a thread whose transcript is missing. find
 // returns nil, nil if it has none either. Call it before the first Open.
 func (s *Set) SetFallback(find func(context.Context, URI) (*View, error)) { s.fallback = find }
+
+// Observed returns the same set with an observer, which concludes the states of the
+// threads that Open returns, and of their subagents. Without one, states are those of
+// the transcripts.
+func (s *Set) Observed(o Observer) *Set {
+	observed := *s
+	observed.observer = o
+	return &observed
+}
 
 // A View is what a URI identifies.
 type View struct {
@@ -175,12 +201,21 @@ type View struct {
 	Agent  *Agent  // the subagent that the URI names, or nil
 
 	provider Provider
+	observer Observer
 }
 
 // Open resolves u. The error is NotFound, Unsupported, Invalid, or Conflict if
 // several providers have a bare ID. An unknown subagent is not an error: its
 // status is NotFound.
 func (s *Set) Open(ctx context.Context, u URI) (*View, error) {
+	v, err := s.open(ctx, u)
+	if err == nil && v != nil {
+		v.observe(s.observer)
+	}
+	return v, err
+}
+
+func (s *Set) open(ctx context.Context, u URI) (*View, error) {
 	v, err := s.find(ctx, u)
 	if errors.Is(err, handoff.Unavailable) && u.Agent != "" {
 		if child := s.orphan(ctx, u); child != nil {
@@ -219,13 +254,25 @@ func (v *View) LoadAgents(ctx context.Context) (err error) {
 		if v.Agents == nil {
 			v.Agents = []Agent{}
 		}
+		v.observer.agents(v.Thread, v.Agents)
 	}
 	return err
 }
 
+// observe has an observer conclude the states of the thread and its subagents.
+func (v *View) observe(o Observer) {
+	v.observer = o
+	v.Thread.observe(o, time.Time{})
+	if v.Agents != nil {
+		o.agents(v.Thread, v.Agents)
+	}
+}
+
 // AllAgents returns the subagents of v.Thread at all levels, as Descendants does.
 func (v *View) AllAgents(ctx context.Context) ([]Agent, error) {
-	return Descendants(ctx, v.provider, v.Thread)
+	list, err := Descendants(ctx, v.provider, v.Thread)
+	v.observer.agents(v.Thread, list)
+	return list, err
 }
 
 // pick returns the agent with this ID, else the only one with this name or alias:
@@ -282,7 +329,7 @@ func (s *Set) find(ctx context.Context, u URI) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.Thread = t.ID
+	u.Thread, t.Unverified = t.ID, s.Unverified(u.Provider)
 	return &View{URI: u, Thread: t, provider: p}, nil
 }
 

@@ -55,6 +55,14 @@ type State struct {
 	Evidence string       `json:"statusEvidence,omitempty"` // the record that the status was read from
 	Waiting  string       `json:"waiting,omitempty"`        // what a person has to do before it continues
 	At       time.Time    `json:"statusAt,omitzero"`        // time of that record
+
+	// NoEnd reports that the thread is Completed only because nothing follows: the
+	// format records no end of a turn, and may record a call after the text before it.
+	NoEnd bool `json:"noEnd,omitempty"`
+
+	// Reason is why a Observer concluded the status: handoff.ProcessGone, or
+	// handoff.LastSeen.
+	Reason string `json:"reason,omitempty"`
 }
 
 // ReadState returns a state that was read from a record of a transcript. The

@@ -28,6 +28,8 @@ type Thread struct {
 	Archived   bool      `json:"archived,omitempty"`
 	KeptAt     time.Time `json:"keptAt,omitzero"` // when this copy was made, of a transcript that was removed
 
+	Unverified string `json:"unverified,omitempty"` // Driver.Unverified, set by Set.Open
+
 	Parent     string `json:"parent,omitempty"`     // ID of the parent thread of a subagent
 	ForkedFrom string `json:"forkedFrom,omitempty"` // ID of the thread whose history it starts with
 	AgentName  string `json:"agentName,omitempty"`
@@ -41,8 +43,11 @@ type Thread struct {
 	// Reader reads the transcript. The provider sets it.
 	Reader Reader `json:"-"`
 
-	loaded bool
-	found  []string // warnings from before the first read
+	loaded   bool
+	found    []string // warnings from before the first read
+	recorded State    // as the transcript shows it, before an observer concluded State
+	observer Observer
+	agentsAt time.Time // when the last of its subagents was seen
 }
 
 // Facts are what is known after the complete transcript has been read.
@@ -56,6 +61,7 @@ type Facts struct {
 	Lines     int       `json:"lines,omitempty"`
 	BadLines  int       `json:"badLines,omitempty"`
 	ShellID   string    `json:"shellId,omitempty"` // of a subagent: ID in the environment of its shells, if it has another one
+	Undated   bool      `json:"undated,omitempty"` // the last record has no time, so Last is that of an earlier one
 	Partial   bool      `json:"partial,omitempty"` // the end of the transcript is missing or can't be read
 	Warnings  []string  `json:"warnings,omitempty"`
 
@@ -124,7 +130,8 @@ func (t *Thread) read(detail Detail, read func() (Facts, error)) error {
 	if t.loaded && detail == Summary {
 		facts.Messages = t.Messages
 	}
-	t.Facts, t.loaded = facts, true
+	t.Facts, t.loaded, t.recorded = facts, true, facts.State
+	t.observe(t.observer, t.agentsAt)
 	return nil
 }
 

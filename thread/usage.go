@@ -142,6 +142,28 @@ func (m *Meter) Add(provider, model string, t Tokens, inherited bool) {
 	}
 }
 
+// Counted reports whether usage was added.
+func (m *Meter) Counted() bool { return len(m.usage.Models) > 0 }
+
+// Rename gives what was counted without a model to the model that the transcript names
+// later.
+func (m *Meter) Rename(model string) {
+	old := m.usage
+	m.usage = Usage{}
+	for _, u := range old.Models {
+		name := u.Model
+		if name == UnknownModel {
+			name = model
+		}
+		m.usage.Add(u.Provider, name, u.Tokens)
+	}
+	for i := range m.requests {
+		if r := &m.requests[i]; r.Model == UnknownModel {
+			r.Model = model
+		}
+	}
+}
+
 // maxRequests bounds the memory of requests. Further ones are added to those of the
 // same model.
 const maxRequests = 1 << 16

@@ -15,7 +15,8 @@ import (
 // this machine.
 func (w *Workspace) Threads(set *thread.Set) threads.Collection {
 	return threads.New(threads.Options{
-		Hub: w.hub, Producer: w.caller.Producer, Threads: set, Worktrees: w.dirs.Worktrees, Path: w.path, Now: w.now,
+		Hub: w.hub, Producer: w.caller.Producer, Threads: observed(w, set), Observer: observer(w),
+		Worktrees: w.dirs.Worktrees, Path: w.path, Now: w.now,
 		Archive:  func(noIndex bool) threads.Archive { return w.archive(set, noIndex) },
 		Contains: w.contains, Bodies: w.bodies, Remote: w.remote, Share: w.settings.SharesThreads(),
 		KeepEnded: w.settings.KeepsThreads() && (!w.remote || w.settings.SharesThreads()),

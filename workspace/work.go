@@ -14,10 +14,12 @@ import (
 // Work returns the work of the workspace, with the threads of a set in which it
 // was done. To record work, set may be nil.
 func (w *Workspace) Work(set *thread.Set) work.Units {
+	set = observed(w, set)
 	return work.New(work.Options{
 		Hub: w.as, Producer: w.caller.Producer, Session: w.ownSession(), Sessions: w.sessions, Resolve: w.Sessions().Resolve,
 		Threads: set, Archive: func(noIndex bool) work.Archive { return w.archive(set, noIndex) },
 		Worktrees: w.dirs.Worktrees, Path: w.path, Finish: w.finish, Now: w.now,
+		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, set, list) },
 		Text: func(ctx context.Context, a handoff.Artifact) string {
 			return content.Text(ctx, a, w.bodies, w.published, handoff.KeepLimit)
 		},
@@ -37,7 +39,7 @@ func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Show
 	var r work.Receipt
 	switch {
 	case s.Session != nil:
-		ReadConversations(ctx, set, s.Session.Conversations)
+		ReadConversations(ctx, observed(w, set), s.Session.Conversations)
 		r, err = w.Work(set).OfSession(ctx, s.Session.ID)
 	case s.Artifact != nil:
 		r, err = w.Work(set).OfArtifact(ctx, *s.Artifact)

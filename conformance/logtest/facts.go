@@ -216,9 +216,11 @@ func (d *drawing) work() handoff.Fact {
 			Kind: "task", StartedAt: drawnTime, Name: rapid.SampledFrom([]string{"", "review"}).Draw(d.t, "name"),
 			Agent: "alex", Model: handoff.Model{ID: "gpt-5"}, Thread: "agents://codex/x",
 			SessionID: rapid.SampledFrom([]string{"", "s1", "s2"}).Draw(d.t, "session"),
-			RunID:     rapid.SampledFrom([]string{"", "run1"}).Draw(d.t, "run")}
+			RunID:     rapid.SampledFrom([]string{"", "run1"}).Draw(d.t, "run"),
+			Process:   handoff.Process{PID: rapid.IntRange(0, 2).Draw(d.t, "process")}}
 	}
-	ended := &handoff.WorkEnded{WorkID: id, EndedAt: drawnTime, IsError: rapid.Bool().Draw(d.t, "is error")}
+	ended := &handoff.WorkEnded{WorkID: id, EndedAt: drawnTime, IsError: rapid.Bool().Draw(d.t, "is error"),
+		Status: rapid.SampledFrom([]string{"", "completed", "cancelled"}).Draw(d.t, "work status")}
 	if n := rapid.Int64Range(-1, 9).Draw(d.t, "tokens"); n >= 0 {
 		ended.Usage, ended.UsageSource = &handoff.Usage{
 			Input: &n}, rapid.SampledFrom([]string{"thread", handoff.UsageFromHarness}).Draw(d.t, "usage source")

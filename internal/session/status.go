@@ -18,7 +18,7 @@ const (
 // had no activity for more than StalledAfter. It is never recorded.
 const (
 	Stalled      = "stalled"
-	StalledAfter = 2 * time.Hour
+	StalledAfter = 30 * time.Minute
 )
 
 // Statuses are the statuses that a session can be shown with.
@@ -34,6 +34,14 @@ type Observer struct {
 
 func (o Observer) canCheck(p handoff.Process) bool {
 	return o.Alive != nil && p.BootID != "" && p.BootID == o.BootID && p.PIDNamespace == o.PIDNamespace
+}
+
+// Sees reports whether a process exists, if the observer can check it.
+func (o Observer) Sees(p handoff.Process) (exists, known bool) {
+	if !o.canCheck(p) {
+		return false, false
+	}
+	return o.Alive(p), true
 }
 
 // abandoned reports whether both processes of a running session, handoff and
@@ -71,10 +79,10 @@ func (ss *Sessions) CloseAbandoned(ctx context.Context, o Observer) ([]string, e
 
 // StatusAt returns the status of a session at the time now, as the observer
 // sees it, with its reason: as it was closed, running, Failed with handoff.ProcessGone,
-// or Stalled. The last activity is the session's newest record or the given
-// time, whichever is later; of a session that another engine created, its start.
-// A session is stalled at once if the process that waits for its end is gone and
-// its command is not known.
+// or Stalled with handoff.LastSeen. The last activity is the session's newest record or
+// the given time, whichever is later; of a session that another engine created, its start.
+// A session is stalled at once, with handoff.ProcessGone, if the process that waits for
+// its end is gone and its command is not known.
 func StatusAt(s handoff.Session, o Observer, now, lastActivity time.Time) (status, reason string) {
 	if s.Status != handoff.Running {
 		return s.Status, s.Reason
@@ -91,8 +99,11 @@ func StatusAt(s handoff.Session, o Observer, now, lastActivity time.Time) (statu
 	alive := o.canCheck(s.Process) && o.Alive(s.Process) || o.canCheck(s.Child) && o.Alive(s.Child)
 	// nobody waits for the end
 	unattended := o.canCheck(s.Process) && !o.Alive(s.Process) && s.Child == (handoff.Process{})
-	if !alive && (unattended || now.Sub(lastActivity) > StalledAfter) {
-		return Stalled, ""
+	switch silent := now.Sub(lastActivity); {
+	case !alive && unattended:
+		return Stalled, handoff.ProcessGone
+	case !alive && silent > StalledAfter:
+		return Stalled, handoff.LastSeen(silent)
 	}
 	return handoff.Running, ""
 }

@@ -192,17 +192,20 @@ func (s *scanner) assistant(r *record) {
 		return
 	}
 	own := !s.timeline.Inherited
-	calls := false
+	calls, thinks := false, false
 	for c := content.Elements(); c.Next(); {
 		switch v := c.Value(); string(v.Get("type").Raw()) {
 		case "tool_use":
-			calls = s.call(v, at) || calls
-		case "thinking":
+			calls, thinks = s.call(v, at) || calls, false
+		case "thinking", "redacted_thinking":
 			s.timeline.AddThinking(v.Get("thinking").Text())
+			thinks = true
+		default:
+			thinks = false
 		}
 	}
 	if own {
-		s.turn.answered(r.message.Get("stop_reason"), calls, s.n, at)
+		s.turn.answered(r.message.Get("stop_reason"), calls, thinks, s.n, at)
 		s.turn.checkQuestion(content)
 	}
 	if s.timeline.Detail == thread.Summary {

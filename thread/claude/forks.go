@@ -19,7 +19,11 @@ func IFlow() thread.Driver {
 }
 
 // Qoder returns the driver of Qoder CLI.
-func Qoder() thread.Driver { return fork("qoder", ".qoder") }
+func Qoder() thread.Driver {
+	d := fork("qoder", ".qoder")
+	d.Unverified = "the format is from public programs that read it; no session is published"
+	return d
+}
 
 // fork returns the driver of a tool that writes the transcripts of this tool to a
 // directory in the user's home directory.

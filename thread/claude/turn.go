@@ -62,8 +62,9 @@ func (t *turn) continued(reason string, line int, at time.Time) {
 	t.Failed = false
 }
 
-// answered handles a part of an answer. calls reports whether it has tool calls.
-func (t *turn) answered(stop jsonl.Value, calls bool, line int, at time.Time) {
+// answered handles a part of an answer: whether it has tool calls, and whether it is
+// only thinking, after which the answer goes on.
+func (t *turn) answered(stop jsonl.Value, calls, thinks bool, line int, at time.Time) {
 	reason := string(stop.Raw())
 	t.Ends = t.Ends || reason != "" && !t.Seldom
 	t.Failed = false
@@ -74,7 +75,7 @@ func (t *turn) answered(stop jsonl.Value, calls bool, line int, at time.Time) {
 		t.set(thread.Completed, reason, line, at)
 	default:
 		t.set(thread.Running, "an answer without its end", line, at)
-		t.NoEnd = true
+		t.NoEnd = !thinks
 	}
 }
 
@@ -126,7 +127,7 @@ func (t *turn) end(last time.Time) thread.State {
 	case s.Status == "":
 		return thread.ReadState(thread.PendingInit, thread.Inferred, last, "no turn has started")
 	case t.NoEnd && !t.Ends:
-		s.Status, s.Source = thread.Completed, thread.Inferred
+		s.Status, s.Source, s.NoEnd = thread.Completed, thread.Inferred, true
 		s.Evidence = "last message is from the agent, and this transcript does not record the end of answers: " + s.Evidence
 	}
 	switch s.Status {

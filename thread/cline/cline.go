@@ -26,10 +26,16 @@ import (
 func Driver() thread.Driver { return driver("cline", "saoudrizwan.claude-dev", ".cline/data") }
 
 // Roo returns the driver of Roo Code.
-func Roo() thread.Driver { return driver("roo", "rooveterinaryinc.roo-cline", "") }
+func Roo() thread.Driver { return fork(driver("roo", "rooveterinaryinc.roo-cline", "")) }
 
 // KiloCode returns the driver of the extension Kilo Code.
-func KiloCode() thread.Driver { return driver("kilocode", "kilocode.kilo-code", "") }
+func KiloCode() thread.Driver { return fork(driver("kilocode", "kilocode.kilo-code", "")) }
+
+// fork returns the driver of an extension that took its format from Cline.
+func fork(d thread.Driver) thread.Driver {
+	d.Unverified = "the format is from the public source; no task is published"
+	return d
+}
 
 const env = "HOME" // the extensions have no variable of their own
 

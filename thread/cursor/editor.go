@@ -146,8 +146,7 @@ func (d *decodeBubbles) answer(n int, v jsonl.Value, text string, at time.Time) 
 	}
 	d.Timeline.Add(thread.Message{ID: v.Get("bubbleId").Text(), Role: thread.Assistant, Text: text, Model: model,
 		Time: at})
-	d.Infer(thread.Completed, at, "an answer without calls so far, message %d", n)
-	d.Facts.State.Waiting = thread.WaitingFor(text)
+	ending(d.Scan, text, at, "message", n)
 	if tool := v.Get("toolFormerData"); tool.Get("name").Text() != "" {
 		d.call(n, tool, at)
 	}

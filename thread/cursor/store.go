@@ -231,8 +231,7 @@ func (d *decodeStore) answer(n int, v, content jsonl.Value) {
 	}
 	text := archive.Text(content)
 	d.Timeline.Add(thread.Message{ID: v.Get("id").Text(), Role: thread.Assistant, Text: text, Model: model})
-	d.Infer(thread.Completed, time.Time{}, "an answer without calls so far, message %d", n)
-	d.Facts.State.Waiting = thread.WaitingFor(text)
+	ending(d.Scan, text, time.Time{}, "message", n)
 	for c := content.Elements(); c.Next(); {
 		if p := c.Value(); p.Get("type").Is("tool-call") {
 			d.Call(n, thread.Call{ID: p.Get("toolCallId").Text(), Name: p.Get("toolName").Text(),

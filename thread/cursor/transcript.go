@@ -60,8 +60,7 @@ func (d *decode) answer(n int, content jsonl.Value) {
 	}
 	text := strings.TrimSpace(strings.TrimSuffix(archive.Text(content), redacted))
 	d.Timeline.Add(thread.Message{Role: thread.Assistant, Text: text})
-	d.Infer(thread.Completed, time.Time{}, "an answer without calls so far, line %d", n)
-	d.Facts.State.Waiting = thread.WaitingFor(text)
+	ending(d.Scan, text, time.Time{}, "line", n)
 	d.calls = nil
 	for c := content.Elements(); c.Next(); {
 		p := c.Value()
@@ -75,6 +74,16 @@ func (d *decode) answer(n int, content jsonl.Value) {
 		d.calls = append(d.calls, id)
 		d.Call(n, thread.Call{ID: id, Name: p.Get("name").Text(), Input: thread.Clip(p.Get("input").Compact())}, "")
 	}
+}
+
+// ending sets the state after an answer whose text may be its end. Thinking is not.
+func ending(s *archive.Scan, text string, at time.Time, unit string, n int) {
+	if text == "" {
+		s.Infer(thread.Running, at, "an answer without text so far, %s %d", unit, n)
+		return
+	}
+	s.Infer(thread.Completed, at, "an answer without calls so far, %s %d", unit, n)
+	s.Facts.State.Waiting, s.Facts.State.NoEnd = thread.WaitingFor(text), true
 }
 
 // results decodes the results of calls.

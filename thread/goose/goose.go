@@ -32,7 +32,8 @@ const (
 func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: id, Roots: roots,
-		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Unverified: "the format is from the public source; the one published database has no messages",
+		Open:       archive.Tool{Name: name, Env: env, Find: find}.Open,
 	}
 }
 

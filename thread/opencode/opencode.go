@@ -45,7 +45,11 @@ var (
 func Driver() thread.Driver { return original.driver() }
 
 // Kilo returns the driver of Kilo, a fork that keeps the schema.
-func Kilo() thread.Driver { return kilo.driver() }
+func Kilo() thread.Driver {
+	d := kilo.driver()
+	d.Unverified = "the format is from public programs that read it; no database is published"
+	return d
+}
 
 func (t tool) driver() thread.Driver {
 	return thread.Driver{

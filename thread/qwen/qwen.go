@@ -30,7 +30,8 @@ const (
 func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".qwen"),
-		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Unverified: "tested with sessions that were recorded with a scripted server, not with one of a person",
+		Open:       archive.Tool{Name: name, Env: env, Find: find}.Open,
 	}
 }
 

@@ -25,6 +25,7 @@ type Options struct {
 	Hub       *handoff.Hub // whose records name nobody
 	Producer  handoff.Producer
 	Threads   *thread.Set
+	Observer  thread.Observer            // concludes the states of threads
 	Archive   func(noIndex bool) Archive // the index of threads, or their files
 	Worktrees func() []string            // the directories of this repository
 	Path      func(typed string) string  // a path as the caller types it, absolute
@@ -50,6 +51,11 @@ type Collection struct{ o Options }
 // New returns the threads that o describes. Workspace.Threads of package
 // workspace calls it.
 func New(o Options) Collection { return Collection{o} }
+
+// Set returns the set of the collection, whose threads have their states as they are now:
+// by the processes that hooks and runs recorded and that are on this machine, and by the
+// time since each was last seen.
+func (c Collection) Set() *thread.Set { return c.o.Threads }
 
 // ListOptions select threads. Those that are zero select all, except Dir.
 type ListOptions struct {
@@ -92,6 +98,9 @@ func (c Collection) List(ctx context.Context, o ListOptions) (Page, error) {
 		return Page{}, err
 	}
 	page, err := c.o.Archive(o.NoIndex).List(ctx, q)
+	for _, i := range page.Threads {
+		i.Unverified = c.o.Threads.Unverified(i.Provider)
+	}
 	if err != nil || !o.Agents {
 		return page, err
 	}
@@ -121,15 +130,13 @@ func (c Collection) agents(ctx context.Context, i Item) ([]thread.Agent, error) 
 	return v.Agents, nil
 }
 
-// A Running is a thread that has not ended its turn, by its transcript:
-// it works, waits for a person, or was killed.
+// A Running is a thread that has not ended its turn: it works, or waits for a person.
 type Running = activity.Thread
 
 // A Write is a change of a file by a running thread.
 type Write = collision.Write
 
 // runningSince is how long ago a running thread was last active at most.
-// Programs that are killed leave theirs running.
 const runningSince = "7d"
 
 // Running returns the running threads of this repository, without those that
@@ -260,7 +267,7 @@ func (c Collection) query(o ListOptions) (q threadindex.Query, err error) {
 			handoff.Advice("the statuses are "+strings.Join(thread.Statuses(), ", ")))
 	}
 	q = threadindex.Query{Providers: o.Providers, Role: o.Role, Status: o.Status, Model: o.Model, Limit: o.Limit,
-		Cursor: o.Cursor}
+		Cursor: o.Cursor, Observer: c.o.Observer}
 	switch {
 	case o.Everywhere:
 	case o.Dir != "":

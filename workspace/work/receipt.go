@@ -64,7 +64,7 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, e
 
 func (u Units) receipt(ctx context.Context, work []handoff.Work, artifacts []handoff.Artifact,
 	threads []string) Receipt {
-	return cost.NewReceipt(cost.Leaves(cost.Sources{Work: work, Artifacts: artifacts,
+	return cost.NewReceipt(cost.Leaves(cost.Sources{Work: u.o.Conclude(ctx, work), Artifacts: artifacts,
 		Threads: cost.Read(ctx, u.o.Threads, threads), Prices: cost.EmbeddedPricer()}))
 }
 

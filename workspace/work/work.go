@@ -31,6 +31,9 @@ type Options struct {
 	Text   func(context.Context, handoff.Artifact) string
 	Finish func(ctx context.Context, session string) []string // what follows a record; returns warnings
 	Now    func() time.Time
+
+	// Conclude returns work with the status of what has no end.
+	Conclude func(context.Context, []handoff.Work) []handoff.Work
 }
 
 // Sessions finds sessions and runs by their IDs.
@@ -159,7 +162,7 @@ func (u Units) Tree(ctx context.Context, session string) (Tree, error) {
 		return Tree{}, err
 	}
 	prices := cost.EmbeddedPricer()
-	roots := cost.Rollup(work, func(unit handoff.Work) cost.Amount { return cost.OfWork(unit, prices) })
+	roots := cost.Rollup(u.o.Conclude(ctx, work), func(unit handoff.Work) cost.Amount { return cost.OfWork(unit, prices) })
 	return Tree{append([]*Node{}, roots...)}, nil
 }
 

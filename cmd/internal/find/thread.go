@@ -1,7 +1,6 @@
 package find
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/thread/page"
-	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/spf13/cobra"
 )
@@ -129,20 +127,13 @@ func (p *printFlags) run(c *cobra.Command, a *cli.App, set *thread.Set, uri stri
 		return err
 	}
 	p.Now, p.JSON = a.Now(), a.AsJSON
-	var w *workspace.Workspace
-	defer func() {
-		if w != nil {
-			w.Close()
-		}
-	}()
-	set.SetFallback(func(ctx context.Context, u thread.URI) (v *thread.View, err error) {
-		if w == nil {
-			if w, err = a.Open(); err != nil {
-				return nil, nil // the missing transcript is the error
-			}
-		}
-		return w.Threads(set).OpenKept(ctx, u)
-	})
+	set = set.Observed(thread.Observer{Now: a.Now})
+	if w, err := a.Open(); err == nil { // a thread is printed also where there is no workspace
+		defer w.Close()
+		kept := w.Threads(set).OpenKept
+		set = w.Threads(set).Set()
+		set.SetFallback(kept)
+	}
 	if p.file == "" || p.file == "-" || p.file == "/dev/stdout" {
 		return page.Write(c.Context(), a.Out, set, u, p.Options)
 	}

@@ -41,7 +41,7 @@ var threadRead = tool[ThreadInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		threads := c.client.server.o.Threads
+		threads := c.Threads(c.client.server.o.Threads).Set()
 		v, err := threads.Open(ctx, u)
 		if errors.Is(err, handoff.NotFound) || errors.Is(err, handoff.Unavailable) {
 			if kept, failed := c.Threads(threads).OpenKept(ctx, u); kept != nil || failed != nil {

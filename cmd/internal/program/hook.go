@@ -77,6 +77,7 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 	if !ok {
 		return
 	}
+	e.Process = runs.HarnessProcess(e.Harness, a.Getenv)
 	a.Hold() // the program may end a hook early, but no event that it has passed is lost
 	w, err := openAt(a, e.Dir)
 	if err != nil {
@@ -86,7 +87,7 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 	reply, err := w.Hook(context.WithoutCancel(c.Context()), e, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
 	setup.NoteHook(state, args[0], a.Now(), err)
 	if e.Harness == "gemini-cli" {
-		setup.NoteSession(state, runs.HarnessProcess(e.Harness, a.Getenv), e.Session)
+		setup.NoteSession(state, e.Process, e.Session)
 	}
 	if len(reply) > 0 {
 		fmt.Fprintln(a.Out, string(reply))

@@ -225,17 +225,18 @@ var rareFields = []string{
 	"step.tier", "step.notes",
 	"subagent.conflicts",
 	"task.transcript", "task.name",
+	"thread.unverified",
 	"thread.title", "thread.commit", "thread.repository", "thread.archived", "thread.keptAt", "thread.forkedFrom",
 	"thread.inherited", "thread.badLines", "thread.partial", "thread.warnings",
 	"attribution.agent", "thread.shellId", "adoption.leftOut", "step.findings",
 	"attestation.ofCommit", "attestation.untracked", "tree.clean", "evidence-result.files", "evidence-result.moreFiles",
 	"thread-list.warnings",
-	"thread-state.waiting",
+	"thread-state.waiting", "thread-state.noEnd", "thread.undated",
 	"tokens.cost", "tokens.cacheWrite1h",
 	"tree.commit", "tree.worktree",
 	"verdict.scope",
 	"verification.warnings",
-	"work.warnings",
+	"work.warnings", "work.process", "work.processRecord", "work.reason", "work.cancelled",
 	"work-receipt.transcript",
 	"work-usage.cost", "work-usage.cacheWrite", "work-usage.reasoning",
 }
@@ -548,6 +549,12 @@ func answerThreads(c *console, answer func(object, line string)) {
 		`{"timestamp":"2026-09-20T09:00:00Z","type":"session_meta","payload":{"id":"019c871c-b1f9-7f60-9c4f-87ed09f13599","cwd":"`+c.dir+`","cli_version":"0.150.0","git":{"branch":"main"}}}`+"\n"+
 			`{"timestamp":"2026-09-20T09:00:01Z","type":"event_msg","payload":{"type":"task_started","turn_id":"t"}}`+"\n"+
 			`{"timestamp":"2026-09-20T09:00:02Z","type":"event_msg","payload":{"type":"user_message","message":"go"}}`+"\n")
+	answer("thread-page", "thread codex/019c871c-b1f9-7f60-9c4f-87ed09f13599")
+	now := time.Now().UTC().Format(time.RFC3339)
+	c.write("home/.codex/sessions/2026/09/20/rollout-2026-09-20T09-00-00-019c871c-b1f9-7f60-9c4f-87ed09f13598.jsonl",
+		`{"timestamp":"`+now+`","type":"session_meta","payload":{"id":"019c871c-b1f9-7f60-9c4f-87ed09f13598","cwd":"`+c.dir+`","cli_version":"0.150.0","git":{"branch":"main"}}}`+"\n"+
+			`{"timestamp":"`+now+`","type":"event_msg","payload":{"type":"task_started","turn_id":"t"}}`+"\n"+
+			`{"timestamp":"`+now+`","type":"event_msg","payload":{"type":"user_message","message":"go"}}`+"\n")
 	answer("activity", "status")
 	for i, id := range []string{"01", "02"} {
 		c.write("home/.claude/projects/work/2823d1df-720a-4c31-ac55-ae8ba72600"+id+".jsonl",
@@ -555,6 +562,7 @@ func answerThreads(c *console, answer func(object, line string)) {
 				`{"type":"user","uuid":"u1","sessionId":"2823d1df-720a-4c31-ac55-ae8ba72600ID","timestamp":"2026-09-20T09:10:00Z","cwd":"DIR","message":{"role":"user","content":"go"}}
 {"type":"assistant","uuid":"a1","sessionId":"2823d1df-720a-4c31-ac55-ae8ba72600ID","timestamp":"2026-09-20T09:MINUTE:00Z","cwd":"DIR","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"DIR/shared.go","content":"x"}}]}}
 {"type":"user","uuid":"u2","sessionId":"2823d1df-720a-4c31-ac55-ae8ba72600ID","timestamp":"2026-09-20T09:20:00Z","cwd":"DIR","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}}
+{"type":"system","sessionId":"2823d1df-720a-4c31-ac55-ae8ba72600ID","timestamp":"`+now+`","cwd":"DIR"}
 `))
 	}
 	answer("collision-list", "status --collisions --since 2026-01-01")

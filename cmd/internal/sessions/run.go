@@ -249,6 +249,7 @@ func environment(own map[string]string) []string {
 // note records the process of the command, and its thread. Its terminal may be in use by the
 // command, so warnings are held back.
 func (r *run) note(ctx context.Context, c child) {
+	r.program.Process = runs.ProcessOf(c.process.Pid)
 	err := r.Reading(func(w *workspace.Workspace) (err error) {
 		r.held, err = w.Runs().RecordChild(ctx, r.opened.ID, c.process.Pid)
 		return errors.Join(err, w.Runs().StartProgram(ctx, r.opened, r.program))

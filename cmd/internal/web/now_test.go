@@ -50,7 +50,7 @@ func TestNowConversations(t *testing.T) {
 	const first, second = "2823d1df-720a-4c31-ac55-ae8ba7260001", "2823d1df-720a-4c31-ac55-ae8ba7260002"
 	file := filepath.Join(s.ws.Root(), "shared.go")
 	for i, id := range []string{first, second} {
-		x := &transcript{t: t, id: id, dir: s.ws.Root(), at: time.Now().Add(-time.Hour)}
+		x := &transcript{t: t, id: id, dir: s.ws.Root(), at: time.Now().Add(-10 * time.Minute)}
 		x.user(fmt.Sprint("change the cart ", i))
 		x.answer(map[string]any{"type": "tool_use", "id": "t", "name": "Write",
 			"input": map[string]any{"file_path": file, "content": "x"}})
@@ -142,7 +142,7 @@ func TestConversationsNotServed(t *testing.T) {
 	}
 	home := t.TempDir()
 	s, _ = furnish(thread.NewSet(all.Drivers(), func(string) string { return "" }, home))
-	x := &transcript{t: t, id: threadID, dir: s.ws.Root(), at: time.Now().Add(-time.Hour)}
+	x := &transcript{t: t, id: threadID, dir: s.ws.Root(), at: time.Now().Add(-10 * time.Minute)}
 	x.user("Why is the quokka empty?")
 	x.store(home)
 	for _, path := range []string{"/threads", "/threads/claude/" + threadID, "/", "/search?q=quokka"} {
@@ -166,7 +166,7 @@ func TestSessionCost(t *testing.T) {
 			handoff.Draft{Body: strings.NewReader("hello"), Channel: "design"})
 		return "/sessions/" + o.ID
 	}
-	x := &transcript{t: t, id: threadID, dir: s.ws.Root(), at: time.Now().Add(-time.Hour)}
+	x := &transcript{t: t, id: threadID, dir: s.ws.Root(), at: time.Now().Add(-10 * time.Minute)}
 	x.user("hello")
 	x.add("assistant", map[string]any{"id": "m1", "role": "assistant", "model": "claude-opus-4-1-20250805",
 		"content": []any{said("hi")}, "stop_reason": "end_turn",

@@ -34,7 +34,7 @@ type Source struct {
 func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	w = w.As(workspace.Caller{Dir: w.Root()}) // the viewer is no agent, and has no names of its own
 	c := w.Threads(threads)
-	if threads != nil {
+	if threads = c.Set(); threads != nil {
 		threads.SetFallback(c.OpenKept)
 	}
 	return Source{w.Root(), w.Hub(), w, w, w.Sessions(), w, w.Pipelines(), w.Store(), threads, c}

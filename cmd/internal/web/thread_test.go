@@ -226,6 +226,7 @@ func TestThreadHostile(t *testing.T) {
 		"![x](https://evil.example/x)", "```mermaid\nx\n```\n<svg onload=alert(1)>", "a\u202eb\x1b[31mc\x00d",
 		"</pre></details><script>", `"><script>alert(1)</script>`}
 	s := newConversation(t, "", func(x *transcript) {
+		x.at = time.Now().Add(-time.Minute)
 		for _, text := range texts {
 			x.user(text)
 			x.answer(map[string]any{"type": "thinking", "thinking": text}, said(text),

@@ -44,10 +44,10 @@ last since the last message of the user. A file that two of these threads
 changed while both were active is a collision, and has a row of its own.
 
 A session is running while its process is. It is stalled if the process is gone,
-or nothing happened for long, and idle if it has no process and all of its
-threads have ended: it was probably not closed. A thread is running
-until its transcript shows that its turn ended: a killed program leaves it
-running, with a growing age, for a week.
+or nothing was seen of it for 30 minutes, and idle if it has no process and all
+of its threads have ended: it was probably not closed. A thread is running until
+its transcript shows that its turn ended, or its process has ended. If its
+process is not known, it is running for 30 minutes after its last record.
 
 Check the status before you start work that another agent may be doing.
 

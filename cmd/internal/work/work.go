@@ -12,6 +12,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/work"
 	"github.com/spf13/cobra"
@@ -140,9 +142,12 @@ func workListCommand(a *cli.App) *cobra.Command {
 		Short: "List work as a tree, with the usage that programs reported",
 		Long: `List shows the recorded work of a session or run, or of the workspace, as a
 tree. OWN is the number of tokens that the program reported for the work itself,
-TOTAL that of the work and everything in it, and COST the cost of that. Work
-that started and has not ended has the status running. If only the end of work
-is recorded, it is marked so, and its kind and parent are not known.`,
+TOTAL that of the work and everything in it, and COST the cost of that.
+
+Work without a recorded end is completed or failed if its transcript shows that,
+failed if its process has ended, and stalled if it was not seen for 30 minutes
+and its process is not known. If only the end of work is recorded, it is marked
+so, and its kind and parent are not known.`,
 		Example: "  handoff work list\n  handoff work list --json",
 		Args:    cli.Between(0, 1, "at most one session"),
 	}
@@ -150,7 +155,8 @@ is recorded, it is marked so, and its kind and parent are not known.`,
 	table := a.NewTable(c, workColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
-			tree, err := w.Work(nil).Tree(c.Context(), strings.Join(args, ""))
+			set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
+			tree, err := w.Work(set).Tree(c.Context(), strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
@@ -167,8 +173,8 @@ func workRows(nodes []*work.Node, depth int) (rows [][]string) {
 	for _, n := range nodes {
 		status := n.Work.Status
 		switch {
-		case n.Work.Ended == 0:
-			status = "running"
+		case n.Work.Reason != "":
+			status += " (" + n.Work.Reason + ")"
 		case n.Work.Started == 0:
 			status += ", start not recorded"
 		}

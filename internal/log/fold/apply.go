@@ -74,12 +74,19 @@ func applyNote(s *handoff.Session, f *handoff.SessionNoted) {
 	}
 }
 
+// cancelled is the status of work that was cancelled.
+const cancelled = "cancelled"
+
 // ApplyWork applies a record about a unit of work to its view, in any order. Of several
-// starts the record with the smallest ID counts; of several ends one with usage
-// that the harness reported, then the one with the smallest ID.
+// starts the record with the smallest ID counts, but for the process the one with the
+// largest; of several ends one with usage that the harness reported, then the one with
+// the smallest ID.
 func ApplyWork(w *handoff.Work, r handoff.Record) {
 	switch f := r.Fact.(type) {
 	case *handoff.WorkStarted:
+		if f.Process != (handoff.Process{}) && r.ID > w.ProcessRecord {
+			w.Process, w.ProcessRecord = f.Process, r.ID
+		}
 		if w.StartRecord != "" && w.StartRecord <= r.ID {
 			return
 		}
@@ -87,6 +94,9 @@ func ApplyWork(w *handoff.Work, r handoff.Record) {
 		w.Parent, w.Kind, w.Name, w.Agent, w.Model, w.Thread = f.ParentWorkID, f.Kind, f.Name, f.Agent, f.Model, f.Thread
 		w.SessionID, w.RunID = f.SessionID, f.RunID
 	case *handoff.WorkEnded:
+		if f.Status == cancelled && (w.Cancelled == 0 || r.Seq < w.Cancelled) {
+			w.Cancelled = r.Seq
+		}
 		reported, known := f.UsageSource == handoff.UsageFromHarness, w.UsageSource == handoff.UsageFromHarness
 		if w.EndRecord != "" && (known && !reported || known == reported && w.EndRecord <= r.ID) {
 			return

@@ -15,6 +15,7 @@ import (
 // A Store is the state of a fold, from which views are computed. Each method
 // returns nil or "" for an ID that no record has named.
 type Store interface {
+	WorkFinder
 	Artifact(id string) (*ArtifactState, error)
 
 	// State is Artifact, but Record and Published may lack every field.
@@ -25,10 +26,13 @@ type Store interface {
 	Heads(family string) ([]string, error) // the IDs of active artifacts, in the order of the log
 }
 
+// A WorkFinder finds the state of a unit of work.
+type WorkFinder interface {
+	Work(harness, id string) (*handoff.Work, error)
+}
+
 // A Finder answers what only folds ask.
 type Finder interface {
-	Work(harness, id string) (*handoff.Work, error)
-
 	// Children returns the IDs of the artifacts that have the ID in Inputs or Known, in any
 	// order, and possibly others that have it in Parents.
 	Children(id string) ([]string, error)

@@ -47,9 +47,13 @@ func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
 	return v, err
 }
 
-// late reports whether the artifact was published after its run was closed, or
-// after its session was closed if the log has no such run.
+// late reports whether the artifact was published after its work, or what that is part
+// of, was cancelled, after its run was closed, or after its session was closed if the
+// log has no such run.
 func late(s Store, a *ArtifactState) (bool, error) {
+	if is, err := afterCancel(s, a); is || err != nil {
+		return is, err
+	}
 	for _, id := range []string{a.Record.Producer.RunID, a.Record.Producer.Session} {
 		if id == "" {
 			continue
@@ -61,6 +65,29 @@ func late(s Store, a *ArtifactState) (bool, error) {
 		if session != nil {
 			return session.Closed != 0 && session.Closed < a.Record.Seq, nil
 		}
+	}
+	return false, nil
+}
+
+// maxAbove limits how deep work is nested, because forged records can form a cycle.
+const maxAbove = 100
+
+// afterCancel reports whether the work of an artifact, or what that is part of, was
+// cancelled before.
+func afterCancel(s Store, a *ArtifactState) (bool, error) {
+	p := a.Record.Producer
+	for id, above := p.WorkID, 0; id != "" && above < maxAbove; above++ {
+		w, err := s.Work(p.Harness, id)
+		if w == nil && above == 0 && err == nil && p.ParentWorkID != "" {
+			w, err = s.Work(p.Harness, p.ParentWorkID)
+		}
+		if err != nil || w == nil {
+			return false, err
+		}
+		if w.Cancelled != 0 && w.Cancelled < a.Record.Seq {
+			return true, nil
+		}
+		id = w.Parent
 	}
 	return false, nil
 }

@@ -134,3 +134,32 @@ func TestWorkOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestLateAfterCancel publishes before and after the work, and what it is part of, was
+// cancelled.
+func TestLateAfterCancel(t *testing.T) {
+	index := fold.NewMemory()
+	by := func(work string) handoff.Producer { return handoff.Producer{Harness: "h", WorkID: work} }
+	published := func(id, work string) handoff.Record {
+		return handoff.Record{ID: id, Producer: by(work), Fact: &handoff.ArtifactPublished{Channel: "c", Path: id}}
+	}
+	for i, r := range []handoff.Record{
+		{ID: "1", Producer: by("s"), Fact: &handoff.WorkStarted{WorkID: "s"}},
+		{ID: "2", Producer: by("p"), Fact: &handoff.WorkStarted{WorkID: "p", ParentWorkID: "s"}},
+		published("before", "p"),
+		{ID: "4", Producer: by("s"), Fact: &handoff.WorkEnded{WorkID: "s", Status: "cancelled"}},
+		published("own", "s"), published("part", "p"), published("other", "x"),
+		{ID: "8", Producer: by("s"), Fact: &handoff.WorkEnded{WorkID: "s", Usage: &handoff.Usage{},
+			UsageSource: handoff.UsageFromHarness}},
+	} {
+		r.Seq = handoff.Seq(i + 1)
+		if err := index.Apply(context.Background(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, late := range map[string]bool{"before": false, "own": true, "part": true, "other": false} {
+		if a, err := index.Artifact(context.Background(), id); err != nil || a.Late != late {
+			t.Errorf("%s: late is %t, %v, want %t", id, a.Late, err, late)
+		}
+	}
+}

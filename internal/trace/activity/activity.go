@@ -42,8 +42,7 @@ type Session struct {
 	Newest *handoff.Artifact `json:"-"` // with NewestRef
 }
 
-// A Thread is one that has not ended its turn, by its transcript:
-// it works, waits for a person, or was killed.
+// A Thread is one that has not ended its turn: it works, or waits for a person.
 type Thread struct {
 	URI      string       `json:"uri"`
 	Title    string       `json:"title,omitempty"` // or the beginning of the first message
@@ -160,6 +159,9 @@ func (f Finder) describe(ctx context.Context, v session.View, running []Thread) 
 	for i, t := range running {
 		if slices.ContainsFunc(p.Threads, t.includes) {
 			running[i].Session, a.Idle = v.ID, false
+			if a.Status == session.Stalled { // its thread shows more than its records
+				a.Status, a.Reason = handoff.Running, ""
+			}
 			writes = append(writes, t.writes...)
 			if t.ActiveAt.After(a.ActiveAt) {
 				a.ActiveAt = t.ActiveAt

@@ -61,7 +61,8 @@ func TestLabelHasAttempts(t *testing.T) {
 	}
 }
 
-// TestOutcomes checks that failed work is divided by whether it left something.
+// TestOutcomes checks that failed work is divided by whether it left something, and that
+// cancelled work is apart.
 func TestOutcomes(t *testing.T) {
 	var s Sources
 	for _, o := range []struct {
@@ -75,13 +76,17 @@ func TestOutcomes(t *testing.T) {
 		w.IsError = o.failed
 		s.Work, s.Artifacts = append(s.Work, w), append(s.Artifacts, a)
 	}
+	w, a := attempt("cancelled", made("art_cancelled", "patch"))
+	w.Status = "cancelled"
+	s.Work, s.Artifacts = append(s.Work, w), append(s.Artifacts, a)
 	s.Work = append(s.Work, handoff.Work{Harness: "flue", ID: "silent", IsError: true, Ended: 2}) // without usage
 	r := Summarize(ByOutcome, Leaves(s))
 	got := map[string]int64{}
 	for _, row := range r.Rows {
 		got[row.Key] = value(row.Amount.TotalTokens)
 	}
-	if len(got) != 3 || got[Succeeded] != 100 || got[FailedUseful] != 100 || got[FailedUseless] != 100 {
+	if len(got) != 4 || got[Succeeded] != 100 || got[Cancelled] != 100 ||
+		got[FailedUseful] != 100 || got[FailedUseless] != 100 {
 		t.Errorf("got %v, want 100 tokens for each outcome", got)
 	}
 	if r.Total.Failed != 3 || r.Total.FailedOut != 1 {

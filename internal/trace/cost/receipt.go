@@ -105,7 +105,7 @@ func (u Unit) status() string {
 	case u.IsError:
 		return "failed"
 	case u.Ended == 0:
-		return handoff.Running
+		return cmp.Or(u.Status, handoff.Running)
 	}
 	return cmp.Or(u.Status, "completed")
 }

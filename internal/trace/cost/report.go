@@ -105,6 +105,7 @@ const (
 	First         = "first" // the first revision
 	Revision      = "revision"
 	Succeeded     = "succeeded"
+	Cancelled     = "cancelled"
 	FailedUseful  = "failed with artifacts" // at least one is active
 	FailedUseless = "failed without artifacts"
 )
@@ -257,18 +258,21 @@ func (g *group) finish() Row {
 }
 
 // outcome returns whether the work of a leaf failed, and whether it left something
-// then; "" if no work of it was reported to have ended.
+// then, or was cancelled; "" if no work of it was reported to have ended.
 func (l Leaf) outcome() string {
 	if len(l.Units) == 0 {
 		return ""
 	}
 	failed := slices.ContainsFunc(l.Units, func(u Unit) bool { return u.IsError })
+	cancelled := slices.ContainsFunc(l.Units, func(u Unit) bool { return u.Ended != 0 && u.Status == Cancelled })
 	left := slices.ContainsFunc(l.Artifacts, func(m *Made) bool { return m.Active > 0 })
 	switch {
 	case failed && left:
 		return FailedUseful
 	case failed:
 		return FailedUseless
+	case cancelled:
+		return Cancelled
 	case slices.ContainsFunc(l.Units, func(u Unit) bool { return u.Ended != 0 }):
 		return Succeeded
 	}

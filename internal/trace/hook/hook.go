@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +50,8 @@ type Event struct {
 	// The session of handoff that the program runs in, and the run in it; "" for
 	// none.
 	HandoffSession, HandoffRun string
+
+	Process handoff.Process // of the program, zero if it is not known
 
 	provider  string
 	ownThread bool // a subagent's thread has a URI of its own
@@ -142,7 +145,8 @@ type payload struct {
 
 	// pi's functions, and the session that started this pi.
 	Ev struct {
-		Type string
+		Type       string
+		StopReason string // of the last answer
 	}
 	Outer string `json:"outerSessionId"`
 }
@@ -190,7 +194,8 @@ func (p payload) event(c client, kind Kind) Event {
 		Message:    cmp.Or(p.Message, p.Response),
 		Answered:   p.Active,
 		Background: len(p.Tasks) > 0,
-		Failed:     p.Properties.Error != nil || p.Reason == "error" || p.StopReason == "error",
+		Failed: p.Properties.Error != nil || p.Reason == "error" || p.StopReason == "error" ||
+			slices.Contains([]string{"error", "aborted"}, p.Ev.StopReason),
 	}
 	e.AgentType, _ = handoff.RedactText(e.AgentType) // it is in titles
 	if model, ok := p.Model.(string); ok {

@@ -51,4 +51,11 @@ func TestFailed(t *testing.T) {
 			t.Errorf("%s: failed %t, %t, want %t", properties, e.Failed, ok, want)
 		}
 	}
+	for reason, want := range map[string]bool{"stop": false, "length": false, "error": true, "aborted": true} {
+		e, ok := Parse("pi", "", []byte(`{"ev":{"type":"agent_end","stopReason":"`+reason+`"},"sessionId":"s","cwd":"/w"}`),
+			func(string) string { return "" })
+		if !ok || e.Failed != want {
+			t.Errorf("%s: failed %t, %t, want %t", reason, e.Failed, ok, want)
+		}
+	}
 }

@@ -21,6 +21,7 @@ type Program struct {
 	Provider string   // of its threads, "" for a command that is not an agent program
 	Session  string   // ID of its thread, "" if it is not known yet
 	Agent    string   // name of the agent
+	Process  handoff.Process
 
 	harness string
 }
@@ -68,7 +69,7 @@ func startsClaude(args []string) bool {
 // event returns an event of the thread of p, in the session or run of handoff.
 func (p Program) event(kind Kind, session, run string) Event {
 	return Event{Kind: kind, Harness: p.harness, provider: p.Provider, Session: p.Session, AgentType: p.Agent,
-		HandoffSession: session, HandoffRun: run}
+		HandoffSession: session, HandoffRun: run, Process: p.Process}
 }
 
 // StartProgram records that p has a thread in a session or run, unless a hook

@@ -33,6 +33,9 @@ func (r Recorder) Record(ctx context.Context, e Event) error {
 	case SessionStart:
 		return r.start(ctx, e, e.Session, &handoff.WorkStarted{Kind: "session"})
 	case SessionEnd:
+		if !r.started(ctx, e) {
+			return nil // a command such as "claude mcp list", which starts no thread
+		}
 		return r.end(ctx, e, e.Session)
 	case PromptStart:
 		return r.start(ctx, e, r.newPrompt(e), &handoff.WorkStarted{Kind: "prompt", ParentWorkID: cmp.Or(e.Agent, e.Session)})
@@ -54,6 +57,15 @@ func (r Recorder) Record(ctx context.Context, e Event) error {
 		return errors.Join(failed, r.publish(ctx, e))
 	}
 	return nil
+}
+
+// started reports whether the start of a session, or of a part of it, is recorded.
+func (r Recorder) started(ctx context.Context, e Event) bool {
+	if _, err := r.Hub.Work(ctx, e.Harness, e.Session); err == nil {
+		return true
+	}
+	parts, err := r.Hub.WorkUnder(ctx, e.Harness, e.Session)
+	return err != nil || len(parts) > 0
 }
 
 // newPrompt returns the ID of a prompt that starts. If the program gives it none,
@@ -119,7 +131,7 @@ func (r Recorder) start(ctx context.Context, e Event, id string, f *handoff.Work
 		return nil
 	}
 	f.WorkID, f.Agent, f.Model, f.Thread, f.StartedAt = id, e.AgentType, handoff.Model{ID: e.Model}, e.Thread(), r.Now()
-	f.SessionID, f.RunID = e.HandoffSession, e.HandoffRun
+	f.SessionID, f.RunID, f.Process = e.HandoffSession, e.HandoffRun, e.Process
 	_, _, err := r.Hub.As(e.producer()).Record(ctx, f)
 	return err
 }

@@ -204,7 +204,11 @@ func (a answer) where(ctx context.Context, q Query) (c, older condition, err err
 		c.add("t."+text, older.args[i])
 	}
 	if q.Status != "" {
-		c.add("t.status = ?", string(q.Status))
+		var recorded []string
+		for _, status := range q.Status.Recorded() {
+			recorded = append(recorded, string(status))
+		}
+		c.add("t.status IN (SELECT value FROM json_each(?))", list(recorded))
 	}
 	if q.Model != "" {
 		c.add("instr(t.models, ?)", strings.ToLower(q.Model))
@@ -287,7 +291,8 @@ func (a answer) list(ctx context.Context, q Query, from position) (Page, error) 
 		if err != nil {
 			return page, err
 		}
-		if from.passed(i) && !page.append(i, q.Limit) {
+		q.Observer.Observe(i.URI, i.Thread)
+		if from.passed(i) && (q.Status == "" || i.State.Status == q.Status) && !page.append(i, q.Limit) {
 			break
 		}
 	}
@@ -327,7 +332,7 @@ func (a answer) search(ctx context.Context, p plan) ([]hit, error) {
 				return nil, err
 			}
 		}
-		if hits, err = a.hits(ctx, hits, seen, level, rank(r), p.Limit); err != nil || p.Limit > 0 && len(hits) > p.Limit {
+		if hits, err = a.hits(ctx, hits, seen, level, rank(r), p.Query); err != nil || p.Limit > 0 && len(hits) > p.Limit {
 			return hits, err
 		}
 	}
@@ -335,22 +340,22 @@ func (a answer) search(ctx context.Context, p plan) ([]hit, error) {
 }
 
 // hits appends the threads that a condition selects, newest first, each once.
-func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c condition, r rank, limit int) ([]hit,
+func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c condition, r rank, q Query) ([]hit,
 	error) {
-	rows, err := a.QueryContext(ctx, "SELECT t.id, t.key, t.uri, t.modified FROM threads t WHERE "+c.String()+
-		" ORDER BY t.modified DESC, t.key, t.uri", c.args...)
+	rows, err := a.QueryContext(ctx, "SELECT t.id, t.key, t.uri, t.modified, CASE WHEN ? THEN t.item END FROM threads t "+
+		"WHERE "+c.String()+" ORDER BY t.modified DESC, t.key, t.uri", append([]any{q.Status != ""}, c.args...)...)
 	if err != nil {
 		return nil, err
 	}
 	var ids []int64
 	first := len(hits)
-	for (limit == 0 || len(hits) <= limit) && rows.Next() {
+	for (q.Limit == 0 || len(hits) <= q.Limit) && rows.Next() {
 		var id, modified int64
 		h := hit{rank: r}
-		if err := rows.Scan(&id, &h.key, &h.uri, &modified); err != nil {
+		if err := rows.Scan(&id, &h.key, &h.uri, &modified, &h.encoded); err != nil {
 			return nil, errors.Join(err, rows.Close())
 		}
-		if !seen[h.uri] {
+		if !seen[h.uri] && h.has(q) {
 			seen[h.uri] = true
 			h.modified = time.Unix(0, modified)
 			h.stored = a.stored(h.key)
@@ -370,6 +375,19 @@ func (a answer) hits(ctx context.Context, hits []hit, seen map[string]bool, c co
 		}
 	}
 	return hits, nil
+}
+
+// has reports whether a hit has the status of a query. One that can't be decoded is
+// reported when it is used.
+func (h hit) has(q Query) bool {
+	if q.Status == "" {
+		return true
+	}
+	m, err := h.match()
+	if err == nil {
+		q.Observer.Observe(m.URI, m.Thread)
+	}
+	return err != nil || m.State.Status == q.Status
 }
 
 // addTerm adds that a term is in one of some columns. A prefix is searched word by word:

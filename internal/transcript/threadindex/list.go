@@ -66,6 +66,7 @@ func (l *lister) add(ctx context.Context, o opened) (more bool, err error) {
 			l.page.Warnings = append(l.page.Warnings, err.Error())
 			continue
 		}
+		l.q.Observer.Observe(i.URI, i.Thread)
 		if l.q.selectsFacts(i.Thread) && !l.page.append(i, l.q.Limit) {
 			return false, nil
 		}

@@ -118,6 +118,7 @@ func (p plan) levels() [][]column {
 
 // rank returns how well an entry matches.
 func (p plan) rank(e *entry) rank {
+	p.Observer.Observe(e.URI, e.Thread)
 	if !p.selects(e.Thread) || !p.selectsFacts(e.Thread) || p.Role != "" && !e.HasRole(p.Role) {
 		return nowhere
 	}
@@ -274,6 +275,7 @@ func (p plan) result(ctx context.Context, hits []hit, warnings []string) (Result
 			if matches[i], err = h.match(); err != nil {
 				return r, err
 			}
+			p.Observer.Observe(matches[i].URI, matches[i].Thread)
 		}
 		thread.Parallel(len(part), func(i int) {
 			matches[i].Snippets, failed[i] = p.snippets(ctx, matches[i].Item, part[i].stored)

@@ -31,10 +31,13 @@ type Query struct {
 	In           func(dir string) bool // reports whether a working directory is selected; nil for all
 	Role         string                // role or name of one of its subagents
 	Since, Until time.Time             // when the transcript was last written: at or after, before
-	Status       thread.Status
-	Model        string // part of the name of a model that it used, in any case
-	Limit        int    // 0 for all
-	Cursor       string // of an earlier page
+	Status       thread.Status         // as Observer concludes it
+	Model        string                // part of the name of a model that it used, in any case
+	Limit        int                   // 0 for all
+	Cursor       string                // of an earlier page
+
+	// Observer concludes the states of the threads in the answer.
+	Observer thread.Observer
 }
 
 // An Item is one thread.

@@ -130,7 +130,12 @@ export default function (pi: any) {
       server = undefined // handoff is not installed
     }
   })
-  for (const name of ["agent_start", "agent_end"]) pi.on(name, async (event: any, ctx: any) => report({ type: event.type }, ctx))
+  for (const name of ["agent_start", "agent_end"]) {
+    pi.on(name, async (event: any, ctx: any) => {
+      const last = event.messages?.filter((m: any) => m.role === "assistant").pop()
+      report({ type: event.type, stopReason: last?.stopReason }, ctx)
+    })
+  }
   pi.on("session_shutdown", async (event: any, ctx: any) => {
     report(event, ctx)
     server?.close()

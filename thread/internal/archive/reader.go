@@ -94,6 +94,7 @@ type Scan struct {
 
 // At records that something happened at a time.
 func (s *Scan) At(at time.Time) {
+	s.Facts.Undated = at.IsZero() && !s.Facts.Last.IsZero()
 	s.Meter.N, s.Meter.At = s.Timeline.Messages, at
 	if at.After(s.Facts.Last) {
 		s.Facts.Last = at
@@ -136,6 +137,9 @@ func (r *Reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	f := &s.Facts
 	f.Messages, f.ToolCalls = s.Timeline.Messages, s.Timeline.ToolCalls
 	if f.State.Status == "" {
+		if f.Lines > 0 && f.Last.IsZero() && !s.Meter.Counted() {
+			f.Warn("no record is known: another version of the tool, or another tool, wrote this transcript")
+		}
 		s.Infer(thread.PendingInit, f.Last, "no messages yet")
 	}
 	if f.State.At.IsZero() {

@@ -15,13 +15,23 @@ function report(event, payload, cwd) {
   }
 }
 
+// The errors of prompts. A prompt that failed also reports that it is idle, and the two
+// reports are not in order.
+const failed = new Map()
 const reported = new Set(["session.created", "session.idle", "session.error"])
 
 export const Handoff = async ({ directory }) => ({
   event: async ({ event }) => {
-    if (reported.has(event.type)) report(event.type, { ...event, cwd: directory }, directory)
+    if (!reported.has(event.type)) return
+    const id = event.properties.sessionID
+    if (event.type === "session.error") failed.set(id, event.properties.error)
+    const properties = { ...event.properties, error: failed.get(id) }
+    report(event.type, { ...event, properties, cwd: directory }, directory)
   },
-  "chat.message": async (input, output) => report("chat.message", { input, output, cwd: directory }, directory),
+  "chat.message": async (input, output) => {
+    failed.delete(input.sessionID)
+    report("chat.message", { input, output, cwd: directory }, directory)
+  },
   "tool.execute.before": async (input, output) => {
     if (input.tool.startsWith("agent-handoff_")) output.args["handoff/caller"] = { session: input.sessionID, call: input.callID }
   },
