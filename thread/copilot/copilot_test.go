@@ -106,3 +106,52 @@ func FuzzEvents(f *testing.F) {
 		threadtest.CheckThread(t, provider(t, alone), doneID)
 	})
 }
+
+// TestModels has answers that name no model, which other events name.
+func TestModels(t *testing.T) {
+	for name, events := range map[string]func(*script){
+		"the change before": func(s *script) {
+			s.add("session.model_change", obj{"newModel": "auto"})
+			s.add("session.model_change", obj{"newModel": "m"})
+			s.answer("one", 10)
+		},
+		"the call after": func(s *script) {
+			s.answer("one", 10)
+			s.add("tool.execution_complete", obj{"toolCallId": "c", "model": "m", "success": true})
+		},
+		"the end": func(s *script) {
+			s.answer("one", 10)
+			s.shutdown(obj{"m": total(0, 10, 0, 0, 0)})
+		},
+	} {
+		home := t.TempDir()
+		s := begin(doneID)
+		s.model = ""
+		s.user("go")
+		events(s)
+		s.write(t, home)
+		th := threadtest.Load(t, provider(t, home), doneID)
+		if models := th.Usage.Models; len(models) != 1 || models[0].Model != "m" || len(th.Requests) != 1 ||
+			th.Requests[0].Model != "m" {
+			t.Errorf("%s: got %+v, %+v, want one request of m", name, models, th.Requests)
+		}
+	}
+}
+
+// TestTaskComplete has a task that completed before the tool was closed.
+func TestTaskComplete(t *testing.T) {
+	home := t.TempDir()
+	s := begin(doneID)
+	s.user("go")
+	s.start()
+	s.answer("Done.", 10, task("c", "task_complete"))
+	s.call("c", "task_complete")
+	s.result("c", "ok", 0)
+	s.add("session.task_complete", obj{"success": true, "summary": "Done."})
+	s.end()
+	s.shutdown(obj{})
+	s.write(t, home)
+	if th := threadtest.Load(t, provider(t, home), doneID); th.State.Status != thread.Completed {
+		t.Errorf("got %+v, want completed", th.State)
+	}
+}

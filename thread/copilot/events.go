@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type decode struct {
 	answered bool // it has an answer
 	calls    bool // the last answer has calls
 	usage    usage
+	model    string            // that events name, for answers that don't
 	question string            // what the last answer waits for
 	names    map[string]string // names of subagents, by the ID of the call
 	members  jsonl.Members
@@ -77,7 +79,18 @@ func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
 	case "tool.execution_start":
 		d.call(n, data, at)
 	case "tool.execution_complete":
+		d.named(data.Get("model").Text())
 		d.result(n, data, at)
+	case "session.model_change":
+		d.named(data.Get("previousModel").Text())
+		if model := data.Get("newModel").Text(); model != "auto" {
+			d.model = cmp.Or(model, d.model)
+		}
+	case "session.task_complete":
+		if data.Get("success").Kind() == jsonl.Absent || data.Get("success").True() {
+			d.turn, d.calls, d.answered = false, false, true
+			d.State(thread.Completed, at, "session.task_complete, line %d", n)
+		}
 	case "permission.requested":
 		d.Calls.Add(data.Get("requestId").Text(), "permission for a call")
 		d.State(thread.Running, at, "permission.requested, line %d", n)
@@ -110,7 +123,7 @@ func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
 
 // answer decodes an answer of the model, of which the calls follow as events.
 func (d *decode) answer(n int, data jsonl.Value, at time.Time) {
-	model := data.Get("model").Text()
+	model := cmp.Or(data.Get("model").Text(), d.model)
 	d.Timeline.AddThinking(data.Get("reasoningText").Text())
 	text := archive.Text(data.Get("content"))
 	d.Timeline.Add(thread.Message{ID: data.Get("messageId").Text(), Role: thread.Assistant, Text: text, Model: model,
@@ -131,6 +144,14 @@ func (d *decode) answer(n int, data jsonl.Value, at time.Time) {
 		d.State(thread.Running, at, "the turn of the last answer has not ended, line %d", n)
 	} else {
 		d.endTurn(n, at)
+	}
+}
+
+// named sets the model of the answers so far that name none.
+func (d *decode) named(model string) {
+	if model != "" && model != "auto" {
+		d.model = model
+		d.Meter.Rename(model)
 	}
 }
 
@@ -188,7 +209,11 @@ func (d *decode) result(n int, data jsonl.Value, at time.Time) {
 
 // shutdown decodes the end of the process.
 func (d *decode) shutdown(n int, data jsonl.Value, at time.Time) {
-	d.usage.shutdown(data)
+	if d.usage.shutdown(data); len(d.usage.last) == 1 {
+		for model := range d.usage.last {
+			d.Meter.Rename(model)
+		}
+	}
 	if d.Facts.State.Status == thread.Running {
 		d.State(thread.Errored, at, "the tool was closed during a turn: session.shutdown, line %d", n)
 	}

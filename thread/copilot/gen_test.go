@@ -26,12 +26,13 @@ type obj = map[string]any
 // A script writes a session, with one event per second.
 type script struct {
 	id, agent string
+	model     string // that answers name
 	lines     []string
 	at        time.Time
 }
 
 func begin(id string) *script {
-	s := &script{id: id, at: time.Date(2026, 8, 3, 10, 0, 0, 0, time.UTC)}
+	s := &script{id: id, model: "m", at: time.Date(2026, 8, 3, 10, 0, 0, 0, time.UTC)}
 	s.add("session.start", obj{
 		"sessionId": id, "copilotVersion": "1.0.102", "startTime": s.at,
 		"context": obj{"cwd": "/home/u/project", "branch": "main", "headCommit": "75d8fc3", "repository": "example/r"},
@@ -58,7 +59,7 @@ func (s *script) user(text string) {
 
 // answer adds an answer with its output tokens, without a record of the request.
 func (s *script) answer(text string, output int, calls ...obj) {
-	s.add("assistant.message", obj{"messageId": "m" + text, "model": "m", "content": text, "outputTokens": output,
+	s.add("assistant.message", obj{"messageId": "m" + text, "model": s.model, "content": text, "outputTokens": output,
 		"toolRequests": calls})
 }
 

@@ -86,21 +86,36 @@ type session struct {
 	parent, end string
 }
 
+// continues reports whether a session is the same thread after its parent ended by
+// reason: it did not start before. A delegated one is a subagent whatever its parent did.
+func (s session) continues(parent session) bool {
+	config := jsonl.Value(s.Get("model_config").Text())
+	switch {
+	case config.Get("_delegate_from").Kind() != jsonl.Absent:
+		return false
+	case config.Get("_branched_from").Kind() != jsonl.Absent:
+		return true
+	case parent.end != "compression" && parent.end != "branched":
+		return false
+	}
+	return s.Get("started_at").Float() >= parent.Get("ended_at").Float()
+}
+
 func database(ctx context.Context, path string) (list []archive.Found, err error) {
 	var rows []session
-	ends := map[string]string{} // why sessions ended
+	byID := map[string]session{}
 	err = archive.Database(path).Each(ctx, sessions, nil, func(row jsonl.Value) {
 		s := session{Value: row, parent: row.Get("parent_session_id").Text(), end: row.Get("end_reason").Text()}
-		ends[row.Get("id").Text()] = s.end
+		byID[row.Get("id").Text()] = s
 		rows = append(rows, s)
 	})
 	for _, s := range rows {
 		f := archive.Found{ID: s.Get("id").Text(), Path: path}
 		config := jsonl.Value(s.Get("model_config").Text())
 		forked := ""
-		switch reason := ends[s.parent]; {
+		switch {
 		case s.parent == "" || s.parent == f.ID:
-		case reason == "compression", reason == "branched", config.Get("_branched_from").Kind() != jsonl.Absent:
+		case s.continues(byID[s.parent]):
 			forked = s.parent
 		case config.Get("_reset_from").Kind() != jsonl.Absent:
 		default:

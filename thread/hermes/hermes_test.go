@@ -164,6 +164,29 @@ func TestFork(t *testing.T) {
 	}
 }
 
+// TestStartedBefore has sessions that started before their parent ended by a
+// compression, which are subagents, and one that started at that moment.
+func TestStartedBefore(t *testing.T) {
+	dir := t.TempDir()
+	threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
+		exec(schema)
+		add := func(id string, parent any, started, ended float64, reason any, config string) {
+			exec("INSERT INTO sessions (id, source, model_config, parent_session_id, started_at, ended_at, end_reason) "+
+				"VALUES (?, 'cli', ?, ?, ?, ?, ?)", id, config, parent, started, ended, reason)
+		}
+		add(doneID, nil, 1000, 1100, "compression", "{}")
+		add(childID, doneID, 1020, 1050, "done", "{}")
+		add(openID, doneID, 1100, 1200, "done", `{"_delegate_from":"`+doneID+`"}`)
+		add(nextID, doneID, 1100, 1200, "done", "{}")
+	}, dir, ".hermes/state.db")
+	p := provider(t, dir)
+	for id, forked := range map[string]bool{childID: false, openID: false, nextID: true} {
+		if th := threadtest.Load(t, p, id); (th.ForkedFrom == doneID) != forked || (th.Parent == doneID) == forked {
+			t.Errorf("%s: fork of %q, subagent of %q, want a fork: %t", id, th.ForkedFrom, th.Parent, forked)
+		}
+	}
+}
+
 // TestRealThreads writes the rows of published sessions, which were exported from
 // databases, to a database again.
 func TestRealThreads(t *testing.T) {

@@ -2,7 +2,8 @@
 //
 // A session is sessions/cli/ID.jsonl in the home directory of the tool, ~/.kiro or
 // $KIRO_HOME, with one record per prompt, answer, and list of results. Only prompts
-// have a time.
+// have a time. One of the tool's engines keeps threads in the SQLite database data.sqlite3 in
+// kiro-cli of the user's data directory instead, one JSON value for each.
 //
 // The tool is closed; docs/threads.md lists the facts this package relies on, which
 // were found in published sessions.
@@ -11,6 +12,7 @@ package kiro
 import (
 	"bytes"
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
@@ -29,14 +31,24 @@ const (
 // Driver returns the driver of Kiro CLI.
 func Driver() thread.Driver {
 	return thread.Driver{
-		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".kiro"),
+		Name: name, Env: env, ID: thread.UUIDs, Roots: roots, Database: databaseName,
 		Beside: []string{"*.json"},
 		Open:   archive.Tool{Name: name, Env: env, Find: find}.Open,
 	}
 }
 
-func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+// roots returns the home directory of the tool, and the directories of its database.
+func roots(getenv func(string) string, home string) []string {
+	return append(thread.Home(env, ".kiro")(getenv, home), thread.DataHome(getenv, home, "kiro-cli"),
+		filepath.Join(home, "Library", "Application Support", "kiro-cli"))
+}
+
+func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
 	for _, root := range roots {
+		if path := filepath.Join(root, databaseName); w.Stat(path) != nil {
+			found, failed := database(ctx, path)
+			list, err = append(list, found...), errors.Join(err, failed)
+		}
 		dir := filepath.Join(root, "sessions", "cli")
 		for _, e := range w.ReadDir(dir) {
 			if stem, ok := strings.CutSuffix(e.Name(), ext); ok && thread.IsRegular(dir, e) {
@@ -44,7 +56,7 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 			}
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 const (
