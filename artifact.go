@@ -49,6 +49,9 @@ type Artifact struct {
 	Queued     bool     // it is on this machine only, until its log can be reached; Seq may change until then
 	UsedBy     []Use    // the work that is known to have read it
 
+	// what the log shows of its claims, or of the command that it attests; nil without either
+	Claimed *Notice
+
 	Attributed *Attribution // who published it as transcripts show, nil if they were not read or do not show it
 
 	Labels       []string     // the labels that it has now
@@ -137,6 +140,7 @@ type computed struct {
 	StaleInputs  []StaleInput `json:"staleInputs,omitempty"`
 
 	Redacted *Redaction `json:"redacted,omitempty"`
+	Notices  []Notice   `json:"notices,omitempty"`
 
 	RecordPath string `json:"recordPath,omitempty"`
 	Target     Target `json:"target,omitempty"`
@@ -155,7 +159,7 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 		seq = 0
 	}
 	c := computed{seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued, a.UsedBy,
-		a.Attributed, a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.RecordPath, a.Target, a.File, ""}
+		a.Attributed, a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Notices(), a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
 	}
@@ -184,6 +188,9 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 		Attributed: c.Attributed, Labels: c.Labels, LabelHistory: c.LabelHistory, StaleInputs: c.StaleInputs,
 		Redacted: c.Redacted, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
 	a.Seq = c.Seq
+	if i := slices.IndexFunc(c.Notices, func(n Notice) bool { return n.Code.isOfClaims() }); i >= 0 {
+		a.Claimed = &c.Notices[i]
+	}
 	if p, ok := r.Fact.(*ArtifactPublished); ok {
 		a.ArtifactPublished = *p
 	}

@@ -19,6 +19,7 @@ func TestArtifactJSON(t *testing.T) {
 			{WorkID: "w"}}, Labels: []string{"approved"},
 		LabelHistory: []handoff.Labeling{{Label: "approved", CreatedAt: when}},
 		StaleInputs:  []handoff.StaleInput{{ID: "e", Channel: "design", Revision: 1, Status: handoff.Superseded}},
+		Claimed:      &handoff.Notice{Code: handoff.NoticeContradicted, Severity: handoff.SeverityProblem, Text: "f"},
 		Attributed:   &handoff.Attribution{Source: handoff.FromTranscript, Thread: "agents://codex/t"},
 		Redacted:     &handoff.Redaction{Fields: []string{"/title"}}, RecordPath: "r", Target: handoff.Missing, File: "/f",
 	}

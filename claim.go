@@ -30,6 +30,15 @@ type Evidence struct {
 
 	// SHA-256 of the command with its secrets, if it has any; see docs/format.md
 	CommandDigest string `json:"commandDigest,omitempty"`
+
+	Failed bool `json:"failed,omitempty"` // the call failed, though it may have no exit status
+	OnTree bool `json:"onTree,omitempty"` // Artifact is an attestation of the tree of the claim
+}
+
+// IsOnTree reports whether the record states that an attestation is of the tree of the
+// claim. Records of earlier versions name no other attestation of a command.
+func (e Evidence) IsOnTree(attestation string) bool {
+	return e.Artifact != "" && e.Artifact == attestation && (e.OnTree || e.Kind == EvidenceCommand)
 }
 
 // The kinds of evidence.
@@ -65,9 +74,22 @@ type Tree struct {
 	Commit   string `json:"commit,omitempty"`   // that HEAD named
 	Worktree string `json:"worktree,omitempty"` // the name of the linked worktree, "" for the main one
 	Clean    bool   `json:"clean,omitempty"`    // the tracked files were those of Commit
+	// of a claim: the digest of the tree together with the artifact, which Digest leaves out
+	Whole string `json:"whole,omitempty"`
 	// of an attestation: SHA-256 of a kept body that lists the files that differ from Commit;
 	// see docs/format.md
 	Changes string `json:"changes,omitempty"`
+}
+
+// Succeeded reports whether the command ended by itself with exit status 0.
+func (at *Attestation) Succeeded() bool { return at.ExitStatus == 0 && at.Signal == "" }
+
+// Ending returns how the command ended.
+func (at *Attestation) Ending() string {
+	if at.Signal != "" {
+		return "signal " + strings.TrimSpace(at.Signal)
+	}
+	return fmt.Sprintf("exit status %d", at.ExitStatus)
 }
 
 const (

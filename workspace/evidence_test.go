@@ -124,6 +124,29 @@ func (s shop) check(name, id string, want claims.Verdict, reason string) {
 	if v.Verdict != want || !strings.Contains(string(b), reason) {
 		s.t.Errorf("%s: got %s, want %s and %q in\n%s", name, v.Verdict, want, reason, b)
 	}
+	s.checkNotice(name, id, want, reason)
+}
+
+// checkNotice checks that the notice of an artifact is as a verdict, unless that is due to
+// what the log does not have: a change of the working tree, of a thread or of the output.
+func (s shop) checkNotice(name, id string, verdict claims.Verdict, reason string) {
+	s.t.Helper()
+	a, err := s.w.Hub().Artifact(s.t.Context(), id)
+	if err != nil || a.Claimed == nil {
+		s.t.Fatalf("%s: got %v, %v, want a notice of the claim", name, a.Claimed, err)
+	}
+	want := map[claims.Verdict]handoff.NoticeCode{claims.Verified: handoff.NoticeVerified,
+		claims.Stale: handoff.NoticeClaimStale, claims.Asserted: handoff.NoticeAsserted,
+		claims.Contradicted: handoff.NoticeContradicted}[verdict]
+	if strings.Contains(reason, "changed") && !strings.Contains(reason, "while") {
+		want = a.Claimed.Code
+	}
+	if a.Attestation != nil && verdict == claims.Contradicted {
+		want = handoff.NoticeAttestFailed
+	}
+	if a.Claimed.Code != want {
+		s.t.Errorf("%s: got notice %+v, want %s", name, *a.Claimed, want)
+	}
 }
 
 // TestAttestedClaims checks the verdicts of claims whose commands handoff ran, or not.

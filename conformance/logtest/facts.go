@@ -141,12 +141,44 @@ func (d *drawing) artifact() *handoff.ArtifactPublished {
 		p.Tags = []string{rapid.SampledFrom([]string{"security", "draft"}).Draw(d.t, "tag")}
 	}
 	p.Digest = drawnDigest(d, "digest")
+	d.evidence(p)
 	known := append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)
 	p.Replaces = rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, min(3, len(known)), rapid.ID[string]).Draw(d.t,
 		"replaces")
 	p.Parents = rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, min(2, len(known)), rapid.ID[string]).Draw(d.t,
 		"parents")
 	return p
+}
+
+// evidence makes some artifacts attestations, and gives some claims, about a few trees and
+// commands.
+func (d *drawing) evidence(p *handoff.ArtifactPublished) {
+	kind := rapid.IntRange(0, 5).Draw(d.t, "evidence")
+	if kind > 2 {
+		return
+	}
+	if rapid.IntRange(0, 4).Draw(d.t, "in git") > 0 {
+		p.Tree = &handoff.Tree{Digest: rapid.SampledFrom([]string{"aa", "bb"}).Draw(d.t, "tree"), Commit: "c1",
+			Clean: rapid.Bool().Draw(d.t, "clean"), Whole: rapid.SampledFrom([]string{"", "aa"}).Draw(d.t, "whole")}
+	}
+	dir := rapid.SampledFrom([]string{"", "", "sub"}).Draw(d.t, "dir")
+	if kind == 0 {
+		p.Attestation = &handoff.Attestation{Argv: rapid.SampledFrom([][]string{{"make"}, {"sh", "-c", "make"},
+			{"make", "all"}}).Draw(d.t, "argv"), Dir: dir, ExitStatus: rapid.IntRange(0, 1).Draw(d.t, "exit"),
+			StartedAt: drawnTime, OfCommit: rapid.IntRange(0, 3).Draw(d.t, "of a commit") == 0,
+			TreeAfter: rapid.SampledFrom([]string{"", "", "", "bb"}).Draw(d.t, "tree after")}
+		return
+	}
+	named := append([]string{"", "art_NEVERSEEN0000000000000000"}, d.artifacts...)
+	for range rapid.IntRange(1, 2).Draw(d.t, "claims") {
+		e := handoff.Evidence{Kind: rapid.SampledFrom([]string{handoff.EvidenceCommand, handoff.EvidenceCommand,
+			handoff.EvidenceArtifact, handoff.EvidenceThread}).Draw(d.t, "kind of evidence"),
+			Command: rapid.SampledFrom([]string{"make", "make all"}).Draw(d.t, "command"), Dir: dir,
+			Artifact: rapid.SampledFrom(named).Draw(d.t, "named"), OnTree: rapid.Bool().Draw(d.t, "on the tree"),
+			Failed: rapid.IntRange(0, 5).Draw(d.t, "failed") == 0, Digest: drawnDigest(d, "seen").Value,
+			Thread: rapid.SampledFrom([]string{"", "agents://codex/x"}).Draw(d.t, "thread")}
+		p.Claims = append(p.Claims, handoff.Claim{Text: "it works", Evidence: []handoff.Evidence{e}})
+	}
 }
 
 // redaction draws a fact about a body or a record that has a secret.

@@ -192,8 +192,11 @@ func (c Checker) Record(ctx context.Context, d *handoff.Draft, claims []handoff.
 	}
 	now, err := c.tree(ctx, c.o.Worktree)
 	if err == nil {
+		whole := now.Digest
 		now = now.Without(ctx, own)
-		d.Tree = &now.Tree
+		if d.Tree = &now.Tree; whole != now.Digest {
+			d.Tree.Whole = whole
+		}
 	} else {
 		warnings = append(warnings, "the tree is not recorded, so the claims can't be verified: "+err.Error())
 	}

@@ -191,7 +191,7 @@ var rareFields = []string{
 	"cost-row.name", "cost-row.transcript",
 	"cost-usage.reason", "cost-usage.unpriced",
 	"dropped-records.dropped", "dropped-record.record", "dropped-record.reason",
-	"evidence.dir", "evidence.thread", "evidence.call",
+	"evidence.dir", "evidence.thread", "evidence.call", "evidence.failed",
 	"finding.note",
 	"kept-body.digest", "kept-body.sizeBytes", "kept-body.storedAt", "kept-body.need",
 	"kept-thread.secrets", "kept-thread.redacted", "kept-thread.reason", "kept-thread.findings",

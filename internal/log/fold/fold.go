@@ -205,6 +205,11 @@ func foldPublished(k *tracedKeeper, r handoff.Record, p *handoff.ArtifactPublish
 	if err := setInputs(k, a); err != nil {
 		return err
 	}
+	if p.Attestation != nil {
+		if err := foldAttested(k, a); err != nil {
+			return err
+		}
+	}
 	return k.PutArtifact(a)
 }
 
@@ -292,6 +297,9 @@ func foldWithdrawn(k Keeper, f *handoff.ArtifactWithdrawn) error {
 		if err := addSupport(k, a.Replaced, -1); err != nil {
 			return err
 		}
+	}
+	if err := foldUnattested(k, a); err != nil {
+		return err
 	}
 	return restoreHead(k, a)
 }

@@ -43,6 +43,9 @@ func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
 	if v.StaleInputs, err = staleInputs(s, a); err != nil {
 		return v, err
 	}
+	if v.Claimed, err = claimed(s, a, v); err != nil {
+		return v, err
+	}
 	v.Late, err = late(s, a)
 	return v, err
 }

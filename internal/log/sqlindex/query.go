@@ -253,6 +253,23 @@ func (s *store) prefetchStale(list []*fold.ArtifactState) (families []string, er
 	return families, nil
 }
 
+// prefetchEvidence loads what the claims of artifacts are checked by.
+func (s *store) prefetchEvidence(list []*fold.ArtifactState) error {
+	var ids, keys []string
+	for _, a := range list {
+		artifacts, pointers := fold.EvidenceOf(a.Published)
+		ids, keys = append(ids, artifacts...), append(keys, pointers...)
+	}
+	if err := s.loadAll(artifactRow, s.scanArtifact, absent(ids, s.artifacts)); err != nil {
+		return err
+	}
+	keys = absent(keys, s.unpointed)
+	for _, key := range keys {
+		s.unpointed[key] = true
+	}
+	return s.loadAll(pointerRow, s.scanPointer, keys)
+}
+
 // prefetchViews loads in a few queries what the views of the artifacts need.
 func (s *store) prefetchViews(list []*fold.ArtifactState) error {
 	var ids, sessions, families []string
@@ -266,6 +283,9 @@ func (s *store) prefetchViews(list []*fold.ArtifactState) error {
 		return err
 	}
 	families = append(families, stale...)
+	if err := s.prefetchEvidence(list); err != nil {
+		return err
+	}
 	if err := s.loadAll(artifactRow, s.scanState, absent(ids, s.artifacts)); err != nil {
 		return err
 	}

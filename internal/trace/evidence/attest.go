@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/cmdline"
 )
 
 // A Command is one that is attested.
@@ -123,7 +124,7 @@ const maxTitle = handoff.MaxTitle - 1
 
 // title returns a command line as a title.
 func title(argv []string) string {
-	text := quote(argv)
+	text := cmdline.Join(argv)
 	if utf8.RuneCountInString(text) <= handoff.MaxTitle {
 		return text
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/cmdline"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -76,7 +77,7 @@ func (c Calls) last(ctx context.Context, uri, command string) (found record, ok 
 		return found, false, err
 	}
 	return found, ok, c.each(ctx, u, func(at thread.URI, call thread.Call) {
-		if !call.Pending && sameCommand(command, commandLine(call)) {
+		if !call.Pending && cmdline.Equal(command, commandLine(call)) {
 			found, ok = recordOf(at, call), true
 		}
 	})

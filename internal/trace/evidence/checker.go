@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/tool/cmdline"
 )
 
 // ChannelAttested is the channel of attestations, KindAttested their kind.
@@ -73,7 +74,7 @@ func (c *Checker) record(ctx context.Context, e *handoff.Evidence, on claimed,
 	}
 	e.Digest = a.Digest.Value
 	if a.Attestation != nil {
-		e.ExitStatus = &a.Attestation.ExitStatus
+		e.ExitStatus, e.OnTree = &a.Attestation.ExitStatus, on.is(a) || c.isWithout(ctx, a, on)
 		return "", nil
 	}
 	return a.ID + " is not the output of an attested command, so the claim is only asserted", nil
@@ -89,6 +90,7 @@ func (c *Checker) recordCommand(ctx context.Context, e *handoff.Evidence, on cla
 	}
 	if found.here != nil {
 		e.Artifact, e.Digest, e.ExitStatus = found.here.ID, found.here.Digest.Value, &found.here.Attestation.ExitStatus
+		e.OnTree = true
 		return "", nil
 	}
 	not := fmt.Sprintf("%s was not attested on this tree", e.Command)
@@ -114,6 +116,7 @@ func (c *Checker) recordCommand(ctx context.Context, e *handoff.Evidence, on cla
 // describe sets the fields of e that identify a call and its result.
 func (r record) describe(e *handoff.Evidence) {
 	e.Thread, e.Call, e.ExitStatus, e.Digest = r.uri.String(), r.call, r.status, r.digest
+	e.Failed = r.hasFailed()
 }
 
 // An attestations has the newest attestations of a command.
@@ -133,14 +136,13 @@ func (c *Checker) attested(ctx context.Context, e handoff.Evidence, on claimed) 
 		}
 		for _, a := range page.Artifacts {
 			at := a.Attestation
-			if at == nil || a.Import != "" || at.Dir != e.Dir || !attests(at, e) || a.Status == handoff.Withdrawn &&
-				succeeded(at) {
+			if at == nil || a.Import != "" || !fold.SameCommand(at, e) || a.Status == handoff.Withdrawn && at.Succeeded() {
 				continue
 			}
 			if found.any == nil {
 				found.any = &a
 			}
-			if on.is(a) || compared < maxCompared && c.isWithout(ctx, a, on) {
+			if e.IsOnTree(a.ID) || on.is(a) || compared < maxCompared && c.isWithout(ctx, a, on) {
 				found.here = &a
 				return found, nil
 			}
@@ -161,7 +163,8 @@ func (c *Checker) Check(ctx context.Context, a handoff.Artifact) (Report, error)
 	}
 	claims := a.Claims
 	if a.Attestation != nil {
-		claims = append(claims, handoff.Claim{Text: quote(a.Attestation.Argv) + " succeeded", Evidence: []handoff.Evidence{
+		text := cmdline.Join(a.Attestation.Argv) + " succeeded"
+		claims = append(claims, handoff.Claim{Text: text, Evidence: []handoff.Evidence{
 			{Kind: handoff.EvidenceArtifact, Artifact: a.ID, ExitStatus: &a.Attestation.ExitStatus, Digest: a.Digest.Value}}})
 	}
 	var all []Verdict
@@ -176,18 +179,18 @@ func (c *Checker) Check(ctx context.Context, a handoff.Artifact) (Report, error)
 			checked.Evidence = append(checked.Evidence, result)
 			verdicts = append(verdicts, result.Verdict)
 		}
-		checked.Verdict = weakest(verdicts)
+		checked.Verdict = fold.Weakest(verdicts)
 		r.Claims = append(r.Claims, checked)
 		all = append(all, checked.Verdict)
 	}
-	r.Verdict = weakest(all)
+	r.Verdict = fold.Weakest(all)
 	return r, nil
 }
 
 // Require returns the result for a command that must be attested on the tree as it
 // is now. Kinds: those of Hub.Artifacts.
 func (c *Checker) Require(ctx context.Context, argv []string, dir, worktree string) (Result, error) {
-	e := handoff.Evidence{Kind: handoff.EvidenceCommand, Command: quote(argv), Dir: dir}
+	e := handoff.Evidence{Kind: handoff.EvidenceCommand, Command: cmdline.Join(argv), Dir: dir}
 	redactCommand(&e)
 	state, err := c.Tree(ctx, worktree)
 	if err != nil {
@@ -246,10 +249,10 @@ func (c *Checker) command(ctx context.Context, e handoff.Evidence, on claimed) (
 		}
 	}
 	if a := found.any; a != nil {
-		if succeeded(a.Attestation) || on.tree == nil {
+		if a.Attestation.Succeeded() || on.tree == nil {
 			return c.judge(ctx, e, *a, on), ctx.Err()
 		}
-		result.Reason = fmt.Sprintf("it failed on another tree: %s (%s)", ending(a.Attestation), a.ID)
+		result.Reason = fmt.Sprintf("it failed on another tree: %s (%s)", a.Attestation.Ending(), a.ID)
 	}
 	return result, nil
 }
@@ -267,7 +270,7 @@ func (c *Checker) artifact(ctx context.Context, e handoff.Evidence, on claimed) 
 		result.Reason = "it is not the output of an attested command"
 	case a.Import != "":
 		result.Reason = "it was imported: another workspace attested it"
-	case a.Status == handoff.Withdrawn && succeeded(a.Attestation):
+	case a.Status == handoff.Withdrawn && a.Attestation.Succeeded():
 		result.Reason = "it was withdrawn"
 	case e.Digest != a.Digest.Value:
 		result.Verdict, result.Reason = Contradicted, "it has another digest than the claim recorded"
@@ -283,12 +286,12 @@ func (c *Checker) judge(ctx context.Context, e handoff.Evidence, a handoff.Artif
 	verdict := func(v Verdict, format string, args ...any) Result {
 		reason := fmt.Sprintf(format, args...)
 		if e.Kind == handoff.EvidenceArtifact {
-			reason = quote(at.Argv) + ": " + reason
+			reason = cmdline.Join(at.Argv) + ": " + reason
 		}
 		return Result{Evidence: e, Verdict: v, Reason: reason, Attestation: a.ID, Status: &at.ExitStatus, By: by(a.Producer)}
 	}
-	if !succeeded(at) {
-		return verdict(Contradicted, "ended with %s", ending(at))
+	if !at.Succeeded() {
+		return verdict(Contradicted, "ended with %s", at.Ending())
 	}
 	if v, reason := c.output(ctx, a); v != "" {
 		return verdict(v, "%s", reason)
@@ -298,7 +301,7 @@ func (c *Checker) judge(ctx context.Context, e handoff.Evidence, a handoff.Artif
 		return verdict(Asserted, "the tree was not recorded")
 	case at.TreeAfter != "": // its result is of neither tree
 		return verdict(Stale, "the tree changed while the command ran")
-	case !on.is(a) && !c.isWithout(ctx, a, on):
+	case !e.IsOnTree(a.ID) && !on.is(a) && !c.isWithout(ctx, a, on):
 		return c.stale(ctx, verdict(Stale, "it was attested on another tree"), a, on)
 	}
 	now, err := on.now(ctx)
@@ -375,15 +378,4 @@ func by(p handoff.Producer) string {
 		return ""
 	}
 	return cmp.Or(p.Agent, p.Harness, p.Thread)
-}
-
-// succeeded reports whether a command ended by itself with exit status 0.
-func succeeded(at *handoff.Attestation) bool { return at.ExitStatus == 0 && at.Signal == "" }
-
-// ending returns how a command ended.
-func ending(at *handoff.Attestation) string {
-	if at.Signal != "" {
-		return "signal " + strings.TrimSpace(at.Signal)
-	}
-	return fmt.Sprintf("exit status %d", at.ExitStatus)
 }

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -9,56 +8,6 @@ import (
 )
 
 var consoleTime = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
-
-func TestSameCommand(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		want bool
-	}{
-		{"go test ./...", "go test ./...", true},
-		{"go test ./...", "  go  test\t'./...' ", true},
-		{`go test "./..."`, "go test ./...", true},
-		{"go test ./...", "go test ./... | tail", false},
-		{"go test ./...", "go test ./... || true", false},
-		{"go test ./...", "go test ./...; true", false},
-		{"go test ./...", "go test ./...\ntrue", false},
-		{"go test ./...", "go test ./... # comment", false},
-		{"go test ./...", "go test $PKG", false},
-		{"go test ./...", "go test `echo ./...`", false},
-		{"go test ./...", "true", false},
-		{"go test ./...", "", false},
-		{"cd a && make", "cd a && make ", true},
-		{"cd a && make", "cd a  && make", false},
-		{"echo 'a b'", "echo a b", false},
-		{"echo ''", "echo", false},
-		{"echo 'a", "echo a", false},
-	} {
-		if got := sameCommand(tt.a, tt.b); got != tt.want {
-			t.Errorf("%q and %q: got %t, want %t", tt.a, tt.b, got, tt.want)
-		}
-	}
-}
-
-func TestRuns(t *testing.T) {
-	for _, tt := range []struct {
-		argv []string
-		line string
-		want bool
-	}{
-		{[]string{"go", "test", "./..."}, "go test ./...", true},
-		{[]string{"sh", "-c", "go test ./..."}, "go test ./...", true},
-		{[]string{"sh", "-c", "echo fine"}, "sh -c 'echo fine'", true},
-		{[]string{"/bin/bash", "-lc", "cd a && make"}, "cd a && make", true},
-		{[]string{"bash", "-x", "go test ./..."}, "go test ./...", false},
-		{[]string{"go", "test", "./... && x"}, "go test ./... && x", false},
-		{[]string{"echo", "it's", ""}, `echo "it's" ''`, true},
-		{[]string{"true"}, "go test ./...", false},
-	} {
-		if got := runs(tt.argv, tt.line); got != tt.want {
-			t.Errorf("%q and %q: got %t, want %t", tt.argv, tt.line, got, tt.want)
-		}
-	}
-}
 
 func TestCommandLine(t *testing.T) {
 	for input, want := range map[string]string{
@@ -73,18 +22,4 @@ func TestCommandLine(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", input, got, want)
 		}
 	}
-}
-
-// FuzzWords checks that what is quoted is split into the same arguments.
-func FuzzWords(f *testing.F) {
-	f.Add("go", "test ./...")
-	f.Add("it's", `a"b\c$d`)
-	f.Add("", "é\x00\n")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		argv := []string{"x", a, b}
-		got, ok := words(quote(argv))
-		if !ok || !slices.Equal(got, argv) {
-			t.Errorf("%q: got %q, %t from %s", argv, got, ok, quote(argv))
-		}
-	})
 }

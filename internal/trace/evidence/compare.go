@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 
 // A claimed is the tree that a claim is about. The artifact that has the claim is left
@@ -17,15 +18,7 @@ type claimed struct {
 }
 
 // is reports whether an attestation is of the tree.
-func (on claimed) is(a handoff.Artifact) bool {
-	switch {
-	case a.Tree == nil || on.tree == nil:
-		return false
-	case a.Attestation.OfCommit:
-		return on.tree.Clean && on.tree.Commit == a.Tree.Commit
-	}
-	return a.Tree.Digest != "" && a.Tree.Digest == on.tree.Digest
-}
+func (on claimed) is(a handoff.Artifact) bool { return fold.SameTree(&a.ArtifactPublished, on.tree) }
 
 // maxCompared is how many attestations of a command are compared file by file.
 const maxCompared = 20

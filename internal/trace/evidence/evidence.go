@@ -14,35 +14,19 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 
 // A Verdict is the result of checking a claim.
-type Verdict string
+type Verdict = fold.Verdict
 
 // The verdicts.
 const (
-	Verified     Verdict = "verified"     // an attested command succeeded, and the tree is the same since
-	Stale        Verdict = "stale"        // it succeeded on another tree
-	Asserted     Verdict = "asserted"     // nothing but the claim, or a result without a known tree
-	Contradicted Verdict = "contradicted" // the command failed, or the evidence was changed since
+	Verified     = fold.Verified     // an attested command succeeded, and the tree is the same since
+	Stale        = fold.Stale        // it succeeded on another tree
+	Asserted     = fold.Asserted     // nothing but the claim, or a result without a known tree
+	Contradicted = fold.Contradicted // the command failed, or the evidence was changed since
 )
-
-// weakness orders the verdicts.
-var weakness = map[Verdict]int{Verified: 0, Stale: 1, Asserted: 2, Contradicted: 3}
-
-// weakest returns the weakest of several verdicts, Asserted if there are none.
-func weakest(list []Verdict) Verdict {
-	if len(list) == 0 {
-		return Asserted
-	}
-	worst := list[0]
-	for _, v := range list {
-		if weakness[v] > weakness[worst] {
-			worst = v
-		}
-	}
-	return worst
-}
 
 // A Report is the result of checking the claims of an artifact. An attestation
 // claims that its command succeeded.

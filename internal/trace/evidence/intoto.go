@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/cmdline"
 )
 
 // A Statement is an attestation in the format of in-toto: a Statement v1 with the
@@ -89,8 +90,8 @@ func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (Statement, 
 	}
 	s := Statement{Type: statementType, Subject: []Descriptor{subject}, PredicateType: testResultType,
 		Predicate: TestResult{Configuration: []Descriptor{command}}}
-	switch p, tests := &s.Predicate, []string{quote(at.Argv)}; {
-	case !succeeded(at):
+	switch p, tests := &s.Predicate, []string{cmdline.Join(at.Argv)}; {
+	case !at.Succeeded():
 		p.Result, p.FailedTests = "FAILED", tests
 	case at.TreeAfter != "":
 		p.Result, p.WarnedTests = "WARNED", tests

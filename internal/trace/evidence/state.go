@@ -125,6 +125,9 @@ const deleted = "deleted"
 // maxChanges is how many files an attestation lists that differ from its commit.
 const maxChanges = 20_000
 
+// maxList is how many bytes of a list of files are read.
+const maxList = 256 << 20
+
 // changes returns the files that differ from the commit, in the form that docs/format.md
 // describes. It is nil if there are more than maxChanges.
 func (s *State) changes() []byte {
@@ -180,12 +183,18 @@ func (s *State) filesOf(ctx context.Context, bodies handoff.Bodies, tree handoff
 	case tree.Changes == "" || bodies == nil:
 		return nil, errors.New("its files were not recorded")
 	}
-	body, err := bodies.Open(ctx, handoff.Digest{Algorithm: handoff.SHA256, Value: tree.Changes})
+	d := handoff.Digest{Algorithm: handoff.SHA256, Value: tree.Changes}
+	if f, ok := bodies.(handoff.BodyFetcher); ok {
+		if err := f.Fetch(ctx, d, maxList); err != nil {
+			return nil, err
+		}
+	}
+	body, err := bodies.Open(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
-	for in := bufio.NewReader(io.LimitReader(body, 256<<20)); ; {
+	for in := bufio.NewReader(io.LimitReader(body, maxList)); ; {
 		line, err := in.ReadBytes(0)
 		if len(line) == 0 && err == io.EOF {
 			return files, nil
