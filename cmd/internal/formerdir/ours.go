@@ -33,7 +33,7 @@ var forms = sync.OnceValue(func() []form {
 			return bytes.HasPrefix(b, []byte("workspace ")) && bytes.Contains(b, []byte("\nlog "))
 		}},
 		{regexp.MustCompile(`^init\.json$`), func(b []byte) bool { return bytes.HasPrefix(b, []byte("{\n  \"edits\": ")) }},
-		{regexp.MustCompile(`^workspaces$`), func(b []byte) bool { return filepath.IsAbs(string(b)) }},
+		{regexp.MustCompile(`^(workspaces|opened)$`), func(b []byte) bool { return filepath.IsAbs(string(b)) }},
 		{regexp.MustCompile(`^clients/[a-z]+\.json$`), func(b []byte) bool { return bytes.HasPrefix(b, []byte(`{"last`)) }},
 		{regexp.MustCompile(`^clients/gemini\.sessions\.json$`), func(b []byte) bool {
 			return bytes.HasPrefix(b, []byte(`[{"process":`))

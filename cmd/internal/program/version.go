@@ -59,9 +59,10 @@ func withoutDashes(args []string) []string {
 
 func versionCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "version",
-		Short:   "Show the version, the commit it was built from, and its date",
-		Long:    "Version shows the version of handoff and of Go, and the commit that handoff was\nbuilt from. \"handoff --version\" shows the first line.",
+		Use:   "version",
+		Short: "Show the version, the commit it was built from, and its date",
+		Long: `Version shows the version of handoff and of Go, and the commit that handoff was
+built from. "handoff --version" shows the first line.`,
 		Example: "  handoff version --json",
 		Args:    cli.Exactly(0, ""),
 	}
