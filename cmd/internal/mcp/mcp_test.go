@@ -277,6 +277,17 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestErrorSize bounds an error that quotes an argument.
+func TestErrorSize(t *testing.T) {
+	s := newFixture(t).connect("test", nil)
+	r := call(t, s, "thread_read", `{"uri":"thread:`+strings.Repeat("é", 1<<19)+`"}`)
+	failure, _ := r.data["error"].(map[string]any)
+	message, _ := failure["message"].(string)
+	if !r.isErr || !strings.HasSuffix(message, "…") || len(message) > 2<<10+len("…") || len(r.text) > 8<<10 {
+		t.Errorf("error %t, a message of %d bytes, a text of %d: %.200s", r.isErr, len(message), len(r.text), r.text)
+	}
+}
+
 // TestListSize bounds a list of 50 refs.
 func TestListSize(t *testing.T) {
 	f := newFixture(t)

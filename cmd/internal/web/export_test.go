@@ -156,3 +156,25 @@ func TestExportAll(t *testing.T) {
 		}
 	}
 }
+
+// A page has the content of 200 outputs, and says how many more there are.
+func TestExportLimit(t *testing.T) {
+	s := newSite(t)
+	o, err := s.ws.Sessions().Open(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "coder"},
+		Workflow: handoff.SessionWorkflow{Name: "build"}})
+	must(t, err)
+	as := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: handoff.Producer{Session: o.ID}})
+	const outputs = 203
+	for i := range outputs {
+		_, err := as.Publish(t.Context(), handoff.Draft{Body: strings.NewReader(fmt.Sprintf("body %d.", i)),
+			Channel: "design"})
+		must(t, err)
+	}
+	page := s.export(o.ID)
+	if n := len(regexp.MustCompile(`body \d+\.`).FindAllString(page, -1)); n != 200 {
+		t.Errorf("the page has the content of %d outputs, want 200", n)
+	}
+	if !strings.Contains(page, "3 more outputs are not on this page") {
+		t.Error("the page does not say that 3 outputs are missing")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -189,6 +190,41 @@ func TestEventsSincePage(t *testing.T) {
 		if got := strings.Contains(stream.Body.String(), "event: change"); got != want {
 			t.Errorf("after %q: announced is %v, want %v: %s", after, got, want, stream.Body)
 		}
+	}
+}
+
+// The log is watched while someone listens, and not longer.
+func TestEventsEnd(t *testing.T) {
+	s := newSite(t)
+	log := &watchedLog{Log: s.o.Source.Log, started: make(chan bool, 1), ended: make(chan bool, 1)}
+	s.o.Source.Log = log
+	server, err := web.New(s.o)
+	must(t, err)
+	t.Cleanup(server.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-log.started
+		cancel()
+	}()
+	server.Handler().ServeHTTP(httptest.NewRecorder(), request("GET", "/events").WithContext(ctx))
+	select {
+	case <-log.ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the log is watched after the last listener left")
+	}
+}
+
+// A watchedLog announces when it starts and ends to be watched.
+type watchedLog struct {
+	web.Log
+	started, ended chan bool
+}
+
+func (l *watchedLog) Facts(ctx context.Context, _ string) iter.Seq2[handoff.Record, error] {
+	return func(func(handoff.Record, error) bool) {
+		l.started <- true
+		<-ctx.Done()
+		l.ended <- true
 	}
 }
 

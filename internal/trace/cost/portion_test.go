@@ -30,6 +30,8 @@ func TestPortions(t *testing.T) {
 		request(start, "m", 1, thread.Tokens{Input: 500, CacheRead: 501}),
 		// 2000: of two contexts
 		request(start, "m", 2, thread.Tokens{Input: 2000}),
+		// 3000: of an unknown number of contexts
+		request(start, "m", 0, thread.Tokens{Input: 3000}),
 		// 1000: another price
 		request(next, "m", 1, thread.Tokens{Input: 100}),
 		// 7: recorded
@@ -41,7 +43,7 @@ func TestPortions(t *testing.T) {
 		model, day string
 		tokens     int64
 		cost       float64
-	}{{"m", "2026-09-20", 4001, 3650.2}, {"m", "2026-09-21", 101, 1007}, {"x", "2026-09-20", 3, 0}}
+	}{{"m", "2026-09-20", 7001, 6650.2}, {"m", "2026-09-21", 101, 1007}, {"x", "2026-09-20", 3, 0}}
 	if len(list) != len(want) {
 		t.Fatalf("got %+v, want %d portions", list, len(want))
 	}
@@ -61,7 +63,7 @@ func TestPortions(t *testing.T) {
 	}
 	leaves := Leaves(Sources{Threads: []Conversation{c}, Prices: NewPricer(lists)})
 	byDay := Summarize(ByDay, leaves)
-	if len(byDay.Rows) != 2 || value(byDay.Total.Amount.TotalTokens) != 4105 {
-		t.Errorf("got %+v, want two days with 4,105 tokens", byDay)
+	if len(byDay.Rows) != 2 || value(byDay.Total.Amount.TotalTokens) != 7105 {
+		t.Errorf("got %+v, want two days with 7,105 tokens", byDay)
 	}
 }
