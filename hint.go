@@ -86,7 +86,8 @@ const (
 	ActionSend                        Action = "send queued records"
 	ActionCheck                       Action = "check"
 	ActionSetUp                       Action = "set up agents"
-	ActionSetUpProgram                Action = "set up program" // NAME SCOPE
+	ActionSetUpProgram                Action = "set up program"            // NAME
+	ActionSetUpProject                Action = "set up program in project" // NAME
 	ActionGarbage                     Action = "list unneeded bodies"
 	ActionRepair                      Action = "repair"
 	ActionNext                        Action = "next stage"           // ISSUE

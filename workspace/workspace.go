@@ -177,7 +177,6 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	found.NoteOpened(o.Getenv)
 	trusted := func(destinations []string) error { return settings.CheckLog(found, o.Getenv, destinations) }
 	opened, err := localstate.OpenBackend(settings, o.Backends, trusted,
 		BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn})

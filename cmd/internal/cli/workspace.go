@@ -46,7 +46,11 @@ func (a *App) Reading(do func(*workspace.Workspace) error) error {
 	for _, s := range w.IgnoredSettings() {
 		a.WarnIgnored(s)
 	}
-	return do(w)
+	if err := do(w); err != nil {
+		return err
+	}
+	workspace.NoteOpened(w, a.Options())
+	return nil
 }
 
 // WarnIgnored warns about a setting in a file of the workspace that only the user

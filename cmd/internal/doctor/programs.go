@@ -53,7 +53,10 @@ func (f *findings) program(t setup.Target, p setup.Program, recorded bool) bool 
 		f.fail(p.Err)
 		return recorded
 	}
-	again := handoff.Suggest("write it again", handoff.ActionSetUpProgram, p.Name, string(t.Scope))
+	again := handoff.Suggest("write it again", handoff.ActionSetUpProgram, p.Name)
+	if t.Scope == setup.Project {
+		again.Action = handoff.ActionSetUpProject
+	}
 	var missing []string
 	for _, e := range p.Edits {
 		switch {
