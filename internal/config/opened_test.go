@@ -31,7 +31,9 @@ func TestOpened(t *testing.T) {
 	}
 	a, b := open("a", ".git"), open("b", ".handoff")
 	open("a", ".git")
+	env["HANDOFF_WORKSPACE"] = filepath.Join(dir, "neither") // whatever is above
 	open("neither")
+	env["HANDOFF_WORKSPACE"] = ""
 	open("line\nbreak", ".git")
 	if got := config.Opened(getenv); !slices.Equal(got, []string{a, b}) {
 		t.Errorf("Opened() = %q, want %q", got, []string{a, b})

@@ -27,7 +27,7 @@ import (
 // PIPE is a named pipe without a writer.
 var interrupted = map[string][]string{
 	"init":   {"init --dry-run", "init --undo --dry-run"},
-	"doctor": {"doctor"},
+	"doctor": {"doctor"}, "version": {"version"},
 	"publish": {"| publish - --channel design", "publish PIPE --channel design",
 		"publish a.md --channel design", "publish a.md --channel design --claim fine --evidence file:PIPE"},
 	"write": {"| write context.md --run r1", "write context.md PIPE --run r1",
