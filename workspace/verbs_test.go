@@ -236,7 +236,7 @@ func TestFilterRefused(t *testing.T) {
 		"two producers":    {Producer: map[string]string{"run": "a", "runId": "b"}},
 		"unknown status":   {Status: "lost"},
 		"status and all":   {Status: "active", IncludeInactive: true},
-		"unknown since":    {Since: "yesterday"},
+		"unknown since":    {Since: "someday"},
 		"unknown until":    {Until: "-2h"},
 		"too many days":    {Since: "100000d"},
 		"a negative day":   {Since: "-1d"},
