@@ -64,7 +64,7 @@ func Checks() []string {
 }
 
 // Examine returns what is wrong, in the order of Checks. It writes nothing but a
-// temporary file in each directory of handoff that exists.
+// temporary file in each directory of handoff, or where it would be created.
 func Examine(ctx context.Context, m Machine) []Finding {
 	var f findings
 	for _, c := range checks {

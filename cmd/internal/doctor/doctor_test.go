@@ -251,3 +251,15 @@ func TestSituations(t *testing.T) {
 		})
 	}
 }
+
+// TestForeignFileStays checks that a file with the name of a temporary one, which a
+// repository can bring, is not removed.
+func TestForeignFileStays(t *testing.T) {
+	p := newPlace(t)
+	name := filepath.Join(p.repo, ".handoff", fmt.Sprintf(".handoff-doctor-%d", os.Getpid()))
+	p.write(name, "mine")
+	p.examine()
+	if text, err := os.ReadFile(name); err != nil || string(text) != "mine" {
+		t.Errorf("the file has %q, %v, want it unchanged", text, err)
+	}
+}

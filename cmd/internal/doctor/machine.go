@@ -4,6 +4,7 @@ import (
 	"context"
 	"debug/buildinfo"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -102,12 +103,9 @@ func existing(dir string) string {
 	return dir
 }
 
-// probeName is a name that package durable gives to temporary files, so that one that a
-// killed process left is recognized as such.
-const probeName = ".handoff-doctor"
-
-// probe creates, links and removes a file in a directory, as everything that is
-// stored is created. "" is no directory.
+// probe creates a file in a directory by a link, as everything that is stored is
+// created, and removes it. A file that exists is never removed: a repository can bring
+// one with the same name. Without a directory, probe does nothing.
 func probe(dir string) error {
 	if dir == "" {
 		return nil
@@ -117,9 +115,13 @@ func probe(dir string) error {
 		return err
 	}
 	defer root.Close()
-	err = durable.Create(root, probeName, func(io.Writer) error { return nil })
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		err = root.Remove(probeName)
+	name := fmt.Sprintf(".handoff-doctor-%d", os.Getpid()) // package durable's prefix of temporary files
+	err = durable.Create(root, name, func(io.Writer) error { return nil })
+	switch {
+	case err == nil:
+		return root.Remove(name)
+	case errors.Is(err, fs.ErrExist):
+		return nil
 	}
 	return err
 }
