@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -42,7 +41,7 @@ var artifactGet = tool[GetInput]{
 			a := *shown.Artifact
 			text := line(a)
 			for _, in := range a.StaleInputs {
-				text += "\ninput " + textfmt.StaleInput(in)
+				text += "\ninput " + in.String()
 			}
 			return answer{data: shown, text: text, links: links(a),
 				done: func(ctx context.Context) { _ = c.Work(nil).Use(ctx, a) }}, nil

@@ -174,7 +174,7 @@ func showArtifact(a *cli.App, art handoff.Artifact, noThread bool) {
 		}
 	}
 	for _, in := range art.StaleInputs {
-		fmt.Fprintf(a.Out, "%-11s  %s\n", "stale input", textfmt.OneLine(textfmt.StaleInput(in)))
+		fmt.Fprintf(a.Out, "%-11s  %s\n", "stale input", textfmt.OneLine(in.String()))
 	}
 	for _, l := range art.LabelHistory {
 		fmt.Fprintf(a.Out, "%-11s  %s\n", "labeled", textfmt.OneLine(labeling(l)))

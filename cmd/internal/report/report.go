@@ -47,7 +47,7 @@ func Revision(a *cli.App, p handoff.Published, file string, saved []handoff.Arti
 // Stale reports what an artifact was made from and that is out of date.
 func Stale(a *cli.App, art handoff.Artifact) {
 	for _, in := range art.StaleInputs {
-		a.Warn("input %s", textfmt.StaleInput(in))
+		a.Warn("input %s", in.String())
 	}
 }
 

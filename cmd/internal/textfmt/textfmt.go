@@ -12,7 +12,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 
 	"github.com/agent-handoff/handoff/thread"
@@ -55,25 +54,6 @@ func Tokens(n *int64) string {
 		v /= 1000
 	}
 	return ""
-}
-
-// StaleInput returns what happened to something that an artifact was made from.
-func StaleInput(in handoff.StaleInput) string {
-	what := "replaced"
-	if in.Status == handoff.Withdrawn {
-		what = "withdrawn"
-	}
-	text := fmt.Sprintf("%s v%d (%s) was %s", in.Channel, in.Revision, in.ID, what)
-	for i, r := range in.Active {
-		text += []string{"; ", ", "}[min(i, 1)] + fmt.Sprintf("v%d (%s)", r.Revision, r.ID)
-	}
-	switch len(in.Active) {
-	case 0:
-		return text
-	case 1:
-		return text + " is active"
-	}
-	return text + " are active"
 }
 
 // Stamp formats a time for people, in the local time zone.
