@@ -181,7 +181,15 @@ func TestContract(t *testing.T) {
 	// A token of JSON and English has 4.3 bytes with public tokenizers; .ci counts
 	// tokens with one.
 	if size := len(compact) + len(instructions); size > 10_600 {
-		t.Errorf("tools and instructions have %d bytes, more than 2,500 tokens", size)
+		t.Errorf("tools and instructions have %d bytes, want at most 10,600 (2,500 tokens): shorten descriptions, or leave "+
+			"out a tool", size)
+	}
+	page, err := os.ReadFile("../../../docs/mcp.md")
+	must(t, err)
+	for _, tool := range list.Tools {
+		if !strings.Contains(string(page), "\n| `"+tool.Name+"` | ") {
+			t.Errorf("the table of tools in docs/mcp.md does not have %s", tool.Name)
+		}
 	}
 	got, err := json.MarshalIndent(map[string]any{"instructions": instructions, "tools": list.Tools}, "", "  ")
 	must(t, err)

@@ -125,9 +125,6 @@ var valueNames = []string{
 	"time", "title", "type", "URI", "UUID",
 }
 
-// pending are commands whose help is being rewritten.
-var pending = []string{}
-
 // maxFlags is the number of flags that the help of a command may show.
 const maxFlags = 24
 
@@ -136,9 +133,6 @@ func TestHelp(t *testing.T) {
 	c := newConsole(t)
 	eachCommand(func(path []string, command *cobra.Command) {
 		name := strings.Join(path, " ")
-		if slices.Contains(pending, path[0]) {
-			return
-		}
 		help := c.ok(append(slices.Clone(path), "--help")...)
 		fits(t, name, help)
 		if !command.HasSubCommands() && command.Example == "" && !command.Hidden {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +31,22 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(name)
 	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("got\n%s\nwant %s\n%s, %v", got, name, want, err)
+		t.Errorf("got\n%s\nwant %s\n%s, %v; after a review, run: go test ./internal/session/manifest -update", got, name,
+			want, err)
+	}
+}
+
+// TestDocument checks that docs/bundle-spec.md describes what handoff adds to a manifest.
+func TestDocument(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/bundle-spec.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f := range reflect.TypeFor[manifest.Extension]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !bytes.Contains(page, []byte("\n| `"+name+"` | ")) {
+			t.Errorf("the table of metadata.handoff in docs/bundle-spec.md does not have %s", name)
+		}
 	}
 }
 
