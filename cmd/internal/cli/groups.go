@@ -33,9 +33,12 @@ var primary = []string{"status", "list", "show", "read", "thread", "why", "serve
 // help does not list it.
 func Former(c *cobra.Command, now string) *cobra.Command {
 	c.Hidden = true
-	c.Long = "This is a former name of handoff " + now + "."
+	c.Long = formerName + now + "."
 	return c
 }
+
+// formerName begins the help of a former name.
+const formerName = "This is a former name of handoff "
 
 // more returns the commands of root that are in no group. Those of a command are in
 // its help.

@@ -104,6 +104,7 @@ func printMarkdown(w io.Writer, commands []*cobra.Command, all bool) {
 	if all {
 		fmt.Fprint(w, "# Commands\n\nThis page is what handoff help all --format md prints.\n\n")
 		section("All commands", func(w io.Writer) { printAllCommands(w, commands[0].Root()) })
+		defer printOtherNames(w, commands[0].Root())
 		commands = commands[1:]
 	}
 	for i, c := range commands {
@@ -112,6 +113,24 @@ func printMarkdown(w io.Writer, commands []*cobra.Command, all bool) {
 		}
 		section(c.CommandPath(), func(w io.Writer) { printHelp(w, c) })
 	}
+}
+
+// printOtherNames prints the names that help does not list, with their commands.
+func printOtherNames(w io.Writer, root *cobra.Command) {
+	fmt.Fprint(w, "\n## Former and other names\n\n| name | command |\n|---|---|\n")
+	var walk func(c *cobra.Command, parent string)
+	walk = func(c *cobra.Command, parent string) {
+		if now, former := strings.CutPrefix(c.Long, formerName); former {
+			fmt.Fprintf(w, "| `%s` | `%s` |\n", c.CommandPath(), shortName+" "+strings.TrimSuffix(now, "."))
+		}
+		for _, alias := range c.Aliases {
+			fmt.Fprintf(w, "| `%s` | `%s` |\n", parent+" "+alias, c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			walk(sub, c.CommandPath())
+		}
+	}
+	walk(root, "")
 }
 
 // printManual prints a manual page for each command, in the macros of man(7).
