@@ -68,7 +68,7 @@ type Driver struct {
 	// canonical form.
 	ID func(s string) (id string, ok bool)
 
-	// Roots returns the directories in which the tool keeps threads. They need
+	// Roots returns the directories in which the program keeps threads. They need
 	// not exist. An empty variable is treated as unset.
 	Roots func(getenv func(string) string, home string) []string
 

@@ -18,6 +18,7 @@ var dialect = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b(stands?|stood)\b`),
 	regexp.MustCompile(`(?i)\bwhole\b`),
 	regexp.MustCompile(`(?i) conversations?\b|\bconversations? `), // thread; alone, it is a name in a format
+	regexp.MustCompile(`(?i)\bagent tools?\b`),                    // program
 	regexp.MustCompile(`(?i)\bwords are wrong\b|\bbegin so\b|\bnothing here\b|\bwhat (became|came) of\b|\bon the way\b`),
 	regexp.MustCompile(`(?i)\bsay(s)? (so|which|that|it|otherwise|when|how|whether|who|what)\b`),
 	regexp.MustCompile(

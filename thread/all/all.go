@@ -1,4 +1,4 @@
-// Package all lists the drivers of all supported tools.
+// Package all lists the drivers of all supported programs.
 package all
 
 import (

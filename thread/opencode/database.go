@@ -51,7 +51,7 @@ func (d sqlite) check(ctx context.Context, db *sqlsnap.DB) ([]string, error) {
 			if !slices.Contains(has, c) {
 				return nil, handoff.E("read threads", string(d), handoff.Unsupported,
 					fmt.Errorf("missing table %s with column %s", table, c),
-					handoff.Advice("the version of the tool may not be supported"))
+					handoff.Advice("the version of the program may not be supported"))
 			}
 		}
 		if table == "session" {

@@ -87,8 +87,8 @@ func checkTarget(file string, dirs []string) error {
 		info, err := os.Stat(path)
 		for _, root := range roots {
 			if err == nil && os.SameFile(info, root) {
-				return handoff.E("write", file, handoff.Invalid, errors.New("in the directory of an agent tool: "+path),
-					handoff.Advice("name a file in another directory; files of agent tools are only read"))
+				return handoff.E("write", file, handoff.Invalid, errors.New("in the directory of an agent program: "+path),
+					handoff.Advice("name a file in another directory; files of agent programs are only read"))
 			}
 		}
 		if path == filepath.Dir(path) {

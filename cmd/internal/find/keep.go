@@ -20,10 +20,10 @@ func keepCommand(a *cli.App) *cobra.Command {
 		Use:   "keep URI... | --referenced",
 		Short: "Keep transcripts after their tool removes them",
 		Long: `Keep copies the transcript of a thread, with those of its subagents, to
-the bodies of the workspace. Agent tools remove transcripts after some weeks;
+the bodies of the workspace. Agent programs remove transcripts after some weeks;
 handoff thread URI then shows the copy, with a warning. Nothing is written to
-the directories of the tools. A later copy replaces an earlier one, whose body
-gc can then collect.
+the directories of the programs. A later copy replaces an earlier one, whose
+body gc can then collect.
 
 A transcript with what looks like a secret is refused, unless --redact replaces
 the secrets in the copy or --allow-secret keeps them. --dry-run lists what

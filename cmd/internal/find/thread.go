@@ -21,10 +21,10 @@ func ThreadCommand(a *cli.App) *cobra.Command {
 		Use:     "thread [URI]",
 		Aliases: []string{"threads"},
 		Short:   "Print a thread of an agent, or list threads",
-		Long: `Thread prints a thread that an agent tool stored on this machine, or that
+		Long: `Thread prints a thread that an agent program stored on this machine, or that
 of one of its subagents. A URI is agents://PROVIDER/ID, with /AGENT for a
 subagent and #M3-M9 for a range of messages. PROVIDER/ID, PROVIDER://ID and a
-bare ID are accepted too. Files of the agent tools are never changed.
+bare ID are accepted too. Files of the agent programs are never changed.
 
 Without a URI, it lists the threads of this repository with all its
 worktrees, newest first. These URIs list threads in all directories:

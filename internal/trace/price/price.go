@@ -25,7 +25,7 @@ import (
 type List struct {
 	Source    string     `json:"source"` // where the prices are from
 	Date      string     `json:"date"`   // of the source: 2026-09-23
-	Licence   string     `json:"licence,omitempty"`
+	License   string     `json:"licence,omitempty"`
 	Providers []provider `json:"providers"`
 }
 

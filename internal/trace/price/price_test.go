@@ -11,8 +11,8 @@ var september = time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC)
 
 func TestEmbedded(t *testing.T) {
 	l := Embedded()
-	if _, err := time.Parse(time.DateOnly, l.Date); err != nil || l.Source == "" || l.Licence != "MIT" {
-		t.Errorf("source %q, date %q, licence %q", l.Source, l.Date, l.Licence)
+	if _, err := time.Parse(time.DateOnly, l.Date); err != nil || l.Source == "" || l.License != "MIT" {
+		t.Errorf("source %q, date %q, licence %q", l.Source, l.Date, l.License)
 	}
 	models := 0
 	for _, p := range l.Providers {

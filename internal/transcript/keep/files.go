@@ -13,12 +13,12 @@ import (
 
 // filesOf returns the files of a thread or subagent: its transcript and what that needs
 // beside it, and the directory of the tool that contains them. The error is Unsupported
-// if the tool keeps several threads in the same files.
+// if the program keeps several threads in the same files.
 func filesOf(set *thread.Set, t *thread.Thread) (root string, files []string, err error) {
 	d, roots, ok := set.Driver(t.Provider)
 	if !ok || isDatabase(t.Source) {
 		return "", nil, handoff.E("keep thread", t.URI().String(), handoff.Unsupported,
-			errors.New("the tool keeps several threads in the same files"),
+			errors.New("the program keeps several threads in the same files"),
 			handoff.Advice("export the thread with the tool"))
 	}
 	for _, dir := range roots {

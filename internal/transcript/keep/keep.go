@@ -1,4 +1,4 @@
-// Package keep copies transcripts of agent tools, so that a thread can be read
+// Package keep copies transcripts of agent programs, so that a thread can be read
 // after its tool has removed it.
 //
 // A copy is a tar file, compressed with zstd, of the files of a thread and its
@@ -83,7 +83,7 @@ type file struct {
 // New returns the plan of a copy of the thread that v identifies. With redact,
 // secrets are replaced in the copy. Close the plan.
 //
-// Kinds: Unsupported (the tool keeps threads together), Unavailable, Conflict.
+// Kinds: Unsupported (the program keeps threads together), Unavailable, Conflict.
 func New(ctx context.Context, set *thread.Set, v *thread.View, redact bool) (_ *Plan, err error) {
 	p := &Plan{URI: v.URI.Main().String(), Redact: redact}
 	defer func() {

@@ -26,8 +26,8 @@ const (
 	Kept        Status = "kept"        // or would be
 	Unchanged   Status = "unchanged"   // it was kept before
 	Refused     Status = "refused"     // it has secrets
-	Missing     Status = "missing"     // the tool has no transcript, or it can't be read now
-	Unsupported Status = "unsupported" // the tool keeps threads together
+	Missing     Status = "missing"     // the program has no transcript, or it can't be read now
+	Unsupported Status = "unsupported" // the program keeps threads together
 )
 
 // A Result is what was done with one transcript.

@@ -1,4 +1,4 @@
-// Package threadindex lists and searches the threads that agent tools keep
+// Package threadindex lists and searches the threads that agent programs keep
 // on this machine.
 //
 // [Files] answers from the transcripts alone: it finds them without reading, newest

@@ -170,7 +170,7 @@ func (d Database) columns(ctx context.Context, db *sqlsnap.DB, t Table) (columns
 		if !slices.Contains(has, c) {
 			return nil, handoff.E("read threads", string(d), handoff.Unsupported,
 				fmt.Errorf("missing table %s with column %s", t.Name, c),
-				handoff.Advice("the version of the tool may not be supported"))
+				handoff.Advice("the version of the program may not be supported"))
 		}
 	}
 	for _, c := range t.Want {
