@@ -9,7 +9,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex/scope"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -52,7 +51,7 @@ func (r Runs) EndProgram(ctx context.Context, set *thread.Set, run sessions.Open
 	ended := hook.Run{Program: p, Session: run.Env["HANDOFF_SESSION"], ID: run.Env["HANDOFF_RUN"], Started: started,
 		Failed: failed}
 	return r.hooks().EndRun(ctx, ended, func() (list []*thread.Thread, err error) {
-		q := threadindex.Query{Providers: []string{p.Provider}, In: scope.In(r.o.Dir),
+		q := threadindex.Query{Providers: []string{p.Provider}, In: threadindex.In(r.o.Dir),
 			Since: started.Truncate(time.Second)}
 		found, err := threadindex.NewFiles(set).List(ctx, q)
 		for _, i := range found.Threads {

@@ -16,7 +16,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/trace/activity"
 	"github.com/agent-handoff/handoff/internal/transcript/collision"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex/scope"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -237,7 +236,7 @@ func (c Collection) Collisions(ctx context.Context, o ListOptions) (Collisions, 
 
 // InRepository reports whether a directory is in this repository or one of its
 // worktrees, so that a thread there belongs to it.
-func (c Collection) InRepository(dir string) bool { return scope.In(c.o.Worktrees()...)(dir) }
+func (c Collection) InRepository(dir string) bool { return threadindex.In(c.o.Worktrees()...)(dir) }
 
 // Belongs reports whether a thread is of this repository, see InRepository, or
 // IsShared.
@@ -271,9 +270,9 @@ func (c Collection) query(o ListOptions) (q threadindex.Query, err error) {
 	switch {
 	case o.Everywhere:
 	case o.Dir != "":
-		q.In = scope.In(c.o.Path(o.Dir))
+		q.In = threadindex.In(c.o.Path(o.Dir))
 	default:
-		q.In = scope.In(c.o.Worktrees()...)
+		q.In = threadindex.In(c.o.Worktrees()...)
 	}
 	q.Since, q.Until, err = config.ParsePeriod(o.Since, o.Until, c.o.Now())
 	return q, err

@@ -12,7 +12,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex/scope"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -119,7 +118,7 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 	}
 	q := threadindex.Query{Since: since} // a thread that goes on after until has requests before it
 	if !o.Everywhere {
-		q.In = scope.In(u.o.Worktrees()...)
+		q.In = threadindex.In(u.o.Worktrees()...)
 	}
 	warnings, err = u.o.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
 		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Self: t.Self, Agent: t.Agent, Main: t.Main,

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/transcript/collision"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex/agents"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -23,7 +22,7 @@ type Active struct {
 func (f *Files) Active(ctx context.Context, q Query) (list []Active, warnings []string, err error) {
 	page, err := f.List(ctx, q)
 	var writes []collision.Write
-	parents := agents.Parents{}
+	parents := parentOf{}
 	for _, i := range page.Threads {
 		p, err := f.set.Provider(i.Provider)
 		if err != nil {
@@ -43,7 +42,7 @@ func (f *Files) Active(ctx context.Context, q Query) (list []Active, warnings []
 				continue
 			}
 			if e.URI = a.URI; a.URI.Agent != "" {
-				parents.Add(a.Thread.URI().String(), a.URI.Main().String())
+				parents.add(a.Thread.URI().String(), a.URI.Main().String())
 			}
 			writes = append(writes, e.writes(Query{}.selectsChange)...)
 		}
@@ -70,7 +69,7 @@ func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings 
 			uris, mains[i.URI.String()] = append(uris, i.URI.String()), true
 		}
 		of := newest("t.uri IN (SELECT value FROM json_each(?)) OR t.parent IN (SELECT value FROM json_each(?))")
-		args := []any{list(uris), list(append(uris, parents.Inside(mains)...))}
+		args := []any{list(uris), list(append(uris, parents.inside(mains)...))}
 		writes, err := a.writes(ctx, "w.thread IN (SELECT t.id FROM threads t WHERE "+of+")", args, Query{}.selectsChange)
 		active = activeOf(page.Threads, writes, parents)
 		return err
@@ -83,14 +82,14 @@ func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings 
 
 // activeOf returns threads with those of the changes that they and their
 // subagents made.
-func activeOf(items []Item, writes []collision.Write, parents agents.Parents) []Active {
+func activeOf(items []Item, writes []collision.Write, parents parentOf) []Active {
 	slices.SortFunc(writes, func(a, b collision.Write) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.URI.String(), b.URI.String()), strings.Compare(a.Path, b.Path))
 	})
 	list := make([]Active, len(items))
 	for n, i := range items {
 		list[n] = Active{Item: i, Writes: slices.DeleteFunc(slices.Clone(writes), func(w collision.Write) bool {
-			return parents.Main(w.URI.Main().String()) != i.URI.String() || w.At.Before(i.Prompted)
+			return parents.main(w.URI.Main().String()) != i.URI.String() || w.At.Before(i.Prompted)
 		})}
 	}
 	return list

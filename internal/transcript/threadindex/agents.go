@@ -6,12 +6,11 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex/agents"
 	"github.com/agent-handoff/handoff/thread"
 )
 
 // parents returns those of the subagents that q selects by provider and time.
-func (a answer) parents(ctx context.Context, q Query) (agents.Parents, error) {
+func (a answer) parents(ctx context.Context, q Query) (parentOf, error) {
 	c, _, err := a.where(ctx, Query{Providers: q.Providers, Since: q.Since, Until: q.Until})
 	if err != nil {
 		return nil, err
@@ -23,34 +22,34 @@ func (a answer) parents(ctx context.Context, q Query) (agents.Parents, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	p := agents.Parents{}
+	p := parentOf{}
 	for rows.Next() {
 		var self, parent string
 		if err := rows.Scan(&self, &parent); err != nil {
 			return nil, err
 		}
-		p.Add(self, parent)
+		p.add(self, parent)
 	}
 	return p, rows.Err()
 }
 
 // missing returns the usage of a subagent without a transcript.
-func missing(a agents.Agent, parents agents.Parents) ThreadUsage {
-	return ThreadUsage{URI: a.URI.String(), Self: a.Own.String(), Main: parents.Main(a.By), Missing: true,
+func missing(a subagent, parents parentOf) ThreadUsage {
+	return ThreadUsage{URI: a.uri.String(), Self: a.own.String(), Main: parents.main(a.by), Missing: true,
 		Completeness: thread.NoUsage, Reason: "the transcript of a subagent is missing"}
 }
 
 // missing returns those of the subagents that were not read, and whose provider does
 // not have them.
-func (f *Files) missing(ctx context.Context, started agents.Started, parents agents.Parents,
+func (f *Files) missing(ctx context.Context, started startedBy, parents parentOf,
 	read []ThreadUsage) (list []ThreadUsage) {
-	for _, a := range started.Agents() {
+	for _, a := range started.subagents() {
 		u := missing(a, parents)
 		if slices.ContainsFunc(read, func(r ThreadUsage) bool { return r.Self == u.Self }) {
 			continue
 		}
-		if p, err := f.set.Provider(a.Own.Provider); err == nil {
-			if _, err := p.Thread(ctx, a.Own.Thread); errors.Is(err, handoff.NotFound) {
+		if p, err := f.set.Provider(a.own.Provider); err == nil {
+			if _, err := p.Thread(ctx, a.own.Thread); errors.Is(err, handoff.NotFound) {
 				list = append(list, u)
 			}
 		}
@@ -60,11 +59,11 @@ func (f *Files) missing(ctx context.Context, started agents.Started, parents age
 
 // missing returns those of the subagents that are not in the index. Their transcripts
 // need not name the thread that started them.
-func (a answer) missing(ctx context.Context, started agents.Started, parents agents.Parents) (usage []ThreadUsage,
+func (a answer) missing(ctx context.Context, started startedBy, parents parentOf) (usage []ThreadUsage,
 	err error) {
-	for _, agent := range started.Agents() {
-		known, err := a.strings(ctx, "SELECT uri FROM threads WHERE uri IN (?, ?) LIMIT 1", agent.URI.String(),
-			agent.Own.String())
+	for _, agent := range started.subagents() {
+		known, err := a.strings(ctx, "SELECT uri FROM threads WHERE uri IN (?, ?) LIMIT 1", agent.uri.String(),
+			agent.own.String())
 		if err != nil {
 			return nil, err
 		}

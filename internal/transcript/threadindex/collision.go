@@ -11,7 +11,6 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/collision"
-	"github.com/agent-handoff/handoff/internal/transcript/packed"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -104,16 +103,16 @@ func (a answer) writes(ctx context.Context, where string, args []any,
 		if err := rows.Scan(&path, &n, &at, &id, &uri, &started, &ended); err != nil {
 			return nil, err
 		}
-		if !selects(path, packed.Time(at)) {
+		if !selects(path, timeOf(at)) {
 			continue
 		}
 		if known[id] == nil {
-			known[id] = &collision.Writer{First: packed.Time(started), Last: packed.Time(ended)}
+			known[id] = &collision.Writer{First: timeOf(started), Last: timeOf(ended)}
 			if known[id].URI, err = thread.ParseURI(uri); err != nil {
 				return nil, err
 			}
 		}
-		writes = append(writes, known[id].Write(path, n, packed.Time(at)))
+		writes = append(writes, known[id].Write(path, n, timeOf(at)))
 	}
 	return writes, rows.Err()
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/words"
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex/tail"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -43,8 +42,8 @@ type entry struct {
 	last      int            // number of the last message
 	mentioned map[string]int // the last message with each name
 
-	before  tail.Known   // the mark it was read from, zero for a complete thread
-	mark    *tail.Mark   // a new one, if there is
+	before  marked       // the mark it was read from, zero for a complete thread
+	mark    *tailMark    // a new one, if there is
 	settled [columns]int // bytes of words before it
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex/scope"
 )
 
 // TestNestedAgents has a subagent that started another one, which wrote in another
@@ -39,7 +38,7 @@ func TestNestedAgents(t *testing.T) {
 	rollout(child, main, "/work/1", "child.go")
 	rollout(inner, child, "/elsewhere", "inner.go")
 
-	ctx, q := t.Context(), threadindex.Query{In: scope.In("/work/1")}
+	ctx, q := t.Context(), threadindex.Query{In: threadindex.In("/work/1")}
 	files := threadindex.NewFiles(tr.set())
 	file := filepath.Join(t.TempDir(), "threads.db")
 	index := threadindex.NewIndex(files, file, time.Now, nil)

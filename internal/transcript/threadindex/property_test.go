@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex/scope"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -30,7 +29,7 @@ func (tr *tree) compare(file string, now func() time.Time) {
 	few := 1 + len(tr.files())/12 // of a large tree, not too many pages
 	for i, q := range []threadindex.Query{
 		{}, {Limit: few}, {Providers: []string{"codex"}}, {Status: thread.Running}, {Model: "Opus"}, {Role: "Reviewer"},
-		{In: scope.In("/work/1")}, {Since: middle}, {Until: middle}, {Until: middle, Limit: few},
+		{In: threadindex.In("/work/1")}, {Since: middle}, {Until: middle}, {Until: middle, Limit: few},
 	} {
 		want, err := files.List(ctx, q)
 		must(tr.t, err)
@@ -53,7 +52,7 @@ func (tr *tree) compare(file string, now func() time.Time) {
 		{Path: "/work/1/"},
 		{Path: "work/1"}, {Path: "1/"}, {Path: "./1"}, {Path: "/"}, {Path: "ork/1"}, {Path: "/1"}, {Path: "absent"},
 		{Text: "timeout", Query: threadindex.Query{Limit: 2}}, {Text: "retry", Query: threadindex.Query{Role: "reviewer"}},
-		{Text: "parser", Query: threadindex.Query{Providers: []string{"claude"}, In: scope.In("/work/0", "/work/2"),
+		{Text: "parser", Query: threadindex.Query{Providers: []string{"claude"}, In: threadindex.In("/work/0", "/work/2"),
 			Until: middle}},
 		{Text: "yrter trac"}, {Text: "s* the*"}, {Text: `"retry c*"`},
 		{Text: `"the cart s*" go`, Query: threadindex.Query{Limit: 1}}, {Text: "会*"}, {Text: "g* t*", From: "tool"},
@@ -65,7 +64,7 @@ func (tr *tree) compare(file string, now func() time.Time) {
 		tr.same(fmt.Sprintf("search %+v", s), got, want)
 	}
 	tr.compareEach(index)
-	for _, q := range []threadindex.Query{{}, {In: scope.In("/work/1")}, {Providers: []string{"claude"}}} {
+	for _, q := range []threadindex.Query{{}, {In: threadindex.In("/work/1")}, {Providers: []string{"claude"}}} {
 		want, err := files.Collisions(ctx, q)
 		must(tr.t, err)
 		got, err := index.Collisions(ctx, q)
@@ -105,7 +104,7 @@ func (tr *tree) compareEach(index *threadindex.Index) {
 func (tr *tree) compareActive(files *threadindex.Files, index *threadindex.Index) {
 	tr.t.Helper()
 	ctx := tr.t.Context()
-	for i, q := range []threadindex.Query{{}, {Status: thread.Running}, {In: scope.In("/work/1")}} {
+	for i, q := range []threadindex.Query{{}, {Status: thread.Running}, {In: threadindex.In("/work/1")}} {
 		want, _, err := files.Active(ctx, q)
 		must(tr.t, err)
 		got, _, err := index.Active(ctx, q)
@@ -123,7 +122,7 @@ func (tr *tree) compareCalls(files *threadindex.Files, index, alone *threadindex
 	tr.t.Helper()
 	ctx := tr.t.Context()
 	middle := time.Date(2026, 2, 3, 4, 0, tr.count/128, 0, time.UTC)
-	for i, q := range []threadindex.CallQuery{{}, {Providers: []string{"codex"}}, {In: scope.In("/work/1")},
+	for i, q := range []threadindex.CallQuery{{}, {Providers: []string{"codex"}}, {In: threadindex.In("/work/1")},
 		{Since: middle}, {Until: middle}} {
 		for _, paths := range [][]string{{"/work/1/cart.go"}, {"/work/0", "/work/2/"}, {"/"}, {"/wor"}} {
 			want, err := files.Touches(ctx, q, paths...)
@@ -158,7 +157,7 @@ func (tr *tree) compareCalls(files *threadindex.Files, index, alone *threadindex
 			tr.calls["mentions"] += len(want.List)
 		}
 	}
-	for i, q := range []threadindex.Query{{}, {Providers: []string{"claude"}}, {In: scope.In("/work/1")},
+	for i, q := range []threadindex.Query{{}, {Providers: []string{"claude"}}, {In: threadindex.In("/work/1")},
 		{Since: time.Now().Add(-500 * time.Hour)}} {
 		type each interface {
 			EachUsage(context.Context, threadindex.Query, func(threadindex.ThreadUsage) error) ([]string, error)

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/transcript/packed"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex/agents"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -35,7 +33,7 @@ type ThreadUsage struct {
 
 func (e *entry) usage() ThreadUsage {
 	u := ThreadUsage{URI: e.URI.String(), Self: e.Thread.URI().String(), Cwd: e.Cwd,
-		Started: packed.Time(packed.Nanos(e.Started)), Modified: packed.Time(packed.Nanos(e.Modified)),
+		Started: timeOf(nanos(e.Started)), Modified: timeOf(nanos(e.Modified)),
 		Completeness: e.Usage.Completeness, Reason: e.Usage.Reason, Requests: e.Requests}
 	u.Agent, u.Main = e.agent()
 	for i := range u.Requests {
@@ -72,7 +70,7 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 		}
 	})
 	seen, selected := map[string]bool{}, map[string]bool{} // by URI
-	parents, started := agents.Parents{}, agents.Started{}
+	parents, started := parentOf{}, startedBy{}
 	var list []ThreadUsage
 	for i, entries := range read {
 		if errs[i] != nil && !errors.Is(errs[i], handoff.NotFound) {
@@ -82,20 +80,20 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 			if uri := e.URI.String(); !seen[uri] {
 				seen[uri], selected[uri] = true, q.selects(e.Thread)
 				u := e.usage()
-				started.Add(u.Self, e.Spawned)
+				started.add(u.Self, e.Spawned)
 				if e.IsAgent() {
-					parents.Add(u.Self, u.Main)
+					parents.add(u.Self, u.Main)
 				}
 				list = append(list, u)
 			}
 		}
 	}
-	counted := agents.Started{}
+	counted := startedBy{}
 	err = ctx.Err()
 	for _, u := range list {
-		u.Main = parents.Main(u.Main)
+		u.Main = parents.main(u.Main)
 		if err == nil && (selected[u.URI] || selected[u.Main]) {
-			counted.Add(u.Self, started[u.Self])
+			counted.add(u.Self, started[u.Self])
 			err = use(u)
 		}
 	}
@@ -166,7 +164,7 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		return err
 	}
 	defer rows.Close()
-	started := agents.Started{}
+	started := startedBy{}
 	for rows.Next() {
 		var u ThreadUsage
 		var agents string
@@ -176,14 +174,14 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 			&u.Reason, &requests); err != nil {
 			return err
 		}
-		u.Main, u.Started, u.Modified = parents.Main(u.Main), packed.Time(start), packed.Time(modified)
-		if u.Requests, err = packed.Decode(requests); err != nil {
+		u.Main, u.Started, u.Modified = parents.main(u.Main), timeOf(start), timeOf(modified)
+		if u.Requests, err = decodeRequests(requests); err != nil {
 			return fmt.Errorf("%w: %w", store.ErrValue, err)
 		}
 		for i := range u.Requests {
 			u.Requests[i].N = 0
 		}
-		started.Add(u.Self, strings.Fields(agents))
+		started.add(u.Self, strings.Fields(agents))
 		if !use(u) {
 			return nil
 		}
@@ -204,7 +202,7 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 }
 
 // counted returns the condition for the threads whose usage q selects.
-func (a answer) counted(ctx context.Context, q Query, parents agents.Parents) (condition, error) {
+func (a answer) counted(ctx context.Context, q Query, parents parentOf) (condition, error) {
 	c, older, err := a.where(ctx, Query{Providers: q.Providers, Since: q.Since, Until: q.Until})
 	if err != nil {
 		return c, err
@@ -233,6 +231,6 @@ func (a answer) counted(ctx context.Context, q Query, parents agents.Parents) (c
 		}
 	}
 	c.add("("+in.String()+" OR t.parent IN ("+selected+") OR t.parent IN (SELECT value FROM json_each(?)))",
-		append(slices.Concat(in.args, mains.args), list(parents.Inside(known)))...)
+		append(slices.Concat(in.args, mains.args), list(parents.inside(known)))...)
 	return c, nil
 }

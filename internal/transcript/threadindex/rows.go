@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff/internal/transcript/action"
-	"github.com/agent-handoff/handoff/internal/transcript/packed"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -82,6 +81,6 @@ func scanPlace(rows *sql.Rows, more ...any) (p Place, cwd string, err error) {
 	if p.URI, err = thread.ParseURI(uri); err != nil {
 		err = fmt.Errorf("%w: %v", store.ErrValue, err)
 	}
-	p.URI.From, p.URI.To, p.At = n, n, packed.Time(at)
+	p.URI.From, p.URI.To, p.At = n, n, timeOf(at)
 	return p, cwd, err
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/words"
-	"github.com/agent-handoff/handoff/internal/transcript/grep"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -213,7 +212,7 @@ func (f *Files) Search(ctx context.Context, s Search) (Result, error) {
 	var mu sync.Mutex
 	var hits []hit
 	thread.Parallel(len(list), func(i int) {
-		if ctx.Err() != nil || !grep.MayContain(ctx, list[i], p.terms) {
+		if ctx.Err() != nil || !mayContain(ctx, list[i], p.terms) {
 			return
 		}
 		found, err := p.read(ctx, list[i])

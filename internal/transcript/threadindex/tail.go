@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex/tail"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -28,24 +27,24 @@ func (u *update) reading(ctx context.Context, s *thread.Stored) reading {
 // readTail reads a transcript from its mark, if the part before is the same, or from
 // its start. ok is false if that fails, or if a mark is of no use.
 func (u *update) readTail(ctx context.Context, s *thread.Stored) (r reading, ok bool) {
-	f, ok := tail.Stat(ctx, s)
+	f, ok := statTail(ctx, s)
 	if !ok {
 		return r, false
 	}
 	r.Stored = s
-	if r.thread, r.before = u.mark(ctx, keyOf(s)); !f.Has(r.before) {
-		r.thread, r.before = 0, tail.Mark{}
+	if r.thread, r.before = u.mark(ctx, keyOf(s)); !f.has(r.before) {
+		r.thread, r.before = 0, tailMark{}
 	}
 	threads, err := open(ctx, s)
 	if err != nil || len(threads) != 1 {
 		return r, false
 	}
 	e := newEntry(threads[0])
-	if e.resume(ctx, r.before, f.Next(r.before)) != nil {
+	if e.resume(ctx, r.before, f.next(r.before)) != nil {
 		return r, false
 	}
 	if e.mark != nil {
-		e.mark.Digest = f.Digest(ctx, e.mark.Offset, u.now.Add(-recent))
+		e.mark.Digest = f.unchanged(ctx, e.mark.Offset, u.now.Add(-recent))
 	}
 	if e.mark != nil && e.mark.Digest == nil {
 		e.mark, e.settled = nil, [columns]int{}
@@ -55,21 +54,22 @@ func (u *update) readTail(ctx context.Context, s *thread.Stored) (r reading, ok 
 }
 
 // mark returns the thread of a transcript with a mark, and its mark.
-func (u *update) mark(ctx context.Context, key string) (id int64, m tail.Mark) {
+func (u *update) mark(ctx context.Context, key string) (id int64, m tailMark) {
 	var b []byte
 	row := u.QueryRowContext(ctx, "SELECT m.thread, m.mark FROM transcripts x JOIN threads t ON t.transcript = x.id "+
 		"JOIN marks m ON m.thread = t.id WHERE x.key = ?", key)
 	if row.Scan(&id, &b) != nil {
 		return 0, m
 	}
-	return id, tail.Decode(b)
+	return id, decodeMark(b)
 }
 
 // resume reads a thread from a mark, the zero one for all of it, and makes one at the
 // first possible offset from next.
-func (e *entry) resume(ctx context.Context, from tail.Mark, next int64) error {
-	e.before, e.Prompt, e.Prompted, e.last, e.size = from.Known, from.Prompt, from.Prompted, from.Last, from.Size
-	for _, name := range from.Tools {
+func (e *entry) resume(ctx context.Context, from tailMark, next int64) error {
+	known := from.Known
+	e.before, e.Prompt, e.Prompted, e.last, e.size = known, known.Prompt, known.Prompted, known.Last, known.Size
+	for _, name := range known.Tools {
 		e.tools[name] = true
 	}
 	return e.Thread.Resume(ctx, from.Mark, func(offset int64, state func() []byte) {
@@ -77,11 +77,11 @@ func (e *entry) resume(ctx context.Context, from tail.Mark, next int64) error {
 			return
 		}
 		if b := state(); b != nil {
-			e.mark = &tail.Mark{Mark: thread.Mark{Offset: offset, State: b}, Known: tail.Known{
-				Segments: from.Segments + 1, Size: e.size, Last: e.last, Prompt: e.Prompt, Prompted: e.Prompted,
+			e.mark = &tailMark{Mark: thread.Mark{Offset: offset, State: b}, Known: marked{
+				Segments: known.Segments + 1, Size: e.size, Last: e.last, Prompt: e.Prompt, Prompted: e.Prompted,
 				Tools:   slices.Sorted(maps.Keys(e.tools)),
-				Touches: from.Touches + len(e.touches), Commands: from.Commands + len(e.commands), Mentions: from.Mentions +
-					len(e.mentions),
+				Touches: known.Touches + len(e.touches), Commands: known.Commands + len(e.commands),
+				Mentions: known.Mentions + len(e.mentions),
 			}}
 			for c := prompts; c < columns; c++ {
 				e.settled[c] = len(e.words[c])
@@ -96,7 +96,7 @@ func (u *update) storeWords(ctx context.Context, id int64, e *entry) error {
 	n := e.before.Segments
 	if e.mark != nil {
 		if err := errors.Join(u.insertWords(ctx, store.Segment(id, n), e.words, [columns]int{}, e.settled),
-			u.Exec(ctx, "INSERT OR REPLACE INTO marks VALUES (?, ?)", id, e.mark.Encode())); err != nil {
+			u.Exec(ctx, "INSERT OR REPLACE INTO marks VALUES (?, ?)", id, e.mark.encode())); err != nil {
 			return err
 		}
 		n++

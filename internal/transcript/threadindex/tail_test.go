@@ -15,12 +15,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex/tail"
 	"github.com/agent-handoff/handoff/thread"
 )
-
-// Transcripts of tests are small, and have marks all the same.
-func init() { tail.MinSize = 300 }
 
 // TestTails appends to transcripts between queries, and also changes or cuts off what
 // was read before.

@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/transcript/packed"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex/tail"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -144,7 +142,7 @@ func (u *update) remove(ctx context.Context, states map[int64]bool) error {
 			}
 			if u.stored(key) != nil {
 				u.again[key] = true
-			} else if err := u.forget(ctx, key, tail.Known{}); err != nil {
+			} else if err := u.forget(ctx, key, marked{}); err != nil {
 				return err
 			}
 		}
@@ -153,7 +151,7 @@ func (u *update) remove(ctx context.Context, states map[int64]bool) error {
 }
 
 // forget removes a transcript, except what is before a mark.
-func (u *update) forget(ctx context.Context, key string, before tail.Known) error {
+func (u *update) forget(ctx context.Context, key string, before marked) error {
 	const selected = "transcript IN (SELECT id FROM transcripts WHERE key = ?)"
 	rows, err := u.QueryContext(ctx, "SELECT id, uri, family FROM threads WHERE "+selected, key)
 	if err != nil {
@@ -180,7 +178,7 @@ func (u *update) forget(ctx context.Context, key string, before tail.Known) erro
 	return u.Exec(ctx, "DELETE FROM transcripts WHERE key = ?", key)
 }
 
-func (u *update) forgetThread(ctx context.Context, id int64, before tail.Known) error {
+func (u *update) forgetThread(ctx context.Context, id int64, before marked) error {
 	if err := u.Exec(ctx, "DELETE FROM words WHERE rowid BETWEEN ? AND ?", store.Segment(id, before.Segments),
 		store.Segment(id+1, -1)); err != nil {
 		return err
@@ -248,8 +246,8 @@ type reading struct {
 	entries []*entry
 	err     error
 
-	thread int64     // in the index, if it has the part before a mark, otherwise 0
-	before tail.Mark // that mark
+	thread int64    // in the index, if it has the part before a mark, otherwise 0
+	before tailMark // that mark
 }
 
 func (r reading) size() (n int) {
@@ -408,7 +406,7 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, r reading, e 
 	row, err := u.ExecContext(ctx,
 		`INSERT INTO threads (id, transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, item, agent_name, self, spawned)
 		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.thread, transcript, keyOf(r.Stored), e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
-		e.Cwd, ordered(e.Modified), packed.Nanos(e.Started), packed.Nanos(e.Last), string(e.State.Status),
+		e.Cwd, ordered(e.Modified), nanos(e.Started), nanos(e.Last), string(e.State.Status),
 		strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin, string(item), name,
 		e.Thread.URI().String(), strings.Join(e.Spawned, "\n"))
 	if err != nil {
@@ -435,15 +433,15 @@ func (u *update) storeRows(ctx context.Context, id int64, e *entry) (err error) 
 		}
 	}
 	for _, t := range e.touches {
-		insert("INSERT INTO touches VALUES (?, ?, ?, ?, ?)", id, t.n, packed.Nanos(t.at), t.path,
+		insert("INSERT INTO touches VALUES (?, ?, ?, ?, ?)", id, t.n, nanos(t.at), t.path,
 			slices.Index(accesses, t.access))
 	}
 	for _, c := range e.commands {
-		insert("INSERT INTO commands VALUES (?, ?, ?, ?, ?, ?, ?)", id, c.n, packed.Nanos(c.at), c.line, c.exit, c.failed,
+		insert("INSERT INTO commands VALUES (?, ?, ?, ?, ?, ?, ?)", id, c.n, nanos(c.at), c.line, c.exit, c.failed,
 			c.output)
 	}
 	for _, m := range e.mentions {
-		insert("INSERT INTO mentions VALUES (?, ?, ?, ?, ?)", id, m.n, packed.Nanos(m.at), m.name, string(m.where))
+		insert("INSERT INTO mentions VALUES (?, ?, ?, ?, ?)", id, m.n, nanos(m.at), m.name, string(m.where))
 	}
 	for name := range e.tools {
 		insert("INSERT INTO tools (name, thread) VALUES (?, ?)", name, id)
@@ -455,5 +453,5 @@ func (u *update) storeRequests(ctx context.Context, id int64, e *entry) error {
 	if len(e.Requests) == 0 {
 		return nil
 	}
-	return u.Exec(ctx, "INSERT INTO requests VALUES (?, ?)", id, packed.Encode(e.Requests))
+	return u.Exec(ctx, "INSERT INTO requests VALUES (?, ?)", id, encodeRequests(e.Requests))
 }

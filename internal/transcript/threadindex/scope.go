@@ -1,5 +1,4 @@
-// Package scope selects threads by their working directories.
-package scope
+package threadindex
 
 import (
 	"path/filepath"

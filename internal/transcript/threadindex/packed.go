@@ -1,6 +1,4 @@
-// Package packed encodes the requests of a thread for the index of
-// threads, in a fraction of the size of JSON.
-package packed
+package threadindex
 
 import (
 	"encoding/binary"
@@ -11,10 +9,10 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// Encode encodes requests: the number of models, the provider and name of each, the
+// encodeRequests encodes requests: the number of models, the provider and name of each, the
 // number of requests, and of each its model and, as differences to the request before,
 // its message and time, then its tokens.
-func Encode(list []thread.Request) []byte {
+func encodeRequests(list []thread.Request) []byte {
 	type model struct{ provider, name string }
 	known := map[model]uint64{}
 	var names, b []byte
@@ -28,12 +26,12 @@ func Encode(list []thread.Request) []byte {
 			}
 		}
 		b = binary.AppendUvarint(b, known[m])
-		for _, v := range []int64{int64(r.N) - n, Nanos(r.At) - at, r.Input, r.CacheRead, r.CacheWrite, r.CacheWrite1h,
+		for _, v := range []int64{int64(r.N) - n, nanos(r.At) - at, r.Input, r.CacheRead, r.CacheWrite, r.CacheWrite1h,
 			r.Output, r.Reasoning, int64(r.Calls)} {
 			b = binary.AppendVarint(b, v)
 		}
 		b = binary.AppendUvarint(b, math.Float64bits(r.Cost))
-		n, at = int64(r.N), Nanos(r.At)
+		n, at = int64(r.N), nanos(r.At)
 	}
 	head := append(binary.AppendUvarint(nil, uint64(len(known))), names...)
 	return append(binary.AppendUvarint(head, uint64(len(list))), b...)
@@ -41,8 +39,8 @@ func Encode(list []thread.Request) []byte {
 
 var errInvalid = errors.New("invalid list of requests")
 
-// Decode decodes requests.
-func Decode(b []byte) (list []thread.Request, err error) {
+// decodeRequests decodes requests.
+func decodeRequests(b []byte) (list []thread.Request, err error) {
 	if len(b) == 0 {
 		return nil, nil
 	}
@@ -59,7 +57,7 @@ func Decode(b []byte) (list []thread.Request, err error) {
 		}
 		r := thread.Request{ModelUsage: models[m]}
 		n, at = n+p.int(), at+p.int()
-		r.N, r.At = int(n), Time(at)
+		r.N, r.At = int(n), timeOf(at)
 		r.Input, r.CacheRead, r.CacheWrite, r.CacheWrite1h = p.int(), p.int(), p.int(), p.int()
 		r.Output, r.Reasoning, r.Calls, r.Cost = p.int(), p.int(), int(p.int()), math.Float64frombits(p.uint())
 		list = append(list, r)
@@ -103,18 +101,18 @@ func (p *rest) string() string {
 	return s
 }
 
-// Nanos returns a time as a number, 0 if it is unknown.
-func Nanos(t time.Time) int64 {
+// nanos returns a time as a number, 0 if it is unknown.
+func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixNano()
 }
 
-// Time returns the time of a number of Nanos, or of the least number.
-func Time(nanos int64) time.Time {
-	if nanos == 0 || nanos == math.MinInt64 {
+// timeOf returns the time of a number of nanos, or of the least number.
+func timeOf(n int64) time.Time {
+	if n == 0 || n == math.MinInt64 {
 		return time.Time{}
 	}
-	return time.Unix(0, nanos).UTC()
+	return time.Unix(0, n).UTC()
 }

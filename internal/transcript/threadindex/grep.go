@@ -1,6 +1,4 @@
-// Package grep excludes transcripts that can't have some words, without decoding
-// them.
-package grep
+package threadindex
 
 import (
 	"bytes"
@@ -13,9 +11,9 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// MayContain reports whether the files of a transcript can have all terms. It
+// mayContain reports whether the files of a transcript can have all terms. It
 // compares bytes: it is wrong only by returning true.
-func MayContain(ctx context.Context, s *thread.Stored, terms []words.Term) bool {
+func mayContain(ctx context.Context, s *thread.Stored, terms []words.Term) bool {
 	g := newGrep(s, terms)
 	if g == nil {
 		return true

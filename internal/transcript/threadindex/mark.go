@@ -1,9 +1,4 @@
-// Package tail finds what was appended to a transcript since it was indexed.
-//
-// The index of a large transcript that has changed once has a mark: an offset near
-// its end, what its reader and the index know there, and the digest of the file
-// before. If that part has not changed, the file is read from the mark.
-package tail
+package threadindex
 
 import (
 	"bytes"
@@ -16,19 +11,19 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// MinSize is the size of the smallest transcript that has a mark, and the least number
+// minTail is the size of the smallest transcript that has a mark, and the least number
 // of bytes between marks. Tests change it.
-var MinSize int64 = 1 << 20
+var minTail int64 = 1 << 20
 
-// A Mark is where a transcript can be read further.
-type Mark struct {
+// A tailMark is where a transcript can be read further.
+type tailMark struct {
 	thread.Mark
 	Digest []byte // SHA-256 of the file before Offset
-	Known
+	Known  marked
 }
 
-// Known is what an index has of the part before a mark.
-type Known struct {
+// A marked is what an index has of the part before a mark.
+type marked struct {
 	Segments                    int // of words
 	Size                        int // of words, in bytes
 	Last                        int // number of the last message
@@ -38,8 +33,8 @@ type Known struct {
 	Tools                       []string
 }
 
-// Encode encodes a mark for Decode.
-func (m Mark) Encode() []byte {
+// encode encodes a mark for decodeMark.
+func (m tailMark) encode() []byte {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(m); err != nil {
 		panic(err) // its types can be encoded
@@ -47,25 +42,25 @@ func (m Mark) Encode() []byte {
 	return b.Bytes()
 }
 
-// Decode decodes a mark, the zero one if b is damaged.
-func Decode(b []byte) (m Mark) {
+// decodeMark decodes a mark, the zero one if b is damaged.
+func decodeMark(b []byte) (m tailMark) {
 	if gob.NewDecoder(bytes.NewReader(b)).Decode(&m) != nil {
-		return Mark{}
+		return tailMark{}
 	}
 	return m
 }
 
-// A File is a transcript as it is before it is read.
-type File struct {
+// A tailFile is a transcript as it is before it is read.
+type tailFile struct {
 	path    string
 	stamp   uint64
 	size    int64
 	changed time.Time
 }
 
-// Stat returns the file of a transcript. ok is false if a mark is of no use: it is
+// statTail returns the file of a transcript. ok is false if a mark is of no use: it is
 // small, it is not plain text, or there are copies of it.
-func Stat(ctx context.Context, s *thread.Stored) (f File, ok bool) {
+func statTail(ctx context.Context, s *thread.Stored) (f tailFile, ok bool) {
 	if len(s.Texts) != 1 {
 		return f, false
 	}
@@ -76,28 +71,28 @@ func Stat(ctx context.Context, s *thread.Stored) (f File, ok bool) {
 	f.path, f.size = s.Source, src.Size()
 	now, ok := thread.NewWalk(ctx).StatStored(s.Texts)
 	f.stamp, f.changed = now.Stamp, now.Changed
-	return f, ok && src.Close() == nil && f.size >= MinSize
+	return f, ok && src.Close() == nil && f.size >= minTail
 }
 
-// Next returns the offset from which a new mark is useful, after the one from which
+// next returns the offset from which a new mark is useful, after the one from which
 // the file is read. It is far enough before the end that the file is appended to
 // several times before it has another one.
-func (f File) Next(from Mark) int64 {
-	apart := max(MinSize, f.size/16)
+func (f tailFile) next(from tailMark) int64 {
+	apart := max(minTail, f.size/16)
 	if from.Offset > 0 && f.size-from.Offset < 2*apart {
 		return f.size + 1
 	}
 	return f.size - apart
 }
 
-// Has reports whether the file has the part before a mark.
-func (f File) Has(m Mark) bool {
+// has reports whether the file has the part before a mark.
+func (f tailFile) has(m tailMark) bool {
 	return m.Offset > 0 && m.Offset <= f.size && bytes.Equal(f.digest(m.Offset), m.Digest)
 }
 
-// Digest returns the digest of the part before an offset, nil if the file may have
-// changed since Stat. A file that had just changed then may change without a trace.
-func (f File) Digest(ctx context.Context, offset int64, settled time.Time) []byte {
+// unchanged returns the digest of the part before an offset, nil if the file may have
+// changed since statTail. A file that had just changed then may change without a trace.
+func (f tailFile) unchanged(ctx context.Context, offset int64, settled time.Time) []byte {
 	digest := f.digest(offset)
 	now, ok := thread.NewWalk(ctx).StatStored([]string{f.path})
 	if !ok || now.Stamp != f.stamp || f.changed.After(settled) {
@@ -106,7 +101,7 @@ func (f File) Digest(ctx context.Context, offset int64, settled time.Time) []byt
 	return digest
 }
 
-func (f File) digest(n int64) []byte {
+func (f tailFile) digest(n int64) []byte {
 	src, err := thread.OpenFile(f.path)
 	if err != nil {
 		return nil

@@ -1,4 +1,4 @@
-package grep
+package threadindex
 
 import (
 	"os"
@@ -48,7 +48,7 @@ func TestMayContain(t *testing.T) {
 		{"az", "", []string{file("d", "@[`{AaZz\x01")}, true},
 	} {
 		s := &thread.Stored{Texts: tt.files, Elsewhere: tt.elsewhere}
-		if got := MayContain(t.Context(), s, words.Parse(tt.query)); got != tt.want {
+		if got := mayContain(t.Context(), s, words.Parse(tt.query)); got != tt.want {
 			t.Errorf("%q in %q: got %v, want %v", tt.query, tt.files, got, tt.want)
 		}
 	}
