@@ -166,12 +166,9 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	return jsonl.WithFields(b, c)
 }
 
-// FieldNames returns the names of the fields that the JSON of an artifact can have.
-func (Artifact) FieldNames() []string {
-	names := jsonl.FieldNames(envelope{}, ArtifactPublished{}, computed{})
-	slices.Sort(names)
-	return slices.Compact(names)
-}
+// JSONParts returns the structs whose members the JSON of an artifact has. If two have
+// the same member, it is that of the first.
+func (Artifact) JSONParts() []any { return []any{envelope{}, ArtifactPublished{}, computed{}} }
 
 // UnmarshalJSON is the inverse of MarshalJSON.
 func (a *Artifact) UnmarshalJSON(b []byte) error {

@@ -37,12 +37,18 @@ func (p Published) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonl.WithFields(b, struct {
-		Existing   bool     `json:"existing"`
-		AlsoActive string   `json:"alsoActive,omitempty"`
-		Warnings   []string `json:"warnings,omitempty"`
-	}{p.Existing, p.AlsoActive, p.Warnings})
+	return jsonl.WithFields(b, publication{p.Existing, p.AlsoActive, p.Warnings})
 }
+
+// publication are the fields that the JSON of Published adds to that of its artifact.
+type publication struct {
+	Existing   bool     `json:"existing"`
+	AlsoActive string   `json:"alsoActive,omitempty"`
+	Warnings   []string `json:"warnings,omitempty"`
+}
+
+// JSONParts returns the structs whose members the JSON has.
+func (p Published) JSONParts() []any { return append(p.Artifact.JSONParts(), publication{}) }
 
 // Publish records that a file or directory is an artifact. When its error is
 // nil, the record and the kept copy are on stable storage. It checks the draft

@@ -150,10 +150,17 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonl.WithFields(b, struct {
-		Seq Seq `json:"seq"`
-	}{r.Seq})
+	return jsonl.WithFields(b, place{r.Seq})
 }
+
+// A place is what the JSON of a record in a log adds to it.
+type place struct {
+	Seq Seq `json:"seq"`
+}
+
+// JSONParts returns the structs whose members the JSON of a record has, beside those of
+// its fact.
+func (Record) JSONParts() []any { return []any{envelope{}, place{}} }
 
 // StoredRecord returns the record that a log stores at seq as b. Its fact is
 // Damaged if b can't be decoded.

@@ -25,8 +25,8 @@ type RedactOptions struct {
 // A Redacted is the answer to Redact.
 type Redacted struct {
 	handoff.Published
-	Replaced int      `json:"replaced"` // how many secrets were replaced
-	Copies   []string `json:"copies"`   // where copies can remain, a sentence each
+	Replaced int      // how many secrets were replaced
+	Copies   []string // where copies can remain, a sentence each
 }
 
 // MarshalJSON returns the JSON of Published with the members replaced and copies added.
@@ -35,11 +35,17 @@ func (r Redacted) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonl.WithFields(b, struct {
-		Replaced int      `json:"replaced"`
-		Copies   []string `json:"copies"`
-	}{r.Replaced, r.Copies})
+	return jsonl.WithFields(b, redaction{r.Replaced, r.Copies})
 }
+
+// redaction are the fields that the JSON of Redacted adds to that of Published.
+type redaction struct {
+	Replaced int      `json:"replaced"`
+	Copies   []string `json:"copies"`
+}
+
+// JSONParts returns the structs whose members the JSON has.
+func (r Redacted) JSONParts() []any { return append(r.Published.JSONParts(), redaction{}) }
 
 // Redact withdraws an artifact that has a secret, and makes every reader show
 // replacements. The record itself never changes, and copies can remain elsewhere. What a

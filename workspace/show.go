@@ -30,20 +30,23 @@ type Shown struct {
 // verdicts as verification, and noThread.
 func (s Shown) MarshalJSON() ([]byte, error) {
 	b, err := handoff.EncodeJSON(s.value())
-	more := map[string]any{}
-	if s.Receipt != nil {
-		more["work"] = s.Receipt
-	}
-	if s.NoThread {
-		more["noThread"] = true
-	}
-	if s.Verification != nil {
-		more["verification"] = s.Verification
-	}
-	if err != nil || len(more) == 0 {
+	more := shownMore{workOf{s.Receipt}, s.NoThread, s.Verification}
+	if err != nil || more == (shownMore{}) {
 		return b, err
 	}
 	return jsonl.WithFields(b, more)
+}
+
+// shownMore are the fields that the JSON of what is shown adds to it.
+type shownMore struct {
+	workOf
+	NoThread     bool                 `json:"noThread,omitempty"`
+	Verification *claims.Verification `json:"verification,omitempty"`
+}
+
+// workOf is the work of an artifact or session.
+type workOf struct {
+	Work *work.Receipt `json:"work,omitempty"`
 }
 
 func (s Shown) value() any {
@@ -56,12 +59,26 @@ func (s Shown) value() any {
 	return s.Issue
 }
 
-// FieldNames returns the names of the fields that the JSON can have.
-func (s Shown) FieldNames() []string {
-	if s.Artifact != nil {
-		return append(s.Artifact.FieldNames(), "work", "noThread", "verification")
+// JSONName returns the name of the schema of what is shown.
+func (s Shown) JSONName() string {
+	switch {
+	case s.Artifact != nil:
+		return "ShownArtifact"
+	case s.Session != nil:
+		return "ShownSession"
 	}
-	return append(jsonl.FieldNames(s.value()), "work")
+	return "PipelineOverview"
+}
+
+// JSONParts returns the structs whose members the JSON of what is shown can have.
+func (s Shown) JSONParts() []any {
+	switch {
+	case s.Artifact != nil:
+		return append(s.Artifact.JSONParts(), shownMore{})
+	case s.Session != nil:
+		return []any{sessions.Detail{}, workOf{}}
+	}
+	return []any{pipelines.Overview{}}
 }
 
 // Show returns what a ref names. The ID of a session or run, or of an issue with

@@ -33,20 +33,28 @@ type Step struct {
 // MarshalJSON returns a step whose stage, agent and writes are null if there are
 // none, so that its keys do not depend on the step.
 func (s Step) MarshalJSON() ([]byte, error) {
-	type rest Step
 	known := func(text string) *string {
 		if text == "" {
 			return nil
 		}
 		return &text
 	}
-	return handoff.EncodeJSON(struct {
-		Stage  *string `json:"stage"`
-		Agent  *string `json:"agent"`
-		Writes *string `json:"writes"`
-		rest
-	}{known(s.Stage), known(s.Agent), known(s.Writes), rest(s)})
+	return handoff.EncodeJSON(encodedStep{known(s.Stage), known(s.Agent), known(s.Writes), rest(s)})
 }
+
+// An encodedStep is a step as JSON.
+type encodedStep struct {
+	Stage  *string `json:"stage"`
+	Agent  *string `json:"agent"`
+	Writes *string `json:"writes"`
+	rest
+}
+
+// rest is a Step without its MarshalJSON.
+type rest Step
+
+// JSONParts returns the structs whose members the JSON of a step has.
+func (Step) JSONParts() []any { return []any{encodedStep{}} }
 
 // String returns the step as lines, each a label and a value.
 func (s Step) String() string {

@@ -7,26 +7,35 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// jsonHead is a page as JSON. The messages follow as its last member.
-type jsonHead struct {
-	URI            thread.URI     `json:"uri"`
-	Mode           string         `json:"mode"`
-	*thread.Thread                // nil for a subagent
-	Main           *thread.Thread `json:"mainThread,omitempty"`
-	Agent          *thread.Agent  `json:"agent,omitempty"`
-	AgeSeconds     *int64         `json:"statusAgeSeconds,omitempty"`
-	Agents         []thread.Agent `json:"subagents,omitzero"`
-	Omitted        int            `json:"subagentsOmitted,omitempty"`
+// A Document is the page of a thread as JSON. Write encodes it without Messages, which
+// it adds one by one.
+type Document struct {
+	URI  thread.URI `json:"uri"`
+	Mode string     `json:"mode"`
+	*thread.Thread
+	AgeSeconds *int64           `json:"statusAgeSeconds,omitempty"`
+	Agents     []thread.Agent   `json:"subagents,omitzero"`
+	Omitted    int              `json:"subagentsOmitted,omitempty"`
+	Messages   []thread.Message `json:"messages,omitempty"`
+}
+
+// A SubagentDocument is the page of a subagent as JSON.
+type SubagentDocument struct {
+	URI        thread.URI       `json:"uri"`
+	Mode       string           `json:"mode"`
+	Main       *thread.Thread   `json:"mainThread,omitempty"`
+	Agent      *thread.Agent    `json:"agent,omitempty"`
+	AgeSeconds *int64           `json:"statusAgeSeconds,omitempty"`
+	Messages   []thread.Message `json:"messages,omitempty"`
 }
 
 func (p *page) writeJSON(w io.Writer, body func(io.Writer) error) error {
-	h := jsonHead{URI: p.URI, Mode: p.mode(), AgeSeconds: p.ageSeconds()}
+	var document any = Document{URI: p.URI, Mode: p.mode(), Thread: p.Thread, AgeSeconds: p.ageSeconds(),
+		Agents: p.agents, Omitted: p.omitted}
 	if p.Agent != nil {
-		h.Main, h.Agent = p.Thread, p.Agent
-	} else {
-		h.Thread, h.Agents, h.Omitted = p.Thread, p.agents, p.omitted
+		document = SubagentDocument{URI: p.URI, Mode: p.mode(), Main: p.Thread, Agent: p.Agent, AgeSeconds: p.ageSeconds()}
 	}
-	head, err := handoff.EncodeJSON(h)
+	head, err := handoff.EncodeJSON(document)
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,8 @@ type App struct {
 	sent      *counter // what Out is written to
 	completed bool     // a command that records has done so
 
+	answers map[*cobra.Command][]Answer // what the commands print with --json
+
 	commandNames []string       // of all commands
 	commandLine  *regexp.Regexp // finds commands in a text
 }

@@ -105,10 +105,13 @@ func (a *App) checkFields(v any) error {
 
 // fieldNames returns the names of the fields that the JSON of v can have.
 func fieldNames(v any) []string {
-	if v, ok := v.(interface{ FieldNames() []string }); ok {
-		return v.FieldNames()
+	parts := []any{v}
+	if v, ok := v.(interface{ JSONParts() []any }); ok {
+		parts = v.JSONParts()
 	}
-	return jsonl.FieldNames(v)
+	names := jsonl.FieldNames(parts...)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // checkOutput rejects flags about an output that the command does not print.

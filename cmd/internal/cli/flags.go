@@ -14,9 +14,10 @@ import (
 // DefaultLimit is how many items a list shows unless more are requested.
 const DefaultLimit = 50
 
-// JSONFlag gives a command the flag that sets AsJSON.
-func (a *App) JSONFlag(c *cobra.Command, usage string) {
+// JSONFlag gives a command the flag that sets AsJSON, and states what it then prints.
+func (a *App) JSONFlag(c *cobra.Command, usage string, answers ...Answer) {
 	c.Flags().BoolVar(&a.AsJSON, "json", false, usage)
+	Answers(a, c, answers...)
 }
 
 // AllowSecretFlag gives a command the flag that sets AllowSecret.

@@ -206,11 +206,19 @@ func flagName(f *pflag.Flag) string {
 
 func flagUsage(f *pflag.Flag) string {
 	_, usage := pflag.UnquoteUsage(f)
-	standard := strings.Trim(f.DefValue, "[]")
-	if !slices.Contains([]string{"", "0", "0s", "false"}, standard) {
+	if standard := defaultOf(f); standard != "" {
 		usage += " (default " + standard + ")"
 	}
 	return usage
+}
+
+// defaultOf returns the default of a flag, "" for the zero value.
+func defaultOf(f *pflag.Flag) string {
+	standard := strings.Trim(f.DefValue, "[]")
+	if slices.Contains([]string{"0", "0s", "false"}, standard) {
+		return ""
+	}
+	return standard
 }
 
 // columns prints rows of a name and a text. The texts are wrapped.

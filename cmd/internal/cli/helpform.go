@@ -14,11 +14,12 @@ import (
 // A helpForm prints the help of commands. If all is set, they are all commands.
 type helpForm struct {
 	name  string
-	print func(w io.Writer, commands []*cobra.Command, all bool)
+	print func(a *App, w io.Writer, commands []*cobra.Command, all bool)
 }
 
 // helpForms are the values of help --format, beside text.
-var helpForms = []helpForm{{"man", printManual}, {"md", printMarkdown}}
+var helpForms = []helpForm{{"man", printManual}, {"md", printMarkdown}, {"json", printDescriptions},
+	{"schema", printSchema}}
 
 // helpCommand prints the help of one command or of all commands.
 func (a *App) helpCommand(root *cobra.Command) *cobra.Command {
@@ -34,10 +35,16 @@ func (a *App) helpCommand(root *cobra.Command) *cobra.Command {
 
 With --format man it prints a manual page for man -l, and with --format md
 Markdown. For all, it then prints the help of every command: manual pages one
-after the other, each from a line that starts with .TH.`,
-		Example: "  handoff help publish\n  handoff help publish --format man | man -l -",
+after the other, each from a line that starts with .TH.
+
+With --format json it describes commands and flags for programs, and with --format
+schema it prints the JSON Schema of what they print with --json: of a command with
+its subcommands, or of all commands.`,
+		Example: "  handoff help publish\n  handoff help publish --format man | man -l -\n" +
+			"  handoff help list --format schema",
 	}
 	c.Flags().StringVar(&format, "format", format, "print this `format`: "+strings.Join(names, ", "))
+	Answers(a, c, PrintsWith("format", helpAnswer{}))
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		i := slices.IndexFunc(helpForms, func(f helpForm) bool { return f.name == format })
@@ -63,7 +70,7 @@ after the other, each from a line that starts with .TH.`,
 			shown = withSubcommands(root)
 		}
 		var text bytes.Buffer
-		helpForms[i].print(&text, shown, all)
+		helpForms[i].print(a, &text, shown, all)
 		_, err = io.WriteString(a.Out, a.named(text.String()))
 		return err
 	}
@@ -95,7 +102,7 @@ func withSubcommands(c *cobra.Command) []*cobra.Command {
 }
 
 // printMarkdown prints the help of each command as a section.
-func printMarkdown(w io.Writer, commands []*cobra.Command, all bool) {
+func printMarkdown(_ *App, w io.Writer, commands []*cobra.Command, all bool) {
 	section := func(title string, help func(io.Writer)) {
 		fmt.Fprintf(w, "## %s\n\n```text\n", title)
 		help(w)
@@ -134,7 +141,7 @@ func printOtherNames(w io.Writer, root *cobra.Command) {
 }
 
 // printManual prints a manual page for each command, in the macros of man(7).
-func printManual(w io.Writer, commands []*cobra.Command, _ bool) {
+func printManual(_ *App, w io.Writer, commands []*cobra.Command, _ bool) {
 	for _, c := range commands {
 		root := c.Root()
 		version, _, _ := strings.Cut(root.Version, " ")

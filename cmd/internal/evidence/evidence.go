@@ -42,7 +42,7 @@ The exit code is 0 if there are claims and all are verified, otherwise 1.`,
 		Args:              cli.Exactly(1, "one ref"),
 		ValidArgsFunction: complete.Ref(a),
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(claims.Verification{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		return a.Reading(func(w *workspace.Workspace) error {

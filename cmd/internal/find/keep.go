@@ -46,7 +46,7 @@ session are kept, redacted, when it is closed and when the agent's session ends.
 	f.Lookup("allow-secrets").Hidden = true
 	f.BoolVar(&o.DryRun, "dry-run", false, "list what would be kept, and keep nothing")
 	c.MarkFlagsMutuallyExclusive("redact", "allow-secret", "allow-secrets")
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(threads.Kept{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if o.URIs = args; (len(args) == 0) != o.Referenced {
 			return cli.Invalid("keep thread", "", "requires one URI or more, or --referenced",

@@ -46,7 +46,7 @@ user's cache directory and can be deleted at any time.`,
 		Args: cli.Between(0, math.MaxInt, "at least one word"),
 	}
 	o.add(c)
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(searchResult{}))
 	table := a.NewTable(c, matchColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		flags := c.Flags()

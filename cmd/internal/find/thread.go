@@ -53,7 +53,9 @@ The exit code is that of the program, or as for run.`,
 	c.Flags().IntVar(&list.Limit, "limit", defaultThreads,
 		"show at most this `count`; 0 for no limit. Of subagents, all are shown by default")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(thread.Statuses(), cobra.ShellCompDirectiveNoFileComp))
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON",
+		cli.Prints(threads.Page{}), cli.Prints(page.Document{}),
+		cli.Prints(page.SubagentDocument{}), cli.PrintsWith("data", reply{}))
 	list.table = a.NewTable(c, threadColumns, threadMatchColumns)
 	c.AddCommand(keepCommand(a))
 	c.RunE = func(c *cobra.Command, args []string) error { return runThread(c, a, &print, &list, &send, args) }

@@ -40,7 +40,7 @@ reads all threads and builds an index, as search does.`,
 		Example: "  handoff why internal/cart.go\n  handoff why internal/cart.go:42\n  handoff why HEAD --json",
 		Args:    cli.Exactly(1, "one file, ref or commit"),
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(workspace.Trace{}))
 	table := a.NewTable(c, hopColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))

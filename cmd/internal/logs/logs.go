@@ -28,7 +28,7 @@ describes logs that several machines share.`,
 		Example: "  handoff log\n  handoff log copy file: git:origin",
 		Args:    cobra.ArbitraryArgs,
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(store.LogStatus{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return cli.Group(c, args)
@@ -50,7 +50,7 @@ are queued for it.`,
 		Example: "  handoff log status",
 		Args:    cli.Exactly(0, ""),
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(store.LogStatus{}))
 	c.RunE = func(c *cobra.Command, _ []string) error { return printStatus(c, a) }
 	return c
 }
@@ -120,7 +120,7 @@ code is 5 if the log can't be reached.`,
 		Example: "  handoff log send",
 		Args:    cli.Exactly(0, ""),
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(store.Sent{}))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
 			sent, err := w.Store().Send(c.Context())
@@ -150,21 +150,24 @@ to stays on this machine until handoff gc collects it.`,
 		Example: "  handoff log drop\n  handoff log drop art_01K9ZB4D7MQ2V8WX5T3N6R1CYF",
 		Args:    cobra.ArbitraryArgs,
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(droppedRecords{}))
 	c.RunE = func(c *cobra.Command, ids []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
+			var answer droppedRecords
 			label, list, err := "refused", []store.RefusedRecord(nil), error(nil)
 			if len(ids) == 0 {
 				list, err = w.Store().Refused(c.Context())
+				answer.Refused = append([]store.RefusedRecord{}, list...)
 			} else {
 				label = "dropped"
 				list, err = w.Store().Drop(c.Context(), ids)
+				answer.Dropped = append([]store.RefusedRecord{}, list...)
 			}
 			if err != nil {
 				return err
 			}
 			if a.AsJSON {
-				return a.JSON(map[string][]store.RefusedRecord{label: append([]store.RefusedRecord{}, list...)})
+				return a.JSON(answer)
 			}
 			for _, r := range list {
 				fmt.Fprintf(a.Out, "%s  %s  %s  %s  %s  %s\n", label, r.Record.ID, r.Record.Type, textfmt.Stamp(r.Record.CreatedAt),
@@ -174,6 +177,12 @@ to stays on this machine until handoff gc collects it.`,
 		})
 	}
 	return c
+}
+
+// droppedRecords are the records that a log refused, or those of them that were dropped.
+type droppedRecords struct {
+	Refused []store.RefusedRecord `json:"refused,omitzero"`
+	Dropped []store.RefusedRecord `json:"dropped,omitzero"`
 }
 
 // subject returns the path and the title of a published artifact.
@@ -203,7 +212,7 @@ replaced, to a new log.`,
 		Example: "  handoff log copy file: git:origin\n  handoff log copy git:origin file:",
 		Args:    cli.Exactly(2, "two logs, FROM and TO"),
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(workspace.LogCopy{}))
 	c.Flags().BoolVar(&redact, "redact", false, "write records without the secrets that were redacted")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o := a.Options()

@@ -25,6 +25,7 @@ passes.`,
 	c.Flags().BoolVar(&o.Force, "force", false, "archive a run that is not finished or whose gate fails")
 	c.Flags().BoolVar(&o.AcceptStale, "accept-stale", false,
 		"accept artifacts whose inputs have changed, as next --accept-stale does")
+	cli.Answers(a.App, c, cli.Prints(pipelines.Move{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.move(func(p pipelines.Runs) (pipelines.Move, error) {
 			return p.Archive(c.Context(), args[0], o)
@@ -53,6 +54,7 @@ func unarchiveCommand(a *app) *cobra.Command {
 		})
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
+	cli.Answers(a.App, c, cli.Prints(pipelines.Move{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.move(func(p pipelines.Runs) (pipelines.Move, error) { return p.Unarchive(c.Context(), args[0]) })
 	}

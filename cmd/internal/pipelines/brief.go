@@ -22,6 +22,7 @@ the paths are those of next; otherwise they are all that it may read and write.`
 	c.Flags().IntVar(&limit, "bytes", 2000, "maximum `number` of bytes to print")
 	c.MarkFlagRequired("for")
 	c.RegisterFlagCompletionFunc("for", a.completeAgent)
+	cli.Answers(a.App, c, cli.Prints(pipelines.Brief{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			b, err := p.Brief(c.Context(), args[0], agent, limit)

@@ -26,6 +26,7 @@ only errors count, as in the legacy script check.py.`,
 	}
 	c.Flags().StringVar(&base, "base", "", "compare with this `commit` (default: the merge base with the main branch)")
 	c.Flags().BoolVar(&compat, "compat", false, "accept a consistent artifact whose verdict is FAIL, as check.py does")
+	cli.Answers(a.App, c, cli.Prints(pipelines.Gate{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			g, err := p.Gate(c.Context(), args[0], args[1], base)

@@ -25,6 +25,7 @@ is a conflict.`,
 		Args:    cli.Exactly(2, "one issue and one stage"),
 	}
 	c.Flags().BoolVar(&restore, "restore", false, "write the newest attempt to the file first")
+	cli.Answers(a.App, c, cli.Prints(pipelines.File{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			get := p.Get

@@ -25,6 +25,7 @@ records.`,
 		Args:    cli.Exactly(1, "one issue"),
 	}
 	table := a.NewTable(c, attemptColumns)
+	cli.Answers(a.App, c, cli.Prints(pipelines.History{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			h, err := p.History(c.Context(), args[0])

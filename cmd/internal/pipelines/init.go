@@ -27,6 +27,7 @@ records of its newest attempts.`,
 	c.MarkFlagsMutuallyExclusive("complexity", "restore")
 	c.RegisterFlagCompletionFunc("complexity",
 		cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
+	cli.Answers(a.App, c, cli.Prints(pipelines.Run{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			var run pipelines.Run

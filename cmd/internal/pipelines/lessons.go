@@ -48,6 +48,7 @@ that lesson is counted again instead.`,
 	c.Flags().StringVar(&l.Mitigation, "mitigation", "", "mitigation `text`")
 	c.Flags().StringVar(&l.Issue, "issue", "", "`issue` in which it occurred")
 	c.Flags().StringVar(&l.Date, "date", "", "`date` as 2006-01-02 (default: today)")
+	cli.Answers(a.App, c, cli.Prints(pipelines.LessonList{}))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.changeLessons(func(known pipelines.Lessons) (pipelines.LessonList, error) {
 			return known.Add(c.Context(), l)
@@ -65,6 +66,7 @@ func lessonsPruneCommand(a *app) *cobra.Command {
 		Args:    cli.Exactly(0, ""),
 	}
 	c.Flags().IntVar(&keep, "keep", keep, "`number` of lessons to keep")
+	cli.Answers(a.App, c, cli.Prints(pipelines.LessonList{}))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.changeLessons(func(known pipelines.Lessons) (pipelines.LessonList, error) {
 			return known.Prune(c.Context(), keep)
@@ -100,6 +102,7 @@ func lessonsListCommand(a *app) *cobra.Command {
 		Args:    cli.Exactly(0, ""),
 	}
 	table := a.NewTable(c, lessonColumns)
+	cli.Answers(a.App, c, cli.Prints(pipelines.LessonList{}))
 	c.RunE = func(*cobra.Command, []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			list, err := p.Lessons().List()
@@ -131,6 +134,7 @@ exit code is 1 if there is no match.`,
 	}
 	matchColumns := append([]cli.Column{{Name: "score"}}, lessonColumns...)
 	table := a.NewTable(c, matchColumns)
+	cli.Answers(a.App, c, cli.Prints(pipelines.LessonMatches{}))
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		failure := args[0]
 		if failure == "-" {

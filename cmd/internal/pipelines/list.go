@@ -20,6 +20,7 @@ handoff show and to handoff pipeline history, trace, get and gate.`,
 		Args:    cli.Exactly(0, ""),
 	}
 	table := a.NewTable(c, runColumns)
+	cli.Answers(a.App, c, cli.Prints(pipelines.List{}))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			list, err := p.List(c.Context())

@@ -22,6 +22,7 @@ a person acts next.`,
 		Args:    cli.Exactly(1, "one issue"),
 	}
 	c.Flags().BoolVar(&acceptStale, "accept-stale", false, "build on artifacts whose inputs have changed")
+	cli.Answers(a.App, c, cli.Prints(pipelines.Step{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			step, err := p.Next(c.Context(), args[0], acceptStale)

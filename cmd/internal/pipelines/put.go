@@ -47,6 +47,7 @@ gates.`,
 		"`ref` of an artifact that it was made from; may be repeated (default: what its writer reads)")
 	c.RegisterFlagCompletionFunc("from", complete.Refs(a.App))
 	c.RegisterFlagCompletionFunc("as", a.completeAgent)
+	cli.Answers(a.App, c, cli.Prints(handoff.Published{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		sub := pipelines.Submission{Issue: args[0], Stage: args[1], Path: args[2], From: from, Lenient: lenient}
 		if sub.Path == "-" {

@@ -24,6 +24,7 @@ project takes its example from the examples of its schema.`,
 		}
 		return a.stages(), cobra.ShellCompDirectiveNoFileComp
 	}
+	cli.Answers(a.App, c, cli.Prints(nil))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			var doc any

@@ -30,6 +30,7 @@ and the exit code is 1.`,
 	}
 	c.Flags().BoolVar(&state, "state", false, "print state.yaml as derived from the artifacts")
 	table := a.NewTable(c, traceColumns)
+	cli.Answers(a.App, c, cli.Prints(pipelines.Trace{}), cli.PrintsWith("state", pipelines.Notes{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			if state {

@@ -37,6 +37,7 @@ The exit code is 1 if a file is invalid.`,
 	c.RegisterFlagCompletionFunc("stage", a.completeStage)
 	c.RegisterFlagCompletionFunc("compat", cobra.FixedCompletions([]string{"practitioner", "expert"},
 		cobra.ShellCompDirectiveNoFileComp))
+	cli.Answers(a.App, c, cli.Prints(pipelines.ValidationList{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o := pipelines.ValidateOptions{Files: args, Stage: stage, Stdin: a.In}
 		return a.reading(func(p pipelines.Runs) error {

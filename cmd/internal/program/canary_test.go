@@ -69,6 +69,9 @@ func (c *console) run(input string, args ...string) (stdout string, code int) {
 	c.used[args[0]] = true
 	c.said.Write(out.Bytes())
 	c.said.Write(errs.Bytes())
+	if err := allAnswers().check(args, out.String()); err != nil {
+		c.t.Errorf("handoff %s: %v", strings.Join(args, " "), err)
+	}
 	return out.String(), code
 }
 

@@ -34,7 +34,7 @@ The exit code is 1 if there is a problem.`,
 		Args:    cli.Exactly(0, ""),
 	}
 	c.Flags().BoolVar(&repair, "repair", false, "repair what can be repaired without changing a record")
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(handoff.Report{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		debug.SetGCPercent(50) // the states of a long log are a third of the memory that is used
 		return a.Reading(func(w *workspace.Workspace) error {

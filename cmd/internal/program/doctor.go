@@ -38,7 +38,7 @@ Exit status 1: there is a problem. A warning alone does not change the status.`,
 		Example: "  handoff doctor\n  handoff doctor --json",
 		Args:    cli.Exactly(0, ""),
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(doctorAnswer{}))
 	c.RunE = func(c *cobra.Command, _ []string) error { return examine(c.Context(), a) }
 	return c
 }

@@ -51,7 +51,7 @@ func TestFields(t *testing.T) {
 			}
 		}
 		for _, name := range known {
-			if docs[tt.item][name] == nil {
+			if docs[tt.item][name] == (member{}) {
 				t.Errorf("%s --fields knows %s, which docs/json.md does not have", tt.line, name)
 			}
 			answer, code := selected(name)

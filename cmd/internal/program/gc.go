@@ -42,7 +42,9 @@ can't be read, gc refuses, because that record may need any body or file.`,
 	c.Flags().MarkHidden("archive") // session archive --older-than
 	c.Flags().BoolVar(&emptyTrash, "empty-trash", false, "remove the files of the sessions in the trash")
 	c.MarkFlagsMutuallyExclusive("collect", "archive", "empty-trash")
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON",
+		cli.Prints(store.Garbage{}),
+		cli.PrintsWith("empty-trash", sessions.EmptiedTrash{}), cli.PrintsWith("archive", sessions.Moves{}))
 	table := a.NewTable(c, bodyColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if archive {

@@ -101,7 +101,7 @@ left; docs/uninstall.md describes how they are removed.`,
 	flags.BoolVar(&f.allow, "allow", false, "permit the tools of handoff without asking")
 	flags.BoolVar(&f.statusLine, "status-line", false,
 		"show the thread and its newest artifact in the status line of Claude Code")
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(initAnswer{}))
 	table := a.NewTable(c, statusColumns)
 	c.MarkFlagsMutuallyExclusive("user", "project")
 	c.MarkFlagsMutuallyExclusive("user", "everywhere")

@@ -29,7 +29,7 @@ v1, v2 and so on are reserved.`,
 		ValidArgsFunction: complete.Ref(a),
 	}
 	c.Flags().BoolVar(&remove, "remove", false, "remove the label from the artifact")
-	a.JSONFlag(c, "print the artifact as JSON")
+	a.JSONFlag(c, "print the artifact as JSON", cli.Prints(handoff.Published{}))
 	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Writing(func(w *workspace.Workspace) error {

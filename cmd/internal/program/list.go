@@ -123,7 +123,8 @@ inferred, with its message, and needs an index of threads.`,
 		c.Flags().MarkHidden(name)
 	}
 	c.Flags().BoolVar(&channels, "channels", false, "show the number of artifacts in each channel")
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON",
+		cli.Prints(handoff.ArtifactPage{}), cli.PrintsWith("channels", workspace.ChannelList{}))
 	table := a.NewTable(c, cli.ArtifactColumns, channelColumns)
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if o.Filter, err = filter.resolve(); err != nil {

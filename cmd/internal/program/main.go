@@ -30,6 +30,9 @@ import (
 	"golang.org/x/term"
 )
 
+// output is where answers go.
+var output io.Writer = os.Stdout
+
 // Main runs the command line of this process and returns its exit code.
 func Main() (code int) {
 	cli.SetName(os.Args[0])
@@ -54,7 +57,7 @@ func Main() (code int) {
 		return cli.ExitUnavailable
 	}
 	a := &cli.App{
-		In: until(ctx, standardInput()), Out: os.Stdout, Err: os.Stderr,
+		In: until(ctx, standardInput()), Out: output, Err: os.Stderr,
 		Terminal: isTerminal(os.Stdout), Width: terminalWidth(os.Stdout), Watched: isTerminal(os.Stderr),
 		Dir: dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
 		Hold: hold,

@@ -64,7 +64,7 @@ func publishCommand(a *cli.App) *cobra.Command {
 	c.MarkFlagsMutuallyExclusive("keep", "no-keep")
 	publicationFlags(c, &p)
 	claims.add(c)
-	a.JSONFlag(c, "print the artifact as JSON")
+	a.JSONFlag(c, "print the artifact as JSON", cli.Prints(handoff.Published{}))
 	a.AllowSecretFlag(c)
 	who.Add(c)
 	c.RegisterFlagCompletionFunc("channel", complete.Channels(a))

@@ -59,7 +59,7 @@ Exit code 5: the published content is gone and no copy was kept.`,
 	c.Flags().BoolVar(&f.inPlace, "in-place", false, "write to the path it was published from, which must not exist")
 	c.Flags().StringVar(&rev, "rev", "", "revision `number` of what REF names: 2 or v2")
 	c.Flags().BoolVar(&f.Latest, "latest", false, "if several artifacts have the name, read the one written last")
-	a.JSONFlag(c, "print JSON; content that is not text is in base64")
+	a.JSONFlag(c, "print JSON; content that is not text is in base64", cli.Prints(workspace.BodyPage{}))
 	c.MarkFlagsMutuallyExclusive("to", "in-place", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		given := c.Flags().Changed

@@ -21,8 +21,8 @@ import (
 
 // programs are what scripts and tests find on their path.
 var programs = map[string]func(){
-	"handoff":       func() { os.Exit(Main()) },
-	"agent-handoff": func() { os.Exit(Main()) },
+	"handoff":       func() { os.Exit(recordedMain()) },
+	"agent-handoff": func() { os.Exit(recordedMain()) },
 	"unprivileged":  func() { os.Exit(unprivileged(os.Args[1:])) },
 }
 
@@ -39,7 +39,7 @@ func TestScript(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds:                scriptCommands,
-		Setup:               setUpScript,
+		Setup:               setUpScript(recordAnswers(t)),
 	})
 }
 
@@ -60,21 +60,26 @@ func TestScriptOtherLog(t *testing.T) {
 		n := -1
 		scripts = slices.DeleteFunc(scripts, func(string) bool { n++; return n%4 != 0 })
 	}
+	setUp := setUpScript(recordAnswers(t))
 	testscript.Run(t, testscript.Params{
 		Files:               scripts,
 		RequireExplicitExec: true,
 		Cmds:                scriptCommands,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HANDOFF_LOG", testlog.Backend.Scheme+":")
-			return setUpScript(env)
+			return setUp(env)
 		},
 	})
 }
 
-func setUpScript(env *testscript.Env) error {
-	// So that no workspace above the script's directory is found.
-	env.Setenv("NL", "\n")
-	return os.Mkdir(filepath.Join(env.WorkDir, ".git"), 0o755)
+// setUpScript returns what prepares a script whose answers are recorded in a directory.
+func setUpScript(answers string) func(*testscript.Env) error {
+	return func(env *testscript.Env) error {
+		env.Setenv(answersVariable, answers)
+		env.Setenv("NL", "\n")
+		// So that no workspace above the script's directory is found.
+		return os.Mkdir(filepath.Join(env.WorkDir, ".git"), 0o755)
+	}
 }
 
 // fileLogNames are names of the built-in log's files, and of what only it has.

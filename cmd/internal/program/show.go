@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/internal/names/lineage"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -18,6 +19,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/claims"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/spf13/cobra"
 )
 
@@ -58,7 +60,10 @@ What is not known is left out.`,
 	c.Flags().BoolVar(&f.graph, "lineage", false, "draw what it was made from and what was made from it")
 	c.Flags().StringVar(&f.format, "format", "tree", "lineage `format`: tree, json, dot or mermaid")
 	c.Flags().BoolVar(&f.files, "files", false, "for sessions, list the files in the folder")
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON",
+		cli.Prints(workspace.Shown{Artifact: &handoff.Artifact{}}),
+		cli.Prints(workspace.Shown{Session: &sessions.Detail{}}), cli.Prints(workspace.Shown{}),
+		cli.PrintsWith("history", workspace.Revisions{}), cli.PrintsWith("lineage", lineage.Graph{}))
 	f.table = a.NewTable(c, cli.ArtifactColumns, pipelines.StageColumns)
 	c.MarkFlagsMutuallyExclusive("history", "lineage", "files")
 	c.MarkFlagsMutuallyExclusive("columns", "lineage", "files")

@@ -66,7 +66,7 @@ built from. "handoff --version" shows the first line.`,
 		Example: "  handoff version --json",
 		Args:    cli.Exactly(0, ""),
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(build{}))
 	c.RunE = func(*cobra.Command, []string) error {
 		b := thisBuild()
 		if a.AsJSON {

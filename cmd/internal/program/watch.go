@@ -36,7 +36,8 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command,
 	c.Flags().StringVar(&f.options.After, "after", "",
 		"start after an artifact or a `position`: a ref, a seq (0 for the beginning) or now")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `duration` with exit code 5; 0 for never")
-	a.JSONFlag(c, "print one JSON object per line")
+	a.JSONFlag(c, "print one JSON object per line",
+		cli.Prints(handoff.Artifact{}), cli.PrintsWith("facts", handoff.Record{}))
 	c.RegisterFlagCompletionFunc("after", complete.Refs(a))
 	c.Args = cli.Exactly(0, "")
 	c.RunE = func(c *cobra.Command, args []string) (err error) {

@@ -3,6 +3,7 @@ package program
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 
@@ -36,7 +37,9 @@ recorded should itself be replaced.`,
 	f.StringVar(&o.Reason, "reason", "", "reason `text`, one line")
 	f.BoolVar(&o.Erase, "erase", false, "remove the kept copy of the content")
 	f.BoolVar(&o.Replace, "redact", false, "replace what looks like a secret in the record and the content")
-	a.JSONFlag(c, "print the artifact as JSON")
+	a.JSONFlag(c, "print the artifact as JSON",
+		cli.Prints(handoff.Published{}),
+		cli.PrintsWith("redact", workspace.Redacted{}), cli.PrintsWith("erase", workspace.Redacted{}))
 	a.AllowSecretFlag(c)
 	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

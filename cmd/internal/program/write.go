@@ -32,7 +32,7 @@ as a revision first. Writing the same content again changes nothing.`,
 	f.StringVar(&content.Kind, "kind", "", "`kind` of content (form): report, patch, or any other word")
 	f.StringArrayVar(&content.Parents, "from", nil, "`ref` of an artifact that this one was made from; may be repeated")
 	f.StringArrayVar(&content.Tags, "tag", nil, "`tag` to find it by; may be repeated")
-	a.JSONFlag(c, "print the artifact as JSON")
+	a.JSONFlag(c, "print the artifact as JSON", cli.Prints(handoff.Published{}))
 	a.AllowSecretFlag(c)
 	who.Add(c)
 	c.RegisterFlagCompletionFunc("channel", complete.Channels(a))

@@ -3,6 +3,7 @@ package sessions
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/report"
 
 	"github.com/agent-handoff/handoff/workspace/sessions"
@@ -41,7 +42,7 @@ names its artifact.`,
 	f.StringArrayVar(&o.From, "from", nil, "`ref` of an artifact it was made from; may be repeated")
 	f.StringArrayVar(&o.Replaces, "replaces", nil, "`ref` of an artifact it replaces; may be repeated")
 	f.StringVar(&who.Producer.Agent, "agent", "", "agent `name` (default: the session's agent)")
-	a.JSONFlag(c, "print the artifact as JSON")
+	a.JSONFlag(c, "print the artifact as JSON", cli.Prints(handoff.Published{}))
 	a.AllowSecretFlag(c)
 	c.MarkFlagRequired("type")
 	completed(c, "type", sessions.OutputTypes()...)

@@ -56,7 +56,7 @@ if one of several folders can't be imported.`,
 	}
 	c.Flags().BoolVar(&o.Lenient, "lenient", false, "import the valid parts of an invalid manifest")
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "check manifests and record nothing")
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Adoptions{}), cli.Prints(sessions.Transfer{}))
 	a.AllowSecretFlag(c)
 	table := a.NewTable(c, adoptionColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -49,7 +49,8 @@ failed, including when it could not record the attestation.`,
 		Example: "  handoff attest -- go test ./...\n  handoff publish report.md --channel verification \\\n    --claim " +
 			"'tests pass' --evidence 'command:go test ./...'",
 	}
-	a.JSONFlag(c, "print the artifact as JSON at the end; the command's standard output goes to standard error")
+	a.JSONFlag(c, "print the artifact as JSON at the end; the command's standard output goes to standard error",
+		cli.Prints(handoff.Published{}))
 	ofCommit := c.Flags().Bool("commit", false,
 		"attest the commit: no tracked file may differ from it, and untracked files "+
 			"do not count")

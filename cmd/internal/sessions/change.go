@@ -20,7 +20,7 @@ func changing(a *cli.App, c *cobra.Command,
 		error)) *cobra.Command {
 	var id string
 	sessionFlag(a, c, &id)
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Change{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Writing(func(w *workspace.Workspace) error {
 			done, err := do(c.Context(), w, id, args)

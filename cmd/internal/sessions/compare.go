@@ -33,7 +33,7 @@ numbers.`,
 		ValidArgsFunction: complete.Sessions(a),
 		Args:              cli.Exactly(2, "two sessions, such as WORKFLOW#1 '#2'"),
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Comparison{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
 			found, err := w.Sessions().Compare(c.Context(), args[0], args[1])

@@ -23,7 +23,7 @@ func configCommand(a *cli.App) *cobra.Command {
 		Example: "  handoff config\n  handoff config explain session_folder",
 		Args:    cobra.ArbitraryArgs,
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(settingList{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return cli.Group(c, args)
@@ -55,7 +55,7 @@ limits.worktree_keep, queue, output_folder and agent_outputs_folder.`,
 	c.Flags().BoolVar(&change.Unset, "unset", false, "remove the setting; without a value")
 	c.Flags().BoolVar(&change.Defaults, "default", false,
 		"change the setting for every workspace that has no value of its own")
-	a.JSONFlag(c, "print the settings that apply as JSON")
+	a.JSONFlag(c, "print the settings that apply as JSON", cli.Prints(settingList{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if change.Unset != (len(args) == 1) {
 			return cli.Invalid("config set", args[0], "requires a value, or --unset without one",
@@ -93,7 +93,7 @@ HANDOFF_LOG names needs no acceptance.`,
 		Example: "  handoff config trust https://log.example.org/team",
 		Args:    cli.Exactly(1, "one URL"),
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(settingList{}))
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "print what it permits, and accept nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		trust, said := workspace.TrustLog, "accepted"
@@ -133,6 +133,11 @@ func printTrust(a *cli.App, t workspace.LogTrust) {
 	}
 }
 
+// A settingList has the settings that apply.
+type settingList struct {
+	Settings []workspace.Setting `json:"settings"`
+}
+
 // printSettings prints the settings that apply.
 func printSettings(a *cli.App) error {
 	list, err := workspace.Settings(a.Dir, a.Options())
@@ -140,7 +145,7 @@ func printSettings(a *cli.App) error {
 		return err
 	}
 	if a.AsJSON {
-		return a.JSON(map[string][]workspace.Setting{"settings": list})
+		return a.JSON(settingList{list})
 	}
 	for _, s := range list {
 		note := ""
@@ -175,7 +180,7 @@ variables. Outside a session, its ID is shown as SESSION_ID.`,
 	f.StringVar(&o.ConfigFile, "config-file", "", "config.yaml `file` of the bundle")
 	f.StringVar(&o.Bundle, "bundle", "", "bundle `path`")
 	f.StringVar(&o.SessionID, "session", "", "session `ID` (default: HANDOFF_SESSION)")
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(runs.Explanation{}), cli.Prints(settingList{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return printSettings(a)

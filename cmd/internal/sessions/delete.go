@@ -40,7 +40,7 @@ which to delete.`,
 	c.Flags().BoolVar(&force, "force", false, "delete a session that is running or stalled, too")
 	c.Flags().BoolVar(&undo, "undo", false, "move sessions back from the trash")
 	c.MarkFlagsMutuallyExclusive("force", "undo")
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Moves{}), cli.Prints(stopped{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 && (!a.Terminal || a.AsJSON || undo) {
 			return cli.Invalid("session", "", "no session given", "name at least one session")

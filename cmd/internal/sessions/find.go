@@ -55,7 +55,7 @@ are not recorded instead, by the UUID that is their name.`,
 		"archived", "deleted", "limit", "cursor"} {
 		c.MarkFlagsMutuallyExclusive("unrecorded", filter)
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Page{}), cli.PrintsWith("unrecorded", sessions.Adoptions{}))
 	table := a.NewTable(c, sessionColumns)
 	completeFilters(a, c)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/report"
+	"github.com/agent-handoff/handoff/internal/names/lineage"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -24,7 +25,7 @@ and in JSON.`,
 		ValidArgsFunction: complete.Sessions(a),
 	}
 	c.Flags().StringVar(&format, "format", "tree", "output `format`: tree, json, dot or mermaid")
-	a.JSONFlag(c, "print JSON; the same as --format json")
+	a.JSONFlag(c, "print JSON; the same as --format json", cli.Prints(lineage.Graph{}))
 	c.MarkFlagsMutuallyExclusive("json", "format")
 	completed(c, "format", "tree", "json", "dot", "mermaid")
 	c.RunE = func(c *cobra.Command, args []string) error {

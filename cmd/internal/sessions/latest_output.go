@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 
 	"github.com/agent-handoff/handoff/workspace/sessions"
@@ -34,7 +35,7 @@ agent whose workflow name matches and which has one. The exit code is
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	a.JSONFlag(c, "print the artifact as JSON")
+	a.JSONFlag(c, "print the artifact as JSON", cli.Prints(handoff.Artifact{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
 			output, file, err := w.Sessions().LatestOutput(c.Context(), args[0], args[1], strings.Join(args[2:], ""))

@@ -38,7 +38,7 @@ that archive_after of the settings selects.`,
 	c.Flags().BoolVar(&undo, "undo", false, "move archived sessions back")
 	c.Flags().StringVar(&age, "older-than", "", "archive what ended longer ago than a `duration`: 30d, 12h or 90m")
 	c.MarkFlagsMutuallyExclusive("undo", "force", "older-than")
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Moves{}), cli.Prints(stopped{}))
 	c.Args = func(c *cobra.Command, args []string) error {
 		if !c.Flags().Changed("older-than") {
 			return someSessions(c, args)
@@ -72,7 +72,7 @@ func restoreCommand(a *cli.App) *cobra.Command {
 // movingBack is a former command that moves folders back to where they were opened.
 func movingBack(a *cli.App, use, now string) *cobra.Command {
 	c := cli.Former(&cobra.Command{Use: use, Short: "Move sessions back", Args: someSessions}, now)
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Moves{}), cli.Prints(stopped{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return Move(a, func(w *workspace.Workspace) (sessions.Moves, error) {
 			return w.Sessions().Restore(c.Context(), args)

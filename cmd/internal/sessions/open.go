@@ -60,7 +60,7 @@ The folder is the workflow's {session_folder}, inside the bundle's
 	a.AllowSecretFlag(c)
 	c.Flags().StringVar(&f.options.ID, "id", "", "session `UUID` (default: a new one)")
 	c.Flags().BoolVar(&env, "env", false, "print export lines for a shell")
-	a.JSONFlag(c, "print JSON (the default)")
+	a.JSONFlag(c, "print JSON (the default)", cli.Prints(sessions.Opened{}))
 	c.MarkFlagsMutuallyExclusive("env", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o, err := f.resolve(a)

@@ -58,7 +58,8 @@ succeeded but an output named by --expect is missing.`,
 	}
 	f.add(c)
 	a.AllowSecretFlag(c)
-	a.JSONFlag(c, "print the receipt as JSON at the end; the command's standard output goes to standard error")
+	a.JSONFlag(c, "print the receipt as JSON at the end; the command's standard output goes to standard error",
+		cli.Prints(work.RunReport{}))
 	requireProgram(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		path, err := program(c, args[0])

@@ -29,7 +29,7 @@ and so are files outside the folder that are not kept. handoff import reads it.`
 	}
 	c.Flags().StringVarP(&file, "output", "o", "", "tar `file` to create")
 	c.MarkFlagRequired("output")
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Transfer{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return transfer(a, func(w *workspace.Workspace) (sessions.Transfer, error) {
 			return w.Sessions().Export(c.Context(), args[0], file)

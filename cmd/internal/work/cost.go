@@ -61,7 +61,7 @@ func costCommand(a *cli.App) *cobra.Command {
 		"compare prompts with artifacts: show refs and pasted text in them; this reads the transcripts")
 	f.BoolVar(&asCSV, "csv", false, "print CSV with a header")
 	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(work.CostGroups(), cobra.ShellCompDirectiveNoFileComp))
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(work.CostReport{}))
 	c.MarkFlagsMutuallyExclusive("csv", "json")
 	table := a.NewTable(c, costColumns)
 	c.RunE = func(c *cobra.Command, _ []string) error {

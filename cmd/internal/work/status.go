@@ -58,7 +58,8 @@ ended, with the messages that changed them.`,
 		Args:    cli.Exactly(0, "no arguments"),
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "update the output until it is interrupted")
-	a.JSONFlag(c, "print JSON; with --watch an object for each change")
+	a.JSONFlag(c, "print JSON; with --watch an object for each change",
+		cli.Prints(workspace.Activity{}), cli.PrintsWith("collisions", threads.Collisions{}))
 	c.Flags().BoolVar(&collisions, "collisions", false, "list the files that two threads changed at the same time")
 	c.Flags().StringVar(&since, "since", since, "with --collisions, changes at or after `time`")
 	c.MarkFlagsMutuallyExclusive("watch", "collisions")

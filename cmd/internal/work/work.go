@@ -53,7 +53,7 @@ func workStartCommand(a *cli.App) *cobra.Command {
 	f.StringVar(&unit.Name, "name", "", "`name` of the task, skill or tool")
 	c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(work.Kinds(), cobra.ShellCompDirectiveNoFileComp))
 	a.AllowSecretFlag(c)
-	a.JSONFlag(c, "print the work as JSON")
+	a.JSONFlag(c, "print the work as JSON", cli.Prints(work.Change{}))
 	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return recordWork(a, who, func(w *workspace.Workspace) (work.Change, error) {
@@ -91,7 +91,7 @@ The end may be recorded before the start, and again when the usage is known.`,
 	c.RegisterFlagCompletionFunc("status",
 		cobra.FixedCompletions([]string{sessions.Completed, sessions.Failed, sessions.Cancelled},
 			cobra.ShellCompDirectiveNoFileComp))
-	a.JSONFlag(c, "print the work as JSON")
+	a.JSONFlag(c, "print the work as JSON", cli.Prints(work.Change{}))
 	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		end.ID = args[0]
@@ -151,7 +151,7 @@ so, and its kind and parent are not known.`,
 		Example: "  handoff work list\n  handoff work list --json",
 		Args:    cli.Between(0, 1, "at most one session"),
 	}
-	a.JSONFlag(c, "print JSON")
+	a.JSONFlag(c, "print JSON", cli.Prints(work.Tree{}))
 	table := a.NewTable(c, workColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
