@@ -100,8 +100,7 @@ func (r *Runs) adopt(ctx context.Context, adoption *Adoption, stage *contract.St
 			AdoptedStage{Stage: stage.Name, Path: s.file(out.File), Problems: out.Report.Errors})
 		return nil
 	}
-	read, parents := r.sources(stage, &s)
-	draft := draftOf(stage, adoption.Issue, out.Report.Value, read, parents, true)
+	draft := draftOf(stage, adoption.Issue, out.Report.Value, r.assume(stage, &s), true)
 	draft.Metadata["adopted"] = true
 	written, err := r.writer(adoption.Issue).Adopt(ctx, draft)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 // MinBrief is the smallest budget of Brief, in bytes.
 const MinBrief = 200
 
-// Brief returns the paths that an agent reads, each with a one-line summary, and
-// the path that it writes, in at most budget bytes. It contains no artifact. To
-// fit the budget, lines are shortened first, and then the last ones are replaced
-// by their number. Its kind is Invalid for an agent that is not in the pipeline
+// Brief returns the paths that an agent reads, each with a one-line summary, the path
+// that it writes, and its ticket if it acts next, in at most budget bytes. It contains
+// no artifact. To fit the budget, lines are shortened first, and then the last ones
+// are replaced by their number. Its kind is Invalid for an agent that is not in the pipeline
 // and for a budget smaller than MinBrief.
 func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, error) {
 	refuse := func(reason, hint string) (string, error) {
@@ -55,6 +55,9 @@ func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, err
 	}
 	for _, file := range writes {
 		lines = append(lines, briefLine{"write  " + file, ""})
+	}
+	if step := Next(p, s); step.Ticket != "" && step.Agent == agent {
+		lines = append(lines, briefLine{"ticket " + step.Ticket, ""})
 	}
 	return fit(lines, budget), nil
 }

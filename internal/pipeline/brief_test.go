@@ -22,6 +22,9 @@ func TestBrief(t *testing.T) {
 			"FAIL, 1 of 1 check failed\nwrite  .pipeline/42/debug-diagnosis.json\n"},
 		{"jg-git", "write  .pipeline/42/git-result.json\n"},
 	} {
+		if step := pipeline.Next(p, s); step.Agent == tt.agent {
+			tt.want += "ticket " + step.Ticket + "\n"
+		}
 		if got, err := pipeline.Brief(p, s, tt.agent, 2000); err != nil || got != tt.want {
 			t.Errorf("%s: got %v\n%s\nwant\n%s", tt.agent, err, got, tt.want)
 		}

@@ -23,6 +23,7 @@ type HistoryEntry struct {
 	Gate    *gate.Verdict `json:"gate,omitempty"` // when it was submitted, if that was recorded
 	// the attempts it was made from: test#2, or test#? if that one is unknown
 	Read    []string  `json:"read"`
+	Assumed bool      `json:"assumed,omitempty"`  // Read is what was current when it was submitted
 	At      time.Time `json:"createdAt,omitzero"` // when it was recorded
 	Current bool      `json:"current"`            // the run's folder contains it
 	Path    string    `json:"path,omitempty"`     // its file, if it is current
@@ -36,7 +37,7 @@ func HistoryOf(p *contract.Pipeline, s State) []HistoryEntry {
 	add := func(a Attempt, current bool) {
 		count[a.Stage]++
 		e := HistoryEntry{Stage: a.Stage, Attempt: count[a.Stage], Ref: a.Ref, Rev: a.Revision, ID: a.ID, Agent: a.Agent,
-			Outcome: a.Outcome, Gate: a.Gate, Read: []string{}, At: a.At, Current: current}
+			Outcome: a.Outcome, Gate: a.Gate, Read: []string{}, Assumed: a.Assumed, At: a.At, Current: current}
 		for _, stage := range slices.Sorted(maps.Keys(a.Read)) {
 			number, ok := numbers[a.From[stage]]
 			if !ok {

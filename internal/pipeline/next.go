@@ -19,6 +19,9 @@ type Step struct {
 	Reads  []string `json:"reads"`  // the paths to read
 	Writes string   `json:"writes"` // the path to write
 
+	// what the agent is given, for put; "" if there is nothing to write
+	Ticket string `json:"ticket,omitempty"`
+
 	// the path of a review that failed and led to this step, if the agent does not read it otherwise
 	Findings string `json:"findings,omitempty"`
 
@@ -65,7 +68,8 @@ func (s Step) String() string {
 	var b strings.Builder
 	for _, line := range [][2]string{
 		{"agent", agent}, {"stage", s.Stage}, {"tier", s.Tier}, {"reads", strings.Join(s.Reads, " ")},
-		{"review", s.Findings}, {"writes", s.Writes}, {"why", s.Reason}, {"note", strings.Join(s.Notes, "; ")},
+		{"review", s.Findings}, {"writes", s.Writes}, {"ticket", s.Ticket}, {"why", s.Reason},
+		{"note", strings.Join(s.Notes, "; ")},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(&b, "%-6s  %s\n", line[0], strings.ReplaceAll(line[1], "\n", " "))
@@ -101,7 +105,8 @@ func (w *walk) complete(step Step) Step {
 		step.Reads = append(step.Reads, path.Join(w.s.Base, w.s.Lessons))
 	}
 	if step.Stage != "" {
-		step.Writes = w.s.file(w.stage(step.Stage).Artifact)
+		stage := w.stage(step.Stage)
+		step.Writes, step.Ticket = w.s.file(stage.Artifact), w.ticket(stage).String()
 	}
 	return step
 }

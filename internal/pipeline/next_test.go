@@ -400,6 +400,7 @@ func checkBrief(r *rapid.T, p *contract.Pipeline, s pipeline.State) {
 			return slices.ContainsFunc(st.Files(), func(name string) bool { return s.Folder+"/"+name == word[1] })
 		})
 		known = known || len(word) > 1 && word[1] == s.Folder+"/state.yaml"
+		known = known || len(word) == 2 && word[0] == "ticket" && word[1] == pipeline.Next(p, s).Ticket
 		if !known && word[0] != "and" {
 			r.Fatalf("for %s in %d bytes: line without a complete path: %q", agent, budget, line)
 		}

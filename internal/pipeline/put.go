@@ -30,9 +30,11 @@ type Submission struct {
 	// Lenient records an artifact that violates its contract as it is.
 	Lenient bool
 
-	// From are the IDs of the artifacts that it was made from. If there are
-	// none, it was made from what its writer reads, in its current state.
-	From []string
+	// From are the IDs of the artifacts that it was made from, and Ticket is the
+	// text of what its writer was given. Without either, it is assumed to be made
+	// from what its writer reads, in its current state.
+	From   []string
+	Ticket string
 }
 
 // A Receipt is the result of Put.
@@ -79,7 +81,7 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 	if err := r.checkUnused(ctx, sub.Issue); err != nil {
 		return receipt, err
 	}
-	from, err := r.digests(ctx, sub)
+	from, err := r.given(ctx, sub, stage)
 	if err != nil {
 		return receipt, err
 	}
@@ -161,17 +163,19 @@ func indented(name string, b []byte) ([]byte, error) {
 
 // record publishes an attempt and writes its file. Submission.Body is indented.
 func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage, value map[string]any,
-	from map[string]string) (names.Written, error) {
+	from *made) (names.Written, error) {
 	s, records, err := r.read(ctx, sub.Issue)
 	if err != nil && !errors.Is(err, handoff.NotFound) { // the run's first artifact
 		return names.Written{}, err
 	}
-	read, parents := from, sub.From
-	if len(sub.From) == 0 {
-		read, parents = r.sources(stage, &s)
+	if from == nil {
+		from = r.assume(stage, &s)
 	}
-	draft := draftOf(stage, sub.Issue, value, read, parents, sub.Lenient)
-	draft.Key = r.attemptKey(records, s, stage, sub.Body, draft.Metadata, parents)
+	draft := draftOf(stage, sub.Issue, value, from, sub.Lenient)
+	draft.Key = r.attemptKey(records, s, stage, sub.Body, draft.Metadata, from.ids)
+	if from.assumed && len(from.read) > 0 {
+		draft.Metadata["assumed"] = true
+	}
 	if v := r.verdict(ctx, s, stage, sub); v != nil {
 		draft.Metadata["gate"] = v
 	}
@@ -180,10 +184,9 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 }
 
 // draftOf returns the draft of an attempt, without its body and key.
-func draftOf(stage *contract.Stage, issue string, value map[string]any, read map[string]string, parents []string,
-	lenient bool) handoff.Draft {
+func draftOf(stage *contract.Stage, issue string, value map[string]any, from *made, lenient bool) handoff.Draft {
 	own := attemptOf(stage.Name, gate.Output{Report: contract.Report{Value: value}})
-	metadata := map[string]any{"stage": stage.Name, "read": read} // see attemptMetadata
+	metadata := map[string]any{"stage": stage.Name, "read": from.read} // see attemptMetadata
 	for key, v := range map[string]string{"outcome": own.Outcome, "tier": own.Tier} {
 		if v != "" {
 			metadata[key] = v
@@ -194,12 +197,17 @@ func draftOf(stage *contract.Stage, issue string, value map[string]any, read map
 	}
 	return handoff.Draft{Channel: stage.Name, Name: stage.Artifact, MediaType: "application/json",
 		Title:   title(stage.Name, issue),
-		Summary: summarize(stage, value), Parents: parents, Metadata: metadata}
+		Summary: summarize(stage, value), Parents: from.ids, Metadata: metadata}
 }
 
-// digests returns the digests of the artifacts that a submission was made from,
-// by stage.
-func (r *Runs) digests(ctx context.Context, sub Submission) (map[string]string, error) {
+// given returns what a submission says that it was made from, nil if it says nothing.
+func (r *Runs) given(ctx context.Context, sub Submission, stage *contract.Stage) (*made, error) {
+	if sub.Ticket != "" {
+		return r.ticketed(ctx, sub, stage)
+	}
+	if len(sub.From) == 0 {
+		return nil, nil
+	}
 	read := map[string]string{}
 	for _, id := range sub.From {
 		a, err := r.Hub.Artifact(ctx, id)
@@ -210,21 +218,20 @@ func (r *Runs) digests(ctx context.Context, sub Submission) (map[string]string, 
 			read[from.Name] = a.Digest.Value
 		}
 	}
-	return read, nil
+	return &made{read: read, ids: sub.From}, nil
 }
 
-// sources returns what an attempt is made from by default: the digests of what
-// its writer reads, by stage, and the IDs of the recorded ones.
-func (r *Runs) sources(stage *contract.Stage, s *State) (read map[string]string, ids []string) {
-	read = map[string]string{}
-	for _, from := range (&walk{p: r.Pipeline, s: s}).sources(stage) {
-		out := s.Outputs[from]
-		read[from] = out.Digest
-		if at := s.last(from); at >= 0 && s.Attempts[at].ID != "" && s.Attempts[at].Digest == out.Digest {
-			ids = append(ids, s.Attempts[at].ID)
+// assume returns what an attempt is made from by default: what its writer reads, in its
+// current state.
+func (r *Runs) assume(stage *contract.Stage, s *State) *made {
+	m := &made{read: map[string]string{}, assumed: true}
+	for _, in := range (&walk{p: r.Pipeline, s: s}).ticket(stage).Inputs {
+		m.read[in.Stage] = in.Digest
+		if in.ID != "" {
+			m.ids = append(m.ids, in.ID)
 		}
 	}
-	return read, ids
+	return m
 }
 
 // sources returns the stages from which a stage's artifact is made, regardless

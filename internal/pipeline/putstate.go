@@ -35,6 +35,10 @@ func (r *Runs) putState(ctx context.Context, sub Submission) (Receipt, error) {
 			fmt.Errorf("must be written by %s, not by %s", r.Pipeline.Planner, sub.Agent),
 			handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue))
 	}
+	if sub.Ticket != "" {
+		return receipt, handoff.E("put", sub.Issue+"/"+contract.StateFile, handoff.Invalid,
+			errors.New("a ticket is for a stage that has inputs"), handoff.Advice("leave the ticket out"))
+	}
 	if sub.Lenient {
 		receipt.Report = lenient(receipt.Report)
 	}

@@ -50,6 +50,7 @@ type attemptMetadata struct {
 	Tier    string            `json:"tier,omitempty"`
 	Lenient bool              `json:"lenient,omitempty"`
 	Adopted bool              `json:"adopted,omitempty"`
+	Assumed bool              `json:"assumed,omitempty"`
 	Read    map[string]string `json:"read"` // the digests of what it was made from, by stage
 	Gate    *gate.Verdict     `json:"gate,omitempty"`
 }
@@ -341,7 +342,7 @@ func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handof
 	if json.Unmarshal(record.Metadata, &metadata) == nil && metadata.Stage != "" {
 		a.Outcome, a.Tier, a.Read, a.Lenient, a.Adopted = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient,
 			metadata.Adopted
-		a.Gate = metadata.Gate
+		a.Gate, a.Assumed = metadata.Gate, metadata.Assumed
 		return a
 	}
 	a.Adopted = true

@@ -75,6 +75,10 @@ type Attempt struct {
 	Tier     string
 	Gate     *gate.Verdict // when it was submitted, nil if that is unknown
 
+	// Assumed is true if its writer did not say what it was made from: Read and From
+	// are then what was current when it was submitted.
+	Assumed bool
+
 	// Read are the digests of the artifacts it was made from, by stage; nil if
 	// that is unknown. From are the IDs of their records, for those that had one.
 	Read, From map[string]string

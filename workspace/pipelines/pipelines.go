@@ -125,6 +125,9 @@ type Submission struct {
 	Body  io.Reader
 	From  []string // refs of what it was made from; by default what its writer reads
 
+	// Ticket is that of the step that the artifact is the result of, in place of From.
+	Ticket string
+
 	// Lenient records an artifact that violates its contract; what it violates is a
 	// warning, in the report and for gates.
 	Lenient bool
@@ -182,7 +185,8 @@ func (p Runs) Put(ctx context.Context, sub Submission) (done Submitted, err erro
 		return done, handoff.E("submit", sub.Path, handoff.Invalid, errors.New("has both a path and a body"),
 			handoff.Advice("leave one of them out"))
 	}
-	read := pipeline.Submission{Issue: sub.Issue, Stage: sub.Stage, Agent: p.o.Producer.Agent, Lenient: sub.Lenient}
+	read := pipeline.Submission{Issue: sub.Issue, Stage: sub.Stage, Agent: p.o.Producer.Agent, Lenient: sub.Lenient,
+		Ticket: sub.Ticket}
 	if read.Body, err = p.read(sub.Path, sub.Body); err != nil {
 		return done, err
 	}

@@ -11,11 +11,12 @@ import (
 type StagePutInput struct {
 	Common
 	Issue   string   `json:"issue"`
-	Stage   string   `json:"stage" jsonschema:"such as plan, implement, test, review"`
+	Stage   string   `json:"stage" jsonschema:"such as plan, test"`
 	Content string   `json:"content,omitempty" jsonschema:"the JSON document"`
 	Path    string   `json:"path,omitempty" jsonschema:"file with it instead"`
 	Agent   string   `json:"agent,omitempty" jsonschema:"who writes the stage"`
 	From    []string `json:"from,omitempty"`
+	Ticket  string   `json:"ticket,omitempty"`
 }
 
 var stagePut = tool[StagePutInput]{
@@ -29,7 +30,8 @@ var stagePut = tool[StagePutInput]{
 			caller.Producer.Agent = in.Agent
 			w = w.As(caller)
 		}
-		sub := pipelines.Submission{Issue: in.Issue, Stage: in.Stage, Path: in.Path, From: in.From}
+		sub := pipelines.Submission{Issue: in.Issue, Stage: in.Stage, Path: in.Path, From: in.From,
+			Ticket: in.Ticket}
 		if in.Path == "" || in.Content != "" {
 			sub.Body = strings.NewReader(in.Content)
 		}

@@ -14,7 +14,8 @@ func briefCommand(a *app) *cobra.Command {
 		Short: "Print the paths that an agent reads and writes, for its prompt",
 		Long: `Brief prints the paths that an agent reads, each with a one-line summary, and
 the path that it writes. It does not print artifacts. If the agent acts next,
-the paths are those of next; otherwise they are all that it may read and write.`,
+the paths are those of next, and the ticket for put --ticket follows; otherwise
+they are all that it may read and write.`,
 		Example: "  handoff pipeline brief 42 --for jg-worker",
 		Args:    cli.Exactly(1, "one issue"),
 	}

@@ -17,8 +17,9 @@ func historyCommand(a *app) *cobra.Command {
 		Short: "List every attempt and what it was made from",
 		Long: `History lists the attempts of a run, oldest first: the stage, the number of the
 attempt, the agent, the outcome, the attempts it was made from, when it was
-submitted, and the ref and revision to read it with. A file without a record is
-listed with its path. ISSUE can be the name of an archived run, such as
+submitted, and the ref and revision to read it with. Its inputs are assumed if
+it was submitted without --ticket and --from. A file without a record
+is listed with its path. ISSUE can be the name of an archived run, such as
 completed/42. If the folder of the run was removed, the attempts come from the
 records.`,
 		Example: "  handoff pipeline history 42\n  handoff read 42/test-result.json --rev 1",
@@ -44,7 +45,7 @@ records.`,
 
 var attemptColumns = []cli.Column{
 	{Name: "stage"}, {Name: "attempt"}, {Name: "agent", Rank: 3}, {Name: "outcome"}, {Name: "from", Rank: 4},
-	{Name: "submitted", Rank: 5}, {Name: "ref", Rank: 1, Long: true}, {Name: "rev", Rank: 2},
+	{Name: "submitted", Rank: 5}, {Name: "ref", Rank: 1, Long: true}, {Name: "rev", Rank: 2}, {Name: "inputs", Rank: 6},
 }
 
 func (a *app) attempts(list []pipelines.Attempt) [][]string {
@@ -60,7 +61,12 @@ func (a *app) attempts(list []pipelines.Attempt) [][]string {
 		if e.Ref == "" {
 			e.Ref = e.Path
 		}
-		rows[i] = []string{e.Stage, strconv.Itoa(e.Attempt), e.Agent, e.Outcome, strings.Join(e.Read, " "), at, e.Ref, rev}
+		inputs := ""
+		if e.Assumed {
+			inputs = "assumed"
+		}
+		rows[i] = []string{e.Stage, strconv.Itoa(e.Attempt), e.Agent, e.Outcome, strings.Join(e.Read, " "), at,
+			e.Ref, rev, inputs}
 	}
 	return rows
 }

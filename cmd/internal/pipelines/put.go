@@ -14,7 +14,7 @@ import (
 )
 
 func putCommand(a *app) *cobra.Command {
-	var agent string
+	var agent, ticket string
 	var from []string
 	var lenient bool
 	c := &cobra.Command{
@@ -26,9 +26,11 @@ standard input. Earlier attempts can be read with handoff read --rev.
 
 The agent in --as or HANDOFF_AGENT must be the writer of the stage, and so must
 produced_by in the artifact, if it is set. The record contains what the artifact
-was made from: the current inputs of its writer, or the artifacts in --from. The
-same artifact made from the same inputs adds no attempt, unless handoff pipeline
-next asks for it.
+was made from: what the ticket of handoff pipeline next or brief names, or the
+artifacts in --from. Without either, it is assumed to be made from what its
+writer reads, in its current state, and history marks that. The same artifact
+made from the same inputs adds no attempt, unless handoff pipeline next asks for
+it.
 
 Keep FILE outside the repository: the gates report it as a change.
 
@@ -41,6 +43,7 @@ gates.`,
 			"put 42 test - --as jg-tester",
 		Args: cli.Exactly(3, "an issue, a stage and a file"),
 	}
+	c.Flags().StringVar(&ticket, "ticket", "", "`ticket` of next or brief: record the inputs that it names")
 	c.Flags().StringVar(&agent, "as", "", "agent `name` (default: HANDOFF_AGENT)")
 	c.Flags().BoolVar(&lenient, "lenient", false, "record an artifact that violates its contract, with warnings")
 	c.Flags().StringArrayVar(&from, "from", nil,
@@ -49,7 +52,8 @@ gates.`,
 	c.RegisterFlagCompletionFunc("as", a.completeAgent)
 	cli.Answers(a.App, c, cli.Prints(handoff.Published{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		sub := pipelines.Submission{Issue: args[0], Stage: args[1], Path: args[2], From: from, Lenient: lenient}
+		sub := pipelines.Submission{Issue: args[0], Stage: args[1], Path: args[2], From: from, Lenient: lenient,
+			Ticket: ticket}
 		if sub.Path == "-" {
 			sub.Body, sub.Path = a.In, ""
 		}

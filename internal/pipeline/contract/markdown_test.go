@@ -236,6 +236,13 @@ artifact is stale: ` + "`show`" + ` reports it, and ` + "`next`" + ` repeats its
 is built on it. With --accept-stale, ` + "`next`" + ` goes forward over stale artifacts, but
 does not repeat a stage because of an outdated failure.
 
+` + "`next`" + ` and ` + "`brief`" + ` print a ticket: the stage, the number of the attempt, and the IDs and
+digests of the inputs, encoded in the text. Nothing is stored for it. ` + "`put --ticket`" + ` records
+exactly these inputs, whatever was submitted since: the review of a change that was
+replaced is stale, not a review of the new one. A ticket of another stage, issue or archived
+run is refused, and so is one that contradicts the records. Without --ticket and --from, what
+is current is recorded, and ` + "`history`" + ` marks it as assumed.
+
 Submitting the same artifact again, made from the same attempts, adds no attempt,
 unless ` + "`next`" + ` asks for that stage.
 
