@@ -13,8 +13,8 @@ func nextCommand(a *app) *cobra.Command {
 		Short: "Show which agent acts next, what it reads and writes, and why",
 		Long: `Next reads the artifacts of a run and prints the next step: the agent, the files
 it reads, the file it writes, the reason, and a ticket, which names its inputs
-for put --ticket. It uses the content of artifacts, what they were made from, and
-the known order of attempts, but not file times.
+for put --ticket. It uses the content of artifacts, what they were made from,
+and the known order of attempts, but not file times.
 
 If an input of an artifact was done again since, the artifact's stage is
 repeated first, unless --accept-stale is given. After the last retry of a stage,

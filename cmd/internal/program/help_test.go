@@ -121,7 +121,7 @@ var valueNames = []string{
 	"address", "agent", "branch", "channel", "columns", "commit", "count", "cursor", "date", "day", "directory",
 	"duration", "edition", "field=value", "fields", "file", "format", "ID", "issue", "key",
 	"key=value", "kind", "kind:value", "level", "line", "name", "number", "path", "pattern", "policy", "position",
-	"program", "ref", "regexp", "scope", "sequence", "size", "stage", "status", "tag", "text",
+	"program", "ref", "regexp", "scope", "sequence", "size", "stage", "status", "tag", "text", "ticket",
 	"time", "title", "type", "URI", "UUID",
 }
 
