@@ -234,6 +234,7 @@ type ArtifactQuery struct {
 	Parent   string // an ID in the Parents of the artifact
 
 	Competing bool // it is active, and another one of its family too
+	Claimed   bool // it has claims, or is an attestation
 
 	IDs       []string // the artifact has one of these IDs, unless this is nil
 	AnyParent []string // one of these IDs is in its Parents, unless this is nil

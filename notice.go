@@ -52,17 +52,36 @@ const (
 	NoticeVerified NoticeCode = "verified" // every claim, on the tree of the publication
 )
 
+// The codes of notices of sessions, threads and pipeline runs.
+const (
+	NoticeSessionFailed    NoticeCode = "session_failed"
+	NoticeOutputMissing    NoticeCode = "output_missing" // something that it should leave
+	NoticeWaitingForPerson NoticeCode = "waiting_for_person"
+	NoticeSilent           NoticeCode = "silent" // no activity for long
+)
+
 // severities has the severity of each code, in the order of notices.
 var severities = []struct {
 	code     NoticeCode
 	severity Severity
 }{
 	{NoticeContradicted, SeverityProblem}, {NoticeAttestFailed, SeverityProblem},
+	{NoticeSessionFailed, SeverityProblem}, {NoticeOutputMissing, SeverityProblem},
+	{NoticeWaitingForPerson, SeverityWarning}, {NoticeSilent, SeverityWarning},
 	{NoticeWithdrawn, SeverityWarning}, {NoticeSuperseded, SeverityWarning}, {NoticeCompeting, SeverityWarning},
 	{NoticeStale, SeverityWarning}, {NoticeClaimStale, SeverityWarning}, {NoticeLate, SeverityWarning},
 	{NoticeModified, SeverityWarning}, {NoticeFileMissing, SeverityWarning},
 	{NoticeAsserted, SeverityInfo}, {NoticeNotKept, SeverityInfo}, {NoticeQueued, SeverityInfo},
 	{NoticeVerified, SeverityOK},
+}
+
+// String returns the notice as a line for a reader. One that is no reason to be careful
+// is a note.
+func (n Notice) String() string {
+	if n.Severity == SeverityProblem || n.Severity == SeverityWarning {
+		return "warning: " + n.Text
+	}
+	return "note: " + n.Text
 }
 
 // order returns the place of a code among the others. A code of a later version comes last.

@@ -51,22 +51,27 @@ func (w *Workspace) publish(ctx context.Context, set *thread.Set, d handoff.Draf
 	}
 	done, err := w.as.Publish(ctx, d)
 	if err == nil {
-		done.Warnings = append(append(done.Warnings, warnings...), w.unpublished(ctx, from, d.Parents)...)
+		done.Warnings = append(append(done.Warnings, warnings...), w.doubtful(ctx, from, d.Parents)...)
 		done.Warnings = append(done.Warnings, w.finish(ctx, done.Producer.Session)...)
 	}
 	return done, err
 }
 
-// unpublished returns a warning for each input that was named by its file, which differs
-// from what was published.
-func (w *Workspace) unpublished(ctx context.Context, refs, ids []string) (warnings []string) {
+// doubtful returns a warning for each input that competes with others, or that was named
+// by its file, which differs from what was published.
+func (w *Workspace) doubtful(ctx context.Context, refs, ids []string) (warnings []string) {
 	for i, ref := range refs {
-		if handoff.IsArtifactIDPrefix(ref) || strings.Contains(ref, ":") {
+		a, err := w.hub.Artifact(ctx, ids[i])
+		if err != nil {
 			continue
 		}
-		if a, err := w.hub.Artifact(ctx, ids[i]); err == nil && a.Target == handoff.Modified {
+		byFile := !handoff.IsArtifactIDPrefix(ref) && !strings.Contains(ref, ":")
+		if byFile && a.Target == handoff.Modified {
 			warnings = append(warnings, fmt.Sprintf("%s differs from what was published as %s, which is recorded as the input",
 				ref, a.ID))
+		}
+		if len(a.Competing) > 0 {
+			warnings = append(warnings, fmt.Sprintf("input %s competes with %s", a.ID, strings.Join(a.Competing, " ")))
 		}
 	}
 	return warnings

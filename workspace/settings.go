@@ -108,6 +108,12 @@ func (o Options) environment() func(string) string {
 // refused leaves nothing behind.
 func NoteOpened(w *Workspace, o Options) { w.dirs.NoteOpened(o.environment()) }
 
+// IsPlace reports whether a directory is in a workspace or a repository.
+func IsPlace(dir string, o Options) bool {
+	w, err := config.Find(dir, o.environment())
+	return err != nil || w.IsPlace()
+}
+
 // Opened returns the workspaces and repositories that the user has opened on this
 // machine and that exist, in the order in which they were first opened.
 func Opened(o Options) []string { return config.Opened(o.environment()) }

@@ -31,6 +31,13 @@ func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (Trac
 	}
 	s := provenance.Sources{
 		Reader: w.hub, Conversations: w.archive(set, false), Prices: cost.EmbeddedPricer(),
+		CostOf: func(ctx context.Context, a handoff.Artifact) *cost.Amount {
+			r, err := w.Work(set).OfArtifact(ctx, a)
+			if err != nil {
+				return nil
+			}
+			return r.Share
+		},
 		Published: func(ctx context.Context, a handoff.Artifact, most int64) ([]byte, error) {
 			content, err := w.hub.Open(ctx, a.ID)
 			if err != nil {

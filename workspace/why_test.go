@@ -375,7 +375,7 @@ session SESSION recorded
 work prompt-1 recorded
 published SUB recorded
 parent MAIN recorded
-cost SUB recorded
+cost PATCH recorded
 wrote SUB exact
 commit COMMIT exact
 committed MAIN recorded
@@ -389,7 +389,7 @@ file notes.md recorded
 artifact NOTES exact
 published CHILD recorded
 parent PARENT recorded
-cost CHILD recorded
+cost NOTES recorded
 wrote CHILD exact
 input PATCH recorded
 `},
@@ -398,7 +398,7 @@ file .pipeline/42/plan.json recorded
 artifact PLAN exact
 moved .pipeline/42/plan.json recorded
 published MAIN recorded
-cost MAIN recorded
+cost PLAN recorded
 wrote MAIN exact
 `},
 	} {

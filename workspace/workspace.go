@@ -107,6 +107,7 @@ type core struct {
 	now       func() time.Time
 	rand      io.Reader
 	cache     string // directory of the index of threads, "" for none
+	state     string // of the user, "" for none
 	progress  func(done, total handoff.Seq)
 	index     *localstate.Index
 	sessions  *session.Sessions
@@ -194,7 +195,8 @@ func Open(dir string, o Options) (*Workspace, error) {
 	log, bodies, queued := openQueue(settings, opened, found.Runtime, o)
 	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log,
 		rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, o.Rand),
-		files: files, home: home, now: o.Now, rand: o.Rand, cache: userdir.Cache(o.Getenv), progress: o.Progress}
+		files: files, home: home, now: o.Now, rand: o.Rand, cache: userdir.Cache(o.Getenv),
+		state: userdir.State(o.Getenv), progress: o.Progress}
 	memory := localstate.NewMemory(log, opened.Backend, settings.Log, found.Runtime, o.Getenv)
 	c.index = localstate.NewIndex(memory, found.Runtime, o.Getenv, o.Progress, o.Warn)
 	c.checked = localstate.CheckedLog(opened.Log, c.index)

@@ -190,8 +190,8 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 		Label: pick("label", "approved", "draft"), UsedBy: pick("user", "builder", "s1", "run1"),
 		Revision: rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2, 3}).Draw(t, "revision"), Stale: rapid.IntRange(0, 5).Draw(t,
 			"stale") == 0,
-		Competing: rapid.IntRange(0, 5).Draw(t, "competing") == 0,
-		Limit:     rapid.IntRange(0, 4).Draw(t, "limit"),
+		Competing: rapid.IntRange(0, 5).Draw(t, "competing") == 0, Claimed: rapid.IntRange(0, 5).Draw(t, "claimed") == 0,
+		Limit: rapid.IntRange(0, 4).Draw(t, "limit"),
 	}
 	if rapid.IntRange(0, 3).Draw(t, "after any") == 0 {
 		q.After = handoff.Seq(rapid.IntRange(0, len(records)).Draw(t, "after"))

@@ -58,6 +58,9 @@ func (w Workspace) NoteOpened(getenv func(string) string) {
 	})
 }
 
+// IsPlace reports whether w is a workspace, or a repository, that exists.
+func (w Workspace) IsPlace() bool { return isPlace(w.Home()) }
+
 // isPlace reports whether a directory is a workspace or a repository.
 func isPlace(dir string) bool {
 	for _, name := range []string{".handoff", ".git", "HEAD"} { // the last is that of a bare repository

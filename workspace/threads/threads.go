@@ -159,6 +159,20 @@ func (c Collection) Running(ctx context.Context) (list []Running, warnings []str
 	return list, warnings, err
 }
 
+// An Active is a thread with the changes of files that it and its subagents made.
+type Active = threadindex.Active
+
+// Changed returns the threads of this repository that were active since a time, in any
+// state, with the files that they changed since then.
+func (c Collection) Changed(ctx context.Context, since time.Time) (list []Active, warnings []string, err error) {
+	q, err := c.query(ListOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	q.Since, q.Changed = since, since
+	return c.o.Archive(false).Active(ctx, q)
+}
+
 // SearchOptions select threads and subagents by what they contain.
 type SearchOptions struct {
 	ListOptions

@@ -81,7 +81,7 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 		warnings = append(warnings, more...)
 	}
 	leaves := cost.Leaves(s)
-	if err := u.place(ctx, leaves, s.In != nil); err != nil {
+	if err := u.place(ctx, leaves, s.Work, s.In != nil); err != nil {
 		return CostReport{}, err
 	}
 	sum := cost.Summarize(o.By, leaves)
@@ -121,7 +121,7 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 		q.In = threadindex.In(u.o.Worktrees()...)
 	}
 	warnings, err = u.o.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
-		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Self: t.Self, Agent: t.Agent, Main: t.Main,
+		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Self: t.Self, Agent: t.Agent, Main: t.Main, By: t.By,
 			Started: t.Started, Last: t.Modified,
 			Requests: t.Requests, Completeness: t.Completeness, Reason: t.Reason, Missing: t.Missing})
 		return nil
@@ -181,22 +181,34 @@ func (u Units) published(ctx context.Context, o CostOptions, since, until time.T
 // started in, not to a run that it started itself: what it did in that run is counted
 // once, where the thread is. With older, records before the time that counts name the
 // sessions of the others.
-func (u Units) place(ctx context.Context, leaves []cost.Leaf, older bool) error {
-	opened := map[string]handoff.Session{}
-	session := func(id string) (handoff.Session, error) {
-		if s, ok := opened[id]; ok {
-			return s, nil
+func (u Units) place(ctx context.Context, leaves []cost.Leaf, units []handoff.Work, older bool) error {
+	var err error
+	known := map[[2]string]string{}
+	outside := func(session, main string) (string, error) {
+		key := [2]string{session, main}
+		if _, ok := known[key]; !ok {
+			found, err := u.outside(ctx, session, main)
+			if err != nil {
+				return "", err
+			}
+			known[key] = found
 		}
-		s, err := u.o.Sessions.Session(ctx, id)
-		if errors.Is(err, handoff.NotFound) {
-			err = nil // only other records name it
-		}
-		opened[id] = s
-		return s, err
+		return known[key], nil
 	}
+	of := map[string]string{} // the sessions of main agents, which come first
+	for _, w := range units { // of one without usage in the time
+		if session := cmp.Or(w.SessionID, w.RunID); session != "" && w.Thread != "" && older {
+			if of[w.Thread], err = outside(session, w.Thread); err != nil {
+				return err
+			}
+		}
+	}
+	slices.SortStableFunc(leaves, func(a, b cost.Leaf) int {
+		return cmp.Compare(min(1, len(a.Main)), min(1, len(b.Main)))
+	})
 	for i := range leaves {
 		l := &leaves[i]
-		main := mainOf(l.Thread)
+		main := cmp.Or(l.Main, mainOf(l.Thread))
 		for _, uri := range []string{l.Thread, main} {
 			if l.Session != "" || uri == "" || !older {
 				break
@@ -210,18 +222,30 @@ func (u Units) place(ctx context.Context, leaves []cost.Leaf, older bool) error 
 				l.Session, l.Agent = cmp.Or(a.Producer.Session, a.Producer.RunID), cmp.Or(l.Agent, a.Producer.Agent)
 			}
 		}
-		for most := 100; l.Session != "" && main != "" && most > 0; most-- {
-			s, err := session(l.Session)
-			if err != nil {
-				return err
-			}
-			if mainOf(s.Producer.Thread) != main {
-				break
-			}
-			l.Session = s.Parent
+		if l.Session, err = outside(l.Session, main); err != nil {
+			return err
 		}
+		if l.Main == "" && l.Session != "" {
+			of[l.Thread] = l.Session
+		}
+		l.Session = cmp.Or(l.Session, of[l.Main])
 	}
 	return nil
+}
+
+// outside returns the session or run around those that a thread started itself.
+func (u Units) outside(ctx context.Context, session, main string) (string, error) {
+	for most := 100; session != "" && main != "" && most > 0; most-- {
+		s, err := u.o.Sessions.Session(ctx, session)
+		if err != nil && !errors.Is(err, handoff.NotFound) { // one that only other records name is not recorded
+			return "", err
+		}
+		if !startedBy(s, main) {
+			break
+		}
+		session = s.Parent
+	}
+	return session, nil
 }
 
 // mainOf returns the URI of the main agent of a thread, "" for none.
@@ -231,4 +255,33 @@ func mainOf(uri string) string {
 		return ""
 	}
 	return u.Main().String()
+}
+
+// Spent returns what was used since a time, by the session or else by the main thread that
+// it belongs to. Usage that belongs to neither has the key "".
+func (u Units) Spent(ctx context.Context, since time.Time) (map[string]Usage, []string, error) {
+	prices, err := cost.Prices("", "")
+	if err != nil {
+		return nil, nil, err
+	}
+	s := cost.Sources{Prices: cost.NewPricer(prices...)}
+	warnings, err := u.costSources(ctx, CostOptions{By: cost.BySession, Since: since.Format(time.RFC3339Nano)}, &s)
+	if err != nil {
+		return nil, nil, err
+	}
+	leaves := cost.Leaves(s)
+	if err := u.place(ctx, leaves, s.Work, true); err != nil {
+		return nil, nil, err
+	}
+	spent := map[string]Usage{}
+	for _, l := range leaves {
+		key := cmp.Or(l.Session, mainOf(l.Thread))
+		sum, ok := spent[key]
+		if !ok {
+			sum.Completeness = thread.Exact
+		}
+		sum.Add(l.Amount())
+		spent[key] = sum
+	}
+	return spent, warnings, ctx.Err()
 }

@@ -1,13 +1,13 @@
 package work
 
 import (
-	"github.com/agent-handoff/handoff/workspace/runs"
-
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
+	"github.com/agent-handoff/handoff/workspace/runs"
 )
 
 // A Receipt has what ran, what that used and cost, and what it published.
@@ -20,20 +20,32 @@ type Task = cost.Task
 type Usage = cost.Amount
 
 // OfSession returns the receipt of a session or run by its ID. It has the
-// threads that worked or published in it, not the one that opened it.
+// threads that worked or published in it, not the one that started it.
 //
 // Kinds: NotFound, and those of reading the index.
 func (u Units) OfSession(ctx context.Context, id string) (Receipt, error) {
-	_, artifacts, err := u.o.Sessions.Read(ctx, id)
+	s, artifacts, err := u.o.Sessions.Read(ctx, id)
 	if err != nil {
 		return Receipt{}, err
 	}
 	work, err := u.o.Hub.WorkIn(ctx, id)
-	return u.receipt(ctx, work, artifacts, cost.Threads(work, artifacts)), err
+	threads := cost.Threads(work, artifacts)
+	own := slices.DeleteFunc(slices.Clone(threads), func(uri string) bool { return startedBy(s, uri) })
+	r := cost.NewReceipt(u.leaves(work, artifacts, cost.Read(ctx, u.o.Threads, own)))
+	if len(own) < len(threads) {
+		r.Within = mainOf(s.Producer.Thread)
+	}
+	return r, err
+}
+
+// startedBy reports whether a thread, or one of its subagents, started a session or run.
+func startedBy(s handoff.Session, uri string) bool {
+	main := mainOf(uri)
+	return main != "" && main == mainOf(s.Producer.Thread)
 }
 
 // OfArtifact returns the receipt of an artifact: the work that published it, with
-// everything inside that work.
+// everything inside that work that counts to it.
 //
 // Kinds: those of reading the index.
 func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, err error) {
@@ -50,22 +62,33 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, e
 			return Receipt{}, err
 		}
 	}
-	q := handoff.ArtifactQuery{Producer: map[string]string{"thread": p.Thread}, IncludeInactive: true}
 	if p.Thread == "" {
-		q.Producer = map[string]string{"work": p.WorkID, "harness": p.Harness}
+		artifacts, err := u.publishedBy(ctx, map[string]string{"work": p.WorkID, "harness": p.Harness})
+		return cost.ReceiptOf(a.ID, u.leaves(cost.PartOf(ctx, u.o.Hub, p, work), artifacts, nil)), err
 	}
-	page, err := u.o.Hub.Artifacts(ctx, q)
-	var threads []string
-	if p.Thread != "" {
-		threads = []string{p.Thread}
+	threads := cost.Read(ctx, u.o.Threads, []string{cmp.Or(mainOf(p.Thread), p.Thread)})
+	uris := []string{p.Thread}
+	for _, c := range threads {
+		uris = append(uris, c.URI, c.Self)
 	}
-	return u.receipt(ctx, cost.PartOf(ctx, u.o.Hub, p, work), page.Artifacts, threads), err
+	slices.Sort(uris)
+	var artifacts []handoff.Artifact
+	for _, uri := range slices.Compact(uris) {
+		list, more := u.publishedBy(ctx, map[string]string{"thread": uri})
+		artifacts, err = append(artifacts, list...), cmp.Or(err, more)
+	}
+	return cost.ReceiptOf(a.ID, u.leaves(cost.PartOf(ctx, u.o.Hub, p, work), artifacts, threads)), err
 }
 
-func (u Units) receipt(ctx context.Context, work []handoff.Work, artifacts []handoff.Artifact,
-	threads []string) Receipt {
-	return cost.NewReceipt(cost.Leaves(cost.Sources{Work: u.o.Conclude(ctx, work), Artifacts: artifacts,
-		Threads: cost.Read(ctx, u.o.Threads, threads), Prices: cost.EmbeddedPricer()}))
+// publishedBy returns the artifacts of a producer, of every status.
+func (u Units) publishedBy(ctx context.Context, producer map[string]string) ([]handoff.Artifact, error) {
+	page, err := u.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: producer, IncludeInactive: true})
+	return page.Artifacts, err
+}
+
+func (u Units) leaves(work []handoff.Work, artifacts []handoff.Artifact,
+	threads []cost.Conversation) []cost.Leaf {
+	return cost.Leaves(cost.Sources{Work: work, Artifacts: artifacts, Threads: threads, Prices: cost.EmbeddedPricer()})
 }
 
 // A RunReport is the receipt of a run with the work in it.

@@ -86,6 +86,9 @@ func (a *App) Run(ctx context.Context, commands []Command, args []string) int {
 		fmt.Fprintf(out, "%s version %s\n", Name(), a.Version)
 		return a.exit(out.Flush(), true)
 	}
+	if len(args) == 0 { // what a person wants to know who only knows the name
+		args = []string{"news", "--keep-unread"}
+	}
 	root := a.root(commands, args)
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)

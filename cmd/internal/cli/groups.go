@@ -15,7 +15,7 @@ type group struct {
 // groups are the commands that "help all" lists. The others are those that programs
 // call, and those of rare tasks.
 var groups = []group{
-	{"See", []string{"status", "list", "show", "read", "search", "thread", "why", "cost", "serve"}},
+	{"See", []string{"news", "status", "list", "show", "read", "search", "thread", "why", "cost", "serve"}},
 	{"Hand over", []string{"publish", "write", "wait", "label", "withdraw"}},
 	{"Prove", []string{"attest", "verify"}},
 	{"Run", []string{"run", "session", "session open", "session add", "session find", "session set", "session close",
@@ -26,7 +26,7 @@ var groups = []group{
 }
 
 // primary are the commands of the short help.
-var primary = []string{"status", "list", "show", "read", "thread", "why", "serve", "publish", "wait",
+var primary = []string{"news", "list", "show", "read", "thread", "why", "serve", "publish", "wait",
 	"verify", "run", "session", "pipeline", "init"}
 
 // Former makes c a former name of the command now: it is called like before, and

@@ -52,8 +52,9 @@ func (a *App) Flush() error {
 var ArtifactColumns = []Column{
 	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "by", Rank: 5}, {Name: "path", Rank: 1, Long: true},
 	{Name: "title", Rank: 3, Text: true}, {Name: "age", Rank: 4},
-	{Name: "status", More: true}, {Name: "kind", More: true}, {Name: "session", More: true}, {Name: "tags", More: true},
-	{Name: "revision", More: true},
+	{Name: "status", Rank: 6, More: true}, {Name: "kind", More: true}, {Name: "session", More: true},
+	{Name: "tags", More: true}, {Name: "revision", More: true}, NoticeColumn,
+	{Name: "labels", Rank: 3, Text: true, Sparse: true},
 }
 
 // Artifacts prints artifacts.
@@ -79,30 +80,11 @@ func (t *Table) artifacts(columns []Column, list []handoff.Artifact) error {
 }
 
 func (a *App) row(art handoff.Artifact) []string {
-	title := art.Title
-	if n := len(art.Competing); n > 0 {
-		title = fmt.Sprintf("(%d competing) ", n) + title
-	}
-	if len(art.StaleInputs) > 0 {
-		title = "(stale) " + title
-	}
-	if art.Queued {
-		title = "(queued) " + title
-	}
-	if len(art.Labels) > 0 {
-		title = "(" + strings.Join(art.Labels, ", ") + ") " + title
-	}
-	if (art.Target == handoff.Missing || art.Target == handoff.Modified) && !IsOnlyKept(art) {
-		title = "(" + string(art.Target) + ") " + title
-	}
 	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), a.Path(art),
-		strings.TrimSpace(title), a.Age(art.CreatedAt),
-		string(art.Status), art.Kind, art.Producer.Session, strings.Join(art.Tags, ","), fmt.Sprint("v", art.Revision)}
+		art.Title, a.Age(art.CreatedAt),
+		string(art.Status), art.Kind, art.Producer.Session, strings.Join(art.Tags, ","), fmt.Sprint("v", art.Revision),
+		NoticeCell(art.Notices()), strings.Join(art.Labels, ",")}
 }
-
-// IsOnlyKept reports whether the file of an artifact can't be reached from this machine,
-// as after its worktree was removed, and its content was kept. Nothing is lost then.
-func IsOnlyKept(art handoff.Artifact) bool { return art.Kept && art.File == "" }
 
 // Age returns the time since t in its largest unit.
 func (a *App) Age(t time.Time) string {

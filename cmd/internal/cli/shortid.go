@@ -30,6 +30,14 @@ func shortIDs(ids []string) []string {
 	}
 }
 
+// Short returns an ID as a terminal shows it, and anything else unchanged.
+func Short(a *App, id string) string {
+	if !a.Terminal {
+		return id
+	}
+	return part(id, shortID)
+}
+
 // part returns the n characters of an ID that distinguish it, or all of it if it
 // has no more.
 func part(id string, n int) string {

@@ -20,6 +20,15 @@ const minText = 12
 
 const ellipsis = "…"
 
+// The attributes of text on a terminal.
+const (
+	bold   = "\x1b[1m"
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	plain  = "\x1b[0m"
+)
+
 // A Column is one column of a table. Its cells are shown complete or not at all,
 // unless they are text.
 type Column struct {
@@ -29,6 +38,9 @@ type Column struct {
 	Long bool // paths and the like: a cell that is too wide is on a line of its own
 	More bool // shown only if --columns names it
 	ID   bool // IDs of artifacts or sessions, short on a terminal
+
+	Sparse bool                     // not drawn on a terminal if all its cells are empty
+	Color  func(cell string) string // the attribute of a cell on a terminal, "" for none
 }
 
 // A Table prints the answers of a command that are lists. On a terminal it is a
@@ -81,6 +93,9 @@ func (t *Table) Print(columns []Column, rows [][]string) error {
 		return err
 	}
 	a := t.app
+	if a.Terminal && len(t.names) == 0 {
+		chosen = slices.DeleteFunc(chosen, func(c int) bool { return columns[c].Sparse && isEmpty(rows, c) })
+	}
 	rows = selectCells(rows, chosen)
 	if !a.Terminal {
 		for _, row := range rows {
@@ -139,6 +154,11 @@ func columnNames(columns []Column) []string {
 	return names
 }
 
+// isEmpty reports whether all cells of a column are empty.
+func isEmpty(rows [][]string, column int) bool {
+	return !slices.ContainsFunc(rows, func(row []string) bool { return row[column] != "" })
+}
+
 // selectCells returns the chosen cells of each row, each on one line.
 func selectCells(rows [][]string, chosen []int) [][]string {
 	selected := make([][]string, len(rows))
@@ -170,13 +190,14 @@ func (t *Table) draw(columns []Column, rows [][]string) {
 		total = math.MaxInt
 	}
 	shown, widths := layout(columns, append([][]string{head}, rows...), total)
-	before, after := "", ""
-	if a.Getenv("NO_COLOR") == "" {
-		before, after = "\x1b[1m", "\x1b[0m"
+	inColor := a.Getenv("NO_COLOR") == ""
+	title := tableLines(columns, head, shown, widths, false)[0]
+	if inColor {
+		title = bold + title + plain
 	}
-	fmt.Fprintln(a.Out, before+tableLines(columns, head, shown, widths)[0]+after)
+	fmt.Fprintln(a.Out, title)
 	for _, row := range rows {
-		for _, line := range tableLines(columns, row, shown, widths) {
+		for _, line := range tableLines(columns, row, shown, widths, inColor) {
 			fmt.Fprintln(a.Out, line)
 		}
 	}
@@ -263,7 +284,7 @@ func tableWidth(shown, widths []int) int {
 
 // tableLines returns a row as a line, with its texts cut, and a line for each long
 // cell that is too wide.
-func tableLines(columns []Column, row []string, shown, widths []int) []string {
+func tableLines(columns []Column, row []string, shown, widths []int, inColor bool) []string {
 	lines := []string{""}
 	var b strings.Builder
 	for _, c := range shown {
@@ -276,9 +297,12 @@ func tableLines(columns []Column, row []string, shown, widths []int) []string {
 			lines = append(lines, gap+cell)
 			cell = ""
 		}
+		padding := strings.Repeat(" ", max(widths[c]-displaywidth.String(cell), 0)) + gap
+		if color := columns[c].Color; inColor && color != nil && color(row[c]) != "" {
+			cell = color(row[c]) + cell + plain
+		}
 		b.WriteString(cell)
-		b.WriteString(strings.Repeat(" ", max(widths[c]-displaywidth.String(cell), 0)))
-		b.WriteString(gap)
+		b.WriteString(padding)
 	}
 	lines[0] = strings.TrimRight(b.String(), " ")
 	return lines

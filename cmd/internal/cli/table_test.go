@@ -84,7 +84,7 @@ func FuzzTable(f *testing.F) {
 		if len(shown) > 1 && tableWidth(shown, widths) > width {
 			t.Errorf("width %d: the columns %v of %v take %d", width, shown, widths, tableWidth(shown, widths))
 		}
-		lines := tableLines(columns, row, shown, widths)
+		lines := tableLines(columns, row, shown, widths, false)
 		for _, c := range shown {
 			if cell := strings.TrimRight(row[c], " "); !columns[c].Text && !strings.Contains(strings.Join(lines, "\n"), cell) {
 				t.Errorf("width %d: %q has no %s %q", width, lines, columns[c].Name, cell)
@@ -94,4 +94,26 @@ func FuzzTable(f *testing.F) {
 			t.Errorf("width %d: %q takes %d", width, lines[0], w)
 		}
 	})
+}
+
+// TestSparseColumn checks that a column of notices is drawn, in the color of its worst
+// code, only if it has content.
+func TestSparseColumn(t *testing.T) {
+	columns := []Column{{Name: "id"}, NoticeColumn}
+	for _, tt := range []struct{ cell, want string }{
+		{"", "\x1b[1mid\x1b[0m\na\n"},
+		{"contradicted,stale", "\x1b[1mid  notices\x1b[0m\na   \x1b[31mcontradicted,stale\x1b[0m\n"},
+		{"stale", "\x1b[1mid  notices\x1b[0m\na   \x1b[33mstale\x1b[0m\n"},
+		{"asserted", "\x1b[1mid  notices\x1b[0m\na   asserted\n"},
+		{"verified", "\x1b[1mid  notices\x1b[0m\na   \x1b[32mverified\x1b[0m\n"},
+	} {
+		var out bytes.Buffer
+		a := &App{Out: &out, Err: &out, Terminal: true, Width: 80, Getenv: func(string) string { return "" }}
+		if err := a.NewTable(&cobra.Command{Use: "list"}, columns).Print(columns, [][]string{{"a", tt.cell}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.cell, got, tt.want)
+		}
+	}
 }

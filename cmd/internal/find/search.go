@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff/cmd/internal/report"
-
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
@@ -172,7 +170,7 @@ func (o *searchOptions) printEach(ctx context.Context, a *cli.App, in threads.Co
 var matchColumns = []cli.Column{
 	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "path", Rank: 1, Long: true},
 	{Name: "title", Rank: 4, Text: true}, {Name: "age", Rank: 5},
-	{Name: "match", Rank: 3, Text: true}, {Name: "status", More: true},
+	{Name: "match", Rank: 3, Text: true}, {Name: "status", Rank: 6, More: true}, cli.NoticeColumn,
 }
 
 var sessionMatchColumns = []cli.Column{
@@ -188,9 +186,6 @@ var threadMatchColumns = []cli.Column{
 }
 
 func (o *searchOptions) print(a *cli.App, r searchResult, table *cli.Table) error {
-	for _, m := range r.Matches {
-		report.Changes(a, m.Artifact)
-	}
 	if a.AsJSON {
 		return a.JSONList("matches", r)
 	}
@@ -250,10 +245,11 @@ func printMatches(a *cli.App, result workspace.SearchResult, o workspace.SearchO
 	rows := make([][]string, len(result.Matches))
 	for i, m := range result.Matches {
 		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, a.Path(m.Artifact), m.Artifact.Title,
-			a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets)), string(m.Artifact.Status)}
+			a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets)), string(m.Artifact.Status),
+			cli.NoticeCell(m.Artifact.Notices())}
 	}
 	columns := slices.Clone(matchColumns)
-	columns[len(columns)-1].More = !o.IncludeInactive
+	columns[len(columns)-2].More = !o.IncludeInactive
 	return table.Print(columns, rows)
 }
 

@@ -18,7 +18,7 @@ var status = tool[StatusInput]{
 	reads:       true,
 	required:    []string{"sessions", "threads"},
 	do: func(ctx context.Context, c *call, _ StatusInput) (answer, error) {
-		now, err := c.Now(ctx, c.client.server.o.Threads)
+		now, err := c.News(c.client.server.o.Threads).Now(ctx)
 		if err != nil {
 			return answer{}, err
 		}

@@ -146,6 +146,7 @@ func TestCanary(t *testing.T) {
 	c.ok("work", "list", "--json")
 	c.ok("cost", "--by", "artifact", "--prompts", "--json")
 	c.ok("status", "--json")
+	c.ok("news", "--json")
 	c.ok("why", "a.md", "--json")
 	c.ok("attest", "--json", "--", "true")
 	c.ok("publish", "a.md", "--channel", "design", "--claim", "fine", "--evidence", "command:true")

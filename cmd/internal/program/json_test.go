@@ -375,6 +375,7 @@ func answerThreads(c *console, answer func(object, line string)) {
 			`{"timestamp":"`+now+`","type":"event_msg","payload":{"type":"task_started","turn_id":"t"}}`+"\n"+
 			`{"timestamp":"`+now+`","type":"event_msg","payload":{"type":"user_message","message":"go"}}`+"\n")
 	answer("activity", "status")
+	answer("news", "news")
 	for i, id := range []string{"01", "02"} {
 		c.write("home/.claude/projects/work/2823d1df-720a-4c31-ac55-ae8ba72600"+id+".jsonl",
 			strings.NewReplacer("ID", id, "DIR", c.dir, "MINUTE", strconv.Itoa(12+i)).Replace(

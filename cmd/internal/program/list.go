@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
-	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 
 	"github.com/agent-handoff/handoff"
@@ -149,20 +148,17 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 		show = table.Revisions
 	}
 	var last handoff.ArtifactPage
-	var changes report.ChangeList
 	pages := func(yield func(handoff.ArtifactPage, error) bool) {
 		first := true
 		for page, err := range o.Pages(ctx, w) {
 			if last = page; first {
 				warnDamaged(a, page.Damaged)
 			}
-			changes.Print(a, page.Artifacts...)
 			printInferred(a, o.UsedBy, page.Artifacts)
 			if first = false; !yield(page, err) {
 				return
 			}
 		}
-		changes.End(a)
 	}
 	if a.AsJSON {
 		return cli.JSONItems(a, "artifacts", artifactsOf(pages), func() any {

@@ -119,8 +119,7 @@ func publish(ctx context.Context, a *cli.App, w *workspace.Workspace, p handoff.
 	if err != nil {
 		return err
 	}
-	a.Warnings(done.Warnings)
-	report.Stale(a, done.Artifact)
+	report.Warnings(a, done)
 	if done.AlsoActive != "" {
 		fmt.Fprintf(a.Err, "%s is also active and has the same path; to publish a revision of it, use --replaces %[1]s\n",
 			done.AlsoActive)

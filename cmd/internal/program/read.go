@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,9 +129,10 @@ func printSource(a *cli.App, b workspace.Body, named bool) {
 	case art.Redacted != nil && art.Redacted.Body != "": // see below
 	case b.Kept && art.File == "" && (art.Target == handoff.Remote || art.Target == handoff.Available):
 		fmt.Fprintf(a.Err, "from the kept copy: %s is on another machine\n", textfmt.OneLine(a.Named(art)))
+	case b.Kept && art.File == "":
+		fmt.Fprintf(a.Err, "from the kept copy: %s can't be reached from here\n", textfmt.OneLine(a.Named(art)))
 	case b.Kept && art.Target != handoff.Available:
-		reason, _ := report.Changed(art)
-		fmt.Fprintf(a.Err, "from the kept copy: %s %s\n", textfmt.OneLine(a.Named(art)), reason)
+		fmt.Fprintf(a.Err, "from the kept copy: %s is %s\n", textfmt.OneLine(a.Named(art)), art.Target)
 	case !b.Kept && art.Target != handoff.Available:
 		a.Warn("not verified: %s has no digest, so it may have changed since it was published", a.Named(art))
 	}
@@ -140,14 +142,7 @@ func printSource(a *cli.App, b workspace.Body, named bool) {
 	if text := art.Redacted.Notice(); text != "" {
 		a.Warn("%s: %s", art.ID, text)
 	}
-	switch art.Status {
-	case handoff.Withdrawn:
-		a.Warn("%s was withdrawn", art.ID)
-	case handoff.Superseded:
-		if named {
-			return
-		}
-		a.Warn("%s was replaced by %s", art.ID, strings.Join(art.ReplacedBy, " "))
-	}
-	report.Stale(a, art)
+	report.Notices(a, slices.DeleteFunc(art.Notices(), func(n handoff.Notice) bool {
+		return named && n.Code == handoff.NoticeSuperseded
+	}))
 }

@@ -101,8 +101,8 @@ func TestReadingLeavesFiles(t *testing.T) {
 		"pipeline get 42 state", "pipeline schema plan", "pipeline validate .pipeline/42/plan.json",
 		"pipeline gate 42 plan", "pipeline next 42", "pipeline next 42 --accept-stale", "pipeline history 42",
 		"pipeline brief 42 --for jg-worker", "pipeline trace 42", "pipeline trace 42 --state",
-		"pipeline lessons list", "pipeline lessons match port", "status", "cost", "work list", "check", "gc", "log status",
-		"thread", "doctor", "version"} {
+		"pipeline lessons list", "pipeline lessons match port", "status", "news", "cost", "work list", "check", "gc",
+		"log status", "thread", "doctor", "version"} {
 		words, said := strings.Fields(line), c.said.Len()
 		if _, code := c.run(`{"number":1,"title":"t","body":""} [] []`, words...); code > 1 && words[0] != "watch" {
 			t.Errorf("handoff %s exits %d", line, code)

@@ -262,7 +262,7 @@ func TestDig(t *testing.T) {
 func TestScriptNames(t *testing.T) {
 	topics := []string{"publish", "withdraw", "find", "show", "list", "read", "keep", "watch", "gc", "check", "family",
 		"identity", "workspace", "config", "usage", "demo", "serve", "hook", "init", "thread", "write", "session", "run",
-		"search", "pipeline", "log", "cost", "status", "why"}
+		"search", "pipeline", "log", "cost", "status", "why", "news"}
 	files, err := filepath.Glob("testdata/script/*")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)

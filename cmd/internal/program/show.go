@@ -164,8 +164,6 @@ func showArtifact(a *cli.App, art handoff.Artifact, noThread bool) {
 		{"tags", strings.Join(art.Tags, " ")},
 		{"replaces", strings.Join(art.Replaces, " ")},
 		{"from", strings.Join(art.Parents, " ")},
-		{"replaced by", strings.Join(art.ReplacedBy, " ")},
-		{"competing", strings.Join(art.Competing, " ")},
 		{"unresolved", strings.Join(art.Unresolved, " ")},
 		{"used by", users(art)},
 		{"key", art.Key},
@@ -178,8 +176,8 @@ func showArtifact(a *cli.App, art handoff.Artifact, noThread bool) {
 			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], textfmt.OneLine(line[1]))
 		}
 	}
-	for _, in := range art.StaleInputs {
-		fmt.Fprintf(a.Out, "%-11s  %s\n", "stale input", textfmt.OneLine(in.String()))
+	for _, n := range art.Notices() {
+		fmt.Fprintf(a.Out, "%-11s  %s\n", n.Severity, textfmt.OneLine(n.Text))
 	}
 	for _, l := range art.LabelHistory {
 		fmt.Fprintf(a.Out, "%-11s  %s\n", "labeled", textfmt.OneLine(labeling(l)))
@@ -242,15 +240,6 @@ func inside(art handoff.Artifact) string {
 // status returns the status of an artifact on one line.
 func status(art handoff.Artifact) string {
 	text := string(art.Status)
-	if art.Reason != "" {
-		text += " (" + art.Reason + ")"
-	}
-	if art.Late {
-		text += ", late"
-	}
-	if art.Queued {
-		text += ", queued: on this machine only, until the log can be reached"
-	}
 	if art.Version > handoff.Version {
 		text += fmt.Sprintf(", version %d (newer than this handoff)", art.Version)
 	}
@@ -327,11 +316,10 @@ func showHistory(ctx context.Context, a *cli.App, w *workspace.Workspace, ref st
 // readCommandLine returns the command that prints what was published if the file
 // doesn't contain it any more.
 func readCommandLine(art handoff.Artifact) string {
-	_, how := report.Changed(art)
-	if how.IsZero() {
+	if !art.Kept || art.File != "" && art.Target != handoff.Modified && art.Target != handoff.Missing {
 		return ""
 	}
-	return cli.CommandLine(how.Action, how.Args...)
+	return cli.CommandLine(handoff.ActionRead, art.ID)
 }
 
 // attributed returns what a transcript shows of the publisher and the record does not.

@@ -39,6 +39,7 @@ var listings = []struct{ name, line string }{
 	{"check", "check"},
 	{"cost", "cost --by agent"},
 	{"work_list", "work list"},
+	{"news", "news"},
 	{"status", "status"},
 	{"status_collisions", "status --collisions"},
 	{"why", "why ARTIFACT"},

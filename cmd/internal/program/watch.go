@@ -202,7 +202,6 @@ func printArtifact(a *cli.App, art handoff.Artifact, text func(handoff.Artifact)
 		return a.JSONLine(art)
 	}
 	_, err := fmt.Fprintln(a.Out, text(art))
-	report.Changes(a, art)
-	report.Stale(a, art)
+	report.Notices(a, art.Notices())
 	return err
 }

@@ -39,6 +39,17 @@ func Receipt(a *cli.App, w io.Writer, r work.Receipt) {
 		fmt.Fprintf(w, "total  %s%s  artifacts=%d\n", textfmt.Count(len(r.Tasks), "task"), textfmt.Used(r.Usage, r.Disputed),
 			r.Artifacts)
 	}
+	if r.Share != nil && len(r.Tasks) > 0 && r.Artifacts > 1 {
+		fmt.Fprintf(w, "of this artifact%s\n", textfmt.Used(*r.Share, nil))
+	}
+	Within(w, r)
+}
+
+// Within prints which thread the cost of a run belongs to that it started.
+func Within(w io.Writer, r work.Receipt) {
+	if r.Within != "" {
+		fmt.Fprintf(w, "the thread that started this has the cost of what it did here: %s\n", textfmt.OneLine(r.Within))
+	}
 }
 
 // Tasks prints a line for each of several tasks of a receipt.

@@ -1,9 +1,10 @@
 // Package report prints what commands have in common to report: publishes, receipts,
-// changes of files and graphs.
+// notices and graphs.
 package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -35,8 +36,7 @@ func Revision(a *cli.App, p handoff.Published, file string, saved []handoff.Arti
 	for _, edit := range saved {
 		a.Warn("%s was edited outside handoff; the edit was saved as %s", file, edit.ID)
 	}
-	a.Warnings(p.Warnings)
-	Stale(a, p.Artifact)
+	Warnings(a, p)
 	if p.Existing {
 		fmt.Fprintln(a.Err, "unchanged; no new revision recorded")
 	} else {
@@ -44,10 +44,21 @@ func Revision(a *cli.App, p handoff.Published, file string, saved []handoff.Arti
 	}
 }
 
-// Stale reports what an artifact was made from and that is out of date.
-func Stale(a *cli.App, art handoff.Artifact) {
-	for _, in := range art.StaleInputs {
-		a.Warn("input %s", in.String())
+// Warnings prints the warnings about a publish, and the notices that are more than
+// information: its publisher knows the rest.
+func Warnings(a *cli.App, p handoff.Published) {
+	a.Warnings(p.Warnings)
+	Notices(a, slices.DeleteFunc(p.Artifact.Notices(), func(n handoff.Notice) bool {
+		return n.Severity == handoff.SeverityInfo
+	}))
+}
+
+// Notices prints notices on standard error, except that something is in order.
+func Notices(a *cli.App, list []handoff.Notice) {
+	for _, n := range list {
+		if n.Severity != handoff.SeverityOK {
+			fmt.Fprintf(a.Err, "%s: %s\n", cli.Name(), textfmt.OneLine(n.String()))
+		}
 	}
 }
 

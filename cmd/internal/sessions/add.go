@@ -57,8 +57,7 @@ names its artifact.`,
 			if err != nil {
 				return err
 			}
-			a.Warnings(done.Warnings)
-			report.Stale(a, done.Artifact)
+			report.Warnings(a, done)
 			if done.Existing {
 				fmt.Fprintln(a.Err, "unchanged; nothing was added")
 			} else {

@@ -83,6 +83,7 @@ func (e *events) end(ctx context.Context, w *workspace.Workspace, r work.RunRepo
 	if r.Work != nil {
 		used = textfmt.Used(r.Work.Usage, r.Work.Disputed)
 		report.Tasks(e.Err, *r.Work)
+		report.Within(e.Err, *r.Work)
 	}
 	fmt.Fprintf(e.Err, "%s  %s%s%s%s  artifacts=%d %s\n", event, e.agent(), took, textfmt.OneLine(reason), used,
 		len(r.Artifacts), e.where())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/news"
 	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // activity is what the first page shows.
 type activity struct {
-	Running    []workspace.ActiveSession
+	Running    []news.ActiveSession
 	MoreRun    bool // more sessions are running
 	Threads    []threads.Running
 	Reading    bool // threads are being read

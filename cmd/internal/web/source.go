@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/news"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/agent-handoff/handoff/workspace/threads"
 )
@@ -37,7 +38,7 @@ func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	if threads = c.Set(); threads != nil {
 		threads.SetFallback(c.OpenKept)
 	}
-	return Source{w.Root(), w.Hub(), w, w, w.Sessions(), w, w.Pipelines(), w.Store(), threads, c}
+	return Source{w.Root(), w.Hub(), w, w, w.Sessions(), w.News(threads), w.Pipelines(), w.Store(), threads, c}
 }
 
 // Artifacts finds artifacts.
@@ -67,7 +68,7 @@ type Sessions interface {
 
 // An Activity finds what is going on.
 type Activity interface {
-	Activity(ctx context.Context, threads []threads.Running, most int) (workspace.Activity, error)
+	Activity(ctx context.Context, threads []threads.Running, most int) (news.Activity, error)
 }
 
 // Pipelines shows pipeline runs.

@@ -28,6 +28,8 @@ var costColumns = []cli.Column{
 	{Name: "refs", More: true},
 	{Name: "read", More: true}, {Name: "stayed", More: true}, {Name: "usage", More: true},
 	{Name: "transcript", More: true},
+	{Name: "agents", More: true, Text: true}, {Name: "programs", More: true, Text: true},
+	{Name: "sessions", More: true},
 	{Name: "prompt-refs", More: true}, {Name: "pasted", More: true},
 }
 
@@ -117,6 +119,7 @@ func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
 			strconv.Itoa(row.Revisions),
 			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness),
 			textfmt.Tokens(byTranscript(row).TotalTokens),
+			strings.Join(row.Agents, ","), strings.Join(row.Programs, ","), strings.Join(row.Sessions, ","),
 			promptRefs(row), pasted(row)})
 	}
 	return rows

@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/news"
 	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/spf13/cobra"
 )
@@ -59,7 +60,7 @@ ended, with the messages that changed them.`,
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "update the output until it is interrupted")
 	a.JSONFlag(c, "print JSON; with --watch an object for each change",
-		cli.Prints(workspace.Activity{}), cli.PrintsWith("collisions", threads.Collisions{}))
+		cli.Prints(news.Activity{}), cli.PrintsWith("collisions", threads.Collisions{}))
 	c.Flags().BoolVar(&collisions, "collisions", false, "list the files that two threads changed at the same time")
 	c.Flags().StringVar(&since, "since", since, "with --collisions, changes at or after `time`")
 	c.MarkFlagsMutuallyExclusive("watch", "collisions")
@@ -77,7 +78,7 @@ ended, with the messages that changed them.`,
 			if watch {
 				return watchActivity(c.Context(), a, w, set, table)
 			}
-			now, err := w.Now(c.Context(), set)
+			now, err := w.News(set).Now(c.Context())
 			if err != nil {
 				return err
 			}
@@ -88,7 +89,7 @@ ended, with the messages that changed them.`,
 	return c
 }
 
-func printActivity(a *cli.App, table *cli.Table, now workspace.Activity) error {
+func printActivity(a *cli.App, table *cli.Table, now news.Activity) error {
 	if a.AsJSON {
 		return a.JSONList("sessions", now)
 	}
@@ -117,7 +118,7 @@ func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, se
 func watchActivity(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table) error {
 	last, first := "", true
 	for ; ; first = false {
-		now, err := w.Now(ctx, set)
+		now, err := w.News(set).Now(ctx)
 		if err != nil {
 			return err
 		}
@@ -146,7 +147,7 @@ func watchActivity(ctx context.Context, a *cli.App, w *workspace.Workspace, set 
 }
 
 // watched returns what is printed again when it changes. JSON has no age.
-func watched(a *cli.App, now workspace.Activity) (string, error) {
+func watched(a *cli.App, now news.Activity) (string, error) {
 	if !a.AsJSON {
 		return fmt.Sprint(activityRows(a, now)), nil
 	}
@@ -154,7 +155,7 @@ func watched(a *cli.App, now workspace.Activity) (string, error) {
 	return string(b), err
 }
 
-func activityRows(a *cli.App, now workspace.Activity) (rows [][]string) {
+func activityRows(a *cli.App, now news.Activity) (rows [][]string) {
 	for _, s := range now.Sessions {
 		kind := "session"
 		if s.Parent != "" {

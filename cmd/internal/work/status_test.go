@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/news"
 )
 
 // TestWatched checks that the age of a session alone is a change of the table and none
@@ -13,11 +13,11 @@ import (
 func TestWatched(t *testing.T) {
 	now := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
 	a := &cli.App{Now: func() time.Time { now = now.Add(time.Minute); return now }}
-	session := workspace.ActiveSession{ActiveAt: now}
+	session := news.ActiveSession{ActiveAt: now}
 	for _, tt := range []struct{ json, changed, want bool }{{false, false, true}, {true, false, false},
 		{true, true, true}} {
 		a.AsJSON = tt.json
-		var activity workspace.Activity
+		var activity news.Activity
 		activity.Sessions = append(activity.Sessions, session)
 		before, err := watched(a, activity)
 		if err != nil {

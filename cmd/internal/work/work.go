@@ -21,6 +21,7 @@ import (
 
 // Commands are the commands of this package, in the order of the help.
 var Commands = []cli.Command{
+	cli.NewCommand(newsCommand, "news"),
 	cli.NewCommand(statusCommand, "status"),
 	cli.NewCommand(costCommand, "cost"),
 	cli.NewCommand(workCommand, "work"),

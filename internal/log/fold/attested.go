@@ -178,6 +178,9 @@ func newestAttested(s Store, key string) (*attested, error) {
 	return &at, err
 }
 
+// IsClaimed reports whether an artifact has claims or is an attestation.
+func IsClaimed(p *handoff.ArtifactPublished) bool { return p.Attestation != nil || len(p.Claims) > 0 }
+
 // EvidenceOf returns what the check of the claims of an artifact asks for: the IDs of
 // artifacts, and the keys of pointers.
 func EvidenceOf(p *handoff.ArtifactPublished) (ids, pointers []string) {

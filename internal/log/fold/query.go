@@ -32,6 +32,7 @@ func selects(q handoff.ArtifactQuery, r handoff.Record, p *handoff.ArtifactPubli
 		q.Named && p.Name == "",
 		q.Key != "" && q.Key != p.Key,
 		q.Tag != "" && !slices.Contains(p.Tags, q.Tag),
+		q.Claimed && !IsClaimed(p),
 		q.Parent != "" && !slices.Contains(p.Parents, q.Parent),
 		q.IDs != nil && !slices.Contains(q.IDs, r.ID),
 		q.AnyParent != nil && !slices.ContainsFunc(p.Parents, func(id string) bool {

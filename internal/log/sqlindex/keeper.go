@@ -411,6 +411,7 @@ const (
 	labelSpace  = "label" // the labels that users set
 	staleSpace  = "stale" // "true" if it has stale inputs
 
+	claimedSpace  = "claimed"  // "true" if it has claims or is an attestation
 	redactedSpace = "redacted" // "true" if parts of the record may not be shown
 )
 
@@ -434,6 +435,9 @@ func (k *keeper) eachLabel(a *fold.ArtifactState, marks []mark, statement string
 	}
 	for _, m := range marks {
 		with(m.space, m.value)
+	}
+	if fold.IsClaimed(a.Published) {
+		with(claimedSpace, "true")
 	}
 	p := a.Record.Producer
 	for _, slot := range labelSlots {

@@ -46,6 +46,7 @@ func TestPlans(t *testing.T) {
 		{"used by", "users USING PRIMARY KEY (user=?)", handoff.ArtifactQuery{UsedBy: "v"}},
 		{"competing", "by_family", handoff.ArtifactQuery{Competing: true}},
 		{"stale", "l USING ", handoff.ArtifactQuery{Stale: true}},
+		{"claimed", "l USING ", handoff.ArtifactQuery{Claimed: true}},
 		{"revision of a channel", "by_revision", handoff.ArtifactQuery{Channel: "v", Revision: 2, IncludeInactive: true}},
 		{"revision of a family", "by_family", handoff.ArtifactQuery{Family: "v", Revision: 2, IncludeInactive: true}},
 		{"revision of a name", "a USING ", handoff.ArtifactQuery{

@@ -138,6 +138,9 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	if q.Stale {
 		w = w.label(staleSpace, "true")
 	}
+	if q.Claimed {
+		w = w.label(claimedSpace, "true")
+	}
 	if q.Competing {
 		w.narrow = true
 		w = w.and("+a.status = 'active' AND a.family IN (SELECT family FROM contested)")

@@ -120,6 +120,17 @@ func (r Repository) History(ctx context.Context, path string, most int) ([]Commi
 	return parseLog(b)
 }
 
+// Since returns the commits of all branches that were committed at or after a time, newest
+// first, up to a maximum number, without their files.
+func (r Repository) Since(ctx context.Context, t time.Time, most int) ([]Commit, error) {
+	b, err := run(ctx, r.Top, "log", "--branches", "--since="+t.UTC().Format(time.RFC3339), "-z", logOptions[0],
+		"--max-count="+strconv.Itoa(most))
+	if err != nil {
+		return nil, err
+	}
+	return parseLog(b)
+}
+
 // parseLog parses the output of git log with logOptions.
 func parseLog(b []byte) (list []Commit, err error) {
 	fields := strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")

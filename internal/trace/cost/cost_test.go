@@ -183,15 +183,15 @@ func TestSummarize(t *testing.T) {
 	}
 	byChannel := Summarize(ByChannel, leaves)
 	for _, row := range byChannel.Rows {
-		if *row.Amount.Cost != 0.625 || row.Threads != 1 {
-			t.Errorf("channel %s: %+v, want half of what the thread cost", row.Key, row)
+		if *row.Amount.Cost != 0.625 || value(row.Amount.TotalTokens) != 500_250 || row.Threads != 2 {
+			t.Errorf("channel %s: %+v, want half of what the thread cost, and of its subagent", row.Key, row)
 		}
 	}
-	if u := byChannel.Unattributed; value(u.Amount.TotalTokens) != 500 {
-		t.Errorf("unattributed by channel: %+v, want the subagent that published nothing", u)
+	if u := byChannel.Unattributed; u.Amount.TotalTokens != nil {
+		t.Errorf("unattributed by channel: %+v, want nothing: the subagent counts to the artifacts of its thread", u)
 	}
 	byTag := Summarize(ByTag, leaves)
-	if len(byTag.Rows) != 1 || *byTag.Rows[0].Amount.TotalTokens != 500_000 {
+	if len(byTag.Rows) != 1 || *byTag.Rows[0].Amount.TotalTokens != 500_250 {
 		t.Errorf("by tag: %+v, want x with half of the thread", byTag.Rows)
 	}
 	if byWork := Summarize(ByWork, leaves); len(byWork.Rows) != 1 || byWork.Rows[0].Key != "w1" {

@@ -30,6 +30,7 @@ type Conversation struct {
 	Self          string // URI without its main agent, by which a subagent may name itself
 	Agent         string // name of the subagent, "" for the main agent
 	Main          string // URI of the thread of a subagent
+	By            string // URI of the thread or subagent that started it, "" for Main
 	Started, Last time.Time
 	Status        thread.Status
 	Requests      []thread.Request
@@ -88,6 +89,7 @@ func Leaves(s Sources) []Leaf {
 	for _, c := range s.Threads {
 		l, used := g.ofThread(c.URI), s.used(c)
 		l.Agent, l.Status, l.Started, l.Ended, l.missing = c.Agent, c.Status, c.Started, c.Last, c.Missing
+		l.Main = c.Main
 		if len(used.Requests) > 0 || len(c.Requests) == 0 && (c.Missing || s.counts(c.Last)) {
 			l.Portions = s.Prices.portions(used)
 		}
@@ -106,6 +108,7 @@ func Leaves(s Sources) []Leaf {
 			l.Session = main.Session
 		}
 	}
+	g.credit(s.Threads)
 	var leaves []Leaf
 	for _, l := range g.list {
 		if len(l.Portions)+len(l.Units)+len(l.Artifacts) == 0 {
@@ -118,6 +121,35 @@ func Leaves(s Sources) []Leaf {
 		leaves = append(leaves, *l)
 	}
 	return leaves
+}
+
+// credit sets the artifacts that leaves count to: their own, or without any those of the
+// nearest thread above a subagent, or work around it, that published some.
+func (g *gathering) credit(list []Conversation) {
+	above := map[*Leaf]*Leaf{}
+	for _, c := range list {
+		by := g.byThread[cmp.Or(g.names[c.By], c.By)]
+		if by == nil {
+			by = g.byThread[cmp.Or(g.names[c.Main], c.Main)]
+		}
+		above[g.ofThread(c.URI)] = by
+	}
+	for _, l := range g.list {
+		slices.SortStableFunc(l.Artifacts, func(a, b *Made) int { return cmp.Compare(a.id(), b.id()) })
+		if l.Thread == "" && len(l.Units) > 0 {
+			above[l] = g.byWork[workID{l.Units[0].Harness, l.Units[0].Parent}]
+		}
+	}
+	for _, l := range g.list {
+		l.credited = l.Artifacts
+		by := above[l]
+		for range above { // transcripts may name each other
+			if by == nil || len(l.credited) > 0 {
+				break
+			}
+			l.credited, by = by.Artifacts, above[by]
+		}
+	}
 }
 
 // namesOf returns the URIs of subagents by the others that records have of them: that of

@@ -17,6 +17,14 @@ type Receipt struct {
 	Disputed  *Amount `json:"transcript,omitempty"` // the same by the transcripts, if harnesses reported something else
 	Artifacts int     `json:"artifacts"`            // that the tasks published
 
+	// Share is the part of Usage that counts to the artifact of the receipt: several that a
+	// thread published share it. nil for a session or run.
+	Share *Amount `json:"artifactUsage,omitempty"`
+
+	// Within is the URI of the thread that started the session or run, if that thread worked
+	// or published in it: what it used is not in the receipt.
+	Within string `json:"within,omitempty"`
+
 	Published []handoff.Artifact `json:"-"` // these artifacts
 }
 
@@ -65,6 +73,20 @@ func NewReceipt(leaves []Leaf) Receipt {
 	slices.SortStableFunc(r.Tasks, func(a, b Task) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Work, b.Work))
 	})
+	return r
+}
+
+// ReceiptOf returns the receipt of an artifact: the leaves that count to it.
+func ReceiptOf(id string, leaves []Leaf) Receipt {
+	own := slices.DeleteFunc(slices.Clone(leaves), func(l Leaf) bool {
+		return !slices.ContainsFunc(l.credited, func(m *Made) bool { return m.id() == id })
+	})
+	r := NewReceipt(own)
+	for _, row := range Summarize(ByArtifact, own).Rows {
+		if row.Key == id {
+			r.Share = &row.Amount
+		}
+	}
 	return r
 }
 
@@ -118,7 +140,7 @@ func (a *Amount) complete() {
 }
 
 // Known reports whether the receipt shows more than artifacts.
-func (r Receipt) Known() bool { return len(r.Tasks) > 0 }
+func (r Receipt) Known() bool { return len(r.Tasks) > 0 || r.Within != "" }
 
 // maxUnits is how much work a receipt of one artifact has.
 const maxUnits = 1000
@@ -229,6 +251,9 @@ func ofAgent(ctx context.Context, a thread.Agent, main string) Conversation {
 		Reason: "the transcript of a subagent is missing"}
 	if a.Thread != nil && load(ctx, a.Thread) == nil {
 		c = ofThread(c.URI, a.Thread)
+	}
+	if a.Thread != nil && a.Thread.Parent != "" {
+		c.By = thread.URI{Provider: a.URI.Provider, Thread: a.Thread.Parent}.String()
 	}
 	c.Agent, c.Main, c.Status = cmp.Or(a.Name, a.Role), main, cmp.Or(a.State.Status, c.Status)
 	return c

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -15,6 +16,7 @@ import (
 // subagents, or of work that a harness reported without naming a thread.
 type Leaf struct {
 	Thread    string // URI of the thread, "" for none
+	Main      string // URI of the thread that a subagent belongs to
 	Units     []Unit // work of the thread, by start
 	Session   string // of handoff, "" if none is known
 	Agent     string
@@ -25,13 +27,22 @@ type Leaf struct {
 	Artifacts []*Made           // that it published
 	Passed    map[string]Passed // what prompts have of artifacts, by ID; nil if that is not known
 
-	missing bool // the transcript
+	credited []*Made // artifacts that its usage counts to
+	missing  bool    // the transcript
 }
 
 // Made are artifacts of one leaf: one, or those that the index added up.
 type Made struct {
 	handoff.Production
 	Artifact *handoff.Artifact // nil if they were added up
+}
+
+// id returns the ID of an artifact, "" if several were added up by something else.
+func (m *Made) id() string {
+	if m.Artifact != nil {
+		return m.Artifact.ID
+	}
+	return m.Key
 }
 
 // A Unit is work with what its harness reported.
@@ -85,6 +96,7 @@ func (l Leaf) Disputed() (Amount, bool) {
 const (
 	BySession  = "session"
 	ByAgent    = "agent"
+	ByProgram  = "program"
 	ByModel    = "model"
 	ByChannel  = "channel"
 	ByArtifact = "artifact"
@@ -97,8 +109,8 @@ const (
 )
 
 // Groups are what a Report can be grouped by.
-var Groups = []string{BySession, ByAgent, ByModel, ByChannel, ByArtifact, ByTag, ByLabel, ByDay, ByWork, ByRevision,
-	ByOutcome}
+var Groups = []string{BySession, ByAgent, ByProgram, ByModel, ByChannel, ByArtifact, ByTag, ByLabel, ByDay, ByWork,
+	ByRevision, ByOutcome}
 
 // The rows of ByRevision, by what an artifact is, and of ByOutcome.
 const (
@@ -127,6 +139,10 @@ type Row struct {
 	Revisions int    `json:"revisions"`         // those of them that replace another
 	Failed    int    `json:"failedWork,omitempty"`
 	FailedOut int    `json:"failedWorkWithArtifacts,omitempty"` // failed work that left an active artifact
+	// the agents, programs and sessions of what is in it, sorted, at most 10 of each
+	Agents   []string `json:"agents,omitempty"`
+	Programs []string `json:"programs,omitempty"`
+	Sessions []string `json:"sessions,omitempty"`
 	Traffic
 	Prompts *Passed `json:"prompts,omitempty"` // what prompts have of the artifacts, if they were compared
 
@@ -139,7 +155,7 @@ type Row struct {
 }
 
 // Summarize groups leaves. Usage of a leaf that belongs to several groups is shared
-// equally: each artifact of a leaf has an equal part of what the leaf used, and each
+// equally: each artifact that a leaf counts to has an equal part of what it used, and each
 // tag or label of an artifact an equal part of that. The rows and Unattributed add
 // up to Total.
 func Summarize(by string, leaves []Leaf) Report {
@@ -215,6 +231,8 @@ type group struct {
 // add adds the part of a leaf that belongs to g.
 func (g *group) add(l Leaf, p part) {
 	g.Amount.Add(p.amount)
+	g.Agents, g.Programs = named(g.Agents, l.Agent), named(g.Programs, l.program())
+	g.Sessions = named(g.Sessions, l.Session)
 	if l.Thread != "" {
 		g.Threads++
 	}
@@ -241,6 +259,17 @@ func (g *group) add(l Leaf, p part) {
 	}
 }
 
+// named adds a name to a sorted list, unless it is "" or the list is full.
+func named(list []string, name string) []string {
+	const most = 10
+	i, known := slices.BinarySearch(list, name)
+	if name == "" || known {
+		return list
+	}
+	list = slices.Insert(list, i, name)
+	return list[:min(len(list), most)]
+}
+
 func (g *group) finish() Row {
 	priced := 0
 	for m, known := range g.artifacts {
@@ -255,6 +284,21 @@ func (g *group) finish() Row {
 	}
 	g.Amount.complete()
 	return g.Row
+}
+
+// program returns the program that used it, "" if it is not known.
+func (l Leaf) program() string {
+	if u, err := thread.ParseURI(l.Thread); err == nil {
+		name, _ := config.ProgramOf(u.Provider)
+		return cmp.Or(name, u.Provider)
+	}
+	for _, u := range l.Units {
+		return u.Harness
+	}
+	for _, m := range l.Artifacts {
+		return m.Harness
+	}
+	return ""
 }
 
 // outcome returns whether the work of a leaf failed, and whether it left something
@@ -316,6 +360,8 @@ func (l Leaf) parts(by string, keys func(*Made) []string) []part {
 		return only(l.Session)
 	case ByAgent:
 		return only(l.Agent)
+	case ByProgram:
+		return only(l.program())
 	case ByDay:
 		return l.byDay()
 	case ByOutcome:
@@ -323,15 +369,15 @@ func (l Leaf) parts(by string, keys func(*Made) []string) []part {
 	case ByWork:
 		return l.byWork()
 	}
-	if len(l.Artifacts) == 0 {
+	if len(l.credited) == 0 {
 		return only("")
 	}
 	all, before := 0, 0
-	for _, m := range l.Artifacts {
+	for _, m := range l.credited {
 		all += m.Count
 	}
 	var parts []part
-	for _, m := range l.Artifacts {
+	for _, m := range l.credited {
 		list := keys(m)
 		for j, key := range list {
 			parts = append(parts, part{key, l.Amount().share(before, m.Count, all).share(j, 1, len(list)), []*Made{m}})

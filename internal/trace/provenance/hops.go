@@ -55,6 +55,13 @@ func (r *tracer) artifact(ctx context.Context, a handoff.Artifact, certainty Cer
 	}
 	r.work(ctx, a)
 	r.publisher(ctx, a)
+	if r.CostOf == nil || p.Thread == "" {
+		return
+	}
+	if amount := r.CostOf(ctx, a); amount != nil && amount.TotalTokens != nil {
+		r.add(Hop{Kind: Cost, Ref: a.ID, Text: "of the artifact, with subagents", At: a.CreatedAt, Certainty: Recorded,
+			Cost: amount, Evidence: []Evidence{record, {"thread", p.Thread}}})
+	}
 }
 
 // work adds the unit of work that published an artifact, and the usage that was
@@ -114,6 +121,9 @@ func (r *tracer) thread(ctx context.Context, h Hop) {
 			p.Text, p.At = up.Name(), up.Started
 		}
 		r.add(p)
+	}
+	if h.Kind == Published && r.CostOf != nil {
+		return // the cost of the artifact is added
 	}
 	amount := r.Prices.OfUsage(item.Usage, item.Last)
 	if amount.TotalTokens != nil {

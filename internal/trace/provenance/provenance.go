@@ -93,6 +93,9 @@ type Sources struct {
 	Roots         []string        // worktrees of the repository, absolute
 	Prices        *cost.Pricer
 
+	// CostOf returns what an artifact cost, nil if that is not known.
+	CostOf func(context.Context, handoff.Artifact) *cost.Amount
+
 	// Published returns the bytes of an artifact that is a file of at most so many
 	// bytes.
 	Published func(ctx context.Context, a handoff.Artifact, most int64) ([]byte, error)

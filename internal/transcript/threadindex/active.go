@@ -5,13 +5,14 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff/internal/transcript/collision"
 	"github.com/agent-handoff/handoff/thread"
 )
 
 // An Active is a thread with the changes of files that it and its subagents made
-// since the last message of its user, in the order of time.
+// since Query.Changed, or the last message of its user, in the order of time.
 type Active struct {
 	Item
 	Writes []collision.Write
@@ -47,7 +48,7 @@ func (f *Files) Active(ctx context.Context, q Query) (list []Active, warnings []
 			writes = append(writes, e.writes(Query{}.selectsChange)...)
 		}
 	}
-	return activeOf(page.Threads, writes, parents), page.Warnings, cmp.Or(err, ctx.Err())
+	return activeOf(page.Threads, writes, parents, q.Changed), page.Warnings, cmp.Or(err, ctx.Err())
 }
 
 // Active is Files.Active.
@@ -71,7 +72,7 @@ func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings 
 		of := newest("t.uri IN (SELECT value FROM json_each(?)) OR t.parent IN (SELECT value FROM json_each(?))")
 		args := []any{list(uris), list(append(uris, parents.inside(mains)...))}
 		writes, err := a.writes(ctx, "w.thread IN (SELECT t.id FROM threads t WHERE "+of+")", args, Query{}.selectsChange)
-		active = activeOf(page.Threads, writes, parents)
+		active = activeOf(page.Threads, writes, parents, q.Changed)
 		return err
 	})
 	if err == nil && !used {
@@ -82,14 +83,18 @@ func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings 
 
 // activeOf returns threads with those of the changes that they and their
 // subagents made.
-func activeOf(items []Item, writes []collision.Write, parents parentOf) []Active {
+func activeOf(items []Item, writes []collision.Write, parents parentOf, changed time.Time) []Active {
 	slices.SortFunc(writes, func(a, b collision.Write) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.URI.String(), b.URI.String()), strings.Compare(a.Path, b.Path))
 	})
 	list := make([]Active, len(items))
 	for n, i := range items {
+		from := changed
+		if from.IsZero() {
+			from = i.Prompted
+		}
 		list[n] = Active{Item: i, Writes: slices.DeleteFunc(slices.Clone(writes), func(w collision.Write) bool {
-			return parents.main(w.URI.Main().String()) != i.URI.String() || w.At.Before(i.Prompted)
+			return parents.main(w.URI.Main().String()) != i.URI.String() || w.At.Before(from)
 		})}
 	}
 	return list

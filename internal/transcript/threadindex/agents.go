@@ -35,7 +35,7 @@ func (a answer) parents(ctx context.Context, q Query) (parentOf, error) {
 
 // missing returns the usage of a subagent without a transcript.
 func missing(a subagent, parents parentOf) ThreadUsage {
-	return ThreadUsage{URI: a.uri.String(), Self: a.own.String(), Main: parents.main(a.by), Missing: true,
+	return ThreadUsage{URI: a.uri.String(), Self: a.own.String(), Main: parents.main(a.by), By: a.by, Missing: true,
 		Completeness: thread.NoUsage, Reason: "the transcript of a subagent is missing"}
 }
 

@@ -22,6 +22,7 @@ type ThreadUsage struct {
 	Self         string // URI without the one that started a subagent
 	Agent        string // name or role of a subagent
 	Main         string // URI of the thread that a subagent, also one of a subagent, belongs to
+	By           string // URI of the thread or subagent that started it
 	Cwd          string
 	Started      time.Time
 	Modified     time.Time // of its transcript
@@ -91,7 +92,7 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 	counted := startedBy{}
 	err = ctx.Err()
 	for _, u := range list {
-		u.Main = parents.main(u.Main)
+		u.By, u.Main = u.Main, parents.main(u.Main)
 		if err == nil && (selected[u.URI] || selected[u.Main]) {
 			counted.add(u.Self, started[u.Self])
 			err = use(u)
@@ -174,7 +175,8 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 			&u.Reason, &requests); err != nil {
 			return err
 		}
-		u.Main, u.Started, u.Modified = parents.main(u.Main), timeOf(start), timeOf(modified)
+		u.By, u.Main = u.Main, parents.main(u.Main)
+		u.Started, u.Modified = timeOf(start), timeOf(modified)
 		if u.Requests, err = decodeRequests(requests); err != nil {
 			return fmt.Errorf("%w: %w", store.ErrValue, err)
 		}

@@ -36,6 +36,8 @@ type Query struct {
 	Limit        int                   // 0 for all
 	Cursor       string                // of an earlier page
 
+	Changed time.Time // with Active: their changes at or after this time
+
 	// Observer concludes the states of the threads in the answer.
 	Observer thread.Observer
 }

@@ -1,0 +1,314 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/news"
+	"github.com/spf13/cobra"
+)
+
+var newsColumns = []cli.Column{
+	{Name: "group"}, {Name: "what"}, {Name: "ref", ID: true}, {Name: "text", Text: true}, {Name: "by", Rank: 2},
+	{Name: "done", Rank: 4, Text: true}, {Name: "age", Rank: 3}, {Name: "next", Rank: 1},
+}
+
+// newsLines is the number of lines that news takes on a terminal, unless more rows need
+// a person.
+const newsLines = 20
+
+// A placeNews is the news of one workspace or repository.
+type placeNews struct {
+	Dir string `json:"directory"`
+	news.Report
+}
+
+// An everywhere has the news of all places.
+type everywhere struct {
+	Places   []placeNews `json:"places"`
+	Warnings []string    `json:"warnings,omitempty"`
+}
+
+type newsOptions struct {
+	news.ReportOptions
+	everywhere, keepUnread bool
+	format                 string
+}
+
+func newsCommand(a *cli.App) *cobra.Command {
+	var o newsOptions
+	c := &cobra.Command{
+		Use:   "news",
+		Short: "Show what needs you, and what was done since you looked",
+		Long: `News shows three groups. "needs you" is what waits for a person until it is
+settled: claims that are contradicted, commands that failed, artifacts that
+compete or whose inputs were replaced, sessions that failed, left an output out
+or are silent, threads that wait or failed, pipeline runs in which a person acts
+next, and records that only this machine has. "running" is what runs now. "done"
+has the sessions that ended since you looked, and the threads that belong to
+none, with what they published, changed and cost in that time.
+
+On a terminal, news notes what it has shown. The next call shows what is done
+after that; what needs you is shown until it is settled. It works in a
+repository without a workspace, too, and writes nothing to it. In no repository,
+it shows the news of all places that you have opened.`,
+		Example: "  handoff news\n  handoff news --since friday\n  handoff news --everywhere --keep-unread",
+		Args:    cli.Exactly(0, "no arguments"),
+	}
+	f := c.Flags()
+	f.StringVar(&o.Since, "since", "",
+		"show what was done at or after `time` or the publication of an artifact, instead of since you looked")
+	f.StringVar(&o.Reader, "reader", "", "who has seen the news, a `name`; for several readers of one user")
+	f.BoolVar(&o.everywhere, "everywhere", false, "show all workspaces and repositories that you have opened")
+	f.BoolVar(&o.keepUnread, "keep-unread", false, "do not note what was shown")
+	f.StringVar(&o.format, "format", "text", "print this `format`: text or md")
+	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "md"},
+		cobra.ShellCompDirectiveNoFileComp))
+	a.JSONFlag(c, "print JSON", cli.Prints(news.Report{}), cli.PrintsWith("everywhere", everywhere{}))
+	table := a.NewTable(c, newsColumns)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if o.format != "text" && o.format != "md" {
+			return cli.Invalid("news", "--format", "unknown format "+o.format, "use text or md")
+		}
+		if o.everywhere || !workspace.IsPlace(a.Dir, a.Options()) {
+			return newsEverywhere(c.Context(), a, o, table)
+		}
+		return a.Reading(func(w *workspace.Workspace) error {
+			a.ReportQueued(w)
+			source := newsOf(a, w)
+			r, err := source.Report(c.Context(), o.ReportOptions)
+			if err != nil {
+				return err
+			}
+			a.Warnings(r.Warnings)
+			if a.AsJSON {
+				return a.JSONList("needs", r)
+			}
+			if err := printNews(a, table, o, []placeNews{{Report: r}}); err != nil {
+				return err
+			}
+			return mark(a, o, source, r)
+		})
+	}
+	return c
+}
+
+func newsOf(a *cli.App, w *workspace.Workspace) news.Source {
+	return w.News(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
+}
+
+// mark notes what was shown on a terminal, after it was printed.
+func mark(a *cli.App, o newsOptions, source news.Source, r news.Report) error {
+	if !a.Terminal || o.keepUnread || o.Since != "" || o.format == "md" {
+		return nil
+	}
+	if err := a.Flush(); err != nil {
+		return err
+	}
+	if err := source.Mark(r); err != nil {
+		a.Warnings([]string{err.Error()})
+	}
+	return nil
+}
+
+// newsEverywhere prints the news of each place that the user has opened. One that can't be
+// opened is a warning.
+func newsEverywhere(ctx context.Context, a *cli.App, o newsOptions, table *cli.Table) error {
+	answer := everywhere{Places: []placeNews{}}
+	var marks []func() error
+	for _, dir := range workspace.Opened(a.Options()) {
+		w, err := workspace.Open(dir, a.Options())
+		if err != nil {
+			answer.Warnings = append(answer.Warnings, err.Error())
+			continue
+		}
+		defer w.Close()
+		source := newsOf(a, w)
+		r, err := source.Report(ctx, o.ReportOptions)
+		switch {
+		case ctx.Err() != nil || errors.Is(err, handoff.Invalid):
+			return err
+		case err != nil:
+			answer.Warnings = append(answer.Warnings, dir+": "+err.Error())
+			continue
+		}
+		for _, warning := range r.Warnings {
+			answer.Warnings = append(answer.Warnings, dir+": "+warning)
+		}
+		r.Warnings = nil
+		answer.Places = append(answer.Places, placeNews{dir, r})
+		marks = append(marks, func() error { return mark(a, o, source, r) })
+	}
+	a.Warnings(answer.Warnings)
+	if a.AsJSON {
+		return a.JSONList("places", answer)
+	}
+	if err := printNews(a, table, o, answer.Places); err != nil {
+		return err
+	}
+	for _, mark := range marks {
+		if err := mark(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printNews prints the news of places, each under its directory if they are those of all.
+func printNews(a *cli.App, table *cli.Table, o newsOptions, places []placeNews) error {
+	if err := table.Check(newsColumns); err != nil {
+		return err
+	}
+	for i, p := range places {
+		if o.format == "md" {
+			markdownNews(a, p)
+			continue
+		}
+		rows, more := newsRows(a, p.Report), 0
+		if a.Terminal {
+			if i > 0 {
+				fmt.Fprintln(a.Out)
+			}
+			if p.Dir != "" {
+				fmt.Fprintln(a.Out, textfmt.OneLine(p.Dir))
+			}
+			fmt.Fprintln(a.Out, summary(a, p.Report))
+			keep := max(len(p.Needs), newsLines-4) // the other lines: the summary, the head, what is more
+			if len(rows) > keep {
+				rows, more = rows[:keep], len(rows)-keep
+			}
+		}
+		if len(rows) > 0 {
+			if err := table.Print(newsColumns, rows); err != nil {
+				return err
+			}
+		}
+		if more > 0 {
+			fmt.Fprintf(a.Out, "%d more; handoff news --json has all\n", more)
+		}
+	}
+	if len(places) == 0 && a.Terminal {
+		fmt.Fprintln(a.Out, "no workspace or repository was opened on this machine; handoff help shows what handoff does")
+	}
+	return nil
+}
+
+// summary returns the news in one line.
+func summary(a *cli.App, r news.Report) string {
+	since := "since " + r.Since.Local().Format("Monday 2 January 15:04")
+	if r.First {
+		since = fmt.Sprintf("in the last %d days", news.FirstDays)
+	}
+	parts := []string{textfmt.Count(len(r.Needs), "thing") + " to settle",
+		textfmt.Count(len(r.Done), "session") + " ended", textfmt.Count(r.Artifacts, "artifact")}
+	if len(r.Commits) > 0 {
+		parts = append(parts, textfmt.Count(len(r.Commits), "commit"))
+	}
+	if r.Usage != nil && r.Usage.Cost != nil {
+		parts = append(parts, textfmt.Cost(*r.Usage))
+	}
+	running := len(r.Running.Sessions) + len(r.Running.Threads)
+	return since + ": " + strings.Join(append(parts, fmt.Sprint(running, " running")), ", ")
+}
+
+// newsRows returns a row for each thing that needs the reader, runs or is done.
+func newsRows(a *cli.App, r news.Report) (rows [][]string) {
+	for _, n := range r.Needs {
+		text := n.Notice.Text
+		if n.Title != "" && !strings.HasPrefix(text, n.Title) {
+			text = n.Title + ": " + text
+		}
+		args := make([]string, len(n.Settle.Args))
+		for i, arg := range n.Settle.Args {
+			args[i] = cli.Short(a, arg)
+		}
+		rows = append(rows, []string{"needs you", string(n.Notice.Code), n.Ref, text, n.By, "", age(a, n.At),
+			cli.CommandLine(n.Settle.Action, args...)})
+	}
+	for _, s := range r.Running.Sessions {
+		rows = append(rows, []string{"running", s.Status, s.ID, s.DisplayName, s.Agent.Name, "", a.Age(s.ActiveAt), ""})
+	}
+	for _, t := range r.Running.Threads {
+		if t.Session == "" {
+			rows = append(rows,
+				[]string{"running", string(t.State.Status), t.URI, t.Title, "", "", a.Age(t.ActiveAt), ""})
+		}
+	}
+	for _, d := range r.Done {
+		rows = append(rows, []string{"done", d.Outcome, cmp.Or(d.Session, d.Thread), d.Title, cmp.Or(d.Agent, d.Program),
+			strings.Join(details(d), ", "), age(a, d.Ended), ""})
+	}
+	for _, c := range r.Commits {
+		rows = append(rows, []string{"commit", "committed", c.ID[:min(len(c.ID), 12)], c.Subject, "", "", a.Age(c.At), ""})
+	}
+	return rows
+}
+
+func age(a *cli.App, t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return a.Age(t)
+}
+
+// details returns what a session or thread did.
+func details(d news.Done) (list []string) {
+	if d.Artifacts > 0 {
+		list = append(list, textfmt.Count(d.Artifacts, "artifact"))
+	}
+	if d.Files > 0 {
+		list = append(list, textfmt.Count(d.Files, "file")+" changed")
+	}
+	if d.Verdict != "" {
+		list = append(list, string(d.Verdict))
+	}
+	if d.Usage != nil && d.Usage.Cost != nil {
+		list = append(list, textfmt.Cost(*d.Usage))
+	}
+	if d.Branch != "" {
+		list = append(list, d.Branch)
+	}
+	if !d.Started.IsZero() && d.Ended.After(d.Started) {
+		list = append(list, textfmt.Took(d.Ended.Sub(d.Started)))
+	}
+	return list
+}
+
+// markdownNews prints news as a list for an issue, a chat or a mail.
+func markdownNews(a *cli.App, p placeNews) {
+	if p.Dir != "" {
+		fmt.Fprintf(a.Out, "# %s\n\n", markdownText(p.Dir))
+	}
+	fmt.Fprintf(a.Out, "%s.\n", summary(a, p.Report))
+	group := ""
+	for _, row := range newsRows(a, p.Report) {
+		if row[0] != group {
+			group = row[0]
+			fmt.Fprintf(a.Out, "\n## %s\n\n", strings.ToUpper(group[:1])+group[1:])
+		}
+		fmt.Fprintf(a.Out, "- `%s` %s", textfmt.OneLine(row[2]), markdownText(row[3]))
+		for _, part := range []string{row[1], row[4], row[5]} {
+			if part != "" {
+				io.WriteString(a.Out, ", "+markdownText(part))
+			}
+		}
+		fmt.Fprintln(a.Out)
+	}
+}
+
+// markdownText returns text from others on one line, without markup.
+func markdownText(s string) string {
+	return strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "<", "&lt;", "[", "\\[", "|", "\\|").
+		Replace(textfmt.OneLine(s))
+}

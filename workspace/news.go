@@ -1,0 +1,25 @@
+package workspace
+
+import (
+	"context"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/internal/parts"
+	"github.com/agent-handoff/handoff/workspace/news"
+)
+
+// News returns what needs a person, what was done and what runs, with the threads of a set.
+func (w *Workspace) News(set *thread.Set) news.Source {
+	return news.New(news.Options{
+		Hub: w.hub, Threads: w.Threads(set), Work: w.Work(set), Pipelines: w.Pipelines(),
+		Store: w.Store(), Dir: w.dirs.Root, Home: w.dirs.Home(), State: w.state, Now: w.now,
+		Resolve: func(ctx context.Context, ref string) (handoff.Artifact, error) {
+			id, err := w.Resolve(ctx, ref)
+			if err != nil {
+				return handoff.Artifact{}, err
+			}
+			return w.hub.Artifact(ctx, id)
+		},
+	}, parts.Sessions{Sessions: w.sessions})
+}

@@ -1,0 +1,231 @@
+package news
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/tool/cmdline"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/store"
+	"github.com/agent-handoff/handoff/workspace/threads"
+)
+
+// A Need is something that waits for a person until it is settled.
+type Need struct {
+	Kind   string         `json:"kind"` // artifact, session, thread, pipeline or log
+	Ref    string         `json:"ref"`  // an ID, a URI or the name of a pipeline run; "" for the log
+	Notice handoff.Notice `json:"notice"`
+	Title  string         `json:"title,omitempty"`
+	By     string         `json:"by,omitempty"`     // an agent, or else a program
+	At     time.Time      `json:"aroseAt,omitzero"` // when it arose, as far as that is known
+	Settle handoff.Hint   `json:"-"`
+}
+
+// compareNeeds orders by severity, then by code, the newest first.
+func compareNeeds(a, b Need) int {
+	return cmp.Or(handoff.CompareNotices(a.Notice, b.Notice), b.At.Compare(a.At), strings.Compare(a.Ref, b.Ref))
+}
+
+// Days is how far back a report looks for sessions, and for threads, that need a person:
+// what failed before is history.
+const (
+	SessionDays = 30
+	ThreadDays  = 7
+)
+
+// artifactNeeds adds the active artifacts with claims that failed, that compete, or whose
+// inputs were replaced.
+func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
+	seen, commands := map[string]bool{}, map[string]bool{}
+	for _, q := range []handoff.ArtifactQuery{{Claimed: true}, {Competing: true}, {Stale: true}} {
+		for a, err := range s.artifacts(ctx, q) {
+			if err != nil {
+				return err
+			}
+			if at := a.Attestation; at != nil { // the newest of a command counts
+				key := cmp.Or(at.ArgvDigest, cmdline.Digest(at.Argv)) + "\x00" + at.Dir
+				if commands[key] {
+					continue
+				}
+				commands[key] = true
+			}
+			if n, ok := artifactNeed(a); ok && !seen[a.ID] {
+				seen[a.ID] = true
+				for _, other := range a.Competing { // a family has one row
+					seen[other] = seen[other] || n.Notice.Code == handoff.NoticeCompeting
+				}
+				r.Needs = append(r.Needs, n)
+			}
+		}
+	}
+	return nil
+}
+
+// artifactNeed returns the worst notice of an artifact that a person should settle.
+func artifactNeed(a handoff.Artifact) (Need, bool) {
+	need := Need{Kind: "artifact", Ref: a.ID, Title: cmp.Or(a.Title, a.Path), By: maker(a.Producer), At: a.CreatedAt}
+	for _, need.Notice = range a.Notices() {
+		switch need.Notice.Code {
+		case handoff.NoticeContradicted, handoff.NoticeAttestFailed:
+			need.Settle = handoff.Suggest("see the claim and its evidence", handoff.ActionShow, a.ID)
+		case handoff.NoticeCompeting:
+			need.Settle = handoff.Suggest("compare them, and withdraw the others", handoff.ActionHistory, a.ID)
+		case handoff.NoticeStale:
+			need.Settle = handoff.Suggest("see what was replaced", handoff.ActionShow, a.ID)
+		default:
+			continue
+		}
+		return need, true
+	}
+	return need, false
+}
+
+// maker names who produced something: the agent, or the program.
+func maker(p handoff.Producer) string {
+	if p.Agent != "" {
+		return p.Agent
+	}
+	return program(p.Thread, p.Harness)
+}
+
+// program returns the provider of a thread, or the program that a record names.
+func program(uri, harness string) string {
+	if u, err := thread.ParseURI(uri); err == nil {
+		return u.Provider
+	}
+	if harness == "unknown" {
+		return ""
+	}
+	return harness
+}
+
+// sessionNeeds adds the sessions that failed, left no output that they should leave, or
+// show no activity, unless a later one with the same agent, workflow and parent left all.
+func (s Source) sessionNeeds(_ context.Context, r *Report, list []found) error {
+	type attempt struct{ agent, workflow, parent, title string }
+	succeeded := map[attempt]bool{}
+	for _, f := range list {
+		key := attempt{f.Agent.Name, f.Workflow.Name, f.Parent, f.Title}
+		code, text := f.problem()
+		if code == "" {
+			succeeded[key] = succeeded[key] || f.Status == session.Completed
+			continue
+		}
+		if succeeded[key] || f.OpenedAt.Before(r.Until.AddDate(0, 0, -SessionDays)) {
+			continue
+		}
+		at := f.ClosedAt
+		if at.IsZero() {
+			at = f.NewestAt
+		}
+		r.Needs = append(r.Needs, Need{Kind: "session", Ref: f.ID, Notice: handoff.NewNotice(code, text, f.ID),
+			Title: f.title(), By: f.by(), At: at,
+			Settle: handoff.Suggest("see it; archive it to settle this", handoff.ActionShow, f.ID)})
+	}
+	return nil
+}
+
+// problem returns why a session needs a person, "" if it does not.
+func (f found) problem() (handoff.NoticeCode, string) {
+	reason := ""
+	if f.Reason != "" {
+		reason = ": " + f.Reason
+	}
+	var missing []string
+	for _, e := range f.Expectations {
+		if !e.Delivered {
+			missing = append(missing, e.Name)
+		}
+	}
+	switch {
+	case f.Status == session.Failed:
+		return handoff.NoticeSessionFailed, "the session failed" + reason
+	case f.Status == session.Stalled:
+		return handoff.NoticeSilent, "no activity" + reason
+	case f.Status == session.Completed && len(missing) > 0:
+		return handoff.NoticeOutputMissing, "did not leave " + strings.Join(missing, ", ")
+	}
+	return "", ""
+}
+
+// threadNeeds adds the threads that wait for a person, and those that failed, unless a later
+// thread of the program in the same directory ended well. Those of sessions are left out,
+// unless they wait.
+func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error {
+	for _, t := range r.Running.Threads {
+		if t.State.Waiting == "" {
+			continue
+		}
+		r.Needs = append(r.Needs, Need{Kind: "thread", Ref: t.URI, Title: t.Title, By: program(t.URI, ""), At: t.ActiveAt,
+			Notice: handoff.NewNotice(handoff.NoticeWaitingForPerson, "waits for a person: "+t.State.Waiting, t.URI),
+			Settle: handoff.Suggest("read it", handoff.ActionThread, t.URI)})
+	}
+	page, err := s.o.Threads.List(ctx, threads.ListOptions{Since: r.Until.AddDate(0, 0, -ThreadDays).Format(time.RFC3339)})
+	if err != nil {
+		return err
+	}
+	later := map[string]bool{}
+	for _, i := range page.Threads { // the last active first
+		key := i.Provider + "\x00" + i.Cwd
+		if i.State.Status != thread.Errored {
+			later[key] = later[key] || i.State.Status == thread.Completed
+			continue
+		}
+		uri := i.URI.String()
+		inSession := slices.ContainsFunc(list, func(f found) bool { return slices.Contains(f.Threads, uri) })
+		if later[key] || inSession {
+			continue
+		}
+		text := strings.TrimSuffix("ended with an error: "+i.State.Reason, ": ")
+		r.Needs = append(r.Needs, Need{Kind: "thread", Ref: uri, Title: i.Name(), By: i.Provider, At: i.Modified,
+			Notice: handoff.NewNotice(handoff.NoticeSessionFailed, text, uri),
+			Settle: handoff.Suggest("read it", handoff.ActionThread, uri)})
+	}
+	return nil
+}
+
+// pipelineNeeds adds the pipeline runs in which a person acts next, or that can't be read.
+func (s Source) pipelineNeeds(ctx context.Context, r *Report, _ []found) error {
+	list, err := s.o.Pipelines.List(ctx)
+	if err != nil {
+		r.Warnings = append(r.Warnings, "the pipeline runs can't be read: "+err.Error())
+		return ctx.Err()
+	}
+	for _, run := range list.Runs {
+		if run.Archived || run.Status != "paused" {
+			continue
+		}
+		r.Needs = append(r.Needs, Need{Kind: "pipeline", Ref: run.Name, Title: run.Stage, By: run.Agent,
+			Notice: handoff.NewNotice(handoff.NoticeWaitingForPerson, "a person acts next: "+run.Stage),
+			Settle: handoff.Suggest("see the next step", handoff.ActionNext, run.Issue)})
+	}
+	return nil
+}
+
+// queueNeeds adds the records that only this machine has.
+func (s Source) queueNeeds(r *Report, status store.LogStatus) {
+	need := Need{Kind: "log", Settle: handoff.Suggest("send them", handoff.ActionSend)}
+	if n := len(status.Queued); n > 0 {
+		need.At = status.Queued[0].CreatedAt
+		need.Notice = handoff.NewNotice(handoff.NoticeQueued, fmt.Sprintf("%s only this machine has", records(n)))
+		r.Needs = append(r.Needs, need)
+	}
+	if n := len(status.Refused); n > 0 {
+		need.At = time.Time{}
+		need.Notice = handoff.NewNotice(handoff.NoticeQueued, fmt.Sprintf("%s the log refused", records(n)))
+		r.Needs = append(r.Needs, need)
+	}
+}
+
+func records(n int) string {
+	if n == 1 {
+		return "1 record that"
+	}
+	return fmt.Sprintf("%d records that", n)
+}

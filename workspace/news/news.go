@@ -1,0 +1,188 @@
+// Package news tells a person what needs them, what was done since they last looked, and
+// what runs now, as package workspace returns it by Workspace.News.
+package news
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/internal/trace/activity"
+	"github.com/agent-handoff/handoff/workspace/internal/parts"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
+	"github.com/agent-handoff/handoff/workspace/store"
+	"github.com/agent-handoff/handoff/workspace/threads"
+	"github.com/agent-handoff/handoff/workspace/work"
+)
+
+// Options are what news use of a workspace, on behalf of one caller.
+type Options struct {
+	Hub       *handoff.Hub       // whose records name nobody
+	Threads   threads.Collection // with the threads of no program, what is in the log only
+	Work      work.Units
+	Pipelines pipelines.Runs
+	Store     store.Store
+	Dir       string // a directory of the repository, whose commits are listed
+	Home      string // names the workspace or repository: all its worktrees have the same
+	State     string // the user's state directory, with what readers have seen; "" for none
+	Now       func() time.Time
+
+	// Resolve returns the artifact that a ref names.
+	Resolve func(ctx context.Context, ref string) (handoff.Artifact, error)
+}
+
+// A Source answers what is new in a workspace or repository.
+type Source struct {
+	o        Options
+	sessions *session.Sessions
+}
+
+// New returns the news of the workspace that o and p describe. Workspace.News of package
+// workspace calls it.
+func New(o Options, p parts.Sessions) Source { return Source{o, p.Sessions} }
+
+// An Activity is what is going on in a workspace.
+type Activity = activity.Activity
+
+// An ActiveSession is a session or run that was not closed.
+type ActiveSession = activity.Session
+
+// Activity returns the sessions of the workspace that were not closed, at most so many
+// of one status, and the threads with the sessions that they belong to.
+//
+// A session is running while its process is, and stalled if it shows no activity
+// for long.
+func (s Source) Activity(ctx context.Context, threads []threads.Running, most int) (Activity, error) {
+	f := activity.Finder{Reader: s.o.Hub, Sessions: s.sessions, Observer: session.ThisObserver(), Now: s.o.Now()}
+	return f.Find(ctx, threads, most)
+}
+
+// maxActive is the number of sessions of one status that Now describes.
+const maxActive = 100
+
+// Now is Activity with the running threads of this repository. A thread is as its
+// transcript ends; those that were not active for a week are left out.
+func (s Source) Now(ctx context.Context) (Activity, error) {
+	threads, warnings, err := s.o.Threads.Running(ctx)
+	if err != nil {
+		return Activity{Sessions: []ActiveSession{}, Threads: threads}, err
+	}
+	a, err := s.Activity(ctx, threads, maxActive)
+	a.Warnings = append(warnings, a.Warnings...)
+	return a, err
+}
+
+// ReportOptions select what a Report is about.
+type ReportOptions struct {
+	Since  string // a time, see ParseTime of package workspace; "" for what the reader has seen
+	Reader string // "" for the user of this machine
+}
+
+// A Report is what needs a person, what was done in a time, and what runs.
+type Report struct {
+	Since time.Time `json:"sinceAt"`
+	Until time.Time `json:"untilAt"`
+
+	// First reports that the reader has seen nothing before: Since is FirstDays ago.
+	First bool `json:"first,omitempty"`
+
+	Needs   []Need   `json:"needs"`   // the worst first, whatever the time
+	Done    []Done   `json:"done"`    // ended in the time, the last first
+	Running Activity `json:"running"` // now
+
+	Artifacts int        `json:"artifacts"`         // published in the time
+	Replaced  int        `json:"replaced"`          // those of them that replace another
+	Usage     *Usage     `json:"usage,omitempty"`   // of the requests in the time, also of what runs
+	Commits   []Commit   `json:"commits,omitempty"` // of all branches in the time, at most 20, newest first
+	Conflicts []Conflict `json:"collisions,omitempty"`
+	Warnings  []string   `json:"warnings,omitempty"`
+
+	seen seen // what Mark stores
+}
+
+// FirstDays is how far a report goes back for a reader that has seen nothing.
+const FirstDays = 7
+
+// A Commit is a commit of the repository.
+type Commit struct {
+	ID      string    `json:"id"`
+	Subject string    `json:"subject"`
+	At      time.Time `json:"committedAt"`
+}
+
+// A Conflict is a file that two threads changed while both were active.
+type Conflict = threads.Collision
+
+const maxCommits = 20
+
+// Report returns what needs a person, what was done since a time, and what runs. What
+// can't be read is a warning.
+//
+// Kinds: Invalid (the time, the reader), and those of reading the index.
+func (s Source) Report(ctx context.Context, o ReportOptions) (r Report, err error) {
+	if err := s.o.Hub.Closed(); err != nil {
+		return r, err
+	}
+	r = Report{Until: s.o.Now(), Needs: []Need{}, Done: []Done{}}
+	status, err := s.o.Store.Status(ctx)
+	if err != nil {
+		return r, err
+	}
+	if r.seen, err = s.since(ctx, o, status, &r); err != nil {
+		return r, err
+	}
+	if r.Running, err = s.Now(ctx); err != nil {
+		return r, err
+	}
+	r.Warnings, r.Running.Warnings = append(r.Warnings, r.Running.Warnings...), nil
+	list, err := s.found(ctx, r.Since)
+	if err != nil {
+		return r, err
+	}
+	for _, add := range []func(context.Context, *Report, []found) error{
+		s.artifactNeeds, s.sessionNeeds, s.threadNeeds, s.pipelineNeeds, s.done, s.totals,
+	} {
+		if err := add(ctx, &r, list); err != nil {
+			return r, err
+		}
+	}
+	s.queueNeeds(&r, status)
+	slices.SortStableFunc(r.Needs, compareNeeds)
+	return r, ctx.Err()
+}
+
+// totals adds what was published, used and committed in the time.
+func (s Source) totals(ctx context.Context, r *Report, _ []found) error {
+	made, err := s.o.Hub.Productions(ctx, handoff.ProductionQuery{Since: r.Since})
+	if err != nil {
+		return err
+	}
+	for _, p := range made {
+		r.Artifacts += p.Count
+		r.Replaced += p.Revisions
+	}
+	collisions, err := s.o.Threads.Collisions(ctx, threads.ListOptions{Since: r.Since.Format(time.RFC3339Nano)})
+	if err != nil {
+		return err
+	}
+	r.Conflicts, r.Warnings = collisions.Collisions, append(r.Warnings, collisions.Warnings...)
+	repository, err := git.Open(ctx, s.o.Dir)
+	if errors.Is(err, git.ErrNone) || errors.Is(err, git.ErrNotInstalled) {
+		return nil
+	}
+	var commits []git.Commit
+	if err == nil {
+		commits, err = repository.Since(ctx, r.Since, maxCommits)
+	}
+	if err != nil && ctx.Err() == nil {
+		r.Warnings = append(r.Warnings, "the commits can't be read: "+err.Error())
+	}
+	for _, c := range commits {
+		r.Commits = append(r.Commits, Commit{c.ID, c.Subject, c.CommittedAt})
+	}
+	return ctx.Err()
+}
