@@ -31,7 +31,7 @@ func (u Units) OfSession(ctx context.Context, id string) (Receipt, error) {
 	work, err := u.o.Hub.WorkIn(ctx, id)
 	threads := cost.Threads(work, artifacts)
 	own := slices.DeleteFunc(slices.Clone(threads), func(uri string) bool { return startedBy(s, uri) })
-	r := cost.NewReceipt(u.leaves(work, artifacts, cost.Read(ctx, u.o.Threads, own)))
+	r := cost.NewReceipt(u.leaves(ctx, work, artifacts, cost.Read(ctx, u.o.Threads, own)))
 	if len(own) < len(threads) {
 		r.Within = mainOf(s.Producer.Thread)
 	}
@@ -64,7 +64,7 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, e
 	}
 	if p.Thread == "" {
 		artifacts, err := u.publishedBy(ctx, map[string]string{"work": p.WorkID, "harness": p.Harness})
-		return cost.ReceiptOf(a.ID, u.leaves(cost.PartOf(ctx, u.o.Hub, p, work), artifacts, nil)), err
+		return cost.ReceiptOf(a.ID, u.leaves(ctx, cost.PartOf(ctx, u.o.Hub, p, work), artifacts, nil)), err
 	}
 	threads := cost.Read(ctx, u.o.Threads, []string{cmp.Or(mainOf(p.Thread), p.Thread)})
 	uris := []string{p.Thread}
@@ -77,7 +77,7 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, e
 		list, more := u.publishedBy(ctx, map[string]string{"thread": uri})
 		artifacts, err = append(artifacts, list...), cmp.Or(err, more)
 	}
-	return cost.ReceiptOf(a.ID, u.leaves(cost.PartOf(ctx, u.o.Hub, p, work), artifacts, threads)), err
+	return cost.ReceiptOf(a.ID, u.leaves(ctx, cost.PartOf(ctx, u.o.Hub, p, work), artifacts, threads)), err
 }
 
 // publishedBy returns the artifacts of a producer, of every status.
@@ -86,9 +86,10 @@ func (u Units) publishedBy(ctx context.Context, producer map[string]string) ([]h
 	return page.Artifacts, err
 }
 
-func (u Units) leaves(work []handoff.Work, artifacts []handoff.Artifact,
+func (u Units) leaves(ctx context.Context, work []handoff.Work, artifacts []handoff.Artifact,
 	threads []cost.Conversation) []cost.Leaf {
-	return cost.Leaves(cost.Sources{Work: work, Artifacts: artifacts, Threads: threads, Prices: cost.EmbeddedPricer()})
+	return cost.Leaves(cost.Sources{Work: u.o.Conclude(ctx, work), Artifacts: artifacts, Threads: threads,
+		Prices: cost.EmbeddedPricer()})
 }
 
 // A RunReport is the receipt of a run with the work in it.
