@@ -132,7 +132,7 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 		if ended.IsZero() {
 			ended = f.NewestAt // abandoned
 		}
-		if ended.Before(r.Since) && (r.seen.from == 0 || f.Closed <= r.seen.from) {
+		if r.isSeen(f, ended) {
 			continue
 		}
 		r.Done = append(r.Done, f.done(r.Since, ended, active, usageOf(spent, f.ID)))
@@ -150,6 +150,15 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 	}
 	slices.SortStableFunc(r.Done, func(a, b Done) int { return b.Ended.Compare(a.Ended) })
 	return nil
+}
+
+// isSeen reports whether the reader has seen the end of a session. Where it is recorded, its
+// number in the log decides, because the clocks of machines differ.
+func (r *Report) isSeen(f found, ended time.Time) bool {
+	if r.seen.from > 0 && f.Closed > 0 {
+		return f.Closed <= r.seen.from
+	}
+	return ended.Before(r.Since)
 }
 
 // shows reports whether a session is one of those that were done.

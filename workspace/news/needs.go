@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/internal/tool/cmdline"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/store"
 	"github.com/agent-handoff/handoff/workspace/threads"
@@ -32,8 +32,8 @@ func compareNeeds(a, b Need) int {
 	return cmp.Or(handoff.CompareNotices(a.Notice, b.Notice), b.At.Compare(a.At), strings.Compare(a.Ref, b.Ref))
 }
 
-// Days is how far back a report looks for sessions, and for threads, that need a person:
-// what failed before is history.
+// SessionDays and ThreadDays are how far back a report looks for sessions and for threads
+// that need a person.
 const (
 	SessionDays = 30
 	ThreadDays  = 7
@@ -48,12 +48,12 @@ func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
 			if err != nil {
 				return err
 			}
-			if at := a.Attestation; at != nil { // the newest of a command counts
-				key := cmp.Or(at.ArgvDigest, cmdline.Digest(at.Argv)) + "\x00" + at.Dir
-				if commands[key] {
+			if at := a.Attestation; at != nil { // the newest of a command counts, of this workspace
+				command := fold.CommandOf(at)
+				if a.Import != "" || commands[command] {
 					continue
 				}
-				commands[key] = true
+				commands[command] = true
 			}
 			if n, ok := artifactNeed(a); ok && !seen[a.ID] {
 				seen[a.ID] = true
@@ -106,7 +106,8 @@ func program(uri, harness string) string {
 }
 
 // sessionNeeds adds the sessions that failed, left no output that they should leave, or
-// show no activity, unless a later one with the same agent, workflow and parent left all.
+// show no activity, unless a later one with the same agent, workflow, title and parent
+// completed and left all.
 func (s Source) sessionNeeds(_ context.Context, r *Report, list []found) error {
 	type attempt struct{ agent, workflow, parent, title string }
 	succeeded := map[attempt]bool{}
@@ -190,13 +191,15 @@ func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error 
 	return nil
 }
 
-// pipelineNeeds adds the pipeline runs in which a person acts next, or that can't be read.
+// pipelineNeeds adds the pipeline runs in which a person acts next. One that can't be read
+// is a warning.
 func (s Source) pipelineNeeds(ctx context.Context, r *Report, _ []found) error {
 	list, err := s.o.Pipelines.List(ctx)
 	if err != nil {
 		r.Warnings = append(r.Warnings, "the pipeline runs can't be read: "+err.Error())
 		return ctx.Err()
 	}
+	r.Warnings = append(r.Warnings, list.Warnings...)
 	for _, run := range list.Runs {
 		if run.Archived || run.Status != "paused" {
 			continue

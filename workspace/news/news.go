@@ -94,12 +94,15 @@ type Report struct {
 	Done    []Done   `json:"done"`    // ended in the time, the last first
 	Running Activity `json:"running"` // now
 
-	Artifacts int        `json:"artifacts"`         // published in the time
-	Replaced  int        `json:"replaced"`          // those of them that replace another
-	Usage     *Usage     `json:"usage,omitempty"`   // of the requests in the time, also of what runs
-	Commits   []Commit   `json:"commits,omitempty"` // of all branches in the time, at most 20, newest first
-	Conflicts []Conflict `json:"collisions,omitempty"`
-	Warnings  []string   `json:"warnings,omitempty"`
+	Artifacts int      `json:"artifacts"`         // published in the time
+	Replaced  int      `json:"replaced"`          // those of them that replace another
+	Usage     *Usage   `json:"usage,omitempty"`   // of the requests in the time, also of what runs
+	Commits   []Commit `json:"commits,omitempty"` // of all branches in the time, at most 20, newest first
+
+	// Collisions are the files that two threads changed in the time while both were active.
+	Collisions []threads.Collision `json:"collisions,omitempty"`
+
+	Warnings []string `json:"warnings,omitempty"`
 
 	seen seen // what Mark stores
 }
@@ -113,9 +116,6 @@ type Commit struct {
 	Subject string    `json:"subject"`
 	At      time.Time `json:"committedAt"`
 }
-
-// A Conflict is a file that two threads changed while both were active.
-type Conflict = threads.Collision
 
 const maxCommits = 20
 
@@ -169,7 +169,7 @@ func (s Source) totals(ctx context.Context, r *Report, _ []found) error {
 	if err != nil {
 		return err
 	}
-	r.Conflicts, r.Warnings = collisions.Collisions, append(r.Warnings, collisions.Warnings...)
+	r.Collisions, r.Warnings = collisions.Collisions, append(r.Warnings, collisions.Warnings...)
 	repository, err := git.Open(ctx, s.o.Dir)
 	if errors.Is(err, git.ErrNone) || errors.Is(err, git.ErrNotInstalled) {
 		return nil

@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -42,8 +43,8 @@ type everywhere struct {
 
 type newsOptions struct {
 	news.ReportOptions
-	everywhere, keepUnread bool
-	format                 string
+	everywhere, keepUnread, all bool
+	format                      string
 }
 
 func newsCommand(a *cli.App) *cobra.Command {
@@ -59,8 +60,9 @@ next, and records that only this machine has. "running" is what runs now. "done"
 has the sessions that ended since you looked, and the threads that belong to
 none, with what they published, changed and cost in that time.
 
-On a terminal, news notes what it has shown. The next call shows what is done
-after that; what needs you is shown until it is settled. It works in a
+On a terminal, news notes what it has shown, unless it left something out that is
+done. The next call shows what is done after that; what needs you is shown until
+it is settled. It works in a
 repository without a workspace, too, and writes nothing to it. In no repository,
 it shows the news of all places that you have opened.`,
 		Example: "  handoff news\n  handoff news --since friday\n  handoff news --everywhere --keep-unread",
@@ -72,6 +74,7 @@ it shows the news of all places that you have opened.`,
 	f.StringVar(&o.Reader, "reader", "", "who has seen the news, a `name`; for several readers of one user")
 	f.BoolVar(&o.everywhere, "everywhere", false, "show all workspaces and repositories that you have opened")
 	f.BoolVar(&o.keepUnread, "keep-unread", false, "do not note what was shown")
+	f.BoolVar(&o.all, "all", false, "show all rows on a terminal, also more than 20")
 	f.StringVar(&o.format, "format", "text", "print this `format`: text or md")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "md"},
 		cobra.ShellCompDirectiveNoFileComp))
@@ -108,9 +111,12 @@ func newsOf(a *cli.App, w *workspace.Workspace) news.Source {
 	return w.News(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
 }
 
-// mark notes what was shown on a terminal, after it was printed.
+// mark notes what was shown on a terminal, after it was printed, unless something that is
+// done was left out.
 func mark(a *cli.App, o newsOptions, source news.Source, r news.Report) error {
-	if !a.Terminal || o.keepUnread || o.Since != "" || o.format == "md" {
+	rows := newsRows(a, r)
+	left := rows[min(len(rows), newsShown(a, o, r)):]
+	if !a.Terminal || o.keepUnread || o.Since != "" || o.format == "md" || len(left) > len(r.Commits) {
 		return nil
 	}
 	if err := a.Flush(); err != nil {
@@ -120,6 +126,15 @@ func mark(a *cli.App, o newsOptions, source news.Source, r news.Report) error {
 		a.Warnings([]string{err.Error()})
 	}
 	return nil
+}
+
+// newsShown returns how many rows of a report are printed, at most: on a terminal those that
+// need the reader, and as many others as fit.
+func newsShown(a *cli.App, o newsOptions, r news.Report) int {
+	if !a.Terminal || o.all {
+		return math.MaxInt
+	}
+	return max(len(r.Needs), newsLines-4) // the other lines: the place, the summary, the head, what is left out
 }
 
 // newsEverywhere prints the news of each place that the user has opened. One that can't be
@@ -137,7 +152,9 @@ func newsEverywhere(ctx context.Context, a *cli.App, o newsOptions, table *cli.T
 		source := newsOf(a, w)
 		r, err := source.Report(ctx, o.ReportOptions)
 		switch {
-		case ctx.Err() != nil || errors.Is(err, handoff.Invalid):
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, handoff.Invalid):
 			return err
 		case err != nil:
 			answer.Warnings = append(answer.Warnings, dir+": "+err.Error())
@@ -175,7 +192,11 @@ func printNews(a *cli.App, table *cli.Table, o newsOptions, places []placeNews) 
 			markdownNews(a, p)
 			continue
 		}
-		rows, more := newsRows(a, p.Report), 0
+		rows := newsRows(a, p.Report)
+		left := len(rows) - newsShown(a, o, p.Report)
+		if left > 0 {
+			rows = rows[:len(rows)-left]
+		}
 		if a.Terminal {
 			if i > 0 {
 				fmt.Fprintln(a.Out)
@@ -184,18 +205,14 @@ func printNews(a *cli.App, table *cli.Table, o newsOptions, places []placeNews) 
 				fmt.Fprintln(a.Out, textfmt.OneLine(p.Dir))
 			}
 			fmt.Fprintln(a.Out, summary(a, p.Report))
-			keep := max(len(p.Needs), newsLines-4) // the other lines: the summary, the head, what is more
-			if len(rows) > keep {
-				rows, more = rows[:keep], len(rows)-keep
-			}
 		}
 		if len(rows) > 0 {
 			if err := table.Print(newsColumns, rows); err != nil {
 				return err
 			}
 		}
-		if more > 0 {
-			fmt.Fprintf(a.Out, "%d more; handoff news --json has all\n", more)
+		if left > 0 {
+			fmt.Fprintf(a.Out, "%d more; --all shows all\n", left)
 		}
 	}
 	if len(places) == 0 && a.Terminal {
@@ -218,7 +235,12 @@ func summary(a *cli.App, r news.Report) string {
 	if r.Usage != nil && r.Usage.Cost != nil {
 		parts = append(parts, textfmt.Cost(*r.Usage))
 	}
-	running := len(r.Running.Sessions) + len(r.Running.Threads)
+	running := len(r.Running.Sessions)
+	for _, t := range r.Running.Threads {
+		if t.Session == "" {
+			running++
+		}
+	}
 	return since + ": " + strings.Join(append(parts, fmt.Sprint(running, " running")), ", ")
 }
 
@@ -241,8 +263,9 @@ func newsRows(a *cli.App, r news.Report) (rows [][]string) {
 	}
 	for _, t := range r.Running.Threads {
 		if t.Session == "" {
+			u, _ := thread.ParseURI(t.URI)
 			rows = append(rows,
-				[]string{"running", string(t.State.Status), t.URI, t.Title, "", "", a.Age(t.ActiveAt), ""})
+				[]string{"running", string(t.State.Status), t.URI, t.Title, u.Provider, "", a.Age(t.ActiveAt), ""})
 		}
 	}
 	for _, d := range r.Done {
@@ -285,10 +308,14 @@ func details(d news.Done) (list []string) {
 	return list
 }
 
-// markdownNews prints news as a list for an issue, a chat or a mail.
+// maxValue is the number of characters of a text in Markdown.
+const maxValue = 160
+
+// markdownNews prints news as a list for an issue, a chat or a mail. What others wrote is
+// in code spans, in which nothing is a link, a mention or HTML.
 func markdownNews(a *cli.App, p placeNews) {
 	if p.Dir != "" {
-		fmt.Fprintf(a.Out, "# %s\n\n", markdownText(p.Dir))
+		fmt.Fprintf(a.Out, "# %s\n\n", printable.Code(p.Dir, maxValue))
 	}
 	fmt.Fprintf(a.Out, "%s.\n", summary(a, p.Report))
 	group := ""
@@ -297,18 +324,12 @@ func markdownNews(a *cli.App, p placeNews) {
 			group = row[0]
 			fmt.Fprintf(a.Out, "\n## %s\n\n", strings.ToUpper(group[:1])+group[1:])
 		}
-		fmt.Fprintf(a.Out, "- `%s` %s", textfmt.OneLine(row[2]), markdownText(row[3]))
-		for _, part := range []string{row[1], row[4], row[5]} {
-			if part != "" {
-				io.WriteString(a.Out, ", "+markdownText(part))
+		var parts []string
+		for _, c := range []int{1, 2, 3, 4, 5} { // what, ref, text, by, done
+			if text := printable.Code(row[c], maxValue); text != "" {
+				parts = append(parts, text)
 			}
 		}
-		fmt.Fprintln(a.Out)
+		fmt.Fprintf(a.Out, "- %s\n", strings.Join(parts, " · "))
 	}
-}
-
-// markdownText returns text from others on one line, without markup.
-func markdownText(s string) string {
-	return strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "<", "&lt;", "[", "\\[", "|", "\\|").
-		Replace(textfmt.OneLine(s))
 }

@@ -46,6 +46,9 @@ func SameCommand(at *handoff.Attestation, e handoff.Evidence) bool {
 	return attestedKey(at) == evidenceKey(e)
 }
 
+// CommandOf returns what identifies the command of an attestation and its directory.
+func CommandOf(at *handoff.Attestation) string { return attestedKey(at) }
+
 // attestedKey and evidenceKey return the same key for the same command in the same
 // directory. If it has secrets, its digest was recorded.
 func attestedKey(at *handoff.Attestation) string {

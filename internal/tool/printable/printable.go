@@ -114,3 +114,27 @@ func escape(s []byte, replace func(s []byte, size int) string) []byte {
 	}
 	return append(out, s[kept:]...)
 }
+
+// Code returns at most so many characters of a text as a code span (CommonMark, 6.1) on
+// one line, "" without text. Its fence is longer than every run of backticks in the text.
+func Code(text string, most int) string {
+	text = strings.Join(strings.Fields(Line(text)), " ")
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most-1]) + "…"
+	}
+	if text == "" {
+		return ""
+	}
+	longest, run := 0, 0
+	for _, r := range text {
+		if run++; r != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	fence := strings.Repeat("`", longest+1)
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+		text = " " + text + " "
+	}
+	return fence + text + fence
+}

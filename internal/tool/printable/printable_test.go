@@ -62,3 +62,24 @@ func TestWord(t *testing.T) {
 		}
 	}
 }
+
+// TestCode checks that nothing in a text ends its code span.
+func TestCode(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 9, ""},
+		{"a b", 9, "`a b`"},
+		{"a\n\tb", 19, "`a\\n\\tb`"},
+		{"`", 9, "`` ` ``"},
+		{"a``b", 9, "```a``b```"},
+		{"@octocat ![x](https://example.com)", 9, "`@octocat…`"},
+		{"\x1b[31m", 19, "`\\x1b[31m`"},
+	} {
+		if got := printable.Code(tt.text, tt.most); got != tt.want {
+			t.Errorf("Code(%q, %d) = %q, want %q", tt.text, tt.most, got, tt.want)
+		}
+	}
+}

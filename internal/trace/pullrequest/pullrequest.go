@@ -285,7 +285,7 @@ func (b Behind) conversation(p handoff.Producer) string {
 
 // part returns a value with its name, "" without a value.
 func part(name, value string) string {
-	value = code(value)
+	value = printable.Code(value, maxValue)
 	if value != "" && name != "" {
 		return name + " " + value
 	}
@@ -295,28 +295,4 @@ func part(name, value string) string {
 func join(parts ...string) string {
 	parts = slices.Compact(slices.DeleteFunc(parts, func(p string) bool { return p == "" }))
 	return strings.Join(parts, " · ")
-}
-
-// code returns a text as a code span (CommonMark, 6.1) on one line, "" without text. Its
-// fence is longer than every run of backticks in the text.
-func code(text string) string {
-	text = strings.Join(strings.Fields(printable.Line(text)), " ")
-	if runes := []rune(text); len(runes) > maxValue {
-		text = string(runes[:maxValue-1]) + "…"
-	}
-	if text == "" {
-		return ""
-	}
-	longest, run := 0, 0
-	for _, r := range text {
-		if run++; r != '`' {
-			run = 0
-		}
-		longest = max(longest, run)
-	}
-	fence := strings.Repeat("`", longest+1)
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
-		text = " " + text + " "
-	}
-	return fence + text + fence
 }

@@ -1,0 +1,220 @@
+package workspace_test
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/news"
+	"github.com/agent-handoff/handoff/workspace/sessions"
+	"pgregory.net/rapid"
+)
+
+// A paper is an artifact as the naive model of TestNeeds knows it.
+type paper struct {
+	id, input        string
+	replaces         string
+	withdrawn        bool
+	competing, stale bool
+}
+
+// A folder is a session as that model knows it.
+type folder struct {
+	agent, id, need string
+	archived        bool
+}
+
+// model derives what needs a person from all that happened, without the index.
+type model struct {
+	papers  []*paper
+	folders []*folder
+}
+
+func (m *model) active() (list []*paper) {
+	for _, p := range m.papers {
+		replaced := slices.ContainsFunc(m.papers, func(q *paper) bool { return q.replaces == p.id && !q.withdrawn })
+		if !p.withdrawn && !replaced {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func (m *model) root(p *paper) string {
+	for p.replaces != "" {
+		i := slices.IndexFunc(m.papers, func(q *paper) bool { return q.id == p.replaces })
+		p = m.papers[i]
+	}
+	return p.id
+}
+
+// needs returns the codes by refs. Of competing artifacts, the newest has the row.
+func (m *model) needs() map[string]string {
+	active, needs, rows := m.active(), map[string]string{}, map[string]bool{}
+	isActive := func(id string) bool { return slices.ContainsFunc(active, func(p *paper) bool { return p.id == id }) }
+	for _, p := range slices.Backward(active) {
+		root := m.root(p)
+		rivals := slices.ContainsFunc(active, func(q *paper) bool { return q != p && m.root(q) == root })
+		switch {
+		case rivals && !rows[root]:
+			needs[p.id], rows[root] = "competing", true
+		case rivals:
+		case p.input != "" && !isActive(p.input):
+			needs[p.id] = "stale"
+		}
+	}
+	settled := map[string]bool{}
+	for _, f := range slices.Backward(m.folders) {
+		switch {
+		case f.archived:
+		case f.need == "":
+			settled[f.agent] = true
+		case !settled[f.agent]:
+			needs[f.id] = f.need
+		}
+	}
+	return needs
+}
+
+// TestNeeds compares what needs a person with a model that shares no code with it, after
+// each of many random steps.
+func TestNeeds(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, clock := t.TempDir(), time.Now()
+		w, err := workspace.Open(dir, workspace.Options{Now: func() time.Time { return clock },
+			Getenv: func(name string) string { return map[string]string{"HANDOFF_WORKSPACE": dir}[name] }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		m := &model{}
+		for range rapid.IntRange(1, 10).Draw(rt, "steps") {
+			clock = clock.Add(time.Minute)
+			step(t, rt, w, m)
+			r, err := w.News(noThreads()).Report(t.Context(), news.ReportOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, n := range r.Needs {
+				got[n.Ref] = string(n.Notice.Code)
+			}
+			if want := m.needs(); !maps.Equal(got, want) {
+				rt.Fatalf("needs: got %v, want %v", got, want)
+			}
+		}
+	})
+}
+
+func noThreads() *thread.Set { return thread.NewSet(nil, func(string) string { return "" }, "") }
+
+// step does something at random, in the workspace and in the model.
+func step(t *testing.T, rt *rapid.T, w *workspace.Workspace, m *model) {
+	var err error
+	switch op := rapid.SampledFrom([]string{"input", "made", "replace", "withdraw", "session", "archive"}).Draw(rt, "op"); {
+	case op == "session":
+		f := &folder{agent: rapid.SampledFrom([]string{"ada", "bo"}).Draw(rt, "agent"),
+			need: rapid.SampledFrom([]string{"", "session_failed", "output_missing"}).Draw(rt, "end")}
+		o := sessions.OpenOptions{Agent: handoff.SessionAgent{Name: f.agent}, Workflow: handoff.SessionWorkflow{Name: "x"}}
+		status := sessions.Completed
+		switch f.need {
+		case "output_missing":
+			o.Expected = []string{"report.md"}
+		case "session_failed":
+			status = sessions.Failed
+		}
+		opened, openErr := w.Sessions().Open(t.Context(), o)
+		if err = openErr; err == nil {
+			f.id, m.folders = opened.ID, append(m.folders, f)
+			_, err = w.Sessions().Close(t.Context(), f.id, status, "")
+		}
+	case op == "archive" && len(m.folders) > 0:
+		f := rapid.SampledFrom(m.folders).Draw(rt, "folder")
+		_, err = w.Sessions().Archive(t.Context(), []string{f.id}, false)
+		f.archived = true
+	case op == "withdraw" && len(m.papers) > 0:
+		p := rapid.SampledFrom(m.papers).Draw(rt, "paper")
+		_, err = w.Withdraw(t.Context(), p.id, "")
+		p.withdrawn = true
+	case op == "input", op == "made", op == "replace":
+		p := &paper{}
+		d := handoff.Draft{Channel: "design", Body: strings.NewReader(fmt.Sprint(len(m.papers)))}
+		roots := slices.DeleteFunc(slices.Clone(m.papers), func(q *paper) bool { return q.input != "" })
+		switch {
+		case op == "made" && len(roots) > 0:
+			p.input = rapid.SampledFrom(roots).Draw(rt, "of").id
+			d.Parents, d.Channel = []string{p.input}, "patch"
+		case op == "replace" && len(roots) > 0:
+			p.replaces = rapid.SampledFrom(roots).Draw(rt, "before").id
+			d.Replaces = []string{p.replaces}
+		}
+		done, publishErr := w.Publish(t.Context(), d)
+		err, p.id = publishErr, done.ID
+		m.papers = append(m.papers, p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSeen has readers of one name, who look at the same time, and one of another.
+func TestSeen(t *testing.T) {
+	dir, clock := t.TempDir(), time.Now()
+	w, err := workspace.Open(dir, workspace.Options{Now: func() time.Time { return clock },
+		Getenv: func(name string) string {
+			return map[string]string{"HANDOFF_WORKSPACE": dir, "XDG_STATE_HOME": filepath.Join(dir, "state")}[name]
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	source := w.News(noThreads())
+	ended := func() {
+		clock = clock.Add(time.Minute)
+		opened, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"},
+			Workflow: handoff.SessionWorkflow{Name: "x"}})
+		if err == nil {
+			_, err = w.Sessions().Close(t.Context(), opened.ID, sessions.Completed, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	look := func(reader string, want int) news.Report {
+		t.Helper()
+		r, err := source.Report(t.Context(), news.ReportOptions{Reader: reader})
+		if err != nil || len(r.Done) != want {
+			t.Fatalf("reader %q: got %d that ended, %v, want %d", reader, len(r.Done), err, want)
+		}
+		return r
+	}
+	mark := func(r news.Report) {
+		t.Helper()
+		if err := source.Mark(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended()
+	first := look("", 1)
+	clock = clock.Add(-time.Hour) // another machine, whose clock is late, records the next end
+	ended()
+	clock = clock.Add(time.Hour + time.Minute)
+	mark(first)
+	second := look("", 1) // by its number in the log
+	ended()
+	third := look("", 2)
+	mark(third)
+	mark(second) // this process was slower
+	look("", 0)
+	look("bob", 3)
+	if r := look("", 0); r.First {
+		t.Error("a reader that has seen something is new")
+	}
+}
