@@ -101,7 +101,7 @@ func TestTicketRefused(t *testing.T) {
 		{"an unknown input", "implement", forge(mine.Attempts[0].ID, "01JZZZZZZZZZZZZZZZZZZZZZZZ")},
 		{"another digest", "implement", forge(digest, strings.Repeat("0", 64))},
 		{"no digest", "implement", forge(digest, "../x")},
-		{"an input that is no stage", "implement", forge(`"stage":"plan"`, `"stage":"none"`)},
+		{"an input without a stage", "implement", forge(`"stage":"plan"`, `"stage":"none"`)},
 		{"an input of another stage", "implement", forge(`"stage":"plan"`, `"stage":"test"`)},
 		{"its own stage", "implement", forge(`"stage":"plan"`, `"stage":"implement"`)},
 		{"of the planner's state", "state", own},

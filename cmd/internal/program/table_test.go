@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -187,4 +188,44 @@ func fillRun(c *console, ok func(line string, more ...string) string) {
 		"Listen on port 0 and read the number of the port from the log of the server")
 	ok("pipeline lessons add --issue 42 --pattern", "listen tcp :8080: bind: port is taken by another process",
 		"--mitigation", "Listen on port 0")
+}
+
+// TestNewsLeftOut checks that news notes what it has shown, and not if it left out what is
+// done; and that --all leaves out nothing.
+func TestNewsLeftOut(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t)
+	c.env["NO_COLOR"], c.env["XDG_STATE_HOME"], c.width = "1", t.TempDir(), 100
+	for i := range 20 {
+		id := fmt.Sprintf("%08d-2222-4333-8444-555555555555", i)
+		c.ok("session", "open", "--agent", "ada", "--workflow", fmt.Sprint("w", i), "--id", id)
+		c.ok("session", "close", "--session", id, "--status", "completed")
+	}
+	for _, tt := range []struct {
+		line       string
+		rows, left int
+	}{{"news", 16, 4}, {"news", 16, 4}, {"news --all --keep-unread", 20, 0}, {"news --all", 20, 0}, {"news", 0, 0}} {
+		out := c.ok(strings.Fields(tt.line)...)
+		if n := strings.Count(out, "done   completed"); n != tt.rows {
+			t.Errorf("handoff %s shows %d rows, want %d:\n%s", tt.line, n, tt.rows, out)
+		}
+		if left := strings.Contains(out, fmt.Sprint(tt.left, " more; --all")); left != (tt.left > 0) {
+			t.Errorf("handoff %s prints, of %d left out:\n%s", tt.line, tt.left, out)
+		}
+	}
+}
+
+// TestNewsMarkdown checks that what others wrote has no effect in Markdown.
+func TestNewsMarkdown(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t)
+	c.ok("session", "open", "--agent", "@octocat `x` <b>", "--workflow", "![p](https://example.com) #1", "--id",
+		"11111111-2222-4333-8444-555555555555")
+	c.ok("session", "close", "--session", "11111111-2222-4333-8444-555555555555", "--status", "failed")
+	spans := regexp.MustCompile("(`+)[^\n]*?[^`]`+")
+	for line := range strings.Lines(c.ok("news", "--format", "md")) {
+		if outside := spans.ReplaceAllString(line, ""); strings.ContainsAny(outside, "@<[") {
+			t.Errorf("news --format md has text outside of code spans: %s", line)
+		}
+	}
 }

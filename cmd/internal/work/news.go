@@ -60,9 +60,9 @@ next, and records that only this machine has. "running" is what runs now. "done"
 has the sessions that ended since you looked, and the threads that belong to
 none, with what they published, changed and cost in that time.
 
-On a terminal, news notes what it has shown, unless it left something out that is
-done. The next call shows what is done after that; what needs you is shown until
-it is settled. It works in a
+On a terminal, news notes what it has shown, unless it left out something that
+is done. The next call shows what is done after that; what needs you is shown
+until it is settled. It works in a
 repository without a workspace, too, and writes nothing to it. In no repository,
 it shows the news of all places that you have opened.`,
 		Example: "  handoff news\n  handoff news --since friday\n  handoff news --everywhere --keep-unread",
