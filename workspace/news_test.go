@@ -19,10 +19,9 @@ import (
 
 // A paper is an artifact as the naive model of TestNeeds knows it.
 type paper struct {
-	id, input        string
-	replaces         string
-	withdrawn        bool
-	competing, stale bool
+	id, input string
+	replaces  string
+	withdrawn bool
 }
 
 // A folder is a session as that model knows it.
@@ -118,7 +117,8 @@ func noThreads() *thread.Set { return thread.NewSet(nil, func(string) string { r
 // step does something at random, in the workspace and in the model.
 func step(t *testing.T, rt *rapid.T, w *workspace.Workspace, m *model) {
 	var err error
-	switch op := rapid.SampledFrom([]string{"input", "made", "replace", "withdraw", "session", "archive"}).Draw(rt, "op"); {
+	ops := []string{"input", "made", "replace", "withdraw", "session", "archive"}
+	switch op := rapid.SampledFrom(ops).Draw(rt, "op"); {
 	case op == "session":
 		f := &folder{agent: rapid.SampledFrom([]string{"ada", "bo"}).Draw(rt, "agent"),
 			need: rapid.SampledFrom([]string{"", "session_failed", "output_missing"}).Draw(rt, "end")}

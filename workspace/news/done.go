@@ -53,7 +53,8 @@ func (f found) by() string { return cmp.Or(f.Agent.Name, f.program) }
 const pageSize = 200
 
 // found returns the sessions and runs that were opened up to SessionDays before a time,
-// or later, the newest first. Archived and deleted ones are left out.
+// or later, the newest first. Archived and deleted ones are left out. Of those that ended
+// long before, only what they should leave is looked up.
 func (s Source) found(ctx context.Context, since time.Time) (list []found, err error) {
 	from := s.o.Now()
 	if since.Before(from) {
@@ -67,12 +68,13 @@ func (s Source) found(ctx context.Context, since time.Time) (list []found, err e
 			return nil, err
 		}
 		for _, v := range page.Sessions {
-			p, err := s.sessions.Progress(ctx, v.Session)
-			if err != nil {
-				return nil, err
+			f := found{View: v, program: program(v.Producer.Thread, v.Producer.Harness)}
+			if v.Closed == 0 || len(v.Expected) > 0 || !v.ClosedAt.Before(from.AddDate(0, 0, -ThreadDays)) {
+				if f.Progress, err = s.sessions.Progress(ctx, v.Session); err != nil {
+					return nil, err
+				}
 			}
-			f := found{View: v, Progress: p, program: program(v.Producer.Thread, v.Producer.Harness)}
-			for _, uri := range p.Threads {
+			for _, uri := range f.Threads {
 				f.program = cmp.Or(f.program, program(uri, ""))
 			}
 			list = append(list, f)
