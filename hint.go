@@ -100,6 +100,7 @@ const (
 	ActionRewrite                     Action = "restore stage file"     // ISSUE STAGE
 	ActionRestore                     Action = "restore session"        // SESSION
 	ActionUnarchive                   Action = "unarchive pipeline run" // NAME
+	ActionWithdraw                    Action = "withdraw"               // REF
 	ActionGate                        Action = "check gate"             // ISSUE STAGE
 	ActionDerive                      Action = "derive pipeline state"  // ISSUE
 	ActionSchema                      Action = "print stage schema"     // STAGE

@@ -95,7 +95,13 @@ func (w *Workspace) resolveIn(ctx context.Context, d *handoff.Draft) (err error)
 // of Log.Append.
 func (w *Workspace) Withdraw(ctx context.Context, ref, reason string) (handoff.Published, error) {
 	done, err := w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Withdraw(ctx, id, reason) })
-	if err == nil && done.Name != "" && !pipelines.IsStage(done.Artifact) {
+	switch {
+	case err != nil || done.Name == "":
+	case pipelines.IsStage(done.Artifact):
+		if _, err := w.Pipelines().RestoreStage(ctx, done.Namespace, done.Name); err != nil {
+			done.Warnings = append(done.Warnings, fmt.Sprintf("%s is not up to date: %v", done.Path, err))
+		}
+	default:
 		done.Warnings = append(done.Warnings, w.renderHead(ctx, done.Namespace, done.Name)...)
 	}
 	return done, err

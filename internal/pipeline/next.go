@@ -25,6 +25,10 @@ type Step struct {
 	// the path of a review that failed and led to this step, if the agent does not read it otherwise
 	Findings string `json:"findings,omitempty"`
 
+	// Decide are the results of different writers for one attempt, of which all but one
+	// have to be withdrawn first.
+	Decide []Choice `json:"decide,omitempty"`
+
 	Reason string   `json:"reason"`
 	Tier   string   `json:"tier,omitempty"` // the tier to work in, after an escalation
 	Done   bool     `json:"done"`
@@ -74,6 +78,9 @@ func (s Step) String() string {
 		if line[1] != "" {
 			fmt.Fprintf(&b, "%-6s  %s\n", line[0], strings.ReplaceAll(line[1], "\n", " "))
 		}
+	}
+	for _, c := range s.Decide {
+		fmt.Fprintf(&b, "decide  %s\n", c)
 	}
 	return b.String()
 }
@@ -205,6 +212,11 @@ func (w *walk) blocked(stage *contract.Stage) (Step, bool) {
 		if w.s.newer(input, stage.Name) {
 			return w.write(stage, fmt.Sprintf("%s is stale: %s changed since", out.File, w.s.Outputs[input].File)), true
 		}
+	}
+	if rivals := w.s.rivals(stage.Name); len(rivals) > 0 {
+		w.visited = append(w.visited, stage.Name)
+		return Step{Agent: contract.Human, Decide: rivals, Reason: fmt.Sprintf("%s: decide between the results of %d writers "+
+			"that had the same inputs", out.File, len(rivals))}, true
 	}
 	if w.from != "" && w.s.newer(w.from, stage.Name) {
 		// A route may lead to any stage, so this one has to count as a retry.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -173,6 +174,7 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 	}
 	draft := draftOf(stage, sub.Issue, value, from, sub.Lenient)
 	draft.Key = r.attemptKey(records, s, stage, sub.Body, draft.Metadata, from.ids)
+	draft.Metadata["attempt"] = cmp.Or(from.number, r.number(s, stage, from))
 	if from.assumed && len(from.read) > 0 {
 		draft.Metadata["assumed"] = true
 	}
@@ -181,6 +183,18 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 	}
 	draft.Body = bytes.NewReader(sub.Body)
 	return r.writer(sub.Issue).Write(ctx, draft)
+}
+
+// number returns the number of the attempt that a submission without a ticket is the
+// result of. If the run does not wait for its stage, and the stage was done from the same
+// inputs, it is another result for that attempt.
+func (r *Runs) number(s State, stage *contract.Stage, from *made) int {
+	attempts, _ := s.countAttempts(stage.Name, "")
+	if at := s.last(stage.Name); at >= 0 && !r.isNext(s, stage) && maps.Equal(s.Attempts[at].Read, from.read) &&
+		slices.Equal(slices.Sorted(maps.Values(s.Attempts[at].From)), slices.Sorted(slices.Values(from.ids))) {
+		return s.Attempts[at].Number
+	}
+	return attempts + 1
 }
 
 // draftOf returns the draft of an attempt, without its body and key.

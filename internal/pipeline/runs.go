@@ -51,7 +51,8 @@ type attemptMetadata struct {
 	Lenient bool              `json:"lenient,omitempty"`
 	Adopted bool              `json:"adopted,omitempty"`
 	Assumed bool              `json:"assumed,omitempty"`
-	Read    map[string]string `json:"read"` // the digests of what it was made from, by stage
+	Number  int               `json:"attempt,omitempty"` // that its writer was given
+	Read    map[string]string `json:"read"`              // the digests of what it was made from, by stage
 	Gate    *gate.Verdict     `json:"gate,omitempty"`
 }
 
@@ -337,12 +338,12 @@ func lenient(r contract.Report) contract.Report {
 // attempt is described by its content.
 func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handoff.Artifact) Attempt {
 	a := Attempt{Stage: stage.Name, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent,
-		At: record.CreatedAt, From: map[string]string{}}
+		At: record.CreatedAt, From: map[string]string{}, Writer: writerOf(record.Record.Producer)}
 	var metadata attemptMetadata
 	if json.Unmarshal(record.Metadata, &metadata) == nil && metadata.Stage != "" {
 		a.Outcome, a.Tier, a.Read, a.Lenient, a.Adopted = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient,
 			metadata.Adopted
-		a.Gate, a.Assumed = metadata.Gate, metadata.Assumed
+		a.Gate, a.Assumed, a.Number = metadata.Gate, metadata.Assumed, metadata.Number
 		return a
 	}
 	a.Adopted = true

@@ -79,6 +79,11 @@ type Attempt struct {
 	// are then what was current when it was submitted.
 	Assumed bool
 
+	// Number is that of the attempt that its writer was given, from 1, 0 if it is
+	// unknown. Writer identifies the writer. See sameWork.
+	Number int
+	Writer string
+
 	// Read are the digests of the artifacts it was made from, by stage; nil if
 	// that is unknown. From are the IDs of their records, for those that had one.
 	Read, From map[string]string
@@ -220,10 +225,11 @@ func (s *State) complexity(p *contract.Pipeline) string {
 }
 
 // countAttempts returns how often a stage has been done, in all and on a tier.
-// The count of a tier is without the attempts that escalated to the next tier.
+// Results of different writers for one attempt count once. The count of a tier is
+// without the attempts that escalated to the next tier.
 func (s *State) countAttempts(stage, tier string) (all, onTier int) {
-	for _, a := range s.Attempts {
-		if a.Stage != stage {
+	for i, a := range s.Attempts {
+		if a.Stage != stage || s.isRival(i) {
 			continue
 		}
 		all++

@@ -72,6 +72,7 @@ func (w *walk) ticket(stage *contract.Stage) ticket {
 type made struct {
 	read    map[string]string // the digests, by stage
 	ids     []string          // of those that have a record
+	number  int               // of the attempt, 0 if nobody said it
 	assumed bool              // nobody said it: it is what was current when the attempt was submitted
 }
 
@@ -91,7 +92,7 @@ func (r *Runs) ticketed(ctx context.Context, sub Submission, stage *contract.Sta
 	case t.Issue != sub.Issue || t.Stage != stage.Name:
 		return refuse(fmt.Sprintf("it is for %s of %s", t.Stage, t.Issue))
 	}
-	m := &made{read: map[string]string{}}
+	m := &made{read: map[string]string{}, number: t.Attempt}
 	for _, in := range t.Inputs {
 		from, err := r.Pipeline.Stage(in.Stage)
 		if err != nil || from.Name != in.Stage || from == stage || !isDigest(in.Digest) {

@@ -46,7 +46,7 @@ func TraceOf(p *contract.Pipeline, s State) Trace {
 			entry.Artifact = s.Outputs[a.Stage].File
 		}
 		t.Stages = append(t.Stages, entry)
-		if a.Outcome != "escalate" && count[a.Stage] > 1 {
+		if a.Outcome != "escalate" && count[a.Stage] > 1 && !s.isRival(i) {
 			t.Retries[a.Stage]++
 		}
 	}

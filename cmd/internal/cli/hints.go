@@ -58,6 +58,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionRewrite:      "pipeline get % % --restore",
 	handoff.ActionRestore:      "session delete --undo %",
 	handoff.ActionUnarchive:    "pipeline unarchive %",
+	handoff.ActionWithdraw:     "withdraw %",
 	handoff.ActionGate:         "pipeline gate % %",
 	handoff.ActionDerive:       "pipeline trace % --state",
 	handoff.ActionSchema:       "pipeline schema %",

@@ -22,6 +22,9 @@ var stageNext = tool[StageNextInput]{
 			return answer{}, err
 		}
 		text := step.String()
+		for _, c := range step.Decide {
+			text += hintText(c.Hint()) + "\n"
+		}
 		for _, o := range step.Outdated {
 			text += o.String() + "\n"
 		}

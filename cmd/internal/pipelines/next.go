@@ -18,7 +18,8 @@ and the known order of attempts, but not file times.
 
 If an input of an artifact was done again since, the artifact's stage is
 repeated first, unless --accept-stale is given. After the last retry of a stage,
-a person acts next.`,
+a person acts next. If different writers submitted different results for one
+attempt, a person decides first, by withdrawing all but one of them.`,
 		Example: "  handoff pipeline next 42\n  handoff pipeline next 42 --json",
 		Args:    cli.Exactly(1, "one issue"),
 	}
@@ -31,7 +32,7 @@ a person acts next.`,
 				return err
 			}
 			a.warnOutdated(args[0], step.Outdated)
-			return a.print(step, func() { a.lines(step.String()) })
+			return a.print(step, func() { a.step(step) })
 		})
 	}
 	return c

@@ -39,9 +39,17 @@ func PrintOverview(a *cli.App, o pipelines.Overview, table *cli.Table) error {
 	if err := table.Print(StageColumns, rows); err != nil {
 		return err
 	}
-	(&app{a}).lines(o.Next.String())
+	(&app{a}).step(o.Next)
 	(&app{a}).warnOutdated(o.Issue, o.Next.Outdated)
 	return nil
+}
+
+// step prints a step, and how to decide between results.
+func (a *app) step(s pipelines.Step) {
+	a.lines(s.String())
+	for _, c := range s.Decide {
+		a.lines("        " + cli.HintText(c.Hint()))
+	}
 }
 
 // warnOutdated reports files that are not the newest attempt.

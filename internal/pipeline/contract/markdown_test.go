@@ -246,13 +246,20 @@ is current is recorded, and ` + "`history`" + ` marks it as assumed.
 Submitting the same artifact again, made from the same attempts, adds no attempt,
 unless ` + "`next`" + ` asks for that stage.
 
+Results of different writers for one attempt of a stage compete: they had the same inputs,
+and each was given that attempt, or submitted it when ` + "`next`" + ` did not ask for the stage. A
+writer is a run, otherwise a session, a thread or an agent. ` + "`next`" + ` then asks a person to decide and
+lists the results: ` + "`handoff withdraw`" + ` rejects one, and the file has the content of the newest
+that is left. Together they count once against the retries. The newest result of a writer
+replaces its earlier ones, and results with the same content do not compete.
+
 An issue is a namespace and plan.json a name in it. The folder contains the newest
 attempt; earlier ones remain readable. A file that was written into the folder by
 hand is an attempt too; ` + "`put`" + ` saves it before it writes another one. A file that has
 the content of an earlier attempt again, because git or a person took it back, is that
 attempt: ` + "`next`" + ` goes on from it, and ` + "`next`" + `, ` + "`show`" + ` and ` + "`history`" + ` report it. Only ` + "`put`" + `, ` + "`get`" + `
-with --restore and ` + "`check --repair`" + ` write the newest attempt over it. ` + "`put`" + ` of the file
-makes it the newest.
+with --restore, ` + "`check --repair`" + ` and ` + "`withdraw`" + ` of an attempt of its stage write the newest
+attempt over it. ` + "`put`" + ` of the file makes it the newest.
 
 ` + "`put ISSUE state`" + ` records the planner's state.yaml in the same way. It is a YAML mapping
 with the fields that ` + "`trace --state`" + ` derives from the artifacts; further fields are
