@@ -27,7 +27,7 @@ type Step struct {
 
 	// Decide are the results of different writers for one attempt, of which all but one
 	// have to be withdrawn first.
-	Decide []Choice `json:"decide,omitempty"`
+	Decide []HistoryEntry `json:"decide,omitempty"`
 
 	Reason string   `json:"reason"`
 	Tier   string   `json:"tier,omitempty"` // the tier to work in, after an escalation
@@ -80,7 +80,7 @@ func (s Step) String() string {
 		}
 	}
 	for _, c := range s.Decide {
-		fmt.Fprintf(&b, "decide  %s\n", c)
+		fmt.Fprintf(&b, "decide  %s@v%d  %s  %s\n", c.Ref, c.Rev, c.ID, c.Outcome)
 	}
 	return b.String()
 }
@@ -213,10 +213,8 @@ func (w *walk) blocked(stage *contract.Stage) (Step, bool) {
 			return w.write(stage, fmt.Sprintf("%s is stale: %s changed since", out.File, w.s.Outputs[input].File)), true
 		}
 	}
-	if rivals := w.s.rivals(stage.Name); len(rivals) > 0 {
-		w.visited = append(w.visited, stage.Name)
-		return Step{Agent: contract.Human, Decide: rivals, Reason: fmt.Sprintf("%s: decide between the results of %d writers "+
-			"that had the same inputs", out.File, len(rivals))}, true
+	if step, rivals := w.decide(stage); rivals {
+		return step, true
 	}
 	if w.from != "" && w.s.newer(w.from, stage.Name) {
 		// A route may lead to any stage, so this one has to count as a retry.

@@ -173,7 +173,7 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 		from = r.assume(stage, &s)
 	}
 	draft := draftOf(stage, sub.Issue, value, from, sub.Lenient)
-	draft.Key = r.attemptKey(records, s, stage, sub.Body, draft.Metadata, from.ids)
+	draft.Key = r.attemptKey(records, s, stage, sub, draft.Metadata, from.ids)
 	draft.Metadata["attempt"] = cmp.Or(from.number, r.number(s, stage, from))
 	if from.assumed && len(from.read) > 0 {
 		draft.Metadata["assumed"] = true
@@ -262,18 +262,20 @@ func (w *walk) sources(stage *contract.Stage) []string {
 }
 
 // attemptKey returns the key of the newest attempt if the submission repeats it
-// and its file was not edited. Otherwise it returns a key that only the same
+// and its file was not edited. A submission that names the agent does not repeat one that
+// named none, and as long as results compete, every one counts. Otherwise it returns a key that only the same
 // submission after that attempt has.
-func (r *Runs) attemptKey(records []handoff.Artifact, s State, stage *contract.Stage, body []byte,
+func (r *Runs) attemptKey(records []handoff.Artifact, s State, stage *contract.Stage, sub Submission,
 	metadata map[string]any, parents []string) string {
-	digest := digestOf(body)
+	digest := digestOf(sub.Body)
 	read, _ := metadata["read"].(map[string]string)
 	out, ok := s.Outputs[stage.Name]
 	repeats := s.isOutdated(stage.Name) || !r.isNext(s, stage) && (!ok || out.Digest == digest)
+	repeats = repeats && len(s.rivals(stage.Name)) == 0
 	encoded, _ := json.Marshal(metadata) // of strings: no error
-	seed := slices.Concat([]byte(s.Issue+" "+stage.Name+" "), body, encoded)
+	seed := slices.Concat([]byte(s.Issue+" "+stage.Name+" "), sub.Body, encoded)
 	return keyOf(records, s, stage.Artifact, digest, seed, func(a handoff.Artifact) bool {
-		return repeats && madeFrom(a, read, parents)
+		return repeats && madeFrom(a, read, parents) && (a.Producer.Agent != "" || sub.Agent == "")
 	})
 }
 

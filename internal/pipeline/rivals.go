@@ -5,29 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// A Choice is one of several results of different writers for one attempt of a stage. A
-// person decides by withdrawing the others.
-type Choice struct {
-	ID      string `json:"id"` // of its record
-	Ref     string `json:"ref"`
-	Rev     int    `json:"rev"` // revision of Ref
-	Agent   string `json:"agent"`
-	Outcome string `json:"outcome"`
-}
-
-// String describes the result in one line.
-func (c Choice) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s@v%d  %s  %s", c.Ref, c.Rev, c.ID, c.Outcome))
-}
-
-// Hint suggests to withdraw the result.
-func (c Choice) Hint() handoff.Hint {
-	return handoff.Suggest("reject the "+cmp.Or(c.Outcome, "result"), handoff.ActionWithdraw, c.ID)
+// Reject suggests to withdraw an attempt.
+func (e HistoryEntry) Reject() handoff.Hint {
+	return handoff.Suggest("reject the "+cmp.Or(e.Outcome, "result"), handoff.ActionWithdraw, e.ID)
 }
 
 // writerOf returns who wrote a record: its run, session or thread, otherwise its agent.
@@ -47,23 +32,36 @@ func (s *State) isRival(i int) bool {
 	})
 }
 
-// rivals returns the results that compete with the current one of a stage, and that one,
-// oldest first: the newest of each writer. There are none if all have the same content.
-func (s *State) rivals(stage string) []Choice {
+// rivals returns the IDs of the results that compete with the current one of a stage, and of
+// that one: the newest of each writer. There are none if all have the same content.
+func (s *State) rivals(stage string) (ids []string) {
 	at := s.last(stage)
 	if at < 0 {
 		return nil
 	}
-	writers, contents, choices := map[string]bool{}, map[string]bool{}, []Choice(nil)
+	writers, contents := map[string]bool{}, map[string]bool{}
 	for _, a := range slices.Backward(s.Attempts) {
 		if a.sameWork(s.Attempts[at]) && !writers[a.Writer] {
 			writers[a.Writer], contents[a.Digest] = true, true
-			choices = append(choices, Choice{ID: a.ID, Ref: a.Ref, Rev: a.Revision, Agent: a.Agent, Outcome: a.Outcome})
+			ids = append(ids, a.ID)
 		}
 	}
 	if len(contents) < 2 {
 		return nil
 	}
-	slices.Reverse(choices)
-	return choices
+	return ids
+}
+
+// decide returns the step that decides between results, if those of a stage compete.
+func (w *walk) decide(stage *contract.Stage) (Step, bool) {
+	ids := w.s.rivals(stage.Name)
+	if len(ids) == 0 {
+		return Step{}, false
+	}
+	w.visited = append(w.visited, stage.Name)
+	step := Step{Agent: contract.Human, Decide: HistoryOf(w.p, *w.s)}
+	step.Decide = slices.DeleteFunc(step.Decide, func(e HistoryEntry) bool { return !slices.Contains(ids, e.ID) })
+	step.Reason = fmt.Sprintf("%s: decide between the results of %d writers that had the same inputs",
+		w.s.Outputs[stage.Name].File, len(ids))
+	return step, true
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/pipeline"
 )
 
 // as returns the runs of a fixture on behalf of a session.
@@ -19,51 +20,65 @@ func (s fixture) as(session string) fixture {
 func TestRivals(t *testing.T) {
 	const fail = `{"verdict":"FAIL","phase_1":{"u":{"result":"FAIL"}}}`
 	for _, ticketed := range []bool{true, false} {
-		s := newFixture(t)
-		s.put(t, "1", "plan", valid["plan"])
-		s.put(t, "1", "implement", valid["implement"])
-		given := ""
-		if ticketed {
-			given = s.ticket(t, "1")
-		}
-		a, b := s.as("a"), s.as("b")
-		must(t, a.putTicket(t, "1", "test", fail, given))
-		must(t, b.putTicket(t, "1", "test", valid["test"], given))
-		step, err := s.Runs.Next(t.Context(), "1", false)
-		must(t, err)
-		if len(step.Decide) != 2 || step.Stage != "" || step.Decide[0].Outcome != "FAIL" || step.Decide[1].Outcome != "PASS" {
-			t.Fatalf("next is %+v, want to decide between FAIL and PASS", step)
-		}
 		for i, want := range []string{"review", "debug"} {
-			_, err := s.w.Withdraw(t.Context(), step.Decide[i].ID, "")
+			s := newFixture(t)
+			s.put(t, "1", "plan", valid["plan"])
+			s.put(t, "1", "implement", valid["implement"])
+			given := ""
+			if ticketed {
+				given = s.ticket(t, "1")
+			}
+			must(t, s.as("a").putTicket(t, "1", "test", fail, given))
+			must(t, s.as("b").putTicket(t, "1", "test", valid["test"], given))
+			step, err := s.Runs.Next(t.Context(), "1", false)
+			must(t, err)
+			if len(step.Decide) != 2 || step.Stage != "" ||
+				step.Decide[0].Outcome != "FAIL" || step.Decide[1].Outcome != "PASS" {
+				t.Fatalf("next is %+v, want to decide between FAIL and PASS", step)
+			}
+			_, err = s.w.Withdraw(t.Context(), step.Decide[i].ID, "")
 			must(t, err)
 			if got, err := s.Runs.Next(t.Context(), "1", false); err != nil || got.Stage != want {
 				t.Errorf("without %s next is %q, %v, want %s", step.Decide[i].Outcome, got.Stage, err, want)
-			}
-			if i == 0 { // the FAIL again, and then without the PASS
-				must(t, a.putTicket(t, "1", "test", fail, given))
-				step, err = s.Runs.Next(t.Context(), "1", false)
-				must(t, err)
-				if len(step.Decide) != 2 {
-					t.Fatalf("next is %+v, want to decide again", step)
-				}
-				step.Decide[1] = step.Decide[0]
 			}
 		}
 	}
 }
 
-// TestReplaced has one tester correct its result, and two agree.
+// TestReplaced has one tester correct its result, and then agree with another one.
 func TestReplaced(t *testing.T) {
+	const fail = `{"verdict":"FAIL","phase_1":{"u":{"result":"FAIL"}}}`
 	s := newFixture(t)
 	s.put(t, "1", "plan", valid["plan"])
 	s.put(t, "1", "implement", valid["implement"])
-	a := s.as("a")
-	a.put(t, "1", "test", `{"verdict":"FAIL","phase_1":{"u":{"result":"FAIL"}}}`)
-	a.put(t, "1", "test", valid["test"])
-	s.as("b").put(t, "1", "test", valid["test"])
-	if step, err := s.Runs.Next(t.Context(), "1", false); err != nil || step.Stage != "review" {
-		t.Errorf("next is %+v, %v, want review", step, err)
+	a, b := s.as("a"), s.as("b")
+	for i, put := range []struct {
+		by   fixture
+		test string
+		want string // the stage that is next, "" to decide
+	}{{a, fail, "debug"}, {a, valid["test"], "review"}, {a, fail, "debug"},
+		{b, valid["test"], ""}, {a, valid["test"], "review"}} {
+		put.by.put(t, "1", "test", put.test)
+		if step, err := s.Runs.Next(t.Context(), "1", false); err != nil || step.Stage != put.want {
+			t.Errorf("result %d: next is %+v, %v, want %q", i, step, err, put.want)
+		}
+	}
+}
+
+// TestAgentLater submits an artifact again to say whose it is.
+func TestAgentLater(t *testing.T) {
+	s := newFixture(t)
+	runs := *s.Runs
+	runs.Hub = s.w.Hub().As(handoff.Producer{})
+	fixture{&runs, s.w, s.dir}.put(t, "1", "plan", valid["plan"])
+	runs.Hub = s.w.Hub().As(handoff.Producer{Agent: "jg-subplanner"})
+	for _, existing := range []bool{false, true} {
+		r, err := runs.Put(t.Context(), pipeline.Submission{Issue: "1", Stage: "plan", Agent: "jg-subplanner",
+			Body: []byte(valid["plan"])})
+		must(t, err)
+		if r.Producer.Agent != "jg-subplanner" || r.Existing != existing {
+			t.Errorf("agent %q, existing %t, want %t", r.Producer.Agent, r.Existing, existing)
+		}
 	}
 }
 

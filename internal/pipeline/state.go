@@ -143,7 +143,7 @@ func (s State) readError(err error) error {
 	e := handoff.E("read run", s.Issue, handoff.Unavailable, durable.Reason(err),
 		handoff.Advice("make "+s.Folder+" readable"))
 	if errors.Is(err, fs.ErrNotExist) {
-		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("%s does not exist", s.Folder)
+		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("%s does not exist", s.file(""))
 		e.Hint = handoff.Suggest("create it", handoff.ActionStart, s.Issue)
 	}
 	return e

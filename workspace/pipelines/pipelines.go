@@ -72,9 +72,6 @@ type (
 	// writes, and the reason.
 	Step = pipeline.Step
 
-	// A Choice is one of several results for one attempt.
-	Choice = pipeline.Choice
-
 	// A Gate is the result of a gate: its findings and whether it passes.
 	Gate = pipeline.GateResult
 	// A GateVerdict is the result of a gate when its artifact was submitted.

@@ -23,7 +23,7 @@ var stageNext = tool[StageNextInput]{
 		}
 		text := step.String()
 		for _, c := range step.Decide {
-			text += hintText(c.Hint()) + "\n"
+			text += hintText(c.Reject()) + "\n"
 		}
 		for _, o := range step.Outdated {
 			text += o.String() + "\n"

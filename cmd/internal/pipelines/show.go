@@ -48,7 +48,7 @@ func PrintOverview(a *cli.App, o pipelines.Overview, table *cli.Table) error {
 func (a *app) step(s pipelines.Step) {
 	a.lines(s.String())
 	for _, c := range s.Decide {
-		a.lines("        " + cli.HintText(c.Hint()))
+		a.lines("        " + cli.HintText(c.Reject()))
 	}
 }
 

@@ -235,6 +235,11 @@ func (v *Result) plan(a map[string]any) {
 	if len(planned) == 0 {
 		v.error("affected_files", "/affected_files", "affected_files is empty")
 	}
+	for i, file := range planned {
+		if name := clean(file); path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
+			v.error("affected_files", jsonschema.Pointer("affected_files", fmt.Sprint(i)), "%s is outside the workspace", file)
+		}
+	}
 	if len(steps) == 0 {
 		v.error("steps", "/steps", "steps is empty")
 	}

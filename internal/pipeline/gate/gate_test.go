@@ -37,6 +37,10 @@ func TestGate(t *testing.T) {
 		{"plan is missing", "plan", done("implement"), nil, "plan_exists"},
 		{"plan is not JSON", "plan", done("", "plan", "{"), nil, "plan_exists"},
 		{"plan has no files", "plan", with("plan", `"affected_files":[]`), nil, "affected_files step_in_affected"},
+		{"plan names files outside", "plan", with("plan", `"affected_files":["../b","/b","a/../../b","..","..a","a.go"],`+
+			`"steps":[{"order":1,"file":"../b"},{"order":2,"file":"/b"},{"order":3,"file":".."},{"order":4,"file":"..a"},`+
+			`{"order":5,"file":"a.go"}]`),
+			nil, "affected_files affected_files affected_files affected_files"},
 		{"plan has no steps", "plan", with("plan", `"steps":[]`), nil, "steps file_has_step"},
 		{"plan maps nothing", "plan", with("plan", `"acceptance_mapping":{}`), nil, "ac_mapping"},
 		{"a criterion has no test", "plan", with("plan", `"acceptance_mapping":{"a":"t","b":" ","c":[],"d":[""]}`), nil,
