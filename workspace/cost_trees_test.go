@@ -246,6 +246,7 @@ func TestCostTrees(t *testing.T) {
 		for _, period := range [][2]time.Time{{since, until}, {time.Time{}, c.at}} {
 			c.compare(seed, w, period[0], period[1])
 		}
+		c.receipts(seed, w)
 		w.Close()
 	}
 }
@@ -286,6 +287,29 @@ func (c *costTree) compare(seed uint64, w *workspace.Workspace, since, until tim
 			maps.DeleteFunc(want, none)
 			if !maps.Equal(got, want) {
 				c.t.Fatalf("tree %d by %s from %s to %s: got %v, want %v", seed, by, since, until, got, want)
+			}
+		}
+	}
+}
+
+// receipts compares the figure of each artifact in its receipt, which show and why print,
+// with that of the naive program.
+func (c *costTree) receipts(seed uint64, w *workspace.Workspace) {
+	c.t.Helper()
+	units := w.Work(thread.NewSet(all.Drivers(), c.getenv, c.home))
+	want, _ := c.naive("artifact", time.Time{}, c.at)
+	for _, th := range c.threads {
+		for _, made := range th.artifacts {
+			s, err := w.Show(c.t.Context(), made.id, false)
+			must(c.t, err)
+			r, err := units.OfArtifact(c.t.Context(), *s.Artifact)
+			must(c.t, err)
+			var got int64
+			if r.Share != nil && r.Share.TotalTokens != nil {
+				got = *r.Share.TotalTokens
+			}
+			if got != want[made.id] {
+				c.t.Fatalf("tree %d: the receipt of %s has %d tokens, want %d", seed, made.id, got, want[made.id])
 			}
 		}
 	}
