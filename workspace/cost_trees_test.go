@@ -26,6 +26,7 @@ type costTree struct {
 	begin   time.Time
 	threads []*costThread
 	reports []costRequest // of work without a thread
+	opened  []string      // sessions and runs
 }
 
 type costThread struct {
@@ -33,7 +34,24 @@ type costThread struct {
 	by                       *costThread // that started it, nil for a main agent
 	gone                     bool        // it has no transcript
 	requests                 []costRequest
+	inside                   []costRequest // of reported work inside the work of the thread
 	artifacts                []costArtifact
+}
+
+// main returns the thread that has no other above it.
+func (th *costThread) main() *costThread {
+	for th.by != nil {
+		th = th.by
+	}
+	return th
+}
+
+// uri returns one of the URIs that records have of a thread.
+func (th *costThread) uri(full bool) string {
+	if main := th.main(); full && main != th {
+		return "agents://codex/" + main.id + "/" + th.id
+	}
+	return "agents://codex/" + th.id
 }
 
 type costRequest struct {
@@ -131,25 +149,35 @@ func (c *costTree) records(w *workspace.Workspace) {
 		opened, err := w.As(workspace.Caller{Dir: c.repo, Producer: p}).Runs().Start(ctx, sessions.OpenOptions{
 			Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "build"}})
 		must(c.t, err)
+		c.opened = append(c.opened, opened.ID)
 		return opened.ID
 	}
 	for _, th := range c.threads {
-		main := th
-		for main.by != nil {
-			main = main.by
-		}
-		uri := "agents://codex/" + th.id
+		main := th.main()
 		if th == main && c.random.IntN(2) == 0 {
 			th.session = open(handoff.Producer{})
-			p := handoff.Producer{Harness: "codex", Session: th.session, Thread: uri}
-			_, err := w.As(workspace.Caller{Dir: c.repo, Producer: p}).Work(nil).Start(ctx, work.Unit{ID: th.id, Thread: uri})
+			p := handoff.Producer{Harness: "codex", Session: th.session, Thread: th.uri(false)}
+			units := w.As(workspace.Caller{Dir: c.repo, Producer: p}).Work(nil)
+			_, err := units.Start(ctx, work.Unit{ID: th.id, Thread: p.Thread})
 			must(c.t, err)
+			for i := range c.random.IntN(2) {
+				p.Thread = ""
+				c.moment()
+				id, n, zero := fmt.Sprint(th.id, "-", i), int64(1+c.random.IntN(1000)), int64(0)
+				units := w.As(workspace.Caller{Dir: c.repo, Producer: p}).Work(nil)
+				_, err := units.Start(ctx, work.Unit{ID: id, Parent: th.id})
+				must(c.t, err)
+				_, err = units.End(ctx, work.End{ID: id, Usage: &handoff.Usage{Input: &n, Output: &zero}})
+				must(c.t, err)
+				th.inside = append(th.inside, costRequest{c.at, n})
+			}
 		}
 		th.session = main.session
 		for range c.random.IntN(3) {
-			p := handoff.Producer{Harness: "codex", Thread: uri, Session: main.session}
+			p := handoff.Producer{Harness: "codex", Thread: th.uri(c.random.IntN(2) == 0), Session: main.session}
 			if c.random.IntN(2) == 0 {
-				p.Session = open(handoff.Producer{Harness: "codex", Thread: "agents://codex/" + main.id})
+				by := []*costThread{main, th}[c.random.IntN(2)]
+				p.Session = open(handoff.Producer{Harness: "codex", Thread: by.uri(c.random.IntN(2) == 0)})
 			}
 			c.moment()
 			channel := fmt.Sprint("channel", c.random.IntN(3))
@@ -194,6 +222,17 @@ func (c *costTree) naive(by string, since, until time.Time) (rows map[string]int
 			}
 		}
 		total += used
+		for _, r := range th.inside {
+			if !in(r.at) {
+				continue
+			}
+			total += r.tokens
+			if by == "artifact" || by == "channel" {
+				share(rows, by, r.tokens, th, in)
+			} else {
+				rows[map[string]string{"day": r.at.Format("2006-01-02"), "program": "codex", "session": th.session}[by]] += r.tokens
+			}
+		}
 		switch by {
 		case "day":
 		case "artifact", "channel":
@@ -276,28 +315,36 @@ func (c *costTree) compare(seed uint64, w *workspace.Workspace, since, until tim
 		}
 		all, cost := r.Total.Amount.TotalTokens, r.Total.Amount.Cost
 		if n := *cmp.Or(all, new(int64)); n != total || sum != total {
-			c.t.Fatalf("tree %d by %s: the rows have %d tokens, the total %d, want %d", seed, by, sum, n, total)
+			c.t.Errorf("tree %d by %s: the rows have %d tokens, the total %d, want %d", seed, by, sum, n, total)
 		}
 		if price := *cmp.Or(cost, new(float64)); math.Abs(price-dollars) > 1e-9 {
-			c.t.Fatalf("tree %d by %s: the rows cost %v, the total %v", seed, by, dollars, price)
+			c.t.Errorf("tree %d by %s: the rows cost %v, the total %v", seed, by, dollars, price)
 		}
 		if slices.Contains([]string{"session", "agent", "program", "model", "day", "artifact", "channel"}, by) {
 			none := func(_ string, n int64) bool { return n == 0 }
 			maps.DeleteFunc(got, none)
 			maps.DeleteFunc(want, none)
 			if !maps.Equal(got, want) {
-				c.t.Fatalf("tree %d by %s from %s to %s: got %v, want %v", seed, by, since, until, got, want)
+				c.t.Errorf("tree %d by %s from %s to %s: got %v, want %v", seed, by, since, until, got, want)
 			}
 		}
 	}
 }
 
-// receipts compares the figure of each artifact in its receipt, which show and why print,
-// with that of the naive program.
+// receipts compares the figures of each session and artifact in its receipt, which show
+// and why print, with those of the naive program.
 func (c *costTree) receipts(seed uint64, w *workspace.Workspace) {
 	c.t.Helper()
 	units := w.Work(thread.NewSet(all.Drivers(), c.getenv, c.home))
-	want, _ := c.naive("artifact", time.Time{}, c.at)
+	want, _ := c.naive("session", time.Time{}, c.at)
+	for _, id := range c.opened {
+		r, err := units.OfSession(c.t.Context(), id)
+		must(c.t, err)
+		if got := *cmp.Or(r.Usage.TotalTokens, new(int64)); got != want[id] {
+			c.t.Errorf("tree %d: the receipt of session %s has %d tokens, want %d", seed, id, got, want[id])
+		}
+	}
+	want, _ = c.naive("artifact", time.Time{}, c.at)
 	for _, th := range c.threads {
 		for _, made := range th.artifacts {
 			s, err := w.Show(c.t.Context(), made.id, false)
@@ -309,7 +356,7 @@ func (c *costTree) receipts(seed uint64, w *workspace.Workspace) {
 				got = *r.Share.TotalTokens
 			}
 			if got != want[made.id] {
-				c.t.Fatalf("tree %d: the receipt of %s has %d tokens, want %d", seed, made.id, got, want[made.id])
+				c.t.Errorf("tree %d: the receipt of %s has %d tokens, want %d", seed, made.id, got, want[made.id])
 			}
 		}
 	}
