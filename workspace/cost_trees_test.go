@@ -177,6 +177,7 @@ func (c *costTree) records(w *workspace.Workspace) {
 			p := handoff.Producer{Harness: "codex", Thread: th.uri(c.random.IntN(2) == 0), Session: main.session}
 			if c.random.IntN(2) == 0 {
 				by := []*costThread{main, th}[c.random.IntN(2)]
+				p.Agent = "nested"
 				p.Session = open(handoff.Producer{Harness: "codex", Thread: by.uri(c.random.IntN(2) == 0)})
 			}
 			c.moment()

@@ -81,7 +81,7 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 		warnings = append(warnings, more...)
 	}
 	leaves := cost.Leaves(s)
-	if err := u.place(ctx, leaves, s.Work, s.In != nil); err != nil {
+	if err := u.place(ctx, leaves, s); err != nil {
 		return CostReport{}, err
 	}
 	sum := cost.Summarize(o.By, leaves)
@@ -178,16 +178,17 @@ func (u Units) published(ctx context.Context, o CostOptions, since, until time.T
 }
 
 // place corrects the sessions of leaves. A thread belongs to the session that it was
-// started in, not to a run that it started itself: what it did in that run is counted
-// once, where the thread is. With older, records before the time that counts name the
-// sessions of the others.
-func (u Units) place(ctx context.Context, leaves []cost.Leaf, units []handoff.Work, older bool) error {
+// started in, not to a run that it or a subagent of it started: what it did in that run is
+// counted once, where the thread is. In a period, records before it name the sessions of the
+// others.
+func (u Units) place(ctx context.Context, leaves []cost.Leaf, s cost.Sources) error {
 	var err error
 	known := map[[2]string]string{}
+	root := rootOf(s.Threads)
 	outside := func(session, main string) (string, error) {
 		key := [2]string{session, main}
 		if _, ok := known[key]; !ok {
-			found, err := u.outside(ctx, session, main)
+			found, err := u.outside(ctx, session, main, root)
 			if err != nil {
 				return "", err
 			}
@@ -195,10 +196,10 @@ func (u Units) place(ctx context.Context, leaves []cost.Leaf, units []handoff.Wo
 		}
 		return known[key], nil
 	}
-	of := map[string]string{} // the sessions of main agents, which come first
-	for _, w := range units { // of one without usage in the time
-		if session := cmp.Or(w.SessionID, w.RunID); session != "" && w.Thread != "" && older {
-			if of[w.Thread], err = outside(session, w.Thread); err != nil {
+	of := map[string]string{}  // the sessions of main agents, which come first
+	for _, w := range s.Work { // of one without usage in the time
+		if session := cmp.Or(w.SessionID, w.RunID); session != "" && w.Thread != "" && s.In != nil {
+			if of[w.Thread], err = outside(session, root(w.Thread)); err != nil {
 				return err
 			}
 		}
@@ -208,22 +209,18 @@ func (u Units) place(ctx context.Context, leaves []cost.Leaf, units []handoff.Wo
 	})
 	for i := range leaves {
 		l := &leaves[i]
-		main := cmp.Or(l.Main, mainOf(l.Thread))
-		for _, uri := range []string{l.Thread, main} {
-			if l.Session != "" || uri == "" || !older {
-				break
-			}
-			q := handoff.ArtifactQuery{Producer: map[string]string{"thread": uri}, IncludeInactive: true, Limit: 1}
-			page, err := u.o.Hub.Artifacts(ctx, q)
-			if err != nil {
+		main := cmp.Or(l.Main, root(l.Thread))
+		if s.In != nil {
+			if err = u.recorded(ctx, l, main); err != nil {
 				return err
 			}
-			for _, a := range page.Artifacts {
-				l.Session, l.Agent = cmp.Or(a.Producer.Session, a.Producer.RunID), cmp.Or(l.Agent, a.Producer.Agent)
-			}
 		}
-		if l.Session, err = outside(l.Session, main); err != nil {
+		inside := l.Session
+		if l.Session, err = outside(inside, main); err != nil {
 			return err
+		}
+		if l.Main == "" && l.Session != inside {
+			l.Agent = "" // of the run, which is another agent's
 		}
 		if l.Main == "" && l.Session != "" {
 			of[l.Thread] = l.Session
@@ -233,19 +230,53 @@ func (u Units) place(ctx context.Context, leaves []cost.Leaf, units []handoff.Wo
 	return nil
 }
 
-// outside returns the session or run around those that a thread started itself.
-func (u Units) outside(ctx context.Context, session, main string) (string, error) {
+// recorded sets the session of a leaf without one to that of an artifact of any time that
+// its thread, or else the main agent of it, published.
+func (u Units) recorded(ctx context.Context, l *cost.Leaf, main string) error {
+	for _, uri := range []string{l.Thread, main} {
+		if l.Session != "" || uri == "" {
+			break
+		}
+		q := handoff.ArtifactQuery{Producer: map[string]string{"thread": uri}, IncludeInactive: true, Limit: 1}
+		page, err := u.o.Hub.Artifacts(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, a := range page.Artifacts {
+			l.Session, l.Agent = cmp.Or(a.Producer.Session, a.Producer.RunID), cmp.Or(l.Agent, a.Producer.Agent)
+		}
+	}
+	return nil
+}
+
+// outside returns the session or run around those that a main agent or a subagent of it
+// started.
+func (u Units) outside(ctx context.Context, session, main string, root func(string) string) (string, error) {
 	for most := 100; session != "" && main != "" && most > 0; most-- {
 		s, err := u.o.Sessions.Session(ctx, session)
 		if err != nil && !errors.Is(err, handoff.NotFound) { // one that only other records name is not recorded
 			return "", err
 		}
-		if !startedBy(s, main) {
+		if root(s.Producer.Thread) != main {
 			break
 		}
 		session = s.Parent
 	}
 	return session, nil
+}
+
+// rootOf returns what returns the URI of the main agent of a thread, "" for none.
+func rootOf(threads []cost.Conversation) func(uri string) string {
+	roots := map[string]string{}
+	for _, c := range threads {
+		if c.Main != "" {
+			roots[c.URI], roots[c.Self] = c.Main, c.Main
+		}
+	}
+	return func(uri string) string {
+		main := mainOf(uri)
+		return cmp.Or(roots[uri], roots[main], main)
+	}
 }
 
 // mainOf returns the URI of the main agent of a thread, "" for none.
@@ -270,7 +301,7 @@ func (u Units) Spent(ctx context.Context, since time.Time) (map[string]Usage, []
 		return nil, nil, err
 	}
 	leaves := cost.Leaves(s)
-	if err := u.place(ctx, leaves, s.Work, true); err != nil {
+	if err := u.place(ctx, leaves, s); err != nil {
 		return nil, nil, err
 	}
 	spent := map[string]Usage{}

@@ -30,22 +30,22 @@ func (u Units) OfSession(ctx context.Context, id string) (Receipt, error) {
 	}
 	work, err := u.o.Hub.WorkIn(ctx, id)
 	threads := cost.Threads(work, artifacts)
-	own := slices.DeleteFunc(slices.Clone(threads), func(uri string) bool { return startedBy(s, uri) })
+	own, root := threads, ""
+	if s.Producer.Thread != "" {
+		root = cost.Root(ctx, u.o.Threads, s.Producer.Thread)
+		own = slices.DeleteFunc(slices.Clone(threads), func(uri string) bool {
+			return cost.Root(ctx, u.o.Threads, uri) == root
+		})
+	}
 	r := cost.NewReceipt(u.leaves(ctx, work, artifacts, cost.Read(ctx, u.o.Threads, own)))
 	if len(own) < len(threads) {
-		r.Within = mainOf(s.Producer.Thread)
+		r.Within = root
 	}
 	return r, err
 }
 
-// startedBy reports whether a thread, or one of its subagents, started a session or run.
-func startedBy(s handoff.Session, uri string) bool {
-	main := mainOf(uri)
-	return main != "" && main == mainOf(s.Producer.Thread)
-}
-
-// OfArtifact returns the receipt of an artifact: the work that published it, with
-// everything inside that work that counts to it.
+// OfArtifact returns the receipt of an artifact: the thread or work that published it,
+// with everything inside that counts to it.
 //
 // Kinds: those of reading the index.
 func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, err error) {
@@ -56,28 +56,44 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, e
 	if p.WorkID == "" && p.Thread == "" {
 		return Receipt{}, nil
 	}
-	var work []handoff.Work
-	if group := cmp.Or(p.RunID, p.Session); group != "" {
-		if work, err = u.o.Hub.WorkIn(ctx, group); err != nil {
-			return Receipt{}, err
+	all, err := u.o.Hub.WorkIn(ctx, "")
+	if err != nil {
+		return Receipt{}, err
+	}
+	for _, w := range all {
+		if w.Harness == p.Harness && w.ID == p.WorkID {
+			p.Thread = cmp.Or(p.Thread, w.Thread)
 		}
 	}
-	if p.Thread == "" {
-		artifacts, err := u.publishedBy(ctx, map[string]string{"work": p.WorkID, "harness": p.Harness})
-		return cost.ReceiptOf(a.ID, u.leaves(ctx, cost.PartOf(ctx, u.o.Hub, p, work), artifacts, nil)), err
+	var threads []cost.Conversation
+	var uris []string
+	if p.Thread != "" {
+		threads = cost.Read(ctx, u.o.Threads, []string{cost.Root(ctx, u.o.Threads, p.Thread)})
+		uris = append(cost.Names(threads), p.Thread)
 	}
-	threads := cost.Read(ctx, u.o.Threads, []string{cmp.Or(mainOf(p.Thread), p.Thread)})
-	uris := []string{p.Thread}
-	for _, c := range threads {
-		uris = append(uris, c.URI, c.Self)
+	work := cost.PartOf(p, uris, all)
+	artifacts, err := u.publishedIn(ctx, uris, work)
+	return cost.ReceiptOf(a.ID, u.leaves(ctx, work, artifacts, threads)), err
+}
+
+// publishedIn returns the artifacts of threads and work, each once.
+func (u Units) publishedIn(ctx context.Context, uris []string, work []handoff.Work) (list []handoff.Artifact, err error) {
+	var producers []map[string]string
+	for _, uri := range uris {
+		producers = append(producers, map[string]string{"thread": uri})
 	}
-	slices.Sort(uris)
-	var artifacts []handoff.Artifact
-	for _, uri := range slices.Compact(uris) {
-		list, more := u.publishedBy(ctx, map[string]string{"thread": uri})
-		artifacts, err = append(artifacts, list...), cmp.Or(err, more)
+	for _, w := range work {
+		producers = append(producers, map[string]string{"work": w.ID, "harness": w.Harness})
 	}
-	return cost.ReceiptOf(a.ID, u.leaves(ctx, cost.PartOf(ctx, u.o.Hub, p, work), artifacts, threads)), err
+	for _, p := range producers {
+		found, err := u.publishedBy(ctx, p)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, found...)
+	}
+	slices.SortFunc(list, func(a, b handoff.Artifact) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(list, func(a, b handoff.Artifact) bool { return a.ID == b.ID }), nil
 }
 
 // publishedBy returns the artifacts of a producer, of every status.

@@ -194,8 +194,7 @@ func (g *gathering) addWork(w handoff.Work, prices *Pricer, counts bool) {
 	if counts {
 		l.Units = append(l.Units, Unit{w, OfWork(w, prices)})
 	}
-	l.Session = cmp.Or(l.Session, w.SessionID, w.RunID)
-	l.Agent = cmp.Or(l.Agent, w.Agent)
+	l.in(cmp.Or(w.SessionID, w.RunID), w.Agent)
 	if !w.StartedAt.IsZero() && (l.Started.IsZero() || w.StartedAt.Before(l.Started)) {
 		l.Started = w.StartedAt
 	}
@@ -216,8 +215,17 @@ func (g *gathering) add(m *Made) {
 		g.list = append(g.list, l)
 	}
 	l.Artifacts = append(l.Artifacts, m)
-	l.Session, l.Agent = cmp.Or(l.Session, m.Session, m.RunID), cmp.Or(l.Agent, m.Agent)
+	l.in(cmp.Or(m.Session, m.RunID), m.Agent)
 	if (l.Portions == nil || l.missing) && m.Newest.After(l.Ended) {
 		l.Ended = m.Newest
 	}
+}
+
+// in adds the session and the agent that a record names. The agent of another session than
+// the first is not that of the leaf: a thread can start runs of other agents.
+func (l *Leaf) in(session, agent string) {
+	if l.Session == "" || session == "" || session == l.Session {
+		l.Agent = cmp.Or(l.Agent, agent)
+	}
+	l.Session = cmp.Or(l.Session, session)
 }

@@ -3,6 +3,7 @@ package cost
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -145,36 +146,68 @@ func (r Receipt) Known() bool { return len(r.Tasks) > 0 || r.Within != "" }
 // maxUnits is how much work a receipt of one artifact has.
 const maxUnits = 1000
 
-// PartOf returns the work that a producer did: of work, that of its thread;
-// and of index, that with its ID and everything inside that.
-func PartOf(ctx context.Context, index interface {
-	handoff.WorkLister
-	Work(ctx context.Context, harness, id string) (handoff.Work, error)
-}, p handoff.Producer, work []handoff.Work) []handoff.Work {
-	list := slices.DeleteFunc(slices.Clone(work), func(w handoff.Work) bool {
-		return w.Thread == "" || w.Thread != p.Thread
-	})
-	known := map[string]bool{}
-	add := func(w handoff.Work) {
-		if !known[w.ID] {
-			known[w.ID] = true
-			list = append(slices.DeleteFunc(list, func(o handoff.Work) bool { return o.Harness == w.Harness && o.ID == w.ID }),
-				w)
+// PartOf returns the work, of all work, that a producer did or that was done in the
+// threads with the given URIs, with everything inside that work.
+func PartOf(p handoff.Producer, uris []string, work []handoff.Work) (part []handoff.Work) {
+	inside := map[workID][]handoff.Work{}
+	for _, w := range work {
+		if w.Parent != "" {
+			inside[workID{w.Harness, w.Parent}] = append(inside[workID{w.Harness, w.Parent}], w)
 		}
 	}
-	if w, err := index.Work(ctx, p.Harness, p.WorkID); err == nil {
-		add(w)
+	known := map[workID]bool{}
+	add := func(w handoff.Work) {
+		if id := (workID{w.Harness, w.ID}); !known[id] && len(part) < maxUnits {
+			known[id] = true
+			part = append(part, w)
+		}
 	}
-	for next := []string{p.WorkID}; len(next) > 0 && len(list) < maxUnits; next = next[1:] {
-		inside, _ := index.WorkUnder(ctx, p.Harness, next[0]) // what can't be read is left out
-		for _, w := range inside {
-			if !known[w.ID] {
-				next = append(next, w.ID)
-			}
+	for _, w := range work {
+		if w.Harness == p.Harness && w.ID == p.WorkID || w.Thread != "" && slices.Contains(uris, w.Thread) {
 			add(w)
 		}
 	}
-	return list
+	for i := 0; i < len(part); i++ {
+		for _, w := range inside[workID{part[i].Harness, part[i].ID}] {
+			add(w)
+		}
+	}
+	return part
+}
+
+// Names returns the URIs that records may have of threads and subagents that were read,
+// sorted.
+func Names(list []Conversation) []string {
+	uris := slices.Collect(maps.Keys(namesOf(list)))
+	for _, c := range list {
+		uris = append(uris, c.URI)
+	}
+	slices.Sort(uris)
+	return slices.Compact(uris)
+}
+
+// maxAbove is how many threads above a subagent are looked for.
+const maxAbove = 100
+
+// Root returns the URI of the main agent that a thread belongs to, as far up as threads
+// can be opened.
+func Root(ctx context.Context, set *thread.Set, uri string) string {
+	root := uri
+	for range maxAbove {
+		u, err := thread.ParseURI(uri)
+		if err != nil {
+			return root
+		}
+		v, err := set.Open(ctx, u.Main())
+		if err != nil {
+			return root
+		}
+		if root = u.Main().String(); v.Thread.Parent == "" {
+			return root
+		}
+		uri = thread.URI{Provider: u.Provider, Thread: v.Thread.Parent}.String()
+	}
+	return root
 }
 
 // Threads returns the URIs of the threads in which work was done and artifacts
