@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -70,7 +71,7 @@ func newCostTree(t *testing.T, seed uint64) *costTree {
 	begin := time.Date(2026, 9, 20, 0, 0, 0, 0, time.UTC)
 	m := &machine{t: t, home: filepath.Join(dir, "home"), repo: filepath.Join(dir, "repo"), at: begin,
 		records: map[string][]string{}}
-	writeFile(t, filepath.Join(m.repo, "README"), "")
+	must(t, os.MkdirAll(filepath.Join(m.repo, ".handoff"), 0o755)) // not the workspace of a directory above
 	return &costTree{machine: m, random: rand.New(rand.NewPCG(seed, 27)), begin: begin}
 }
 
