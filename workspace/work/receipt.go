@@ -77,7 +77,8 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, e
 }
 
 // publishedIn returns the artifacts of threads and work, each once.
-func (u Units) publishedIn(ctx context.Context, uris []string, work []handoff.Work) (list []handoff.Artifact, err error) {
+func (u Units) publishedIn(ctx context.Context, uris []string, work []handoff.Work) ([]handoff.Artifact, error) {
+	var list []handoff.Artifact
 	var producers []map[string]string
 	for _, uri := range uris {
 		producers = append(producers, map[string]string{"thread": uri})
