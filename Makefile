@@ -1,6 +1,6 @@
 # The tests need no setup: go test ./...
 
-.PHONY: check clients fuzz long bench
+.PHONY: check clients fuzz long bench dist
 
 check: ## the checks that every change must pass
 	bash .ci/run
@@ -21,3 +21,9 @@ long: ## every test, the long ones in full: 1,000 kills, every fault point, larg
 
 bench: ## figures for bench/RESULTS.md
 	go test -run '^$$' -bench . -timeout 60m ./bench
+
+PLATFORMS = linux/amd64,linux/arm64,darwin/amd64,darwin/arm64
+OUT = dist
+
+dist: ## the files of a release, in a new directory: make dist VERSION=v0.1.0
+	go run -C release . -version "$(VERSION)" -platforms "$(PLATFORMS)" -out "$(abspath $(OUT))"

@@ -1,0 +1,50 @@
+package main
+
+import (
+	_ "embed"
+	"strings"
+	"text/template"
+)
+
+var (
+	//go:embed agent-handoff.rb.tmpl
+	formulaText string
+	//go:embed install.sh.tmpl
+	installText string
+)
+
+// An archived platform is one with its archive, as the templates name it.
+type archived struct {
+	OS, Arch, File, URL, SHA256 string
+	Size                        int
+}
+
+// fill writes a file of the release from a template.
+func (r *release) fill(name, text string) error {
+	data := struct {
+		Version, Description, Homepage, License, Download string
+
+		Archives []archived
+	}{r.version, description, homepage, license, strings.TrimSuffix(r.download(""), "/"), nil}
+	for _, p := range r.platforms {
+		file := r.name(p) + ".tar.gz"
+		w := r.written[file]
+		data.Archives = append(data.Archives, archived{p.os, p.arch, file, r.download(file), w.sha256, w.size})
+	}
+	t, err := template.New(name).Parse(text)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, data); err != nil {
+		return err
+	}
+	return r.write(name, []byte(b.String()))
+}
+
+// formula writes the formula for Homebrew.
+func (r *release) formula() error { return r.fill(program+".rb", formulaText) }
+
+// installScript writes the script that installs an archive of this release. It has their
+// checksums: whoever controls the server of the archives cannot replace them.
+func (r *release) installScript() error { return r.fill("install.sh", installText) }
