@@ -12,7 +12,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/empty" "$work/home"
 
-(cd "$GITHUB_ACTION_PATH" && go build -tags s3 -o "$work/agent-handoff" ./cmd/agent-handoff)
+if [[ "${BUILD:-}" == source ]]; then
+  (cd "$GITHUB_ACTION_PATH" && go build -tags s3 -o "$work/agent-handoff" ./cmd/agent-handoff)
+else
+  bash "$GITHUB_ACTION_PATH/.github/program.sh" "$VERSION" "$work"
+fi
 
 {
   gh api "$api/pulls/$NUMBER"

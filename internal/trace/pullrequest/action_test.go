@@ -47,8 +47,8 @@ func TestAction(t *testing.T) {
 	if step.Shell != "bash" || step.Run != `bash "$GITHUB_ACTION_PATH/.github/comment.sh"` {
 		t.Errorf("the step runs %q", step.Run)
 	}
-	allowed := []string{"inputs.token", "inputs.log", "inputs.log-token", "github.repository",
-		"github.event.pull_request.number"}
+	allowed := []string{"inputs.token", "inputs.log", "inputs.log-token", "inputs.version", "inputs.build",
+		"github.repository", "github.event.pull_request.number"}
 	for name, value := range step.Env {
 		if m := expression.FindStringSubmatch(value); m == nil || m[0] != value || !slices.Contains(allowed, m[1]) {
 			t.Errorf("%s is %q", name, value)
@@ -162,6 +162,7 @@ esac
 		c.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "LOG=" + filepath.Join(dir, "log"),
 			"COMMENTS=" + filepath.Join(dir, "comments.json"), "POSTED=" + filepath.Join(dir, "posted"),
 			"VIEWER=" + viewer, "GITHUB_ACTION_PATH=" + dir, "REPOSITORY=o/r", "NUMBER=" + number, "GH_TOKEN=secret",
+			"BUILD=source",
 			"HANDOFF_LOG=s3://b/p", "HOME=" + dir}
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -195,6 +196,55 @@ esac
 	for _, number := range []string{"", "7; echo x", "../1"} {
 		if log, posted := run(number, "[]"); log != "" || posted != "" {
 			t.Errorf("number %q: it asks %s and posts %s", number, log, posted)
+		}
+	}
+}
+
+// TestReleasedProgram runs the script that loads a release with a program in place of gh:
+// an archive with another checksum, or of another origin, is not unpacked.
+func TestReleasedProgram(t *testing.T) {
+	script, err := filepath.Abs(filepath.Join(root, ".github", "program.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const gh = `#!/bin/bash
+case "$1 $2" in
+"attestation verify") [[ -f $3 && $ORIGIN = ours ]] ;;
+"release download")
+  name=$(echo "$*" | sed 's/.*--pattern \(agent-handoff-.*\)\.tar\.gz$/\1/')
+  mkdir -p "$name/bin"
+  touch "$name/bin/agent-handoff" "$name/bin/agent-handoff-s3"
+  tar -czf "$name.tar.gz" "$name"
+  rm -r "$name"
+  shasum -a 256 "$name.tar.gz" >SHA256SUMS
+  case $CHANGED in
+  archive) echo >>"$name.tar.gz" ;;
+  sums) echo >SHA256SUMS ;;
+  esac ;;
+*) exit 1 ;;
+esac
+`
+	for _, tt := range []struct {
+		version, changed, origin string
+		want                     bool
+	}{
+		{"v0.1.0", "", "ours", true},
+		{"v0.1.0", "archive", "ours", false},
+		{"v0.1.0", "sums", "ours", false},
+		{"v0.1.0", "", "another", false},
+		{"v0.1.0; touch x", "", "ours", false},
+		{"", "", "ours", false},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "gh"), []byte(gh), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command("bash", script, tt.version, dir)
+		c.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "CHANGED=" + tt.changed, "ORIGIN=" + tt.origin}
+		out, err := c.CombinedOutput()
+		_, missing := os.Stat(filepath.Join(dir, "agent-handoff-s3"))
+		if (err == nil) != tt.want || (missing == nil) != tt.want {
+			t.Errorf("%+v: %v, %v\n%s", tt, err, missing, out)
 		}
 	}
 }
