@@ -15,7 +15,7 @@ var codeSpan = regexp.MustCompile("`([^`]+)`")
 func documents(t *testing.T) []string {
 	t.Helper()
 	var list []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+	for _, pattern := range []string{"llms.txt", "*.md", "docs/*.md", "docs/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -101,6 +101,20 @@ func TestDocumentFiles(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(found[1]))); err != nil {
 				t.Errorf("%s names %s, which does not exist", name, found[1])
 			}
+		}
+	}
+}
+
+// TestIndexForModels checks that llms.txt links to each page of docs.
+func TestIndexForModels(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join(root, "llms.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range documents(t) {
+		page, inDocs := strings.CutPrefix(filepath.ToSlash(name), root+"/docs/")
+		if inDocs && !strings.Contains(page, "/") && !strings.Contains(string(index), "(docs/"+page+")") {
+			t.Errorf("llms.txt does not link to docs/%s", page)
 		}
 	}
 }
