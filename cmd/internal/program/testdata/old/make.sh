@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Builds handoff at commit 798e8ca from this repository's history, writes a
-# workspace with it, and stores the workspace and what that program answers
-# about it:
+# make.sh COMMIT NAME builds handoff at a commit of this repository's history, writes
+# a workspace with it, and stores the workspace and what that program answers about it:
 #
-#	workspace.tar.gz  every file, with hard links and times, without the index
-#	answers.txtar     a section per command: its command line, then its output
+#	NAME.tar.gz  every file, with hard links and times, without the index
+#	NAME.txtar   a section per command: its command line, then its output
 #
 # TestOldWorkspace asks the current program the same. IDs and times differ in
-# each run, so run this only to add to what the workspace contains.
+# each run, so run this once for each release, and otherwise only to add to what the
+# workspace contains.
 set -euo pipefail
 cd "$(dirname "$0")"
-here=$PWD
+here=$PWD commit=$1 name=$2
 tmp=$(mktemp -d)
 trap 'git -C "$here" worktree remove --force "$tmp/source"; rm -rf "$tmp"' EXIT
 
-git worktree add --detach "$tmp/source" 798e8ca >&2
+git worktree add --detach "$tmp/source" "$commit" >&2
 mkdir "$tmp/bin" "$tmp/home" "$tmp/w"
 (cd "$tmp/source" && CGO_ENABLED=0 go build -trimpath -o "$tmp/bin/handoff" ./cmd/handoff)
 cd "$tmp/w"
@@ -128,7 +128,7 @@ ask() { # a command line
 }
 ids=$(handoff list --all --limit 0 --json | grep -o '"id": *"art_[0-9A-Z]*"' | grep -o 'art_[0-9A-Z]*' | sort -u)
 {
-	printf 'What handoff at 798e8ca answered at %s about workspace.tar.gz. make.sh writes both.\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+	printf 'What handoff at %s answered at %s about %s.tar.gz. make.sh writes both.\n' "$commit" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$name"
 	ask list --all --limit 0 --json
 	ask list --limit 0 --json
 	ask list --channels --json
@@ -163,8 +163,8 @@ for id in $ids; do # a body that ends without a newline gets one
 		handoff read "$id" || echo "exit $?"
 	} >>answers.txt 2>/dev/null
 done
-mv answers.txt "$here/answers.txtar"
+mv answers.txt "$here/$name.txtar"
 
 rm -rf .git .handoff/index.db*
 tar --sort=name --owner=0 --group=0 --numeric-owner --format=pax --pax-option=delete=atime,delete=ctime -cf - . |
-	gzip -9n >"$here/workspace.tar.gz"
+	gzip -9n >"$here/$name.tar.gz"
