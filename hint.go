@@ -14,13 +14,37 @@ type Hint struct {
 	Text   string
 	Action Action
 	Args   []string // the operands of Action, in its order
+
+	// Variable is what a variable of the environment can be set to instead, such as
+	// "HANDOFF_DIR to a writable directory". Not every caller can set one.
+	Variable string
 }
 
 // Advice returns a Hint without an action.
 func Advice(text string) Hint { return Hint{Text: text} }
 
 // Suggest returns a Hint that names an action and what it is for.
-func Suggest(text string, action Action, args ...string) Hint { return Hint{text, action, args} }
+func Suggest(text string, action Action, args ...string) Hint {
+	return Hint{Text: text, Action: action, Args: args}
+}
+
+// OrSet returns the hint with a variable, see Hint.Variable.
+func (h Hint) OrSet(variable string) Hint {
+	h.Variable = variable
+	return h
+}
+
+// WithVariable returns a text of the hint, extended by its variable, for those who can
+// set one.
+func (h Hint) WithVariable(text string) string {
+	switch {
+	case h.Variable == "":
+		return text
+	case text == "":
+		return "set " + h.Variable
+	}
+	return text + ", or set " + h.Variable
+}
 
 // UnwritableHint returns the hint for a directory of handoff that can't be written.
 // A file system that is read-only is most often that of an agent's sandbox, which
@@ -30,22 +54,22 @@ func UnwritableHint(dir string, err error) Hint {
 	if errors.Is(err, syscall.EROFS) {
 		return Suggest("let the sandbox of an agent write to "+dir, ActionSetUp)
 	}
-	return Advice("set HANDOFF_DIR to a writable directory")
+	return Hint{}.OrSet("HANDOFF_DIR to a writable directory")
 }
 
 // IsZero reports whether the hint is empty.
-func (h Hint) IsZero() bool { return h.Text == "" && h.Action == "" }
+func (h Hint) IsZero() bool { return h.Text == "" && h.Action == "" && h.Variable == "" }
 
 // String returns the hint in words that name no command.
 func (h Hint) String() string {
 	if h.Action == "" {
-		return h.Text
+		return h.WithVariable(h.Text)
 	}
 	s := strings.Join(append([]string{string(h.Action)}, h.Args...), " ")
 	if h.Text == "" {
-		return s
+		return h.WithVariable(s)
 	}
-	return s + " to " + h.Text
+	return h.WithVariable(s + " to " + h.Text)
 }
 
 // An Action is an operation of handoff that a Hint can suggest.

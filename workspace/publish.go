@@ -186,7 +186,7 @@ func (w *Workspace) inside(root, name string) (string, error) {
 	rel, err := filepath.Rel(root, full)
 	if err != nil || !filepath.IsLocal(rel) {
 		return "", handoff.E("publish", name, handoff.Invalid, errors.New("path leaves the workspace"),
-			handoff.Advice("write the file inside "+root+" first, or set HANDOFF_WORKSPACE"))
+			handoff.Advice("write the file inside "+root+" first").OrSet("HANDOFF_WORKSPACE"))
 	}
 	return filepath.ToSlash(rel), nil
 }

@@ -267,7 +267,7 @@ func openRoot(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, handoff.E("open workspace", dir, handoff.Unavailable, err,
-			handoff.Advice("set HANDOFF_WORKSPACE to another directory"))
+			handoff.Hint{}.OrSet("HANDOFF_WORKSPACE to another directory"))
 	}
 	return root, nil
 }

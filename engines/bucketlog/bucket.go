@@ -172,18 +172,18 @@ func (b *bucket) failure(ctx context.Context, op, key string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		err = fmt.Errorf("no answer within %v", b.timeout)
 	}
-	hint := "check the network and the endpoint, and try again"
+	hint := handoff.Advice("check the network and the endpoint, and try again")
 	switch minio.ToErrorResponse(err).Code {
 	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
-		hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, to credentials that may read, write and " +
-			"list this prefix"
+		hint = handoff.Hint{}.OrSet("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, to credentials that may " +
+			"read, write and list this prefix")
 	case "RequestTimeTooSkewed":
-		hint = "set the clock of this machine: the store refuses requests of another time"
+		hint = handoff.Advice("set the clock of this machine: the store refuses requests of another time")
 	case "NoSuchBucket":
 		return handoff.E("open log", b.location, handoff.NotFound, &remote.MissingError{Reason: "the bucket does not exist"},
 			handoff.Advice("create the bucket, or name another one"))
 	}
-	return handoff.E(op, b.location+": "+key, handoff.Unavailable, err, handoff.Advice(hint))
+	return handoff.E(op, b.location+": "+key, handoff.Unavailable, err, hint)
 }
 
 func damaged(name string, err error) error {

@@ -80,7 +80,7 @@ func (c Config) TrustLog(w Workspace, getenv func(string) string, location strin
 	}
 	if err != nil {
 		return handoff.E("trust", file, handoff.Unavailable, durable.Reason(err),
-			handoff.Advice("make the directory writable, or set XDG_CONFIG_HOME to another one"))
+			handoff.Advice("make the directory writable").OrSet("XDG_CONFIG_HOME to another one"))
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func Set(ctx context.Context, w Workspace, getenv func(string) string, ch Change
 	}
 	failed := func(err error) error {
 		return handoff.E("config set", file, handoff.Unavailable, durable.Reason(err),
-			handoff.Advice("make the file writable, or set XDG_CONFIG_HOME to another directory"))
+			handoff.Advice("make the file writable").OrSet("XDG_CONFIG_HOME to another directory"))
 	}
 	if err := durable.MakeDirs(filepath.Dir(file), 0o700); err != nil {
 		return failed(err)
@@ -280,7 +280,7 @@ func without(content []*yaml.Node, key string) []*yaml.Node {
 
 func noDirectory(op string) error {
 	return handoff.E(op, "", handoff.Unavailable, errNoDirectory,
-		handoff.Advice("set HOME or XDG_CONFIG_HOME to an absolute path"))
+		handoff.Hint{}.OrSet("HOME or XDG_CONFIG_HOME to an absolute path"))
 }
 
 // writePrivate writes a file that only the user can read. Its directory exists.

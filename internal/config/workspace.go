@@ -81,7 +81,7 @@ func notFound(root string, err error) error {
 		err = fs.ErrNotExist
 	}
 	return handoff.E("open workspace", root, handoff.NotFound, err,
-		handoff.Advice("name an existing directory, for example with HANDOFF_WORKSPACE"))
+		handoff.Advice("name an existing directory").OrSet("HANDOFF_WORKSPACE"))
 }
 
 // above returns the root of the workspace that a directory is in. A runtime

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -163,5 +164,34 @@ func TestDestructive(t *testing.T) {
 		if destructive.MatchString(text) {
 			t.Errorf("%q is taken for destructive", text)
 		}
+	}
+}
+
+// variable is a variable of the environment. MCP shows hints to models, which can't set
+// one.
+var variable = regexp.MustCompile(`\b(HANDOFF|AWS|NATS|XDG)_[A-Z]|\bHOME\b`)
+
+// TestAdviceNamesNoVariable checks that hints have variables where a surface can leave them
+// out.
+func TestAdviceNamesNoVariable(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest() || strings.HasPrefix(s.name, "cmd/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || called(call) != "Advice" && called(call) != "Suggest" {
+				return true
+			}
+			for _, arg := range call.Args {
+				ast.Inspect(arg, func(n ast.Node) bool {
+					if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && variable.MatchString(lit.Value) {
+						t.Errorf("%s: the hint %s names a variable: use Hint.OrSet", s.name, lit.Value)
+					}
+					return true
+				})
+			}
+			return true
+		})
 	}
 }

@@ -67,13 +67,13 @@ func (s Scope) make(namespace string) (*os.Root, error) {
 func (s Scope) session(create bool) (*os.Root, error) {
 	if s.Dir == "" {
 		return nil, handoff.E("open session directory", "", handoff.Invalid, errors.New("no directory is set"),
-			handoff.Advice("set HANDOFF_SESSION_DIR"))
+			handoff.Hint{}.OrSet("HANDOFF_SESSION_DIR"))
 	}
 	within, rel := s.Dir, "."
 	if s.Within == "" { // the environment names it; recorded folders were checked
 		if err := safepath.Check(s.Dir); err != nil {
 			return nil, handoff.E("open session directory", s.Dir, handoff.Invalid, err,
-				handoff.Advice("set HANDOFF_SESSION_DIR to another directory"))
+				handoff.Hint{}.OrSet("HANDOFF_SESSION_DIR to another directory"))
 		}
 	}
 	if s.Within != "" {

@@ -29,7 +29,7 @@ func (s Scope) Namespace() (string, error) {
 		return id, nil
 	}
 	return "", handoff.E("find namespace", "", handoff.Invalid, errors.New("no run or session is set"),
-		handoff.Advice("name a run or session, or set HANDOFF_RUN or HANDOFF_SESSION"))
+		handoff.Advice("name a run or session").OrSet("HANDOFF_RUN or HANDOFF_SESSION"))
 }
 
 func digest(s string) string {

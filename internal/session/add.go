@@ -107,7 +107,7 @@ func (ss *Sessions) added(ctx context.Context, top handoff.Session, p handoff.Pr
 		if a.Target == handoff.Modified && a.Producer.Agent != p.Agent {
 			return known, false, handoff.E("add output", d.Path, handoff.Conflict,
 				fmt.Errorf("agent %s added this file as %s, and it has changed since", a.Producer.Agent, a.ID),
-				handoff.Advice("write the file in the folder of your run, HANDOFF_RUN_DIR, or name "+a.ID+" as replaced"))
+				handoff.Advice("write the file in the folder of your run, or name "+a.ID+" as replaced"))
 		}
 		same := a.Kind == d.Kind && a.Channel == d.Channel && a.Title == d.Title && a.Summary == d.Summary &&
 			slices.Equal(a.Tags, d.Tags) && slices.Equal(a.Parents, d.Parents)

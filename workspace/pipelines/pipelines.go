@@ -313,7 +313,7 @@ func (p Runs) files() (*os.Root, error) {
 	root, err := os.OpenRoot(p.o.Root)
 	if err != nil {
 		return nil, handoff.E("open pipelines", p.o.Root, handoff.Unavailable, err,
-			handoff.Advice("set HANDOFF_WORKSPACE to another directory"))
+			handoff.Hint{}.OrSet("HANDOFF_WORKSPACE to another directory"))
 	}
 	return root, nil
 }

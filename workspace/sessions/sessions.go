@@ -49,7 +49,7 @@ type Change struct {
 func (s Sessions) Resolve(ctx context.Context, ref string) (string, error) {
 	if ref = cmp.Or(ref, s.o.Own); ref == "" {
 		return "", handoff.E("find session", "", handoff.Invalid, errors.New("no session given"),
-			handoff.Advice("name a session, or set HANDOFF_SESSION"))
+			handoff.Advice("name a session").OrSet("HANDOFF_SESSION"))
 	}
 	found, err := s.o.Sessions.Resolve(ctx, ref, s.o.Dir)
 	return found.ID, err

@@ -80,14 +80,14 @@ func CommandLine(action handoff.Action, args ...string) string {
 // HintText words a hint for the command line.
 func HintText(h handoff.Hint) string {
 	if h.Action == "" {
-		return h.Text
+		return h.WithVariable(h.Text)
 	}
 	if h.Action == handoff.ActionAllowSecret {
 		return h.Text + "; --allow-secret records it anyway"
 	}
 	run := "run: " + CommandLine(h.Action, h.Args...)
 	if h.Text == "" {
-		return run
+		return h.WithVariable(run)
 	}
-	return "to " + h.Text + ", " + run
+	return h.WithVariable("to " + h.Text + ", " + run)
 }

@@ -210,7 +210,7 @@ func (answer *initAnswer) add(programs []setup.Program) {
 		f := initFailure{Agent: p.Name, Error: p.Err.Error(), Path: p.File, Lines: p.Lines}
 		var known *handoff.Error
 		if errors.As(p.Err, &known) {
-			f.Hint = known.Hint.Text
+			f.Hint = known.Hint.WithVariable(known.Hint.Text)
 		}
 		answer.Failed = append(answer.Failed, f)
 	}

@@ -158,8 +158,8 @@ func (s *Files) locate(name string) (string, error) {
 	refuse := func(reason string, hint handoff.Hint) (string, error) {
 		return "", handoff.E("publish", name, handoff.Invalid, errors.New(reason), hint)
 	}
-	inside := handoff.Advice("write the file inside the workspace, or set HANDOFF_WORKSPACE to a directory that " +
-		"contains it")
+	inside := handoff.Advice("write the file inside the workspace").
+		OrSet("HANDOFF_WORKSPACE to a directory that contains it")
 	switch {
 	case strings.ContainsRune(name, 0) || !utf8.ValidString(name):
 		return refuse("path contains NUL or invalid UTF-8", handoff.Hint{})

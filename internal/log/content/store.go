@@ -142,5 +142,5 @@ func unwritable(runtime *os.Root, err error) handoff.Hint {
 	if errors.Is(err, syscall.EROFS) {
 		return handoff.UnwritableHint(runtime.Name(), err)
 	}
-	return handoff.Advice("free disk space, or set HANDOFF_DIR to a writable directory")
+	return handoff.Advice("free disk space").OrSet("HANDOFF_DIR to a writable directory")
 }

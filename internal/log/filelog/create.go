@@ -87,7 +87,7 @@ func (l *Log) createAll() error {
 			os.Remove(filepath.Join(l.dir, name))
 		}
 		return handoff.E("create log", l.dir, handoff.Unsupported, errors.New("the file system has no hard links"),
-			handoff.Advice("set HANDOFF_DIR to a directory on a file system with hard links"))
+			handoff.Hint{}.OrSet("HANDOFF_DIR to a directory on a file system with hard links"))
 	}
 	return err
 }

@@ -80,7 +80,7 @@ var fileBackend = Backend{Scheme: "file", Open: func(o BackendOptions) (handoff.
 	if o.Location.Opaque+o.Location.Host+o.Location.Path != "" {
 		return nil, nil, handoff.E("open log", config.Redact(o.Location.String()), handoff.Invalid,
 			errors.New("file: takes no path"),
-			handoff.Advice("set HANDOFF_DIR to move the runtime directory"))
+			handoff.Hint{}.OrSet("HANDOFF_DIR to move the runtime directory"))
 	}
 	log := filelog.Open(o.Runtime, o.Rand)
 	return log, log.Bodies(), nil

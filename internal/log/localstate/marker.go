@@ -82,7 +82,7 @@ func inspectOnce(dir string) (standing, error) {
 	}
 	if err != nil {
 		return standing{}, handoff.E("open workspace", dir, handoff.Unavailable, durable.Reason(err),
-			handoff.Advice("make the directory readable, or set HANDOFF_DIR to another one"))
+			handoff.Advice("make the directory readable").OrSet("HANDOFF_DIR to another one"))
 	}
 	if stranger != "" {
 		return standing{}, foreign(dir, stranger, s.used)
@@ -91,14 +91,13 @@ func inspectOnce(dir string) (standing, error) {
 }
 
 func foreign(dir, entry string, used bool) error {
-	hint := "set HANDOFF_DIR to the absolute path of a directory for handoff; this one is left as it is"
+	const own = "HANDOFF_DIR to the absolute path of a directory for handoff"
+	hint := handoff.Hint{}.OrSet(own + "; this one is left as it is")
 	if used {
-		hint = "move " + strconv.Quote(entry) +
-			" to another directory if it is yours, or set HANDOFF_DIR to the absolute path of a directory for handoff"
+		hint = handoff.Advice("move " + strconv.Quote(entry) + " to another directory if it is yours").OrSet(own)
 	}
 	return handoff.E("open workspace", dir, handoff.Invalid,
-		fmt.Errorf("belongs to another program: it contains %q", entry),
-		handoff.Advice(hint))
+		fmt.Errorf("belongs to another program: it contains %q", entry), hint)
 }
 
 var versionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z.+-]{1,40}$`) })

@@ -84,7 +84,7 @@ func checkNames(dir string) error {
 
 func untrusted(dir, reason string) error {
 	return handoff.E("open workspace", dir, handoff.Unavailable, errors.New(reason),
-		handoff.Advice("if you trust it, set HANDOFF_DIR to "+dir+"; otherwise set HANDOFF_DIR to a directory of your own"))
+		handoff.Hint{}.OrSet("HANDOFF_DIR to "+dir+" if you trust it, otherwise to a directory of your own"))
 }
 
 func irregular(dir, name string, err error) error {
@@ -92,7 +92,7 @@ func irregular(dir, name string, err error) error {
 		return nil // whoever opens it reports it
 	}
 	return handoff.E("open workspace", filepath.Join(dir, name), handoff.Corrupt, fmt.Errorf("%w; it is not opened", err),
-		handoff.Advice("find out what created it, or set HANDOFF_DIR to another directory"))
+		handoff.Advice("find out what created it").OrSet("HANDOFF_DIR to another directory"))
 }
 
 func ownedBy(info fs.FileInfo, uid int) bool {
