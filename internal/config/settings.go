@@ -55,6 +55,13 @@ type Setting struct {
 	Ignored bool   `json:"ignored,omitempty"` // the source is a file of the workspace, which can't decide this
 }
 
+// IgnoredNote says that the setting is ignored, and what the user can do. The action has
+// no value, because it is the repository that asks for one.
+func (s Setting) IgnoredNote() (text string, how handoff.Hint) {
+	return s.Name + " in " + s.Source + " is ignored: a repository can't decide this",
+		handoff.Suggest("decide it", handoff.ActionSet, s.Name, "VALUE")
+}
+
 // namesOf returns the settings that a place may have.
 func namesOf(p place) (names []string) {
 	for name, in := range places {

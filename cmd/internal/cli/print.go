@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 )
 
 // JSON prints the answer of a command as one indented JSON object, or the fields
@@ -88,16 +88,5 @@ func (a *App) row(art handoff.Artifact) []string {
 
 // Age returns the time since t in its largest unit.
 func (a *App) Age(t time.Time) string {
-	d := a.Now().Sub(t)
-	switch {
-	case d < time.Second:
-		return "now"
-	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())) + "s"
-	case d < time.Hour:
-		return strconv.Itoa(int(d.Minutes())) + "m"
-	case d < 48*time.Hour:
-		return strconv.Itoa(int(d.Hours())) + "h"
-	}
-	return strconv.Itoa(int(d.Hours()/24)) + "d"
+	return textfmt.Age(a.Now().Sub(t))
 }

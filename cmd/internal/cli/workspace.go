@@ -54,10 +54,10 @@ func (a *App) Reading(do func(*workspace.Workspace) error) error {
 }
 
 // WarnIgnored warns about a setting in a file of the workspace that only the user
-// decides. The command has no value, because it is the repository that asks for one.
+// decides.
 func (a *App) WarnIgnored(s workspace.Setting) {
-	a.Warn("%s in %s is ignored: a repository can't decide this; %s", s.Name, s.Source,
-		HintText(handoff.Suggest("decide it yourself", handoff.ActionSet, s.Name, "VALUE")))
+	text, how := s.IgnoredNote()
+	a.Warn("%s; %s", text, HintText(how))
 }
 
 // Writing is Reading for a command that records. It reports a workspace that the
@@ -85,8 +85,7 @@ func (a *App) ReportQueued(w *workspace.Workspace) {
 	case err != nil:
 		a.Warn("the queue can't be read: %v", err)
 	case n > 0:
-		fmt.Fprintf(a.Err, "%s queued on this machine for the log, the oldest: %s\n", textfmt.Count(n, "record"),
-			a.Age(oldest))
+		fmt.Fprintln(a.Err, textfmt.Queued(n, a.Now().Sub(oldest)))
 	}
 }
 

@@ -26,8 +26,7 @@ func findWorkspace(ctx context.Context, m *Machine, f *findings) {
 	}
 	defer w.Close()
 	for _, s := range w.IgnoredSettings() {
-		f.warn(s.Name+" in "+s.Source+" is ignored: a repository can't decide this",
-			handoff.Suggest("decide it yourself", handoff.ActionSet, s.Name, "VALUE"))
+		f.warn(s.IgnoredNote())
 	}
 	findRuntime(w, f)
 	findLog(ctx, m, w, f)

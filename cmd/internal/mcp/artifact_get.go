@@ -2,9 +2,11 @@ package mcp
 
 import (
 	"context"
-	"strings"
+	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -21,13 +23,19 @@ var artifactGet = tool[GetInput]{
 		"where its file is. " +
 		"Returns no content.",
 	reads: true,
+	output: []output{
+		{workspace.Shown{Artifact: &handoff.Artifact{}}, slices.Concat(artifactMembers, []string{
+			"producer.agent", "producer.harness", "producer.session", "producer.thread", "title", "replacedBy"})},
+		{workspace.Revisions{}, []string{"artifacts"}}, {workspace.Shown{Session: &sessions.Detail{}}, []string{"outputs"}},
+		{workspace.Shown{}, []string{"stages"}},
+	},
 	do: func(ctx context.Context, c *call, in GetInput) (answer, error) {
 		if in.History {
 			h, err := c.History(ctx, in.Ref)
 			if err != nil {
 				return answer{}, err
 			}
-			return answer{data: h, text: lines(h.Artifacts)}, nil
+			return answer{data: h, text: lines(c.Workspace, h.Artifacts)}, nil
 		}
 		shown, err := c.Show(ctx, in.Ref, false)
 		if err != nil {
@@ -39,11 +47,7 @@ var artifactGet = tool[GetInput]{
 		switch {
 		case shown.Artifact != nil:
 			a := *shown.Artifact
-			text := line(a)
-			for _, in := range a.StaleInputs {
-				text += "\ninput " + in.String()
-			}
-			return answer{data: shown, text: text, links: links(a),
+			return answer{data: shown, text: described(c.Workspace, a), links: links(a),
 				done: func(ctx context.Context) { _ = c.Work(nil).Use(ctx, a) }}, nil
 		case shown.Session != nil:
 			return answer{data: shown, text: "session " + shown.Session.ID}, nil
@@ -54,15 +58,3 @@ var artifactGet = tool[GetInput]{
 
 // links returns the links of an answer about one artifact.
 func links(a handoff.Artifact) []sdk.Content { return []sdk.Content{link(a)} }
-
-// lines returns one line for each artifact.
-func lines(list []handoff.Artifact) string {
-	if len(list) == 0 {
-		return "no artifacts"
-	}
-	text := make([]string, len(list))
-	for i, a := range list {
-		text[i] = line(a)
-	}
-	return strings.Join(text, "\n")
-}

@@ -15,14 +15,21 @@ type FilterInput struct {
 	Kind    string `json:"kind,omitempty"`
 	Tag     string `json:"tag,omitempty"`
 	Name    string `json:"name,omitempty" jsonschema:"name that write_artifact gave"`
+	Label   string `json:"label,omitempty"`
 	Agent   string `json:"agent,omitempty"`
 	Session string `json:"session,omitempty"`
 	Run     string `json:"run,omitempty"`
+	Task    string `json:"task,omitempty"`
+	Work    string `json:"work,omitempty"`
+
+	ParentWork string `json:"parentWork,omitempty"`
 }
 
 func (f FilterInput) filter() workspace.Filter {
-	filter := workspace.Filter{Channel: f.Channel, Kind: f.Kind, Tag: f.Tag, Name: f.Name, Producer: map[string]string{}}
-	for field, value := range map[string]string{"agent": f.Agent, "session": f.Session, "run": f.Run} {
+	filter := workspace.Filter{Channel: f.Channel, Kind: f.Kind, Tag: f.Tag, Name: f.Name, Label: f.Label,
+		Producer: map[string]string{}}
+	for field, value := range map[string]string{"agent": f.Agent, "session": f.Session, "run": f.Run, "task": f.Task,
+		"work": f.Work, "parent-work": f.ParentWork} {
 		if value != "" {
 			filter.Producer[field] = value
 		}
@@ -34,7 +41,8 @@ func (f FilterInput) filter() workspace.Filter {
 type ListInput struct {
 	Common
 	FilterInput
-	All      bool   `json:"all,omitempty" jsonschema:"superseded and withdrawn ones too"`
+	Status   string `json:"status,omitempty" jsonschema:"active (default), superseded or withdrawn"`
+	All      bool   `json:"all,omitempty" jsonschema:"of every status"`
 	Since    string `json:"since,omitempty" jsonschema:"2h, 3d or a date"`
 	Limit    int    `json:"limit,omitempty" jsonschema:"default 20"`
 	Cursor   string `json:"cursor,omitempty" jsonschema:"of the previous page"`
@@ -44,34 +52,10 @@ type ListInput struct {
 // defaultLimit is how many entries a list has.
 const defaultLimit = 20
 
-// A listed is an artifact in a list: what is needed to choose it.
-type listed struct {
-	ID       string         `json:"id"`
-	Channel  string         `json:"channel"`
-	Path     string         `json:"path"`
-	Title    string         `json:"title,omitempty"`
-	Status   handoff.Status `json:"status,omitempty"`   // unless active
-	Revision int            `json:"revision,omitempty"` // from 2
-	Labels   []string       `json:"labels,omitempty"`
-	Stale    bool           `json:"stale,omitempty"` // an input was replaced or withdrawn
-}
-
-func newListed(a handoff.Artifact) listed {
-	l := listed{ID: a.ID, Channel: a.Channel, Path: a.Path, Title: a.Title, Labels: a.Labels,
-		Stale: len(a.StaleInputs) > 0}
-	if a.Status != handoff.Active {
-		l.Status = a.Status
-	}
-	if a.Revision > 1 {
-		l.Revision = a.Revision
-	}
-	return l
-}
-
 type listData struct {
-	Artifacts []listed `json:"artifacts"`
-	Cursor    string   `json:"cursor,omitempty"`
-	Hidden    int      `json:"hidden,omitempty"`
+	Artifacts []row  `json:"artifacts"`
+	Cursor    string `json:"cursor,omitempty"`
+	Hidden    int    `json:"hidden,omitempty"`
 }
 
 var artifactList = tool[ListInput]{
@@ -79,9 +63,13 @@ var artifactList = tool[ListInput]{
 	description: "List what agents and sessions handed over in this repository, newest first. Use it before you start " +
 		"and to find a ref.",
 	reads: true,
+	output: []output{{listData{}, []string{"artifacts.id", "artifacts.channel", "artifacts.path",
+		"artifacts.file", "artifacts.worktree", "artifacts.title", "artifacts.producer.agent", "artifacts.producer.harness",
+		"artifacts.status", "artifacts.revision", "artifacts.labels", "artifacts.notices.code", "cursor", "hidden"}},
+		{workspace.ChannelList{}, []string{"channels.name", "channels.count"}}},
 	do: func(ctx context.Context, c *call, in ListInput) (answer, error) {
 		f := in.filter()
-		f.IncludeInactive, f.Since = in.All, in.Since
+		f.Status, f.IncludeInactive, f.Since = in.Status, in.All, in.Since
 		if in.Channels {
 			list, err := c.Channels(ctx, f)
 			if err != nil {
@@ -100,18 +88,14 @@ var artifactList = tool[ListInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		text := lines(page.Artifacts)
+		text := lines(c.Workspace, page.Artifacts)
 		if page.Cursor != "" {
 			text += "\nolder ones: cursor " + page.Cursor
 		}
-		return answer{data: shortPage(page), text: text}, nil
+		return answer{data: shortPage(c.Workspace, page), text: text}, nil
 	},
 }
 
-func shortPage(page handoff.ArtifactPage) listData {
-	data := listData{Artifacts: make([]listed, len(page.Artifacts)), Cursor: page.Cursor, Hidden: page.HiddenCount}
-	for i, a := range page.Artifacts {
-		data.Artifacts[i] = newListed(a)
-	}
-	return data
+func shortPage(w *workspace.Workspace, page handoff.ArtifactPage) listData {
+	return listData{Artifacts: newRows(w, page.Artifacts), Cursor: page.Cursor, Hidden: page.HiddenCount}
 }

@@ -29,10 +29,11 @@ type PublishInput struct {
 }
 
 var artifactPublish = tool[PublishInput]{
-	name: "artifact_publish",
+	name:   "artifact_publish",
+	loaded: true,
 	description: "Hand a finished file to other agents and sessions of this repository, in a channel. Returns its ID. " +
 		"The file stays where it is. It shows nothing to the user.",
-	required: []string{"id", "channel", "path", "status"},
+	output: []output{{handoff.Published{}, publishedMembers}},
 	do: func(ctx context.Context, c *call, in PublishInput) (answer, error) {
 		p := handoff.Draft{
 			Path: in.Path, Filename: in.Filename, Channel: in.Channel, Kind: in.Kind, Title: in.Title, Summary: in.Summary,
@@ -52,12 +53,12 @@ var artifactPublish = tool[PublishInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		text := "published " + line(done.Artifact)
+		text := "published " + described(c.Workspace, done.Artifact)
 		if done.Queued {
-			text = "queued until the log can be reached: " + line(done.Artifact)
+			text = "queued until the log can be reached: " + described(c.Workspace, done.Artifact)
 		}
 		if done.Existing {
-			text = "already published: " + line(done.Artifact)
+			text = "already published: " + described(c.Workspace, done.Artifact)
 		}
 		return answer{data: done, text: warned(text, done.Warnings), links: links(done.Artifact)}, nil
 	},

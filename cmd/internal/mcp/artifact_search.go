@@ -15,21 +15,28 @@ type SearchInput struct {
 	Limit int    `json:"limit,omitempty" jsonschema:"default 20"`
 }
 
-type foundData struct {
-	listed
-	Snippet string `json:"snippet,omitempty"`
+type searchData struct {
+	Matches []matchData `json:"matches"`
+	More    bool        `json:"more"`
 }
 
-type searchData struct {
-	Matches []foundData `json:"matches"`
-	More    bool        `json:"more,omitempty"`
+type matchData struct {
+	Artifact row           `json:"artifact"`
+	Snippets []snippetData `json:"snippets"`
+}
+
+// A snippetData is the first place where a query was found.
+type snippetData struct {
+	Field string `json:"field"`
+	Text  string `json:"text"`
 }
 
 var artifactSearch = tool[SearchInput]{
 	name:        "artifact_search",
 	description: "Search titles, summaries and text of artifacts, not the source tree.",
 	reads:       true,
-	required:    []string{"matches"},
+	output: []output{{searchData{}, []string{"matches.artifact.id", "matches.artifact.channel", "matches.artifact.path",
+		"matches.artifact.file", "matches.artifact.notices.code", "matches.snippets.text", "more"}}},
 	do: func(ctx context.Context, c *call, in SearchInput) (answer, error) {
 		if in.Limit == 0 {
 			in.Limit = defaultLimit
@@ -39,14 +46,14 @@ var artifactSearch = tool[SearchInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		data, text := searchData{Matches: make([]foundData, len(found.Matches)), More: found.More}, []string{}
+		data, text := searchData{Matches: make([]matchData, len(found.Matches)), More: found.More}, []string{}
 		for i, m := range found.Matches {
-			a := m.Artifact
-			data.Matches[i] = foundData{listed: newListed(a)}
-			entry := line(a)
+			data.Matches[i] = matchData{Artifact: newRow(c.Workspace, m.Artifact), Snippets: []snippetData{}}
+			entry := line(c.Workspace, m.Artifact)
 			if len(m.Snippets) > 0 {
-				data.Matches[i].Snippet = m.Snippets[0].Text
-				entry += "\n  " + quoted(m.Snippets[0].Text)
+				first := m.Snippets[0]
+				data.Matches[i].Snippets = []snippetData{{first.Field, first.Text}}
+				entry += "\n  " + quoted(first.Text)
 			}
 			text = append(text, entry)
 		}

@@ -46,10 +46,12 @@ type waitingData struct {
 }
 
 var artifactWait = tool[WaitInput]{
-	name: "artifact_wait",
+	name:   "artifact_wait",
+	loaded: true,
 	description: "Wait until an agent publishes a matching artifact, and return it; at once if there is one. " +
 		"If it returns waiting, call it again with after. Do not poll.",
-	reads: true,
+	reads:  true,
+	output: []output{{handoff.Artifact{}, artifactMembers}, {waitingData{}, []string{"waiting", "after"}}},
 	do: func(ctx context.Context, c *call, in WaitInput) (answer, error) {
 		if in.Seconds < 0 {
 			return answer{}, handoff.E("wait", strconv.Itoa(in.Seconds), handoff.Invalid, errors.New("seconds is negative"),
@@ -73,7 +75,7 @@ var artifactWait = tool[WaitInput]{
 		a, err := c.Wait(waiting, workspace.WatchOptions{Filter: in.filter(), After: string(in.After)})
 		switch {
 		case err == nil:
-			return answer{data: a, text: line(a), links: links(a)}, nil
+			return answer{data: a, text: described(c.Workspace, a), links: links(a)}, nil
 		case ctx.Err() == nil && errors.Is(waiting.Err(), context.DeadlineExceeded):
 			return answer{data: waitingData{true, again}, text: "nothing yet; call again with after: " + string(again)}, nil
 		}

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -46,46 +47,75 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
-// toolCalls has the tool of each action, with its arguments. Each % is replaced
-// with an operand. An action without a tool is worded without one.
+// maxDetails is how many details of an error its text has.
+const maxDetails = 20
+
+// text returns the error for a model: the message, each problem, and the hint.
+func (f failureData) text() string {
+	text := f.Message
+	for i, d := range f.Details {
+		if i == maxDetails || len(text) > 2*maxText {
+			text += fmt.Sprintf("\n- and %d more", len(f.Details)-i)
+			break
+		}
+		text += "\n- " + d
+	}
+	if f.Hint != "" {
+		text += "\nhint: " + f.Hint
+	}
+	return text
+}
+
+// toolCalls has the tool of each action, with its arguments: a format of the operands.
 var toolCalls = map[handoff.Action]string{
 	handoff.ActionList:       "artifact_list",
 	handoff.ActionListAll:    "artifact_list with all: true",
-	handoff.ActionShow:       "artifact_get with ref: %",
-	handoff.ActionHistory:    "artifact_get with ref: %, history: true",
-	handoff.ActionRead:       "read_artifact with ref: %",
-	handoff.ActionPublish:    "artifact_publish with path: %",
-	handoff.ActionPublishAs:  "artifact_publish with replaces: [%]",
+	handoff.ActionShow:       "artifact_get with ref: %[1]s",
+	handoff.ActionHistory:    "artifact_get with ref: %[1]s, history: true",
+	handoff.ActionRead:       "read_artifact with ref: %[1]s",
+	handoff.ActionPublish:    "artifact_publish with path: %[1]s",
+	handoff.ActionPublishIn:  "artifact_publish with channel: %[2]s",
+	handoff.ActionPublishAs:  "artifact_publish with replaces: [%[1]s]",
 	handoff.ActionStdin:      "artifact_publish with content",
-	handoff.ActionWrite:      "write_artifact with name: %, path: %",
-	handoff.ActionWriteFor:   "write_artifact with name: %, path: %, session: %",
-	handoff.ActionWriteRun:   "write_artifact with name: %, path: %, session: %, run: %",
-	handoff.ActionWatchAfter: "artifact_wait with after: %",
-	handoff.ActionThread:     "thread_read with uri: %",
-	handoff.ActionThreadHead: "thread_read with uri: %, view: head",
-	handoff.ActionSubagents:  "thread_read with uri: %, view: agents",
+	handoff.ActionWrite:      "write_artifact with name: %[1]s, path: %[2]s",
+	handoff.ActionWriteFor:   "write_artifact with name: %[1]s, path: %[2]s, session: %[3]s",
+	handoff.ActionWriteRun:   "write_artifact with name: %[1]s, path: %[2]s, session: %[3]s, run: %[4]s",
+	handoff.ActionWatchAfter: "artifact_wait with after: %[1]s",
+	handoff.ActionThread:     "thread_read with uri: %[1]s",
+	handoff.ActionThreadHead: "thread_read with uri: %[1]s, view: head",
+	handoff.ActionSubagents:  "thread_read with uri: %[1]s, view: agents",
 	handoff.ActionSessions:   "session_find",
-	handoff.ActionSessionsOf: "session_find with agent: %",
-	handoff.ActionAdd:        "session_add_output with file: %, type: %, session: %",
-	handoff.ActionNext:       "stage_next with issue: %",
-	handoff.ActionSubmit:     "stage_put with issue: %, stage: %, path: %",
+	handoff.ActionSessionsOf: "session_find with agent: %[1]s",
+	handoff.ActionAdd:        "session_add_output with file: %[1]s, type: %[2]s, session: %[3]s",
+	handoff.ActionNext:       "stage_next with issue: %[1]s",
+	handoff.ActionRunHistory: "artifact_get with ref: %[1]s",
+	handoff.ActionSubmit:     "stage_put with issue: %[1]s, stage: %[2]s, path: %[3]s",
+	handoff.ActionSchema:     "stage_schema with stage: %[1]s",
+	handoff.ActionExample:    "stage_schema with stage: %[1]s, example: true",
 }
 
-// hintText words a hint for a model.
+// hintText words a hint for a model, which can call tools. It can't set a variable or
+// run what no tool does, but its user can.
 func hintText(h handoff.Hint) string {
-	if h.Action == handoff.ActionAllowSecret {
-		return h.Text // a model can't allow it
+	call, ok := toolCalls[h.Action]
+	if ok {
+		args := make([]any, len(h.Args))
+		for i, arg := range h.Args {
+			args[i] = arg
+		}
+		call = "call " + fmt.Sprintf(call, args...)
 	}
-	format, ok := toolCalls[h.Action]
-	if !ok {
-		return h.String()
+	switch {
+	case ok && h.Text == "":
+		return call
+	case ok:
+		return "to " + h.Text + ", " + call
+	case h.Action == "" && h.Text == "" && h.Variable != "":
+		return "ask the user to change the settings of this server"
+	case h.Action == "", h.Action == handoff.ActionAllowSecret: // a model can't allow it
+		return h.Text
+	case h.Text == "":
+		return "ask the user to " + strings.Join(append([]string{string(h.Action)}, h.Args...), " ")
 	}
-	for _, arg := range h.Args {
-		format = strings.Replace(format, "%", strings.ReplaceAll(arg, "%", "\x00"), 1)
-	}
-	format = strings.ReplaceAll(format, "\x00", "%")
-	if h.Text == "" {
-		return "call " + format
-	}
-	return "to " + h.Text + ", call " + format
+	return "ask the user to " + h.Text
 }

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // A LatestInput has the arguments of find_latest_output.
@@ -12,21 +14,16 @@ type LatestInput struct {
 	Type     string `json:"type,omitempty" jsonschema:"document, report, data or artifact"`
 }
 
-type latestData struct {
-	ID   string `json:"id"`
-	File string `json:"file"`
-}
-
 var findLatestOutput = tool[LatestInput]{
 	name:        "find_latest_output",
 	description: "Return the newest output of an agent's completed sessions: its ID and file.",
 	reads:       true,
-	required:    []string{"id", "file"},
+	output:      []output{{handoff.Artifact{}, artifactMembers}},
 	do: func(ctx context.Context, c *call, in LatestInput) (answer, error) {
 		a, file, err := c.Sessions().LatestOutput(ctx, in.Agent, in.Workflow, in.Type)
 		if err != nil {
 			return answer{}, err
 		}
-		return answer{data: latestData{a.ID, file}, text: file + "\n" + line(a), links: links(a)}, nil
+		return answer{data: a, text: file + "\n" + described(c.Workspace, a), links: links(a)}, nil
 	},
 }

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/threads"
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -110,8 +112,37 @@ func call(t testing.TB, s *sdk.ClientSession, tool, arguments string, meta ...ma
 	if err != nil {
 		t.Fatalf("%s %s: %v", tool, arguments, err)
 	}
+	if !answer.IsError {
+		if err := outputSchemas()[tool].Validate(answer.StructuredContent); err != nil {
+			t.Errorf("%s %s: the structured content does not match its schema: %v", tool, arguments, err)
+		}
+	}
 	return resultOf(t, answer)
 }
+
+// outputSchemas are the output schemas of the golden tools, with which clients validate.
+var outputSchemas = sync.OnceValue(func() map[string]*jsonschema.Resolved {
+	b, err := os.ReadFile("testdata/tools.json")
+	if err != nil {
+		panic(err)
+	}
+	var golden struct {
+		Tools []struct {
+			Name         string
+			OutputSchema *jsonschema.Schema
+		}
+	}
+	if err := json.Unmarshal(b, &golden); err != nil {
+		panic(err)
+	}
+	schemas := map[string]*jsonschema.Resolved{}
+	for _, tool := range golden.Tools {
+		if schemas[tool.Name], err = tool.OutputSchema.Resolve(nil); err != nil {
+			panic(err)
+		}
+	}
+	return schemas
+})
 
 func resultOf(t testing.TB, answer *sdk.CallToolResult) result {
 	t.Helper()
@@ -175,14 +206,25 @@ func TestContract(t *testing.T) {
 	s := newFixture(t).connect("test", nil)
 	list, err := s.ListTools(t.Context(), nil)
 	must(t, err)
-	compact, err := json.Marshal(list.Tools)
-	must(t, err)
 	instructions := s.InitializeResult().Instructions
+	sent, outputs := len(instructions), 0
+	for _, tool := range list.Tools {
+		output, err := json.Marshal(tool.OutputSchema)
+		must(t, err)
+		outputs += len(output)
+		b, err := json.Marshal(sdk.Tool{Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
+		must(t, err)
+		sent += len(b)
+		loaded := tool.Meta["anthropic/alwaysLoad"] == true
+		if want := tool.Name == "artifact_publish" || tool.Name == "artifact_wait"; loaded != want {
+			t.Errorf("%s is always loaded: %t, want %t", tool.Name, loaded, want)
+		}
+	}
 	// A token of JSON and English has 4.3 bytes with public tokenizers; .ci counts
 	// tokens with one.
-	if size := len(compact) + len(instructions); size > 10_600 {
-		t.Errorf("tools and instructions have %d bytes, want at most 10,600 (2,500 tokens): shorten descriptions, or leave "+
-			"out a tool", size)
+	if sent > 10_600 || outputs > 10_600 {
+		t.Errorf("what a model sees has %d bytes and the output schemas %d, want at most 10,600 (2,500 tokens): shorten "+
+			"descriptions, or leave out a tool", sent, outputs)
 	}
 	page, err := os.ReadFile("../../../docs/mcp.md")
 	must(t, err)
@@ -267,6 +309,8 @@ func TestErrors(t *testing.T) {
 		{"artifact_publish", `{"channel":"x","content":"y","chanel":"z"}`, "invalid", "schema"},
 		{"artifact_publish", `{"path":7,"channel":"x"}`, "invalid", "schema"},
 		{"artifact_publish", `[1]`, "invalid", "schema"},
+		{"artifact_publish", `{}`, "invalid", "call artifact_publish with channel: analysis"},
+		{"write_artifact", `{"name":"a.md","content":"x"}`, "invalid", "name a run or session"},
 		{"artifact_list", `{"workspace":"/etc"}`, "invalid", "ask the user"},
 		{"thread_read", `{"uri":"nonsense"}`, "", ""},
 		{"stage_next", `{"issue":"42"}`, "not found", ""},
@@ -279,7 +323,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s %s: error %t, kind %q, hint %q, want %q with %q\n%s", tt.tool, tt.arguments, r.isErr, kind, hint,
 				tt.kind, tt.hint, r.text)
 		}
-		if strings.Contains(r.text, "handoff ") || strings.Contains(r.text, "--") {
+		if strings.Contains(r.text, "handoff ") || strings.Contains(r.text, "--") || strings.Contains(r.text, "HANDOFF_") {
 			t.Errorf("%s %s: the error names a command line: %s", tt.tool, tt.arguments, r.text)
 		}
 	}
@@ -311,7 +355,7 @@ func TestListSize(t *testing.T) {
 	b, err := json.Marshal(answer.StructuredContent)
 	must(t, err)
 	text := resultOf(t, answer).text
-	if len(b) > 6<<10 || len(text) > 6<<10 || strings.Count(text, "\n") != 49 {
+	if len(b) > 7<<10 || len(text) > 6<<10 || strings.Count(text, "\n") != 49 {
 		t.Errorf("50 refs have %d bytes and %d bytes of text in %d lines", len(b), len(text), strings.Count(text, "\n")+1)
 	}
 }
@@ -334,15 +378,15 @@ func TestListNotes(t *testing.T) {
 	_, err = w.Label(t.Context(), newer, "approved")
 	must(t, err)
 	list := mustCall(t, s, "artifact_list", `{}`)
-	for id, notes := range map[string]string{newer: "  (v2)  (approved)", patch: "  (stale)"} {
+	for id, notes := range map[string]string{newer: "  (v2, approved)", patch: "  (stale)"} {
 		if !regexp.MustCompile(`(?m)^` + id + `.*\Q` + notes + `\E$`).MatchString(list.text) {
 			t.Errorf("%s has no notes%s:\n%s", id, notes, list.text)
 		}
 	}
 	artifacts := list.data["artifacts"].([]any)
 	first, last := artifacts[0].(map[string]any), artifacts[1].(map[string]any)
-	if first["revision"] != 2.0 || !reflect.DeepEqual(first["labels"], []any{"approved"}) || last["stale"] != true ||
-		last["revision"] != nil {
+	if first["revision"] != 2.0 || !reflect.DeepEqual(first["labels"], []any{"approved"}) ||
+		!reflect.DeepEqual(last["notices"], []any{map[string]any{"code": "stale"}}) || last["revision"] != nil {
 		t.Errorf("%v", artifacts)
 	}
 	if got := mustCall(t, s, "artifact_get", `{"ref":"`+patch+`"}`).text; !strings.Contains(got,
@@ -812,9 +856,21 @@ func TestSessionsAndStages(t *testing.T) {
 	if got := mustCall(t, s, "stage_next", `{"issue":"42"}`); got.str("stage") != "implement" {
 		t.Errorf("stage_next: %v", got.data)
 	}
-	if r := call(t, s, "stage_put", `{"issue":"42","stage":"plan","content":"{}","agent":"jg-subplanner"}`); !r.isErr ||
-		strings.Count(fmt.Sprint(r), "is missing") < 3 {
-		t.Errorf("an invalid artifact is accepted: %s", r.text)
+	refused := call(t, s, "stage_put", `{"issue":"42","stage":"plan","content":"{}","agent":"jg-subplanner"}`)
+	if !refused.isErr || strings.Count(refused.text, "is missing") < 3 ||
+		!strings.HasSuffix(refused.text, "\nhint: to see an example, call stage_schema with stage: plan, example: true") {
+		t.Errorf("an invalid artifact: %s", refused.text)
+	}
+	example := mustCall(t, s, "stage_schema", `{"stage":"plan","example":true}`).text
+	arguments, err = json.Marshal(map[string]string{"issue": "43", "stage": "plan", "content": example,
+		"agent": "jg-subplanner"})
+	must(t, err)
+	mustCall(t, s, "stage_put", string(arguments))
+	if got := mustCall(t, s, "stage_schema", `{"stage":"plan"}`); got.data["properties"] == nil {
+		t.Errorf("stage_schema: %v", got.data)
+	}
+	if r := call(t, s, "stage_schema", `{"stage":"../plan"}`); !r.isErr {
+		t.Errorf("an unknown stage: %v", r.data)
 	}
 }
 

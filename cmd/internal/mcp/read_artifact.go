@@ -3,7 +3,10 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -30,8 +33,9 @@ var readArtifact = tool[ReadInput]{
 	name: "read_artifact",
 	description: "Read an artifact as published, a page at a time; continue at next. For files as they are now, use " +
 		"your file tool.",
-	reads:    true,
-	required: []string{"offset", "total"},
+	reads: true,
+	output: []output{{workspace.BodyPage{}, []string{"id", "content", "base64", "unit", "offset", "next", "total",
+		"kept", "notices.code", "notices.text"}}},
 	do: func(ctx context.Context, c *call, in ReadInput) (answer, error) {
 		w := c.in(in.Session, in.Run)
 		b, err := w.Read(ctx, in.Ref, workspace.ReadOptions{Revision: in.Revision, Latest: in.Latest})
@@ -51,6 +55,9 @@ var readArtifact = tool[ReadInput]{
 			text += fmt.Sprintf("\n[continue with offset: %d of %d %s]", page.Next, page.Total, page.Unit)
 		}
 		a := b.Artifact
+		if about := sourceOf(b, in.Revision > 0); about != "" {
+			text += "\n[" + strings.TrimPrefix(about, "\n") + "]"
+		}
 		return answer{data: page, text: text, done: func(ctx context.Context) { _ = w.Work(nil).Use(ctx, a) }}, nil
 	},
 }
@@ -65,4 +72,23 @@ func span(offset, limit int64, bytes bool) workspace.Span {
 		limit = largest
 	}
 	return workspace.Span{Offset: offset, Limit: limit, Bytes: bytes, Size: pageBytes}
+}
+
+// sourceOf returns on lines what a reader of a body should know: the notices of the
+// artifact, and whether the body is what was published. That a revision was replaced is
+// no news to a caller who named it.
+func sourceOf(b workspace.Body, named bool) (text string) {
+	a := b.Artifact
+	if !b.Kept && a.Target != handoff.Available && (a.Redacted == nil || a.Redacted.Body == "") {
+		text = warned(text, []string{"not verified: it has no digest, so it may have changed since it was published"})
+	}
+	if b.Saved {
+		text = warned(text, []string{"the file was edited outside handoff; the edit was saved as " + a.ID})
+	}
+	if redacted := a.Redacted.Notice(); redacted != "" {
+		text = warned(text, []string{redacted})
+	}
+	return text + noticed(slices.DeleteFunc(a.Notices(), func(n handoff.Notice) bool {
+		return n.Severity == handoff.SeverityOK || named && n.Code == handoff.NoticeSuperseded
+	}))
 }

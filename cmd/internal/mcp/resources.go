@@ -97,7 +97,7 @@ func (c *client) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 func resource(ctx context.Context, w *workspace.Workspace, uri string) (*sdk.ResourceContents, error) {
 	if uri == newestURI {
 		page, err := w.List(ctx, workspace.ListOptions{Limit: listedResources})
-		return jsonContents(shortPage(page), err)
+		return jsonContents(shortPage(w, page), err)
 	}
 	if id, ok := strings.CutPrefix(uri, sessionPrefix); ok {
 		shown, err := w.Show(ctx, id, false)

@@ -162,4 +162,5 @@ func (c *client) addTools() {
 	addTool(c, status)
 	addTool(c, stagePut)
 	addTool(c, stageNext)
+	addTool(c, stageSchema)
 }

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
@@ -21,7 +22,7 @@ type SessionOutputInput struct {
 var sessionAddOutput = tool[SessionOutputInput]{
 	name:        "session_add_output",
 	description: "Publish a file in a session's folder and list it in its manifest.",
-	required:    []string{"id", "path"},
+	output:      []output{{handoff.Published{}, publishedMembers}},
 	do: func(ctx context.Context, c *call, in SessionOutputInput) (answer, error) {
 		done, err := c.Sessions().AddOutput(ctx, in.Session, sessions.Output{
 			File: in.File, Type: in.Type, Description: in.Description, Channel: in.Channel, Replaces: in.Replaces, From: in.From,
@@ -29,6 +30,7 @@ var sessionAddOutput = tool[SessionOutputInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		return answer{data: done, text: warned("added "+line(done.Artifact), done.Warnings), links: links(done.Artifact)}, nil
+		text := warned("added "+described(c.Workspace, done.Artifact), done.Warnings)
+		return answer{data: done, text: text, links: links(done.Artifact)}, nil
 	},
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
-
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // A SessionFindInput has the arguments of session_find.
@@ -24,14 +24,15 @@ type SessionFindInput struct {
 	Cursor   string `json:"cursor,omitempty"`
 }
 
+// A sessionData is a session in a list: what is needed to choose it.
 type sessionData struct {
-	ID       string    `json:"id"`
-	Agent    string    `json:"agent,omitempty"`
-	Workflow string    `json:"workflow,omitempty"`
-	Status   string    `json:"status"`
-	Name     string    `json:"name,omitempty"`
-	Started  time.Time `json:"startedAt,omitzero"`
-	Folder   string    `json:"folder,omitempty"`
+	ID       string                  `json:"id"`
+	Agent    handoff.SessionAgent    `json:"agent,omitzero"`
+	Workflow handoff.SessionWorkflow `json:"workflow,omitzero"`
+	Status   string                  `json:"status"`
+	LongName string                  `json:"longName"`
+	Started  time.Time               `json:"startedAt,omitzero"`
+	Folder   string                  `json:"folder,omitempty"`
 }
 
 type sessionsData struct {
@@ -43,7 +44,8 @@ var sessionFind = tool[SessionFindInput]{
 	name:        "session_find",
 	description: "Find sessions of agents, newest first.",
 	reads:       true,
-	required:    []string{"sessions"},
+	output: []output{{sessionsData{}, []string{"sessions.id", "sessions.agent.name", "sessions.workflow.name",
+		"sessions.status", "sessions.longName", "sessions.startedAt", "sessions.folder", "cursor"}}},
 	do: func(ctx context.Context, c *call, in SessionFindInput) (answer, error) {
 		if in.Limit == 0 {
 			in.Limit = defaultLimit
@@ -58,11 +60,13 @@ var sessionFind = tool[SessionFindInput]{
 		data, text := sessionsData{Sessions: make([]sessionData, len(page.Sessions)), Cursor: page.Cursor}, []string{
 			"no sessions"}
 		for i, s := range page.Sessions {
-			data.Sessions[i] = sessionData{s.ID, s.Agent.Name, s.Workflow.Name, s.Status, s.LongName, s.OpenedAt,
-				c.Sessions().Folder(s.Session)}
-			text = append(text[:i],
-				strings.Join([]string{s.ID, s.Status, printable.Word(s.Agent.Name), printable.Word(s.Workflow.Name),
-					quoted(s.LongName)}, "  "))
+			data.Sessions[i] = sessionData{s.ID, handoff.SessionAgent{Name: s.Agent.Name},
+				handoff.SessionWorkflow{Name: s.Workflow.Name}, s.Status, s.LongName, s.OpenedAt, s.Folder}
+			entry := []string{s.ID, s.Status, printable.Word(s.Agent.Name), printable.Word(s.Workflow.Name), quoted(s.LongName)}
+			if s.Folder != "" {
+				entry = append(entry, printable.Word(c.Sessions().Folder(s.Session)))
+			}
+			text = append(text[:i], strings.Join(entry, "  "))
 		}
 		return answer{data: data, text: strings.Join(text, "\n")}, nil
 	},

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // A StageNextInput has the arguments of stage_next.
@@ -15,7 +17,8 @@ var stageNext = tool[StageNextInput]{
 	name:        "stage_next",
 	description: "Return the next stage of an issue's pipeline run: its agent, inputs and outputs.",
 	reads:       true,
-	required:    []string{"done", "reason"},
+	output: []output{{pipelines.Step{}, []string{"stage", "agent", "reads", "writes", "ticket", "findings", "reason",
+		"done", "outdated.path"}}},
 	do: func(ctx context.Context, c *call, in StageNextInput) (answer, error) {
 		step, err := c.Pipelines().Next(ctx, in.Issue, in.AcceptStale)
 		if err != nil {

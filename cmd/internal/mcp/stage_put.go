@@ -22,7 +22,7 @@ type StagePutInput struct {
 var stagePut = tool[StagePutInput]{
 	name:        "stage_put",
 	description: "Validate and submit a pipeline stage's artifact for an issue. Returns every problem.",
-	required:    []string{"id", "path"},
+	output:      []output{{pipelines.Submitted{}, publishedMembers}},
 	do: func(ctx context.Context, c *call, in StagePutInput) (answer, error) {
 		w := c.Workspace
 		if in.Agent != "" {
@@ -39,7 +39,7 @@ var stagePut = tool[StagePutInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		return answer{data: done, text: warned("submitted "+line(done.Artifact), done.Warnings), links: links(done.Artifact)},
-			nil
+		text := warned("submitted "+described(c.Workspace, done.Artifact), done.Warnings)
+		return answer{data: done, text: text, links: links(done.Artifact)}, nil
 	},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/agent-handoff/handoff/workspace/news"
 	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
@@ -16,7 +17,9 @@ var status = tool[StatusInput]{
 	name:        "status",
 	description: "List running sessions and threads. Use it before you start other agents.",
 	reads:       true,
-	required:    []string{"sessions", "threads"},
+	reports:     true,
+	output: []output{{news.Activity{}, []string{"sessions.id", "sessions.status", "sessions.displayName",
+		"threads.uri", "threads.title", "collisions.path", "warnings"}}},
 	do: func(ctx context.Context, c *call, _ StatusInput) (answer, error) {
 		now, err := c.News(c.client.server.o.Threads).Now(ctx)
 		if err != nil {

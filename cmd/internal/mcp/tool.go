@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/google/jsonschema-go/jsonschema"
@@ -19,7 +21,9 @@ type tool[In any] struct {
 	name        string
 	description string
 	reads       bool     // it records nothing but use
-	required    []string // the members that every answer has
+	reports     bool     // it has the warnings of tools that record
+	loaded      bool     // a client that defers tools should not defer this one
+	output      []output // what it answers, one of these
 	do          func(ctx context.Context, c *call, in In) (answer, error)
 }
 
@@ -51,10 +55,14 @@ func addTool[In interface{ workspace() string }](c *client, t tool[In]) {
 	if !t.reads {
 		hints.DestructiveHint = &no
 	}
-	c.sdk.AddTool(&sdk.Tool{
-		Name: t.name, Description: t.description, InputSchema: inputSchema[In](), OutputSchema: outputSchema(t.required),
+	described := &sdk.Tool{
+		Name: t.name, Description: t.description, InputSchema: inputSchema[In](), OutputSchema: outputSchema(t.output),
 		Annotations: hints,
-	}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	}
+	if t.loaded {
+		described.Meta = sdk.Meta{"anthropic/alwaysLoad": true} // for Claude Code
+	}
+	c.sdk.AddTool(described, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		var in In
 		arguments, o := splitCaller(r.Params.Arguments, originOf(r))
 		o.records = !t.reads
@@ -69,6 +77,9 @@ func addTool[In interface{ workspace() string }](c *client, t tool[In]) {
 		a, err := t.do(ctx, &call{w, c, r}, in)
 		if err != nil {
 			return failure(err), nil
+		}
+		if t.reports || !t.reads {
+			a.text = warned(a.text, warnings(ctx, w, c.server.o.Now()))
 		}
 		data, err := handoff.EncodeJSON(a.data)
 		if err != nil {
@@ -101,24 +112,15 @@ func inputSchema[In any]() *jsonschema.Schema {
 	return s
 }
 
-// outputSchema states which members every answer has. docs/json.md has the rest.
-func outputSchema(required []string) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "object", Required: required}
-}
-
 // errorKey is where the _meta of a result has its error.
 const errorKey = "handoff/error"
 
-// failure returns an error as a result that the model can read, with a hint that
-// names a tool. The object of the command line is in _meta: clients validate
+// failure returns an error as a result that the model can read, with its problems and a
+// hint that names a tool. The object of the command line is in _meta: clients validate
 // structured content against the schema of a success.
 func failure(err error) *sdk.CallToolResult {
 	f := newFailure(err)
-	text := f.Message
-	if f.Hint != "" {
-		text += "\nhint: " + f.Hint
-	}
-	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}},
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: f.text()}},
 		Meta: sdk.Meta{errorKey: f}}
 }
 
@@ -127,41 +129,31 @@ func link(a handoff.Artifact) sdk.Content {
 	return &sdk.ResourceLink{URI: artifactURI(a.ID), Name: printable.Line(a.Label()), MIMEType: "application/json"}
 }
 
-// line returns an artifact on one line of text.
-func line(a handoff.Artifact) string {
-	text := a.ID + "  " + a.Channel + "  " + printable.Word(a.Path)
-	if a.Title != "" {
-		text += "  " + quoted(a.Title)
-	}
-	for _, note := range notes(a) {
-		text += "  (" + note + ")"
-	}
-	return text
-}
-
-// notes returns what of an artifact is out of the ordinary: its revision from the
-// second, its labels, its status unless it is active, and whether it is stale.
-func notes(a handoff.Artifact) (list []string) {
-	if a.Revision > 1 {
-		list = append(list, fmt.Sprint("v", a.Revision))
-	}
-	list = append(list, a.Labels...)
-	if a.Status != handoff.Active {
-		list = append(list, string(a.Status))
-	}
-	if len(a.StaleInputs) > 0 {
-		list = append(list, "stale")
-	}
-	return list
-}
-
 // quoted returns text of others as data on one line.
 func quoted(s string) string { return fmt.Sprintf("%q", s) }
 
 // warned appends warnings to a text, one on each line.
 func warned(text string, warnings []string) string {
 	for _, w := range warnings {
-		text += "\nwarning: " + w
+		text += "\nwarning: " + printable.Line(w)
 	}
 	return text
+}
+
+// warnings are about the caller and the workspace rather than about a call: those that
+// the command line prints, too.
+func warnings(ctx context.Context, w *workspace.Workspace, now time.Time) []string {
+	list := slices.Clone(w.Caller().Warnings)
+	for _, s := range w.IgnoredSettings() {
+		text, how := s.IgnoredNote()
+		list = append(list, text+"; "+hintText(how))
+	}
+	n, oldest, err := w.Store().Queued(ctx)
+	switch {
+	case err != nil:
+		list = append(list, "the queue can't be read: "+err.Error())
+	case n > 0:
+		list = append(list, textfmt.Queued(n, now.Sub(oldest)))
+	}
+	return list
 }

@@ -27,7 +27,7 @@ var writeArtifact = tool[WriteInput]{
 	name: "write_artifact",
 	description: "Store text under a name of your run: other agents can use the same one. Writing it again makes a " +
 		"revision.",
-	required: []string{"id", "name", "path"},
+	output: []output{{handoff.Published{}, publishedMembers}},
 	do: func(ctx context.Context, c *call, in WriteInput) (answer, error) {
 		n := handoff.Draft{Name: in.Name, Path: in.Path, Channel: in.Channel, Title: in.Title, Summary: in.Summary,
 			Parents: in.From}
@@ -39,9 +39,9 @@ var writeArtifact = tool[WriteInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		text := "wrote " + line(done.Artifact)
+		text := "wrote " + described(c.Workspace, done.Artifact)
 		if done.Existing {
-			text = "unchanged: " + line(done.Artifact)
+			text = "unchanged: " + described(c.Workspace, done.Artifact)
 		}
 		return answer{data: done, text: warned(text, done.Warnings), links: links(done.Artifact)}, nil
 	},

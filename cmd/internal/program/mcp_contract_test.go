@@ -151,13 +151,13 @@ func TestSurfaces(t *testing.T) {
 	compare("list", full, objectOf(t, page), full) // of MCP, the fields that it returns
 	compareFields(t,
 		objectOf(t, c.ok("list", "--all", "--limit", "4", "--json", "--fields",
-			"id,channel,path,title,status,revision,labels,staleInputs")),
+			"id,channel,path,title,status,revision,labels,notices,producer")),
 		call("artifact_list", `{"all":true,"limit":4}`))
 }
 
 // compareFields compares a list with one over the Model Context Protocol, which
-// omits what is empty or 0, the status active and the revision 1, and has whether
-// there are stale inputs instead of which.
+// omits what is empty or 0, the status active and the revision 1, and has of notices the
+// code and of producers the name.
 func compareFields(t *testing.T, commandLine, protocol object) {
 	t.Helper()
 	for _, item := range protocol["artifacts"].([]any) {
@@ -171,9 +171,18 @@ func compareFields(t *testing.T, commandLine, protocol object) {
 	}
 	for _, item := range commandLine["artifacts"].([]any) {
 		o := item.(object)
-		if o["staleInputs"] != nil {
-			o["stale"] = true
-			delete(o, "staleInputs")
+		if notices, ok := o["notices"].([]any); ok {
+			for i, n := range notices {
+				notices[i] = object{"code": n.(object)["code"]}
+			}
+		}
+		if p, ok := o["producer"].(object); ok {
+			delete(o, "producer")
+			for _, name := range []string{"agent", "harness"} {
+				if _, known := o["producer"]; !known && p[name] != nil {
+					o["producer"] = object{name: p[name]}
+				}
+			}
 		}
 	}
 	if _, ok := protocol["hidden"]; !ok {

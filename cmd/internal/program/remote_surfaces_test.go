@@ -169,6 +169,7 @@ func TestRemoteSurfaces(t *testing.T) {
 	one.call("stage_put",
 		`{"issue":"7","stage":"plan","agent":"jg-subplanner","content":"{\"affected_files\":[\"a.go\"],\"steps\":[{\"order\":1,\"file\":\"a.go\"}],\"acceptance_mapping\":{\"AC1\":\"a_test.go\"}}"}`)
 	one.call("stage_next", `{"issue":"7"}`)
+	one.call("stage_schema", `{"stage":"plan"}`)
 	one.call("status", `{}`)
 	two.call("status", `{}`)
 	if got := two.call("session_find", `{"agent":"alex"}`); !strings.Contains(fmt.Sprint(got), session) {

@@ -67,6 +67,26 @@ func Count(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
+// Age returns a time that has passed in its largest unit.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "now"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + "m"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d.Hours())) + "h"
+	}
+	return strconv.Itoa(int(d.Hours()/24)) + "d"
+}
+
+// Queued says how many records are queued on this machine, and the age of the oldest.
+func Queued(n int, oldest time.Duration) string {
+	return Count(n, "record") + " queued on this machine for the log, the oldest: " + Age(oldest)
+}
+
 // Size formats a number of bytes for people.
 func Size(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}

@@ -174,6 +174,8 @@ type BodyPage struct {
 	Total   int64          `json:"total"`
 	Content *string        `json:"content,omitempty"`
 	Base64  []byte         `json:"base64,omitempty"`
+
+	Notices []handoff.Notice `json:"notices,omitempty"` // of the artifact
 }
 
 // PageOf returns the part of the content of an artifact that a span selects. Its
@@ -185,7 +187,8 @@ func PageOf(c handoff.Content, s Span) (BodyPage, error) {
 		return BodyPage{}, err
 	}
 	b := BodyPage{ID: c.Artifact.ID, Path: c.Artifact.Path, File: c.Artifact.File, Target: c.Artifact.Target, Kept: c.Kept,
-		Unit: "lines", Offset: s.Offset, Next: page.Next, Total: page.Total}
+		Unit: "lines", Offset: s.Offset, Next: page.Next, Total: page.Total,
+		Notices: c.Artifact.Notices()}
 	if s.Bytes {
 		b.Unit = "bytes"
 	}
