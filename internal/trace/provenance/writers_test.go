@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
+	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
@@ -82,6 +84,46 @@ func TestAddTranscripts(t *testing.T) {
 	if want := []string{"agents://claude/reader#M4"}; err != nil || !slices.Equal(readers, want) {
 		t.Errorf("got %q, %v, want %q", readers, err, want)
 	}
+}
+
+// TestUsesOf checks that a list counts the first read of each thread after an artifact was
+// published, and none of the thread that published it.
+func TestUsesOf(t *testing.T) {
+	published := time.Unix(100, 0)
+	index := fold.NewMemory()
+	r := logtest.NewRecord("x")
+	r.Seq, r.CreatedAt, r.Producer.Thread = 1, published, "agents://claude/publisher"
+	r.Fact = &handoff.ArtifactPublished{Path: "a.md", Channel: "x"}
+	if err := index.Apply(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	touch := func(id string, from int, at time.Time) threadindex.Touch {
+		uri := thread.URI{Provider: "claude", Thread: id, From: from, To: from}
+		return threadindex.Touch{Place: threadindex.Place{URI: uri, At: at}, Path: "/work/a.md", Access: action.Read}
+	}
+	uses, err := Sources{Reader: inWork{index}, Roots: []string{"/work"}}.usesOf(t.Context(), recording{},
+		[]threadindex.Touch{
+			touch("reader", 1, published.Add(-time.Second)), touch("publisher", 2, published.Add(time.Second)),
+			touch("reader", 3, published.Add(time.Second)), touch("reader", 4, published.Add(2*time.Second)),
+		})
+	var readers []string
+	for _, u := range uses[r.ID] {
+		readers = append(readers, u.Thread)
+	}
+	if want := []string{"agents://claude/reader#M3"}; err != nil || !slices.Equal(readers, want) {
+		t.Errorf("got %q, %v, want %q", readers, err, want)
+	}
+}
+
+// inWork is an index whose artifacts are files below /work.
+type inWork struct{ *fold.Memory }
+
+func (x inWork) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
+	page, err := x.Memory.Artifacts(ctx, q)
+	for i := range page.Artifacts {
+		page.Artifacts[i].File = "/work/" + page.Artifacts[i].Path
+	}
+	return page, err
 }
 
 // threads are those of a recording.
