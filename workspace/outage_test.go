@@ -60,9 +60,10 @@ func (l *remoteLog) ID(ctx context.Context) (string, error) {
 	if err := l.answer(); err != nil {
 		return "", err
 	}
-	id, err := l.Identifier.ID(ctx)
-	l.newest(ctx)
-	return id, err
+	if l.newest(ctx) == 0 { // no record, no log
+		return "", nil
+	}
+	return l.Identifier.ID(ctx)
 }
 
 // newest returns the newest record that the log has heard of.
@@ -165,6 +166,24 @@ func TestStaleAnswer(t *testing.T) {
 			}
 			publishOne(t, w, "third")
 		}
+	}
+}
+
+// TestStaleAbsence has a process whose log answers from before another process of the
+// machine created it: nothing was lost.
+func TestStaleAbsence(t *testing.T) {
+	for name, home := range map[string]string{"remembered": t.TempDir(), "index only": ""} {
+		dir, server := testWorkspace(t), t.TempDir()
+		w, log := openRemote(t, dir, home, server)
+		if n := log.newest(t.Context()); n != 0 {
+			t.Fatalf("%s: the log has %d records, want none", name, n)
+		}
+		other, _ := openRemote(t, dir, home, server)
+		publishOne(t, other, "first")
+		if _, err := w.List(t.Context(), ListOptions{}); err != nil {
+			t.Errorf("%s: List = %v", name, err)
+		}
+		publishOne(t, w, "second")
 	}
 }
 

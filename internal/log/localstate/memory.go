@@ -89,6 +89,12 @@ func (m *Memory) expected(ctx context.Context) (checkpoint.Point, error) {
 			return checkpoint.Point{}, err
 		}
 	}
+	if m.fixed && m.known.Log != m.id { // it may have answered from before another process created it
+		refresh(m.log)
+		if err := m.ask(ctx); err != nil {
+			return checkpoint.Point{}, err
+		}
+	}
 	switch {
 	case isOffline(m.log): // it is compared when the log can be reached
 		return checkpoint.Point{}, nil
