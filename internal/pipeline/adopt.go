@@ -72,6 +72,12 @@ func (r *Runs) adoptAll(ctx context.Context, adoption Adoption) (Adoption, error
 	return adoption, err
 }
 
+// leaveOut notes that a file is not recorded, and why.
+func (a *Adoption) leaveOut(file, reason string) {
+	a.LeftOut = append(a.LeftOut, file)
+	a.Warnings = append(a.Warnings, file+" is left out: "+reason)
+}
+
 // adopt records the artifact of a stage.
 func (r *Runs) adopt(ctx context.Context, adoption *Adoption, stage *contract.Stage) error {
 	s, err := r.Read(ctx, adoption.Issue) // with what was adopted before
@@ -81,12 +87,12 @@ func (r *Runs) adopt(ctx context.Context, adoption *Adoption, stage *contract.St
 	out, ok := s.Outputs[stage.Name]
 	for _, name := range stage.Files() {
 		if name != stage.Artifact && exists(r.Files, path.Join(s.Folder, name)) {
-			adoption.LeftOut = append(adoption.LeftOut, s.file(name))
+			adoption.leaveOut(s.file(name), "only "+stage.Artifact+" is recorded as the artifact of "+stage.Name)
 		}
 	}
 	switch {
 	case ok && out.File == stage.Artifact && out.Report.Value == nil:
-		adoption.LeftOut = append(adoption.LeftOut, s.file(out.File))
+		adoption.leaveOut(s.file(out.File), out.Unusable())
 		return nil
 	case !ok || out.File != stage.Artifact:
 		return nil

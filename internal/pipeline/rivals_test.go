@@ -107,3 +107,23 @@ func TestRivalsCountOnce(t *testing.T) {
 		t.Errorf("retries %v, %v, want 1 of implement", trace.Retries, err)
 	}
 }
+
+// TestTicketLate has a second tester submit for the first attempt after the change was
+// done again: both results are of that attempt, so the retries of test are left.
+func TestTicketLate(t *testing.T) {
+	const fail = `{"verdict":"FAIL","phase_1":{"u":{"result":"FAIL"}}}`
+	s := newFixture(t)
+	s.put(t, "1", "plan", valid["plan"])
+	s.put(t, "1", "implement", valid["implement"])
+	given := s.ticket(t, "1")
+	must(t, s.as("a").putTicket(t, "1", "test", fail, given))
+	s.put(t, "1", "debug", valid["debug"])
+	s.put(t, "1", "implement", strings.Replace(valid["implement"], `"summary"`, `"again":1,"summary"`, 1))
+	must(t, s.as("b").putTicket(t, "1", "test", valid["test"], given))
+	if trace, err := s.Trace(t.Context(), "1"); err != nil || trace.Retries["test"] != 0 {
+		t.Errorf("retries %v, %v, want none of test", trace.Retries, err)
+	}
+	if step, err := s.Runs.Next(t.Context(), "1", false); err != nil || step.Stage != "test" {
+		t.Errorf("next is %+v, %v, want test", step, err)
+	}
+}

@@ -64,7 +64,7 @@ func TestUnreadableIsNotMissing(t *testing.T) {
 		t.Errorf("got %+v", step)
 	}
 	if got := gate.Check(p, "plan", s.Artifacts, nil).String(); !strings.Contains(got,
-		"plan_exists: plan.json not found or empty: can't be read: not a regular file") {
+		"plan_exists: plan.json: can't be read: not a regular file") {
 		t.Errorf("got %s", got)
 	}
 }

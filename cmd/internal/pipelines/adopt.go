@@ -47,9 +47,6 @@ otherwise that of the stages.`,
 					a.Warn("%s: %s", s.Path, p)
 				}
 			}
-			for _, file := range done.LeftOut {
-				a.Warn("%s is left out: it is not the file of a stage, or not a JSON object", file)
-			}
 			a.Warnings(done.Warnings)
 			return a.print(done, func() {
 				for _, s := range done.Adopted {

@@ -278,7 +278,8 @@ order.
 
 ## Validation and gates
 
-` + "`validate`" + ` checks a single artifact against its schema. Unknown keys are warnings.
+` + "`validate`" + ` checks a single artifact against its schema, and that the planned files are in
+the workspace. Unknown keys are warnings.
 With --compat it prints the same messages and exit codes as schema.py, which it
 replaces.
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -40,12 +41,27 @@ func (s *Stage) Validate(b []byte) Report {
 		schema := s.schema()
 		r.Errors = append(append([]Problem{}, schema.Check(value)...), problems...)
 		r.Warnings = append(r.Warnings, s.checkCommon(&r, schema.UnknownKeys(value))...)
+		r.Errors = append(r.Errors, s.checkPaths(r.Value)...)
 		if _, ok := r.Value["self_assessment"]; s.assess && r.Value != nil && !ok {
 			r.Errors = append(r.Errors, Problem{Pointer: "/self_assessment", Text: "is missing; this pipeline requires it"})
 		}
 	}
 	r.Errors, r.Warnings = jsonschema.Sort(r.Errors), jsonschema.Sort(r.Warnings)
 	return r
+}
+
+// checkPaths returns the planned files that are outside the workspace.
+func (s *Stage) checkPaths(artifact map[string]any) (problems []Problem) {
+	if !s.Has(CheckPlan) {
+		return nil
+	}
+	for i, file := range Texts(artifact["affected_files"]) {
+		if name := path.Clean(file); path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
+			problems = append(problems, Problem{Pointer: jsonschema.Pointer("affected_files", strconv.Itoa(i)),
+				Text: "must be a path in the workspace, relative to it, not " + strconv.Quote(file)})
+		}
+	}
+	return problems
 }
 
 // checkCommon validates the fields of every artifact that the schema of the stage

@@ -22,6 +22,15 @@ type Output struct {
 	Accepted bool
 }
 
+// Unusable returns why an output is not an artifact: it can't be read, or is not a JSON
+// object.
+func (o Output) Unusable() string {
+	if len(o.Report.Errors) == 0 {
+		return "is not an object"
+	}
+	return o.Report.Errors[0].Text
+}
+
 // Checked returns the last stage with a check that has an artifact, and the
 // artifact. If none has one, it is the first stage with the check, or nil.
 func (a Artifacts) Checked(p *contract.Pipeline, c contract.Check) (stage *contract.Stage, artifact map[string]any) {

@@ -40,7 +40,7 @@ func TestGate(t *testing.T) {
 		{"plan names files outside", "plan", with("plan", `"affected_files":["../b","/b","a/../../b","..","..a","a.go"],`+
 			`"steps":[{"order":1,"file":"../b"},{"order":2,"file":"/b"},{"order":3,"file":".."},{"order":4,"file":"..a"},`+
 			`{"order":5,"file":"a.go"}]`),
-			nil, "affected_files affected_files affected_files affected_files"},
+			nil, "contract contract contract contract"},
 		{"plan has no steps", "plan", with("plan", `"steps":[]`), nil, "steps file_has_step"},
 		{"plan maps nothing", "plan", with("plan", `"acceptance_mapping":{}`), nil, "ac_mapping"},
 		{"a criterion has no test", "plan", with("plan", `"acceptance_mapping":{"a":"t","b":" ","c":[],"d":[""]}`), nil,
@@ -172,6 +172,8 @@ func TestGateLines(t *testing.T) {
 	}{
 		{"plan", done("plan"), nil, "All invariants passed for stage 'plan' - PASS\n"},
 		{"plan", nil, nil, "[ERROR] plan_exists: plan.json not found or empty\n1 error(s), 0 warning(s) - FAIL\n"},
+		{"plan", done("", "plan", "[]"), nil,
+			"[ERROR] plan_exists: plan.json: is an array, not an object\n1 error(s), 0 warning(s) - FAIL\n"},
 		{"implement", done("plan", "implement", change(t, valid["implement"], `"files_changed":[]`)), &gate.Scope{},
 			"[WARNING] scope_missing: a.go is planned and did not change\n1 warning(s) - PASS with warnings\n"},
 		{"plan", done("", "plan", change(t, valid["plan"], fmt.Sprintf(`"acceptance_mapping":{%q:""}`, long))), nil,
