@@ -38,7 +38,7 @@ type model struct {
 
 func (m *model) active() (list []*paper) {
 	for _, p := range m.papers {
-		replaced := slices.ContainsFunc(m.papers, func(q *paper) bool { return q.replaces == p.id && !q.withdrawn })
+		replaced := slices.ContainsFunc(m.papers, func(q *paper) bool { return !q.withdrawn && m.follows(q, p) })
 		if !p.withdrawn && !replaced {
 			list = append(list, p)
 		}
@@ -46,10 +46,25 @@ func (m *model) active() (list []*paper) {
 	return list
 }
 
+// follows reports whether p replaces another one, or something that did, even if that was
+// withdrawn.
+func (m *model) follows(p, other *paper) bool {
+	for p.replaces != "" {
+		if p = m.before(p); p == other {
+			return true
+		}
+	}
+	return false
+}
+
+// before returns what p replaces.
+func (m *model) before(p *paper) *paper {
+	return m.papers[slices.IndexFunc(m.papers, func(q *paper) bool { return q.id == p.replaces })]
+}
+
 func (m *model) root(p *paper) string {
 	for p.replaces != "" {
-		i := slices.IndexFunc(m.papers, func(q *paper) bool { return q.id == p.replaces })
-		p = m.papers[i]
+		p = m.before(p)
 	}
 	return p.id
 }
