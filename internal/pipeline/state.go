@@ -259,16 +259,17 @@ func (s *State) last(stage string) int {
 }
 
 // addUnrecorded inserts the artifacts in the folder that have no record into the
-// recorded attempts.
+// recorded attempts: each before the attempts that read it, and before those of later
+// stages that have no record either, because nothing is known of their order.
 func (s *State) addUnrecorded(p *contract.Pipeline) {
-	for _, stage := range p.Stages {
+	for _, stage := range slices.Backward(p.Stages) {
 		out, ok := s.Outputs[stage.Name]
 		last := s.last(stage.Name)
 		if !ok || last >= 0 && s.Attempts[last].Digest == out.Digest {
 			continue
 		}
 		at := slices.IndexFunc(s.Attempts, func(a Attempt) bool {
-			return out.Digest != "" && a.Read[stage.Name] == out.Digest
+			return a.ID == "" || out.Digest != "" && a.Read[stage.Name] == out.Digest
 		})
 		if at < 0 || at < last {
 			at = len(s.Attempts)

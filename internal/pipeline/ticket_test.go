@@ -64,6 +64,19 @@ func TestTicketByHand(t *testing.T) {
 	}
 }
 
+// TestRecordedAfterHand records a stage after three that were written by hand: nothing
+// is known to have changed since.
+func TestRecordedAfterHand(t *testing.T) {
+	s := newFixture(t)
+	s.write(t, ".pipeline/1/plan.json", valid["plan"])
+	s.write(t, ".pipeline/1/worker-result.json", valid["implement"])
+	s.write(t, ".pipeline/1/test-result.json", strings.Replace(valid["test"], "PASS", "FAIL", 1))
+	s.put(t, "1", "test", valid["test"])
+	if step, err := s.Runs.Next(t.Context(), "1", false); err != nil || step.Stage != "review" {
+		t.Errorf("next is %q because of %q, %v, want review", step.Stage, step.Reason, err)
+	}
+}
+
 func TestTicketRefused(t *testing.T) {
 	s := newFixture(t)
 	for _, issue := range []string{"1", "2"} {
