@@ -143,9 +143,6 @@ func (a *Amount) complete() {
 // Known reports whether the receipt shows more than artifacts.
 func (r Receipt) Known() bool { return len(r.Tasks) > 0 || r.Within != "" }
 
-// maxUnits is how much work a receipt of one artifact has.
-const maxUnits = 1000
-
 // PartOf returns the work, of all work, that a producer did or that was done in the
 // threads with the given URIs, with everything inside that work.
 func PartOf(p handoff.Producer, uris []string, work []handoff.Work) (part []handoff.Work) {
@@ -157,7 +154,7 @@ func PartOf(p handoff.Producer, uris []string, work []handoff.Work) (part []hand
 	}
 	known := map[workID]bool{}
 	add := func(w handoff.Work) {
-		if id := (workID{w.Harness, w.ID}); !known[id] && len(part) < maxUnits {
+		if id := (workID{w.Harness, w.ID}); !known[id] {
 			known[id] = true
 			part = append(part, w)
 		}
