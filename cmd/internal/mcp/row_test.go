@@ -165,7 +165,8 @@ func TestReadNotices(t *testing.T) {
 			t.Errorf("%s: want %q in %s\n%v", ref, want, got.text, got.data)
 		}
 	}
-	if got := mustCall(t, s, "read_artifact", `{"ref":"`+base+`","revision":1}`); strings.Contains(got.text, "replaced by") {
+	got := mustCall(t, s, "read_artifact", `{"ref":"`+base+`","revision":1}`)
+	if strings.Contains(got.text, "replaced by") {
 		t.Errorf("a revision that was named: %s", got.text)
 	}
 }

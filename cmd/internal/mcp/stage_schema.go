@@ -16,7 +16,7 @@ type StageSchemaInput struct {
 
 var stageSchema = tool[StageSchemaInput]{
 	name:        "stage_schema",
-	description: "Print the JSON Schema of a stage's document.",
+	description: "Return the JSON Schema of a stage's artifact.",
 	reads:       true,
 	do: func(_ context.Context, c *call, in StageSchemaInput) (answer, error) {
 		var document any
