@@ -263,8 +263,8 @@ func (w *walk) sources(stage *contract.Stage) []string {
 
 // attemptKey returns the key of the newest attempt if the submission repeats it
 // and its file was not edited. A submission that names the agent does not repeat one that
-// named none, and as long as results compete, every one counts. Otherwise it returns a key that only the same
-// submission after that attempt has.
+// named none, and as long as results compete, every one counts. Otherwise it returns a key
+// that only the same submission after that attempt has.
 func (r *Runs) attemptKey(records []handoff.Artifact, s State, stage *contract.Stage, sub Submission,
 	metadata map[string]any, parents []string) string {
 	digest := digestOf(sub.Body)

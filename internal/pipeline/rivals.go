@@ -28,7 +28,7 @@ func (a Attempt) sameWork(b Attempt) bool {
 // isRival reports whether another writer did the work of an attempt before, by its index.
 func (s *State) isRival(i int) bool {
 	return slices.ContainsFunc(s.Attempts[:i], func(before Attempt) bool {
-		return before.sameWork(s.Attempts[i]) && before.Writer != s.Attempts[i].Writer
+		return before.Writer != s.Attempts[i].Writer && before.sameWork(s.Attempts[i])
 	})
 }
 

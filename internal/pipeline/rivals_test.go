@@ -88,7 +88,8 @@ func TestRivalsCountOnce(t *testing.T) {
 	s := newFixture(t)
 	s.put(t, "1", "plan", valid["plan"])
 	for _, session := range []string{"a", "b", "c"} {
-		s.as(session).put(t, "1", "implement", strings.Replace(valid["implement"], `"summary"`, `"`+session+`":1,"summary"`, 1))
+		result := strings.Replace(valid["implement"], `"summary"`, `"`+session+`":1,"summary"`, 1)
+		s.as(session).put(t, "1", "implement", result)
 	}
 	step, err := s.Runs.Next(t.Context(), "1", false)
 	must(t, err)

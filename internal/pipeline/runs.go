@@ -76,8 +76,8 @@ func (r *Runs) verdict(ctx context.Context, s State, stage *contract.Stage, sub 
 
 // Read returns the state of a run from its folder and its records. Attempts made
 // before the folder was archived belong to another run. An artifact without a
-// record, or changed since it was recorded, is an attempt too: it comes before
-// the first attempt that was made from it, otherwise last. A file that has the
+// record, or changed since it was recorded, is an attempt too; see addUnrecorded
+// for its place. A file that has the
 // content of an attempt before the newest is that attempt; see State.Outdated.
 //
 // Kinds: Invalid, for the ID, NotFound and Unavailable.
