@@ -63,7 +63,8 @@ func main() {
 	log.SetPrefix("release: ")
 	version := flag.String("version", "", "the `version`, such as v0.1.0")
 	out := flag.String("out", "", "write the files to this new `directory`")
-	platforms := flag.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "build for these `platforms`")
+	platforms := flag.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64",
+		"build for these `platforms`")
 	flag.Parse()
 	r, err := newRelease(*version, *out, *platforms)
 	if err == nil {

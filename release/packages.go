@@ -19,10 +19,14 @@ func (r *release) systemPackages(p platform, tree []file) error {
 		if err != nil {
 			return err
 		}
-		info := nfpm.WithDefaults(&nfpm.Info{Name: program, Arch: p.arch, Platform: p.os, Version: r.version, Section: "devel",
+		info := nfpm.WithDefaults(&nfpm.Info{
+			Name: program, Arch: p.arch, Platform: p.os, Version: r.version, Section: "devel",
 			Maintainer: "handoff <handoff@agent-handoff.invalid>", Description: description, Homepage: homepage,
 			License: license, MTime: r.date, DisableGlobbing: true,
-			Overridables: nfpm.Overridables{Contents: contents, Suggests: []string{"git"}, RPM: nfpm.RPM{BuildHost: "localhost"}}})
+			Overridables: nfpm.Overridables{
+				Contents: contents, Suggests: []string{"git"}, RPM: nfpm.RPM{BuildHost: "localhost"},
+			},
+		})
 		packager, err := nfpm.Get(format)
 		if err != nil {
 			return err
