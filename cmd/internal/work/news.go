@@ -62,9 +62,9 @@ none, with what they published, changed and cost in that time.
 
 On a terminal, news notes what it has shown, unless it left out something that
 is done. The next call shows what is done after that; what needs you is shown
-until it is settled. It works in a
-repository without a workspace, too, and writes nothing to it. In no repository,
-it shows the news of all places that you have opened.`,
+until it is settled. It works in a repository without a workspace, too, and
+writes nothing to it. In no repository, it shows the news of all places that you
+have opened.`,
 		Example: "  handoff news\n  handoff news --since friday\n  handoff news --everywhere --keep-unread",
 		Args:    cli.Exactly(0, "no arguments"),
 	}
