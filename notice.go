@@ -57,7 +57,8 @@ const (
 	NoticeSessionFailed    NoticeCode = "session_failed"
 	NoticeOutputMissing    NoticeCode = "output_missing" // something that it should leave
 	NoticeWaitingForPerson NoticeCode = "waiting_for_person"
-	NoticeSilent           NoticeCode = "silent" // no activity for long
+	NoticeProcessGone      NoticeCode = "process_gone" // no end was recorded
+	NoticeSilent           NoticeCode = "silent"       // no activity for long
 )
 
 // severities has the severity of each code, in the order of notices.
@@ -67,7 +68,8 @@ var severities = []struct {
 }{
 	{NoticeContradicted, SeverityProblem}, {NoticeAttestFailed, SeverityProblem},
 	{NoticeSessionFailed, SeverityProblem}, {NoticeOutputMissing, SeverityProblem},
-	{NoticeWaitingForPerson, SeverityWarning}, {NoticeSilent, SeverityWarning},
+	{NoticeWaitingForPerson, SeverityWarning}, {NoticeProcessGone, SeverityWarning},
+	{NoticeSilent, SeverityWarning},
 	{NoticeWithdrawn, SeverityWarning}, {NoticeSuperseded, SeverityWarning}, {NoticeCompeting, SeverityWarning},
 	{NoticeStale, SeverityWarning}, {NoticeClaimStale, SeverityWarning}, {NoticeLate, SeverityWarning},
 	{NoticeModified, SeverityWarning}, {NoticeFileMissing, SeverityWarning},
@@ -92,6 +94,16 @@ func (c NoticeCode) order() int {
 		}
 	}
 	return len(severities)
+}
+
+// IsLocal reports whether a notice with the code is about this machine. The others follow
+// from the log and are the same everywhere.
+func (c NoticeCode) IsLocal() bool {
+	switch c {
+	case NoticeModified, NoticeFileMissing, NoticeQueued:
+		return true
+	}
+	return false
 }
 
 // isOfClaims reports whether a notice with the code is about the claims of an artifact.

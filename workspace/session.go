@@ -51,7 +51,7 @@ func (w *Workspace) isSession(ctx context.Context, ref string) bool {
 func (w *Workspace) sessionDetail(ctx context.Context, id string, files bool) (sessions.Detail, error) {
 	d, err := w.sessions.Detail(ctx, id, session.ThisObserver(), w.now())
 	if err == nil && files {
-		d.Files, err = w.sessions.List(ctx, id)
+		d.Files, err = w.sessions.List(d.Session)
 	}
 	return d, err
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -63,19 +64,24 @@ func Expectations(s handoff.Session, artifacts []handoff.Artifact) []Expected {
 
 // Missing returns the expected outputs that a session or run does not have. Error
 // kind: NotFound.
-func Missing(ctx context.Context, reader handoff.Reader, id string) ([]string, error) {
+func Missing(ctx context.Context, reader handoff.Reader, id string) ([]Expected, error) {
 	s, err := reader.Session(ctx, id)
 	if err != nil || len(s.Expected) == 0 {
 		return nil, err
 	}
 	artifacts, err := read(ctx, reader, s)
-	var names []string
-	for _, e := range Expectations(s, artifacts) {
+	list := slices.DeleteFunc(Expectations(s, artifacts), func(e Expected) bool { return e.Delivered })
+	return list, err
+}
+
+// undelivered returns the names of the outputs that were not delivered.
+func undelivered(list []Expected) (names []string) {
+	for _, e := range list {
 		if !e.Delivered {
 			names = append(names, e.Name)
 		}
 	}
-	return names, err
+	return names
 }
 
 // deliverHint suggests how to deliver an expected output of a session or run: by

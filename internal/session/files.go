@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,11 +18,7 @@ import (
 
 // List returns the contents of a session's folder, sorted by path. Links are
 // listed and not followed. Error kinds: NotFound, Unavailable.
-func (ss *Sessions) List(ctx context.Context, id string) ([]Entry, error) {
-	s, err := ss.Session(ctx, id)
-	if err != nil {
-		return nil, err
-	}
+func (ss *Sessions) List(s handoff.Session) ([]Entry, error) {
 	root, err := ss.openFolder("list session", s)
 	if err != nil {
 		return nil, err
@@ -46,7 +41,7 @@ func (ss *Sessions) List(ctx context.Context, id string) ([]Entry, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, handoff.E("list session", id, handoff.Unavailable, durable.Reason(err),
+		return nil, handoff.E("list session", s.ID, handoff.Unavailable, durable.Reason(err),
 			handoff.Advice("make the folder readable"))
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
@@ -85,11 +80,7 @@ func (ss *Sessions) openFolder(op string, s handoff.Session) (*os.Root, error) {
 // OpenFile opens a file in a session's folder, by its path as in List. Error
 // kinds: Invalid (the path leaves the folder or contains a link, or the file is
 // not a regular one or handoff's own), NotFound, Unavailable.
-func (ss *Sessions) OpenFile(ctx context.Context, id, name string) (*os.File, error) {
-	s, err := ss.Session(ctx, id)
-	if err != nil {
-		return nil, err
-	}
+func (ss *Sessions) OpenFile(s handoff.Session, name string) (*os.File, error) {
 	refused := func(reason string) error {
 		return handoff.E("open file", name, handoff.Invalid, errors.New(reason),
 			handoff.Advice("name a file of the session's folder"))

@@ -36,6 +36,10 @@ type View struct {
 	DisplayTimestamp string            `json:"displayTimestamp,omitempty"` // its start, as in the display name
 	LongName         string            `json:"longName"`
 	Outputs          []manifest.Output `json:"outputs,omitzero"` // if the query asked for them
+
+	// Notices are what somebody should know of it, the worst first. Outputs that it did
+	// not leave are among them if the query asked for outputs.
+	Notices []handoff.Notice `json:"notices,omitempty"`
 }
 
 // View returns the view of a session at the time now, as the observer sees it.
@@ -62,6 +66,7 @@ func newView(s handoff.Session, o Observer, now, lastActivity time.Time) View {
 	if v.Status, v.Reason = StatusAt(s, o, now, lastActivity); v.Status != handoff.Running {
 		v.Process, v.Child = handoff.Process{}, handoff.Process{}
 	}
+	v.SetNotices(nil)
 	v.DisplayName, v.LongName = Name(s, v.Status, now), LongName(s, v.Status, now)
 	if !s.OpenedAt.IsZero() {
 		v.DisplayTimestamp = timestamp(s.OpenedAt, now)
@@ -139,6 +144,7 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 	d := Detail{View: newView(s, o, now, p.ActiveAt), Read: read, Related: related, Threads: p.Threads,
 		Conversations: p.Conversations}
 	d.Outputs, d.Expectations = manifest.Outputs(s, artifacts), p.Expectations
+	d.SetNotices(d.Expectations)
 	for _, a := range slices.Backward(artifacts) {
 		if _, inside := manifest.FileOf(s, a); inside && a.Status != handoff.Withdrawn {
 			continue
@@ -235,6 +241,7 @@ func Find(ctx context.Context, reader handoff.Reader, q Query) (Page, error) {
 			return Page{}, err
 		}
 		page.Sessions[i].Outputs = manifest.Outputs(v.Session, artifacts)
+		page.Sessions[i].SetNotices(Expectations(v.Session, artifacts))
 	}
 	return page, nil
 }

@@ -73,6 +73,7 @@ func (s Source) found(ctx context.Context, since time.Time) (list []found, err e
 				if f.Progress, err = s.sessions.Progress(ctx, v.Session); err != nil {
 					return nil, err
 				}
+				f.SetNotices(f.Expectations)
 			}
 			for _, uri := range f.Threads {
 				f.program = cmp.Or(f.program, program(uri, ""))

@@ -113,8 +113,7 @@ func (s Source) sessionNeeds(_ context.Context, r *Report, list []found) error {
 	succeeded := map[attempt]bool{}
 	for _, f := range list {
 		key := attempt{f.Agent.Name, f.Workflow.Name, f.Parent, f.Title}
-		code, text := f.problem()
-		if code == "" {
+		if len(f.Notices) == 0 {
 			succeeded[key] = succeeded[key] || f.Status == session.Completed
 			continue
 		}
@@ -125,34 +124,11 @@ func (s Source) sessionNeeds(_ context.Context, r *Report, list []found) error {
 		if at.IsZero() {
 			at = f.NewestAt
 		}
-		r.Needs = append(r.Needs, Need{Kind: "session", Ref: f.ID, Notice: handoff.NewNotice(code, text, f.ID),
+		r.Needs = append(r.Needs, Need{Kind: "session", Ref: f.ID, Notice: f.Notices[0],
 			Title: f.title(), By: f.by(), At: at,
 			Settle: handoff.Suggest("see it; archive it to settle this", handoff.ActionShow, f.ID)})
 	}
 	return nil
-}
-
-// problem returns why a session needs a person, "" if it does not.
-func (f found) problem() (handoff.NoticeCode, string) {
-	reason := ""
-	if f.Reason != "" {
-		reason = ": " + f.Reason
-	}
-	var missing []string
-	for _, e := range f.Expectations {
-		if !e.Delivered {
-			missing = append(missing, e.Name)
-		}
-	}
-	switch {
-	case f.Status == session.Failed:
-		return handoff.NoticeSessionFailed, "the session failed" + reason
-	case f.Status == session.Stalled:
-		return handoff.NoticeSilent, "no activity" + reason
-	case f.Status == session.Completed && len(missing) > 0:
-		return handoff.NoticeOutputMissing, "did not leave " + strings.Join(missing, ", ")
-	}
-	return "", ""
 }
 
 // threadNeeds adds the threads that wait for a person, and those that failed, unless a later

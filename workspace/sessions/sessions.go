@@ -301,41 +301,53 @@ type File = session.Entry
 
 // Files returns what is in the folder of a session or run, sorted by path,
 // and OpenFile opens one of the files. Links are listed and not followed.
-// A folder outside {agent_outputs_folder} is not read.
+// A folder outside {agent_outputs_folder} is not read; one inside that is not recorded is
+// named by its UUID.
 //
 // Kinds: NotFound, Unavailable, and Invalid (the folder; the path is not that of a
 // regular file in it).
 func (s Sessions) Files(ctx context.Context, id string) ([]File, error) {
-	if err := s.checkFolder(ctx, id); err != nil {
+	found, err := s.withFolder(ctx, id)
+	if err != nil {
 		return nil, err
 	}
-	return s.o.Sessions.List(ctx, id)
+	return s.o.Sessions.List(found)
 }
 
 // OpenFile is described at Files.
 func (s Sessions) OpenFile(ctx context.Context, id, name string) (*os.File, error) {
-	if err := s.checkFolder(ctx, id); err != nil {
+	found, err := s.withFolder(ctx, id)
+	if err != nil {
 		return nil, err
 	}
-	return s.o.Sessions.OpenFile(ctx, id, name)
+	return s.o.Sessions.OpenFile(found, name)
 }
 
-// checkFolder returns an error if the folder of a session is not where sessions
-// have their folders: a record can name any folder of the workspace.
-func (s Sessions) checkFolder(ctx context.Context, id string) error {
-	found, err := s.o.Sessions.Session(ctx, id)
-	if err != nil {
-		return err
-	}
+// withFolder returns a session whose folder may be read. A folder that is not recorded,
+// whose name is the UUID of a session, is one. A record can name any folder of the
+// workspace: one that is not where sessions have their folders is an error.
+func (s Sessions) withFolder(ctx context.Context, id string) (handoff.Session, error) {
 	outputs, err := s.outputs()
 	if err != nil {
-		return err
+		return handoff.Session{}, err
+	}
+	found, err := s.o.Sessions.Session(ctx, id)
+	if errors.Is(err, handoff.NotFound) {
+		unrecorded, failed := s.o.Sessions.Unrecorded(ctx, outputs)
+		for _, folder := range unrecorded {
+			if folder.ID == id && failed == nil {
+				found, err = handoff.Session{ID: id, Folder: folder.Folder}, nil
+			}
+		}
+	}
+	if err != nil {
+		return handoff.Session{}, err
 	}
 	if !strings.HasPrefix(found.Folder, outputs+"/") {
-		return handoff.E("open session folder", cmp.Or(found.Folder, id), handoff.Invalid,
+		return handoff.Session{}, handoff.E("open session folder", cmp.Or(found.Folder, id), handoff.Invalid,
 			errors.New("is not in the folder for the outputs of agents"), handoff.Advice("set agent_outputs_folder"))
 	}
-	return nil
+	return found, nil
 }
 
 // LatestOutput returns the newest active output of a type, and its file, from

@@ -176,9 +176,7 @@ func showArtifact(a *cli.App, art handoff.Artifact, noThread bool) {
 			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], textfmt.OneLine(line[1]))
 		}
 	}
-	for _, n := range art.Notices() {
-		fmt.Fprintf(a.Out, "%-11s  %s\n", n.Severity, textfmt.OneLine(n.Text))
-	}
+	printNotices(a, art.Notices())
 	for _, l := range art.LabelHistory {
 		fmt.Fprintf(a.Out, "%-11s  %s\n", "labeled", textfmt.OneLine(labeling(l)))
 	}

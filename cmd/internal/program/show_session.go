@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
-
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 func printSession(a *cli.App, v sessions.Detail) {
@@ -38,6 +37,7 @@ func printSession(a *cli.App, v sessions.Detail) {
 			fmt.Fprintf(a.Out, "%-11s  %s\n", line[0], textfmt.OneLine(line[1]))
 		}
 	}
+	printNotices(a, v.Notices)
 	for _, r := range v.Related {
 		label := map[bool]string{false: "builds on", true: "built on by"}[r.Link == "into"]
 		name := cmp.Or(r.Name, "(not recorded here)")
@@ -72,7 +72,14 @@ func printSession(a *cli.App, v sessions.Detail) {
 	}
 }
 
-// thread returns what is known of a thread of a session, in
+// printNotices prints each notice on a line.
+func printNotices(a *cli.App, list []handoff.Notice) {
+	for _, n := range list {
+		fmt.Fprintf(a.Out, "%-11s  %s\n", n.Severity, textfmt.OneLine(n.Text))
+	}
+}
+
+// conversation returns what is known of a thread of a session, in
 // parentheses, "" for nothing.
 func conversation(v sessions.Detail, uri string) string {
 	i := slices.IndexFunc(v.Conversations, func(c sessions.Thread) bool { return c.Thread == uri })

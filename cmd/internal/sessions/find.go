@@ -18,6 +18,7 @@ var sessionColumns = []cli.Column{
 	{Name: "id", ID: true}, {Name: "status"}, {Name: "agent", Rank: 2}, {Name: "workflow", Rank: 3},
 	{Name: "name", Rank: 1, Text: true},
 	{Name: "outputs", Rank: 5, Text: true}, {Name: "age", Rank: 4},
+	cli.NoticeColumn,
 }
 
 func findCommand(a *cli.App) *cobra.Command {
@@ -100,7 +101,8 @@ func find(ctx context.Context, a *cli.App, w *workspace.Workspace, f sessions.Fi
 	}
 	rows := make([][]string, len(page.Sessions))
 	for i, s := range page.Sessions {
-		rows[i] = []string{s.ID, s.Status, s.Agent.Name, workflow(f, s), s.DisplayName, outputs(s), a.Age(s.OpenedAt)}
+		rows[i] = []string{s.ID, s.Status, s.Agent.Name, workflow(f, s), s.DisplayName, outputs(s), a.Age(s.OpenedAt),
+			cli.NoticeCell(s.Notices)}
 	}
 	if err := table.Print(sessionColumns, rows); err != nil {
 		return err

@@ -45,10 +45,16 @@ func (s *Server) functions() template.FuncMap {
 		"odd":         func(i int) bool { return i%2 == 1 },
 		"hint":        cli.HintText,
 		"took":        took,
+		"millis":      func(n int64) string { return took(time.Duration(n) * time.Millisecond) },
+		"shell":       textfmt.ShellLine,
 		"json":        func(v any) string { b, _ := handoff.EncodeJSON(v); return string(b) },
 		"who":         whoOf,
 		"sections":    s.sections,
 		"relative":    s.relative,
+		"marks":       marks,
+		"linked":      linked,
+		"class":       noticeClass,
+		"chainURL":    chainURL,
 	}
 }
 
@@ -108,6 +114,9 @@ func messageURL(u thread.URI) string {
 	}
 	return fmt.Sprintf("%s?from=%d#M%d", threadURL(u.String()), from, from)
 }
+
+// chainURL returns the URL of the sessions that build on each other.
+func chainURL(session string) string { return graphURL(session) + "&sessions" }
 
 // graphURL returns the URL of what surrounds an artifact, session or run.
 func graphURL(focus string) string { return "/graph?focus=" + url.QueryEscape(focus) }

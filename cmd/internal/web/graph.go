@@ -1,12 +1,14 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -29,6 +31,9 @@ type graphPage struct {
 	Nodes  []graphNode
 	Edges  []graphEdge
 	Starts []graphBranch
+
+	Sessions  string // URL of the graph of sessions, of a graph of artifacts of a session
+	Artifacts string // the reverse
 }
 
 // A graphNode is a node as it is drawn. Its texts are safe to print.
@@ -65,12 +70,15 @@ func (s *Server) graph(r *http.Request) (page, error) {
 		hops = min(max(n, 0), maxHops)
 	}
 	focus := q.Get("focus")
+	if q.Has("sessions") {
+		return s.chain(r.Context(), focus)
+	}
 	found, err := s.o.Source.Artifacts.Surrounding(r.Context(), focus,
 		workspace.NearOptions{Hops: hops, Limit: graphNodes, Unfold: q["unfold"]})
 	if err != nil {
 		return page{}, err
 	}
-	g := graphPage{Focus: focus, Hops: hops, More: found.More}
+	g := graphPage{Focus: focus, Hops: hops, More: found.More, Edges: []graphEdge{}}
 	if hops > 0 {
 		g.Fewer = with(q, "hops", strconv.Itoa(hops-1))
 	}
@@ -78,17 +86,77 @@ func (s *Server) graph(r *http.Request) (page, error) {
 		g.Wider = with(q, "hops", strconv.Itoa(hops+1))
 	}
 	g.add(found, q)
-	p := page{Name: "graph", Title: "Lineage", Section: "/graph", Live: true, Data: g,
-		Scripts: []string{"vendor/dagre.min.js", "graph.js"}, Styles: []string{"graph.css"}}
+	if found.Session {
+		g.Sessions = chainURL(found.ID)
+	}
+	p := g.page()
 	switch {
 	case found.Session:
-		p.Crumbs = []crumb{{"Sessions", "/sessions"}, {shortID(found.ID), sessionURL(found.ID)}}
+		p.Crumbs = sessionCrumbs(found.ID)
 		p.Title = "Lineage of a session"
 	case found.ID != "" && len(g.Nodes) > 0:
 		p.Title = "Lineage of " + g.Nodes[0].Label
 		p.Crumbs = []crumb{{g.Nodes[0].Label, artifactURL(found.ID)}}
 	}
 	return p, nil
+}
+
+func (g graphPage) page() page {
+	return page{Name: "graph", Title: "Lineage", Section: "/graph", Live: true, Data: g,
+		Scripts: []string{"vendor/dagre.min.js", "graph.js"}, Styles: []string{"graph.css"}}
+}
+
+func sessionCrumbs(id string) []crumb {
+	return []crumb{{"Sessions", "/sessions"}, {shortID(id), sessionURL(id)}}
+}
+
+// chain shows the sessions that a session builds on, and those that build on it.
+func (s *Server) chain(ctx context.Context, focus string) (page, error) {
+	id, found, err := s.o.Source.Sessions.Graph(ctx, focus)
+	if err != nil {
+		return page{}, err
+	}
+	g := graphPage{Focus: focus, Edges: []graphEdge{}, Artifacts: graphURL(id)}
+	at := map[string]int{}
+	for i, n := range found.Nodes {
+		at[n.ID] = i
+		node := graphNode{Label: printable.Line(n.Label), Detail: shortID(n.ID), Status: n.Status, Focus: n.ID == id}
+		if node.Status != "unresolved" {
+			node.URL = sessionURL(n.ID)
+		}
+		g.Nodes = append(g.Nodes, node)
+	}
+	for _, e := range found.Edges {
+		g.Edges = append(g.Edges, graphEdge{at[e.To], at[e.From], e.Kind})
+	}
+	g.list(distances(at[id], len(g.Nodes), g.Edges), "built on it", "it builds on")
+	p := g.page()
+	p.Title, p.Crumbs = "Sessions that build on each other", sessionCrumbs(id)
+	return p, nil
+}
+
+// distances returns how many links away from a start each of so many nodes is.
+func distances(start, nodes int, edges []graphEdge) []int {
+	far := make([]int, nodes)
+	links := map[int][]int{}
+	for _, e := range edges {
+		links[e.From], links[e.To] = append(links[e.From], e.To), append(links[e.To], e.From)
+	}
+	seen := map[int]bool{start: true}
+	for level, distance := []int{start}, 0; len(level) > 0; distance++ {
+		var next []int
+		for _, i := range level {
+			far[i] = distance
+			for _, j := range links[i] {
+				if !seen[j] {
+					seen[j] = true
+					next = append(next, j)
+				}
+			}
+		}
+		level = next
+	}
+	return far
 }
 
 // with returns the URL of a graph with one more parameter, or another value of it.
@@ -120,12 +188,15 @@ func (g *graphPage) add(s workspace.Surrounding, q url.Values) {
 			for _, label := range n.Labels {
 				node.Detail += " · " + printable.Line(label)
 			}
-			if n.Stale {
-				node.Detail += " · stale"
-			}
 		}
-		if n.Stale && n.Status == "active" {
-			node.Status = "stale"
+		codes := handoff.Codes(slices.DeleteFunc(slices.Clone(n.Notices), func(n handoff.Notice) bool {
+			return n.Severity == handoff.SeverityInfo || string(n.Code) == node.Status
+		}))
+		for _, code := range codes {
+			node.Detail += " · " + noticeName(code)
+		}
+		if len(codes) > 0 && (n.Status == string(handoff.Active) || n.Folded > 0) {
+			node.Status = string(handoff.NewNotice(codes[0], "").Severity)
 		}
 		if n.Distance == 0 && n.Folded == 0 && n.Status != "unresolved" {
 			node.URL = artifactURL(n.ID)
@@ -135,11 +206,16 @@ func (g *graphPage) add(s workspace.Surrounding, q url.Values) {
 	for _, e := range s.Edges {
 		g.Edges = append(g.Edges, graphEdge{at[e.To], at[e.From], e.Kind})
 	}
-	g.list(s)
+	far := make([]int, len(s.Nodes))
+	for i, n := range s.Nodes {
+		far[i] = n.Distance
+	}
+	g.list(far, "made from it", "its input")
 }
 
-// list forms a tree: each node is under the nearest one that it is linked to.
-func (g *graphPage) list(s workspace.Surrounding) {
+// list forms a tree: each node is under the nearest one that it is linked to. Far is how
+// many links away each is; newer and older name the links.
+func (g *graphPage) list(far []int, newer, older string) {
 	links := map[int][]graphEdge{}
 	for _, e := range g.Edges {
 		links[e.From] = append(links[e.From], e)
@@ -151,14 +227,14 @@ func (g *graphPage) list(s workspace.Surrounding) {
 		slices.Reverse(b.Branches)
 		parent := -1
 		for _, e := range links[i] {
-			other, link := e.From, "made from it"
+			other, link := e.From, newer
 			if e.From == i {
-				other, link = e.To, "its input"
+				other, link = e.To, older
 			}
 			if e.Kind == "replaces" {
-				link = map[string]string{"made from it": "replaces it", "its input": "replaced by it"}[link]
+				link = map[string]string{newer: "replaces it", older: "replaced by it"}[link]
 			}
-			if s.Nodes[other].Distance == s.Nodes[i].Distance-1 && (parent < 0 || other < parent) {
+			if far[other] == far[i]-1 && (parent < 0 || other < parent) {
 				parent, b.Link = other, link
 			}
 		}

@@ -69,6 +69,11 @@ func (s *Server) session(r *http.Request) (page, error) {
 
 func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	d, err := s.findSession(ctx, id)
+	if errors.Is(err, handoff.NotFound) {
+		if p, ok := s.unrecorded(ctx, id); ok {
+			return p, nil
+		}
+	}
 	if err != nil {
 		return page{}, err
 	}
@@ -78,10 +83,7 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	if err != nil {
 		v.NoFiles = err.Error()
 	}
-	if v.Cut = len(files) > filesShown; v.Cut {
-		files = files[:filesShown]
-	}
-	v.Tree = treeOf(files)
+	v.addFiles(files)
 	v.Runs, err = s.runsOf(ctx, d.ID, runDepth)
 	p.warn(err)
 	v.Cost = s.transcripts(&p, d.ID).Receipt
@@ -93,6 +95,21 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	}
 	p.Data = v
 	return p, nil
+}
+
+// unrecorded shows the files in a folder that is not recorded, false if there is none.
+func (s *Server) unrecorded(ctx context.Context, id string) (page, bool) {
+	files, err := s.o.Source.Sessions.Files(ctx, id)
+	v := sessionPage{}
+	v.ID = id
+	v.addFiles(files)
+	return page{Name: "folder", Title: id, Section: "/sessions", Crumbs: []crumb{{"Sessions", "/sessions"}}, Data: v},
+		err == nil
+}
+
+func (v *sessionPage) addFiles(files []sessions.File) {
+	v.Cut = len(files) > filesShown
+	v.Tree = treeOf(files[:min(len(files), filesShown)])
 }
 
 // transcriptRest is how long what transcripts show of a session or artifact is not read
@@ -223,6 +240,9 @@ func (s *Server) fileOf(r *http.Request) (page, error) {
 	}
 	defer f.Close()
 	d, err := s.o.Source.Records.Session(ctx, id)
+	if errors.Is(err, handoff.NotFound) { // a folder that is not recorded
+		d, err = handoff.Session{ID: id}, nil
+	}
 	if err != nil {
 		return page{}, err
 	}

@@ -22,6 +22,7 @@ type sessionList struct {
 	Reading    bool // the folders are being read
 	Filter     sessions.Filter
 	Statuses   []string
+	Place      string // "", archive or trash
 	Next       string // the query of the next page, "" at the end
 }
 
@@ -36,16 +37,21 @@ type agentSessions struct {
 func (s *Server) sessions(r *http.Request) (page, error) {
 	q := r.URL.Query()
 	f := sessions.Filter{Agent: q.Get("agent"), Status: q.Get("status"), Tag: q.Get("tag"),
-		Workflow: q.Get("workflow"), Cursor: q.Get("cursor"), Limit: sessionsShown}
+		Workflow: q.Get("workflow"), Cursor: q.Get("cursor"), Limit: sessionsShown, WithOutputs: true,
+		Archived: q.Get("in") == "archive", Deleted: q.Get("in") == "trash"}
 	p := page{Name: "sessions", Title: "Sessions", Section: "/sessions", Live: f.Cursor == ""}
 	found, err := s.o.Source.Sessions.Find(r.Context(), f)
 	if err != nil {
 		return page{}, err
 	}
-	list := sessionList{Agents: byAgent(found.Sessions), Filter: f, Statuses: sessions.Statuses()}
+	list := sessionList{Agents: byAgent(found.Sessions), Filter: f, Statuses: sessions.Statuses(),
+		Place: q.Get("in")}
 	if found.Cursor != "" {
 		q.Set("cursor", found.Cursor)
 		list.Next = "?" + q.Encode()
+	}
+	if p.Data = list; f.Agent+f.Status+f.Tag+f.Workflow+list.Place+f.Cursor != "" {
+		return p, nil
 	}
 	unrecorded, known, err := s.folders.get(s,
 		reading[sessions.Adoptions]{read: s.o.Source.Sessions.Unrecorded, wait: folderWait})

@@ -62,6 +62,7 @@ type Bodies interface {
 type Sessions interface {
 	Find(ctx context.Context, f sessions.Filter) (sessions.Page, error)
 	Unrecorded(ctx context.Context) (sessions.Adoptions, error)
+	Graph(ctx context.Context, id string) (string, sessions.Graph, error)
 	Files(ctx context.Context, id string) ([]sessions.File, error)
 	OpenFile(ctx context.Context, id, name string) (*os.File, error)
 }

@@ -301,7 +301,7 @@ func TestThreadOfArtifact(t *testing.T) {
 			time.Sleep(5 * time.Millisecond) // transcripts are read while the page is shown
 			page = s.get("/artifacts/" + done.ID)
 		}
-		for _, want := range []string{want, `<span class="tag">asserted</span> it works`} {
+		for _, want := range []string{want, `<span class="tag v-asserted">asserted</span> it works`} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the page does not contain %s\n%s", uri, want, page)
 			}

@@ -31,9 +31,9 @@ type Neighbor struct {
 	Session  string
 	Revision int
 	Labels   []string
-	Stale    bool // something that it was made from is out of date
-	Distance int  // links to the nearest one that was asked for
-	Folded   int  // the number of siblings, 0 for one artifact
+	Notices  []handoff.Notice // that follow from the log; of siblings, those of any
+	Distance int              // links to the nearest one that was asked for
+	Folded   int              // the number of siblings, 0 for one artifact
 }
 
 // NearOptions limit a Surrounding.
@@ -110,7 +110,7 @@ func (n *near) show(id string, distance int) {
 	if a, ok := n.views[id]; ok {
 		node = Neighbor{ID: id, Label: a.Label(), Status: string(a.Status), Channel: a.Channel, Agent: a.Producer.Agent,
 			Session:  a.Producer.Session,
-			Revision: a.Revision, Labels: a.Labels, Stale: len(a.StaleInputs) > 0, Distance: distance}
+			Revision: a.Revision, Labels: a.Labels, Notices: a.Notices(), Distance: distance}
 	}
 	n.shown[id] = true
 	n.out.Nodes = append(n.out.Nodes, node)
@@ -294,8 +294,13 @@ func (n *near) foldID(c *candidate) string {
 
 // fold shows siblings as one node.
 func (n *near) fold(id string, group []*candidate, distance int) {
-	n.out.Nodes = append(n.out.Nodes, Neighbor{ID: id, Status: n.common(group), Channel: n.views[group[0].id].Channel,
-		Distance: distance, Folded: len(group)})
+	node := Neighbor{ID: id, Status: n.common(group), Channel: n.views[group[0].id].Channel, Distance: distance,
+		Folded: len(group)}
+	for _, c := range group {
+		node.Notices = append(node.Notices, n.views[c.id].Notices()...)
+	}
+	slices.SortStableFunc(node.Notices, handoff.CompareNotices)
+	n.out.Nodes = append(n.out.Nodes, node)
 	for _, e := range group[0].edges {
 		if e.From == group[0].id {
 			e.From = id

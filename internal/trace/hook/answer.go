@@ -66,17 +66,17 @@ func (r Recorder) answer(ctx context.Context, e Event) ([]byte, error) {
 // missing returns which outputs the session of handoff that the program runs in is
 // still expected to leave, "" for none.
 func (r Recorder) missing(ctx context.Context, e Event) (string, error) {
-	names, err := session.Missing(ctx, r.Hub, cmp.Or(e.HandoffRun, e.HandoffSession))
-	if len(names) == 0 || errors.Is(err, handoff.NotFound) {
+	outputs, err := session.Missing(ctx, r.Hub, cmp.Or(e.HandoffRun, e.HandoffSession))
+	if len(outputs) == 0 || errors.Is(err, handoff.NotFound) {
 		return "", nil
 	}
 	text := "This session is expected to leave these outputs, which are missing or empty:"
-	for i, name := range names {
-		if next := fmt.Sprintf(" %q", name); len(text)+len(next) < maxText {
+	for i, o := range outputs {
+		if next := fmt.Sprintf(" %q", o.Name); len(text)+len(next) < maxText {
 			text += next
 			continue
 		}
-		text += fmt.Sprintf(" and %d more", len(names)-i)
+		text += fmt.Sprintf(" and %d more", len(outputs)-i)
 		break
 	}
 	return text + "\n", err

@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
@@ -118,7 +119,7 @@ func invalid(reason string) error {
 // Behind are the sessions and artifacts behind a pull request, in the order in which
 // they were found.
 type Behind struct {
-	Sessions  []handoff.Session
+	Sessions  []session.View // as they are recorded
 	Artifacts []handoff.Artifact
 	Kept      []string // URIs of the threads of which the log has a copy
 	More      bool     // some were not looked up
@@ -174,8 +175,14 @@ func (f *finder) session(ctx context.Context, id string) {
 	if errors.Is(err, handoff.NotFound) {
 		return
 	}
+	var missing []session.Expected
+	if err == nil {
+		missing, err = session.Missing(ctx, f.reader, id)
+	}
 	if f.err = err; err == nil {
-		f.found.Sessions = append(f.found.Sessions, s)
+		v := session.View{Session: s}
+		v.SetNotices(missing)
+		f.found.Sessions = append(f.found.Sessions, v)
 	}
 }
 
@@ -256,18 +263,33 @@ func (b Behind) artifactLine(a handoff.Artifact) string {
 	if title == "" {
 		title = a.Path
 	}
-	return join(
+	recorded := slices.DeleteFunc(a.Notices(), func(n handoff.Notice) bool { return n.Code.IsLocal() })
+	return join(notices(recorded),
 		part("", title), part("", a.Path), part("channel", a.Channel), part("revision", fmt.Sprintf("v%d", a.Revision)),
 		part("status", string(a.Status)),
 		part("labels", strings.Join(a.Labels, " ")), part("by", a.Producer.Agent), b.conversation(a.Producer), part("", a.ID))
 }
 
-func (b Behind) sessionLine(s handoff.Session) string {
+// notices returns the codes of notices, in bold if one is a problem.
+func notices(list []handoff.Notice) string {
+	var codes []string
+	for _, code := range handoff.Codes(list) {
+		codes = append(codes, string(code))
+	}
+	text := part("", strings.Join(codes, " "))
+	if len(list) > 0 && list[0].Severity == handoff.SeverityProblem {
+		text = "**" + text + "**"
+	}
+	return text
+}
+
+func (b Behind) sessionLine(s session.View) string {
 	name := s.Name
 	if name == "" {
 		name = s.Title
 	}
-	return join(part("", name), part("agent", s.Agent.Name), part("workflow", s.Workflow.Name), part("status", s.Status),
+	return join(notices(s.Notices), part("", name),
+		part("agent", s.Agent.Name), part("workflow", s.Workflow.Name), part("status", s.Status),
 		part("tags", strings.Join(s.Tags, " ")),
 		b.conversation(s.Producer), part("", s.ID))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer/html"
@@ -46,7 +47,8 @@ func TestHostileValues(t *testing.T) {
 	inCode := regexp.MustCompile(`(?s)<code>.*?</code>`)
 	tags := regexp.MustCompile(`<(/?[a-z0-9]+)[^>]*>`)
 	for _, value := range hostile {
-		b := Behind{Kept: []string{value}, Artifacts: []handoff.Artifact{artifact(1, value)}, Sessions: []handoff.Session{{
+		b := Behind{Kept: []string{value}, Artifacts: []handoff.Artifact{artifact(1, value)}}
+		b.Sessions = []session.View{{Session: handoff.Session{
 			ID: value, Producer: handoff.Producer{Thread: value}, Title: value, Name: value, Agent: handoff.SessionAgent{
 				Name: value}, Workflow: handoff.SessionWorkflow{Name: value}, Status: value, Tags: []string{value},
 		}}}
@@ -80,25 +82,26 @@ func TestLength(t *testing.T) {
 	var b Behind
 	for i := range 300 {
 		b.Artifacts = append(b.Artifacts, artifact(i, strings.Repeat(fmt.Sprintf("%d ` ", i), 100)))
-		b.Sessions = append(b.Sessions, handoff.Session{ID: fmt.Sprint(i), Name: strings.Repeat("x", 1000)})
+		b.Sessions = append(b.Sessions, session.View{Session: handoff.Session{ID: fmt.Sprint(i),
+			Name: strings.Repeat("x", 1000)}})
 	}
 	if comment := Comment(b); len([]rune(comment)) > 65536 || strings.Count(comment, " more\n") != 2 {
 		t.Errorf("the comment has %d characters", len([]rune(comment)))
 	}
 }
 
-const session = "01234567-89ab-4cde-8f01-23456789abcd"
+const sessionID = "01234567-89ab-4cde-8f01-23456789abcd"
 
 func input(head string) string {
 	return fmt.Sprintf(
 		`{"number": 7, "title": "Fix", "body": "see art_01K00000000000000000000001, art_01K and %s", "head": {"repo": {"full_name": %q}}, "base": {"repo": {"full_name": "o/r"}}}
 		[{"sha": "1", "commit": {"message": "x\n\nHandoff: art_01K00000000000000000000002"}}]
-		[{"filename": "docs/a.md"}, {"filename": "b.md"}] []`, session, head)
+		[{"filename": "docs/a.md"}, {"filename": "b.md"}] []`, sessionID, head)
 }
 
 func TestParse(t *testing.T) {
 	got, err := Parse(strings.NewReader(input("o/r")))
-	named := []string{"art_01K00000000000000000000002", "art_01K00000000000000000000001", session}
+	named := []string{"art_01K00000000000000000000002", "art_01K00000000000000000000001", sessionID}
 	if err != nil || !slices.Equal(got.Named, named) || !slices.Equal(got.Files, []string{"docs/a.md", "b.md"}) {
 		t.Errorf("Parse = %+v, %v", got, err)
 	}
@@ -113,7 +116,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("Parse(%.20q) = %v, want kind Invalid", text, err)
 		}
 	}
-	many := `{"number": 1, "body": "` + strings.Repeat(session[:35]+"0 "+session[:35]+"1 ", 1000) +
+	many := `{"number": 1, "body": "` + strings.Repeat(sessionID[:35]+"0 "+sessionID[:35]+"1 ", 1000) +
 		`", "head": {"repo": null}}`
 	if got, err := Parse(strings.NewReader(many)); err != nil || len(got.Named) != 2 {
 		t.Errorf("Parse = %d IDs, %v", len(got.Named), err)
@@ -125,7 +128,7 @@ func TestParse(t *testing.T) {
 func TestMore(t *testing.T) {
 	var ids, files strings.Builder
 	for i := range 250 {
-		fmt.Fprintf(&ids, "%s%03d ", session[:33], i)
+		fmt.Fprintf(&ids, "%s%03d ", sessionID[:33], i)
 		fmt.Fprintf(&files, `{"filename": "f%d"},`, i)
 	}
 	const named = `{"number": 1, "body": %q, "head": {"repo": {"full_name": "o/r"}}, "base": {"repo": {"full_name": %q}}} [%s]`
@@ -133,7 +136,7 @@ func TestMore(t *testing.T) {
 		input string
 		more  bool
 	}{
-		"few":             {fmt.Sprintf(named, session, "o/r", `{"filename": "f"}`), false},
+		"few":             {fmt.Sprintf(named, sessionID, "o/r", `{"filename": "f"}`), false},
 		"names":           {fmt.Sprintf(named, ids.String(), "o/r", ""), true},
 		"files":           {fmt.Sprintf(named, "", "o/r", strings.TrimSuffix(files.String(), ",")), true},
 		"files of others": {fmt.Sprintf(named, "", "x/r", strings.TrimSuffix(files.String(), ",")), false},
@@ -164,8 +167,8 @@ func TestFind(t *testing.T) {
 		}
 		return r
 	}
-	in := handoff.Producer{Session: session}
-	add(1, &handoff.SessionOpened{SessionID: session, Folder: "s"}, handoff.Producer{})
+	in := handoff.Producer{Session: sessionID}
+	add(1, &handoff.SessionOpened{SessionID: sessionID, Folder: "s"}, handoff.Producer{})
 	a := add(2, &handoff.ArtifactPublished{Channel: "design", Path: "docs/a.md"}, in)
 	b := add(3, &handoff.ArtifactPublished{Channel: "patch", Path: "other.md"}, in)
 	c := add(4, &handoff.ArtifactPublished{Channel: "patch", Path: "c.md"}, handoff.Producer{})
@@ -175,9 +178,9 @@ func TestFind(t *testing.T) {
 		sessions  int
 	}{
 		"an artifact": {Request{Named: []string{b.ID}}, []string{b.ID}, 1},
-		"a session":   {Request{Named: []string{session}}, []string{b.ID, a.ID}, 1},
+		"a session":   {Request{Named: []string{sessionID}}, []string{b.ID, a.ID}, 1},
 		"a file":      {Request{Files: []string{"docs/a.md", "none.md"}}, []string{a.ID}, 1},
-		"both": {Request{Named: []string{c.ID, session}, Files: []string{"docs/a.md"}}, []string{c.ID, a.ID, b.ID},
+		"both": {Request{Named: []string{c.ID, sessionID}, Files: []string{"docs/a.md"}}, []string{c.ID, a.ID, b.ID},
 			1},
 		"unknown names": {Request{Named: []string{"art_01K00000000000000000000009", "11234567-89ab-4cde-8f01-23456789abcd"}},
 			nil, 0},
@@ -195,7 +198,7 @@ func TestFind(t *testing.T) {
 	for i := range maxNamed + 1 {
 		add(handoff.Seq(5+i), &handoff.ArtifactPublished{Channel: "patch", Path: fmt.Sprint(i)}, in)
 	}
-	if found, err := Find(t.Context(), index, Request{Named: []string{session}}); err != nil || !found.More ||
+	if found, err := Find(t.Context(), index, Request{Named: []string{sessionID}}); err != nil || !found.More ||
 		len(found.Artifacts) != maxNamed {
 		t.Errorf("Find = %d artifacts, more: %t, %v", len(found.Artifacts), found.More, err)
 	}

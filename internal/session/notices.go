@@ -1,0 +1,28 @@
+package session
+
+import (
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// SetNotices sets the notices of a session, the worst first. Expected is what it should
+// leave, nil if that was not looked up.
+func (v *View) SetNotices(expected []Expected) {
+	v.Notices = nil
+	add := func(code handoff.NoticeCode, text, reason string) {
+		v.Notices = append(v.Notices, handoff.NewNotice(code, strings.TrimSuffix(text+": "+reason, ": "), v.ID))
+	}
+	switch {
+	case v.Status == Failed:
+		add(handoff.NoticeSessionFailed, "the session failed", v.Reason)
+	case v.Status == Stalled && v.Reason != handoff.ProcessGone:
+		add(handoff.NoticeSilent, "no activity", v.Reason)
+	}
+	if missing := undelivered(expected); len(missing) > 0 && v.Status != handoff.Running && v.Status != Stalled {
+		add(handoff.NoticeOutputMissing, "did not leave "+strings.Join(missing, ", "), "")
+	}
+	if v.Reason == handoff.ProcessGone {
+		add(handoff.NoticeProcessGone, "its process is gone", "")
+	}
+}
