@@ -227,6 +227,7 @@ type WorkStarted struct {
 	RunID        string    `json:"runId,omitempty"`     // and the run in it
 	StartedAt    time.Time `json:"startedAt"`
 	Process      Process   `json:"process,omitzero"` // of the harness
+	Ticket       string    `json:"ticket,omitempty"` // what the worker was given, of a stage of a pipeline
 }
 
 // WorkEnded states that a unit of work ended. It may be recorded before the start,

@@ -18,6 +18,7 @@ type Work struct {
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
 	IsError   bool      `json:"isError,omitempty"`
+	Ticket    string    `json:"ticket,omitempty"` // what the worker was given, of a stage of a pipeline
 	Process   Process   `json:"process,omitzero"` // of the harness, as the newest start names it
 
 	// Status is as the harness reported it: completed, failed or cancelled. Of work

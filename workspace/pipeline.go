@@ -4,6 +4,7 @@ import (
 	"github.com/agent-handoff/handoff/workspace/runs"
 
 	"cmp"
+	"context"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -17,7 +18,8 @@ func (w *Workspace) Pipelines() pipelines.Runs {
 		Hub: w.as, Producer: w.caller.Producer, Workspace: w.dirs.Root, Root: cmp.Or(w.dirs.Worktree(""), w.dirs.Root),
 		Definition: func() (string, error) { return w.settings.PipelineDir(w.dirs) },
 		Own:        w.ownFolders, Path: w.path, Resolve: w.resolveAll, Finish: w.finish, Now: w.now,
-		Verify: w.Claims(nil).Attested,
+		Verify: w.Claims(nil).Attested, Session: w.ownSession(),
+		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, nil, list) },
 	})
 }
 

@@ -249,7 +249,8 @@ func (d *drawing) work() handoff.Fact {
 			Agent: "alex", Model: handoff.Model{ID: "gpt-5"}, Thread: "agents://codex/x",
 			SessionID: rapid.SampledFrom([]string{"", "s1", "s2"}).Draw(d.t, "session"),
 			RunID:     rapid.SampledFrom([]string{"", "run1"}).Draw(d.t, "run"),
-			Process:   handoff.Process{PID: rapid.IntRange(0, 2).Draw(d.t, "process")}}
+			Process:   handoff.Process{PID: rapid.IntRange(0, 2).Draw(d.t, "process")},
+			Ticket:    rapid.SampledFrom([]string{"", "t1.e30"}).Draw(d.t, "ticket")}
 	}
 	ended := &handoff.WorkEnded{WorkID: id, EndedAt: drawnTime, IsError: rapid.Bool().Draw(d.t, "is error"),
 		Status: rapid.SampledFrom([]string{"", "completed", "cancelled"}).Draw(d.t, "work status")}

@@ -68,7 +68,8 @@ func (r *Runs) Next(ctx context.Context, issue string, acceptStale bool) (Step, 
 		return Step{}, err
 	}
 	s.AcceptStale = acceptStale
-	return r.next(ctx, s)
+	step, err := r.next(ctx, s)
+	return step, errors.Join(err, r.addOpen(ctx, issue, &step))
 }
 
 // Brief returns the brief of an agent. Its kinds are those of Read and of Brief.
@@ -90,7 +91,7 @@ func (r *Runs) Overview(ctx context.Context, name string) (Overview, error) {
 	}
 	o := OverviewOf(r.Pipeline, s)
 	o.Next, err = r.next(ctx, s)
-	return o, err
+	return o, errors.Join(err, r.addOpen(ctx, s.Issue, &o.Next))
 }
 
 // find is Find for callers that need the files of the run.

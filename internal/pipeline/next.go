@@ -29,12 +29,16 @@ type Step struct {
 	// have to be withdrawn first.
 	Decide []HistoryEntry `json:"decide,omitempty"`
 
+	// Open is the work for Ticket that was started and has not ended; see Start.
+	Open []handoff.Work `json:"open,omitempty"`
+
 	Reason string   `json:"reason"`
 	Tier   string   `json:"tier,omitempty"` // the tier to work in, after an escalation
 	Done   bool     `json:"done"`
 	Notes  []string `json:"notes,omitempty"` // assumptions about the order of files
 
 	Outdated []Outdated `json:"outdated,omitempty"` // files that are not the newest attempt
+	Warnings []string   `json:"warnings,omitempty"` // of Start
 }
 
 // MarshalJSON returns a step whose stage, agent and writes are null if there are
@@ -78,6 +82,9 @@ func (s Step) String() string {
 		if line[1] != "" {
 			fmt.Fprintf(&b, "%-6s  %s\n", line[0], strings.ReplaceAll(line[1], "\n", " "))
 		}
+	}
+	for _, o := range s.Open {
+		fmt.Fprintf(&b, "open    %s\n", describe(o))
 	}
 	for _, c := range s.Decide {
 		fmt.Fprintf(&b, "decide  %s@v%d  %s  %s\n", c.Ref, c.Rev, c.ID, c.Outcome)

@@ -32,7 +32,8 @@ type Submission struct {
 	Lenient bool
 
 	// From are the IDs of the artifacts that it was made from, and Ticket is the
-	// text of what its writer was given. Without either, it is assumed to be made
+	// text of what its writer was given. Without either, that is the ticket of the
+	// work of the caller that Start recorded; without that, it is assumed to be made
 	// from what its writer reads, in its current state.
 	From   []string
 	Ticket string
@@ -50,7 +51,7 @@ type Receipt struct {
 // The record names what it was made from, with digests. Submitting the same
 // content made from the same inputs again does not add an attempt, unless Next
 // asks for it. An input that was submitted again is another input, whatever its
-// content.
+// content. The work of the caller on the stage ends, if it is open.
 //
 // The stage state is the planner's state.yaml, which is written as it is.
 //
@@ -82,7 +83,11 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 	if err := r.checkUnused(ctx, sub.Issue); err != nil {
 		return receipt, err
 	}
-	from, err := r.given(ctx, sub, stage)
+	own, err := r.own(ctx, sub.Issue, stage)
+	if err != nil {
+		return receipt, err
+	}
+	from, err := r.given(ctx, sub, stage, own)
 	if err != nil {
 		return receipt, err
 	}
@@ -91,10 +96,14 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 		receipt.Written, err = r.record(ctx, sub, stage, receipt.Report.Value, from)
 		return err
 	})
-	if err == nil && sub.Agent == "" {
+	if err != nil {
+		return receipt, err
+	}
+	receipt.Warnings = append(receipt.Warnings, r.end(ctx, own)...)
+	if sub.Agent == "" {
 		receipt.Warnings = append(receipt.Warnings, "no agent is named; the writer of this stage is "+stage.Writer)
 	}
-	return receipt, err
+	return receipt, nil
 }
 
 func checkSubmission(sub Submission, stage *contract.Stage, report contract.Report) error {
@@ -214,13 +223,14 @@ func draftOf(stage *contract.Stage, issue string, value map[string]any, from *ma
 		Summary: summarize(stage, value), Parents: from.ids, Metadata: metadata}
 }
 
-// given returns what a submission says that it was made from, nil if it says nothing.
-func (r *Runs) given(ctx context.Context, sub Submission, stage *contract.Stage) (*made, error) {
+// given returns what a submission, or the open work of the caller, says that it was made
+// from, nil if both say nothing.
+func (r *Runs) given(ctx context.Context, sub Submission, stage *contract.Stage, own []handoff.Work) (*made, error) {
 	if sub.Ticket != "" {
 		return r.ticketed(ctx, sub, stage)
 	}
 	if len(sub.From) == 0 {
-		return nil, nil
+		return r.startedWith(ctx, sub, stage, own)
 	}
 	read := map[string]string{}
 	for _, id := range sub.From {

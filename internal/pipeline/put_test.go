@@ -51,7 +51,7 @@ func openFixture(t testing.TB, dir string) fixture {
 	must(t, err)
 	t.Cleanup(func() { files.Close() })
 	return fixture{&pipeline.Runs{Hub: w.Hub().As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: builtin(),
-		Repository: gate.Repository{Git: git.Run, Workspace: dir}}, w, dir}
+		Repository: gate.Repository{Git: git.Run, Workspace: dir}, Now: time.Now, Conclude: running}, w, dir}
 }
 
 func must(t testing.TB, err error) {

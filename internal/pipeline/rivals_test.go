@@ -10,9 +10,7 @@ import (
 
 // as returns the runs of a fixture on behalf of a session.
 func (s fixture) as(session string) fixture {
-	runs := *s.Runs
-	runs.Hub = s.w.Hub().As(handoff.Producer{Session: session})
-	return fixture{&runs, s.w, s.dir}
+	return s.caller(handoff.Producer{Session: session})
 }
 
 // TestRivals has two testers test the same change: a person decides, neither result is

@@ -38,6 +38,15 @@ type Runs struct {
 	// otherwise why not. It is needed only for stages that require one.
 	Verify func(ctx context.Context, argv []string, dir string) (ok bool, reason string, err error)
 
+	// Who uses the runs, for the work on stages: its session of handoff, "" for none, and
+	// the process of its program, zero if it is not known.
+	Producer handoff.Producer
+	Session  string
+	Process  handoff.Process
+
+	Now      func() time.Time
+	Conclude func(context.Context, []handoff.Work) []handoff.Work // the status of work without an end
+
 	// Base is the prefix of the paths in answers, "" if they are relative to the
 	// workspace.
 	Base string

@@ -35,6 +35,10 @@ type Options struct {
 	Resolve func(ctx context.Context, refs []string) ([]string, error) // the IDs of artifacts
 	Finish  func(ctx context.Context, session string) []string         // what follows a record; returns warnings
 	Now     func() time.Time
+	Session string // the caller's session of handoff, "" for none
+
+	// Conclude returns work with the status of what has no end.
+	Conclude func(context.Context, []handoff.Work) []handoff.Work
 
 	// Verify reports whether a command is verified in a directory of the workspace, and
 	// otherwise why not.
@@ -125,7 +129,8 @@ type Submission struct {
 	Body  io.Reader
 	From  []string // refs of what it was made from; by default what its writer reads
 
-	// Ticket is that of the step that the artifact is the result of, in place of From.
+	// Ticket is that of the step that the artifact is the result of, in place of From. By
+	// default it is that of the caller's open work on the stage; see Start.
 	Ticket string
 
 	// Lenient records an artifact that violates its contract; what it violates is a
@@ -203,18 +208,19 @@ func (p Runs) Put(ctx context.Context, sub Submission) (done Submitted, err erro
 }
 
 // Adopt records the artifacts in the folder of a run as they are, so that a run of
-// another tool continues from its state.
-func (p Runs) Adopt(ctx context.Context, issue string) (Adoption, error) {
-	done, err := in(p, func(r *pipeline.Runs) (Adoption, error) { return r.Adopt(ctx, issue) })
-	if err == nil {
+// another tool continues from its state. With dryRun it returns what it would record,
+// without IDs, and records nothing.
+func (p Runs) Adopt(ctx context.Context, issue string, dryRun bool) (Adoption, error) {
+	done, err := in(p, func(r *pipeline.Runs) (Adoption, error) {
+		if dryRun {
+			return r.Adoptable(ctx, issue)
+		}
+		return r.Adopt(ctx, issue)
+	})
+	if err == nil && !dryRun {
 		done.Warnings = append(done.Warnings, p.o.Finish(ctx, p.o.Producer.Session)...)
 	}
 	return done, err
-}
-
-// Adoptable returns what Adopt would record, without IDs, and records nothing.
-func (p Runs) Adoptable(ctx context.Context, issue string) (Adoption, error) {
-	return in(p, func(r *pipeline.Runs) (Adoption, error) { return r.Adoptable(ctx, issue) })
 }
 
 // Get returns the path of a stage's artifact in a run, archived or not. Kinds:
@@ -249,6 +255,29 @@ func (p Runs) Overview(ctx context.Context, issue string) (Overview, error) {
 // inputs have changed since is repeated first.
 func (p Runs) Next(ctx context.Context, issue string, acceptStale bool) (Step, error) {
 	return in(p, func(r *pipeline.Runs) (Step, error) { return r.Next(ctx, issue, acceptStale) })
+}
+
+// StartOptions say how Start starts a stage.
+type StartOptions struct {
+	Again   bool            // also if its work is open
+	Process handoff.Process // of the caller's program, zero if it is not known
+}
+
+// Start records that the caller works on the next attempt of a stage, and returns the step
+// as Next does, with the new work as the last one in Step.Open. Put by the same run, session
+// or thread, or else by the same agent, records the inputs of the ticket and ends the work.
+//
+// Kinds: Invalid, Conflict (work with this ticket was started less than 30 minutes ago and
+// is open; not with Again), and those of Log.Append.
+func (p Runs) Start(ctx context.Context, issue, stage string, o StartOptions) (Step, error) {
+	step, err := in(p, func(r *pipeline.Runs) (Step, error) {
+		r.Process = o.Process
+		return r.Start(ctx, issue, stage, o.Again)
+	})
+	if err == nil {
+		step.Warnings = append(step.Warnings, p.o.Finish(ctx, p.o.Producer.Session)...)
+	}
+	return step, err
 }
 
 // Brief returns the paths that an agent reads and writes, each with a one-line
@@ -344,7 +373,7 @@ func in[T any](p Runs, do func(*pipeline.Runs) (T, error)) (result T, err error)
 	own := append([]string{contract.Folder}, p.o.Own()...)
 	repository := gate.Repository{Git: git.Run, Workspace: p.o.Workspace, Own: own}
 	return do(&pipeline.Runs{Hub: p.o.Hub, Files: files, Pipeline: stages, Repository: repository, Base: p.base(),
-		Verify: p.o.Verify})
+		Verify: p.o.Verify, Producer: p.o.Producer, Session: p.o.Session, Now: p.o.Now, Conclude: p.o.Conclude})
 }
 
 // IsOpen reports whether an issue has a run that is not archived.

@@ -50,6 +50,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionRepair:       "check --repair",
 	handoff.ActionNext:         "pipeline next %",
 	handoff.ActionStart:        "pipeline init %",
+	handoff.ActionStartAgain:   "pipeline start % % --again",
 	handoff.ActionRunHistory:   "pipeline history %",
 	handoff.ActionSubmit:       "pipeline put % % %",
 	handoff.ActionArchive:      "pipeline archive %",

@@ -18,7 +18,7 @@ var stageNext = tool[StageNextInput]{
 	description: "Return the next stage of an issue's pipeline run: its agent, inputs and outputs.",
 	reads:       true,
 	output: []output{{pipelines.Step{}, []string{"stage", "agent", "reads", "writes", "ticket", "findings", "reason",
-		"done", "outdated.path"}}},
+		"done", "open.id", "outdated.path"}}},
 	do: func(ctx context.Context, c *call, in StageNextInput) (answer, error) {
 		step, err := c.Pipelines().Next(ctx, in.Issue, in.AcceptStale)
 		if err != nil {

@@ -34,11 +34,7 @@ otherwise that of the stages.`,
 			run = a.Reading
 		}
 		return run(func(w *workspace.Workspace) error {
-			do := w.Pipelines().Adopt
-			if dryRun {
-				do = w.Pipelines().Adoptable
-			}
-			done, err := do(c.Context(), args[0])
+			done, err := w.Pipelines().Adopt(c.Context(), args[0], dryRun)
 			if err != nil {
 				return err
 			}

@@ -27,8 +27,10 @@ standard input. Earlier attempts can be read with handoff read --rev.
 The agent in --as or HANDOFF_AGENT must be the writer of the stage, and so must
 produced_by in the artifact, if it is set. The record contains what the artifact
 was made from: what the ticket of handoff pipeline next or brief names, or the
-artifacts in --from. Without either, it is assumed to be made from what its
-writer reads, in its current state, and history marks that. The same artifact
+artifacts in --from. Without either, it is what handoff pipeline start gave the
+caller. Otherwise it is assumed to be made from what its writer reads, in its
+current state, and history marks that. Work on the stage that the caller started
+ends. The same artifact
 made from the same inputs adds no attempt, unless handoff pipeline next asks for
 it.
 

@@ -72,6 +72,7 @@ var interrupted = map[string][]string{
 	"pipeline validate":      {"| pipeline validate - --stage plan", "pipeline validate PIPE --stage plan"},
 	"pipeline gate":          {"pipeline gate 42"},
 	"pipeline next":          {"pipeline next 42"},
+	"pipeline start":         {"pipeline start 42 plan"},
 	"pipeline history":       {"pipeline history 42"},
 	"pipeline brief":         {"pipeline brief 42 --for jg-planner"},
 	"pipeline trace":         {"pipeline trace 42"},

@@ -272,6 +272,8 @@ func answerPipelines(c *console, answer func(object, line string)) {
 	c.write("plan.json", plan)
 	answer("validation-list", "pipeline validate plan.json")
 	answer("step", "pipeline next 42")
+	answer("step", "pipeline start 42 plan --as jg-subplanner")
+	answer("step", "pipeline next 42")
 	answer("published-artifact", "pipeline put 42 plan plan.json --as jg-subplanner")
 	answer("pipeline-path", "pipeline get 42 plan")
 	answer("verdict", "pipeline gate 42 plan")

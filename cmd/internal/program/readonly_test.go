@@ -22,7 +22,7 @@ import (
 // serve and mcp are called through their pages and tools.
 var writers = []string{"init", "publish", "write", "label", "withdraw", "run", "attest", "session open", "session add",
 	"session set", "session close", "session archive", "session delete", "import",
-	"config set", "config trust", "pipeline init", "pipeline put", "pipeline adopt", "pipeline archive",
+	"config set", "config trust", "pipeline init", "pipeline put", "pipeline start", "pipeline adopt", "pipeline archive",
 	"pipeline unarchive", "pipeline lessons add",
 	"pipeline lessons prune", "thread keep", "work start", "work end", "serve", "mcp", "hook", "demo", "log send",
 	"log drop", "log copy"}

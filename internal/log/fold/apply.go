@@ -92,7 +92,7 @@ func ApplyWork(w *handoff.Work, r handoff.Record) {
 		}
 		w.Started, w.StartRecord, w.StartedAt = r.Seq, r.ID, f.StartedAt
 		w.Parent, w.Kind, w.Name, w.Agent, w.Model, w.Thread = f.ParentWorkID, f.Kind, f.Name, f.Agent, f.Model, f.Thread
-		w.SessionID, w.RunID = f.SessionID, f.RunID
+		w.SessionID, w.RunID, w.Ticket = f.SessionID, f.RunID, f.Ticket
 	case *handoff.WorkEnded:
 		if f.Status == cancelled && (w.Cancelled == 0 || r.Seq < w.Cancelled) {
 			w.Cancelled = r.Seq

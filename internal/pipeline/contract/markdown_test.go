@@ -215,6 +215,7 @@ been done.
 | ` + "`handoff pipeline init ISSUE`" + ` | create the folder of a run; with --restore, write its files again |
 | ` + "`handoff pipeline next ISSUE`" + ` | show which agent acts next, what it reads and writes, and why |
 | ` + "`handoff pipeline brief ISSUE --for AGENT`" + ` | print the paths that an agent reads and writes, for its prompt |
+| ` + "`handoff pipeline start ISSUE STAGE`" + ` | record that an agent works on a stage, with what it was given |
 | ` + "`handoff pipeline put ISSUE STAGE FILE\\|-`" + ` | submit an artifact: validate it, record it and write it to the folder |
 | ` + "`handoff pipeline adopt ISSUE`" + ` | record the files of a run of another tool as they are |
 | ` + "`handoff pipeline schema STAGE`" + ` | print the JSON Schema of an artifact, or with --example an example |
@@ -240,8 +241,16 @@ does not repeat a stage because of an outdated failure.
 digests of the inputs, encoded in the text. Nothing is stored for it. ` + "`put --ticket`" + ` records
 exactly these inputs, whatever was submitted since: the review of a change that was
 replaced is stale, not a review of the new one. A ticket of another stage, issue or archived
-run is refused, and so is one that contradicts the records. Without --ticket and --from, what
-is current is recorded, and ` + "`history`" + ` marks it as assumed.
+run is refused, and so is one that contradicts the records. Without --ticket and --from, the
+inputs are those of the work that the caller started; without that, what is current is
+recorded, and ` + "`history`" + ` marks it as assumed.
+
+` + "`start`" + ` records that an agent works on a stage, with the ticket. ` + "`put`" + ` of the stage ends the work
+if both have the same run, otherwise the same session, otherwise the same thread or a subagent
+of it. Where one of them has none of these, the agent must be the same. While work with the
+current ticket is open, ` + "`next`" + ` shows it, and ` + "`start`" + ` of the stage needs --again. It counts as open
+until its end is recorded, its process or session has ended, or 30 minutes have passed. Work
+that was given other inputs does not count.
 
 Submitting the same artifact again, made from the same attempts, adds no attempt,
 unless ` + "`next`" + ` asks for that stage.
