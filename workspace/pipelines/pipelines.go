@@ -154,9 +154,25 @@ func (p Runs) Stages() ([]Stage, error) {
 	return in(p, func(r *pipeline.Runs) ([]Stage, error) { return r.Stages(), nil })
 }
 
-// List returns the runs of the workspace: the open ones, then the archived ones.
+// List returns the runs of the workspace: the open ones, then the archived ones. In a linked
+// worktree, those with a folder only there are the last.
 func (p Runs) List(ctx context.Context) (List, error) {
-	return in(p, func(r *pipeline.Runs) (List, error) { return r.List(ctx), nil })
+	list := func(p Runs) (List, error) {
+		return in(p, func(r *pipeline.Runs) (List, error) { return r.List(ctx), nil })
+	}
+	all, err := list(p)
+	if p.o.Root == p.o.Workspace || err != nil {
+		return all, err
+	}
+	known := p.o.Root
+	p.o.Root = p.o.Workspace
+	own, err := list(p)
+	for _, run := range own.Runs {
+		if !folder.Has(known, run.Name) {
+			all.Runs = append(all.Runs, run)
+		}
+	}
+	return all, err
 }
 
 // Issues returns the issues that have a run that is not archived, sorted.
@@ -168,14 +184,14 @@ func (p Runs) Issues() ([]string, error) {
 // standard or complex) it also creates state.yaml, and returns an error of kind
 // Conflict if that exists.
 func (p Runs) Init(issue, complexity string) (Run, error) {
-	return in(p, func(r *pipeline.Runs) (Run, error) { return r.Init(issue, complexity) })
+	return in(p.of(issue), func(r *pipeline.Runs) (Run, error) { return r.Init(issue, complexity) })
 }
 
 // Restore writes the missing files of a run whose folder was removed, from the
 // records of its newest attempts. Kinds: NotFound (there are none), and those of
 // Put.
 func (p Runs) Restore(ctx context.Context, issue string) (Run, error) {
-	return in(p, func(r *pipeline.Runs) (Run, error) { return r.Restore(ctx, issue) })
+	return in(p.of(issue), func(r *pipeline.Runs) (Run, error) { return r.Restore(ctx, issue) })
 }
 
 // Put validates an artifact, records it as the newest attempt of its stage and
@@ -198,10 +214,10 @@ func (p Runs) Put(ctx context.Context, sub Submission) (done Submitted, err erro
 	if read.From, err = p.o.Resolve(ctx, sub.From); err != nil {
 		return done, err
 	}
-	receipt, err := in(p, func(r *pipeline.Runs) (pipeline.Receipt, error) { return r.Put(ctx, read) })
+	receipt, err := in(p.of(sub.Issue), func(r *pipeline.Runs) (pipeline.Receipt, error) { return r.Put(ctx, read) })
 	done = Submitted{Published: receipt.Published, Report: receipt.Report, SavedEdits: receipt.SavedEdits}
 	if err == nil {
-		done.File = path.Join(p.base(), done.Path)
+		done.File = path.Join(p.of(sub.Issue).base(), done.Path)
 		done.Warnings = append(done.Warnings, p.o.Finish(ctx, p.o.Producer.Session)...)
 	}
 	return done, err
@@ -211,7 +227,7 @@ func (p Runs) Put(ctx context.Context, sub Submission) (done Submitted, err erro
 // another tool continues from its state. With dryRun it returns what it would record,
 // without IDs, and records nothing.
 func (p Runs) Adopt(ctx context.Context, issue string, dryRun bool) (Adoption, error) {
-	done, err := in(p, func(r *pipeline.Runs) (Adoption, error) {
+	done, err := in(p.of(issue), func(r *pipeline.Runs) (Adoption, error) {
 		if dryRun {
 			return r.Adoptable(ctx, issue)
 		}
@@ -226,14 +242,14 @@ func (p Runs) Adopt(ctx context.Context, issue string, dryRun bool) (Adoption, e
 // Get returns the path of a stage's artifact in a run, archived or not. Kinds:
 // NotFound (the stage has not been done), Unavailable (its file is missing).
 func (p Runs) Get(ctx context.Context, issue, stage string) (File, error) {
-	return in(p, func(r *pipeline.Runs) (File, error) { return r.Get(ctx, issue, stage) })
+	return in(p.of(issue), func(r *pipeline.Runs) (File, error) { return r.Get(ctx, issue, stage) })
 }
 
 // RestoreStage writes the newest attempt of a stage to its file, if that is missing
 // or has the content of an earlier attempt. Kinds: Conflict (the file has an edit
 // that is not recorded), and those of Get.
 func (p Runs) RestoreStage(ctx context.Context, issue, stage string) (File, error) {
-	return in(p, func(r *pipeline.Runs) (File, error) { return r.RestoreStage(ctx, issue, stage) })
+	return in(p.of(issue), func(r *pipeline.Runs) (File, error) { return r.RestoreStage(ctx, issue, stage) })
 }
 
 // Gate checks whether a stage of a run, archived or not, is ready to build on. If
@@ -242,19 +258,19 @@ func (p Runs) RestoreStage(ctx context.Context, issue, stage string) (File, erro
 // otherwise base must be empty. The gate of a broken artifact, or of one whose
 // verdict is FAIL, is not an error: see Gate.Pass.
 func (p Runs) Gate(ctx context.Context, issue, stage, base string) (Gate, error) {
-	return in(p, func(r *pipeline.Runs) (Gate, error) { return r.Gate(ctx, issue, stage, base) })
+	return in(p.of(issue), func(r *pipeline.Runs) (Gate, error) { return r.Gate(ctx, issue, stage, base) })
 }
 
 // Overview returns the summary of a run, archived or not: its stages, what is
 // stale, and what comes next.
 func (p Runs) Overview(ctx context.Context, issue string) (Overview, error) {
-	return in(p, func(r *pipeline.Runs) (Overview, error) { return r.Overview(ctx, issue) })
+	return in(p.of(issue), func(r *pipeline.Runs) (Overview, error) { return r.Overview(ctx, issue) })
 }
 
 // Next returns the next step of a run. Unless acceptStale is set, a stage whose
 // inputs have changed since is repeated first.
 func (p Runs) Next(ctx context.Context, issue string, acceptStale bool) (Step, error) {
-	return in(p, func(r *pipeline.Runs) (Step, error) { return r.Next(ctx, issue, acceptStale) })
+	return in(p.of(issue), func(r *pipeline.Runs) (Step, error) { return r.Next(ctx, issue, acceptStale) })
 }
 
 // StartOptions say how Start starts a stage.
@@ -270,7 +286,7 @@ type StartOptions struct {
 // Kinds: Invalid, Conflict (work with this ticket was started less than 30 minutes ago and
 // is open; not with Again), and those of Log.Append.
 func (p Runs) Start(ctx context.Context, issue, stage string, o StartOptions) (Step, error) {
-	step, err := in(p, func(r *pipeline.Runs) (Step, error) {
+	step, err := in(p.of(issue), func(r *pipeline.Runs) (Step, error) {
 		r.Process = o.Process
 		return r.Start(ctx, issue, stage, o.Again)
 	})
@@ -284,37 +300,37 @@ func (p Runs) Start(ctx context.Context, issue, stage string, o StartOptions) (S
 // summary, in at most limit bytes. Kind: Invalid (an unknown agent, a limit that
 // is too small).
 func (p Runs) Brief(ctx context.Context, issue, agent string, limit int) (Brief, error) {
-	return in(p, func(r *pipeline.Runs) (Brief, error) { return r.Brief(ctx, issue, agent, limit) })
+	return in(p.of(issue), func(r *pipeline.Runs) (Brief, error) { return r.Brief(ctx, issue, agent, limit) })
 }
 
 // History returns every attempt of a run, archived or not. If its folder was
 // removed, the attempts come from the records, and there is a warning.
 func (p Runs) History(ctx context.Context, issue string) (History, error) {
-	return in(p, func(r *pipeline.Runs) (History, error) { return r.History(ctx, issue) })
+	return in(p.of(issue), func(r *pipeline.Runs) (History, error) { return r.History(ctx, issue) })
 }
 
 // Trace returns the durations and retries of a run, archived or not.
 func (p Runs) Trace(ctx context.Context, issue string) (Trace, error) {
-	return in(p, func(r *pipeline.Runs) (Trace, error) { return r.Trace(ctx, issue) })
+	return in(p.of(issue), func(r *pipeline.Runs) (Trace, error) { return r.Trace(ctx, issue) })
 }
 
 // Notes returns the state.yaml that follows from the artifacts of a run, archived
 // or not, and the differences from the existing file.
 func (p Runs) Notes(ctx context.Context, issue string) (Notes, error) {
-	return in(p, func(r *pipeline.Runs) (Notes, error) { return r.Notes(ctx, issue) })
+	return in(p.of(issue), func(r *pipeline.Runs) (Notes, error) { return r.Notes(ctx, issue) })
 }
 
 // Archive moves the folder of a run to .pipeline/completed. Its artifacts keep
 // their refs. Kinds: Conflict (the run is not finished or its last gate fails,
 // without Force), and those of Log.Append.
 func (p Runs) Archive(ctx context.Context, issue string, o ArchiveOptions) (Move, error) {
-	return p.move(ctx, func(r *pipeline.Runs) (Move, error) { return r.Archive(ctx, issue, o) })
+	return p.of(issue).move(ctx, func(r *pipeline.Runs) (Move, error) { return r.Archive(ctx, issue, o) })
 }
 
 // Unarchive moves an archived run back, by the name of its folder. Kinds: NotFound,
 // Conflict (the issue has a run), and those of Log.Append.
 func (p Runs) Unarchive(ctx context.Context, name string) (Move, error) {
-	return p.move(ctx, func(r *pipeline.Runs) (Move, error) { return r.Unarchive(ctx, name) })
+	return p.of(name).move(ctx, func(r *pipeline.Runs) (Move, error) { return r.Unarchive(ctx, name) })
 }
 
 func (p Runs) move(ctx context.Context, do func(*pipeline.Runs) (Move, error)) (Move, error) {
@@ -347,6 +363,16 @@ func (p Runs) files() (*os.Root, error) {
 	return root, nil
 }
 
+// of returns p for the run of an issue, or for an archived one by the name of its folder. In a
+// linked worktree, a folder that was made there by hand is used where it is, unless the main
+// worktree has that run.
+func (p Runs) of(name string) Runs {
+	if p.o.Root != p.o.Workspace && !folder.Has(p.o.Root, name) && folder.Has(p.o.Workspace, name) {
+		p.o.Root = p.o.Workspace
+	}
+	return p
+}
+
 // base returns the prefix of the paths in results.
 func (p Runs) base() string {
 	if p.o.Root != p.o.Workspace {
@@ -377,7 +403,7 @@ func in[T any](p Runs, do func(*pipeline.Runs) (T, error)) (result T, err error)
 }
 
 // IsOpen reports whether an issue has a run that is not archived.
-func (p Runs) IsOpen(issue string) bool { return folder.Exists(p.o.Root, issue) }
+func (p Runs) IsOpen(issue string) bool { return folder.Exists(p.of(issue).o.Root, issue) }
 
 // IsPast reports whether a ref names a run that was archived, or whose folder was
 // removed.
@@ -387,10 +413,10 @@ func (p Runs) IsPast(ctx context.Context, ref string) bool {
 		return false
 	}
 	page, err := p.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: ref, IncludeInactive: true, Limit: 1})
-	if err != nil || len(page.Artifacts) == 0 && !folder.HasArchive(p.o.Root) {
+	if err != nil || len(page.Artifacts) == 0 && !folder.HasArchive(p.of(ref).o.Root) {
 		return false
 	}
-	_, err = in(p, func(r *pipeline.Runs) (pipeline.State, error) { return r.Find(ctx, ref) })
+	_, err = in(p.of(ref), func(r *pipeline.Runs) (pipeline.State, error) { return r.Find(ctx, ref) })
 	return err == nil
 }
 
@@ -403,7 +429,7 @@ func IsStage(a handoff.Artifact) bool {
 // process that recorded it, because that was killed before. With render, it
 // renders the file.
 func (p Runs) Stale(ctx context.Context, a handoff.Artifact, render bool) (bool, error) {
-	return in(p, func(r *pipeline.Runs) (bool, error) {
+	return in(p.of(a.Namespace), func(r *pipeline.Runs) (bool, error) {
 		stale, err := r.Stale(ctx, a)
 		if stale && render {
 			_, err = r.RestoreStage(ctx, a.Namespace, a.Name)
@@ -417,5 +443,5 @@ func (p Runs) OpenFile(issue, name string) (*os.File, string, error) {
 	if err := p.o.Hub.Closed(); err != nil {
 		return nil, "", err
 	}
-	return folder.OpenFile(p.o.Root, issue, name)
+	return folder.OpenFile(p.of(issue).o.Root, issue, name)
 }

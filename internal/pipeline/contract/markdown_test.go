@@ -197,7 +197,8 @@ which submits one JSON artifact. Handoff validates artifacts, keeps every
 attempt, and computes which agent acts next. It does not run agents.
 
 A run is a folder with one file per stage. A missing file is a stage that has not
-been done.
+been done. A linked git worktree uses the folders of the main worktree. A folder that exists
+only in the linked worktree, because someone made it, is used there.
 
 ` + "```" + `
 .pipeline/
