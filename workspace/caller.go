@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/runs"
 )
 
 // A Caller is on whose behalf operations run. Identity is attribution, not
@@ -105,9 +106,11 @@ func (w *Workspace) tidyIsDue() bool {
 // environment that the client started the server in. client is the name in the client's
 // info, which HANDOFF_HARNESS overrides.
 //
-// In an open session that the environment names, as in handoff run, what the tool records
-// is in that session, as it is from a shell, and the program's own thread is kept apart. A
-// subagent has a run of its own there, under the ID of its thread.
+// In an open session that the environment names and whose process this one descends from,
+// as in handoff run, what the tool records is in that session, as it is from a shell, and the
+// program's own thread is kept apart. A subagent has a run of its own there, under the ID of
+// its thread. A server that outlives its session, or was started in it and is not part of it
+// any more, serves other threads: those are in no session of handoff.
 func ToolCaller(ctx context.Context, w *Workspace, dir string, getenv func(string) string, client string,
 	meta map[string]any) Caller {
 	given := config.MetaIdentity(client, meta)
@@ -120,14 +123,57 @@ func ToolCaller(ctx context.Context, w *Workspace, dir string, getenv func(strin
 		given.Source = handoff.FromMCP
 	}
 	if id := getenv("HANDOFF_SESSION"); id != "" && given.Session != "" && id != given.Session {
-		if s, err := w.hub.Session(ctx, id); err == nil && s.ClosedAt.IsZero() {
+		switch worksIn, known := w.worksIn(ctx, id); {
+		case worksIn:
 			if given.ParentSession != "" {
 				given.RunID = given.Session
 			}
 			given.Session = ""
+		case known: // the variables are those of whoever started a server that serves others now
+			getenv = without(getenv, "HANDOFF_SESSION", "HANDOFF_SESSION_DIR", "HANDOFF_RUN", "HANDOFF_RUN_DIR",
+				"HANDOFF_AGENT")
 		}
 	}
 	return CallerFrom(dir, getenv, given)
+}
+
+// worksIn reports whether this process works in a session that its environment names: the
+// session is open, and this process is one of it, descends from one of it, or can't know
+// that, because the session names no process of this machine. known is false if the session
+// is not recorded.
+func (w *Workspace) worksIn(ctx context.Context, id string) (in, known bool) {
+	if id == "" {
+		return false, false
+	}
+	s, err := w.hub.Session(ctx, id)
+	if err != nil || s.Opened == 0 {
+		return false, false
+	}
+	self := runs.ThisProcess()
+	above := []handoff.Process{self}
+	for _, a := range config.Ancestors() {
+		above = append(above, runs.ProcessOf(a.PID))
+	}
+	in = true
+	for _, p := range []handoff.Process{s.Process, s.Child} {
+		if p.PID == 0 || p.BootID != self.BootID || p.PIDNamespace != self.PIDNamespace {
+			continue
+		}
+		if in = slices.Contains(above, p); in {
+			break
+		}
+	}
+	return in && s.ClosedAt.IsZero(), true
+}
+
+// without returns getenv without some variables.
+func without(getenv func(string) string, names ...string) func(string) string {
+	return func(name string) string {
+		if slices.Contains(names, name) {
+			return ""
+		}
+		return getenv(name)
+	}
 }
 
 // WithSubagent returns the caller as the subagent that made its tool call, if the

@@ -32,6 +32,9 @@ func (w *Workspace) Hook(ctx context.Context, e HookEvent, threads *thread.Set) 
 	if _, err := os.Lstat(w.dirs.Runtime); err != nil {
 		return nil, nil
 	}
+	if in, known := w.worksIn(ctx, e.HandoffSession); known && !in {
+		e.HandoffSession, e.HandoffRun = "", ""
+	}
 	r := hook.Recorder{Hub: w.hub, Now: w.now, NoMessages: w.remote &&
 		!w.settings.SharesThreads(), Left: func(ctx context.Context, uri string) ([]string, string) {
 		return hook.Left(ctx, threads, w.files, uri)

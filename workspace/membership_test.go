@@ -1,0 +1,61 @@
+package workspace_test
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/runs"
+)
+
+// TestMembershipByDescent checks whether a tool call and a hook are in a session that the
+// environment names: only if they descend from its process, where that can be known.
+func TestMembershipByDescent(t *testing.T) {
+	other := exec.Command("sleep", "60")
+	if err := other.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer func() { other.Process.Kill(); other.Wait() }()
+	elsewhere := runs.ThisProcess()
+	elsewhere.BootID = "another machine"
+	if elsewhere.PID == 0 {
+		t.Skip("processes can't be identified on this system")
+	}
+	for name, tt := range map[string]struct {
+		process, child handoff.Process
+		in             bool
+	}{
+		"no process":                  {in: true},
+		"this process":                {process: runs.ThisProcess(), in: true},
+		"a process above":             {process: runs.ProcessOf(os.Getppid()), in: true},
+		"a child above":               {process: runs.ProcessOf(other.Process.Pid), child: runs.ProcessOf(os.Getppid()), in: true},
+		"another process":             {process: runs.ProcessOf(other.Process.Pid)},
+		"a process of another system": {process: elsewhere, in: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHooks(t)
+			hub := h.w.Hub()
+			_, _, err := hub.Record(t.Context(), &handoff.SessionOpened{SessionID: "ses_run", Process: tt.process})
+			must(t, err)
+			_, _, err = hub.Record(t.Context(), &handoff.SessionNoted{SessionID: "ses_run", Child: tt.child})
+			must(t, err)
+			h.env = map[string]string{"HANDOFF_SESSION": "ses_run", "HANDOFF_RUN": "run_1", "HANDOFF_AGENT": "ada"}
+			c := workspace.ToolCaller(t.Context(), h.w, h.dir, func(name string) string { return h.env[name] }, "codex-mcp-client",
+				map[string]any{"threadId": "t2", "callId": "c1"})
+			want := handoff.Producer{Session: "t2"}
+			if tt.in {
+				want = handoff.Producer{Session: "ses_run", RunID: "run_1", Agent: "ada"}
+			}
+			if p := c.Producer; p.Session != want.Session || p.RunID != want.RunID || p.Agent != want.Agent ||
+				p.Thread != "agents://codex/t2" {
+				t.Errorf("a tool call is in session %q, run %q, as agent %q, want %+v", p.Session, p.RunID, p.Agent, want)
+			}
+			h.pass("claude", "SessionStart", `{"session_id":"c3","cwd":"DIR"}`)
+			if w := h.work("claude-code", "c3"); (w.SessionID == "ses_run") != tt.in || (w.RunID == "run_1") != tt.in {
+				t.Errorf("a hook is in session %q, run %q, want in it %t", w.SessionID, w.RunID, tt.in)
+			}
+		})
+	}
+}
