@@ -23,15 +23,16 @@ func TestMembershipByDescent(t *testing.T) {
 	if elsewhere.PID == 0 {
 		t.Skip("processes can't be identified on this system")
 	}
+	above, beside := runs.ProcessOf(os.Getppid()), runs.ProcessOf(other.Process.Pid)
 	for name, tt := range map[string]struct {
 		process, child handoff.Process
 		in             bool
 	}{
 		"no process":                  {in: true},
 		"this process":                {process: runs.ThisProcess(), in: true},
-		"a process above":             {process: runs.ProcessOf(os.Getppid()), in: true},
-		"a child above":               {process: runs.ProcessOf(other.Process.Pid), child: runs.ProcessOf(os.Getppid()), in: true},
-		"another process":             {process: runs.ProcessOf(other.Process.Pid)},
+		"a process above":             {process: above, in: true},
+		"a child above":               {process: beside, child: above, in: true},
+		"another process":             {process: beside},
 		"a process of another system": {process: elsewhere, in: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +43,8 @@ func TestMembershipByDescent(t *testing.T) {
 			_, _, err = hub.Record(t.Context(), &handoff.SessionNoted{SessionID: "ses_run", Child: tt.child})
 			must(t, err)
 			h.env = map[string]string{"HANDOFF_SESSION": "ses_run", "HANDOFF_RUN": "run_1", "HANDOFF_AGENT": "ada"}
-			c := workspace.ToolCaller(t.Context(), h.w, h.dir, func(name string) string { return h.env[name] }, "codex-mcp-client",
+			getenv := func(name string) string { return h.env[name] }
+			c := workspace.ToolCaller(t.Context(), h.w, h.dir, getenv, "codex-mcp-client",
 				map[string]any{"threadId": "t2", "callId": "c1"})
 			want := handoff.Producer{Session: "t2"}
 			if tt.in {
