@@ -35,8 +35,9 @@ type meter struct {
 type answer struct {
 	Tokens  thread.Tokens
 	Model   string
-	Visible int  // bytes of text and calls
-	Open    bool // the reason of its end is missing
+	Priced  string // Model, with "-fast" if it was made in the fast mode, which has its own price
+	Visible int    // bytes of text and calls
+	Open    bool   // the reason of its end is missing
 	Copied  bool
 }
 
@@ -67,7 +68,10 @@ func (s *scanner) usage(r *record) {
 	now := s.meter.parse(usage)
 	if a == nil {
 		a = s.meter.newAnswer()
-		a.Model, a.Copied = model, s.timeline.Inherited
+		a.Model, a.Priced, a.Copied = model, model, s.timeline.Inherited
+		if usage.Get("speed").Is("fast") {
+			a.Priced += "-fast"
+		}
 		s.meter.answers[key] = a
 		if model != synthetic {
 			now.Calls = 1
@@ -88,7 +92,7 @@ func (s *scanner) usage(r *record) {
 		return
 	}
 	s.meter.N, s.meter.At = s.timeline.Messages, r.at.Time()
-	s.meter.Add("", a.Model, added, a.Copied) // also if its other records name another model
+	s.meter.Add("", a.Priced, added, a.Copied) // also if its other records name another model
 	s.timeline.addUsage(key, added)
 }
 

@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/agent-handoff/handoff/conformance/threadtest"
@@ -102,4 +103,20 @@ func TestNoUsage(t *testing.T) {
 // TestMutatedUsage reads the usage of changed transcripts alone, and with all facts.
 func TestMutatedUsage(t *testing.T) {
 	threadtest.CheckMutatedUsage(t, claude.Driver(), 100, func(dir string) { home(t, dir) })
+}
+
+// TestFastMode checks that requests of the fast mode are those of a model of their own.
+func TestFastMode(t *testing.T) {
+	fast := used(1, 0, 0, 0, 5)
+	fast["speed"] = "fast"
+	usual := used(2, 0, 0, 0, 7)
+	usual["speed"] = "standard"
+	dir := t.TempDir()
+	put(t, dir, ".claude", project+mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").say("m", "a", fast, nil).
+		say("m", "b", fast, "end_turn").say("n", "c", usual, "end_turn").String())
+	got := threadtest.Load(t, threadtest.Open(t, claude.Driver(), dir), mainID).Usage
+	if len(got.Models) != 2 || !strings.HasSuffix(got.Models[0].Model, "-fast") || got.Models[0].Output != 5 ||
+		got.Models[1].Model+"-fast" != got.Models[0].Model || got.Models[1].Output != 7 {
+		t.Errorf("usage by model %+v, want one of the fast mode first", got.Models)
+	}
 }

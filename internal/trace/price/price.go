@@ -159,14 +159,67 @@ func Find(lists []*List, providerName, modelName string) (m Model) {
 	for _, l := range lists {
 		for _, p := range l.candidates(providerName, modelName) {
 			for _, name := range append([]string{p.ID}, p.Fallback...) {
-				from := slices.IndexFunc(l.Providers, func(p provider) bool { return p.ID == name })
-				if from >= 0 {
-					m = append(m, l.Providers[from].find(modelName)...)
+				if from := l.provider(name); from != nil {
+					m = append(m, l.priced(*from, modelName)...)
 				}
 			}
 		}
 	}
 	return m
+}
+
+func (l *List) provider(id string) *provider {
+	if i := slices.IndexFunc(l.Providers, func(p provider) bool { return p.ID == id }); i >= 0 {
+		return &l.Providers[i]
+	}
+	return nil
+}
+
+// fastMode is the name of a model of Anthropic in its fast mode, as thread/claude gives it:
+// the model, the major and minor version, and the date.
+var fastMode = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(claude-[a-z]+-\d+)(-\d{1,2})?(-\d{8})?-fast$`)
+})
+
+// priced returns the prices of a model of a provider. The fast mode of a model has all its
+// prices times what it costs more at OpenRouter, the only one in the embedded list that
+// has it as a model; without that it has none.
+func (l *List) priced(p provider, name string) []Price {
+	parts := fastMode().FindStringSubmatch(name)
+	router := l.provider("openrouter")
+	if parts == nil || router == nil {
+		return p.find(name)
+	}
+	listed := "anthropic/" + parts[1] + strings.Replace(parts[2], "-", ".", 1)
+	usual, fast := router.find(listed), router.find(listed+"-fast")
+	if len(usual) == 0 || len(fast) == 0 || usual[0].Input == 0 {
+		return nil
+	}
+	list := p.find(strings.TrimSuffix(name, "-fast"))
+	for i := range list {
+		list[i] = list[i].times(fast[0].Input / usual[0].Input)
+	}
+	return list
+}
+
+// times returns a price with all its rates times n.
+func (p Price) times(n float64) Price {
+	p.Rates, p.Tiers = p.Rates.times(n), slices.Clone(p.Tiers)
+	for i := range p.Tiers {
+		p.Tiers[i].Rates = p.Tiers[i].Rates.times(n)
+	}
+	return p
+}
+
+func (r Rates) times(n float64) Rates {
+	r.Input, r.Output = r.Input*n, r.Output*n
+	for _, rate := range []**float64{&r.CacheRead, &r.CacheWrite, &r.CacheWrite1h, &r.Reasoning} {
+		if *rate != nil {
+			more := **rate * n
+			*rate = &more
+		}
+	}
+	return r
 }
 
 // At returns the price of a model at a time.

@@ -56,6 +56,10 @@ func TestCost(t *testing.T) {
 			0.3 + 0.03},
 		{"a long context", "anthropic", "claude-sonnet-4-5", september,
 			Tokens{Input: 100_001, CacheRead: 100_000, Output: 1000}, (100_001*6 + 100_000*0.6 + 1000*22.5) / 1e6},
+		{"the fast mode", "", "claude-opus-4-8-fast", september, Tokens{Input: 1e6, CacheWrite: 1e6, CacheWrite1h: 1e6,
+			Output: 1e6}, 10 + 20 + 50},
+		{"the fast mode of a version", "", "claude-opus-4-6-20260205-fast", september, Tokens{Input: 100_000,
+			CacheRead: 100_000}, 3 + 0.3},
 		{"before a change", "anthropic", "claude-opus-4-6", time.Date(2026, 3, 12, 23, 0, 0, 0, time.UTC),
 			Tokens{Input: 300_000}, 3},
 		{"after a change", "anthropic", "claude-opus-4-6", time.Date(2026, 3, 13, 0, 0, 0, 0, time.UTC),
@@ -145,5 +149,21 @@ func TestInvalidPrices(t *testing.T) {
 		if _, err := Parse([]byte(text)); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("Parse(%s) = %v, want an error without content", text, err)
 		}
+	}
+}
+
+// TestFastWithoutPrice checks that a fast mode whose price is not known has not the usual one,
+// and that the user's own price of it counts.
+func TestFastWithoutPrice(t *testing.T) {
+	const model = "claude-sonnet-4-5-fast"
+	if p, ok := Find([]*List{Embedded()}, "", model).At(september); ok {
+		t.Errorf("%s costs %+v, want that to be unknown", model, p)
+	}
+	own, err := Parse([]byte(`{"providers":[{"id":"anthropic","models":[{"id":"` + model + `","prices":[{"input":7}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, ok := Find([]*List{own, Embedded()}, "", model).At(september); !ok || p.Input != 7 {
+		t.Errorf("%s costs %+v, %t, want 7 of the user's list", model, p, ok)
 	}
 }
