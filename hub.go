@@ -170,12 +170,12 @@ func (h *Hub) Work(ctx context.Context, harness, id string) (Work, error) {
 }
 
 // WorkIn implements WorkLister. It is empty if the index does not list work.
-func (h *Hub) WorkIn(ctx context.Context, session string) ([]Work, error) {
+func (h *Hub) WorkIn(ctx context.Context, place string) ([]Work, error) {
 	if err := h.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	if index, ok := h.index.(WorkLister); ok {
-		return index.WorkIn(ctx, session)
+		return index.WorkIn(ctx, place)
 	}
 	return nil, nil
 }

@@ -73,9 +73,9 @@ type IDLister interface {
 // A WorkLister is an Index that lists units of work, in the order in which they
 // started.
 type WorkLister interface {
-	// WorkIn returns the work that was done in a session or run of handoff, all
-	// work if the session is "".
-	WorkIn(ctx context.Context, session string) ([]Work, error)
+	// WorkIn returns the work that was done in a session or run of handoff, or in a
+	// thread by its URI, all work if the place is "".
+	WorkIn(ctx context.Context, place string) ([]Work, error)
 
 	// WorkUnder returns the work that has the given parent. The IDs are those of
 	// a harness.

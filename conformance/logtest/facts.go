@@ -241,12 +241,16 @@ func (d *drawing) session() handoff.Fact {
 		&handoff.SessionRestored{SessionID: id, Folder: "a"}, &handoff.SessionRestored{SessionID: id}}).Draw(d.t, "put away")
 }
 
+// drawnThread is the thread of much of the work.
+const drawnThread = "agents://codex/x"
+
 func (d *drawing) work() handoff.Fact {
 	id := rapid.SampledFrom([]string{"w1", "w2"}).Draw(d.t, "work")
 	if rapid.Bool().Draw(d.t, "started") {
 		return &handoff.WorkStarted{WorkID: id, ParentWorkID: rapid.SampledFrom([]string{"", "w1"}).Draw(d.t, "parent"),
 			Kind: "task", StartedAt: drawnTime, Name: rapid.SampledFrom([]string{"", "review"}).Draw(d.t, "name"),
-			Agent: "alex", Model: handoff.Model{ID: "gpt-5"}, Thread: "agents://codex/x",
+			Agent: "alex", Model: handoff.Model{ID: "gpt-5"},
+			Thread:    rapid.SampledFrom([]string{drawnThread, "agents://codex/y", ""}).Draw(d.t, "thread"),
 			SessionID: rapid.SampledFrom([]string{"", "s1", "s2"}).Draw(d.t, "session"),
 			RunID:     rapid.SampledFrom([]string{"", "run1"}).Draw(d.t, "run"),
 			Process:   handoff.Process{PID: rapid.IntRange(0, 2).Draw(d.t, "process")},

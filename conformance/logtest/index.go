@@ -81,6 +81,11 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 	for _, r := range records {
 		checkAnswer(t, r.ID, got, want, func(x handoff.Reader) (any, error) { return x.Artifact(ctx, r.ID) })
 	}
+	if _, ok := got.(handoff.WorkLister); ok {
+		checkAnswer(t, "work in a thread", got, want, func(x handoff.Reader) (any, error) {
+			return x.(handoff.WorkLister).WorkIn(ctx, drawnThread)
+		})
+	}
 	for _, id := range append([]string{"", "nobody"}, drawnSessions...) {
 		checkAnswer(t, id, got, want, func(x handoff.Reader) (any, error) { return x.Session(ctx, id) })
 		if _, ok := got.(handoff.WorkLister); ok {

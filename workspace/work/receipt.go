@@ -3,6 +3,7 @@ package work
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/agent-handoff/handoff"
@@ -56,14 +57,12 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, e
 	if p.WorkID == "" && p.Thread == "" {
 		return Receipt{}, nil
 	}
-	all, err := u.o.Hub.WorkIn(ctx, "")
-	if err != nil {
-		return Receipt{}, err
-	}
-	for _, w := range all {
-		if w.Harness == p.Harness && w.ID == p.WorkID {
-			p.Thread = cmp.Or(p.Thread, w.Thread)
+	if p.Thread == "" {
+		w, err := u.o.Hub.Work(ctx, p.Harness, p.WorkID)
+		if err != nil && !errors.Is(err, handoff.NotFound) { // its start need not be recorded
+			return Receipt{}, err
 		}
+		p.Thread = w.Thread
 	}
 	var threads []cost.Conversation
 	var uris []string
@@ -71,7 +70,10 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, e
 		threads = cost.Read(ctx, u.o.Threads, []string{cost.Root(ctx, u.o.Threads, p.Thread)})
 		uris = append(cost.Names(threads), p.Thread)
 	}
-	work := cost.PartOf(p, uris, all)
+	work, err := cost.PartOf(ctx, u.o.Hub, p, uris)
+	if err != nil {
+		return Receipt{}, err
+	}
 	artifacts, err := u.publishedIn(ctx, uris, work)
 	return cost.ReceiptOf(a.ID, u.leaves(ctx, work, artifacts, threads)), err
 }

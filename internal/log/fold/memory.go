@@ -307,8 +307,10 @@ func (m *Memory) Work(_ context.Context, harness, id string) (handoff.Work, erro
 }
 
 // WorkIn implements handoff.WorkLister.
-func (m *Memory) WorkIn(_ context.Context, session string) ([]handoff.Work, error) {
-	return m.work(func(w *handoff.Work) bool { return session == "" || w.SessionID == session || w.RunID == session }), nil
+func (m *Memory) WorkIn(_ context.Context, place string) ([]handoff.Work, error) {
+	return m.work(func(w *handoff.Work) bool {
+		return place == "" || w.SessionID == place || w.RunID == place || w.Thread == place
+	}), nil
 }
 
 // RedactedBodies implements handoff.RedactionLister.

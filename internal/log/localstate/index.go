@@ -131,10 +131,10 @@ func (x *Index) IDNames(ctx context.Context) ([]string, error) {
 }
 
 // WorkIn implements handoff.WorkLister.
-func (x *Index) WorkIn(ctx context.Context, session string) ([]handoff.Work, error) {
+func (x *Index) WorkIn(ctx context.Context, place string) ([]handoff.Work, error) {
 	return askQueued(ctx, x, func(at handoff.Index) ([]handoff.Work, error) {
 		if lister, ok := at.(handoff.WorkLister); ok {
-			return lister.WorkIn(ctx, session)
+			return lister.WorkIn(ctx, place)
 		}
 		return nil, nil
 	}, nil)

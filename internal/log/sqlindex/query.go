@@ -46,12 +46,12 @@ func (x *Index) Work(ctx context.Context, harness, id string) (v handoff.Work, e
 }
 
 // WorkIn implements handoff.WorkLister.
-func (x *Index) WorkIn(ctx context.Context, session string) ([]handoff.Work, error) {
-	if session == "" {
+func (x *Index) WorkIn(ctx context.Context, place string) ([]handoff.Work, error) {
+	if place == "" {
 		return x.work(ctx, `SELECT id, state FROM works`)
 	}
-	return x.work(ctx, `SELECT id, state FROM works WHERE session = ?1 UNION SELECT id, state FROM works WHERE run = ?1`,
-		session)
+	return x.work(ctx, `SELECT id, state FROM works WHERE session = ?1 UNION SELECT id, state FROM works WHERE run = ?1
+		UNION SELECT id, state FROM works WHERE thread = ?1`, place)
 }
 
 // WorkUnder implements handoff.WorkLister.

@@ -14,7 +14,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 29
+const version = 30
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -77,9 +77,10 @@ var schema = []string{
 	// Sessions whose manifest must be rendered: up to which record, since when.
 	`CREATE TABLE unrendered (id TEXT PRIMARY KEY, seq INTEGER, at REAL) WITHOUT ROWID`,
 
-	`CREATE TABLE works (harness TEXT, id TEXT, state TEXT, session TEXT, run TEXT, parent TEXT, PRIMARY KEY (harness, id)) WITHOUT ROWID`,
+	`CREATE TABLE works (harness TEXT, id TEXT, state TEXT, session TEXT, run TEXT, parent TEXT, thread TEXT, PRIMARY KEY (harness, id)) WITHOUT ROWID`,
 	`CREATE INDEX works_by_session ON works (session) WHERE session IS NOT NULL`,
 	`CREATE INDEX works_by_run ON works (run) WHERE run IS NOT NULL`,
+	`CREATE INDEX works_by_thread ON works (thread) WHERE thread IS NOT NULL`,
 	`CREATE INDEX works_by_parent ON works (parent, harness) WHERE parent IS NOT NULL`,
 
 	`CREATE TABLE damaged (seq INTEGER PRIMARY KEY)`,

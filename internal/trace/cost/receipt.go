@@ -3,6 +3,7 @@ package cost
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -143,33 +144,42 @@ func (a *Amount) complete() {
 // Known reports whether the receipt shows more than artifacts.
 func (r Receipt) Known() bool { return len(r.Tasks) > 0 || r.Within != "" }
 
-// PartOf returns the work, of all work, that a producer did or that was done in the
-// threads with the given URIs, with everything inside that work.
-func PartOf(p handoff.Producer, uris []string, work []handoff.Work) (part []handoff.Work) {
-	inside := map[workID][]handoff.Work{}
-	for _, w := range work {
-		if w.Parent != "" {
-			inside[workID{w.Harness, w.Parent}] = append(inside[workID{w.Harness, w.Parent}], w)
-		}
-	}
+// PartOf returns the work that a producer did or that was done in the threads with the
+// given URIs, with everything inside that work.
+func PartOf(ctx context.Context, index interface {
+	handoff.WorkLister
+	Work(ctx context.Context, harness, id string) (handoff.Work, error)
+}, p handoff.Producer, uris []string) (part []handoff.Work, err error) {
 	known := map[workID]bool{}
-	add := func(w handoff.Work) {
-		if id := (workID{w.Harness, w.ID}); !known[id] {
-			known[id] = true
-			part = append(part, w)
+	add := func(list []handoff.Work, err error) error {
+		for _, w := range list {
+			if id := (workID{w.Harness, w.ID}); !known[id] {
+				known[id] = true
+				part = append(part, w)
+			}
+		}
+		return err
+	}
+	if p.WorkID != "" {
+		w, err := index.Work(ctx, p.Harness, p.WorkID)
+		switch {
+		case err == nil:
+			add([]handoff.Work{w}, nil)
+		case !errors.Is(err, handoff.NotFound):
+			return nil, err
 		}
 	}
-	for _, w := range work {
-		if w.Harness == p.Harness && w.ID == p.WorkID || w.Thread != "" && slices.Contains(uris, w.Thread) {
-			add(w)
+	for _, uri := range uris {
+		if err := add(index.WorkIn(ctx, uri)); err != nil {
+			return nil, err
 		}
 	}
 	for i := 0; i < len(part); i++ {
-		for _, w := range inside[workID{part[i].Harness, part[i].ID}] {
-			add(w)
+		if err := add(index.WorkUnder(ctx, part[i].Harness, part[i].ID)); err != nil {
+			return nil, err
 		}
 	}
-	return part
+	return part, nil
 }
 
 // Names returns the URIs that records may have of threads and subagents that were read,
