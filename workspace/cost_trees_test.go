@@ -211,7 +211,7 @@ func (c *costTree) naive(by string, since, until time.Time) (rows map[string]int
 			continue
 		}
 		total += r.tokens
-		rows[map[string]string{"day": r.at.Format("2006-01-02"), "program": "flue"}[by]] += r.tokens
+		rows[map[string]string{"day": r.at.Format("2006-01-02"), "program": "flue", "agent": "flue"}[by]] += r.tokens
 	}
 	for _, th := range c.threads {
 		var used int64
@@ -232,7 +232,8 @@ func (c *costTree) naive(by string, since, until time.Time) (rows map[string]int
 			if by == "artifact" || by == "channel" {
 				share(rows, by, r.tokens, th, in)
 			} else {
-				rows[map[string]string{"day": r.at.Format("2006-01-02"), "program": "codex", "session": th.session}[by]] += r.tokens
+				rows[map[string]string{"day": r.at.Format("2006-01-02"), "program": "codex", "agent": "codex",
+					"session": th.session}[by]] += r.tokens
 			}
 		}
 		switch by {
@@ -240,7 +241,8 @@ func (c *costTree) naive(by string, since, until time.Time) (rows map[string]int
 		case "artifact", "channel":
 			share(rows, by, used, th, in)
 		default:
-			rows[map[string]string{"session": th.session, "agent": th.role, "program": "codex", "model": th.model}[by]] += used
+			agent := cmp.Or(th.role, "codex")
+			rows[map[string]string{"session": th.session, "agent": agent, "program": "codex", "model": th.model}[by]] += used
 		}
 	}
 	return rows, total

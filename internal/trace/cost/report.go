@@ -359,7 +359,7 @@ func (l Leaf) parts(by string, keys func(*Made) []string) []part {
 	case BySession:
 		return only(l.Session)
 	case ByAgent:
-		return only(l.Agent)
+		return only(cmp.Or(l.Agent, l.program()))
 	case ByProgram:
 		return only(l.program())
 	case ByDay:
