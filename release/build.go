@@ -49,10 +49,11 @@ func (r *release) build(p platform, name string) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	const pkg = module + "/cmd/internal/program"
+	const commands = module + "/cmd/internal"
 	flags := fmt.Sprintf("-s -w -buildid= -funcalign=16"+
-		" -X %[1]s.release=v%[2]s -X %[1]s.commit=%[3]s -X %[1]s.committedAt=%[4]s",
-		pkg, r.version, r.commit, r.date.Format(time.RFC3339))
+		" -X '%[1]s/stamp.stamp=agent-handoff release: v%[2]s;'"+
+		" -X %[1]s/program.commit=%[3]s -X %[1]s/program.committedAt=%[4]s",
+		commands, r.version, r.commit, r.date.Format(time.RFC3339))
 	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags="+builtPrograms[name], "-ldflags="+flags,
 		"-o", path, "./cmd/agent-handoff")
 	c.Dir, c.Stderr = r.source, os.Stderr

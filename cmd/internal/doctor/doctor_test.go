@@ -252,6 +252,52 @@ func TestSituations(t *testing.T) {
 	}
 }
 
+// TestReleases installs the programs of two releases, which are built without version
+// control, so that Go records the same version in both.
+func TestReleases(t *testing.T) {
+	p := newPlace(t)
+	build := func(file, version string) {
+		t.Helper()
+		const stamp = "github.com/agent-handoff/handoff/cmd/internal/stamp.stamp"
+		c := exec.Command("go", "build", "-buildvcs=false", "-o", file,
+			"-ldflags=-s -w -X '"+stamp+"=agent-handoff release: "+version+";'", "../../agent-handoff")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	other, later := filepath.Join(p.home, "other"), filepath.Join(p.home, "later")
+	p.check(os.Mkdir(other, 0o755))
+	for _, name := range []string{"handoff", "agent-handoff"} {
+		p.check(os.Remove(filepath.Join(p.bin, name)))
+	}
+	build(p.self, "v0.1.0")
+	build(later, "v0.2.0")
+	if out, err := exec.Command(p.self, "--version").Output(); !strings.Contains(string(out), " v0.1.0 ") {
+		t.Errorf("--version: got %s, %v", out, err)
+	}
+	text, err := os.ReadFile(p.self)
+	p.check(err)
+	p.check(os.WriteFile(filepath.Join(p.bin, "agent-handoff"), text, 0o755))
+	for _, name := range []string{"handoff", "agent-handoff"} {
+		p.check(os.WriteFile(filepath.Join(other, name), text, 0o755))
+	}
+	p.env["PATH"] = other + ":" + p.bin
+	for _, f := range p.examine() {
+		t.Errorf("the same release: %+v", f)
+	}
+	for _, name := range []string{"handoff", "agent-handoff"} {
+		file := filepath.Join(other, name)
+		p.check(os.Rename(file, file+"~"))
+		p.check(os.Link(later, file))
+		found := p.examine()
+		want := file + " is another version (v0.2.0) than this program (v0.1.0)"
+		if len(found) != 1 || found[0].Severity != doctor.Warning || !strings.Contains(found[0].Text, want) {
+			t.Errorf("got %+v, want a warning with %q", found, want)
+		}
+		p.check(os.Rename(file+"~", file))
+	}
+}
+
 // TestForeignFileStays checks that a file with the name of a temporary one, which a
 // repository can bring, is not removed.
 func TestForeignFileStays(t *testing.T) {

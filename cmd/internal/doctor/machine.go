@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/stamp"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
 )
@@ -31,8 +32,8 @@ func findPath(_ context.Context, m *Machine, f *findings) {
 			f.warn(found+" is another program named handoff; shells start it", handoff.Advice(
 				"call this one agent-handoff, or put "+filepath.Dir(m.Self)+" first in PATH"))
 		case other.version != this.version:
-			f.warn(found+" is another version of handoff ("+other.version+"); shells start it", handoff.Advice(
-				"install one version, or put "+filepath.Dir(m.Self)+" first in PATH"))
+			f.warn(found+" is another version ("+other.version+") than this program ("+this.version+
+				"); shells start it", handoff.Advice("install one version, or put "+filepath.Dir(m.Self)+" first in PATH"))
 		}
 	}
 	found := m.LookPath("agent-handoff")
@@ -74,11 +75,14 @@ func build(file string) program {
 	}
 	start, _ := hex.DecodeString(infoFrame[0])
 	end, _ := hex.DecodeString(infoFrame[1])
-	_, b, _ = bytes.Cut(b, start)
-	text, _, found := bytes.Cut(b, end)
+	_, text, _ := bytes.Cut(b, start)
+	text, _, found := bytes.Cut(text, end)
 	info, err := debug.ParseBuildInfo(string(text))
 	if !found || err != nil {
 		return program{}
+	}
+	if version := stamp.Find(b); version != "" {
+		return program{info.Main.Path, version}
 	}
 	p := program{info.Main.Path, info.Main.Version}
 	for _, s := range info.Settings {

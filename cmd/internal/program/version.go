@@ -6,12 +6,13 @@ import (
 	"runtime/debug"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/stamp"
 	"github.com/spf13/cobra"
 )
 
-// The version of a release, its commit and the time of that. The linker sets them; other
-// builds have what Go recorded.
-var release, commit, committedAt string
+// The commit of a release and its time. The linker sets them, and the version in package
+// stamp; other builds have what Go recorded.
+var commit, committedAt string
 
 // A build is the JSON of version.
 type build struct {
@@ -23,6 +24,7 @@ type build struct {
 }
 
 func thisBuild() build {
+	release := stamp.Version()
 	b := build{Version: release, Commit: commit, CommittedAt: committedAt}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
