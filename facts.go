@@ -17,7 +17,8 @@ type ArtifactPublished struct {
 	Root    string `json:"root,omitempty"` // "" for the workspace or Worktree, RuntimeRoot, SessionRoot
 	// the name of the linked git worktree that contains it, "" for the main one
 	Worktree   string `json:"worktree,omitempty"`
-	TargetType string `json:"targetType"` // file, directory or symlink
+	Branch     string `json:"branch,omitempty"` // of the worktree when it was published, "" for none
+	TargetType string `json:"targetType"`       // file, directory or symlink
 	Title      string `json:"title,omitempty"`
 	Summary    string `json:"summary,omitempty"`
 	MediaType  string `json:"mediaType,omitempty"`

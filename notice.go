@@ -56,6 +56,7 @@ const (
 const (
 	NoticeSessionFailed    NoticeCode = "session_failed"
 	NoticeOutputMissing    NoticeCode = "output_missing" // something that it should leave
+	NoticeGateFailed       NoticeCode = "gate_failed"    // of the last attempt of a pipeline run
 	NoticeWaitingForPerson NoticeCode = "waiting_for_person"
 	NoticeProcessGone      NoticeCode = "process_gone" // no end was recorded
 	NoticeSilent           NoticeCode = "silent"       // no activity for long
@@ -68,6 +69,7 @@ var severities = []struct {
 }{
 	{NoticeContradicted, SeverityProblem}, {NoticeAttestFailed, SeverityProblem},
 	{NoticeSessionFailed, SeverityProblem}, {NoticeOutputMissing, SeverityProblem},
+	{NoticeGateFailed, SeverityProblem},
 	{NoticeWaitingForPerson, SeverityWarning}, {NoticeProcessGone, SeverityWarning},
 	{NoticeSilent, SeverityWarning},
 	{NoticeWithdrawn, SeverityWarning}, {NoticeSuperseded, SeverityWarning}, {NoticeCompeting, SeverityWarning},

@@ -31,8 +31,8 @@ type Production struct {
 // A ProductionQuery selects artifacts of every status.
 type ProductionQuery struct {
 	// By is what the artifacts of a thread are told apart by, the Key: "" for
-	// nothing, "work", "channel", "day" (as in 2006-01-02, in UTC), "revision" ("1" or
-	// "0", for the first), or "artifact" (an ID). With "tag" and "label" they are told
+	// nothing, "work", "session" (SESSION/RUN), "channel", "day" (as in 2006-01-02, in UTC),
+	// "revision" ("1" or "0", for the first), or "artifact" (an ID). With "tag" and "label" they are told
 	// apart by artifact, and have Values.
 	By string
 
@@ -40,7 +40,7 @@ type ProductionQuery struct {
 }
 
 // productionKeys are the values of By.
-var productionKeys = []string{"", "work", "channel", "day", "revision", "artifact", "tag", "label"}
+var productionKeys = []string{"", "work", "session", "channel", "day", "revision", "artifact", "tag", "label"}
 
 // A ProductionLister is an Index that adds up artifacts without reading
 // their records.

@@ -38,6 +38,9 @@ func (w *Workspace) Hook(ctx context.Context, e HookEvent, threads *thread.Set) 
 	r := hook.Recorder{Hub: w.hub, Now: w.now, NoMessages: w.remote &&
 		!w.settings.SharesThreads(), Left: func(ctx context.Context, uri string) ([]string, string) {
 		return hook.Left(ctx, threads, w.files, uri)
+	}, News: func(ctx context.Context, e HookEvent) (string, error) {
+		// without threads: an index of them that is not there yet takes too long for a hook
+		return w.News(thread.NewSet(nil, func(string) string { return "" }, "")).Digest(ctx, e.HandoffSession, e.HandoffRun)
 	}}
 	reply, err := r.Handle(ctx, e)
 	if e.Kind == hook.SessionEnd {

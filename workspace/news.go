@@ -13,7 +13,7 @@ import (
 func (w *Workspace) News(set *thread.Set) news.Source {
 	return news.New(news.Options{
 		Hub: w.hub, Threads: w.Threads(set), Work: w.Work(set), Pipelines: w.Pipelines(),
-		Store: w.Store(), Dir: w.dirs.Root, Home: w.dirs.Home(), State: w.state, Now: w.now,
+		Store: w.Store(), Dir: w.dirs.Root, Home: w.dirs.Home(), Branch: w.dirs.Branch(), State: w.state, Now: w.now,
 		Resolve: func(ctx context.Context, ref string) (handoff.Artifact, error) {
 			id, err := w.Resolve(ctx, ref)
 			if err != nil {

@@ -2,10 +2,12 @@ package workspace_test
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -231,5 +233,124 @@ func TestSeen(t *testing.T) {
 	look("bob", 3)
 	if r := look("", 0); r.First {
 		t.Error("a reader that has seen something is new")
+	}
+}
+
+// TestReaders has two readers of one name, who look while sessions end, and are killed now and
+// then after they have printed and before that is noted. No end is missed by both.
+func TestReaders(t *testing.T) {
+	dir := t.TempDir()
+	getenv := func(name string) string {
+		return map[string]string{"HANDOFF_WORKSPACE": dir, "XDG_STATE_HOME": filepath.Join(dir, "state")}[name]
+	}
+	open := func() *workspace.Workspace {
+		w, err := workspace.Open(dir, workspace.Options{Now: time.Now, Getenv: getenv})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	printed, ended := map[string]bool{}, make(chan bool)
+	read := func(w *workspace.Workspace, killed bool) {
+		source := w.News(noThreads())
+		r, err := source.Report(t.Context(), news.ReportOptions{})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		mu.Lock()
+		for _, d := range r.Done {
+			printed[d.Session] = true
+		}
+		mu.Unlock()
+		if !killed {
+			if err := source.Mark(r); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for reader := range 2 {
+		wg.Go(func() {
+			w := open()
+			defer w.Close()
+			for i := 0; ; i++ {
+				select {
+				case <-ended:
+					return
+				default:
+					read(w, (i+reader)%3 == 0)
+				}
+			}
+		})
+	}
+	w := open()
+	defer w.Close()
+	var all []string
+	for range 30 {
+		opened, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"},
+			Workflow: handoff.SessionWorkflow{Name: "x"}})
+		if err == nil {
+			_, err = w.Sessions().Close(t.Context(), opened.ID, sessions.Completed, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, opened.ID)
+	}
+	close(ended)
+	wg.Wait()
+	read(w, false)
+	for _, id := range all {
+		if !printed[id] {
+			t.Errorf("the end of %s was not shown", id)
+		}
+	}
+	printed = map[string]bool{}
+	if read(w, false); len(printed) > 0 {
+		t.Errorf("shown again: %v", printed)
+	}
+}
+
+// TestWatchNeeds checks that what needs a person is yielded once, when it arises.
+func TestWatchNeeds(t *testing.T) {
+	dir := t.TempDir()
+	w, err := workspace.Open(dir, workspace.Options{Now: time.Now,
+		Getenv: func(name string) string { return map[string]string{"HANDOFF_WORKSPACE": dir}[name] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	fail := func(agent string) string {
+		opened, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: agent},
+			Workflow: handoff.SessionWorkflow{Name: "x"}})
+		if err == nil {
+			_, err = w.Sessions().Close(t.Context(), opened.ID, sessions.Failed, "no disk")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened.ID
+	}
+	before := fail("ada")
+	next, stop := iter.Pull2(w.News(noThreads()).WatchNeeds(t.Context(), time.Millisecond))
+	defer stop()
+	arisen := make(chan string, 1)
+	go func() {
+		n, _, _ := next()
+		arisen <- n.Ref
+	}()
+	after := map[string]bool{}
+	for i := 0; ; i++ { // until it has looked at what was there before
+		select {
+		case got := <-arisen:
+			if !after[got] {
+				t.Errorf("got %s, want one of %v, not %s of before", got, after, before)
+			}
+			return
+		case <-time.After(100 * time.Millisecond):
+			after[fail(fmt.Sprint("bo-", i))] = true
+		}
 	}
 }

@@ -220,7 +220,7 @@ func (c *core) publishedFiles(o Options, caller Caller) *content.Files {
 	return &content.Files{
 		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimeDir: found.Runtime,
 		RuntimePath: below(found.Root, found.Runtime),
-		Linked:      found.Linked, Worktree: found.Worktree, Origin: c.runtimeDir.Origin,
+		Linked:      found.Linked, Worktree: found.Worktree, Branch: found.Branch, Origin: c.runtimeDir.Origin,
 		SessionDir: func(ctx context.Context, p handoff.Producer) string {
 			if p.Session == caller.Producer.Session && caller.SessionDir != "" {
 				return cmp.Or(c.folderOf(ctx, p), caller.SessionDir)

@@ -103,7 +103,7 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 		}
 	}
 	if _, ok := got.(handoff.ProductionLister); ok {
-		for _, q := range []handoff.ProductionQuery{{}, {By: "work"}, {By: "channel"},
+		for _, q := range []handoff.ProductionQuery{{}, {By: "work"}, {By: "session"}, {By: "channel"},
 			{By: "day", Since: drawnTime.Add(time.Second)}, {By: "revision"}, {By: "artifact"}, {By: "tag"},
 			{By: "label", Until: drawnTime.Add(3 * time.Second)}} {
 			checkAnswer(t, fmt.Sprintf("productions %+v", q), got, want, func(x handoff.Reader) (any, error) {

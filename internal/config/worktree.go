@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
@@ -95,6 +96,26 @@ func (w Workspace) Worktrees() []string {
 		add(w.Worktree(e.Name()))
 	}
 	return roots
+}
+
+// maxBranch is the length of the name of a branch, in bytes.
+const maxBranch = 250
+
+// Branch returns the branch that is checked out in the worktree of the workspace, "" for
+// none or one whose name is too long to record.
+func (w Workspace) Branch() string {
+	dir := w.common
+	if w.Linked != "" {
+		dir = filepath.Join(w.common, "worktrees", w.Linked)
+	}
+	if dir == "" {
+		return ""
+	}
+	branch, ok := readLine(filepath.Join(dir, "HEAD"), "ref: refs/heads/")
+	if !ok || len(branch) > maxBranch || !utf8.ValidString(branch) {
+		return ""
+	}
+	return branch
 }
 
 // readLine returns the first line of a small regular file, without its prefix.

@@ -17,6 +17,9 @@ type RunSummary struct {
 	Stage    string `json:"stage"`  // the next stage, "" if there is none
 	Agent    string `json:"agent"`  // who acts next, "" if the run is completed
 	Attempts int    `json:"attempts"`
+
+	// GateFailed is the stage of the last attempt if it failed its gate when it was submitted.
+	GateFailed string `json:"gateFailed,omitempty"`
 }
 
 // A RunList has the runs of a workspace: first the open ones, then the archived
@@ -50,7 +53,13 @@ func (l *RunList) add(ctx context.Context, r *Runs, name string, read func() (St
 		l.Warnings = append(l.Warnings, name+": "+reasonOf(err))
 	} else {
 		run.Status, run.Stage, run.Agent = statusOf(step), step.Stage, step.Agent
-		run.Attempts = len(HistoryOf(r.Pipeline, s))
+		attempts := HistoryOf(r.Pipeline, s)
+		run.Attempts = len(attempts)
+		if run.Attempts > 0 {
+			if last := attempts[run.Attempts-1]; last.Current && last.Gate != nil && !last.Gate.Pass {
+				run.GateFailed = last.Stage
+			}
+		}
 	}
 	l.Runs = append(l.Runs, run)
 }

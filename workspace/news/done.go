@@ -40,7 +40,7 @@ type Usage = cost.Amount
 // A found is a session with what was done in it.
 type found struct {
 	session.View
-	session.Progress
+	threads []string // the URIs of its threads
 	program string
 }
 
@@ -49,19 +49,24 @@ func (f found) title() string { return cmp.Or(f.Name, f.Title, f.Workflow.Name, 
 
 func (f found) by() string { return cmp.Or(f.Agent.Name, f.program) }
 
+// main returns the threads that a session and its subagents belong to.
+func (f found) main() (list []string) {
+	for _, uri := range f.threads {
+		if uri = mainOf(uri); !slices.Contains(list, uri) {
+			list = append(list, uri)
+		}
+	}
+	return list
+}
+
 // pageSize is the number of sessions or artifacts that are read at a time.
 const pageSize = 200
 
 // found returns the sessions and runs that were opened up to SessionDays before a time,
-// or later, the newest first. Archived and deleted ones are left out. Of those that ended
-// long before, only what they should leave is looked up.
+// or later, the newest first. Archived and deleted ones are left out.
 func (s Source) found(ctx context.Context, since time.Time) (list []found, err error) {
-	from := s.o.Now()
-	if since.Before(from) {
-		from = since
-	}
 	q := session.Query{Observer: session.ThisObserver(), Now: s.o.Now()}
-	q.Since, q.IncludeRuns, q.Limit = from.AddDate(0, 0, -SessionDays), true, pageSize
+	q.Since, q.IncludeRuns, q.Limit = s.sessionsFrom(since), true, pageSize
 	for more := true; more; more = q.Cursor != "" {
 		page, err := session.Find(ctx, s.o.Hub, q)
 		if err != nil {
@@ -69,20 +74,66 @@ func (s Source) found(ctx context.Context, since time.Time) (list []found, err e
 		}
 		for _, v := range page.Sessions {
 			f := found{View: v, program: program(v.Producer.Thread, v.Producer.Harness)}
-			if v.Closed == 0 || len(v.Expected) > 0 || !v.ClosedAt.Before(from.AddDate(0, 0, -ThreadDays)) {
-				if f.Progress, err = s.sessions.Progress(ctx, v.Session); err != nil {
+			if len(v.Expected) > 0 {
+				p, err := s.sessions.Progress(ctx, v.Session)
+				if err != nil {
 					return nil, err
 				}
-				f.SetNotices(f.Expectations)
-			}
-			for _, uri := range f.Threads {
-				f.program = cmp.Or(f.program, program(uri, ""))
+				f.SetNotices(p.Expectations)
 			}
 			list = append(list, f)
 		}
 		q.Cursor = page.Cursor
 	}
 	return list, nil
+}
+
+// sessionsFrom returns when sessions were opened that a report about a time looks at.
+func (s Source) sessionsFrom(since time.Time) time.Time {
+	if now := s.o.Now(); now.Before(since) {
+		since = now
+	}
+	return since.AddDate(0, 0, -SessionDays)
+}
+
+// addThreads adds to sessions the threads of those who opened them, published in them or
+// worked in them. The transcript of a thread leads to its subagents.
+func (s Source) addThreads(ctx context.Context, r *Report, list []found, work []handoff.Work) error {
+	made, err := s.o.Hub.Productions(ctx, handoff.ProductionQuery{By: "session", Since: s.sessionsFrom(r.Since)})
+	if err != nil {
+		return err
+	}
+	threads, tasks := map[string][]string{}, map[[2]string]bool{}
+	add := func(uri string, sessions ...string) {
+		for _, id := range sessions {
+			if id != "" && uri != "" && !tasks[[2]string{id, uri}] && !slices.Contains(threads[id], uri) {
+				threads[id] = append(threads[id], uri)
+			}
+		}
+	}
+	for _, f := range list {
+		add(f.Producer.Thread, f.ID)
+	}
+	slices.SortStableFunc(made, func(a, b handoff.Production) int { return b.Newest.Compare(a.Newest) })
+	for _, p := range made {
+		add(p.Thread, p.Session, p.RunID)
+	}
+	for _, w := range work {
+		if w.Kind == "task" {
+			tasks[[2]string{w.SessionID, w.Thread}], tasks[[2]string{w.RunID, w.Thread}] = true, true
+		}
+	}
+	for _, w := range work {
+		add(w.Thread, w.SessionID, w.RunID)
+	}
+	for i := range list {
+		f := &list[i]
+		f.threads = threads[f.ID]
+		for _, uri := range f.threads {
+			f.program = cmp.Or(f.program, program(uri, ""))
+		}
+	}
+	return nil
 }
 
 // artifacts yields the artifacts that a query selects, the newest first.
@@ -107,28 +158,22 @@ func (s Source) artifacts(ctx context.Context, q handoff.ArtifactQuery) iter.Seq
 
 // done adds the sessions and threads that ended in the time.
 func (s Source) done(ctx context.Context, r *Report, list []found) error {
-	spent, warnings, err := s.o.Work.Spent(ctx, r.Since)
-	if err != nil {
-		return err
-	}
-	r.Warnings = append(r.Warnings, warnings...)
-	for _, u := range spent {
-		if r.Usage == nil {
-			r.Usage = &Usage{Completeness: thread.Exact}
-		}
-		r.Usage.Add(u)
-	}
 	active, warnings, err := s.o.Threads.Changed(ctx, r.Since)
 	if err != nil {
 		return err
 	}
 	r.Warnings = append(r.Warnings, warnings...)
-	inSession := map[string]bool{}
+	byURI, inSession := map[string]threads.Active{}, map[string]bool{}
+	for _, t := range active {
+		byURI[t.URI.String()] = t
+	}
+	shown := map[string]bool{}
 	for _, f := range list {
-		for _, uri := range f.Threads {
-			inSession[mainOf(uri)] = true
+		main := f.main()
+		for _, uri := range main {
+			inSession[uri] = true
 		}
-		if f.Closed == 0 && f.Status != session.Failed || f.Parent != "" && r.shows(f.Parent) {
+		if f.Closed == 0 && f.Status != session.Failed || f.Parent != "" && shown[f.Parent] {
 			continue
 		}
 		ended := f.ClosedAt
@@ -138,17 +183,23 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 		if r.isSeen(f, ended) {
 			continue
 		}
-		r.Done = append(r.Done, f.done(r.Since, ended, active, usageOf(spent, f.ID)))
+		shown[f.ID] = true
+		d := f.done(ended, r.made[f.origin()], r.usage(f.ID))
+		var writes []collision.Write
+		for _, uri := range main {
+			if t, ok := byURI[uri]; ok {
+				d.Branch, writes = cmp.Or(d.Branch, t.Branch), append(writes, t.Writes...)
+			}
+		}
+		d.Files = changedFiles(writes)
+		r.Done = append(r.Done, d)
 	}
 	for _, t := range active {
 		if uri := t.URI.String(); t.State.Status.Ended() && !inSession[uri] {
-			d := Done{Thread: uri, Title: t.Name(), Agent: t.AgentName, Program: t.Provider, Branch: t.Branch,
-				Outcome: string(t.State.Status), Reason: t.State.Reason, Files: changedFiles(t.Writes), Started: t.Started,
-				Ended: t.Seen(), Usage: usageOf(spent, uri)}
-			if err := s.published(ctx, r.Since, &d); err != nil {
-				return err
-			}
-			r.Done = append(r.Done, d)
+			made := r.made[origin{"thread", uri}]
+			r.Done = append(r.Done, Done{Thread: uri, Title: t.Name(), Agent: t.AgentName, Program: t.Provider,
+				Branch: t.Branch, Outcome: string(t.State.Status), Reason: t.State.Reason, Artifacts: made.count,
+				Verdict: made.verdict, Files: changedFiles(t.Writes), Started: t.Started, Ended: t.Seen(), Usage: r.usage(uri)})
 		}
 	}
 	slices.SortStableFunc(r.Done, func(a, b Done) int { return b.Ended.Compare(a.Ended) })
@@ -164,57 +215,53 @@ func (r *Report) isSeen(f found, ended time.Time) bool {
 	return ended.Before(r.Since)
 }
 
-// shows reports whether a session is one of those that were done.
-func (r *Report) shows(id string) bool {
-	return slices.ContainsFunc(r.Done, func(d Done) bool { return d.Session == id })
-}
-
-func (f found) done(since, ended time.Time, active []threads.Active, used *Usage) Done {
+func (f found) done(ended time.Time, made published, used *Usage) Done {
 	d := Done{Session: f.ID, Title: f.title(), Agent: f.Agent.Name, Program: f.program, Outcome: f.Status,
-		Reason: f.Reason, Usage: used, Started: f.OpenedAt, Ended: ended}
-	if len(f.Threads) == 1 {
-		d.Thread = f.Threads[0]
+		Reason: f.Reason, Artifacts: made.count, Verdict: made.verdict, Usage: used, Started: f.OpenedAt, Ended: ended}
+	if len(f.threads) == 1 {
+		d.Thread = f.threads[0]
 	}
-	for _, a := range f.Artifacts {
-		d.count(since, a)
-	}
-	var writes []collision.Write
-	for _, t := range active {
-		if slices.ContainsFunc(f.Threads, func(uri string) bool { return mainOf(uri) == t.URI.String() }) {
-			d.Branch = cmp.Or(d.Branch, t.Branch)
-			writes = append(writes, t.Writes...)
-		}
-	}
-	d.Files = changedFiles(writes)
 	return d
 }
 
-// published counts the artifacts of a thread, which is in no session.
-func (s Source) published(ctx context.Context, since time.Time, d *Done) error {
-	q := handoff.ArtifactQuery{Producer: map[string]string{"thread": d.Thread}, Since: since, IncludeInactive: true}
-	for a, err := range s.artifacts(ctx, q) {
-		if err != nil {
-			return err
-		}
-		d.count(since, a)
+// An origin is a session, run or thread: a field of producers, and its value.
+type origin struct{ field, id string }
+
+// origin returns what the producers of a session name.
+func (f found) origin() origin {
+	if f.Parent != "" {
+		return origin{"run", f.ID}
 	}
-	return nil
+	return origin{"session", f.ID}
 }
 
-// count adds an artifact to what was done.
-func (d *Done) count(since time.Time, a handoff.Artifact) {
-	if a.CreatedAt.Before(since) {
+// origins returns those of a producer.
+func origins(session, run, thread string) []origin {
+	return []origin{{"session", session}, {"run", run}, {"thread", thread}}
+}
+
+// A published is what was published from an origin in the time of a report.
+type published struct {
+	count   int
+	verdict handoff.NoticeCode // the worst of active artifacts
+}
+
+// judge adds the notice about the claims of an artifact to what was published, if it is active.
+func (r *Report) judge(a handoff.Artifact) {
+	if a.CreatedAt.Before(r.Since) || a.Status != handoff.Active || a.Claimed == nil {
 		return
 	}
-	d.Artifacts++
-	if a.Status == handoff.Active && a.Claimed != nil && (d.Verdict == "" ||
-		handoff.CompareNotices(*a.Claimed, handoff.Notice{Code: d.Verdict}) < 0) {
-		d.Verdict = a.Claimed.Code
+	for _, m := range origins(a.Producer.Session, a.Producer.RunID, a.Producer.Thread) {
+		p := r.made[m]
+		if p.verdict == "" || handoff.CompareNotices(*a.Claimed, handoff.Notice{Code: p.verdict}) < 0 {
+			p.verdict = a.Claimed.Code
+		}
+		r.made[m] = p
 	}
 }
 
-func usageOf(spent map[string]Usage, key string) *Usage {
-	if u, ok := spent[key]; ok {
+func (r *Report) usage(key string) *Usage {
+	if u, ok := r.spent[key]; ok {
 		return &u
 	}
 	return nil

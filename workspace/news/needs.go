@@ -25,6 +25,15 @@ type Need struct {
 	By     string         `json:"by,omitempty"`     // an agent, or else a program
 	At     time.Time      `json:"aroseAt,omitzero"` // when it arose, as far as that is known
 	Settle handoff.Hint   `json:"-"`
+	How    string         `json:"settle,omitempty"` // Settle, as the surface that shows it words that
+}
+
+// String returns what a need is about and why, on one line.
+func (n Need) String() string {
+	if n.Title == "" || strings.HasPrefix(n.Notice.Text, n.Title) {
+		return n.Notice.Text
+	}
+	return n.Title + ": " + n.Notice.Text
 }
 
 // compareNeeds orders by severity, then by code, the newest first.
@@ -47,6 +56,9 @@ func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
 		for a, err := range s.artifacts(ctx, q) {
 			if err != nil {
 				return err
+			}
+			if q.Claimed {
+				r.judge(a)
 			}
 			if at := a.Attestation; at != nil { // the newest of a command counts, of this workspace
 				command := fold.CommandOf(at)
@@ -155,7 +167,7 @@ func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error 
 			continue
 		}
 		uri := i.URI.String()
-		inSession := slices.ContainsFunc(list, func(f found) bool { return slices.Contains(f.Threads, uri) })
+		inSession := slices.ContainsFunc(list, func(f found) bool { return slices.Contains(f.threads, uri) })
 		if later[key] || inSession {
 			continue
 		}
@@ -167,7 +179,8 @@ func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error 
 	return nil
 }
 
-// pipelineNeeds adds the pipeline runs in which a person acts next. One that can't be read
+// pipelineNeeds adds the pipeline runs in which the last attempt failed its gate, or a person
+// acts next. One that can't be read
 // is a warning.
 func (s Source) pipelineNeeds(ctx context.Context, r *Report, _ []found) error {
 	list, err := s.o.Pipelines.List(ctx)
@@ -177,12 +190,19 @@ func (s Source) pipelineNeeds(ctx context.Context, r *Report, _ []found) error {
 	}
 	r.Warnings = append(r.Warnings, list.Warnings...)
 	for _, run := range list.Runs {
-		if run.Archived || run.Status != "paused" {
+		need := Need{Kind: "pipeline", Ref: run.Name, Title: run.Stage, By: run.Agent,
+			Settle: handoff.Suggest("see the next step", handoff.ActionNext, run.Issue)}
+		switch {
+		case run.Archived:
+			continue
+		case run.GateFailed != "":
+			need.Notice = handoff.NewNotice(handoff.NoticeGateFailed, run.GateFailed+" failed its gate")
+		case run.Status == "paused":
+			need.Notice = handoff.NewNotice(handoff.NoticeWaitingForPerson, "a person acts next: "+run.Stage)
+		default:
 			continue
 		}
-		r.Needs = append(r.Needs, Need{Kind: "pipeline", Ref: run.Name, Title: run.Stage, By: run.Agent,
-			Notice: handoff.NewNotice(handoff.NoticeWaitingForPerson, "a person acts next: "+run.Stage),
-			Settle: handoff.Suggest("see the next step", handoff.ActionNext, run.Issue)})
+		r.Needs = append(r.Needs, need)
 	}
 	return nil
 }

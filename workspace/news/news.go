@@ -3,6 +3,7 @@
 package news
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/trace/activity"
+	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/internal/parts"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/agent-handoff/handoff/workspace/store"
@@ -28,6 +30,7 @@ type Options struct {
 	Store     store.Store
 	Dir       string // a directory of the repository, whose commits are listed
 	Home      string // names the workspace or repository: all its worktrees have the same
+	Branch    string // of the worktree, "" for none
 	State     string // the user's state directory, with what readers have seen; "" for none
 	Now       func() time.Time
 
@@ -104,7 +107,9 @@ type Report struct {
 
 	Warnings []string `json:"warnings,omitempty"`
 
-	seen seen // what Mark stores
+	seen  seen                 // what Mark stores
+	made  map[origin]published // in the time
+	spent map[string]Usage     // in the time, by session or thread
 }
 
 // FirstDays is how far a report goes back for a reader that has seen nothing.
@@ -127,44 +132,119 @@ func (s Source) Report(ctx context.Context, o ReportOptions) (r Report, err erro
 	if err := s.o.Hub.Closed(); err != nil {
 		return r, err
 	}
-	r = Report{Until: s.o.Now(), Needs: []Need{}, Done: []Done{}}
-	status, err := s.o.Store.Status(ctx)
+	r = Report{Until: s.o.Now(), Needs: []Need{}, Done: []Done{}, made: map[origin]published{}}
+	log, err := s.o.Store.Status(ctx)
 	if err != nil {
 		return r, err
 	}
-	if r.seen, err = s.since(ctx, o, status, &r); err != nil {
+	if r.seen, err = s.since(ctx, o, log, &r); err != nil {
 		return r, err
 	}
-	if r.Running, err = s.Now(ctx); err != nil {
-		return r, err
-	}
-	r.Warnings, r.Running.Warnings = append(r.Warnings, r.Running.Warnings...), nil
 	list, err := s.found(ctx, r.Since)
 	if err != nil {
 		return r, err
 	}
-	for _, add := range []func(context.Context, *Report, []found) error{
-		s.artifactNeeds, s.sessionNeeds, s.threadNeeds, s.pipelineNeeds, s.done, s.totals,
-	} {
-		if err := add(ctx, &r, list); err != nil {
+	work, err := s.recorded(ctx, &r, list)
+	if err == nil {
+		err = s.state(ctx, &r, log, list, work)
+	}
+	for _, add := range []func(context.Context, *Report, []found) error{s.done, s.totals} {
+		if err != nil {
 			return r, err
 		}
+		err = add(ctx, &r, list)
 	}
-	s.queueNeeds(&r, status)
-	slices.SortStableFunc(r.Needs, compareNeeds)
-	return r, ctx.Err()
+	return r, cmp.Or(err, ctx.Err())
 }
 
-// totals adds what was published, used and committed in the time.
-func (s Source) totals(ctx context.Context, r *Report, _ []found) error {
-	made, err := s.o.Hub.Productions(ctx, handoff.ProductionQuery{Since: r.Since})
+// A Status is what needs a person, and what runs.
+type Status struct {
+	Needs []Need `json:"needs"` // the worst first
+	Activity
+}
+
+// Status returns the part of a Report that does not depend on a time.
+//
+// Kinds: those of reading the index.
+func (s Source) Status(ctx context.Context) (Status, error) {
+	if err := s.o.Hub.Closed(); err != nil {
+		return Status{}, err
+	}
+	now := s.o.Now()
+	r := Report{Since: now, Until: now, Needs: []Need{}, made: map[origin]published{}}
+	log, err := s.o.Store.Status(ctx)
 	if err != nil {
+		return Status{}, err
+	}
+	list, err := s.found(ctx, now)
+	if err != nil {
+		return Status{}, err
+	}
+	work, err := s.o.Hub.WorkIn(ctx, "")
+	if err == nil {
+		err = s.state(ctx, &r, log, list, work)
+	}
+	r.Running.Warnings = r.Warnings
+	return Status{r.Needs, r.Running}, err
+}
+
+// state adds what needs a person and what runs, and the threads of sessions.
+func (s Source) state(ctx context.Context, r *Report, log store.LogStatus, list []found,
+	work []handoff.Work) (err error) {
+	if r.Running, err = s.Now(ctx); err != nil {
 		return err
+	}
+	r.Warnings, r.Running.Warnings = append(r.Warnings, r.Running.Warnings...), nil
+	if err := s.addThreads(ctx, r, list, work); err != nil {
+		return err
+	}
+	for _, add := range []func(context.Context, *Report, []found) error{
+		s.artifactNeeds, s.sessionNeeds, s.threadNeeds, s.pipelineNeeds,
+	} {
+		if err := add(ctx, r, list); err != nil {
+			return err
+		}
+	}
+	s.queueNeeds(r, log)
+	slices.SortStableFunc(r.Needs, compareNeeds)
+	return ctx.Err()
+}
+
+// recorded adds what was published and used in the time. It returns all work.
+func (s Source) recorded(ctx context.Context, r *Report, list []found) ([]handoff.Work, error) {
+	sessions := make([]handoff.Session, len(list))
+	for i, f := range list {
+		sessions[i] = f.Session
+	}
+	spent, warnings, err := s.o.Work.Spent(ctx, r.Since, sessions)
+	if err != nil {
+		return nil, err
+	}
+	r.spent, r.Warnings = spent.By, append(r.Warnings, warnings...)
+	for _, u := range spent.By {
+		if r.Usage == nil {
+			r.Usage = &Usage{Completeness: thread.Exact}
+		}
+		r.Usage.Add(u)
+	}
+	made, err := s.o.Hub.Productions(ctx, handoff.ProductionQuery{By: "session", Since: r.Since})
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range made {
 		r.Artifacts += p.Count
 		r.Replaced += p.Revisions
+		for _, m := range origins(p.Session, p.RunID, p.Thread) {
+			of := r.made[m]
+			of.count += p.Count
+			r.made[m] = of
+		}
 	}
+	return spent.Work, nil
+}
+
+// totals adds the collisions and the commits of the time.
+func (s Source) totals(ctx context.Context, r *Report, _ []found) error {
 	collisions, err := s.o.Threads.Collisions(ctx, threads.ListOptions{Since: r.Since.Format(time.RFC3339Nano)})
 	if err != nil {
 		return err

@@ -288,21 +288,34 @@ func mainOf(uri string) string {
 	return u.Main().String()
 }
 
-// Spent returns what was used since a time, by the session or else by the main thread that
-// it belongs to. Usage that belongs to neither has the key "".
-func (u Units) Spent(ctx context.Context, since time.Time) (map[string]Usage, []string, error) {
+// A Spending is what was used in a time.
+type Spending struct {
+	// By the session or else the main thread that it belongs to. Usage that belongs to
+	// neither has the key "".
+	By   map[string]Usage
+	Work []handoff.Work // of the log, of any time
+}
+
+// Spent returns what was used since a time. The sessions that the caller knows are not
+// looked up.
+func (u Units) Spent(ctx context.Context, since time.Time, known []handoff.Session) (Spending, []string, error) {
 	prices, err := cost.Prices("", "")
 	if err != nil {
-		return nil, nil, err
+		return Spending{}, nil, err
 	}
 	s := cost.Sources{Prices: cost.NewPricer(prices...)}
 	warnings, err := u.costSources(ctx, CostOptions{By: cost.BySession, Since: since.Format(time.RFC3339Nano)}, &s)
 	if err != nil {
-		return nil, nil, err
+		return Spending{}, nil, err
 	}
+	sessions := knownSessions{u.o.Sessions, map[string]handoff.Session{}}
+	for _, session := range known {
+		sessions.known[session.ID] = session
+	}
+	u.o.Sessions = sessions
 	leaves := cost.Leaves(s)
 	if err := u.place(ctx, leaves, s); err != nil {
-		return nil, nil, err
+		return Spending{}, nil, err
 	}
 	spent := map[string]Usage{}
 	for _, l := range leaves {
@@ -314,5 +327,18 @@ func (u Units) Spent(ctx context.Context, since time.Time) (map[string]Usage, []
 		sum.Add(l.Amount())
 		spent[key] = sum
 	}
-	return spent, warnings, ctx.Err()
+	return Spending{spent, s.Work}, warnings, ctx.Err()
+}
+
+// knownSessions looks up sessions that are not known.
+type knownSessions struct {
+	Sessions
+	known map[string]handoff.Session
+}
+
+func (k knownSessions) Session(ctx context.Context, id string) (handoff.Session, error) {
+	if s, ok := k.known[id]; ok {
+		return s, nil
+	}
+	return k.Sessions.Session(ctx, id)
 }

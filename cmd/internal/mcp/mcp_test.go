@@ -799,6 +799,9 @@ func TestResources(t *testing.T) {
 	if got := read("handoff://artifacts"); !strings.Contains(got, id) {
 		t.Errorf("newest: %s", got)
 	}
+	if got := read("handoff://news"); !strings.Contains(got, `"needs":[]`) || !strings.Contains(got, `"artifacts":1`) {
+		t.Errorf("news: got %s", got)
+	}
 	for _, wrong := range []string{"handoff://artifacts/../../etc/passwd", "handoff://sessions/" + id,
 		"handoff://artifacts/x/body"} {
 		if r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: wrong}); err == nil {

@@ -6,16 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/news"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // The URIs of resources.
 const (
 	newestURI      = "handoff://artifacts"
+	newsURI        = "handoff://news"
 	artifactPrefix = "handoff://artifacts/"
 	bodySuffix     = "/body"
 	sessionPrefix  = "handoff://sessions/"
@@ -32,8 +35,12 @@ func artifactURI(id string) string { return artifactPrefix + id }
 var newestResource = &sdk.Resource{URI: newestURI, Name: "newest", Description: "the newest artifacts of the workspace",
 	MIMEType: "application/json"}
 
+var newsResource = &sdk.Resource{URI: newsURI, Name: "news",
+	Description: "what needs a person, what runs, and what was done in the last week", MIMEType: "application/json"}
+
 func (c *client) addResources() {
 	c.sdk.AddResource(newestResource, c.readResource)
+	c.sdk.AddResource(newsResource, c.readResource)
 	for _, t := range []*sdk.ResourceTemplate{
 		{URITemplate: artifactPrefix + "{id}", Name: "artifact", Description: "metadata of an artifact",
 			MIMEType: "application/json"},
@@ -56,7 +63,7 @@ func (c *client) listResources(next sdk.MethodHandler) sdk.MethodHandler {
 		if list.Params == nil {
 			list.Params = &sdk.ListResourcesParams{}
 		}
-		answer := &sdk.ListResourcesResult{Resources: []*sdk.Resource{newestResource}, Cacheable: uncached}
+		answer := &sdk.ListResourcesResult{Resources: []*sdk.Resource{newestResource, newsResource}, Cacheable: uncached}
 		w, err := c.workspaceOf(ctx, originOf(list), "")
 		if err != nil {
 			return answer, nil // a client that has no directory yet has no artifacts
@@ -83,7 +90,7 @@ func (c *client) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 	if err != nil {
 		return nil, err
 	}
-	content, err := resource(ctx, w, r.Params.URI)
+	content, err := c.resource(ctx, w, r.Params.URI)
 	if errors.Is(err, handoff.NotFound) {
 		return nil, sdk.ResourceNotFoundError(r.Params.URI)
 	}
@@ -94,10 +101,13 @@ func (c *client) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{content}}, nil
 }
 
-func resource(ctx context.Context, w *workspace.Workspace, uri string) (*sdk.ResourceContents, error) {
+func (c *client) resource(ctx context.Context, w *workspace.Workspace, uri string) (*sdk.ResourceContents, error) {
 	if uri == newestURI {
 		page, err := w.List(ctx, workspace.ListOptions{Limit: listedResources})
 		return jsonContents(shortPage(w, page), err)
+	}
+	if uri == newsURI {
+		return c.news(ctx, w)
 	}
 	if id, ok := strings.CutPrefix(uri, sessionPrefix); ok {
 		shown, err := w.Show(ctx, id, false)
@@ -115,6 +125,16 @@ func resource(ctx context.Context, w *workspace.Workspace, uri string) (*sdk.Res
 	}
 	shown, err := w.Show(ctx, id, false)
 	return jsonContents(shown, err)
+}
+
+// news returns the news of a workspace. Its hints name tools.
+func (c *client) news(ctx context.Context, w *workspace.Workspace) (*sdk.ResourceContents, error) {
+	since := c.server.o.Now().AddDate(0, 0, -news.FirstDays).Format(time.RFC3339)
+	r, err := w.News(c.server.o.Threads).Report(ctx, news.ReportOptions{Since: since})
+	for i, n := range r.Needs {
+		r.Needs[i].How = hintText(n.Settle)
+	}
+	return jsonContents(r, err)
 }
 
 func jsonContents(v any, err error) (*sdk.ResourceContents, error) {

@@ -376,7 +376,7 @@ func answerThreads(c *console, answer func(object, line string)) {
 		`{"timestamp":"`+now+`","type":"session_meta","payload":{"id":"019c871c-b1f9-7f60-9c4f-87ed09f13598","cwd":"`+c.dir+`","cli_version":"0.150.0","git":{"branch":"main"}}}`+"\n"+
 			`{"timestamp":"`+now+`","type":"event_msg","payload":{"type":"task_started","turn_id":"t"}}`+"\n"+
 			`{"timestamp":"`+now+`","type":"event_msg","payload":{"type":"user_message","message":"go"}}`+"\n")
-	answer("activity", "status")
+	answer("status", "status")
 	answer("news", "news")
 	for i, id := range []string{"01", "02"} {
 		c.write("home/.claude/projects/work/2823d1df-720a-4c31-ac55-ae8ba72600"+id+".jsonl",
@@ -388,7 +388,7 @@ func answerThreads(c *console, answer func(object, line string)) {
 `))
 	}
 	answer("collision-list", "status --collisions --since 2026-01-01")
-	answer("activity", "status")
+	answer("status", "status")
 	c.write("shared.go", "x")
 	answer("provenance", "why shared.go")
 }

@@ -376,7 +376,8 @@ func (s scenario) page(text string) (shown shownArtifact) {
 // the viewer and in Go. There is a situation for each code.
 func TestNoticesOnEverySurface(t *testing.T) {
 	t.Parallel()
-	seen := map[string]bool{"waiting_for_person": true} // of threads and pipeline runs: TestNeeds
+	// news shows these, of threads and pipeline runs: scripts news and pipeline_verdict
+	seen := map[string]bool{"waiting_for_person": true, "gate_failed": true}
 	here := newScenario(t)
 	here.log = ""
 	here.artifacts()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +19,10 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/news"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -37,7 +41,7 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command,
 		"start after an artifact or a `position`: a ref, a seq (0 for the beginning) or now")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after this `duration` with exit code 5; 0 for never")
 	a.JSONFlag(c, "print one JSON object per line",
-		cli.Prints(handoff.Artifact{}), cli.PrintsWith("facts", handoff.Record{}))
+		cli.Prints(handoff.Artifact{}), cli.PrintsWith("facts", handoff.Record{}), cli.PrintsWith("notices", news.Need{}))
 	c.RegisterFlagCompletionFunc("after", complete.Refs(a))
 	c.Args = cli.Exactly(0, "")
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
@@ -101,7 +105,7 @@ func givenFilters(c *cobra.Command) string {
 
 func watchCommand(a *cli.App) *cobra.Command {
 	var f watchFlags
-	var first, facts bool
+	var first, facts, notices bool
 	c := &cobra.Command{
 		Use:   "watch",
 		Short: "Print artifacts as they are published",
@@ -110,9 +114,14 @@ is stopped. Filters apply to an artifact as it was published: one that was
 replaced a moment later is printed, too. With --after, watch starts earlier, so
 that nothing is missed between two watches.
 
+With --notices it prints a line for each thing that needs you from now on, as
+news words it: its notice, its ref, what it is about, and the command that
+settles it, for a program that notifies you.
+
 With --facts it prints every record of the log as JSON: artifacts, sessions,
 work and everything else, also of types that this version does not know.`,
-		Example: "  handoff watch --channel patch\n  handoff watch --after 42 --json\n  handoff watch --facts --after 0",
+		Example: "  handoff watch --channel patch\n  handoff watch --after 42 --json\n" +
+			"  handoff watch --facts --after 0\n  handoff watch --notices",
 	}
 	f.add(a, c, func(ctx context.Context, w *workspace.Workspace) (int, handoff.Seq, error) {
 		event := func(art handoff.Artifact) string { return report.Event(a, art) }
@@ -122,6 +131,8 @@ work and everything else, also of types that this version does not know.`,
 			return stream(a, w.Store().Facts(ctx, f.options.After), func(r handoff.Record) (handoff.Seq, error) {
 				return r.Seq, a.JSONLine(r)
 			})
+		case notices:
+			return stream(a, watchNeeds(ctx, a, w), func(n news.Need) (handoff.Seq, error) { return 0, printNeed(a, n) })
 		case first:
 			return wait(ctx, a, w, f.options, event)
 		}
@@ -131,14 +142,38 @@ work and everything else, also of types that this version does not know.`,
 	})
 	c.Flags().BoolVar(&first, "first", false, "exit after the first match, existing or new")
 	c.Flags().BoolVar(&facts, "facts", false, "print every record of the log, as JSON")
+	c.Flags().BoolVar(&notices, "notices", false, "print a line for each thing that needs you from now on")
+	alone := map[string][]string{"facts": {"after", "timeout", "json"}, "notices": {"timeout", "json"}}
 	c.Flags().VisitAll(func(flag *pflag.Flag) {
-		switch flag.Name {
-		case "facts", "after", "timeout", "json":
-		default:
-			c.MarkFlagsMutuallyExclusive("facts", flag.Name)
+		for name, with := range alone {
+			if flag.Name != name && !slices.Contains(with, flag.Name) {
+				c.MarkFlagsMutuallyExclusive(name, flag.Name)
+			}
 		}
 	})
 	return c
+}
+
+// noticesEvery is how often watch --notices looks.
+const noticesEvery = 2 * time.Second
+
+func watchNeeds(ctx context.Context, a *cli.App, w *workspace.Workspace) iter.Seq2[news.Need, error] {
+	source := w.News(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
+	return source.WatchNeeds(ctx, noticesEvery)
+}
+
+// printNeed prints something that needs a person on one line.
+func printNeed(a *cli.App, n news.Need) error {
+	n.How = cli.CommandLine(n.Settle.Action, n.Settle.Args...)
+	if a.AsJSON {
+		return a.JSONLine(n)
+	}
+	fields := []string{string(n.Notice.Code), n.Ref, n.String(), n.How}
+	for i, f := range fields {
+		fields[i] = textfmt.OneLine(f)
+	}
+	_, err := fmt.Fprintln(a.Out, strings.Join(fields, "\t"))
+	return err
 }
 
 func waitCommand(a *cli.App) *cobra.Command {

@@ -56,7 +56,8 @@ func newsCommand(a *cli.App) *cobra.Command {
 settled: claims that are contradicted, commands that failed, artifacts that
 compete or whose inputs were replaced, sessions that failed, left an output out
 or are silent, threads that wait or failed, pipeline runs in which a person acts
-next, and records that only this machine has. "running" is what runs now. "done"
+next or whose last attempt failed its gate, and records that only this machine
+has. "running" is what runs now. "done"
 has the sessions that ended since you looked, and the threads that belong to
 none, with what they published, changed and cost in that time.
 
@@ -95,7 +96,7 @@ have opened.`,
 				return err
 			}
 			a.Warnings(r.Warnings)
-			if a.AsJSON {
+			if settling(a, r.Needs); a.AsJSON {
 				return a.JSONList("needs", r)
 			}
 			if err := printNews(a, table, o, []placeNews{{Report: r}}); err != nil {
@@ -164,6 +165,7 @@ func newsEverywhere(ctx context.Context, a *cli.App, o newsOptions, table *cli.T
 			answer.Warnings = append(answer.Warnings, dir+": "+warning)
 		}
 		r.Warnings = nil
+		settling(a, r.Needs)
 		answer.Places = append(answer.Places, placeNews{dir, r})
 		marks = append(marks, func() error { return mark(a, o, source, r) })
 	}
@@ -247,16 +249,8 @@ func summary(a *cli.App, r news.Report) string {
 // newsRows returns a row for each thing that needs the reader, runs or is done.
 func newsRows(a *cli.App, r news.Report) (rows [][]string) {
 	for _, n := range r.Needs {
-		text := n.Notice.Text
-		if n.Title != "" && !strings.HasPrefix(text, n.Title) {
-			text = n.Title + ": " + text
-		}
-		args := make([]string, len(n.Settle.Args))
-		for i, arg := range n.Settle.Args {
-			args[i] = cli.Short(a, arg)
-		}
-		rows = append(rows, []string{"needs you", string(n.Notice.Code), n.Ref, text, n.By, "", age(a, n.At),
-			cli.CommandLine(n.Settle.Action, args...)})
+		rows = append(rows, []string{"needs you", string(n.Notice.Code), n.Ref, n.String(), n.By, "", age(a, n.At),
+			settle(a, n)})
 	}
 	for _, s := range r.Running.Sessions {
 		rows = append(rows, []string{"running", s.Status, s.ID, s.DisplayName, s.Agent.Name, "", a.Age(s.ActiveAt), ""})
@@ -276,6 +270,24 @@ func newsRows(a *cli.App, r news.Report) (rows [][]string) {
 		rows = append(rows, []string{"commit", "committed", c.ID[:min(len(c.ID), 12)], c.Subject, "", "", a.Age(c.At), ""})
 	}
 	return rows
+}
+
+// settle returns the command that settles what needs a person.
+func settle(a *cli.App, n news.Need) string {
+	args := make([]string, len(n.Settle.Args))
+	for i, arg := range n.Settle.Args {
+		if args[i] = arg; !a.AsJSON {
+			args[i] = cli.Short(a, arg)
+		}
+	}
+	return cli.CommandLine(n.Settle.Action, args...)
+}
+
+// settling notes the commands at what needs a person, for JSON.
+func settling(a *cli.App, needs []news.Need) {
+	for i, n := range needs {
+		needs[i].How = settle(a, n)
+	}
 }
 
 func age(a *cli.App, t time.Time) string {

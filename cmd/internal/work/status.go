@@ -23,6 +23,7 @@ var activityColumns = []cli.Column{
 	{Name: "active", Rank: 2},
 	{Name: "expects", Rank: 3, Text: true}, {Name: "directory", Rank: 4, Text: true}, {Name: "writing", Rank: 3,
 		Text: true}, {Name: "branch", More: true}, {Name: "newest", More: true}, {Name: "session", More: true},
+	{Name: "next", Rank: 1},
 }
 
 var collisionColumns = []cli.Column{
@@ -37,11 +38,12 @@ func statusCommand(a *cli.App) *cobra.Command {
 	since := "24h"
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show which sessions and threads are running",
-		Long: `Status shows the sessions of the workspace that were not closed, and the running
-threads of this repository, with its worktrees: when each was last active,
-what a session is still expected to leave, and which files tool calls changed
-last since the last message of the user. A file that two of these threads
+		Short: "Show what needs you, and which sessions and threads are running",
+		Long: `Status shows what needs you, as news does, with the command that settles it.
+Then come the sessions of the workspace that were not closed, and the running
+threads of this repository, with its worktrees: when each was last active, what
+a session is still expected to leave, and which files tool calls changed last
+since the last message of the user. A file that two of these threads
 changed while both were active is a collision, and has a row of its own.
 
 A session is running while its process is. It is stalled if the process is gone,
@@ -60,7 +62,7 @@ ended, with the messages that changed them.`,
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "update the output until it is interrupted")
 	a.JSONFlag(c, "print JSON; with --watch an object for each change",
-		cli.Prints(news.Activity{}), cli.PrintsWith("collisions", threads.Collisions{}))
+		cli.Prints(news.Status{}), cli.PrintsWith("collisions", threads.Collisions{}))
 	c.Flags().BoolVar(&collisions, "collisions", false, "list the files that two threads changed at the same time")
 	c.Flags().StringVar(&since, "since", since, "with --collisions, changes at or after `time`")
 	c.MarkFlagsMutuallyExclusive("watch", "collisions")
@@ -76,24 +78,25 @@ ended, with the messages that changed them.`,
 				return printCollisions(c.Context(), a, w, set, table, since)
 			}
 			if watch {
-				return watchActivity(c.Context(), a, w, set, table)
+				return watchStatus(c.Context(), a, w, set, table)
 			}
-			now, err := w.News(set).Now(c.Context())
+			now, err := w.News(set).Status(c.Context())
 			if err != nil {
 				return err
 			}
 			a.Warnings(now.Warnings)
-			return printActivity(a, table, now)
+			settling(a, now.Needs)
+			return printStatus(a, table, now)
 		})
 	}
 	return c
 }
 
-func printActivity(a *cli.App, table *cli.Table, now news.Activity) error {
+func printStatus(a *cli.App, table *cli.Table, now news.Status) error {
 	if a.AsJSON {
 		return a.JSONList("sessions", now)
 	}
-	return table.Print(activityColumns, activityRows(a, now))
+	return table.Print(activityColumns, statusRows(a, now))
 }
 
 func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table,
@@ -113,15 +116,16 @@ func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, se
 	return table.Print(collisionColumns, rows)
 }
 
-// watchActivity prints the status again when it changes. On a terminal it replaces
+// watchStatus prints the status again when it changes. On a terminal it replaces
 // what it printed before.
-func watchActivity(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table) error {
+func watchStatus(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table) error {
 	last, first := "", true
 	for ; ; first = false {
-		now, err := w.News(set).Now(ctx)
+		now, err := w.News(set).Status(ctx)
 		if err != nil {
 			return err
 		}
+		settling(a, now.Needs)
 		state, err := watched(a, now)
 		if err != nil {
 			return err
@@ -131,7 +135,7 @@ func watchActivity(ctx context.Context, a *cli.App, w *workspace.Workspace, set 
 			if a.Terminal && !a.AsJSON {
 				fmt.Fprint(a.Out, "\x1b[H\x1b[2J")
 			}
-			if err := printActivity(a, table, now); err != nil {
+			if err := printStatus(a, table, now); err != nil {
 				return err
 			}
 			if err := a.Flush(); err != nil {
@@ -147,15 +151,19 @@ func watchActivity(ctx context.Context, a *cli.App, w *workspace.Workspace, set 
 }
 
 // watched returns what is printed again when it changes. JSON has no age.
-func watched(a *cli.App, now news.Activity) (string, error) {
+func watched(a *cli.App, now news.Status) (string, error) {
 	if !a.AsJSON {
-		return fmt.Sprint(activityRows(a, now)), nil
+		return fmt.Sprint(statusRows(a, now)), nil
 	}
 	b, err := handoff.EncodeJSON(now)
 	return string(b), err
 }
 
-func activityRows(a *cli.App, now news.Activity) (rows [][]string) {
+func statusRows(a *cli.App, now news.Status) (rows [][]string) {
+	for _, n := range now.Needs {
+		rows = append(rows, []string{"needs you", n.Ref, n.String(), string(n.Notice.Code), age(a, n.At), "", "", "", "", "",
+			"", settle(a, n)})
+	}
 	for _, s := range now.Sessions {
 		kind := "session"
 		if s.Parent != "" {
@@ -166,15 +174,15 @@ func activityRows(a *cli.App, now news.Activity) (rows [][]string) {
 			status = "idle"
 		}
 		rows = append(rows, []string{kind, s.ID, s.DisplayName, status, a.Age(s.ActiveAt), expects(s.Expectations), s.Folder,
-			writing(a, s.Writing), "", s.NewestRef, s.Parent})
+			writing(a, s.Writing), "", s.NewestRef, s.Parent, ""})
 	}
 	for _, t := range now.Threads {
 		rows = append(rows, []string{"thread", t.URI, t.Title, string(t.State.Status), a.Age(t.ActiveAt), "", t.Dir,
-			writing(a, t.Writing), t.Branch, "", t.Session})
+			writing(a, t.Writing), t.Branch, "", t.Session, ""})
 	}
 	for _, c := range now.Collisions {
 		rows = append(rows, []string{"collision", "", c.First.URI.String() + " and " + c.Second.URI.String(), "",
-			a.Age(c.Second.At), "", "", a.Rel(c.Path), "", "", ""})
+			a.Age(c.Second.At), "", "", a.Rel(c.Path), "", "", "", ""})
 	}
 	return rows
 }

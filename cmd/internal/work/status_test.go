@@ -17,7 +17,7 @@ func TestWatched(t *testing.T) {
 	for _, tt := range []struct{ json, changed, want bool }{{false, false, true}, {true, false, false},
 		{true, true, true}} {
 		a.AsJSON = tt.json
-		var activity news.Activity
+		var activity news.Status
 		activity.Sessions = append(activity.Sessions, session)
 		before, err := watched(a, activity)
 		if err != nil {

@@ -48,6 +48,9 @@ type Files struct {
 	Linked   string
 	Worktree func(name string) string
 
+	// Branch returns the branch of the worktree at Root, "" for none. If nil, there is none.
+	Branch func() string
+
 	// SessionDir returns the absolute path of the directory of a producer's
 	// session, "" if it is unknown.
 	SessionDir func(context.Context, handoff.Producer) string
@@ -91,6 +94,14 @@ func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 	return there.describe(ctx, d, p, to, s.autoKeep())
 }
 
+// branch returns what is recorded as the branch of a publication.
+func (s *Files) branch() string {
+	if s.Branch == nil {
+		return ""
+	}
+	return s.Branch()
+}
+
 // describe is Describe for a file in Root. It keeps what KeepAuto selects up to
 // the given size.
 func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.ArtifactPublished, to handoff.Bodies,
@@ -104,7 +115,7 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 	if err != nil {
 		return state, fileError(p.Path, err)
 	}
-	p.TargetType, p.Worktree = "file", s.Linked
+	p.TargetType, p.Worktree, p.Branch = "file", s.Linked, s.branch()
 	if info.Mode()&fs.ModeSymlink != 0 {
 		p.TargetType = "symlink"
 		if info, err = s.Root.Stat(where); err != nil {

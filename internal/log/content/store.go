@@ -71,7 +71,7 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 		return state, nil, handoff.E("publish", "-", handoff.Unavailable, durable.Reason(err),
 			unwritable(root, err))
 	}
-	p.TargetType = "file"
+	p.TargetType, p.Branch = "file", s.branch()
 	p.Path, p.Root = file, handoff.RuntimeRoot
 	if s.RuntimePath != "" {
 		p.Path, p.Root = path.Join(s.RuntimePath, file), ""
@@ -119,7 +119,7 @@ func (s *Files) keepNamed(ctx context.Context, d handoff.Draft, p *handoff.Artif
 	if body.Err != nil {
 		return readFailure(body.Err)
 	}
-	p.TargetType, p.SizeBytes, p.Kept = "file", &seen.n, to != nil
+	p.TargetType, p.SizeBytes, p.Kept, p.Branch = "file", &seen.n, to != nil, s.branch()
 	if d.Root == "" && d.RootDir == s.Root.Name() { // a pipeline's files are in the main worktree
 		p.Worktree = s.Linked
 	}

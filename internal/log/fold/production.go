@@ -27,6 +27,8 @@ func ProductionOf(a handoff.Artifact, by string) handoff.Production {
 		p.Harness, p.WorkID = "", ""
 	}
 	switch by {
+	case "session":
+		p.Key = maker.Session + "/" + maker.RunID
 	case "channel":
 		p.Key = a.Channel
 	case "day":

@@ -13,7 +13,9 @@ import (
 )
 
 // productionKeys are what the artifacts of a producer are told apart by.
-var productionKeys = map[string]string{"": "''", "work": "''", "channel": "channel", "day": "created / 86400000000000",
+var productionKeys = map[string]string{"": "''", "work": "''",
+	"session": "coalesce(session, '') || '/' || coalesce(run, '')", "channel": "channel",
+	"day":      "created / 86400000000000",
 	"revision": "revision IS NOT NULL", "artifact": "seq", "tag": "seq", "label": "seq"}
 
 // Productions implements handoff.ProductionLister.
@@ -91,7 +93,7 @@ func productionFrom(r *sqlite.Row, by string) (p handoff.Production) {
 		p.BytesStayed = &stayed
 	}
 	switch by {
-	case "channel":
+	case "session", "channel":
 		p.Key = text(3)
 	case "day":
 		p.Key = p.Newest.Format(time.DateOnly)

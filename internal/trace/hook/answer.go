@@ -24,7 +24,7 @@ const (
 const shortID = 10
 
 // Handle records an event and returns what the hook prints, nil for nothing. At
-// the start of a session that is what it left and what it is expected to leave. At
+// the start of a session that is what it left, what it is expected to leave, and the news. At
 // the end of a turn it is what is missing of that, so that the program continues,
 // or else what the turn left; at most once for each turn.
 func (r Recorder) Handle(ctx context.Context, e Event) ([]byte, error) {
@@ -59,6 +59,13 @@ func (r Recorder) answer(ctx context.Context, e Event) ([]byte, error) {
 	}
 	if e.Kind == SessionStart {
 		left += missing
+		if r.News != nil {
+			news, err := r.News(ctx, e)
+			if err != nil {
+				return nil, err
+			}
+			left += news
+		}
 	}
 	return e.reply(left)
 }

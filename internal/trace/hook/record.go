@@ -22,6 +22,10 @@ type Recorder struct {
 	// workspace, and its last message. nil for neither.
 	Left func(ctx context.Context, thread string) (files []string, message string)
 
+	// News returns what an agent is told at the start of a session beside what the session
+	// left. nil for nothing.
+	News func(ctx context.Context, e Event) (string, error)
+
 	// NoMessages leaves out the last messages of subagents, which are parts of
 	// threads: the log is sent to other machines, and the user does not share them.
 	NoMessages bool
