@@ -1,6 +1,7 @@
 package news
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -115,7 +116,7 @@ func (d *digest) add(format string, args ...any) {
 
 // artifact returns the title, author, age, ref and notices of an artifact.
 func (d *digest) artifact(a handoff.Artifact) string {
-	text := a.ID + " " + quote(a.Label())
+	text := a.ID + " " + quote(cmp.Or(a.Title, a.Path))
 	if by := maker(a.Producer); by != "" {
 		text += " by " + quote(by)
 	}
