@@ -12,7 +12,7 @@ type Production struct {
 	Harness, WorkID string // of the work, "" if the thread is known and the query is not by work
 
 	Key    string   // what the query groups by
-	Values []string // tags or labels of the artifact, if the query asks for them, sorted
+	Values []string // the tags or labels that each artifact has, if the query asks for them, sorted
 
 	Count     int // artifacts
 	Revisions int // those of them that have an earlier revision
@@ -32,9 +32,12 @@ type Production struct {
 type ProductionQuery struct {
 	// By is what the artifacts of a thread are told apart by, the Key: "" for
 	// nothing, "work", "session" (SESSION/RUN), "channel", "day" (as in 2006-01-02, in UTC),
-	// "revision" ("1" or "0", for the first), or "artifact" (an ID). With "tag" and "label" they are told
-	// apart by artifact, and have Values.
+	// "revision" ("1" or "0", for the first), or "artifact" (an ID). With "tag" they are told apart by their
+	// Values and have no Key. With "label" those that have labels, and those of Apart, are
+	// told apart by artifact and have Values; the others have no Key.
 	By string
+
+	Apart []string // IDs of artifacts, for "label"
 
 	Since, Until time.Time // published at or after, and before
 }

@@ -212,11 +212,7 @@ func (s Source) state(ctx context.Context, r *Report, log store.LogStatus, list 
 
 // recorded adds what was published and used in the time. It returns all work.
 func (s Source) recorded(ctx context.Context, r *Report, list []found) ([]handoff.Work, error) {
-	sessions := make([]handoff.Session, len(list))
-	for i, f := range list {
-		sessions[i] = f.Session
-	}
-	spent, warnings, err := s.o.Work.Spent(ctx, r.Since, sessions)
+	spent, warnings, err := s.o.Work.Spent(ctx, r.Since)
 	if err != nil {
 		return nil, err
 	}

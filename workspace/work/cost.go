@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -81,7 +82,8 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 		warnings = append(warnings, more...)
 	}
 	leaves := cost.Leaves(s)
-	if err := u.place(ctx, leaves, s); err != nil {
+	session := u.sessions(ctx, len(leaves))
+	if err := u.place(ctx, leaves, s, session); err != nil {
 		return CostReport{}, err
 	}
 	sum := cost.Summarize(o.By, leaves)
@@ -89,8 +91,8 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 		append(warnings, sum.Warnings(leaves)...)}
 	if o.By == cost.BySession {
 		for i := range r.Rows {
-			if d, err := u.o.Sessions.Session(ctx, r.Rows[i].Key); err == nil {
-				r.Rows[i].Name = d.Name
+			if d, err := session(r.Rows[i].Key); err == nil {
+				r.Rows[i].Name = d.name
 			}
 		}
 	}
@@ -171,6 +173,11 @@ func (u Units) published(ctx context.Context, o CostOptions, since, until time.T
 		}
 		return known[id], known[id].ID != ""
 	})
+	if q.Apart = slices.Collect(maps.Keys(labels)); len(q.Apart) > len(labelled) { // with their inputs
+		if s.Productions, err = u.o.Hub.Productions(ctx, q); err != nil {
+			return err
+		}
+	}
 	for i, p := range s.Productions {
 		s.Productions[i].Values = labels[p.Key]
 	}
@@ -181,14 +188,14 @@ func (u Units) published(ctx context.Context, o CostOptions, since, until time.T
 // started in, not to a run that it or a subagent of it started: what it did in that run is
 // counted once, where the thread is. In a period, records before it name the sessions of the
 // others.
-func (u Units) place(ctx context.Context, leaves []cost.Leaf, s cost.Sources) error {
+func (u Units) place(ctx context.Context, leaves []cost.Leaf, s cost.Sources, find findSession) error {
 	var err error
 	known := map[[2]string]string{}
 	root := rootOf(s.Threads)
 	outside := func(session, main string) (string, error) {
 		key := [2]string{session, main}
 		if _, ok := known[key]; !ok {
-			found, err := u.outside(ctx, session, main, root)
+			found, err := find.outside(session, main, root)
 			if err != nil {
 				return "", err
 			}
@@ -249,18 +256,54 @@ func (u Units) recorded(ctx context.Context, l *cost.Leaf, main string) error {
 	return nil
 }
 
+// findSession returns what a session recorded, nothing if it is not recorded.
+type findSession func(id string) (placed, error)
+
+// placed is where a session belongs.
+type placed struct{ name, parent, thread string }
+
+// sessions returns what finds sessions, about n of them. Beyond a few, one list of all takes
+// less time.
+func (u Units) sessions(ctx context.Context, n int) findSession {
+	const few = 200
+	of := func(s handoff.Session) placed { return placed{s.Name, s.Parent, s.Producer.Thread} }
+	if n <= few {
+		return func(id string) (placed, error) {
+			s, err := u.o.Sessions.Session(ctx, id)
+			if errors.Is(err, handoff.NotFound) { // one that only other records name
+				return placed{}, nil
+			}
+			return of(s), err
+		}
+	}
+	var all map[string]placed
+	return func(id string) (placed, error) {
+		if all == nil {
+			page, err := u.o.Hub.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true})
+			if err != nil {
+				return placed{}, err
+			}
+			all = map[string]placed{}
+			for _, s := range page.Sessions {
+				all[s.ID] = of(s)
+			}
+		}
+		return all[id], nil
+	}
+}
+
 // outside returns the session or run around those that a main agent or a subagent of it
 // started.
-func (u Units) outside(ctx context.Context, session, main string, root func(string) string) (string, error) {
+func (find findSession) outside(session, main string, root func(string) string) (string, error) {
 	for most := 100; session != "" && main != "" && most > 0; most-- {
-		s, err := u.o.Sessions.Session(ctx, session)
-		if err != nil && !errors.Is(err, handoff.NotFound) { // one that only other records name is not recorded
+		s, err := find(session)
+		if err != nil {
 			return "", err
 		}
-		if root(s.Producer.Thread) != main {
+		if root(s.thread) != main {
 			break
 		}
-		session = s.Parent
+		session = s.parent
 	}
 	return session, nil
 }
@@ -296,9 +339,8 @@ type Spending struct {
 	Work []handoff.Work // of the log, of any time
 }
 
-// Spent returns what was used since a time. The sessions that the caller knows are not
-// looked up.
-func (u Units) Spent(ctx context.Context, since time.Time, known []handoff.Session) (Spending, []string, error) {
+// Spent returns what was used since a time.
+func (u Units) Spent(ctx context.Context, since time.Time) (Spending, []string, error) {
 	prices, err := cost.Prices("", "")
 	if err != nil {
 		return Spending{}, nil, err
@@ -308,13 +350,8 @@ func (u Units) Spent(ctx context.Context, since time.Time, known []handoff.Sessi
 	if err != nil {
 		return Spending{}, nil, err
 	}
-	sessions := knownSessions{u.o.Sessions, map[string]handoff.Session{}}
-	for _, session := range known {
-		sessions.known[session.ID] = session
-	}
-	u.o.Sessions = sessions
 	leaves := cost.Leaves(s)
-	if err := u.place(ctx, leaves, s); err != nil {
+	if err := u.place(ctx, leaves, s, u.sessions(ctx, len(leaves))); err != nil {
 		return Spending{}, nil, err
 	}
 	spent := map[string]Usage{}
@@ -328,17 +365,4 @@ func (u Units) Spent(ctx context.Context, since time.Time, known []handoff.Sessi
 		spent[key] = sum
 	}
 	return Spending{spent, s.Work}, warnings, ctx.Err()
-}
-
-// knownSessions looks up sessions that are not known.
-type knownSessions struct {
-	Sessions
-	known map[string]handoff.Session
-}
-
-func (k knownSessions) Session(ctx context.Context, id string) (handoff.Session, error) {
-	if s, ok := k.known[id]; ok {
-		return s, nil
-	}
-	return k.Sessions.Session(ctx, id)
 }

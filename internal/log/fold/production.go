@@ -11,7 +11,8 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// ProductionOf returns an artifact as a production, see handoff.ProductionQuery for by.
+// ProductionOf returns an artifact as a production, see handoff.ProductionQuery for by. For
+// "label" each artifact is told apart.
 func ProductionOf(a handoff.Artifact, by string) handoff.Production {
 	maker := a.Producer
 	p := handoff.Production{Thread: maker.Thread, Harness: maker.Harness, WorkID: maker.WorkID, Count: 1,
@@ -35,7 +36,7 @@ func ProductionOf(a handoff.Artifact, by string) handoff.Production {
 		p.Key = a.CreatedAt.UTC().Format(time.DateOnly)
 	case "revision":
 		p.Key = strconv.Itoa(p.Revisions)
-	case "artifact", "tag", "label":
+	case "artifact", "label":
 		p.Key = a.ID
 	}
 	switch by {
@@ -75,13 +76,17 @@ func productions(list []handoff.Production) (sums []handoff.Production) {
 		if last := len(sums) - 1; last < 0 || CompareProductions(sums[last], p) != 0 {
 			sums = append(sums, p)
 		} else {
-			s := &sums[last]
-			s.Count, s.Revisions, s.Active = s.Count+p.Count, s.Revisions+p.Revisions, s.Active+p.Active
-			s.RefsPassed += p.RefsPassed
-			s.BytesRead, s.BytesStayed = sum(s.BytesRead, p.BytesRead), sum(s.BytesStayed, p.BytesStayed)
+			AddProduction(&sums[last], p)
 		}
 	}
 	return sums
+}
+
+// AddProduction adds the numbers of p to s.
+func AddProduction(s *handoff.Production, p handoff.Production) {
+	s.Count, s.Revisions, s.Active = s.Count+p.Count, s.Revisions+p.Revisions, s.Active+p.Active
+	s.RefsPassed += p.RefsPassed
+	s.BytesRead, s.BytesStayed = sum(s.BytesRead, p.BytesRead), sum(s.BytesStayed, p.BytesStayed)
 }
 
 func sum(a, b *int64) *int64 {
@@ -92,7 +97,7 @@ func sum(a, b *int64) *int64 {
 	return &s
 }
 
-// CompareProductions orders productions by thread, work and key. Those of which no
+// CompareProductions orders productions by thread, work, key and values. Those of which no
 // thread is known are also told apart by session, run and agent.
 func CompareProductions(a, b handoff.Production) int {
 	if a.Thread == "" && b.Thread == "" {
@@ -103,7 +108,7 @@ func CompareProductions(a, b handoff.Production) int {
 		}
 	}
 	return cmp.Or(strings.Compare(a.Thread, b.Thread), strings.Compare(a.WorkID, b.WorkID),
-		strings.Compare(a.Harness, b.Harness), strings.Compare(a.Key, b.Key))
+		strings.Compare(a.Harness, b.Harness), strings.Compare(a.Key, b.Key), slices.Compare(a.Values, b.Values))
 }
 
 // Productions implements handoff.ProductionLister.
@@ -112,6 +117,9 @@ func (m *Memory) Productions(ctx context.Context, q handoff.ProductionQuery) ([]
 	list := make([]handoff.Production, len(page.Artifacts))
 	for i, a := range page.Artifacts {
 		list[i] = ProductionOf(a, q.By)
+		if q.By == "label" && len(a.Labels) == 0 && !slices.Contains(q.Apart, a.ID) {
+			list[i].Key = ""
+		}
 	}
 	return productions(list), err
 }

@@ -180,4 +180,10 @@ func TestProductionPlans(t *testing.T) {
 			}
 		}
 	}
+	for _, where := range []string{"thread IS NOT NULL AND", "thread IS NULL AND"} {
+		plan := explain(t, x, func(*store) (string, []any, error) { return eachProduced(where), []any{0, 1}, nil })
+		if !strings.Contains(plan, "COVERING INDEX by_producer") || strings.Contains(plan, "TEMP") {
+			t.Errorf("%s: the plan does not use by_producer alone, or sorts:\n%s", where, plan)
+		}
+	}
 }

@@ -98,10 +98,11 @@ func Leaves(s Sources) []Leaf {
 		g.addWork(w, s.Prices, s.worked(w))
 	}
 	for _, a := range s.Artifacts {
-		g.add(&Made{fold.ProductionOf(a, "work"), &a})
+		p := fold.ProductionOf(a, "work")
+		g.add(&Made{&p, &a})
 	}
-	for _, p := range s.Productions {
-		g.add(&Made{Production: p})
+	for i := range s.Productions {
+		g.add(&Made{Production: &s.Productions[i]})
 	}
 	for _, c := range s.Threads { // a subagent works in the session of its main agent
 		if l, main := g.ofThread(c.URI), g.byThread[c.Main]; l.Session == "" && main != nil {

@@ -33,7 +33,7 @@ type Leaf struct {
 
 // Made are artifacts of one leaf: one, or those that the index added up.
 type Made struct {
-	handoff.Production
+	*handoff.Production
 	Artifact *handoff.Artifact // nil if they were added up
 }
 
@@ -395,7 +395,7 @@ func keysOf(by string, leaves []Leaf) func(*Made) []string {
 		labels = labelsOf(leaves)
 	}
 	return func(m *Made) (keys []string) {
-		p := m.Production
+		p := *m.Production
 		if m.Artifact != nil {
 			p = fold.ProductionOf(*m.Artifact, by)
 		}
