@@ -16,8 +16,8 @@ type Outage struct {
 
 	// Away takes the store away, and Back gives it back, with what was in it.
 	Away, Back func()
-	// Asked returns when the watch was refused at least once.
-	Asked func()
+	// Asked reports whether the watch was refused since.
+	Asked func() bool
 }
 
 // Run takes the store away several times under one watch, which misses nothing and gives
@@ -43,7 +43,9 @@ func (o Outage) Run(t *testing.T) {
 	for i, title := range []string{"before", "after an outage", "after another one"} {
 		if i > 0 {
 			o.Away()
-			o.Asked()
+			for deadline := time.Now().Add(10 * time.Second); !o.Asked() && time.Now().Before(deadline); {
+				time.Sleep(10 * time.Millisecond)
+			}
 			o.Back()
 		}
 		want, err := o.Publish(title)

@@ -20,6 +20,7 @@ func TestOutage(t *testing.T) {
 	away := filepath.Join(filepath.Dir(url), "away")
 	writer := workspaceAt(t, url, new(time.Duration), workspace.Options{})
 	watcher := workspaceAt(t, url, new(time.Duration), workspace.Options{})
+	var since time.Time
 	rename := func(from, to string) func() {
 		return func() {
 			if err := os.Rename(from, to); err != nil {
@@ -36,8 +37,11 @@ func TestOutage(t *testing.T) {
 		Watch: func(ctx context.Context) iter.Seq2[handoff.Artifact, error] {
 			return watcher.Watch(ctx, workspace.WatchOptions{After: "0"})
 		},
-		Away:  rename(url, away),
-		Asked: func() { time.Sleep(time.Second) }, // a watch asks several times
+		Away: func() {
+			rename(url, away)()
+			since = time.Now()
+		},
+		Asked: func() bool { return time.Since(since) > time.Second }, // a watch asks several times
 		Back:  rename(away, url),
 	}.Run(t)
 }

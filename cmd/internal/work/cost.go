@@ -51,7 +51,7 @@ func collectAt(by string) int {
 	case "session", "agent", "program", "outcome":
 		return 400
 	}
-	return 50
+	return 30
 }
 
 func costCommand(a *cli.App) *cobra.Command {

@@ -29,12 +29,8 @@ func TestOutage(t *testing.T) {
 		Watch: func(ctx context.Context) iter.Seq2[handoff.Artifact, error] {
 			return watcher.Watch(ctx, workspace.WatchOptions{After: "0"})
 		},
-		Away: func() { s.failAll(http.StatusServiceUnavailable, true) },
-		Asked: func() {
-			for s.fail.Load() > many-10 { // several tries
-				time.Sleep(time.Millisecond)
-			}
-		},
-		Back: func() { s.failAll(0, false) },
+		Away:  func() { s.failAll(http.StatusServiceUnavailable, true) },
+		Asked: func() bool { return s.fail.Load() <= many-10 }, // several tries
+		Back:  func() { s.failAll(0, false) },
 	}.Run(t)
 }
