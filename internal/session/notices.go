@@ -19,7 +19,7 @@ func (v *View) SetNotices(expected []Expected) {
 	case v.Status == Stalled && v.Reason != handoff.ProcessGone:
 		add(handoff.NoticeSilent, "no activity", v.Reason)
 	}
-	if missing := undelivered(expected); len(missing) > 0 && v.Status != handoff.Running && v.Status != Stalled {
+	if missing := undelivered(expected); len(missing) > 0 && (v.Status == Completed || v.Status == Failed) {
 		add(handoff.NoticeOutputMissing, "did not leave "+strings.Join(missing, ", "), "")
 	}
 	if v.Reason == handoff.ProcessGone {

@@ -144,7 +144,7 @@ func (s Source) Report(ctx context.Context, o ReportOptions) (r Report, err erro
 	if err != nil {
 		return r, err
 	}
-	work, err := s.recorded(ctx, &r, list)
+	work, err := s.recorded(ctx, &r)
 	if err == nil {
 		err = s.state(ctx, &r, log, list, work)
 	}
@@ -211,7 +211,7 @@ func (s Source) state(ctx context.Context, r *Report, log store.LogStatus, list 
 }
 
 // recorded adds what was published and used in the time. It returns all work.
-func (s Source) recorded(ctx context.Context, r *Report, list []found) ([]handoff.Work, error) {
+func (s Source) recorded(ctx context.Context, r *Report) ([]handoff.Work, error) {
 	spent, warnings, err := s.o.Work.Spent(ctx, r.Since)
 	if err != nil {
 		return nil, err
