@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
@@ -34,7 +35,7 @@ func TestMoveKilled(t *testing.T) {
 	for _, renamed := range []bool{false, true} {
 		dir := t.TempDir()
 		w := openIn(t, dir)
-		if _, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
+		if _, err := w.Sessions().Open(t.Context(), session.OpenOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,7 @@ func TestMoveKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Sessions().Close(t.Context(), id, sessions.Completed, ""); err != nil {
+		if _, err := w.Sessions().Close(t.Context(), id, session.Completed, ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := w.Hub().Record(t.Context(), &handoff.SessionArchived{SessionID: id, Folder: to}); err != nil {
@@ -101,7 +102,7 @@ func TestEmptyTrashKilled(t *testing.T) {
 	const id = "a0000001-0000-4000-8000-000000000000"
 	dir := t.TempDir()
 	w := openIn(t, dir)
-	if _, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
+	if _, err := w.Sessions().Open(t.Context(), session.OpenOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
 		Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"github.com/agent-handoff/handoff/engines/memory"
+	"github.com/agent-handoff/handoff/storage"
 
 	"cmp"
 	"context"
@@ -26,12 +27,13 @@ type plainBodies struct{ handoff.Bodies }
 // optional abilities.
 func TestPlainLog(t *testing.T) {
 	dir, log := testWorkspace(t), memory.NewLog()
-	plain := Backend{Scheme: "plain", Open: func(o BackendOptions) (handoff.Log, handoff.Bodies, error) {
+	plain := storage.Backend{Scheme: "plain", Open: func(o storage.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 		return log, plainBodies{filelog.Open(filepath.Join(o.Runtime, "plain"), o.Rand).Bodies()}, nil
 	}}
 	open := func() *Workspace {
 		env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "plain:"}
-		w, err := Open(dir, Options{Getenv: func(name string) string { return env[name] }, Backends: []Backend{plain}})
+		w, err := Open(dir, Options{Getenv: func(name string) string { return env[name] },
+			Backends: []storage.Backend{plain}})
 		must(t, err)
 		t.Cleanup(func() { w.Close() })
 		return w
@@ -121,12 +123,12 @@ func (l lateErrorLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq
 // stored the record: the body must stay, because the record needs it.
 func TestErrorAfterAppend(t *testing.T) {
 	dir := testWorkspace(t)
-	late := Backend{Scheme: "late", Open: func(o BackendOptions) (handoff.Log, handoff.Bodies, error) {
+	late := storage.Backend{Scheme: "late", Open: func(o storage.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 		log := filelog.Open(o.Runtime, o.Rand)
 		return lateErrorLog{log}, log.Bodies(), nil
 	}}
 	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "late:"}
-	w, err := Open(dir, Options{Getenv: func(name string) string { return env[name] }, Backends: []Backend{late}})
+	w, err := Open(dir, Options{Getenv: func(name string) string { return env[name] }, Backends: []storage.Backend{late}})
 	must(t, err)
 	defer w.Close()
 	for _, keep := range []handoff.Keep{handoff.KeepNever, handoff.KeepAlways} {
@@ -205,7 +207,8 @@ func TestCollectedBeforeAppend(t *testing.T) {
 		w, err := Open(dir, Options{Getenv: func(name string) string { return env[name] }, Now: func() time.Time {
 			return now
 		},
-			Backends: []Backend{{Scheme: "stopped", Open: func(o BackendOptions) (handoff.Log, handoff.Bodies, error) {
+			Backends: []storage.Backend{{Scheme: "stopped", Open: func(o storage.BackendOptions) (handoff.Log, handoff.Bodies,
+				error) {
 				log := filelog.Open(o.Runtime, o.Rand)
 				return stoppedLog{log, stop("append")}, stoppedBodies{log.Bodies(), stop("put")}, nil
 			}}}})

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
@@ -33,19 +35,19 @@ func TestClosed(t *testing.T) {
 	const uuid = "6f1b1c7e-3f43-4a7c-9b0d-2f3f4d5e6a7b"
 	w = w.As(Caller{Dir: dir, Producer: handoff.Producer{Session: uuid, RunID: "r", Source: handoff.FromFlag}})
 	arguments := map[reflect.Type]any{
-		reflect.TypeFor[context.Context]():      t.Context(),
-		reflect.TypeFor[string]():               "report", // also a type, a label and a stage
-		reflect.TypeFor[int]():                  1,
-		reflect.TypeFor[time.Time]():            time.Now(),
-		reflect.TypeFor[handoff.Draft]():        handoff.Draft{Name: "b.md", Channel: "design", Body: strings.NewReader("b")},
-		reflect.TypeFor[sessions.OpenOptions](): sessions.OpenOptions{DefaultName: "builder"},
-		reflect.TypeFor[sessions.Output]():      sessions.Output{File: "a.md", Type: "report"},
-		reflect.TypeFor[SearchOptions]():        SearchOptions{Text: "text"},
+		reflect.TypeFor[context.Context]():     t.Context(),
+		reflect.TypeFor[string]():              "report", // also a type, a label and a stage
+		reflect.TypeFor[int]():                 1,
+		reflect.TypeFor[time.Time]():           time.Now(),
+		reflect.TypeFor[handoff.Draft]():       handoff.Draft{Name: "b.md", Channel: "design", Body: strings.NewReader("b")},
+		reflect.TypeFor[session.OpenOptions](): session.OpenOptions{DefaultName: "builder"},
+		reflect.TypeFor[sessions.Output]():     sessions.Output{File: "a.md", Type: "report"},
+		reflect.TypeFor[SearchOptions]():       SearchOptions{Text: "text"},
 		reflect.TypeFor[pipelines.Submission](): pipelines.Submission{
 			Issue: "42", Stage: "plan", Body: strings.NewReader("{}")},
 		reflect.TypeFor[Body]():             body,
 		reflect.TypeFor[handoff.Artifact](): p.Artifact,
-		reflect.TypeFor[pipelines.Lesson](): pipelines.Lesson{Pattern: "p"},
+		reflect.TypeFor[pipeline.Lesson]():  pipeline.Lesson{Pattern: "p"},
 		reflect.TypeFor[*thread.Thread]():   &thread.Thread{},
 	}
 	pure := []string{"Explain", "Close", "Save"} // need nothing that was opened

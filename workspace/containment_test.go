@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
 )
 
@@ -23,7 +23,7 @@ func TestContainment(t *testing.T) {
 	w := openDir(t, t.TempDir())
 	const theirs = "e3f2c9d1-4b5e-4789-81ab-cdef12345678"
 	opened, err := w.Sessions().Open(t.Context(),
-		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
+		session.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,8 @@ func TestContainment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.sessions.Add(t.Context(), opened.ID, handoff.Producer{}, session.Addition{File: tt.file, Type: "artifact"})
+		_, err = w.sessions.Add(t.Context(), opened.ID, handoff.Producer{}, lifecycle.Addition{File: tt.file,
+			Type: "artifact"})
 		if tt.kind == nil && err != nil || !errors.Is(err, tt.kind) {
 			t.Errorf("add %.40q: %v, want %v", tt.file, err, tt.kind)
 		}

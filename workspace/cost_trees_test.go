@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/agent-handoff/handoff/workspace/work"
 )
 
@@ -147,7 +147,7 @@ func (c *costTree) records(w *workspace.Workspace) {
 	ctx := c.t.Context()
 	open := func(p handoff.Producer) string {
 		c.moment()
-		opened, err := w.As(workspace.Caller{Dir: c.repo, Producer: p}).Runs().Start(ctx, sessions.OpenOptions{
+		opened, err := w.As(workspace.Caller{Dir: c.repo, Producer: p}).Runs().Start(ctx, session.OpenOptions{
 			Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "build"}})
 		must(c.t, err)
 		c.opened = append(c.opened, opened.ID)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -18,7 +18,7 @@ import (
 // TestKilledProgram has a program whose hooks named its process, and whose transcript has
 // an open turn: its thread and work are running while the process exists.
 func TestKilledProgram(t *testing.T) {
-	self := session.ProcessOf(os.Getpid())
+	self := lifecycle.ProcessOf(os.Getpid())
 	if self == (handoff.Process{}) {
 		t.Skip("this system does not identify processes")
 	}

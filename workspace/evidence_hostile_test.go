@@ -1,7 +1,7 @@
 package workspace_test
 
 import (
-	"github.com/agent-handoff/handoff/workspace/runs"
+	"github.com/agent-handoff/handoff/session"
 
 	"errors"
 	"io"
@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace/claims"
 )
 
 // TestHostileClaims checks claims and arguments that can't be recorded. The command of
@@ -20,9 +19,9 @@ func TestHostileClaims(t *testing.T) {
 	for name, argv := range map[string][]string{"nothing": nil, "a NUL": {"a\x00b"}, "invalid UTF-8": {"\xff"},
 		"too long": {strings.Repeat("x", 65<<10)}} {
 		ran := false
-		_, err := s.w.Claims(nil).Attest(t.Context(), argv, false, func(io.Writer) (runs.Exit, error) {
+		_, err := s.w.Claims(nil).Attest(t.Context(), argv, false, func(io.Writer) (session.Exit, error) {
 			ran = true
-			return runs.Exit{}, nil
+			return session.Exit{}, nil
 		})
 		if !errors.Is(err, handoff.Invalid) || ran {
 			t.Errorf("%s: got %v, ran %t, want invalid", name, err, ran)
@@ -63,7 +62,7 @@ func TestAttestFails(t *testing.T) {
 	s := newShop(t)
 	failed := handoff.E("attest", "", handoff.Unsupported, errors.New("not a program"))
 	if _, err := s.w.Claims(nil).Attest(t.Context(), []string{"x"}, false,
-		func(io.Writer) (runs.Exit, error) { return runs.Exit{}, failed }); !errors.Is(err, handoff.Unsupported) {
+		func(io.Writer) (session.Exit, error) { return session.Exit{}, failed }); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("got %v, want not supported", err)
 	}
 	if page, err := s.w.Hub().Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true}); err != nil ||
@@ -83,19 +82,19 @@ func TestAttestMemory(t *testing.T) {
 	const pieces, piece = 256, 1 << 20
 	s := newShop(t)
 	var most uint64
-	done, err := s.w.Claims(nil).Attest(t.Context(), []string{"yes"}, false, func(w io.Writer) (runs.Exit, error) {
+	done, err := s.w.Claims(nil).Attest(t.Context(), []string{"yes"}, false, func(w io.Writer) (session.Exit, error) {
 		b := []byte(strings.Repeat("y\n", piece/2))
 		var m runtime.MemStats
 		for i := range pieces {
 			if _, err := w.Write(b); err != nil {
-				return runs.Exit{}, err
+				return session.Exit{}, err
 			}
 			if i%64 == 0 {
 				runtime.ReadMemStats(&m)
 				most = max(most, m.HeapInuse)
 			}
 		}
-		return runs.Exit{}, nil
+		return session.Exit{}, nil
 	})
 	if err != nil || done.SizeBytes == nil || *done.SizeBytes != pieces*piece {
 		t.Errorf("got %v, %v, want %d bytes", done.SizeBytes, err, pieces*piece)
@@ -104,6 +103,6 @@ func TestAttestMemory(t *testing.T) {
 		t.Errorf("the heap had %d bytes for an output of %d", most, pieces*piece)
 	}
 	if err == nil {
-		s.check("", done.ID, claims.Verified, "succeeded")
+		s.check("", done.ID, handoff.VerdictVerified, "succeeded")
 	}
 }

@@ -1,7 +1,7 @@
 package workspace_test
 
 import (
-	"github.com/agent-handoff/handoff/workspace/runs"
+	"github.com/agent-handoff/handoff/session"
 
 	"encoding/json"
 	"errors"
@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/threadtest"
@@ -73,9 +71,9 @@ func (s shop) as(agent, conversation string) shop {
 // attest attests a command that prints an output and ends with a status.
 func (s shop) attest(status int, output string, argv ...string) string {
 	s.t.Helper()
-	done, err := s.w.Claims(nil).Attest(s.t.Context(), argv, false, func(w io.Writer) (runs.Exit, error) {
+	done, err := s.w.Claims(nil).Attest(s.t.Context(), argv, false, func(w io.Writer) (session.Exit, error) {
 		io.WriteString(w, output)
-		return runs.Exit{Code: status}, nil
+		return session.Exit{Code: status}, nil
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -113,7 +111,7 @@ func (s shop) tryClaim(evidence ...string) (string, error) {
 }
 
 // check compares the verdict of a claim, and a part of its reason.
-func (s shop) check(name, id string, want claims.Verdict, reason string) {
+func (s shop) check(name, id string, want handoff.Verdict, reason string) {
 	s.t.Helper()
 	v, err := s.w.Claims(s.set()).Verify(s.t.Context(), id)
 	if err != nil {
@@ -129,19 +127,19 @@ func (s shop) check(name, id string, want claims.Verdict, reason string) {
 
 // checkNotice checks that the notice of an artifact is as a verdict, unless that is due to
 // what the log does not have: a change of the working tree, of a thread or of the output.
-func (s shop) checkNotice(name, id string, verdict claims.Verdict, reason string) {
+func (s shop) checkNotice(name, id string, verdict handoff.Verdict, reason string) {
 	s.t.Helper()
 	a, err := s.w.Hub().Artifact(s.t.Context(), id)
 	if err != nil || a.Claimed == nil {
 		s.t.Fatalf("%s: got %v, %v, want a notice of the claim", name, a.Claimed, err)
 	}
-	want := map[claims.Verdict]handoff.NoticeCode{claims.Verified: handoff.NoticeVerified,
-		claims.Stale: handoff.NoticeClaimStale, claims.Asserted: handoff.NoticeAsserted,
-		claims.Contradicted: handoff.NoticeContradicted}[verdict]
+	want := map[handoff.Verdict]handoff.NoticeCode{handoff.VerdictVerified: handoff.NoticeVerified,
+		handoff.VerdictStale: handoff.NoticeClaimStale, handoff.VerdictAsserted: handoff.NoticeAsserted,
+		handoff.VerdictContradicted: handoff.NoticeContradicted}[verdict]
 	if strings.Contains(reason, "changed") && !strings.Contains(reason, "while") {
 		want = a.Claimed.Code
 	}
-	if a.Attestation != nil && verdict == claims.Contradicted {
+	if a.Attestation != nil && verdict == handoff.VerdictContradicted {
 		want = handoff.NoticeAttestFailed
 	}
 	if a.Claimed.Code != want {
@@ -154,43 +152,44 @@ func TestAttestedClaims(t *testing.T) {
 	const command = "command:go test ./..."
 	t.Run("never run", func(t *testing.T) {
 		s := newShop(t)
-		s.check("", s.claim(command), claims.Asserted, "not attested")
-		s.check("without evidence", s.claim(), claims.Asserted, "")
+		s.check("", s.claim(command), handoff.VerdictAsserted, "not attested")
+		s.check("without evidence", s.claim(), handoff.VerdictAsserted, "")
 	})
 	t.Run("true", func(t *testing.T) {
 		s := newShop(t)
 		attested := s.attest(0, "ok", "go", "test", "./...")
 		id := s.claim(command)
-		s.check("", id, claims.Verified, attested)
-		s.check("the attestation", attested, claims.Verified, "go test ./... succeeded")
-		s.check("by ID", s.claim("artifact:"+attested), claims.Verified, attested)
+		s.check("", id, handoff.VerdictVerified, attested)
+		s.check("the attestation", attested, handoff.VerdictVerified, "go test ./... succeeded")
+		s.check("by ID", s.claim("artifact:"+attested), handoff.VerdictVerified, attested)
 		s.git("add", ".")
-		s.check("staged", id, claims.Verified, attested)
+		s.check("staged", id, handoff.VerdictVerified, attested)
 		s.write("shop.go", "package shop // changed\n")
-		s.check("the tree changed", id, claims.Stale, "changed since")
-		s.check("claimed on another tree", s.claim(command), claims.Stale, "another tree")
+		s.check("the tree changed", id, handoff.VerdictStale, "changed since")
+		s.check("claimed on another tree", s.claim(command), handoff.VerdictStale, "another tree")
 		s.write("shop.go", "package shop\n")
-		s.check("the tree is as before", id, claims.Verified, attested)
+		s.check("the tree is as before", id, handoff.VerdictVerified, attested)
 		s.write("new.go", "package shop\n")
-		s.check("a new file", id, claims.Stale, "changed since")
+		s.check("a new file", id, handoff.VerdictStale, "changed since")
 	})
 	t.Run("false", func(t *testing.T) {
 		s := newShop(t)
 		attested := s.attest(0, "ok", "go", "test", "./...")
 		failed := s.attest(1, "FAIL", "go", "test", "./...")
 		id := s.claim(command)
-		s.check("", id, claims.Contradicted, failed)
-		s.check("by ID", s.claim("artifact:"+failed), claims.Contradicted, "exit status 1")
+		s.check("", id, handoff.VerdictContradicted, failed)
+		s.check("by ID", s.claim("artifact:"+failed), handoff.VerdictContradicted, "exit status 1")
 		if _, err := s.w.Withdraw(t.Context(), failed, "unwanted"); err != nil {
 			t.Fatal(err)
 		}
-		s.check("a failure is not undone by its withdrawal", id, claims.Contradicted, failed)
+		s.check("a failure is not undone by its withdrawal", id, handoff.VerdictContradicted, failed)
 		s.attest(0, "ok", "go", "test", "./...")
-		s.check("it succeeded later, on the same tree", id, claims.Verified, "")
-		s.check("the weakest evidence decides", s.claim("artifact:"+attested, "artifact:"+failed), claims.Contradicted, "")
+		s.check("it succeeded later, on the same tree", id, handoff.VerdictVerified, "")
+		s.check("the weakest evidence decides", s.claim("artifact:"+attested, "artifact:"+failed),
+			handoff.VerdictContradicted, "")
 		s.write("shop.go", "package shop // changed\n")
 		s.attest(1, "FAIL", "go", "test", "./...")
-		s.check("it failed on a later tree", id, claims.Stale, "changed since")
+		s.check("it failed on a later tree", id, handoff.VerdictStale, "changed since")
 	})
 	t.Run("withdrawn", func(t *testing.T) {
 		s := newShop(t)
@@ -199,20 +198,20 @@ func TestAttestedClaims(t *testing.T) {
 		if _, err := s.w.Withdraw(t.Context(), attested, "of another version"); err != nil {
 			t.Fatal(err)
 		}
-		s.check("a success is undone by its withdrawal", id, claims.Asserted, "not attested")
-		s.check("by ID", byID, claims.Asserted, "withdrawn")
+		s.check("a success is undone by its withdrawal", id, handoff.VerdictAsserted, "not attested")
+		s.check("by ID", byID, handoff.VerdictAsserted, "withdrawn")
 	})
 	t.Run("imported", func(t *testing.T) {
 		there, here := newShop(t), newShop(t) // with the same files
 		opened, err := there.w.Sessions().Open(t.Context(),
-			sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"}, Workflow: handoff.SessionWorkflow{Name: "test"}})
+			session.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"}, Workflow: handoff.SessionWorkflow{Name: "test"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		there.w = there.w.As(workspace.Caller{
 			Dir: there.dir, Producer: handoff.Producer{Session: opened.ID, Source: handoff.FromFlag}})
 		attested := there.attest(0, "ok", "go", "test", "./...")
-		there.check("where it ran", there.claim(command), claims.Verified, attested)
+		there.check("where it ran", there.claim(command), handoff.VerdictVerified, attested)
 		file := filepath.Join(t.TempDir(), "session.tar")
 		if _, err := there.w.Sessions().Export(t.Context(), opened.ID, file); err != nil {
 			t.Fatal(err)
@@ -220,19 +219,19 @@ func TestAttestedClaims(t *testing.T) {
 		if _, err := here.w.Sessions().Import(t.Context(), file); err != nil {
 			t.Fatal(err)
 		}
-		here.check("elsewhere", here.claim(command), claims.Asserted, "not attested")
-		here.check("by ID", here.claim("artifact:"+attested), claims.Asserted, "imported")
+		here.check("elsewhere", here.claim(command), handoff.VerdictAsserted, "not attested")
+		here.check("by ID", here.claim("artifact:"+attested), handoff.VerdictAsserted, "imported")
 	})
 	t.Run("another command", func(t *testing.T) {
 		s := newShop(t)
 		s.attest(0, "", "true")
-		s.check("true", s.claim(command), claims.Asserted, "not attested")
+		s.check("true", s.claim(command), handoff.VerdictAsserted, "not attested")
 		s.attest(0, "ok", "go", "test", "./...", "-run", "TestNothing")
-		s.check("other arguments", s.claim(command), claims.Asserted, "not attested")
+		s.check("other arguments", s.claim(command), handoff.VerdictAsserted, "not attested")
 		s.attest(0, "ok", "sh", "-c", "go test ./... | tail")
-		s.check("a pipe", s.claim(command), claims.Asserted, "not attested")
+		s.check("a pipe", s.claim(command), handoff.VerdictAsserted, "not attested")
 		s.attest(0, "ok", "sh", "-c", "go  test './...'")
-		s.check("in a shell", s.claim(command), claims.Verified, "")
+		s.check("in a shell", s.claim(command), handoff.VerdictVerified, "")
 	})
 	t.Run("another directory", func(t *testing.T) {
 		s := newShop(t)
@@ -241,24 +240,24 @@ func TestAttestedClaims(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.w = s.w.As(workspace.Caller{Dir: filepath.Join(s.dir, "sub")})
-		s.check("", s.claim(command), claims.Asserted, "not attested")
+		s.check("", s.claim(command), handoff.VerdictAsserted, "not attested")
 	})
 	t.Run("by another agent", func(t *testing.T) {
 		s := newShop(t)
 		s.as("reviewer", "").attest(0, "ok", "go", "test", "./...")
-		s.check("", s.as("worker", "").claim(command), claims.Verified, `"by":"reviewer"`)
+		s.check("", s.as("worker", "").claim(command), handoff.VerdictVerified, `"by":"reviewer"`)
 	})
 	t.Run("the command changes the tree", func(t *testing.T) {
 		s := newShop(t)
 		done, err := s.w.Claims(nil).Attest(t.Context(), []string{"go", "generate"}, false,
-			func(io.Writer) (runs.Exit, error) {
+			func(io.Writer) (session.Exit, error) {
 				s.write("generated.go", "package shop\n")
-				return runs.Exit{}, nil
+				return session.Exit{}, nil
 			})
 		if err != nil || done.Attestation.TreeAfter == "" || len(done.Warnings) == 0 {
 			t.Errorf("got %+v, %q, %v, want the tree after the command and a warning", done.Attestation, done.Warnings, err)
 		}
-		s.check("", s.claim("command:go generate"), claims.Stale, "while the command ran")
+		s.check("", s.claim("command:go generate"), handoff.VerdictStale, "while the command ran")
 	})
 	t.Run("output edited afterwards", func(t *testing.T) {
 		s := newShop(t)
@@ -269,9 +268,9 @@ func TestAttestedClaims(t *testing.T) {
 			t.Fatal(err)
 		}
 		edit(t, a.File)
-		s.check("the file: its copy is intact", id, claims.Verified, "")
+		s.check("the file: its copy is intact", id, handoff.VerdictVerified, "")
 		edit(t, filepath.Join(s.w.Store().Runtime(), "bodies", "sha256", a.Digest.Value[:2], a.Digest.Value[2:]))
-		s.check("the copy", id, claims.Contradicted, "was changed")
+		s.check("the copy", id, handoff.VerdictContradicted, "was changed")
 	})
 	t.Run("a placeholder", func(t *testing.T) {
 		s := newShop(t)
@@ -281,8 +280,8 @@ func TestAttestedClaims(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.check("", s.claim("artifact:"+done.ID), claims.Asserted, "not the output of an attested command")
-		s.check("as a command", s.claim(command), claims.Asserted, "not attested")
+		s.check("", s.claim("artifact:"+done.ID), handoff.VerdictAsserted, "not the output of an attested command")
+		s.check("as a command", s.claim(command), handoff.VerdictAsserted, "not attested")
 	})
 	t.Run("outside git", func(t *testing.T) {
 		s := newShop(t)
@@ -290,9 +289,9 @@ func TestAttestedClaims(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.attest(0, "ok", "go", "test", "./...")
-		s.check("succeeded", s.claim(command), claims.Asserted, "tree was not recorded")
+		s.check("succeeded", s.claim(command), handoff.VerdictAsserted, "tree was not recorded")
 		s.attest(1, "FAIL", "go", "test", "./...")
-		s.check("failed", s.claim(command), claims.Contradicted, "exit status 1")
+		s.check("failed", s.claim(command), handoff.VerdictContradicted, "exit status 1")
 	})
 }
 
@@ -425,26 +424,27 @@ func TestConversationClaims(t *testing.T) {
 			own := s.as("worker", uri)
 
 			id := own.claim(command)
-			s.check("true", id, claims.Asserted, "exit status 0 in "+uri+"#M2; its tree is not known")
-			s.check("never run", own.claim("command:go vet ./..."), claims.Asserted, "no call of it")
-			s.check("the message", s.claim("thread:"+uri+"#M2"), claims.Asserted, "exit status 0")
-			s.check("a message without calls", s.claim("thread:"+uri+"#M1"), claims.Asserted, "no exit status")
-			s.check("run by another agent", s.as("other", "").claim(command), claims.Asserted, "no call of it")
+			s.check("true", id, handoff.VerdictAsserted, "exit status 0 in "+uri+"#M2; its tree is not known")
+			s.check("never run", own.claim("command:go vet ./..."), handoff.VerdictAsserted, "no call of it")
+			s.check("the message", s.claim("thread:"+uri+"#M2"), handoff.VerdictAsserted, "exit status 0")
+			s.check("a message without calls", s.claim("thread:"+uri+"#M1"), handoff.VerdictAsserted, "no exit status")
+			s.check("run by another agent", s.as("other", "").claim(command), handoff.VerdictAsserted, "no call of it")
 
 			write(s, 1, s.dir, passed, failed)
-			s.check("an earlier call", id, claims.Asserted, "exit status 0")
-			s.check("false", own.claim(command), claims.Contradicted, "exit status 1")
-			s.check("several calls, one of which failed", s.claim("thread:"+uri+"#M2"), claims.Contradicted, "a failure in")
+			s.check("an earlier call", id, handoff.VerdictAsserted, "exit status 0")
+			s.check("false", own.claim(command), handoff.VerdictContradicted, "exit status 1")
+			s.check("several calls, one of which failed", s.claim("thread:"+uri+"#M2"), handoff.VerdictContradicted,
+				"a failure in")
 
 			edited := passed
 			edited.output = "ok, all of them"
 			write(s, 1, s.dir, edited)
-			s.check("output edited afterwards", id, claims.Contradicted, "was changed")
+			s.check("output edited afterwards", id, handoff.VerdictContradicted, "was changed")
 			write(s, 1, s.dir, toolCall{"call_9", "ls", "", 0})
-			s.check("the call is gone", id, claims.Asserted, "no longer has the call")
+			s.check("the call is gone", id, handoff.VerdictAsserted, "no longer has the call")
 
 			attested := s.attest(0, "ok", "go", "test", "./...")
-			s.check("attested, too", id, claims.Verified, attested)
+			s.check("attested, too", id, handoff.VerdictVerified, attested)
 
 			elsewhere := write(s, 2, t.TempDir(), passed)
 			if _, err := s.tryClaim("thread:" + elsewhere + "#M2"); !errors.Is(err, handoff.Invalid) {
@@ -458,7 +458,7 @@ func TestConversationClaims(t *testing.T) {
 			}
 			own = s.as("worker", elsewhere)
 			s.write("shop.go", "package shop // another tree\n")
-			s.check("the own thread is of another repository", own.claim(command), claims.Stale, "another tree")
+			s.check("the own thread is of another repository", own.claim(command), handoff.VerdictStale, "another tree")
 		})
 	}
 }

@@ -1,7 +1,7 @@
 package workspace_test
 
 import (
-	"github.com/agent-handoff/handoff/workspace/runs"
+	"github.com/agent-handoff/handoff/session"
 
 	"context"
 	"errors"
@@ -206,7 +206,7 @@ func ExampleWorkspace_Sessions() {
 	defer os.RemoveAll(dir)
 	defer w.Close()
 
-	s, err := w.Sessions().Open(ctx, sessions.OpenOptions{
+	s, err := w.Sessions().Open(ctx, session.OpenOptions{
 		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"},
 	})
 	if err != nil {
@@ -219,7 +219,7 @@ func ExampleWorkspace_Sessions() {
 		sessions.Output{File: "requirements.md", Type: "document"}); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := w.Sessions().Close(ctx, s.ID, sessions.Completed, ""); err != nil {
+	if _, err := w.Sessions().Close(ctx, s.ID, session.Completed, ""); err != nil {
 		log.Fatal(err)
 	}
 
@@ -241,7 +241,7 @@ func ExampleWorkspace_Runs() {
 	defer os.RemoveAll(dir)
 	defer w.Close()
 
-	s, err := w.Runs().Start(ctx, sessions.OpenOptions{DefaultName: "builder", Expected: []string{"plan.md", "tests.log"}})
+	s, err := w.Runs().Start(ctx, session.OpenOptions{DefaultName: "builder", Expected: []string{"plan.md", "tests.log"}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func ExampleWorkspace_Runs() {
 		log.Fatal(err)
 	}
 
-	receipt, err := w.Runs().End(ctx, s.ID, runs.Exit{})
+	receipt, err := w.Runs().End(ctx, s.ID, session.Exit{})
 	if err != nil {
 		log.Fatal(err)
 	}

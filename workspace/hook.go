@@ -7,15 +7,13 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
-
-// A HookEvent is what an agent program reports to its hooks.
-type HookEvent = hook.Event
 
 // ParseHook reads what an agent program passes to a hook. It returns false for
 // what is not of interest. The workspace of the event is that of its Dir. getenv is
 // the environment of the hook.
-func ParseHook(program, event string, payload []byte, getenv func(string) string) (HookEvent, bool) {
+func ParseHook(program, event string, payload []byte, getenv func(string) string) (trace.HookEvent, bool) {
 	return hook.Parse(program, event, payload, getenv)
 }
 
@@ -25,7 +23,7 @@ func HookPrograms() []string { return hook.Clients() }
 // Hook records an event of an agent program, and returns what the hook may print
 // for the program's model, nil for nothing. It records only in a workspace that
 // exists. threads find the files that a subagent created.
-func (w *Workspace) Hook(ctx context.Context, e HookEvent, threads *thread.Set) ([]byte, error) {
+func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread.Set) ([]byte, error) {
 	if err := w.hub.Closed(); err != nil {
 		return nil, err
 	}
@@ -38,12 +36,12 @@ func (w *Workspace) Hook(ctx context.Context, e HookEvent, threads *thread.Set) 
 	r := hook.Recorder{Hub: w.hub, Now: w.now, NoMessages: w.remote &&
 		!w.settings.SharesThreads(), Left: func(ctx context.Context, uri string) ([]string, string) {
 		return hook.Left(ctx, threads, w.files, uri)
-	}, News: func(ctx context.Context, e HookEvent) (string, error) {
+	}, News: func(ctx context.Context, e trace.HookEvent) (string, error) {
 		// without threads: an index of them that is not there yet takes too long for a hook
 		return w.News(thread.NewSet(nil, func(string) string { return "" }, "")).Digest(ctx, e.HandoffSession, e.HandoffRun)
 	}}
 	reply, err := r.Handle(ctx, e)
-	if e.Kind == hook.SessionEnd {
+	if e.Kind == trace.SessionEnd {
 		err = errors.Join(err, w.Threads(threads).KeepReferenced(ctx, e.Thread(), e.HandoffSession+e.HandoffRun != ""))
 		w.sendAtEnd(ctx)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
@@ -252,7 +252,7 @@ func TestExpectedAnswers(t *testing.T) {
 		t.Run(program, func(t *testing.T) {
 			h := newHooks(t)
 			run, err := h.w.Runs().Start(t.Context(),
-				sessions.OpenOptions{DefaultName: "builder", Expected: []string{"plan.md", "two words"}})
+				session.OpenOptions{DefaultName: "builder", Expected: []string{"plan.md", "two words"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -301,7 +301,7 @@ func TestExpectedAnswers(t *testing.T) {
 // continued.
 func TestNoAnswerInBackground(t *testing.T) {
 	h := newHooks(t)
-	run, err := h.w.Runs().Start(t.Context(), sessions.OpenOptions{DefaultName: "builder", Expected: []string{"plan.md"}})
+	run, err := h.w.Runs().Start(t.Context(), session.OpenOptions{DefaultName: "builder", Expected: []string{"plan.md"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestNoAnswerInBackground(t *testing.T) {
 // agent programs had in it, also if it has no artifacts.
 func TestWorkInSession(t *testing.T) {
 	h := newHooks(t)
-	run, err := h.w.Runs().Start(t.Context(), sessions.OpenOptions{DefaultName: "builder"})
+	run, err := h.w.Runs().Start(t.Context(), session.OpenOptions{DefaultName: "builder"})
 	if err != nil {
 		t.Fatal(err)
 	}

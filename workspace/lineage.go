@@ -5,20 +5,16 @@ import (
 	"errors"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/names/lineage"
+	"github.com/agent-handoff/handoff/lineage"
 )
-
-// A Graph shows how artifacts, or sessions, were made from each other. It can be
-// written as a tree, as Graphviz DOT and as a Mermaid flowchart.
-type Graph = lineage.Graph
 
 // Lineage returns what an artifact was made from and what was made from it, as
 // far as records say.
 //
 // Kinds: those of Resolve.
-func (w *Workspace) Lineage(ctx context.Context, ref string) (id string, g Graph, err error) {
+func (w *Workspace) Lineage(ctx context.Context, ref string) (id string, g lineage.Graph, err error) {
 	if id, err = w.Resolve(ctx, ref); err != nil {
-		return "", Graph{}, err
+		return "", lineage.Graph{}, err
 	}
 	g, err = lineage.Of(ctx, w.hub, id)
 	return id, g, err
@@ -42,15 +38,6 @@ type Revisions struct {
 	Artifacts []handoff.Artifact `json:"artifacts"`
 }
 
-// NearOptions limit a Surrounding.
-type NearOptions = lineage.NearOptions
-
-// A Surrounding is a part of the graph of artifacts.
-type Surrounding = lineage.Surrounding
-
-// A Neighbor is an artifact in a Surrounding, or several siblings.
-type Neighbor = lineage.Neighbor
-
 // How many artifacts of a session, or of the workspace, a Surrounding starts from.
 const (
 	sessionStarts   = 200
@@ -62,10 +49,10 @@ const (
 // active artifacts of the workspace.
 //
 // Kinds: those of Show.
-func (w *Workspace) Surrounding(ctx context.Context, ref string, o NearOptions) (Surrounding, error) {
+func (w *Workspace) Surrounding(ctx context.Context, ref string, o lineage.NearOptions) (lineage.Surrounding, error) {
 	id, session, err := w.focus(ctx, ref)
 	if err != nil {
-		return Surrounding{}, err
+		return lineage.Surrounding{}, err
 	}
 	ids := []string{id}
 	if id == "" || session {
@@ -75,7 +62,7 @@ func (w *Workspace) Surrounding(ctx context.Context, ref string, o NearOptions) 
 		}
 		page, err := w.hub.Artifacts(ctx, q)
 		if err != nil {
-			return Surrounding{}, err
+			return lineage.Surrounding{}, err
 		}
 		ids = nil
 		for _, a := range page.Artifacts {
@@ -83,7 +70,7 @@ func (w *Workspace) Surrounding(ctx context.Context, ref string, o NearOptions) 
 		}
 	}
 	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
-		return Surrounding{}, err
+		return lineage.Surrounding{}, err
 	}
 	s, err := lineage.Near(ctx, w.index, ids, o) // the hub would look for the file of each
 	s.ID, s.Session = id, session

@@ -10,12 +10,9 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
-	"github.com/agent-handoff/handoff/internal/log/logcopy"
 	"github.com/agent-handoff/handoff/internal/log/queue"
+	"github.com/agent-handoff/handoff/storage"
 )
-
-// A LogCopy is what CopyLog did.
-type LogCopy = logcopy.Result
 
 // CopyLog appends to a log the records of another that it does not have, with their
 // bodies. The locations are URLs as in HANDOFF_LOG; "file:" is the built-in log of the
@@ -24,17 +21,18 @@ type LogCopy = logcopy.Result
 //
 // Kinds: Invalid (a location), Conflict (the target is not the beginning of the
 // source), Corrupt, Unavailable, Unsupported.
-func CopyLog(ctx context.Context, dir string, o Options, from, to string) (result LogCopy, err error) {
+func CopyLog(ctx context.Context, dir string, o Options, from, to string) (result storage.LogCopy, err error) {
 	return copyLog(ctx, dir, o, from, to, false)
 }
 
 // CopyRedactedLog is CopyLog for a new log without the secrets that were redacted: it
 // writes records with their replacements.
-func CopyRedactedLog(ctx context.Context, dir string, o Options, from, to string) (LogCopy, error) {
+func CopyRedactedLog(ctx context.Context, dir string, o Options, from, to string) (storage.LogCopy, error) {
 	return copyLog(ctx, dir, o, from, to, true)
 }
 
-func copyLog(ctx context.Context, dir string, o Options, from, to string, redact bool) (result LogCopy, err error) {
+func copyLog(ctx context.Context, dir string, o Options, from, to string, redact bool) (result storage.LogCopy,
+	err error) {
 	o.Getenv, o.Rand = o.environment(), cmp.Or[io.Reader](o.Rand, rand.Reader)
 	if dir, err = filepath.Abs(dir); err != nil {
 		return result, err
@@ -45,7 +43,8 @@ func copyLog(ctx context.Context, dir string, o Options, from, to string, redact
 	}
 	c := localstate.Copier{Backends: o.Backends, ShareThreads: settings.SharesThreads(), Redact: redact,
 		Progress: o.Progress,
-		Options:  BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn}}
+		Options: storage.BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv,
+			Warn: o.Warn}}
 	return c.Copy(ctx, from, to)
 }
 
@@ -61,7 +60,7 @@ func openQueue(c config.Config, opened localstate.Opened, runtime string, o Opti
 	if !ok || !on || !opened.Backend.Remote {
 		return opened.Log, opened.Bodies, nil
 	}
-	q := queue.New(engine, queue.Options{Runtime: runtime, Location: opened.Backend.Identity(c.Log),
+	q := queue.New(engine, queue.Options{Runtime: runtime, Location: localstate.Identity(opened.Backend, c.Log),
 		Text: config.Redact(c.Log), Rand: o.Rand, Warn: o.Warn,
 		Known: func() (string, handoff.Seq) { return localstate.Remembered(opened.Backend, c.Log, runtime, o.Getenv) }})
 	return q, q.Bodies(opened.Bodies), q

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
@@ -38,12 +38,12 @@ func TestMonths(t *testing.T) {
 			id := fmt.Sprintf("a000000%d-0000-4000-8000-000000000000", i)
 			ids = append(ids, id)
 			if _, err := here.Sessions().Open(t.Context(),
-				sessions.OpenOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
+				session.OpenOptions{ID: id, Agent: handoff.SessionAgent{Name: "alex"},
 					Workflow: handoff.SessionWorkflow{Name: "w"}}); err != nil {
 				t.Fatal(err)
 			}
 			if i > 0 { // the first one runs
-				if _, err := here.Sessions().Close(t.Context(), id, sessions.Completed, ""); err != nil {
+				if _, err := here.Sessions().Close(t.Context(), id, session.Completed, ""); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/news"
-	"github.com/agent-handoff/handoff/workspace/sessions"
 	"pgregory.net/rapid"
 )
 
@@ -139,13 +139,13 @@ func step(t *testing.T, rt *rapid.T, w *workspace.Workspace, m *model) {
 	case op == "session":
 		f := &folder{agent: rapid.SampledFrom([]string{"ada", "bo"}).Draw(rt, "agent"),
 			need: rapid.SampledFrom([]string{"", "session_failed", "output_missing"}).Draw(rt, "end")}
-		o := sessions.OpenOptions{Agent: handoff.SessionAgent{Name: f.agent}, Workflow: handoff.SessionWorkflow{Name: "x"}}
-		status := sessions.Completed
+		o := session.OpenOptions{Agent: handoff.SessionAgent{Name: f.agent}, Workflow: handoff.SessionWorkflow{Name: "x"}}
+		status := session.Completed
 		switch f.need {
 		case "output_missing":
 			o.Expected = []string{"report.md"}
 		case "session_failed":
-			status = sessions.Failed
+			status = session.Failed
 		}
 		opened, openErr := w.Sessions().Open(t.Context(), o)
 		if err = openErr; err == nil {
@@ -195,10 +195,10 @@ func TestSeen(t *testing.T) {
 	source := w.News(noThreads())
 	ended := func() {
 		clock = clock.Add(time.Minute)
-		opened, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"},
+		opened, err := w.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"},
 			Workflow: handoff.SessionWorkflow{Name: "x"}})
 		if err == nil {
-			_, err = w.Sessions().Close(t.Context(), opened.ID, sessions.Completed, "")
+			_, err = w.Sessions().Close(t.Context(), opened.ID, session.Completed, "")
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -289,10 +289,10 @@ func TestReaders(t *testing.T) {
 	defer w.Close()
 	var all []string
 	for range 30 {
-		opened, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"},
+		opened, err := w.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"},
 			Workflow: handoff.SessionWorkflow{Name: "x"}})
 		if err == nil {
-			_, err = w.Sessions().Close(t.Context(), opened.ID, sessions.Completed, "")
+			_, err = w.Sessions().Close(t.Context(), opened.ID, session.Completed, "")
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -323,10 +323,10 @@ func TestWatchNeeds(t *testing.T) {
 	}
 	defer w.Close()
 	fail := func(agent string) string {
-		opened, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: agent},
+		opened, err := w.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: agent},
 			Workflow: handoff.SessionWorkflow{Name: "x"}})
 		if err == nil {
-			_, err = w.Sessions().Close(t.Context(), opened.ID, sessions.Failed, "no disk")
+			_, err = w.Sessions().Close(t.Context(), opened.ID, session.Failed, "no disk")
 		}
 		if err != nil {
 			t.Fatal(err)

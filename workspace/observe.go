@@ -6,7 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/trace/outcome"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -23,7 +23,7 @@ func observed(w *Workspace, set *thread.Set) *thread.Set {
 // observer concludes the states of threads as they are now: from the processes that hooks
 // and runs recorded and that are on this machine, and the time since each was last seen.
 func observer(w *Workspace) thread.Observer {
-	o := session.ThisObserver()
+	o := lifecycle.ThisObserver()
 	return thread.Observer{Now: w.now, Process: func(u thread.URI, seen time.Time) thread.Presence {
 		harness, _ := config.ProgramOf(u.Provider)
 		return outcome.Process(context.Background(), w.hub, o, harness, u.Thread, seen)
@@ -33,7 +33,7 @@ func observer(w *Workspace) thread.Observer {
 // conclude returns work with the status of each unit that has no end, as the
 // transcripts of a set that is observed and the processes of this machine show it.
 func conclude(ctx context.Context, w *Workspace, set *thread.Set, work []handoff.Work) []handoff.Work {
-	o := outcome.Observer{Observer: session.ThisObserver(), Now: w.now(),
+	o := outcome.Observer{Observer: lifecycle.ThisObserver(), Now: w.now(),
 		Session: func(id string) (handoff.Session, bool) {
 			s, err := w.sessions.Session(ctx, id)
 			return s, err == nil

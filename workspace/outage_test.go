@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // A remoteLog is a log on another machine whose server can be away, and which answers
@@ -127,7 +128,8 @@ func openRemote(t *testing.T, dir, home, server string) (*Workspace, *remoteLog)
 	stored := filelog.Open(server, rand.Reader)
 	log := &remoteLog{Log: stored, Identifier: stored, seen: -1}
 	o := optionsFor(dir, "HOME", home, "HANDOFF_LOG", "far://host/team")
-	o.Backends = []Backend{{Scheme: "far", Remote: true, Open: func(BackendOptions) (handoff.Log, handoff.Bodies, error) {
+	o.Backends = []storage.Backend{{Scheme: "far", Remote: true, Open: func(storage.BackendOptions) (handoff.Log,
+		handoff.Bodies, error) {
 		return log, stored.Bodies(), nil
 	}}}
 	w, err := Open(dir, o)

@@ -1,7 +1,7 @@
 package workspace
 
 import (
-	"github.com/agent-handoff/handoff/workspace/runs"
+	"github.com/agent-handoff/handoff/session"
 
 	"cmp"
 	"context"
@@ -27,7 +27,7 @@ func (w *Workspace) Pipelines() pipelines.Runs {
 // workspace.
 func (w *Workspace) ownFolders() []string {
 	own := []string{".handoff", below(w.dirs.Root, w.dirs.Runtime)}
-	if outputs, err := w.Runs().Explain("agent_outputs_folder", runs.VariableOptions{}); err == nil {
+	if outputs, err := w.Runs().Explain("agent_outputs_folder", session.VariableOptions{}); err == nil {
 		own = append(own, below(w.dirs.Root, outputs.Value))
 	}
 	return own

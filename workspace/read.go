@@ -10,14 +10,9 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
-
-// A Span selects a part of a body.
-type Span = content.Span
-
-// A Page reports which part of a body was copied.
-type Page = content.Page
 
 // ReadOptions select what Read opens.
 type ReadOptions struct {
@@ -153,18 +148,15 @@ func (b Body) notRecorded() error {
 
 // CopyPage writes the part of the body that a span selects. Kind: Invalid (the
 // span; a directory, which can only be saved).
-func (b Body) CopyPage(to io.Writer, s Span) (Page, error) {
+func (b Body) CopyPage(to io.Writer, s storage.Span) (storage.Page, error) {
 	return content.CopyContent(to, b.Content, s)
 }
 
-// A BodyPage is a part of a body as data.
-type BodyPage = content.BodyPage
-
 // Page returns the part of the body that a span selects. Kinds: those of
 // CopyPage, and NotFound (the body has no record).
-func (b Body) Page(s Span) (BodyPage, error) {
+func (b Body) Page(s storage.Span) (storage.BodyPage, error) {
 	if err := b.notRecorded(); err != nil {
-		return BodyPage{}, err
+		return storage.BodyPage{}, err
 	}
 	return content.PageOf(b.Content, s)
 }

@@ -6,22 +6,22 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/sessions"
-	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // TestReceiptOfKilledProgram checks that work without an end has the same status in
 // receipts as elsewhere: failed, once its process is gone.
 func TestReceiptOfKilledProgram(t *testing.T) {
-	gone := session.ProcessOf(os.Getpid())
+	gone := lifecycle.ProcessOf(os.Getpid())
 	if gone == (handoff.Process{}) {
 		t.Skip("this system does not identify processes")
 	}
 	gone.StartTime = "1"
 	d := newDesk(t)
-	opened, err := d.Runs().Start(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
+	opened, err := d.Runs().Start(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
 		Workflow: handoff.SessionWorkflow{Name: "build"}})
 	if err != nil {
 		t.Fatal(err)
@@ -36,9 +36,9 @@ func TestReceiptOfKilledProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, receipt := range map[string]func() (work.Receipt, error){
-		"session":  func() (work.Receipt, error) { return w.Work(nil).OfSession(t.Context(), opened.ID) },
-		"artifact": func() (work.Receipt, error) { return w.Work(nil).OfArtifact(t.Context(), done.Artifact) },
+	for name, receipt := range map[string]func() (trace.Receipt, error){
+		"session":  func() (trace.Receipt, error) { return w.Work(nil).OfSession(t.Context(), opened.ID) },
+		"artifact": func() (trace.Receipt, error) { return w.Work(nil).OfArtifact(t.Context(), done.Artifact) },
 	} {
 		r, err := receipt()
 		if err != nil || len(r.Tasks) != 1 || r.Tasks[0].Status != session.Failed {

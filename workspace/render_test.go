@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
@@ -17,11 +18,11 @@ import (
 func TestRenderLeft(t *testing.T) {
 	dir := t.TempDir()
 	w := openDir(t, dir)
-	var opened [3]sessions.Opened
+	var opened [3]session.Opened
 	for i := range opened {
 		var err error
 		if opened[i], err = w.Sessions().Open(t.Context(),
-			sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
+			session.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
 				Workflow: handoff.SessionWorkflow{Name: "w"}}); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +95,7 @@ func TestRenderLeft(t *testing.T) {
 // testWorkspace the manifest lists them all.
 func TestRenderedAtExit(t *testing.T) {
 	w := openDir(t, t.TempDir())
-	o, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{
+	o, err := w.Sessions().Open(t.Context(), session.OpenOptions{
 		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "w"}})
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,9 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
-	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // TextLimit is how many bytes of a body are searched, from its beginning.
@@ -43,18 +44,15 @@ type SearchResult struct {
 
 // A SessionMatch is a session or run that was found, and where.
 type SessionMatch struct {
-	Session  sessions.View `json:"session"`
-	Snippets []Snippet     `json:"snippets"`
+	Session  session.View      `json:"session"`
+	Snippets []storage.Snippet `json:"snippets"`
 }
 
 // A Match is an artifact that was found, and where.
 type Match struct {
-	Artifact handoff.Artifact `json:"artifact"`
-	Snippets []Snippet        `json:"snippets"`
+	Artifact handoff.Artifact  `json:"artifact"`
+	Snippets []storage.Snippet `json:"snippets"`
 }
-
-// A Snippet is the part of a field that words were found in.
-type Snippet = sqlindex.Pieces
 
 // Search finds artifacts by words, in any case: in titles, summaries, names or
 // paths, tags, and the first TextLimit bytes of bodies that are text and have at
@@ -110,7 +108,7 @@ func atLimit[T any](list []T, limit int, more *bool) []T {
 func (w *Workspace) searchSessions(ctx context.Context, q sqlindex.Query, result *SearchResult) error {
 	found, err := w.index.SearchSessions(ctx, q)
 	for _, m := range atLimit(found, q.Limit, &result.More) {
-		v, failed := w.sessions.View(ctx, m.Session, session.ThisObserver(), w.now())
+		v, failed := w.sessions.View(ctx, m.Session, lifecycle.ThisObserver(), w.now())
 		err = cmp.Or(err, failed)
 		result.Sessions = append(result.Sessions, SessionMatch{v, sqlindex.Split(m.Snippets)})
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/runs"
 
 	"github.com/agent-handoff/handoff/workspace/internal/parts"
@@ -13,7 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/names"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/session/relocate"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/thread"
@@ -35,7 +36,7 @@ func (w *Workspace) tidy(ctx context.Context) ([]string, error) {
 
 // ReadConversations adds to the threads of a session, the first 50, what their
 // transcripts show: their status, subagents and usage.
-func ReadConversations(ctx context.Context, threads *thread.Set, list []sessions.Thread) {
+func ReadConversations(ctx context.Context, threads *thread.Set, list []session.Thread) {
 	hook.DescribeAll(ctx, threads, list)
 }
 
@@ -48,8 +49,8 @@ func (w *Workspace) isSession(ctx context.Context, ref string) bool {
 	return err == nil && s.Opened != 0
 }
 
-func (w *Workspace) sessionDetail(ctx context.Context, id string, files bool) (sessions.Detail, error) {
-	d, err := w.sessions.Detail(ctx, id, session.ThisObserver(), w.now())
+func (w *Workspace) sessionDetail(ctx context.Context, id string, files bool) (session.Detail, error) {
+	d, err := w.sessions.Detail(ctx, id, lifecycle.ThisObserver(), w.now())
 	if err == nil && files {
 		d.Files, err = w.sessions.List(d.Session)
 	}

@@ -1,6 +1,8 @@
 package workspace_test
 
 import (
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/workspace/runs"
 
 	"github.com/agent-handoff/handoff/engines/memory"
@@ -17,7 +19,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -49,7 +51,7 @@ func TestProcessGone(t *testing.T) {
 		}
 		defer cmd.Process.Kill()
 	}
-	opened, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{
+	opened, err := w.Sessions().Open(t.Context(), session.OpenOptions{
 		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{
 			Name: "intake-app"}, Process: runs.ProcessOf(engine.Process.Pid),
 	})
@@ -64,12 +66,12 @@ func TestProcessGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		elsewhere := session.ThisObserver()
+		elsewhere := lifecycle.ThisObserver()
 		elsewhere.BootID = "another"
-		if status, _ := session.StatusAt(s, elsewhere, time.Now(), time.Time{}); status != handoff.Running {
+		if status, _ := lifecycle.StatusAt(s, elsewhere, time.Now(), time.Time{}); status != handoff.Running {
 			t.Errorf("status for an observer on another machine = %s, want running", status)
 		}
-		_, reason := session.StatusAt(s, session.ThisObserver(), time.Now(), time.Time{})
+		_, reason := lifecycle.StatusAt(s, lifecycle.ThisObserver(), time.Now(), time.Time{})
 		return reason == handoff.ProcessGone
 	}
 	if gone() {
@@ -87,7 +89,7 @@ func TestProcessGone(t *testing.T) {
 		}
 	}
 	child.Wait()
-	page, err := w.Sessions().Find(t.Context(), sessions.Filter{Status: sessions.Failed})
+	page, err := w.Sessions().Find(t.Context(), sessions.Filter{Status: session.Failed})
 	if err != nil || len(page.Sessions) != 1 || page.Sessions[0].Reason != handoff.ProcessGone {
 		t.Errorf("%d failed sessions, %v, want the one whose process is gone", len(page.Sessions), err)
 	}
@@ -96,7 +98,7 @@ func TestProcessGone(t *testing.T) {
 // TestRun opens a run within a session: it has a folder there, and no manifest.
 func TestRun(t *testing.T) {
 	w := openWorkspace(t)
-	open := func(o sessions.OpenOptions) sessions.Opened {
+	open := func(o session.OpenOptions) session.Opened {
 		t.Helper()
 		opened, err := w.Sessions().Open(t.Context(), o)
 		if err != nil {
@@ -104,10 +106,10 @@ func TestRun(t *testing.T) {
 		}
 		return opened
 	}
-	outer := open(sessions.OpenOptions{
+	outer := open(session.OpenOptions{
 		Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake-app"}})
 	for id, folder := range map[string]string{"run-7": "run-7", "a/../b": "~612f2e2e2f62", "..": "~2e2e"} {
-		run := open(sessions.OpenOptions{ID: id, Parent: outer.ID})
+		run := open(session.OpenOptions{ID: id, Parent: outer.ID})
 		if want := outer.Folder + "/artifacts/" + folder; run.Folder != want || run.Manifest != "" {
 			t.Errorf("run %q is in %s with manifest %q, want %s and none", id, run.Folder, run.Manifest, want)
 		}
@@ -116,7 +118,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("run %q has environment %v", id, run.Env)
 		}
 	}
-	if _, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{ID: "r", Parent: "nowhere"}); err == nil {
+	if _, err := w.Sessions().Open(t.Context(), session.OpenOptions{ID: "r", Parent: "nowhere"}); err == nil {
 		t.Error("a run in no session was opened")
 	}
 }
@@ -150,15 +152,15 @@ func TestOpenWithoutIndex(t *testing.T) {
 	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "broken:"}
 	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string {
 		return env[name]
-	}, Backends: []workspace.Backend{{Scheme: "broken",
-		Open: func(workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
+	}, Backends: []storage.Backend{{Scheme: "broken",
+		Open: func(storage.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 			return brokenLog{log, &broken}, nil, nil
 		}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	options := sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
+	options := session.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
 		Workflow: handoff.SessionWorkflow{Name: "intake"}}
 	first, err := w.Sessions().Open(t.Context(), options)
 	if err != nil || first.ID == "" || len(first.Warnings) == 0 || first.Env["HANDOFF_SESSION_DIR"] != first.Folder ||

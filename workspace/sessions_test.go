@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
@@ -41,8 +43,8 @@ func openWatched(t *testing.T, dir string, before func(handoff.Record) error,
 	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "watched:"}
 	w, err := workspace.Open(dir, workspace.Options{Getenv: func(name string) string {
 		return env[name]
-	}, Now: now, Backends: []workspace.Backend{{Scheme: "watched",
-		Open: func(o workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
+	}, Now: now, Backends: []storage.Backend{{Scheme: "watched",
+		Open: func(o storage.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 			log := filelog.Open(o.Runtime, o.Rand)
 			return watchedLog{log, before}, log.Bodies(), nil
 		}}}})
@@ -65,7 +67,7 @@ func TestOpenTwice(t *testing.T) {
 	for i := range errs {
 		all.Go(func() {
 			_, errs[i] = w.Sessions().Open(t.Context(),
-				sessions.OpenOptions{ID: id, Agent: handoff.SessionAgent{Name: fmt.Sprint("agent ", i)},
+				session.OpenOptions{ID: id, Agent: handoff.SessionAgent{Name: fmt.Sprint("agent ", i)},
 					Workflow: handoff.SessionWorkflow{Name: "w"}})
 		})
 	}
@@ -134,9 +136,9 @@ func TestAdoptInterrupted(t *testing.T) {
 			}
 			return nil
 		}, nil)
-		_, err := w.Sessions().Adopt(t.Context(), folder, sessions.AdoptOptions{})
+		_, err := w.Sessions().Adopt(t.Context(), folder, session.AdoptOptions{})
 		remaining.Store(100)
-		if _, again := w.Sessions().Adopt(t.Context(), folder, sessions.AdoptOptions{}); again != nil {
+		if _, again := w.Sessions().Adopt(t.Context(), folder, session.AdoptOptions{}); again != nil {
 			t.Fatalf("ended after %d records, repeated: %v", n, again)
 		}
 		got, outputs := adopted(t, w)
@@ -180,7 +182,7 @@ func TestAdoptTwice(t *testing.T) {
 	for range 2 {
 		w := openWatched(t, dir, before, nil)
 		all.Go(func() {
-			if _, err := w.Sessions().Adopt(t.Context(), folder, sessions.AdoptOptions{}); err != nil {
+			if _, err := w.Sessions().Adopt(t.Context(), folder, session.AdoptOptions{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -218,7 +220,7 @@ func TestAdoptTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := openIn(t, dir)
-		_, err = w.Sessions().Adopt(t.Context(), folder, sessions.AdoptOptions{Lenient: tt.lenient})
+		_, err = w.Sessions().Adopt(t.Context(), folder, session.AdoptOptions{Lenient: tt.lenient})
 		s, _ := w.Hub().Session(t.Context(), foreignID)
 		if tt.want == "" {
 			if !errors.Is(err, handoff.Invalid) || s.Opened != 0 {
@@ -239,13 +241,13 @@ func TestDurations(t *testing.T) {
 	w := openWatched(t, t.TempDir(), func(handoff.Record) error { return nil }, func() time.Time { return now })
 	var ids []string
 	for _, took := range []time.Duration{time.Minute, -time.Minute} {
-		o, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
+		o, err := w.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 			Workflow: handoff.SessionWorkflow{Name: "w"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		now = now.Add(took)
-		if _, err := w.Sessions().Close(t.Context(), o.ID, sessions.Completed, ""); err != nil {
+		if _, err := w.Sessions().Close(t.Context(), o.ID, session.Completed, ""); err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, o.ID)
@@ -262,7 +264,7 @@ func TestStatusOfPublisher(t *testing.T) {
 	dir, now := t.TempDir(), time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC)
 	w := openWatched(t, dir, func(handoff.Record) error { return nil }, func() time.Time { return now })
 	open := func(workflow string, links ...string) string {
-		o, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
+		o, err := w.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 			Workflow: handoff.SessionWorkflow{Name: workflow}, Links: links})
 		if err != nil {
 			t.Fatal(err)

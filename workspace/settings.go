@@ -7,15 +7,13 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
+	"github.com/agent-handoff/handoff/settings"
+	"github.com/agent-handoff/handoff/storage"
 )
-
-// A Setting is a setting that applies, or one that is ignored, and where it comes
-// from.
-type Setting = config.Setting
 
 // Settings returns the settings of the workspace that a directory belongs to, by
 // name. It opens no log. Kinds: those of Open.
-func Settings(dir string, o Options) ([]Setting, error) {
+func Settings(dir string, o Options) ([]settings.Entry, error) {
 	_, c, _, err := localstate.Find(dir, o.environment())
 	if err != nil {
 		return nil, err
@@ -23,13 +21,10 @@ func Settings(dir string, o Options) ([]Setting, error) {
 	return c.Settings(), nil
 }
 
-// A SettingChange is a change of the user's own settings.
-type SettingChange = config.Change
-
 // SetSetting changes a setting in the user's own file, for the workspace that a
 // directory belongs to or for every one. It opens no log. Kinds: those of Open, and
 // Invalid (the name or the value).
-func SetSetting(ctx context.Context, dir string, o Options, change SettingChange) error {
+func SetSetting(ctx context.Context, dir string, o Options, change settings.Change) error {
 	found, err := config.Find(dir, o.environment())
 	if err != nil {
 		return err
@@ -39,7 +34,7 @@ func SetSetting(ctx context.Context, dir string, o Options, change SettingChange
 
 // IgnoredSettings returns the settings in files of the workspace that are ignored,
 // because only the user decides about them.
-func (w *Workspace) IgnoredSettings() []Setting { return w.settings.Ignored() }
+func (w *Workspace) IgnoredSettings() []settings.Entry { return w.settings.Ignored() }
 
 // A LogTrust is what accepting a log permits: records, and the copies of published files
 // that Keep makes, are sent to its destinations.
@@ -86,7 +81,7 @@ func trustLog(dir string, o Options, location string, trust trustFunc) (LogTrust
 	var destinations []string
 	if err = c.CheckTrust(found, location, nil); err == nil {
 		destinations, err = localstate.Destinations(c, o.Backends,
-			BackendOptions{Root: found.Root, Runtime: found.Runtime, Getenv: getenv})
+			storage.BackendOptions{Root: found.Root, Runtime: found.Runtime, Getenv: getenv})
 	}
 	if err == nil {
 		err = trust(c, found, getenv, location, destinations)

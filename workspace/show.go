@@ -6,24 +6,23 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
-	"github.com/agent-handoff/handoff/workspace/claims"
-	"github.com/agent-handoff/handoff/workspace/pipelines"
-	"github.com/agent-handoff/handoff/workspace/sessions"
-	"github.com/agent-handoff/handoff/workspace/work"
+	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // A Shown is what a ref names: an artifact, a session or run, or the pipeline
 // run of an issue. Exactly one of the first three fields is set.
 type Shown struct {
 	Artifact *handoff.Artifact
-	Session  *sessions.Detail
-	Issue    *pipelines.Overview
+	Session  *session.Detail
+	Issue    *pipeline.Overview
 
-	Receipt *work.Receipt // of an artifact or session, nil unless AddTranscripts found work
+	Receipt *trace.Receipt // of an artifact or session, nil unless AddTranscripts found work
 
 	NoThread bool // there is no transcript here of the thread that the record of an artifact names; set by AddTranscripts
 
-	Verification *claims.Verification // of an artifact with claims, set by AddTranscripts
+	Verification *trace.Verification // of an artifact with claims, set by AddTranscripts
 }
 
 // MarshalJSON returns the one that is set, with the receipt as its field work, the
@@ -40,13 +39,13 @@ func (s Shown) MarshalJSON() ([]byte, error) {
 // shownMore are the fields that the JSON of what is shown adds to it.
 type shownMore struct {
 	workOf
-	NoThread     bool                 `json:"noThread,omitempty"`
-	Verification *claims.Verification `json:"verification,omitempty"`
+	NoThread     bool                `json:"noThread,omitempty"`
+	Verification *trace.Verification `json:"verification,omitempty"`
 }
 
 // workOf is the work of an artifact or session.
 type workOf struct {
-	Work *work.Receipt `json:"work,omitempty"`
+	Work *trace.Receipt `json:"work,omitempty"`
 }
 
 func (s Shown) value() any {
@@ -76,9 +75,9 @@ func (s Shown) JSONParts() []any {
 	case s.Artifact != nil:
 		return append(s.Artifact.JSONParts(), shownMore{})
 	case s.Session != nil:
-		return []any{sessions.Detail{}, workOf{}}
+		return []any{session.Detail{}, workOf{}}
 	}
-	return []any{pipelines.Overview{}}
+	return []any{pipeline.Overview{}}
 }
 
 // Show returns what a ref names. The ID of a session or run, or of an issue with

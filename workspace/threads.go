@@ -8,16 +8,17 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/keep"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/internal/parts"
 	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // Threads returns the threads that the agent programs of a set keep on
 // this machine.
 func (w *Workspace) Threads(set *thread.Set) threads.Collection {
-	return threads.New(threads.Options{
+	return threads.New(parts.Threads{
 		Hub: w.hub, Producer: w.caller.Producer, Threads: observed(w, set), Observer: observer(w),
 		Worktrees: w.dirs.Worktrees, Path: w.path, Now: w.now,
-		Archive:  func(noIndex bool) threads.Archive { return w.archive(set, noIndex) },
+		Archive:  func(noIndex bool) threadindex.Archive { return w.archive(set, noIndex) },
 		Contains: w.contains, Bodies: w.bodies, Remote: w.remote, Share: w.settings.SharesThreads(),
 		KeepEnded: w.settings.KeepsThreads() && (!w.remote || w.settings.SharesThreads()),
 		OpenCopy: func(ctx context.Context, u thread.URI) (*thread.View, error) {

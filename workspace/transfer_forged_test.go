@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
@@ -180,7 +181,7 @@ func TestImportAfterEmptiedTrash(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	w := openIn(t, dir)
 	if _, err := w.Sessions().Open(t.Context(),
-		sessions.OpenOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
+		session.OpenOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestImportAfterEmptiedTrash(t *testing.T) {
 	writeFile(t, name, "output\n")
 	a, err := w.Sessions().AddOutput(t.Context(), exportedID, sessions.Output{File: name, Type: "document"})
 	if err == nil {
-		_, err = w.Sessions().Close(t.Context(), exportedID, sessions.Completed, "")
+		_, err = w.Sessions().Close(t.Context(), exportedID, session.Completed, "")
 	}
 	backup := filepath.Join(t.TempDir(), "s.tar")
 	if err == nil {
@@ -249,7 +250,7 @@ func TestExportLeavesOut(t *testing.T) {
 	dir := t.TempDir()
 	w := openIn(t, dir)
 	if _, err := w.Sessions().Open(t.Context(),
-		sessions.OpenOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
+		session.OpenOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
@@ -30,7 +31,7 @@ func exported(t *testing.T) (file string, artifacts int) {
 	dir := t.TempDir()
 	w := openIn(t, dir)
 	if _, err := w.Sessions().Open(t.Context(),
-		sessions.OpenOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
+		session.OpenOptions{ID: exportedID, Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func exported(t *testing.T) (file string, artifacts int) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.Sessions().Close(t.Context(), exportedID, sessions.Completed, ""); err != nil {
+	if _, err := w.Sessions().Close(t.Context(), exportedID, session.Completed, ""); err != nil {
 		t.Fatal(err)
 	}
 	file = filepath.Join(t.TempDir(), "session.tar")

@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/workspace/store"
 
 	"github.com/agent-handoff/handoff"
@@ -188,7 +189,7 @@ func TestUnrecordedFile(t *testing.T) {
 	}
 	_, resolved := d.Resolve(t.Context(), "loose.md")
 	_, revision := d.Read(t.Context(), "loose.md", workspace.ReadOptions{Revision: 1})
-	_, page := b.Page(workspace.Span{})
+	_, page := b.Page(storage.Span{})
 	for name, err := range map[string]error{"Resolve": resolved, "a revision": revision, "Page": page,
 		"Save": b.Save(t.Context(), "saved.md")} {
 		if !errors.Is(err, handoff.NotFound) {
@@ -211,7 +212,7 @@ func TestBodyPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := b.Page(workspace.Span{Bytes: true})
+		page, err := b.Page(storage.Span{Bytes: true})
 		b.Close()
 		if err != nil || page.Unit != "bytes" || (page.Content != nil) != text || (page.Base64 == nil) != text {
 			t.Errorf("%s: got %+v, %v, want text: %t", name, page, err, text)
@@ -224,7 +225,7 @@ func TestBodyPage(t *testing.T) {
 	}
 	defer b.Close()
 	var out bytes.Buffer
-	if _, err := b.CopyPage(&out, workspace.Span{}); !errors.Is(err, handoff.Invalid) || out.Len() > 0 {
+	if _, err := b.CopyPage(&out, storage.Span{}); !errors.Is(err, handoff.Invalid) || out.Len() > 0 {
 		t.Errorf("CopyPage of a directory: got %v and %d bytes, want kind Invalid", err, out.Len())
 	}
 }
@@ -422,7 +423,7 @@ func TestShowFiles(t *testing.T) {
 	if _, err := d.Show(t.Context(), p.ID, true); !errors.Is(err, handoff.Invalid) {
 		t.Errorf("the files of an artifact: got %v, want kind Invalid", err)
 	}
-	s, err := d.Sessions().Open(t.Context(), sessions.OpenOptions{DefaultName: "builder"})
+	s, err := d.Sessions().Open(t.Context(), session.OpenOptions{DefaultName: "builder"})
 	if err != nil {
 		t.Fatal(err)
 	}

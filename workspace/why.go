@@ -8,13 +8,8 @@ import (
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
-
-// A Trace is where a file, an artifact or a commit comes from, as a list of hops.
-type Trace = provenance.Trace
-
-// A Hop is one step of a Trace, with its certainty and evidence.
-type Hop = provenance.Hop
 
 // Why traces where something comes from and who has used it: a file, a line of one as
 // FILE:LINE, an artifact or a commit of git. It uses records, git, and the
@@ -25,13 +20,13 @@ type Hop = provenance.Hop
 //
 // Kinds: NotFound (nothing has this name), Conflict (an ambiguous ref), Invalid (a line
 // that the file does not have).
-func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (Trace, error) {
+func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (trace.Origin, error) {
 	if err := w.hub.Closed(); err != nil {
-		return Trace{}, err
+		return trace.Origin{}, err
 	}
 	s := provenance.Sources{
 		Reader: w.hub, Conversations: w.archive(set, false), Prices: cost.EmbeddedPricer(),
-		CostOf: func(ctx context.Context, a handoff.Artifact) *cost.Amount {
+		CostOf: func(ctx context.Context, a handoff.Artifact) *trace.Usage {
 			r, err := w.Work(set).OfArtifact(ctx, a)
 			if err != nil {
 				return nil

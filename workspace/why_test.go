@@ -13,10 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/trace"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -249,7 +250,7 @@ func (a *agent) publish(p handoff.Producer, pub handoff.Draft) string {
 
 // why traces a name and returns the threads by what they did: wrote-exact,
 // wrote-inferred, committed or published.
-func (m *machine) why(dir, name string) (workspace.Trace, map[string][]string) {
+func (m *machine) why(dir, name string) (trace.Origin, map[string][]string) {
 	m.t.Helper()
 	w := m.open(dir)
 	defer w.Close()
@@ -263,11 +264,11 @@ func (m *machine) why(dir, name string) (workspace.Trace, map[string][]string) {
 	return trace, roles(trace)
 }
 
-func roles(trace workspace.Trace) map[string][]string {
+func roles(found trace.Origin) map[string][]string {
 	by := map[string][]string{}
-	for _, h := range trace.Hops {
+	for _, h := range found.Hops {
 		role := string(h.Kind)
-		if h.Kind == provenance.Wrote {
+		if h.Kind == trace.HopWrote {
 			role += "-" + string(h.Certainty)
 		}
 		if uri, _, ok := strings.Cut(h.Ref, "#"); ok && !slices.Contains(by[role], uri) {
@@ -282,7 +283,7 @@ func roles(trace workspace.Trace) map[string][]string {
 
 // chain returns the hops of a trace as lines of kind, ref and certainty, with the
 // names of the test in place of IDs.
-func chain(trace workspace.Trace, names ...string) string {
+func chain(trace trace.Origin, names ...string) string {
 	name := strings.NewReplacer(names...)
 	var b strings.Builder
 	for _, h := range trace.Hops {
@@ -294,11 +295,11 @@ func chain(trace workspace.Trace, names ...string) string {
 
 // checkEvidence checks that every hop but a file has evidence, and that each message
 // can be opened.
-func (m *machine) checkEvidence(trace workspace.Trace) {
+func (m *machine) checkEvidence(found trace.Origin) {
 	m.t.Helper()
 	set := thread.NewSet(all.Drivers(), m.getenv, m.home)
-	for _, h := range trace.Hops {
-		if len(h.Evidence) == 0 && h.Kind != provenance.File {
+	for _, h := range found.Hops {
+		if len(h.Evidence) == 0 && h.Kind != trace.HopFile {
 			m.t.Errorf("%s %s has no evidence", h.Kind, h.Ref)
 		}
 		for _, e := range h.Evidence {
@@ -327,7 +328,7 @@ func TestWhyChains(t *testing.T) {
 	m.codexThread(c1, "", m.repo)
 	w := m.open(m.repo)
 	session, err := w.Sessions().Open(t.Context(),
-		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "fix"}})
+		session.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "fix"}})
 	must(t, err)
 	_, err = w.As(workspace.Caller{Dir: m.repo, Producer: handoff.Producer{Harness: "claude-code", Session: session.ID}}).
 		Work(nil).Start(t.Context(), work.Unit{ID: "prompt-1", Kind: "prompt"})
@@ -360,7 +361,7 @@ func TestWhyChains(t *testing.T) {
 	must(t, err)
 	main.command("handoff pipeline put 42 plan plan.json", "published "+put.Artifact.ID)
 	m.at = m.at.Add(time.Minute)
-	_, err = runs.Archive(t.Context(), "42", pipelines.ArchiveOptions{Force: true})
+	_, err = runs.Archive(t.Context(), "42", pipeline.ArchiveOptions{Force: true})
 	must(t, err)
 	must(t, w.Close())
 	m.save()
@@ -402,14 +403,14 @@ cost PLAN recorded
 wrote MAIN exact
 `},
 	} {
-		trace, _ := m.why(m.repo, tt.name)
-		if got := chain(trace, names...); got != tt.want[1:] {
+		found, _ := m.why(m.repo, tt.name)
+		if got := chain(found, names...); got != tt.want[1:] {
 			t.Errorf("why %s: got\n%s\nwant\n%s", tt.name, got, tt.want)
 		}
-		m.checkEvidence(trace)
-		for _, h := range trace.Hops {
-			made := provenance.Evidence{Kind: "command", Ref: "git commit -qam 'add New' && git log -1 --format='[main %h] %s'"}
-			if h.Kind == provenance.Committed && !slices.Contains(h.Evidence, made) {
+		m.checkEvidence(found)
+		for _, h := range found.Hops {
+			made := trace.Evidence{Kind: "command", Ref: "git commit -qam 'add New' && git log -1 --format='[main %h] %s'"}
+			if h.Kind == trace.HopCommitted && !slices.Contains(h.Evidence, made) {
 				t.Errorf("why %s: got evidence %v of the commit, want its command", tt.name, h.Evidence)
 			}
 		}

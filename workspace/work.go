@@ -7,7 +7,10 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/trace/provenance"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/workspace/internal/parts"
 	"github.com/agent-handoff/handoff/workspace/work"
 )
 
@@ -15,9 +18,9 @@ import (
 // was done. To record work, set may be nil.
 func (w *Workspace) Work(set *thread.Set) work.Units {
 	set = observed(w, set)
-	return work.New(work.Options{
+	return work.New(parts.Work{
 		Hub: w.as, Producer: w.caller.Producer, Session: w.ownSession(), Sessions: w.sessions, Resolve: w.Sessions().Resolve,
-		Threads: set, Archive: func(noIndex bool) work.Archive { return w.archive(set, noIndex) },
+		Threads: set, Archive: func(noIndex bool) threadindex.Archive { return w.archive(set, noIndex) },
 		Worktrees: w.dirs.Worktrees, Path: w.path, Finish: w.finish, Now: w.now,
 		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, set, list) },
 		Text: func(ctx context.Context, a handoff.Artifact) string {
@@ -36,7 +39,7 @@ func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Show
 	if err := w.hub.Closed(); err != nil {
 		return err
 	}
-	var r work.Receipt
+	var r trace.Receipt
 	switch {
 	case s.Session != nil:
 		ReadConversations(ctx, observed(w, set), s.Session.Conversations)

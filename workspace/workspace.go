@@ -72,10 +72,11 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/log/queue"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/session/relocate"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/internal/transcript/keep"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // A Workspace is an open workspace, as one caller uses it.
@@ -110,7 +111,7 @@ type core struct {
 	state     string // of the user, "" for none
 	progress  func(done, total handoff.Seq)
 	index     *localstate.Index
-	sessions  *session.Sessions
+	sessions  *lifecycle.Sessions
 	copies    keep.Copies
 
 	mu     sync.Mutex
@@ -127,7 +128,7 @@ type Options struct {
 	Rand io.Reader        // nil for the system's randomness
 
 	// Backends are the kinds of log that HANDOFF_LOG can select, beside file:.
-	Backends []Backend
+	Backends []storage.Backend
 
 	// Checks may refuse an artifact before anything is written.
 	Checks []handoff.Check
@@ -180,7 +181,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	}
 	trusted := func(destinations []string) error { return settings.CheckLog(found, o.Getenv, destinations) }
 	opened, err := localstate.OpenBackend(settings, o.Backends, trusted,
-		BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn})
+		storage.BackendOptions{Root: found.Root, Runtime: found.Runtime, Rand: o.Rand, Getenv: o.Getenv, Warn: o.Warn})
 	if err != nil {
 		return nil, err
 	}
@@ -208,8 +209,8 @@ func Open(dir string, o Options) (*Workspace, error) {
 	}
 	c.hub = handoff.New(c.log, c.index, c.bodies,
 		handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published, AllowSecrets: o.AllowSecrets})
-	c.sessions = session.New(c.hub,
-		session.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})
+	c.sessions = lifecycle.New(c.hub,
+		lifecycle.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})
 	caller.Warnings = append(warnings, caller.Warnings...)
 	return (&Workspace{core: c}).As(caller), nil
 }

@@ -10,18 +10,18 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // Backend opens logs in S3-compatible object stores: s3://bucket/prefix. The query
 // can have endpoint, a URL, region, and the durations poll and timeout. Credentials,
 // endpoint and region are otherwise taken from the variables of the AWS tools.
-var Backend = workspace.Backend{Scheme: "s3", Open: open, Remote: true, Settings: []string{"region", "poll", "timeout"}}
+var Backend = storage.Backend{Scheme: "s3", Open: open, Remote: true, Settings: []string{"region", "poll", "timeout"}}
 
 // defaultPoll is how long records of other machines may stay unseen.
 const defaultPoll = time.Second
 
-func open(b workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
+func open(b storage.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 	o, err := options(b.Location, b.Getenv)
 	var l *Log
 	if err == nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/remote"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // Backends open logs in git repositories:
@@ -34,7 +34,7 @@ import (
 // A fragment is the name of the log in the repository, by default "default". The
 // query can have the settings poll and timeout, durations, and max_body, a size in
 // bytes.
-var Backends = []workspace.Backend{
+var Backends = []storage.Backend{
 	{Scheme: "git", Open: open, Destinations: destinations, Remote: true, Queue: true, Settings: settingNames},
 	{Scheme: "git+ssh", Open: open, Destinations: destinations, Remote: true, Queue: true, Settings: settingNames},
 	{Scheme: "git+https", Open: open, Destinations: destinations, Remote: true, Queue: true, Settings: settingNames},
@@ -45,7 +45,7 @@ var settingNames = []string{"poll", "timeout", "max_body"}
 // defaultPoll is how long records of other machines may stay unseen.
 const defaultPoll = time.Second
 
-func open(b workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
+func open(b storage.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 	l, err := newLog(b)
 	if err != nil {
 		return nil, nil, err
@@ -56,7 +56,7 @@ func open(b workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 	return l, l.Bodies(), nil
 }
 
-func newLog(b workspace.BackendOptions) (*Log, error) {
+func newLog(b storage.BackendOptions) (*Log, error) {
 	o, err := options(b.Location)
 	if err != nil {
 		return nil, handoff.E("open log", redact(b.Location.String()), handoff.Invalid, err,
@@ -73,7 +73,7 @@ func newLog(b workspace.BackendOptions) (*Log, error) {
 // destinations returns the URL that records are fetched from, and the one that they are
 // pushed to if it is another. A commit can change both: the remote can be in a file of
 // the work tree that .git/config includes, and a path can have a link in it.
-func destinations(b workspace.BackendOptions) ([]string, error) {
+func destinations(b storage.BackendOptions) ([]string, error) {
 	l, err := newLog(b)
 	if err != nil {
 		return nil, err

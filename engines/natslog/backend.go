@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/nats-io/nats.go"
 )
 
@@ -23,13 +23,13 @@ import (
 // memory), max_bytes and max_body_bytes, which apply when the log is created; poll
 // and timeout, durations; and tls=off. Credentials are taken from the URL or from the
 // variables of the NATS tools.
-var Backend = workspace.Backend{Scheme: "nats", Open: open, Remote: true,
+var Backend = storage.Backend{Scheme: "nats", Open: open, Remote: true,
 	Settings: []string{"servers", "replicas", "storage", "max_bytes", "max_body_bytes", "poll", "timeout", "tls"}}
 
 // defaultPoll is how often Wait asks when it gets no message about a new record.
 const defaultPoll = 2 * time.Second
 
-func open(b workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
+func open(b storage.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 	o, err := options(b.Location, b.Getenv)
 	if err != nil {
 		return nil, nil, handoff.E("open log", "nats://"+b.Location.Host+b.Location.Path, handoff.Invalid, err,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/settings"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -63,7 +64,7 @@ type Config struct {
 
 	root    string            // of the repository
 	source  map[string]string // where each setting comes from, by its name
-	ignored []Setting         // of files that can't decide about them
+	ignored []settings.Entry  // of files that can't decide about them
 }
 
 // Limits bound what handoff does by itself.

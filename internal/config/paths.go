@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/settings"
 )
 
 // Paths has the values of the variables in paths. A name is looked up in the
@@ -43,15 +44,6 @@ var defaults = map[string]string{
 // bundleRoot is the variable that only an agent of a known bundle has.
 const bundleRoot = "bundle-root"
 
-// A Substitution is one variable that was replaced to resolve a value.
-type Substitution struct {
-	Text       string `json:"text"`       // as it was written
-	Definition string `json:"definition"` // as it is written where the variable is set
-	Value      string `json:"value"`      // the same with its own variables replaced
-	Source     string `json:"source"`     // engine, workflow.yaml, config.yaml or default
-	Depth      int    `json:"depth"`      // 0 for what the text itself holds
-}
-
 // maxSubstitutions limits the work for one text: variables that each contain the
 // next one twice grow exponentially.
 const maxSubstitutions = 200
@@ -64,7 +56,7 @@ var variable = sync.OnceValue(func() *regexp.Regexp {
 // substitutions in the order of the text, each followed by those inside it.
 // Error kind: Invalid, if a name is unknown, refers to itself, or needs too many
 // substitutions.
-func (p Paths) Resolve(text string) (string, []Substitution, error) {
+func (p Paths) Resolve(text string) (string, []settings.Substitution, error) {
 	r := resolver{paths: p}
 	value, err := r.resolve(text, nil)
 	return value, r.done, err
@@ -72,7 +64,7 @@ func (p Paths) Resolve(text string) (string, []Substitution, error) {
 
 // Explain resolves the variable with the given name, which need not be one that a
 // text can contain.
-func (p Paths) Explain(name string) (string, []Substitution, error) {
+func (p Paths) Explain(name string) (string, []settings.Substitution, error) {
 	r := resolver{paths: p}
 	name = strings.Trim(name, "{}")
 	value, err := r.value("{"+name+"}", name, false, nil)
@@ -105,7 +97,7 @@ func (p Paths) Variables() (values map[string]string, warnings []string) {
 
 type resolver struct {
 	paths Paths
-	done  []Substitution
+	done  []settings.Substitution
 }
 
 func (r *resolver) resolve(text string, within []string) (string, error) {
@@ -159,7 +151,7 @@ func (r *resolver) value(written, name string, ofBundle bool, within []string) (
 			handoff.Advice("write the path with fewer variables"))
 	}
 	place := len(r.done)
-	r.done = append(r.done, Substitution{Text: written, Definition: definition, Source: from, Depth: len(within)})
+	r.done = append(r.done, settings.Substitution{Text: written, Definition: definition, Source: from, Depth: len(within)})
 	value := definition
 	if from != "engine" {
 		var err error

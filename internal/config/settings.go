@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/settings"
 )
 
 // A place is a set of sections and files that may have a setting.
@@ -44,22 +45,6 @@ var places = map[string]place{
 	"archive_after":        ofUser | runtimeFile,
 	"output_folder":        ofUser | runtimeFile,
 	"agent_outputs_folder": ofUser | runtimeFile,
-}
-
-// A Setting is a setting that applies, with its value for people to read, or one
-// that is ignored.
-type Setting struct {
-	Name    string `json:"name"`
-	Value   string `json:"value"`
-	Source  string `json:"source"`            // a file, an environment variable, or "default"
-	Ignored bool   `json:"ignored,omitempty"` // the source is a file of the workspace, which can't decide this
-}
-
-// IgnoredNote says that the setting is ignored, and what the user can do. The action has
-// no value, because it is the repository that asks for one.
-func (s Setting) IgnoredNote() (text string, how handoff.Hint) {
-	return s.Name + " in " + s.Source + " is ignored: a repository can't decide this",
-		handoff.Suggest("decide it", handoff.ActionSet, s.Name, "VALUE")
 }
 
 // namesOf returns the settings that a place may have.
@@ -101,7 +86,7 @@ func (c *Config) add(other Config, from place, file string) (err error) {
 		switch {
 		case theirs.IsZero():
 		case places[name]&from == 0 && from&ofRepository != 0 && places[name]&ofRepository == 0:
-			c.ignored = append(c.ignored, Setting{Name: name, Value: text(theirs), Source: file, Ignored: true})
+			c.ignored = append(c.ignored, settings.Entry{Name: name, Value: text(theirs), Source: file, Ignored: true})
 		case places[name]&from == 0:
 			err = cmp.Or(err, fmt.Errorf("%s: can't be set in this place", name))
 		case v.Kind() == reflect.Map:
@@ -141,10 +126,10 @@ func text(v reflect.Value) string {
 // Settings returns the settings that apply, by name, and those that are ignored.
 // Those that decide where records go and what is kept are listed with their
 // defaults, too.
-func (c Config) Settings() []Setting {
+func (c Config) Settings() []settings.Entry {
 	list := slices.Clone(c.ignored)
 	add := func(name, value string) {
-		list = append(list, Setting{Name: name, Value: value, Source: c.source[name]})
+		list = append(list, settings.Entry{Name: name, Value: value, Source: c.source[name]})
 	}
 	c.each(func(name string, v reflect.Value) {
 		switch {
@@ -159,19 +144,19 @@ func (c Config) Settings() []Setting {
 			add(name, text(v))
 		}
 	})
-	for _, s := range []Setting{{Name: "log", Value: "file:"}, {Name: "keep", Value: string(handoff.KeepAuto)}} {
+	for _, s := range []settings.Entry{{Name: "log", Value: "file:"}, {Name: "keep", Value: string(handoff.KeepAuto)}} {
 		if c.source[s.Name] == "" {
 			s.Source = "default"
 			list = append(list, s)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(list, func(a, b settings.Entry) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
 // Ignored returns the settings of the workspace's files that are ignored, because
 // only the user decides about them.
-func (c Config) Ignored() []Setting { return c.ignored }
+func (c Config) Ignored() []settings.Entry { return c.ignored }
 
 // Source returns where a setting comes from.
 func (c Config) Source(name string) string { return c.source[name] }

@@ -16,6 +16,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
+	"github.com/agent-handoff/handoff/settings"
 )
 
 // classes has every setting and who decides it. What keeps or sends private data, or
@@ -106,7 +107,7 @@ func TestSettingsAreClassified(t *testing.T) {
 			}
 		}
 		s := newSettings(t, "", "")
-		err := s.set(config.Change{Name: name, Value: strings.Trim(c.value, "'")})
+		err := s.set(settings.Change{Name: name, Value: strings.Trim(c.value, "'")})
 		loaded, loadErr := s.load()
 		if got, _ := applies(loaded, name); loadErr != nil || got != (c.class != "shared") || got != (err == nil) {
 			t.Errorf("%s of the user: applies %t, %v, %v", name, got, err, loadErr)
@@ -114,26 +115,26 @@ func TestSettingsAreClassified(t *testing.T) {
 	}
 }
 
-func (s settings) set(change config.Change) error {
+func (s set) set(change settings.Change) error {
 	return config.Set(context.Background(), s.Workspace, s.getenv, change)
 }
 
 // userFile is the user's own file of settings.
-func (s settings) userFile() string { return filepath.Join(userdir.Config(s.getenv), "config.yaml") }
+func (s set) userFile() string { return filepath.Join(userdir.Config(s.getenv), "config.yaml") }
 
 // TestUserWins gives a setting in every place.
 func TestUserWins(t *testing.T) {
 	s := newSettings(t, "keep: auto\n", "keep: always\n")
 	for _, tt := range []struct {
-		change config.Change
+		change settings.Change
 		want   handoff.Keep
 	}{
-		{config.Change{Name: "queue", Value: "true"}, handoff.KeepAuto},
-		{config.Change{Name: "keep", Value: "never", Defaults: true}, handoff.KeepNever},
-		{config.Change{Name: "keep", Value: "always"}, handoff.KeepAlways},
-		{config.Change{Name: "keep", Unset: true}, handoff.KeepNever},
-		{config.Change{Name: "keep", Unset: true}, handoff.KeepNever},
-		{config.Change{Name: "keep", Unset: true, Defaults: true}, handoff.KeepAuto},
+		{settings.Change{Name: "queue", Value: "true"}, handoff.KeepAuto},
+		{settings.Change{Name: "keep", Value: "never", Defaults: true}, handoff.KeepNever},
+		{settings.Change{Name: "keep", Value: "always"}, handoff.KeepAlways},
+		{settings.Change{Name: "keep", Unset: true}, handoff.KeepNever},
+		{settings.Change{Name: "keep", Unset: true}, handoff.KeepNever},
+		{settings.Change{Name: "keep", Unset: true, Defaults: true}, handoff.KeepAuto},
 	} {
 		if err := s.set(tt.change); err != nil {
 			t.Fatalf("Set(%+v) = %v", tt.change, err)
@@ -142,10 +143,10 @@ func TestUserWins(t *testing.T) {
 			t.Errorf("after %+v keep is %q, %v, want %q", tt.change, c.Keep, err, tt.want)
 		}
 	}
-	if err := s.set(config.Change{Name: "keep_threads", Value: "true", Defaults: true}); err != nil {
+	if err := s.set(settings.Change{Name: "keep_threads", Value: "true", Defaults: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.set(config.Change{Name: "keep_threads", Value: "false"}); err != nil {
+	if err := s.set(settings.Change{Name: "keep_threads", Value: "false"}); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := s.load(); err != nil || c.KeepsThreads() || c.Source("keep_threads") != s.userFile() {
@@ -161,7 +162,7 @@ func TestUserWins(t *testing.T) {
 // TestSetRefused changes nothing.
 func TestSetRefused(t *testing.T) {
 	s := newSettings(t, "", "")
-	for _, change := range []config.Change{
+	for _, change := range []settings.Change{
 		{Name: "keep_threads", Value: "maybe"}, {Name: "keep_threads", Value: ""}, {Name: "keep_threads", Value: "Null"},
 		{Name: "keep_threads", Value: "[true]"},
 		{Name: "keep", Value: "no"}, {Name: "limits.digest", Value: "many"}, {Name: "archive_after", Value: "30"},
@@ -179,7 +180,7 @@ func TestSetRefused(t *testing.T) {
 		t.Errorf("a refused change wrote the file: %v", err)
 	}
 	s.env = nil
-	if err := s.set(config.Change{Name: "queue", Value: "true"}); !errors.Is(err, handoff.Unavailable) {
+	if err := s.set(settings.Change{Name: "queue", Value: "true"}); !errors.Is(err, handoff.Unavailable) {
 		t.Errorf("Set without a directory = %v, want kind Unavailable", err)
 	}
 }
@@ -204,7 +205,7 @@ func TestUserFileRefused(t *testing.T) {
 		if _, err := s.load(); !errors.Is(err, handoff.Invalid) || !strings.Contains(err.Error(), says) {
 			t.Errorf("Load with %q = %v, want kind Invalid with %q", text, err, says)
 		}
-		if err := s.set(config.Change{Name: "queue", Value: "true"}); !errors.Is(err, handoff.Invalid) {
+		if err := s.set(settings.Change{Name: "queue", Value: "true"}); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("Set with %q = %v, want kind Invalid", text, err)
 		}
 		if b, err := os.ReadFile(s.userFile()); err != nil || string(b) != text {
@@ -223,7 +224,7 @@ func TestSetKeepsComments(t *testing.T) {
 		os.Symlink(kept, file)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.set(config.Change{Name: "limits.digest", Value: "64MiB"}); err != nil {
+	if err := s.set(settings.Change{Name: "limits.digest", Value: "64MiB"}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(kept)
@@ -245,7 +246,7 @@ func TestSetKeepsComments(t *testing.T) {
 	if err := os.WriteFile(kept, []byte("# only a comment\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.set(config.Change{Name: "queue", Value: "false"}); err != nil {
+	if err := s.set(settings.Change{Name: "queue", Value: "false"}); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(kept); err != nil || !strings.HasPrefix(string(b), "# only a comment\nworkspaces:\n") {
@@ -256,14 +257,14 @@ func TestSetKeepsComments(t *testing.T) {
 // TestSetAtOnce changes settings of many workspaces at the same time.
 func TestSetAtOnce(t *testing.T) {
 	env := map[string]string{"HOME": t.TempDir()}
-	var list []settings
+	var list []set
 	var all sync.WaitGroup
 	for range 4 * runtime.NumCPU() {
 		s := newSettings(t, "", "")
 		s.env = env
 		list = append(list, s)
 		all.Go(func() {
-			if err := s.set(config.Change{Name: "share_threads", Value: "true"}); err != nil {
+			if err := s.set(settings.Change{Name: "share_threads", Value: "true"}); err != nil {
 				t.Error(err)
 			}
 		})

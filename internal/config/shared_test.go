@@ -14,16 +14,16 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 )
 
-// settings are the two files of settings of a workspace, and its environment.
-type settings struct {
+// set are the two files of settings of a workspace, and its environment.
+type set struct {
 	config.Workspace
 	env map[string]string
 }
 
-func newSettings(t *testing.T, private, shared string) settings {
+func newSettings(t *testing.T, private, shared string) set {
 	t.Helper()
 	dir := t.TempDir()
-	s := settings{config.Workspace{Root: dir, Runtime: filepath.Join(dir, ".handoff")},
+	s := set{config.Workspace{Root: dir, Runtime: filepath.Join(dir, ".handoff")},
 		map[string]string{"HOME": t.TempDir()}}
 	if err := os.Mkdir(s.Runtime, 0o700); err != nil {
 		t.Fatal(err)
@@ -33,16 +33,16 @@ func newSettings(t *testing.T, private, shared string) settings {
 	return s
 }
 
-func (s settings) write(t *testing.T, name, text string) {
+func (s set) write(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(s.Root, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (s settings) getenv(name string) string { return s.env[name] }
+func (s set) getenv(name string) string { return s.env[name] }
 
-func (s settings) load() (config.Config, error) { return config.Load(s.Workspace, s.getenv) }
+func (s set) load() (config.Config, error) { return config.Load(s.Workspace, s.getenv) }
 
 // TestPrivateWins gives each setting in both files, in one, and in the environment.
 func TestPrivateWins(t *testing.T) {
@@ -111,7 +111,7 @@ func TestSharedRefused(t *testing.T) {
 func TestTrust(t *testing.T) {
 	const log = "other://u:secret@host/x"
 	s := newSettings(t, "", "log: "+log)
-	check := func(s settings) error {
+	check := func(s set) error {
 		t.Helper()
 		c, err := s.load()
 		if err != nil {
@@ -119,7 +119,7 @@ func TestTrust(t *testing.T) {
 		}
 		return c.CheckLog(s.Workspace, s.getenv, nil)
 	}
-	refused := func(what string, s settings) {
+	refused := func(what string, s set) {
 		t.Helper()
 		err := check(s)
 		var e *handoff.Error

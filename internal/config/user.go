@@ -18,6 +18,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
+	"github.com/agent-handoff/handoff/settings"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -79,16 +80,8 @@ func parseUser(b []byte) (u userSettings, err error) {
 	return u, err
 }
 
-// A Change is a change of the user's own settings.
-type Change struct {
-	Name     string
-	Value    string // as a file of settings has it
-	Unset    bool   // remove the setting
-	Defaults bool   // for every workspace that has no value of its own
-}
-
-// section returns the place of the changed section, and the keys that lead to it.
-func (ch Change) section(w Workspace) (place, []string) {
+// sectionOf returns the place of the changed section, and the keys that lead to it.
+func sectionOf(ch settings.Change, w Workspace) (place, []string) {
 	if ch.Defaults {
 		return userDefaults, []string{"defaults"}
 	}
@@ -101,8 +94,8 @@ const changeWait = 10 * time.Second
 // Set changes a setting in the user's own file, of a workspace or its defaults. The
 // rest of the file and its comments are kept. When Set returns nil, the change is on
 // stable storage. Kinds: Invalid, Unavailable.
-func Set(ctx context.Context, w Workspace, getenv func(string) string, ch Change) error {
-	if err := ch.check(w); err != nil {
+func Set(ctx context.Context, w Workspace, getenv func(string) string, ch settings.Change) error {
+	if err := checkChange(ch, w); err != nil {
 		return err
 	}
 	file := userFile(getenv)
@@ -131,7 +124,7 @@ func Set(ctx context.Context, w Workspace, getenv func(string) string, ch Change
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failed(err)
 	}
-	b, err = ch.apply(w, b)
+	b, err = applyChange(ch, w, b)
 	if err != nil {
 		return handoff.E("config set", file, handoff.Invalid, err, handoff.Advice("edit the file"))
 	}
@@ -141,12 +134,12 @@ func Set(ctx context.Context, w Workspace, getenv func(string) string, ch Change
 	return nil
 }
 
-// check refuses a setting that the section can't have, and a value that is none.
-func (ch Change) check(w Workspace) error {
+// checkChange refuses a setting that the section can't have, and a value that is none.
+func checkChange(ch settings.Change, w Workspace) error {
 	refuse := func(why error, hint string) error {
 		return handoff.E("config set", ch.Name, handoff.Invalid, why, handoff.Advice(hint))
 	}
-	section, _ := ch.section(w)
+	section, _ := sectionOf(ch, w)
 	switch in, known := places[ch.Name]; {
 	case !known:
 		return refuse(errors.New("no such setting"), "the settings are "+strings.Join(namesOf(ofUser), ", "))
@@ -158,15 +151,16 @@ func (ch Change) check(w Workspace) error {
 	case ch.Unset:
 		return nil
 	}
-	if _, err := ch.apply(w, nil); err != nil || slices.Contains([]string{"", "~", "null"}, strings.ToLower(ch.Value)) {
-		return refuse(fmt.Errorf("invalid value %q", ch.Value), "use "+ch.form())
+	if _, err := applyChange(ch, w, nil); err != nil || slices.Contains([]string{"", "~", "null"},
+		strings.ToLower(ch.Value)) {
+		return refuse(fmt.Errorf("invalid value %q", ch.Value), "use "+formOf(ch))
 	}
 	return nil
 }
 
-// form describes the values of the setting.
-func (ch Change) form() string {
-	switch ch.field().Interface().(type) {
+// formOf describes the values of the setting.
+func formOf(ch settings.Change) string {
+	switch fieldOf(ch).Interface().(type) {
 	case *bool:
 		return "true or false"
 	case Size:
@@ -179,7 +173,7 @@ func (ch Change) form() string {
 	return "a text"
 }
 
-func (ch Change) field() (field reflect.Value) {
+func fieldOf(ch settings.Change) (field reflect.Value) {
 	new(Config).each(func(name string, v reflect.Value) {
 		if name == ch.Name {
 			field = v
@@ -188,8 +182,8 @@ func (ch Change) field() (field reflect.Value) {
 	return field
 }
 
-// apply returns the content of a file of settings with the change.
-func (ch Change) apply(w Workspace, b []byte) ([]byte, error) {
+// applyChange returns the content of a file of settings with the change.
+func applyChange(ch settings.Change, w Workspace, b []byte) ([]byte, error) {
 	document := yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}
 	comments := ""
 	if isEmpty(string(b)) {
@@ -197,7 +191,7 @@ func (ch Change) apply(w Workspace, b []byte) ([]byte, error) {
 	} else if err := yaml.Load(b, &document); err != nil {
 		return nil, plainfile.InvalidAt(err)
 	}
-	_, keys := ch.section(w)
+	_, keys := sectionOf(ch, w)
 	keys = append(keys, strings.Split(ch.Name, ".")...)
 	last := len(keys) - 1
 	at, err := document.Content[0], error(nil)
@@ -209,7 +203,7 @@ func (ch Change) apply(w Workspace, b []byte) ([]byte, error) {
 	at.Content = without(at.Content, keys[last])
 	if !ch.Unset {
 		value := &yaml.Node{Kind: yaml.ScalarNode, Value: ch.Value}
-		if ch.field().Kind() == reflect.String {
+		if fieldOf(ch).Kind() == reflect.String {
 			value.SetString(ch.Value)
 		}
 		at.Content = append(at.Content, scalar(keys[last]), value)

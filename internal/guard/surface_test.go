@@ -15,14 +15,13 @@ const (
 	maxNames     = 40
 	maxMethods   = 25
 	maxWorkspace = 35 // methods of workspace.Workspace
-	maxWide      = 4  // exceptions
+	maxWide      = 3  // exceptions
 )
 
 // wide are the packages and types that export more, and why.
 var wide = map[string]string{
 	".":                   "records, facts, views and queries: the words that every other package uses",
 	"thread":              "what a thread has, in every format, and what reads them",
-	"workspace":           "what the use cases take and return",
 	"workspace.Workspace": "the use cases of artifacts, and the values that have the others",
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/secret"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // maxAdopted is how many files of a directory are adopted at most.
@@ -23,14 +24,6 @@ const (
 	Adoptable     = "adoptable" // with a dry run
 	Unadoptable   = "invalid"   // its name is not valid, or it is not a regular file
 )
-
-// An Adopted is a file of a name that had no record.
-type Adopted struct {
-	Ref    string `json:"ref"` // namespace/name
-	ID     string `json:"id,omitempty"`
-	Status string `json:"status"`
-	Reason string `json:"reason,omitempty"`
-}
 
 // HasArtifacts reports whether a directory has a directory artifacts and is not a
 // session's folder.
@@ -46,7 +39,8 @@ func HasArtifacts(dir string) bool {
 //
 // Kinds: NotFound (there is no artifacts directory), Unavailable, and those of
 // Hub.Publish.
-func AdoptAll(ctx context.Context, hub *handoff.Hub, workspace, dir string, dryRun bool) ([]Adopted, error) {
+func AdoptAll(ctx context.Context, hub *handoff.Hub, workspace, dir string, dryRun bool) ([]storage.AdoptedName,
+	error) {
 	scope := Scope{Dir: dir}
 	root, err := scope.open(artifactsDir)
 	if err != nil {
@@ -54,7 +48,7 @@ func AdoptAll(ctx context.Context, hub *handoff.Hub, workspace, dir string, dryR
 			handoff.Advice("name the directory that contains the directory artifacts"))
 	}
 	defer root.Close()
-	list := []Adopted{}
+	list := []storage.AdoptedName{}
 	err = fs.WalkDir(root.FS(), ".", func(file string, e fs.DirEntry, err error) error {
 		namespace, name, _ := strings.Cut(file, "/")
 		if err != nil || e.IsDir() || name == "" {
@@ -63,7 +57,7 @@ func AdoptAll(ctx context.Context, hub *handoff.Hub, workspace, dir string, dryR
 		if len(list) == maxAdopted {
 			return errors.New("the directory has more than 10000 files")
 		}
-		a := Adopted{Ref: file}
+		a := storage.AdoptedName{Ref: file}
 		clean, err := Clean(name)
 		switch {
 		case err == nil && (clean != name || Folder(namespace) != namespace):
@@ -87,7 +81,7 @@ func AdoptAll(ctx context.Context, hub *handoff.Hub, workspace, dir string, dryR
 }
 
 func adoptFile(ctx context.Context, hub *handoff.Hub, workspace, dir, namespace, name string, dryRun bool,
-	a *Adopted) error {
+	a *storage.AdoptedName) error {
 	w := Writer{Hub: hub.As(handoff.Producer{RunID: namespace, Source: handoff.FromNone}), Workspace: workspace,
 		Scope: Scope{Run: namespace, Dir: dir}}
 	d := handoff.Draft{Name: name, Namespace: namespace, Channel: "handoff"}

@@ -13,10 +13,11 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
-	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/trace/evidence"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // Options are what claims use of a workspace, on behalf of one caller.
@@ -53,20 +54,6 @@ func New(o Options) Checker { return Checker{o} }
 // artifact:REF. Kind: Invalid.
 func ParseEvidence(text string) (handoff.Evidence, error) { return evidence.ParseEvidence(text) }
 
-// A Verdict is the result of verifying a claim.
-type Verdict = evidence.Verdict
-
-// The verdicts.
-const (
-	Verified     = evidence.Verified     // an attested command succeeded, and the tree is the same since
-	Stale        = evidence.Stale        // it succeeded on another tree
-	Asserted     = evidence.Asserted     // nothing but the claim, or a result without a known tree
-	Contradicted = evidence.Contradicted // the command failed, or the evidence was changed since
-)
-
-// A Verification has the verdicts of the claims of an artifact.
-type Verification = evidence.Report
-
 // Publish is Workspace.Publish for an artifact with claims, whose commands are looked up in
 // the threads. The evidence of the claims is as ParseEvidence returns it; an artifact in it
 // may be any ref.
@@ -79,20 +66,17 @@ func (c Checker) Publish(ctx context.Context, d handoff.Draft) (handoff.Publishe
 // no command but git, which reads, and records nothing.
 //
 // Kinds: those of Resolve.
-func (c Checker) Verify(ctx context.Context, ref string) (Verification, error) {
+func (c Checker) Verify(ctx context.Context, ref string) (trace.Verification, error) {
 	id, err := c.o.Resolve(ctx, ref)
 	if err != nil {
-		return Verification{}, err
+		return trace.Verification{}, err
 	}
 	a, err := c.o.Hub.Artifact(ctx, id)
 	if err != nil {
-		return Verification{}, err
+		return trace.Verification{}, err
 	}
 	return c.checker().Check(ctx, a)
 }
-
-// An Exit is how a command ended.
-type Exit = session.Exit
 
 // Attest runs a command with run, in the caller's directory, and publishes its output
 // with an attestation: how the command ended, and the tree that it ran on. run writes
@@ -103,7 +87,7 @@ type Exit = session.Exit
 // Kinds: Invalid (the arguments, the directory is outside the workspace, or, with
 // ofCommit, a tracked file differs from the commit), and those of Publish.
 func (c Checker) Attest(ctx context.Context, argv []string, ofCommit bool,
-	run func(output io.Writer) (Exit, error)) (handoff.Published, error) {
+	run func(output io.Writer) (session.Exit, error)) (handoff.Published, error) {
 	dir, err := c.dir()
 	if err != nil {
 		return handoff.Published{}, err
@@ -123,20 +107,17 @@ func (c Checker) Attest(ctx context.Context, argv []string, ofCommit bool,
 	return done, err
 }
 
-// An InTotoStatement is an attestation in the format of in-toto.
-type InTotoStatement = evidence.Statement
-
 // InToto returns an attestation as an in-toto statement with a test result, unsigned.
 //
 // Kinds: those of Resolve, Invalid (not an attestation, or not of a git repository).
-func (c Checker) InToto(ctx context.Context, ref string) (InTotoStatement, error) {
+func (c Checker) InToto(ctx context.Context, ref string) (trace.Statement, error) {
 	id, err := c.o.Resolve(ctx, ref)
 	if err != nil {
-		return InTotoStatement{}, err
+		return trace.Statement{}, err
 	}
 	a, err := c.o.Hub.Artifact(ctx, id)
 	if err != nil {
-		return InTotoStatement{}, err
+		return trace.Statement{}, err
 	}
 	return evidence.InToto(a, func(tree handoff.Tree) bool { return c.trees().IsClean(ctx, c.o.Workspace, tree) })
 }
@@ -151,7 +132,7 @@ func (c Checker) Attested(ctx context.Context, argv []string, dir string) (ok bo
 		dir = ""
 	}
 	result, err := c.checker().Require(ctx, argv, dir, c.o.Worktree)
-	return result.Verdict == Verified, string(result.Verdict) + ": " + result.Reason, err
+	return result.Verdict == handoff.VerdictVerified, string(result.Verdict) + ": " + result.Reason, err
 }
 
 func (c Checker) trees() evidence.Trees {

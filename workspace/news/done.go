@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/internal/trace/cost"
-	"github.com/agent-handoff/handoff/internal/transcript/collision"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/workspace/threads"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // Done is a session that ended, or a thread that ended its turn and belongs to none.
@@ -29,13 +29,10 @@ type Done struct {
 	Artifacts int                `json:"artifacts"`         // that it published in the time
 	Files     int                `json:"files"`             // that its tool calls changed in the time
 	Verdict   handoff.NoticeCode `json:"verdict,omitempty"` // the worst notice about the claims of its artifacts
-	Usage     *Usage             `json:"usage,omitempty"`   // of its requests in the time
+	Usage     *trace.Usage       `json:"usage,omitempty"`   // of its requests in the time
 	Started   time.Time          `json:"startedAt,omitzero"`
 	Ended     time.Time          `json:"endedAt,omitzero"`
 }
-
-// Usage is what something used and cost.
-type Usage = cost.Amount
 
 // A found is a session with what was done in it.
 type found struct {
@@ -65,10 +62,10 @@ const pageSize = 200
 // found returns the sessions and runs that were opened up to SessionDays before a time,
 // or later, the newest first. Archived and deleted ones are left out.
 func (s Source) found(ctx context.Context, since time.Time) (list []found, err error) {
-	q := session.Query{Observer: session.ThisObserver(), Now: s.o.Now()}
+	q := lifecycle.Query{Observer: lifecycle.ThisObserver(), Now: s.o.Now()}
 	q.Since, q.IncludeRuns, q.Limit = s.sessionsFrom(since), true, pageSize
 	for more := true; more; more = q.Cursor != "" {
-		page, err := session.Find(ctx, s.o.Hub, q)
+		page, err := lifecycle.Find(ctx, s.o.Hub, q)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +76,7 @@ func (s Source) found(ctx context.Context, since time.Time) (list []found, err e
 				if err != nil {
 					return nil, err
 				}
-				f.SetNotices(p.Expectations)
+				lifecycle.SetNotices(&f.View, p.Expectations)
 			}
 			list = append(list, f)
 		}
@@ -163,7 +160,7 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 		return err
 	}
 	r.Warnings = append(r.Warnings, warnings...)
-	byURI, inSession := map[string]threads.Active{}, map[string]bool{}
+	byURI, inSession := map[string]transcript.Active{}, map[string]bool{}
 	for _, t := range active {
 		byURI[t.URI.String()] = t
 	}
@@ -185,7 +182,7 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 		}
 		shown[f.ID] = true
 		d := f.done(ended, r.made[f.origin()], r.usage(f.ID))
-		var writes []collision.Write
+		var writes []transcript.Write
 		for _, uri := range main {
 			if t, ok := byURI[uri]; ok {
 				d.Branch, writes = cmp.Or(d.Branch, t.Branch), append(writes, t.Writes...)
@@ -215,7 +212,7 @@ func (r *Report) isSeen(f found, ended time.Time) bool {
 	return ended.Before(r.Since)
 }
 
-func (f found) done(ended time.Time, made published, used *Usage) Done {
+func (f found) done(ended time.Time, made published, used *trace.Usage) Done {
 	d := Done{Session: f.ID, Title: f.title(), Agent: f.Agent.Name, Program: f.program, Outcome: f.Status,
 		Reason: f.Reason, Artifacts: made.count, Verdict: made.verdict, Usage: used, Started: f.OpenedAt, Ended: ended}
 	if len(f.threads) == 1 {
@@ -260,14 +257,14 @@ func (r *Report) judge(a handoff.Artifact) {
 	}
 }
 
-func (r *Report) usage(key string) *Usage {
+func (r *Report) usage(key string) *trace.Usage {
 	if u, ok := r.spent[key]; ok {
 		return &u
 	}
 	return nil
 }
 
-func changedFiles(writes []collision.Write) int {
+func changedFiles(writes []transcript.Write) int {
 	paths := map[string]bool{}
 	for _, w := range writes {
 		paths[w.Path] = true

@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/trace/activity"
+	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace/internal/parts"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/agent-handoff/handoff/workspace/store"
@@ -41,26 +44,20 @@ type Options struct {
 // A Source answers what is new in a workspace or repository.
 type Source struct {
 	o        Options
-	sessions *session.Sessions
+	sessions *lifecycle.Sessions
 }
 
 // New returns the news of the workspace that o and p describe. Workspace.News of package
 // workspace calls it.
 func New(o Options, p parts.Sessions) Source { return Source{o, p.Sessions} }
 
-// An Activity is what is going on in a workspace.
-type Activity = activity.Activity
-
-// An ActiveSession is a session or run that was not closed.
-type ActiveSession = activity.Session
-
 // Activity returns the sessions of the workspace that were not closed, at most so many
 // of one status, and the threads with the sessions that they belong to.
 //
 // A session is running while its process is, and stalled if it shows no activity
 // for long.
-func (s Source) Activity(ctx context.Context, threads []threads.Running, most int) (Activity, error) {
-	f := activity.Finder{Reader: s.o.Hub, Sessions: s.sessions, Observer: session.ThisObserver(), Now: s.o.Now()}
+func (s Source) Activity(ctx context.Context, threads []trace.RunningThread, most int) (trace.Activity, error) {
+	f := activity.Finder{Reader: s.o.Hub, Sessions: s.sessions, Observer: lifecycle.ThisObserver(), Now: s.o.Now()}
 	return f.Find(ctx, threads, most)
 }
 
@@ -69,10 +66,10 @@ const maxActive = 100
 
 // Now is Activity with the running threads of this repository. A thread is as its
 // transcript ends; those that were not active for a week are left out.
-func (s Source) Now(ctx context.Context) (Activity, error) {
+func (s Source) Now(ctx context.Context) (trace.Activity, error) {
 	threads, warnings, err := s.o.Threads.Running(ctx)
 	if err != nil {
-		return Activity{Sessions: []ActiveSession{}, Threads: threads}, err
+		return trace.Activity{Sessions: []trace.ActiveSession{}, Threads: threads}, err
 	}
 	a, err := s.Activity(ctx, threads, maxActive)
 	a.Warnings = append(warnings, a.Warnings...)
@@ -93,23 +90,23 @@ type Report struct {
 	// First reports that the reader has seen nothing before: Since is FirstDays ago.
 	First bool `json:"first,omitempty"`
 
-	Needs   []Need   `json:"needs"`   // the worst first, whatever the time
-	Done    []Done   `json:"done"`    // ended in the time, the last first
-	Running Activity `json:"running"` // now
+	Needs   []Need         `json:"needs"`   // the worst first, whatever the time
+	Done    []Done         `json:"done"`    // ended in the time, the last first
+	Running trace.Activity `json:"running"` // now
 
-	Artifacts int      `json:"artifacts"`         // published in the time
-	Replaced  int      `json:"replaced"`          // those of them that replace another
-	Usage     *Usage   `json:"usage,omitempty"`   // of the requests in the time, also of what runs
-	Commits   []Commit `json:"commits,omitempty"` // of all branches in the time, at most 20, newest first
+	Artifacts int          `json:"artifacts"`         // published in the time
+	Replaced  int          `json:"replaced"`          // those of them that replace another
+	Usage     *trace.Usage `json:"usage,omitempty"`   // of the requests in the time, also of what runs
+	Commits   []Commit     `json:"commits,omitempty"` // of all branches in the time, at most 20, newest first
 
 	// Collisions are the files that two threads changed in the time while both were active.
-	Collisions []threads.Collision `json:"collisions,omitempty"`
+	Collisions []transcript.Collision `json:"collisions,omitempty"`
 
 	Warnings []string `json:"warnings,omitempty"`
 
-	seen  seen                 // what Mark stores
-	made  map[origin]published // in the time
-	spent map[string]Usage     // in the time, by session or thread
+	seen  seen                   // what Mark stores
+	made  map[origin]published   // in the time
+	spent map[string]trace.Usage // in the time, by session or thread
 }
 
 // FirstDays is how far a report goes back for a reader that has seen nothing.
@@ -160,7 +157,7 @@ func (s Source) Report(ctx context.Context, o ReportOptions) (r Report, err erro
 // A Status is what needs a person, and what runs.
 type Status struct {
 	Needs []Need `json:"needs"` // the worst first
-	Activity
+	trace.Activity
 }
 
 // Status returns the part of a Report that does not depend on a time.
@@ -219,9 +216,9 @@ func (s Source) recorded(ctx context.Context, r *Report) ([]handoff.Work, error)
 	r.spent, r.Warnings = spent.By, append(r.Warnings, warnings...)
 	for _, u := range spent.By {
 		if r.Usage == nil {
-			r.Usage = &Usage{Completeness: thread.Exact}
+			r.Usage = &trace.Usage{Completeness: thread.Exact}
 		}
-		r.Usage.Add(u)
+		cost.Add(r.Usage, u)
 	}
 	made, err := s.o.Hub.Productions(ctx, handoff.ProductionQuery{By: "session", Since: r.Since})
 	if err != nil {

@@ -10,23 +10,17 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/lessons"
+	"github.com/agent-handoff/handoff/pipeline"
 )
-
-// A Lesson is a known failure and its mitigation. Lessons are shared by all
-// pipeline runs of a workspace.
-type Lesson = lessons.Lesson
-
-// A LessonMatch is a lesson whose pattern shares words with a failure.
-type LessonMatch = lessons.Match
 
 // A LessonList has the lessons of a workspace, in the order of their file.
 type LessonList struct {
-	Lessons []Lesson `json:"lessons"`
+	Lessons []pipeline.Lesson `json:"lessons"`
 }
 
 // LessonMatches are the lessons for a failure, best match first.
 type LessonMatches struct {
-	Matches []LessonMatch `json:"matches"`
+	Matches []pipeline.LessonMatch `json:"matches"`
 }
 
 // MaxLessons is the maximum number of lessons. When there are more, the oldest is
@@ -49,9 +43,9 @@ func (l Lessons) List() (LessonList, error) { return l.do(lessons.Read) }
 // date is today by default.
 //
 // Kinds: Invalid (no pattern, a date or an issue ID), Corrupt, Unavailable.
-func (l Lessons) Add(ctx context.Context, lesson Lesson) (LessonList, error) {
+func (l Lessons) Add(ctx context.Context, lesson pipeline.Lesson) (LessonList, error) {
 	lesson.Date = cmp.Or(lesson.Date, l.p.o.Now().Format(time.DateOnly))
-	return l.change(ctx, func(list []Lesson) ([]Lesson, error) { return lessons.Add(list, lesson) })
+	return l.change(ctx, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) { return lessons.Add(list, lesson) })
 }
 
 // Prune keeps the newest lessons. Kinds: Invalid (keep is less than 1),
@@ -62,7 +56,7 @@ func (l Lessons) Prune(ctx context.Context, keep int) (LessonList, error) {
 			errors.New("must be 1 or greater"),
 			handoff.Advice("keep at least 1"))
 	}
-	return l.change(ctx, func(list []Lesson) ([]Lesson, error) { return lessons.Prune(list, keep), nil })
+	return l.change(ctx, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) { return lessons.Prune(list, keep), nil })
 }
 
 // Match returns the lessons that share words with the text of a failure.
@@ -72,16 +66,17 @@ func (l Lessons) Match(failure string) (LessonMatches, error) {
 	return LessonMatches{lessons.Find(list.Lessons, failure)}, err
 }
 
-func (l Lessons) change(ctx context.Context, change func([]Lesson) ([]Lesson, error)) (LessonList, error) {
-	return l.do(func(files *os.Root) ([]Lesson, error) { return lessons.Change(ctx, files, change) })
+func (l Lessons) change(ctx context.Context, change func([]pipeline.Lesson) ([]pipeline.Lesson, error)) (LessonList,
+	error) {
+	return l.do(func(files *os.Root) ([]pipeline.Lesson, error) { return lessons.Change(ctx, files, change) })
 }
 
-func (l Lessons) do(do func(files *os.Root) ([]Lesson, error)) (LessonList, error) {
+func (l Lessons) do(do func(files *os.Root) ([]pipeline.Lesson, error)) (LessonList, error) {
 	files, err := l.p.files()
 	if err != nil {
 		return LessonList{}, err
 	}
 	defer files.Close()
 	list, err := do(files)
-	return LessonList{append([]Lesson{}, list...)}, err // in JSON a list even if there are none
+	return LessonList{append([]pipeline.Lesson{}, list...)}, err // in JSON a list even if there are none
 }

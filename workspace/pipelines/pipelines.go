@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
+	"github.com/agent-handoff/handoff/internal/pipeline/progress"
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/pipeline"
 )
 
 // Options are what pipelines use of a workspace, on behalf of one caller.
@@ -57,69 +58,6 @@ type Runs struct{ o Options }
 // workspace calls it.
 func New(o Options) Runs { return Runs{o} }
 
-// The results of pipeline operations.
-type (
-	// An Overview is the summary of a run: its stages, what is stale, and
-	// what comes next.
-	Overview = pipeline.Overview
-
-	// A StageResult is what was done of one stage.
-	StageResult = pipeline.StageView
-
-	// A List has the runs of the workspace, open and archived.
-	List = pipeline.RunList
-
-	// A RunSummary is one run in a list.
-	RunSummary = pipeline.RunSummary
-
-	// A Step is the next step of a run: the agent, the files it reads and
-	// writes, and the reason.
-	Step = pipeline.Step
-
-	// A Gate is the result of a gate: its findings and whether it passes.
-	Gate = pipeline.GateResult
-	// A GateVerdict is the result of a gate when its artifact was submitted.
-	GateVerdict = gate.Verdict
-
-	// A History has the attempts of a run, oldest first.
-	History = pipeline.History
-
-	// An Outdated is a file that has the content of an attempt before the newest.
-	Outdated = pipeline.Outdated
-
-	// An Attempt is one attempt of a stage.
-	Attempt = pipeline.HistoryEntry
-
-	// A Trace has the durations and retries of a run.
-	Trace = pipeline.Trace
-
-	// Notes are the content of state.yaml as derived from the artifacts,
-	// with the differences from the existing file.
-	Notes = pipeline.Notes
-
-	// A Move is the move of a run's folder.
-	Move = pipeline.Move
-
-	// An Adoption has the artifacts that Adopt recorded.
-	Adoption = pipeline.Adoption
-
-	// ArchiveOptions say which runs Archive moves.
-	ArchiveOptions = pipeline.ArchiveOptions
-
-	// A Stage is a stage of the workspace's pipeline.
-	Stage = pipeline.StageSummary
-
-	// A Run is the folder of a run.
-	Run = pipeline.Started
-
-	// A File is the file of a stage's artifact.
-	File = pipeline.File
-
-	// A Brief is the text that tells an agent which files to read and
-	// write.
-	Brief = pipeline.BriefText
-)
-
 // A Submission is an artifact to submit for a stage: the bytes of Body, or of the
 // file at Path.
 type Submission struct {
@@ -142,7 +80,7 @@ type Submission struct {
 type Submitted struct {
 	handoff.Published
 	File   string // the stage's file
-	Report ValidationReport
+	Report pipeline.Report
 
 	// SavedEdits are revisions that were made of edits to the file that no record
 	// had, before it was written.
@@ -150,15 +88,15 @@ type Submitted struct {
 }
 
 // Stages returns the stages of the pipeline, in order.
-func (p Runs) Stages() ([]Stage, error) {
-	return in(p, func(r *pipeline.Runs) ([]Stage, error) { return r.Stages(), nil })
+func (p Runs) Stages() ([]pipeline.Stage, error) {
+	return in(p, func(r *progress.Runs) ([]pipeline.Stage, error) { return r.Stages(), nil })
 }
 
 // List returns the runs of the workspace: the open ones, then the archived ones. In a linked
 // worktree, those with a folder only there are the last.
-func (p Runs) List(ctx context.Context) (List, error) {
-	list := func(p Runs) (List, error) {
-		return in(p, func(r *pipeline.Runs) (List, error) { return r.List(ctx), nil })
+func (p Runs) List(ctx context.Context) (pipeline.List, error) {
+	list := func(p Runs) (pipeline.List, error) {
+		return in(p, func(r *progress.Runs) (pipeline.List, error) { return r.List(ctx), nil })
 	}
 	all, err := list(p)
 	if p.o.Root == p.o.Workspace || err != nil {
@@ -177,21 +115,21 @@ func (p Runs) List(ctx context.Context) (List, error) {
 
 // Issues returns the issues that have a run that is not archived, sorted.
 func (p Runs) Issues() ([]string, error) {
-	return in(p, func(r *pipeline.Runs) ([]string, error) { return folder.Open(r.Files), nil })
+	return in(p, func(r *progress.Runs) ([]string, error) { return folder.Open(r.Files), nil })
 }
 
 // Init creates the folder of a run, unless it exists. With a complexity (trivial,
 // standard or complex) it also creates state.yaml, and returns an error of kind
 // Conflict if that exists.
-func (p Runs) Init(issue, complexity string) (Run, error) {
-	return in(p.of(issue), func(r *pipeline.Runs) (Run, error) { return r.Init(issue, complexity) })
+func (p Runs) Init(issue, complexity string) (pipeline.Run, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.Run, error) { return r.Init(issue, complexity) })
 }
 
 // Restore writes the missing files of a run whose folder was removed, from the
 // records of its newest attempts. Kinds: NotFound (there are none), and those of
 // Put.
-func (p Runs) Restore(ctx context.Context, issue string) (Run, error) {
-	return in(p.of(issue), func(r *pipeline.Runs) (Run, error) { return r.Restore(ctx, issue) })
+func (p Runs) Restore(ctx context.Context, issue string) (pipeline.Run, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.Run, error) { return r.Restore(ctx, issue) })
 }
 
 // Put validates an artifact, records it as the newest attempt of its stage and
@@ -206,7 +144,7 @@ func (p Runs) Put(ctx context.Context, sub Submission) (done Submitted, err erro
 		return done, handoff.E("submit", sub.Path, handoff.Invalid, errors.New("has both a path and a body"),
 			handoff.Advice("leave one of them out"))
 	}
-	read := pipeline.Submission{Issue: sub.Issue, Stage: sub.Stage, Agent: p.o.Producer.Agent, Lenient: sub.Lenient,
+	read := progress.Submission{Issue: sub.Issue, Stage: sub.Stage, Agent: p.o.Producer.Agent, Lenient: sub.Lenient,
 		Ticket: sub.Ticket}
 	if read.Body, err = p.read(sub.Path, sub.Body); err != nil {
 		return done, err
@@ -214,7 +152,7 @@ func (p Runs) Put(ctx context.Context, sub Submission) (done Submitted, err erro
 	if read.From, err = p.o.Resolve(ctx, sub.From); err != nil {
 		return done, err
 	}
-	receipt, err := in(p.of(sub.Issue), func(r *pipeline.Runs) (pipeline.Receipt, error) { return r.Put(ctx, read) })
+	receipt, err := in(p.of(sub.Issue), func(r *progress.Runs) (progress.Receipt, error) { return r.Put(ctx, read) })
 	done = Submitted{Published: receipt.Published, Report: receipt.Report, SavedEdits: receipt.SavedEdits}
 	if err == nil {
 		done.File = path.Join(p.of(sub.Issue).base(), done.Path)
@@ -226,8 +164,8 @@ func (p Runs) Put(ctx context.Context, sub Submission) (done Submitted, err erro
 // Adopt records the artifacts in the folder of a run as they are, so that a run of
 // another tool continues from its state. With dryRun it returns what it would record,
 // without IDs, and records nothing.
-func (p Runs) Adopt(ctx context.Context, issue string, dryRun bool) (Adoption, error) {
-	done, err := in(p.of(issue), func(r *pipeline.Runs) (Adoption, error) {
+func (p Runs) Adopt(ctx context.Context, issue string, dryRun bool) (pipeline.Adoption, error) {
+	done, err := in(p.of(issue), func(r *progress.Runs) (pipeline.Adoption, error) {
 		if dryRun {
 			return r.Adoptable(ctx, issue)
 		}
@@ -241,15 +179,15 @@ func (p Runs) Adopt(ctx context.Context, issue string, dryRun bool) (Adoption, e
 
 // Get returns the path of a stage's artifact in a run, archived or not. Kinds:
 // NotFound (the stage has not been done), Unavailable (its file is missing).
-func (p Runs) Get(ctx context.Context, issue, stage string) (File, error) {
-	return in(p.of(issue), func(r *pipeline.Runs) (File, error) { return r.Get(ctx, issue, stage) })
+func (p Runs) Get(ctx context.Context, issue, stage string) (pipeline.File, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.File, error) { return r.Get(ctx, issue, stage) })
 }
 
 // RestoreStage writes the newest attempt of a stage to its file, if that is missing
 // or has the content of an earlier attempt. Kinds: Conflict (the file has an edit
 // that is not recorded), and those of Get.
-func (p Runs) RestoreStage(ctx context.Context, issue, stage string) (File, error) {
-	return in(p.of(issue), func(r *pipeline.Runs) (File, error) { return r.RestoreStage(ctx, issue, stage) })
+func (p Runs) RestoreStage(ctx context.Context, issue, stage string) (pipeline.File, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.File, error) { return r.RestoreStage(ctx, issue, stage) })
 }
 
 // Gate checks whether a stage of a run, archived or not, is ready to build on. If
@@ -257,20 +195,20 @@ func (p Runs) RestoreStage(ctx context.Context, issue, stage string) (File, erro
 // since base, a commit, by default the merge base of HEAD and the main branch;
 // otherwise base must be empty. The gate of a broken artifact, or of one whose
 // verdict is FAIL, is not an error: see Gate.Pass.
-func (p Runs) Gate(ctx context.Context, issue, stage, base string) (Gate, error) {
-	return in(p.of(issue), func(r *pipeline.Runs) (Gate, error) { return r.Gate(ctx, issue, stage, base) })
+func (p Runs) Gate(ctx context.Context, issue, stage, base string) (pipeline.Gate, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.Gate, error) { return r.Gate(ctx, issue, stage, base) })
 }
 
 // Overview returns the summary of a run, archived or not: its stages, what is
 // stale, and what comes next.
-func (p Runs) Overview(ctx context.Context, issue string) (Overview, error) {
-	return in(p.of(issue), func(r *pipeline.Runs) (Overview, error) { return r.Overview(ctx, issue) })
+func (p Runs) Overview(ctx context.Context, issue string) (pipeline.Overview, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.Overview, error) { return r.Overview(ctx, issue) })
 }
 
 // Next returns the next step of a run. Unless acceptStale is set, a stage whose
 // inputs have changed since is repeated first.
-func (p Runs) Next(ctx context.Context, issue string, acceptStale bool) (Step, error) {
-	return in(p.of(issue), func(r *pipeline.Runs) (Step, error) { return r.Next(ctx, issue, acceptStale) })
+func (p Runs) Next(ctx context.Context, issue string, acceptStale bool) (pipeline.Step, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.Step, error) { return r.Next(ctx, issue, acceptStale) })
 }
 
 // StartOptions say how Start starts a stage.
@@ -285,8 +223,8 @@ type StartOptions struct {
 //
 // Kinds: Invalid, Conflict (work with this ticket was started less than 30 minutes ago and
 // is open; not with Again), and those of Log.Append.
-func (p Runs) Start(ctx context.Context, issue, stage string, o StartOptions) (Step, error) {
-	step, err := in(p.of(issue), func(r *pipeline.Runs) (Step, error) {
+func (p Runs) Start(ctx context.Context, issue, stage string, o StartOptions) (pipeline.Step, error) {
+	step, err := in(p.of(issue), func(r *progress.Runs) (pipeline.Step, error) {
 		r.Process = o.Process
 		return r.Start(ctx, issue, stage, o.Again)
 	})
@@ -299,41 +237,41 @@ func (p Runs) Start(ctx context.Context, issue, stage string, o StartOptions) (S
 // Brief returns the paths that an agent reads and writes, each with a one-line
 // summary, in at most limit bytes. Kind: Invalid (an unknown agent, a limit that
 // is too small).
-func (p Runs) Brief(ctx context.Context, issue, agent string, limit int) (Brief, error) {
-	return in(p.of(issue), func(r *pipeline.Runs) (Brief, error) { return r.Brief(ctx, issue, agent, limit) })
+func (p Runs) Brief(ctx context.Context, issue, agent string, limit int) (pipeline.Brief, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.Brief, error) { return r.Brief(ctx, issue, agent, limit) })
 }
 
 // History returns every attempt of a run, archived or not. If its folder was
 // removed, the attempts come from the records, and there is a warning.
-func (p Runs) History(ctx context.Context, issue string) (History, error) {
-	return in(p.of(issue), func(r *pipeline.Runs) (History, error) { return r.History(ctx, issue) })
+func (p Runs) History(ctx context.Context, issue string) (pipeline.History, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.History, error) { return r.History(ctx, issue) })
 }
 
 // Trace returns the durations and retries of a run, archived or not.
-func (p Runs) Trace(ctx context.Context, issue string) (Trace, error) {
-	return in(p.of(issue), func(r *pipeline.Runs) (Trace, error) { return r.Trace(ctx, issue) })
+func (p Runs) Trace(ctx context.Context, issue string) (pipeline.Trace, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.Trace, error) { return r.Trace(ctx, issue) })
 }
 
 // Notes returns the state.yaml that follows from the artifacts of a run, archived
 // or not, and the differences from the existing file.
-func (p Runs) Notes(ctx context.Context, issue string) (Notes, error) {
-	return in(p.of(issue), func(r *pipeline.Runs) (Notes, error) { return r.Notes(ctx, issue) })
+func (p Runs) Notes(ctx context.Context, issue string) (pipeline.Notes, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.Notes, error) { return r.Notes(ctx, issue) })
 }
 
 // Archive moves the folder of a run to .pipeline/completed. Its artifacts keep
 // their refs. Kinds: Conflict (the run is not finished or its last gate fails,
 // without Force), and those of Log.Append.
-func (p Runs) Archive(ctx context.Context, issue string, o ArchiveOptions) (Move, error) {
-	return p.of(issue).move(ctx, func(r *pipeline.Runs) (Move, error) { return r.Archive(ctx, issue, o) })
+func (p Runs) Archive(ctx context.Context, issue string, o pipeline.ArchiveOptions) (pipeline.Move, error) {
+	return p.of(issue).move(ctx, func(r *progress.Runs) (pipeline.Move, error) { return r.Archive(ctx, issue, o) })
 }
 
 // Unarchive moves an archived run back, by the name of its folder. Kinds: NotFound,
 // Conflict (the issue has a run), and those of Log.Append.
-func (p Runs) Unarchive(ctx context.Context, name string) (Move, error) {
-	return p.of(name).move(ctx, func(r *pipeline.Runs) (Move, error) { return r.Unarchive(ctx, name) })
+func (p Runs) Unarchive(ctx context.Context, name string) (pipeline.Move, error) {
+	return p.of(name).move(ctx, func(r *progress.Runs) (pipeline.Move, error) { return r.Unarchive(ctx, name) })
 }
 
-func (p Runs) move(ctx context.Context, do func(*pipeline.Runs) (Move, error)) (Move, error) {
+func (p Runs) move(ctx context.Context, do func(*progress.Runs) (pipeline.Move, error)) (pipeline.Move, error) {
 	m, err := in(p, do)
 	if err == nil {
 		m.Warnings = append(m.Warnings, p.o.Finish(ctx, "")...)
@@ -382,7 +320,7 @@ func (p Runs) base() string {
 }
 
 // in returns the result of do for the runs of the workspace.
-func in[T any](p Runs, do func(*pipeline.Runs) (T, error)) (result T, err error) {
+func in[T any](p Runs, do func(*progress.Runs) (T, error)) (result T, err error) {
 	files, err := p.files()
 	if err != nil {
 		return result, err
@@ -398,7 +336,7 @@ func in[T any](p Runs, do func(*pipeline.Runs) (T, error)) (result T, err error)
 	}
 	own := append([]string{contract.Folder}, p.o.Own()...)
 	repository := gate.Repository{Git: git.Run, Workspace: p.o.Workspace, Own: own}
-	return do(&pipeline.Runs{Hub: p.o.Hub, Files: files, Pipeline: stages, Repository: repository, Base: p.base(),
+	return do(&progress.Runs{Hub: p.o.Hub, Files: files, Pipeline: stages, Repository: repository, Base: p.base(),
 		Verify: p.o.Verify, Producer: p.o.Producer, Session: p.o.Session, Now: p.o.Now, Conclude: p.o.Conclude})
 }
 
@@ -416,7 +354,7 @@ func (p Runs) IsPast(ctx context.Context, ref string) bool {
 	if err != nil || len(page.Artifacts) == 0 && !folder.HasArchive(p.of(ref).o.Root) {
 		return false
 	}
-	_, err = in(p.of(ref), func(r *pipeline.Runs) (pipeline.State, error) { return r.Find(ctx, ref) })
+	_, err = in(p.of(ref), func(r *progress.Runs) (progress.State, error) { return r.Find(ctx, ref) })
 	return err == nil
 }
 
@@ -429,7 +367,7 @@ func IsStage(a handoff.Artifact) bool {
 // process that recorded it, because that was killed before. With render, it
 // renders the file.
 func (p Runs) Stale(ctx context.Context, a handoff.Artifact, render bool) (bool, error) {
-	return in(p.of(a.Namespace), func(r *pipeline.Runs) (bool, error) {
+	return in(p.of(a.Namespace), func(r *progress.Runs) (bool, error) {
 		stale, err := r.Stale(ctx, a)
 		if stale && render {
 			_, err = r.RestoreStage(ctx, a.Namespace, a.Name)

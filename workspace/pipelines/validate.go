@@ -4,30 +4,15 @@ import (
 	"io"
 	"slices"
 
-	"github.com/agent-handoff/handoff/internal/pipeline"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
-)
-
-// The results of validations.
-type (
-	// A ValidationReport has the errors and warnings of an artifact, sorted by
-	// JSON pointer.
-	ValidationReport = contract.Report
-
-	// A ValidationProblem is one sentence about one value in an artifact.
-	ValidationProblem = contract.Problem
-
-	// A Validation is the report of one file, with its stage.
-	Validation = contract.Validation
-
-	// A CompatAnswer is the output of schema.py and its exit code.
-	CompatAnswer = contract.Answer
+	"github.com/agent-handoff/handoff/internal/pipeline/progress"
+	"github.com/agent-handoff/handoff/pipeline"
 )
 
 // A ValidationList is the result of validating several files.
 type ValidationList struct {
-	Valid bool         `json:"valid"` // every file is
-	Files []Validation `json:"files"`
+	Valid bool                  `json:"valid"` // every file is
+	Files []pipeline.Validation `json:"files"`
 }
 
 // ValidateOptions select what Validate and Compat validate.
@@ -47,16 +32,16 @@ func (p Runs) Contracts() Contracts { return Contracts{p} }
 // artifact is not an error: see ValidationList.Valid. Kinds: Invalid (an unknown
 // stage), NotFound (a file), Unavailable.
 func (c Contracts) Validate(o ValidateOptions) (ValidationList, error) {
-	return in(c.p, func(r *pipeline.Runs) (list ValidationList, err error) {
+	return in(c.p, func(r *progress.Runs) (list ValidationList, err error) {
 		list.Files, err = r.Pipeline.ValidateFiles(o.Stage, o.Files, c.p.reader(o.Stdin))
-		list.Valid = !slices.ContainsFunc(list.Files, func(v Validation) bool { return !v.Valid })
+		list.Valid = !slices.ContainsFunc(list.Files, func(v pipeline.Validation) bool { return !v.Valid })
 		return list, err
 	})
 }
 
 // Schema returns the JSON Schema of a stage's artifact, complete in itself.
 func (c Contracts) Schema(stage string) (map[string]any, error) {
-	return in(c.p, func(r *pipeline.Runs) (map[string]any, error) {
+	return in(c.p, func(r *progress.Runs) (map[string]any, error) {
 		s, err := r.Pipeline.Stage(stage)
 		if err != nil {
 			return nil, err
@@ -68,7 +53,7 @@ func (c Contracts) Schema(stage string) (map[string]any, error) {
 // Example returns an example of a stage's artifact. Kind: NotFound (its schema has
 // none).
 func (c Contracts) Example(stage string) (any, error) {
-	return in(c.p, func(r *pipeline.Runs) (any, error) {
+	return in(c.p, func(r *progress.Runs) (any, error) {
 		s, err := r.Pipeline.Stage(stage)
 		if err != nil {
 			return nil, err
@@ -80,8 +65,8 @@ func (c Contracts) Example(stage string) (any, error) {
 // Compat validates a file like schema.py, with the same texts and exit codes. Its
 // editions are practitioner and expert; the latter also checks tiers. Kind:
 // Invalid (an unknown edition).
-func (c Contracts) Compat(edition string, o ValidateOptions) (CompatAnswer, error) {
-	return in(c.p, func(r *pipeline.Runs) (answer CompatAnswer, err error) {
+func (c Contracts) Compat(edition string, o ValidateOptions) (pipeline.CompatAnswer, error) {
+	return in(c.p, func(r *progress.Runs) (answer pipeline.CompatAnswer, err error) {
 		dialect, err := contract.ParseDialect(edition)
 		if err == nil {
 			answer = r.Pipeline.Compat(dialect, c.p.reader(o.Stdin), o.Files...)

@@ -4,31 +4,28 @@ import (
 	"context"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/trace"
 
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A Program is the command of a run. Its Args are the command line to start: an agent
-// program that accepts an ID for its thread is given one.
-type Program = hook.Program
-
 // Program returns what is known of a command line, which must not be empty.
-func (r Runs) Program(args []string) (Program, error) {
+func (r Runs) Program(args []string) (trace.Program, error) {
 	if err := r.o.Hub.Closed(); err != nil {
-		return Program{}, err
+		return trace.Program{}, err
 	}
-	return hook.NewProgram(args, func() (string, error) { return session.NewID(r.o.Rand) })
+	return hook.NewProgram(args, func() (string, error) { return lifecycle.NewID(r.o.Rand) })
 }
 
 // StartProgram records that the command of a run has the thread whose ID it was
 // given. Other commands are recorded by EndProgram.
 //
 // Kinds: those of Log.Append.
-func (r Runs) StartProgram(ctx context.Context, run sessions.Opened, p Program) error {
+func (r Runs) StartProgram(ctx context.Context, run session.Opened, p trace.Program) error {
 	if err := r.o.Hub.Closed(); err != nil {
 		return err
 	}
@@ -42,7 +39,7 @@ func (r Runs) StartProgram(ctx context.Context, run sessions.Opened, p Program) 
 // there are several.
 //
 // Kinds: those of Log.Append.
-func (r Runs) EndProgram(ctx context.Context, set *thread.Set, run sessions.Opened, p Program, started time.Time,
+func (r Runs) EndProgram(ctx context.Context, set *thread.Set, run session.Opened, p trace.Program, started time.Time,
 	failed bool) (warnings []string, err error) {
 	if err := r.o.Hub.Closed(); err != nil {
 		return nil, err

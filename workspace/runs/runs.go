@@ -9,13 +9,14 @@ import (
 	"iter"
 	"os"
 
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/internal/parts"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/session/launch"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 )
 
 // Runs are the commands that a caller runs.
@@ -32,7 +33,7 @@ func New(o parts.Sessions) Runs { return Runs{o} }
 // close the session with End.
 //
 // Kinds: those of Open.
-func (r Runs) Start(ctx context.Context, o sessions.OpenOptions) (sessions.Opened, error) {
+func (r Runs) Start(ctx context.Context, o session.OpenOptions) (session.Opened, error) {
 	var warnings []string
 	if parent := cmp.Or(o.Parent, r.o.Within); parent != "" {
 		o.Parent = parent
@@ -61,15 +62,6 @@ func (r Runs) RecordChild(ctx context.Context, id string, pid int) ([]string, er
 	return r.o.Recorder().Note(ctx, handoff.SessionNoted{SessionID: id, Child: p})
 }
 
-// A Receipt lists what a run made, and how it ended.
-type Receipt = session.Receipt
-
-// An Expected is an output that a session should leave.
-type Expected = session.Expected
-
-// An Exit is how the command of a run ended.
-type Exit = session.Exit
-
 // End closes the session of a run by how its command ended, and returns what
 // it made. An output that sessions.OpenOptions.Expected names is delivered by an active
 // artifact that is not empty: a name that was written, a file in the session's
@@ -77,7 +69,7 @@ type Exit = session.Exit
 // says whether the end is recorded.
 //
 // Kinds: NotFound, and those of Log.Append.
-func (r Runs) End(ctx context.Context, id string, exit Exit) (Receipt, error) {
+func (r Runs) End(ctx context.Context, id string, exit session.Exit) (session.Receipt, error) {
 	receipt, err := r.o.Recorder().End(ctx, id, exit, r.o.Dir)
 	receipt.Warnings = append(receipt.Warnings, r.o.Finish(ctx, "")...)
 	r.o.SendQueued(ctx)
@@ -86,7 +78,7 @@ func (r Runs) End(ctx context.Context, id string, exit Exit) (Receipt, error) {
 
 // ProcessOf identifies the process with the given ID among all others. It returns
 // the zero value if there is none or the system does not support that.
-func ProcessOf(pid int) handoff.Process { return session.ProcessOf(pid) }
+func ProcessOf(pid int) handoff.Process { return lifecycle.ProcessOf(pid) }
 
 // HarnessProcess identifies the nearest process of a harness that this process
 // descends from. It returns the zero value if there is none.
@@ -114,6 +106,6 @@ func (r Runs) Published(ctx context.Context, id string, after handoff.Seq,
 // Tidy completes what processes that were killed left: it closes their sessions, and
 // ends the moves of folders.
 func (r Runs) Tidy(ctx context.Context) ([]string, error) {
-	warnings, err := r.o.Recorder().CloseAbandoned(ctx, session.ThisObserver())
+	warnings, err := r.o.Recorder().CloseAbandoned(ctx, lifecycle.ThisObserver())
 	return warnings, errors.Join(err, r.o.Mover().Complete(ctx))
 }

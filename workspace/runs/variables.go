@@ -4,17 +4,8 @@ import (
 	"cmp"
 
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/session/launch"
+	"github.com/agent-handoff/handoff/session"
 )
-
-// VariableOptions select the files and values that path variables come from.
-type VariableOptions = launch.VariableOptions
-
-// A Substitution is one variable that was replaced while a path was resolved.
-type Substitution = config.Substitution
-
-// An Explanation shows how a path variable was resolved.
-type Explanation = launch.Explanation
 
 // VariableNames returns the names of the variables that every workspace has.
 func VariableNames() []string { return config.VariableNames() }
@@ -24,7 +15,7 @@ func VariableNames() []string { return config.VariableNames() }
 //
 // Kinds: NotFound (a file), Invalid (an unknown variable, or one that refers to
 // itself).
-func (r Runs) Explain(name string, o VariableOptions) (Explanation, error) {
+func (r Runs) Explain(name string, o session.VariableOptions) (session.Explanation, error) {
 	o.SessionID = cmp.Or(o.SessionID, r.o.Own)
 	return r.o.Launcher().Explain(name, o)
 }

@@ -8,15 +8,13 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/session/relocate"
 	"github.com/agent-handoff/handoff/internal/session/transfer"
+	"github.com/agent-handoff/handoff/session"
 )
-
-// A Move is the result of moving a session's folder.
-type Move = relocate.Move
 
 // Moves are the results of moving the folders of several sessions.
 type Moves struct {
-	Sessions []Move   `json:"sessions"`
-	Warnings []string `json:"warnings,omitempty"`
+	Sessions []session.Move `json:"sessions"`
+	Warnings []string       `json:"warnings,omitempty"`
 }
 
 // Archive archives sessions: the folder of each is moved to archive/YYYY-MM,
@@ -27,7 +25,7 @@ type Moves struct {
 // Kinds: NotFound, Conflict (it is running, or in the trash; an ambiguous ref),
 // Invalid (a run), Unavailable.
 func (s Sessions) Archive(ctx context.Context, refs []string, force bool) (Moves, error) {
-	return s.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (Move, error) {
+	return s.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (session.Move, error) {
 		return m.Archive(ctx, id, force)
 	})
 }
@@ -35,7 +33,7 @@ func (s Sessions) Archive(ctx context.Context, refs []string, force bool) (Moves
 // Delete moves sessions to the trash, from which Restore takes them
 // back. No file is removed before EmptyTrash. Kinds: those of Archive.
 func (s Sessions) Delete(ctx context.Context, refs []string, force bool) (Moves, error) {
-	return s.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (Move, error) {
+	return s.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (session.Move, error) {
 		return m.Delete(ctx, id, force)
 	})
 }
@@ -44,12 +42,15 @@ func (s Sessions) Delete(ctx context.Context, refs []string, force bool) (Moves,
 // moved back to where they were opened. Kinds: those of Archive; NotFound if
 // the files in the trash were removed.
 func (s Sessions) Restore(ctx context.Context, refs []string) (Moves, error) {
-	return s.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (Move, error) { return m.Restore(ctx, id) })
+	return s.moveSessions(ctx, refs, func(m *relocate.Mover, id string) (session.Move, error) {
+		return m.Restore(ctx,
+			id)
+	})
 }
 
 func (s Sessions) moveSessions(ctx context.Context, refs []string,
-	move func(m *relocate.Mover, id string) (Move, error)) (Moves, error) {
-	done, ids := Moves{Sessions: []Move{}}, make([]string, len(refs))
+	move func(m *relocate.Mover, id string) (session.Move, error)) (Moves, error) {
+	done, ids := Moves{Sessions: []session.Move{}}, make([]string, len(refs))
 	if err := s.o.Hub.Closed(); err != nil {
 		return done, err
 	}
@@ -72,17 +73,14 @@ func (s Sessions) moveSessions(ctx context.Context, refs []string,
 	return done, nil
 }
 
-// A Due is a session that archive_after of the settings selects.
-type Due = relocate.Due
-
 // ToArchive returns the sessions that ended so long ago that archive_after of
 // the settings selects them; none without the setting. It changes nothing.
-func (s Sessions) ToArchive(ctx context.Context) ([]Due, error) {
+func (s Sessions) ToArchive(ctx context.Context) ([]session.Due, error) {
 	return s.dueSessions(ctx, time.Duration(s.o.Settings.ArchiveAfter))
 }
 
-func (s Sessions) dueSessions(ctx context.Context, age time.Duration) ([]Due, error) {
-	list := []Due{}
+func (s Sessions) dueSessions(ctx context.Context, age time.Duration) ([]session.Due, error) {
+	list := []session.Due{}
 	if err := s.o.Hub.Closed(); err != nil || age == 0 {
 		return list, err
 	}
@@ -105,7 +103,7 @@ func (s Sessions) ArchiveDue(ctx context.Context, age string) (Moves, error) {
 	}
 	due, err := s.dueSessions(ctx, time.Duration(limit))
 	if err != nil || len(due) == 0 {
-		return Moves{Sessions: []Move{}}, err
+		return Moves{Sessions: []session.Move{}}, err
 	}
 	refs := make([]string, len(due))
 	for i, s := range due {
@@ -114,20 +112,14 @@ func (s Sessions) ArchiveDue(ctx context.Context, age string) (Moves, error) {
 	return s.Archive(ctx, refs, false)
 }
 
-// A Summary describes a session to someone who decides whether to delete it.
-type Summary = relocate.Summary
-
-// An EmptiedTrash is the result of emptying the trash.
-type EmptiedTrash = relocate.Emptied
-
 // ToDelete returns at most limit sessions that ended and are not in the trash,
 // the one that started last first.
-func (s Sessions) ToDelete(ctx context.Context, limit int) ([]Summary, error) {
+func (s Sessions) ToDelete(ctx context.Context, limit int) ([]session.Summary, error) {
 	return s.o.Mover().Candidates(ctx, limit)
 }
 
 // Trash returns the sessions in the trash.
-func (s Sessions) Trash(ctx context.Context) ([]Summary, error) {
+func (s Sessions) Trash(ctx context.Context) ([]session.Summary, error) {
 	return s.o.Mover().Trash(ctx, s.o.Store)
 }
 
@@ -137,22 +129,19 @@ func (s Sessions) Trash(ctx context.Context) ([]Summary, error) {
 //
 // Kinds: Unavailable, Corrupt (a record is missing or can't be read, and may need any
 // file).
-func (s Sessions) EmptyTrash(ctx context.Context) (EmptiedTrash, error) {
+func (s Sessions) EmptyTrash(ctx context.Context) (session.EmptiedTrash, error) {
 	return s.o.Mover().EmptyTrash(ctx, s.o.Store)
 }
-
-// A Transfer is the result of exporting or importing a session.
-type Transfer = transfer.Result
 
 // Export writes a session with all its runs to a tar file that must not exist:
 // the records, the kept bodies and the files in the folder.
 //
 // Kinds: NotFound, Invalid (a run), Conflict (the file exists, a file of the session
 // changes; an ambiguous ref), Corrupt, Unavailable.
-func (s Sessions) Export(ctx context.Context, ref, file string) (Transfer, error) {
+func (s Sessions) Export(ctx context.Context, ref, file string) (session.Transfer, error) {
 	id, err := s.Resolve(ctx, ref)
 	if err != nil {
-		return Transfer{}, err
+		return session.Transfer{}, err
 	}
 	return s.transfer("").Export(ctx, id, s.o.Path(file))
 }
@@ -164,13 +153,13 @@ func (s Sessions) Export(ctx context.Context, ref, file string) (Transfer, error
 //
 // Kinds: Invalid (not a valid export), NotFound, Conflict (the session, an artifact or
 // the folder exists), Unavailable.
-func (s Sessions) Import(ctx context.Context, file string) (Transfer, error) {
+func (s Sessions) Import(ctx context.Context, file string) (session.Transfer, error) {
 	if err := s.o.Hub.Closed(); err != nil {
-		return Transfer{}, err
+		return session.Transfer{}, err
 	}
 	outputs, err := s.outputs()
 	if err != nil {
-		return Transfer{}, err
+		return session.Transfer{}, err
 	}
 	done, err := s.transfer(outputs).Import(ctx, s.o.Path(file))
 	if err == nil {

@@ -6,11 +6,10 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/internal/parts"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/internal/session/launch"
 )
 
 // Sessions are the sessions of a workspace, as its caller uses them.
@@ -28,9 +27,9 @@ func New(o parts.Sessions) Sessions { return Sessions{o} }
 //
 // Kinds: Invalid, Conflict (the ID exists), NotFound (the parent, a link or a
 // file), Unavailable.
-func (s Sessions) Open(ctx context.Context, o OpenOptions) (Opened, error) {
+func (s Sessions) Open(ctx context.Context, o session.OpenOptions) (session.Opened, error) {
 	if err := s.o.Hub.Closed(); err != nil {
-		return Opened{}, err
+		return session.Opened{}, err
 	}
 	opened, err := s.o.Launcher().Open(ctx, o)
 	if err == nil {
@@ -49,23 +48,10 @@ func (s Sessions) Dir(ctx context.Context, id string) string {
 	return s.o.FolderByID(ctx, id)
 }
 
-// OpenOptions describe a session or run to open.
-type OpenOptions = launch.Options
-
-// An Opened is a session that was opened, with what an engine needs to
-// work in it.
-type Opened = launch.Opened
-
-// A Thread is one that an agent program had in a session.
-type Thread = session.Conversation
-
-// A Detail is a session with its names, status and outputs.
-type Detail = session.Detail
-
 // outputs returns {agent_outputs_folder}, relative to the directory that the folders of
 // sessions are in.
 func (s Sessions) outputs() (string, error) {
-	e, err := s.o.Launcher().Explain("agent_outputs_folder", launch.VariableOptions{})
+	e, err := s.o.Launcher().Explain("agent_outputs_folder", session.VariableOptions{})
 	if err != nil {
 		return "", err
 	}

@@ -12,27 +12,21 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/names"
-	"github.com/agent-handoff/handoff/internal/names/lineage"
-	"github.com/agent-handoff/handoff/internal/session"
-	"github.com/agent-handoff/handoff/internal/session/manifest"
-)
-
-// The statuses with which a session is closed.
-const (
-	Completed = session.Completed
-	Failed    = session.Failed
-	Cancelled = session.Cancelled
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
+	"github.com/agent-handoff/handoff/lineage"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // Stalled is the status of a session that was not closed and shows no activity.
-const Stalled = session.Stalled
+const Stalled = lifecycle.Stalled
 
 // Statuses returns the statuses that a session can have: those with which
 // it is closed, running, and stalled for one that shows no activity.
-func Statuses() []string { return append([]string(nil), session.Statuses...) }
+func Statuses() []string { return append([]string(nil), lifecycle.Statuses...) }
 
 // OutputTypes returns the types of a session's outputs.
-func OutputTypes() []string { return append([]string(nil), session.Types...) }
+func OutputTypes() []string { return append([]string(nil), lifecycle.Types...) }
 
 // A Change is the result of changing a session.
 type Change struct {
@@ -57,7 +51,7 @@ func (s Sessions) Resolve(ctx context.Context, ref string) (string, error) {
 
 // changeSession changes one session, by default the caller's.
 func (s Sessions) changeSession(ctx context.Context, ref string,
-	change func(ss *session.Sessions, id string) ([]string, error)) (Change, error) {
+	change func(ss *lifecycle.Sessions, id string) ([]string, error)) (Change, error) {
 	id, err := s.Resolve(ctx, ref)
 	if err != nil {
 		return Change{}, err
@@ -92,7 +86,7 @@ func (s Sessions) AddOutput(ctx context.Context, id string, o Output) (handoff.P
 	if err != nil {
 		return handoff.Published{}, err
 	}
-	add := session.Addition{Type: o.Type, Description: o.Description, Channel: o.Channel, Title: o.Title, Key: o.Key,
+	add := lifecycle.Addition{Type: o.Type, Description: o.Description, Channel: o.Channel, Title: o.Title, Key: o.Key,
 		Tags: o.Tags}
 	if add.Parents, err = s.o.ResolveAll(ctx, o.From); err != nil {
 		return handoff.Published{}, err
@@ -143,7 +137,7 @@ func (s Sessions) Set(ctx context.Context, id string, n Note) (Change, error) {
 		fact.Name = &name
 	}
 	var err error
-	if fact.Metadata, err = session.EncodeValues(n.Metadata); err != nil {
+	if fact.Metadata, err = lifecycle.EncodeValues(n.Metadata); err != nil {
 		return Change{}, handoff.E("set session", id, handoff.Invalid, errors.New("invalid metadata: "+err.Error()),
 			handoff.Advice("use values that can be encoded as JSON"))
 	}
@@ -153,7 +147,7 @@ func (s Sessions) Set(ctx context.Context, id string, n Note) (Change, error) {
 			return Change{}, err
 		}
 	}
-	return s.changeSession(ctx, id, func(ss *session.Sessions, id string) (warnings []string, err error) {
+	return s.changeSession(ctx, id, func(ss *lifecycle.Sessions, id string) (warnings []string, err error) {
 		if len(targets) == 0 || !n.onlyLinks() {
 			fact.SessionID = id
 			warnings, err = ss.Note(ctx, fact)
@@ -172,33 +166,17 @@ func (s Sessions) Set(ctx context.Context, id string, n Note) (Change, error) {
 //
 // Kinds: Invalid, NotFound.
 func (s Sessions) Close(ctx context.Context, id, status, reason string) (Change, error) {
-	return s.changeSession(ctx, id, func(ss *session.Sessions, id string) ([]string, error) {
+	return s.changeSession(ctx, id, func(ss *lifecycle.Sessions, id string) ([]string, error) {
 		return ss.Close(ctx, id, status, reason, time.Time{})
 	})
 }
 
-// AdoptOptions change what Adopt imports.
-type AdoptOptions = session.AdoptOptions
-
-// An Adoption is the result of importing or checking one folder.
-type Adoption = session.Adoption
-
-// Statuses of an Adoption.
-const (
-	Adopted   = session.Adopted
-	Unadopted = session.Unadopted // its manifest is invalid
-)
-
 // Adoptions are the results for the session folders in a directory.
 type Adoptions struct {
-	Sessions []Adoption    `json:"sessions"`
-	Names    []AdoptedName `json:"names,omitempty"` // files of runs that another engine wrote
-	Warnings []string      `json:"warnings,omitempty"`
+	Sessions []session.Adoption    `json:"sessions"`
+	Names    []storage.AdoptedName `json:"names,omitempty"` // files of runs that another engine wrote
+	Warnings []string              `json:"warnings,omitempty"`
 }
-
-// An AdoptedName is a file in artifacts/RUN of a directory, recorded as a name of the
-// run.
-type AdoptedName = names.Adopted
 
 // Adopt imports session folders that another engine created: the given
 // one, or each one inside a directory. From then on handoff renders their
@@ -208,13 +186,13 @@ type AdoptedName = names.Adopted
 // runs; it may be outside the workspace. No file is moved.
 //
 // Kinds: Invalid, NotFound, Unavailable, Conflict (the ID of another session).
-func (s Sessions) Adopt(ctx context.Context, dir string, o AdoptOptions) (Adoptions, error) {
+func (s Sessions) Adopt(ctx context.Context, dir string, o session.AdoptOptions) (Adoptions, error) {
 	if err := s.o.Hub.Closed(); err != nil {
 		return Adoptions{}, err
 	}
 	if names.HasArtifacts(s.o.Path(dir)) {
 		list, err := names.AdoptAll(ctx, s.o.Hub, s.o.Dirs.Root, s.o.Path(dir), o.DryRun)
-		return Adoptions{Sessions: []Adoption{}, Names: list}, err
+		return Adoptions{Sessions: []session.Adoption{}, Names: list}, err
 	}
 	folder, err := s.o.Inside(s.o.Dirs.Home(), dir)
 	if err != nil {
@@ -251,12 +229,6 @@ func (s Sessions) Unrecorded(ctx context.Context) (Adoptions, error) {
 	return Adoptions{Sessions: list}, err
 }
 
-// A View is a session with its status and names as of now.
-type View = session.View
-
-// A Page is a page of sessions.
-type Page = session.Page
-
 // A Filter selects sessions. Its fields are combined with AND; the zero
 // value selects every session that is not a run.
 type Filter struct {
@@ -277,27 +249,22 @@ type Filter struct {
 // Find returns a page of the sessions that a filter selects, newest
 // first. A filter for what agents do, by agent, workflow or type of output, also
 // selects runs inside sessions. Kind: Invalid.
-func (s Sessions) Find(ctx context.Context, f Filter) (Page, error) {
-	q := session.Query{OutputType: f.OutputType, Outputs: f.WithOutputs, Observer: session.ThisObserver(), Now: s.o.Now()}
+func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
+	q := lifecycle.Query{OutputType: f.OutputType, Outputs: f.WithOutputs, Observer: lifecycle.ThisObserver(),
+		Now: s.o.Now()}
 	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns ||
 		f.Agent+f.Workflow+f.OutputType != "", f.Limit, f.Cursor
 	q.Parent = f.Parent
 	q.Archived, q.Deleted, q.IncludeArchived = f.Archived, f.Deleted, f.Archived || f.Deleted
 	var err error
-	if q.Workflow, err = session.WorkflowPattern(f.Workflow); err != nil {
-		return Page{}, err
+	if q.Workflow, err = lifecycle.WorkflowPattern(f.Workflow); err != nil {
+		return session.Page{}, err
 	}
 	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, s.o.Now()); err != nil {
-		return Page{}, err
+		return session.Page{}, err
 	}
-	return session.Find(ctx, s.o.Hub, q)
+	return lifecycle.Find(ctx, s.o.Hub, q)
 }
-
-// A OutputFile is a file that a session's manifest lists as an output.
-type OutputFile = manifest.Output
-
-// A File is one file or directory of a session's folder.
-type File = session.Entry
 
 // Files returns what is in the folder of a session or run, sorted by path,
 // and OpenFile opens one of the files. Links are listed and not followed.
@@ -306,7 +273,7 @@ type File = session.Entry
 //
 // Kinds: NotFound, Unavailable, and Invalid (the folder; the path is not that of a
 // regular file in it).
-func (s Sessions) Files(ctx context.Context, id string) ([]File, error) {
+func (s Sessions) Files(ctx context.Context, id string) ([]session.File, error) {
 	found, err := s.withFolder(ctx, id)
 	if err != nil {
 		return nil, err
@@ -358,27 +325,24 @@ func (s Sessions) withFolder(ctx context.Context, id string) (handoff.Session, e
 // Kinds: Invalid, NotFound.
 func (s Sessions) LatestOutput(ctx context.Context, agent, workflow, outputType string) (a handoff.Artifact,
 	file string, err error) {
-	re, err := session.WorkflowPattern(workflow)
+	re, err := lifecycle.WorkflowPattern(workflow)
 	if err != nil {
 		return handoff.Artifact{}, "", err
 	}
-	if a, err = session.LatestOutput(ctx, s.o.Hub, agent, re, outputType); err != nil {
+	if a, err = lifecycle.LatestOutput(ctx, s.o.Hub, agent, re, outputType); err != nil {
 		return handoff.Artifact{}, "", err
 	}
 	return a, s.o.File(ctx, a), nil
 }
 
-// A Graph shows how sessions build on each other, see workspace.Graph.
-type Graph = lineage.Graph
-
 // Graph returns the sessions that a session builds on and those that
 // build on it. An empty ID is the caller's session, whose ID is returned too.
 //
 // Kinds: Invalid, NotFound.
-func (s Sessions) Graph(ctx context.Context, id string) (string, Graph, error) {
+func (s Sessions) Graph(ctx context.Context, id string) (string, lineage.Graph, error) {
 	id, err := s.Resolve(ctx, id)
 	if err != nil {
-		return "", Graph{}, err
+		return "", lineage.Graph{}, err
 	}
 	g, err := lineage.OfSession(ctx, s.o.Hub, id)
 	return id, g, err

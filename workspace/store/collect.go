@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/internal/session/relocate"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // minAge is the age below which a body is not collected: it may belong to a
@@ -15,22 +16,13 @@ const minAge = time.Hour
 // Garbage are the kept bodies that no artifact needs, the largest first, and the
 // sessions that are due to be archived.
 type Garbage struct {
-	Bodies    []UnneededBody `json:"bodies"`
-	SizeBytes int64          `json:"sizeBytes"`
-	Collected bool           `json:"collected"` // the bodies have been removed
+	Bodies    []storage.UnneededBody `json:"bodies"`
+	SizeBytes int64                  `json:"sizeBytes"`
+	Collected bool                   `json:"collected"` // the bodies have been removed
 
-	Archive []DueSession     `json:"archive,omitempty"` // the sessions to archive, of Unneeded
-	Trash   []TrashedSession `json:"trash,omitempty"`   // the sessions in the trash, of Unneeded
+	Archive []session.Due     `json:"archive,omitempty"` // the sessions to archive, of Unneeded
+	Trash   []session.Summary `json:"trash,omitempty"`   // the sessions in the trash, of Unneeded
 }
-
-// A DueSession is a session that archive_after of the settings selects.
-type DueSession = relocate.Due
-
-// A TrashedSession is a session in the trash.
-type TrashedSession = relocate.Summary
-
-// An UnneededBody is a kept body that no artifact needs.
-type UnneededBody = content.UnneededBody
 
 // Unneeded returns the kept bodies that no artifact needs, except withdrawn
 // ones, and what SessionsToArchive returns. Bodies that were stored in the last
@@ -65,7 +57,7 @@ func (s Store) Collect(ctx context.Context) (Garbage, error) {
 	return garbage(list, true), err
 }
 
-func (s Store) unneeded(ctx context.Context, before time.Time) ([]content.UnneededBody, error) {
+func (s Store) unneeded(ctx context.Context, before time.Time) ([]storage.UnneededBody, error) {
 	if err := s.o.Hub.Closed(); err != nil {
 		return nil, err
 	}
@@ -75,8 +67,8 @@ func (s Store) unneeded(ctx context.Context, before time.Time) ([]content.Unneed
 	return content.Unneeded(ctx, s.o.Checked, s.o.Bodies, before)
 }
 
-func garbage(list []content.UnneededBody, collected bool) Garbage {
-	g := Garbage{Bodies: append([]UnneededBody{}, list...), Collected: collected}
+func garbage(list []storage.UnneededBody, collected bool) Garbage {
+	g := Garbage{Bodies: append([]storage.UnneededBody{}, list...), Collected: collected}
 	for _, b := range list {
 		g.SizeBytes += b.SizeBytes
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/log/queue"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // A LogStatus describes the log of a workspace, and what is queued for it.
@@ -18,9 +19,9 @@ type LogStatus struct {
 	Origin   string      `json:"origin,omitempty"`
 	LastSeq  handoff.Seq `json:"lastSeq"`
 	// why it can't be reached; lastSeq is then what this machine knows
-	Unavailable string         `json:"unavailable,omitempty"`
-	Queued      []QueuedRecord `json:"queued,omitempty"`  // the oldest first
-	Refused     []Refusal      `json:"refused,omitempty"` // queued records that the log refused
+	Unavailable string                 `json:"unavailable,omitempty"`
+	Queued      []storage.QueuedRecord `json:"queued,omitempty"`  // the oldest first
+	Refused     []storage.Refusal      `json:"refused,omitempty"` // queued records that the log refused
 	// the queue was copied from elsewhere, and is sent by Send only
 	Copied  bool        `json:"copied,omitempty"`
 	Details []LogDetail `json:"details,omitempty"` // of a LogDescriber
@@ -36,12 +37,6 @@ type LogDetail struct {
 type LogDescriber interface {
 	Describe(ctx context.Context) ([]LogDetail, error)
 }
-
-// A QueuedRecord is a record that is on this machine until the log can be reached.
-type QueuedRecord = queue.Item
-
-// A Refusal is a queued record that the log refused. It is kept.
-type Refusal = queue.Refusal
 
 // Status asks the log for its newest record. Kinds: those of the log, except
 // Unavailable if records are queued while it can't be reached.
@@ -78,20 +73,17 @@ func (s Store) Status(ctx context.Context) (LogStatus, error) {
 	return st, err
 }
 
-// Sent is what Send did.
-type Sent = queue.Sent
-
 // Send sends the records that were queued while the log could not be reached,
 // in order and each once, also those that it refused before. A record that the log
 // refuses is kept, the others are sent, and the error is of kind Conflict.
 //
 // Kinds: Conflict, and those of the log, after which the rest is queued still.
-func (s Store) Send(ctx context.Context) (Sent, error) {
+func (s Store) Send(ctx context.Context) (storage.Sent, error) {
 	if err := s.o.Hub.Closed(); err != nil || s.o.Queue == nil {
-		return Sent{}, err
+		return storage.Sent{}, err
 	}
 	if err := s.o.RuntimeDir.Writable(); err != nil {
-		return Sent{}, err
+		return storage.Sent{}, err
 	}
 	sent, err := s.o.Queue.Send(ctx)
 	if err == nil && sent.Sent > 0 {
@@ -116,11 +108,8 @@ func (s Store) Queued(ctx context.Context) (n int, oldest time.Time, err error) 
 	return len(list), oldest, err
 }
 
-// A RefusedRecord is a queued record that the log refused, and why.
-type RefusedRecord = queue.RefusedRecord
-
 // Refused returns the queued records that the log refused, the oldest first.
-func (s Store) Refused(ctx context.Context) ([]RefusedRecord, error) {
+func (s Store) Refused(ctx context.Context) ([]storage.RefusedRecord, error) {
 	if err := s.o.Hub.Closed(); err != nil || s.o.Queue == nil {
 		return nil, err
 	}
@@ -129,7 +118,7 @@ func (s Store) Refused(ctx context.Context) ([]RefusedRecord, error) {
 
 // Drop removes queued records that the log refused, and returns them. Kind:
 // NotFound (one was not refused; none is removed).
-func (s Store) Drop(ctx context.Context, ids []string) ([]RefusedRecord, error) {
+func (s Store) Drop(ctx context.Context, ids []string) ([]storage.RefusedRecord, error) {
 	if err := s.o.Hub.Closed(); err != nil || len(ids) == 0 {
 		return nil, err
 	}

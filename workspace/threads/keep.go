@@ -7,6 +7,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/transcript/keep"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // KeepOptions select the transcripts to keep, and how.
@@ -22,19 +23,9 @@ type KeepOptions struct {
 
 // Kept are the transcripts that Keep was asked for.
 type Kept struct {
-	Threads []Copy `json:"threads"`
-	DryRun  bool   `json:"dryRun,omitempty"`
+	Threads []transcript.Copy `json:"threads"`
+	DryRun  bool              `json:"dryRun,omitempty"`
 }
-
-// A Copy is what was done with one transcript.
-type Copy = keep.Result
-
-// The statuses of a Copy that was not made.
-const (
-	Refused     = keep.Refused
-	Missing     = keep.Missing
-	Unsupported = keep.Unsupported
-)
 
 // Keep copies the transcripts of threads, with those of their subagents, to the
 // body store, so that OpenKept opens them after their tool has removed them. One that
@@ -45,7 +36,7 @@ const (
 // (its tool keeps threads together; share_threads of the settings is off, and the
 // log is remote), and those of storing a body and of Log.Append.
 func (c Collection) Keep(ctx context.Context, o KeepOptions) (Kept, error) {
-	done := Kept{Threads: []Copy{}, DryRun: o.DryRun}
+	done := Kept{Threads: []transcript.Copy{}, DryRun: o.DryRun}
 	if err := c.o.Hub.Closed(); err != nil {
 		return done, err
 	}

@@ -14,42 +14,20 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/trace/activity"
-	"github.com/agent-handoff/handoff/internal/transcript/collision"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/transcript"
+	"github.com/agent-handoff/handoff/workspace/internal/parts"
 )
-
-// Options are what threads use of a workspace, on behalf of one caller.
-type Options struct {
-	Hub       *handoff.Hub // whose records name nobody
-	Producer  handoff.Producer
-	Threads   *thread.Set
-	Observer  thread.Observer            // concludes the states of threads
-	Archive   func(noIndex bool) Archive // the index of threads, or their files
-	Worktrees func() []string            // the directories of this repository
-	Path      func(typed string) string  // a path as the caller types it, absolute
-	Now       func() time.Time
-
-	Bodies    handoff.Bodies
-	Contains  func(dir string) bool // whether a directory belongs to the workspace
-	Remote    bool                  // other machines may use the log
-	Share     bool                  // share_threads of the settings
-	KeepEnded bool                  // keep_threads of the settings, if they allow it in this log
-
-	// OpenCopy opens the kept copy of a thread, nil if there is none.
-	OpenCopy func(ctx context.Context, u thread.URI) (*thread.View, error)
-}
-
-// An Archive answers queries about threads.
-type Archive = threadindex.Archive
 
 // A Collection is the threads that the agent programs of a set keep on this
 // machine, as the caller of a workspace uses them.
-type Collection struct{ o Options }
+type Collection struct{ o parts.Threads }
 
 // New returns the threads that o describes. Workspace.Threads of package
 // workspace calls it.
-func New(o Options) Collection { return Collection{o} }
+func New(o parts.Threads) Collection { return Collection{o} }
 
 // Set returns the set of the collection, whose threads have their states as they are now:
 // by the processes that hooks and runs recorded and that are on this machine, and by the
@@ -71,30 +49,22 @@ type ListOptions struct {
 	NoIndex      bool   // read the transcripts, not the index of threads
 }
 
-// A Selection is what a URI selects that names several threads.
-type Selection = threadindex.Selection
-
 // Select parses a URI that names several threads of set, such as
 // agents://codex?q=WORD, agents://codex/ROLE or agents://.; directories are
 // relative to dir or, after ~, to home. ok is false for other URIs. Kind: Invalid.
-func Select(ctx context.Context, set *thread.Set, uri, dir, home string) (sel Selection, ok bool, err error) {
+func Select(ctx context.Context, set *thread.Set, uri, dir, home string) (sel transcript.Selection, ok bool,
+	err error) {
 	return threadindex.NewFiles(set).Select(ctx, uri, dir, home)
 }
-
-// An Item is a thread of a list. One with KeptAt is a kept copy.
-type Item = threadindex.Item
-
-// A Page is a page of threads.
-type Page = threadindex.Page
 
 // List lists threads, newest first. Subagents are not threads of their
 // own.
 //
 // Kinds: Invalid (a time, a status, the cursor), Unsupported (a provider).
-func (c Collection) List(ctx context.Context, o ListOptions) (Page, error) {
+func (c Collection) List(ctx context.Context, o ListOptions) (transcript.Page, error) {
 	q, err := c.query(o)
 	if err != nil {
-		return Page{}, err
+		return transcript.Page{}, err
 	}
 	page, err := c.o.Archive(o.NoIndex).List(ctx, q)
 	for _, i := range page.Threads {
@@ -114,7 +84,7 @@ func (c Collection) List(ctx context.Context, o ListOptions) (Page, error) {
 
 // agents returns the subagents of a thread. One of the index has no transcript to
 // read, so it is opened.
-func (c Collection) agents(ctx context.Context, i Item) ([]thread.Agent, error) {
+func (c Collection) agents(ctx context.Context, i transcript.Item) ([]thread.Agent, error) {
 	open := c.o.Threads.Open
 	if !i.KeptAt.IsZero() {
 		open = c.o.OpenCopy
@@ -129,12 +99,6 @@ func (c Collection) agents(ctx context.Context, i Item) ([]thread.Agent, error) 
 	return v.Agents, nil
 }
 
-// A Running is a thread that has not ended its turn: it works, or waits for a person.
-type Running = activity.Thread
-
-// A Write is a change of a file by a running thread.
-type Write = collision.Write
-
 // runningSince is how long ago a running thread was last active at most.
 const runningSince = "7d"
 
@@ -142,8 +106,8 @@ const runningSince = "7d"
 // were not active for a week. The warnings are about transcripts that can't be read.
 //
 // Kinds: those of List.
-func (c Collection) Running(ctx context.Context) (list []Running, warnings []string, err error) {
-	list = []Running{}
+func (c Collection) Running(ctx context.Context) (list []trace.RunningThread, warnings []string, err error) {
+	list = []trace.RunningThread{}
 	q, err := c.query(ListOptions{Status: thread.Running, Since: runningSince})
 	if err != nil {
 		return list, nil, err
@@ -153,18 +117,17 @@ func (c Collection) Running(ctx context.Context) (list []Running, warnings []str
 		if !i.KeptAt.IsZero() {
 			continue // its transcript was removed
 		}
-		r := Running{URI: i.URI.String(), Title: i.Name(), Dir: i.Cwd, Branch: i.Branch, State: i.State, ActiveAt: i.Modified}
-		list = append(list, r.Wrote(i.Writes))
+		r := trace.RunningThread{URI: i.URI.String(), Title: i.Name(), Dir: i.Cwd, Branch: i.Branch, State: i.State,
+			ActiveAt: i.Modified}
+		list = append(list, activity.Wrote(r, i.Writes))
 	}
 	return list, warnings, err
 }
 
-// An Active is a thread with the changes of files that it and its subagents made.
-type Active = threadindex.Active
-
 // Changed returns the threads of this repository that were active since a time, in any
 // state, with the files that they changed since then.
-func (c Collection) Changed(ctx context.Context, since time.Time) (list []Active, warnings []string, err error) {
+func (c Collection) Changed(ctx context.Context, since time.Time) (list []transcript.Active, warnings []string,
+	err error) {
 	q, err := c.query(ListOptions{})
 	if err != nil {
 		return nil, nil, err
@@ -190,34 +153,28 @@ type SearchOptions struct {
 // Roles returns the roles that SearchOptions can select.
 func Roles() []string { return threadindex.SearchRoles() }
 
-// Matches are the threads and subagents that were found. Those found by their
-// title are first, then those found by what the user wrote, each newest first.
-type Matches = threadindex.Result
-
-// A Match is a thread or subagent that was found.
-type Match = threadindex.Match
-
 // Search searches threads, including subagents. The first search builds an
 // index of them in the user's cache directory; each further one reads what has
 // changed since.
 //
 // Kinds: Invalid (no word, a time, a status, a role), Unsupported (a provider).
-func (c Collection) Search(ctx context.Context, o SearchOptions) (Matches, error) {
+func (c Collection) Search(ctx context.Context, o SearchOptions) (transcript.Matches, error) {
 	return c.search(ctx, o, nil)
 }
 
 // EachMatch is Search, but passes each match to use instead of keeping all in memory.
 // It ends with the first error of use.
-func (c Collection) EachMatch(ctx context.Context, o SearchOptions, use func(Match) error) (more bool,
+func (c Collection) EachMatch(ctx context.Context, o SearchOptions, use func(transcript.Match) error) (more bool,
 	warnings []string, err error) {
 	found, err := c.search(ctx, o, use)
 	return found.More, found.Warnings, err
 }
 
-func (c Collection) search(ctx context.Context, o SearchOptions, each func(Match) error) (Matches, error) {
+func (c Collection) search(ctx context.Context, o SearchOptions,
+	each func(transcript.Match) error) (transcript.Matches, error) {
 	q, err := c.query(o.ListOptions)
 	if err != nil {
-		return Matches{}, err
+		return transcript.Matches{}, err
 	}
 	// of the caller's directory, not the end of any path
 	if p := filepath.Clean(o.Path); o.Path != "" && (p == "." || !filepath.IsLocal(p)) {
@@ -227,12 +184,6 @@ func (c Collection) search(ctx context.Context, o SearchOptions, each func(Match
 		threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest, Each: each})
 }
 
-// Collisions are files that two threads or subagents changed.
-type Collisions = threadindex.Collisions
-
-// A Collision is one of them.
-type Collision = collision.Collision
-
 // Collisions returns the files that two threads or subagents changed, each
 // while the other was active. Of o, Dir and Everywhere select the files, Since and
 // Until the time of the changes, and Providers the threads. A parent that
@@ -240,10 +191,10 @@ type Collision = collision.Collision
 // not collide with it.
 //
 // Kinds: Invalid (a time), Unsupported (a provider).
-func (c Collection) Collisions(ctx context.Context, o ListOptions) (Collisions, error) {
+func (c Collection) Collisions(ctx context.Context, o ListOptions) (transcript.Collisions, error) {
 	q, err := c.query(o)
 	if err != nil {
-		return Collisions{}, err
+		return transcript.Collisions{}, err
 	}
 	return c.o.Archive(o.NoIndex).Collisions(ctx, q)
 }

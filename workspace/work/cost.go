@@ -14,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // CostOptions select what Cost counts, and how it groups that.
@@ -33,17 +34,14 @@ func CostGroups() []string { return slices.Clone(cost.Groups) }
 // A CostReport has the usage of each group, the most expensive first. The rows and
 // Unattributed, which is what belongs to no group, add up to Total.
 type CostReport struct {
-	By           string        `json:"by"`
-	Rows         []CostRow     `json:"rows"`
-	Unattributed CostRow       `json:"unattributed"`
-	Total        CostRow       `json:"total"`
-	Prices       PriceSource   `json:"prices"`
-	Prompts      *PromptReport `json:"prompts,omitempty"`
-	Warnings     []string      `json:"warnings,omitempty"`
+	By           string              `json:"by"`
+	Rows         []trace.CostRow     `json:"rows"`
+	Unattributed trace.CostRow       `json:"unattributed"`
+	Total        trace.CostRow       `json:"total"`
+	Prices       PriceSource         `json:"prices"`
+	Prompts      *trace.PromptReport `json:"prompts,omitempty"`
+	Warnings     []string            `json:"warnings,omitempty"`
 }
-
-// A CostRow is the usage of one group.
-type CostRow = cost.Row
 
 // A PriceSource is where prices are from, and their date.
 type PriceSource struct {
@@ -73,7 +71,7 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	if err != nil {
 		return CostReport{}, err
 	}
-	var prompts *PromptReport
+	var prompts *trace.PromptReport
 	if o.Prompts {
 		var more []string
 		if prompts, more, err = u.comparePrompts(ctx, o.NoIndex, &s); err != nil {
@@ -335,7 +333,7 @@ func mainOf(uri string) string {
 type Spending struct {
 	// By the session or else the main thread that it belongs to. Usage that belongs to
 	// neither has the key "".
-	By   map[string]Usage
+	By   map[string]trace.Usage
 	Work []handoff.Work // of the log, of any time
 }
 
@@ -354,14 +352,14 @@ func (u Units) Spent(ctx context.Context, since time.Time) (Spending, []string, 
 	if err := u.place(ctx, leaves, s, u.sessions(ctx, len(leaves))); err != nil {
 		return Spending{}, nil, err
 	}
-	spent := map[string]Usage{}
+	spent := map[string]trace.Usage{}
 	for _, l := range leaves {
 		key := cmp.Or(l.Session, mainOf(l.Thread))
 		sum, ok := spent[key]
 		if !ok {
 			sum.Completeness = thread.Exact
 		}
-		sum.Add(l.Amount())
+		cost.Add(&sum, l.Amount())
 		spent[key] = sum
 	}
 	return Spending{spent, s.Work}, warnings, ctx.Err()

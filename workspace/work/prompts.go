@@ -7,15 +7,14 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
+	"github.com/agent-handoff/handoff/trace"
 )
-
-// A PromptReport has the prompts that were compared with artifacts.
-type PromptReport = cost.PromptReport
 
 // comparePrompts compares the prompts of the threads in s with its artifacts, and
 // sets s.Passed. Transcripts that were last written before the first artifact are not
 // read. The result is a lower bound if a thread that a record names is missing.
-func (u Units) comparePrompts(ctx context.Context, noIndex bool, s *cost.Sources) (_ *PromptReport, warnings []string,
+func (u Units) comparePrompts(ctx context.Context, noIndex bool, s *cost.Sources) (_ *trace.PromptReport,
+	warnings []string,
 	err error) {
 	c := cost.NewComparison(*s, func(a handoff.Artifact) string { return u.o.Text(ctx, a) })
 	complete := true

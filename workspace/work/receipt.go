@@ -8,26 +8,18 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
-	"github.com/agent-handoff/handoff/workspace/runs"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/trace"
 )
-
-// A Receipt has what ran, what that used and cost, and what it published.
-type Receipt = cost.Receipt
-
-// A Task is what ran, one line of a Receipt.
-type Task = cost.Task
-
-// A Usage is a sum of usage, with its completeness.
-type Usage = cost.Amount
 
 // OfSession returns the receipt of a session or run by its ID. It has the
 // threads that worked or published in it, not the one that started it.
 //
 // Kinds: NotFound, and those of reading the index.
-func (u Units) OfSession(ctx context.Context, id string) (Receipt, error) {
+func (u Units) OfSession(ctx context.Context, id string) (trace.Receipt, error) {
 	s, artifacts, err := u.o.Sessions.Read(ctx, id)
 	if err != nil {
-		return Receipt{}, err
+		return trace.Receipt{}, err
 	}
 	work, err := u.o.Hub.WorkIn(ctx, id)
 	threads := cost.Threads(work, artifacts)
@@ -49,18 +41,18 @@ func (u Units) OfSession(ctx context.Context, id string) (Receipt, error) {
 // with everything inside that counts to it.
 //
 // Kinds: those of reading the index.
-func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, err error) {
+func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ trace.Receipt, err error) {
 	if err := u.o.Hub.Closed(); err != nil {
-		return Receipt{}, err
+		return trace.Receipt{}, err
 	}
 	p := a.Producer
 	if p.WorkID == "" && p.Thread == "" {
-		return Receipt{}, nil
+		return trace.Receipt{}, nil
 	}
 	if p.Thread == "" {
 		w, err := u.o.Hub.Work(ctx, p.Harness, p.WorkID)
 		if err != nil && !errors.Is(err, handoff.NotFound) { // its start need not be recorded
-			return Receipt{}, err
+			return trace.Receipt{}, err
 		}
 		p.Thread = w.Thread
 	}
@@ -72,7 +64,7 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ Receipt, e
 	}
 	work, err := cost.PartOf(ctx, u.o.Hub, p, uris)
 	if err != nil {
-		return Receipt{}, err
+		return trace.Receipt{}, err
 	}
 	artifacts, err := u.publishedIn(ctx, uris, work)
 	return cost.ReceiptOf(a.ID, u.leaves(ctx, work, artifacts, threads)), err
@@ -113,14 +105,14 @@ func (u Units) leaves(ctx context.Context, work []handoff.Work, artifacts []hand
 
 // A RunReport is the receipt of a run with the work in it.
 type RunReport struct {
-	runs.Receipt
-	Work *Receipt `json:"work,omitempty"` // nil if none is known
+	session.Receipt
+	Work *trace.Receipt `json:"work,omitempty"` // nil if none is known
 }
 
 // Report adds to the receipt of a run what its work used and cost.
 //
 // Kinds: NotFound, and those of reading the index.
-func (u Units) Report(ctx context.Context, r runs.Receipt) (RunReport, error) {
+func (u Units) Report(ctx context.Context, r session.Receipt) (RunReport, error) {
 	report := RunReport{Receipt: r}
 	used, err := u.OfSession(ctx, r.ID)
 	if used.Known() {

@@ -7,53 +7,22 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/workspace/internal/parts"
 )
-
-// Options are what the operations on work use of a workspace, on behalf of one caller.
-type Options struct {
-	Hub       *handoff.Hub // whose records name the caller
-	Producer  handoff.Producer
-	Session   string // the caller's, "" for none
-	Sessions  Sessions
-	Resolve   func(ctx context.Context, ref string) (string, error) // the ID of a session or run
-	Threads   *thread.Set                                           // nil to record work
-	Archive   func(noIndex bool) Archive                            // the index of threads, or their files
-	Worktrees func() []string                                       // the directories of this repository
-	Path      func(typed string) string                             // a path as the caller types it, absolute
-	// what an artifact published, "" if it is not text or not known
-	Text   func(context.Context, handoff.Artifact) string
-	Finish func(ctx context.Context, session string) []string // what follows a record; returns warnings
-	Now    func() time.Time
-
-	// Conclude returns work with the status of what has no end.
-	Conclude func(context.Context, []handoff.Work) []handoff.Work
-}
-
-// Sessions finds sessions and runs by their IDs.
-type Sessions interface {
-	Session(ctx context.Context, id string) (handoff.Session, error)
-
-	// Read returns a session with its artifacts.
-	Read(ctx context.Context, id string) (handoff.Session, []handoff.Artifact, error)
-}
-
-// An Archive answers queries about threads.
-type Archive = threadindex.Archive
 
 // Units are the units of work of a workspace, as its caller uses them, with the
 // threads in which they were done.
-type Units struct{ o Options }
+type Units struct{ o parts.Work }
 
 // New returns the units of work that o describes. Workspace.Work of package workspace
 // calls it.
-func New(o Options) Units { return Units{o} }
+func New(o parts.Work) Units { return Units{o} }
 
 // A Unit is a unit of work to record: a prompt, a task, a skill or a tool call of a
 // harness. What is empty is taken from the caller.
@@ -135,13 +104,9 @@ func (u Units) End(ctx context.Context, end End) (Change, error) {
 	return u.record(ctx, end.ID, f)
 }
 
-// A Node is a unit of work with its children, and the usage that was reported
-// for it alone and for all of them.
-type Node = cost.Node
-
 // A Tree has the work that no other recorded work contains, by start.
 type Tree struct {
-	Work []*Node `json:"work"`
+	Work []*trace.Node `json:"work"`
 }
 
 // Tree returns the work of a session or run, or of the workspace if it is "",
@@ -162,8 +127,8 @@ func (u Units) Tree(ctx context.Context, session string) (Tree, error) {
 		return Tree{}, err
 	}
 	prices := cost.EmbeddedPricer()
-	roots := cost.Rollup(u.o.Conclude(ctx, work), func(unit handoff.Work) cost.Amount { return cost.OfWork(unit, prices) })
-	return Tree{append([]*Node{}, roots...)}, nil
+	roots := cost.Rollup(u.o.Conclude(ctx, work), func(unit handoff.Work) trace.Usage { return cost.OfWork(unit, prices) })
+	return Tree{append([]*trace.Node{}, roots...)}, nil
 }
 
 // A Change is the result of recording the start or the end of work: the work as

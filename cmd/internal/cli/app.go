@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/spf13/cobra"
 )
 
@@ -33,7 +33,7 @@ type App struct {
 	Self     string // path of this program
 	Version  string // of this program
 	AsJSON   bool   // --json was given
-	Backends []workspace.Backend
+	Backends []storage.Backend
 
 	// Hold is called by a command that sees to its end after a signal itself. Otherwise the
 	// process is ended soon after it.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/settings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
@@ -55,7 +56,7 @@ func (a *App) Reading(do func(*workspace.Workspace) error) error {
 
 // WarnIgnored warns about a setting in a file of the workspace that only the user
 // decides.
-func (a *App) WarnIgnored(s workspace.Setting) {
+func (a *App) WarnIgnored(s settings.Entry) {
 	text, how := s.IgnoredNote()
 	a.Warn("%s; %s", text, HintText(how))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
@@ -110,7 +111,7 @@ func Slot(a *cli.App, slot string) cobra.CompletionFunc {
 
 // SessionValues completes a flag or an argument with values that sessions
 // have.
-func SessionValues(a *cli.App, values func(sessions.View) []string) cobra.CompletionFunc {
+func SessionValues(a *cli.App, values func(session.View) []string) cobra.CompletionFunc {
 	return completeWith(a, func(c *cobra.Command, w *workspace.Workspace) (found []string) {
 		page, _ := w.Sessions().Find(c.Context(), sessions.Filter{Limit: newest})
 		for _, s := range page.Sessions {

@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 )
 
 //go:embed files/*.txt
@@ -63,7 +63,7 @@ func (s Stage) Run(ctx context.Context) error {
 	}
 	fmt.Fprintf(s.Out, "Four agents fix a small program in %s.\n%s Each line after a $ is a command\nthat the agent "+
 		"ran.\n\n", dir, where)
-	id, err := session.NewID(s.Rand)
+	id, err := lifecycle.NewID(s.Rand)
 	if err == nil {
 		err = s.play(ctx, dir, id)
 	}
@@ -167,7 +167,7 @@ func (s Stage) play(ctx context.Context, dir, id string) error {
 	var mu sync.Mutex
 	errs := make(chan error, len(names))
 	for _, name := range names {
-		run, err := session.NewID(s.Rand)
+		run, err := lifecycle.NewID(s.Rand)
 		if err != nil {
 			return err
 		}

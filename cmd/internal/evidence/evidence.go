@@ -7,13 +7,13 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/trace"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/claims"
 	"github.com/spf13/cobra"
 )
 
@@ -42,7 +42,7 @@ The exit code is 0 if there are claims and all are verified, otherwise 1.`,
 		Args:              cli.Exactly(1, "one ref"),
 		ValidArgsFunction: complete.Ref(a),
 	}
-	a.JSONFlag(c, "print JSON", cli.Prints(claims.Verification{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(trace.Verification{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		return a.Reading(func(w *workspace.Workspace) error {
@@ -56,7 +56,7 @@ The exit code is 0 if there are claims and all are verified, otherwise 1.`,
 			} else {
 				print(a, v)
 			}
-			if err == nil && (len(v.Claims) == 0 || v.Verdict != claims.Verified) {
+			if err == nil && (len(v.Claims) == 0 || v.Verdict != handoff.VerdictVerified) {
 				err = cli.ErrNo
 			}
 			return err
@@ -93,7 +93,7 @@ arguments. See docs/evidence.md.`,
 }
 
 // print prints each claim with its evidence.
-func print(a *cli.App, v claims.Verification) {
+func print(a *cli.App, v trace.Verification) {
 	if len(v.Claims) == 0 {
 		fmt.Fprintf(a.Err, "%s has no claims\n", v.ID)
 	}

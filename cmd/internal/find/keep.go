@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/transcript"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
@@ -69,7 +70,7 @@ func runKeep(c *cobra.Command, a *cli.App, o threads.KeepOptions) error {
 		}
 		refused := false
 		for _, t := range done.Threads {
-			refused = refused || t.Status == threads.Refused
+			refused = refused || t.Status == transcript.Refused
 		}
 		if a.AsJSON {
 			if err := a.JSONList("threads", done); err != nil {
@@ -110,7 +111,7 @@ func printKept(a *cli.App, done threads.Kept) {
 			}
 			fmt.Fprintf(a.Out, "  %s  %s  %s (%d)\n", textfmt.OneLine(f.Thread), at, f.Kind, f.Count)
 		}
-		if t.Status == threads.Refused {
+		if t.Status == transcript.Refused {
 			a.Warn("%s has secrets: --redact replaces them in the copy", t.URI)
 		}
 	}

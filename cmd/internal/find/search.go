@@ -11,8 +11,10 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/spf13/cobra"
@@ -101,7 +103,7 @@ func (o *searchOptions) add(c *cobra.Command) {
 
 // A searchResult is the answer of search.
 type searchResult struct {
-	Threads []threads.Match `json:"threads"`
+	Threads []transcript.Match `json:"threads"`
 	workspace.SearchResult
 	Warnings []string `json:"warnings,omitempty"`
 
@@ -111,7 +113,7 @@ type searchResult struct {
 // run searches and prints what was found.
 func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set,
 	table *cli.Table) error {
-	r := searchResult{Threads: []threads.Match{}}
+	r := searchResult{Threads: []transcript.Match{}}
 	o.threads.Text, o.threads.Limit = o.Text, o.Limit
 	if a.AsJSON && slices.Equal(o.In, []string{inThreads}) {
 		return o.printEach(ctx, a, w.Threads(set))
@@ -126,7 +128,7 @@ func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Worksp
 		}
 	}
 	if len(rest) < len(o.In) {
-		add := func(m threads.Match) error {
+		add := func(m transcript.Match) error {
 			if a.AsJSON {
 				r.Threads = append(r.Threads, m)
 			} else {
@@ -146,19 +148,19 @@ func (o *searchOptions) run(ctx context.Context, a *cli.App, w *workspace.Worksp
 
 // printEach prints threads as JSON while they are found: all can be much.
 func (o *searchOptions) printEach(ctx context.Context, a *cli.App, in threads.Collection) error {
-	r := searchResult{Threads: []threads.Match{},
+	r := searchResult{Threads: []transcript.Match{},
 		SearchResult: workspace.SearchResult{Matches: []workspace.Match{}, Sessions: []workspace.SessionMatch{}}}
 	stopped := errors.New("stopped")
-	each := func(yield func(threads.Match, error) bool) {
+	each := func(yield func(transcript.Match, error) bool) {
 		var err error
-		r.More, r.Warnings, err = in.EachMatch(ctx, o.threads, func(m threads.Match) error {
+		r.More, r.Warnings, err = in.EachMatch(ctx, o.threads, func(m transcript.Match) error {
 			if !yield(m, nil) {
 				return stopped
 			}
 			return nil
 		})
 		if err != nil && !errors.Is(err, stopped) {
-			yield(threads.Match{}, err)
+			yield(transcript.Match{}, err)
 		}
 	}
 	return cli.JSONItems(a, "threads", each, func() any {
@@ -231,11 +233,11 @@ func sessionMatchRows(a *cli.App, list []workspace.SessionMatch) [][]string {
 }
 
 // threadMatchRow names a thread by the message with the best snippet.
-func threadMatchRow(a *cli.App, m threads.Match) []string {
-	uri, match := m.URI, workspace.Snippet{}
+func threadMatchRow(a *cli.App, m transcript.Match) []string {
+	uri, match := m.URI, storage.Snippet{}
 	for _, s := range m.Snippets {
 		if len(s.Pieces) > len(match.Pieces) {
-			uri, match = s.URI, workspace.Snippet{Field: s.Field, Text: s.Text, Pieces: s.Pieces}
+			uri, match = s.URI, storage.Snippet{Field: s.Field, Text: s.Text, Pieces: s.Pieces}
 		}
 	}
 	return []string{uri.String(), name(m.Item), a.Age(m.Modified), marked(match), m.Cwd}
@@ -254,7 +256,7 @@ func printMatches(a *cli.App, result workspace.SearchResult, o workspace.SearchO
 }
 
 // best returns the first of the snippets that have the most matches.
-func best(list []workspace.Snippet) (b workspace.Snippet) {
+func best(list []storage.Snippet) (b storage.Snippet) {
 	for _, s := range list {
 		if len(s.Pieces) > len(b.Pieces) {
 			b = s
@@ -264,7 +266,7 @@ func best(list []workspace.Snippet) (b workspace.Snippet) {
 }
 
 // marked returns a snippet with its matches in brackets.
-func marked(s workspace.Snippet) string {
+func marked(s storage.Snippet) string {
 	if s.Field == "" {
 		return ""
 	}

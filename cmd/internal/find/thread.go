@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/thread/page"
+	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/spf13/cobra"
 )
@@ -54,7 +55,7 @@ The exit code is that of the program, or as for run.`,
 		"show at most this `count`; 0 for no limit. Of subagents, all are shown by default")
 	c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(thread.Statuses(), cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print JSON",
-		cli.Prints(threads.Page{}), cli.Prints(page.Document{}),
+		cli.Prints(transcript.Page{}), cli.Prints(page.Document{}),
 		cli.Prints(page.SubagentDocument{}), cli.PrintsWith("data", reply{}))
 	list.table = a.NewTable(c, threadColumns, threadMatchColumns)
 	c.AddCommand(keepCommand(a))
@@ -75,7 +76,7 @@ func runThread(c *cobra.Command, a *cli.App, print *printFlags, list *listThread
 		return send.run(c.Context(), a, set, uri)
 	}
 	if len(args) == 0 {
-		return list.run(c, a, set, threads.Selection{Limit: -1}, "")
+		return list.run(c, a, set, transcript.Selection{Limit: -1}, "")
 	}
 	sel, several, err := threads.Select(c.Context(), set, args[0], a.Dir, a.Getenv("HOME"))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/spf13/cobra"
@@ -61,7 +62,7 @@ var threadColumns = []cli.Column{
 }
 
 // run lists the threads that the flags and the URI select.
-func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel threads.Selection,
+func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel transcript.Selection,
 	uri string) error {
 	if err := given(c, uri, "lists threads", printOnly...); err != nil {
 		return err
@@ -105,7 +106,7 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel thr
 }
 
 // threadRows returns the rows of threads, each followed by its subagents.
-func threadRows(a *cli.App, page threads.Page) (rows [][]string) {
+func threadRows(a *cli.App, page transcript.Page) (rows [][]string) {
 	for _, i := range page.Threads {
 		rows = append(rows, []string{i.URI.String(), name(i), i.Cwd, i.Branch, string(i.State.Status), a.Age(i.Modified),
 			tokens(i.Thread), strconv.Itoa(i.Messages), model(i.Thread)})
@@ -121,7 +122,7 @@ func threadRows(a *cli.App, page threads.Page) (rows [][]string) {
 }
 
 // name returns what a thread is known by, and that only a copy is left.
-func name(i threads.Item) string {
+func name(i transcript.Item) string {
 	if i.KeptAt.IsZero() {
 		return i.Name()
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -40,7 +41,7 @@ reads all threads and builds an index, as search does.`,
 		Example: "  handoff why internal/cart.go\n  handoff why internal/cart.go:42\n  handoff why HEAD --json",
 		Args:    cli.Exactly(1, "one file, ref or commit"),
 	}
-	a.JSONFlag(c, "print JSON", cli.Prints(workspace.Trace{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(trace.Origin{}))
 	table := a.NewTable(c, hopColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
@@ -65,7 +66,7 @@ reads all threads and builds an index, as search does.`,
 	return c
 }
 
-func hopRows(a *cli.App, t workspace.Trace) (rows [][]string) {
+func hopRows(a *cli.App, t trace.Origin) (rows [][]string) {
 	for _, h := range t.Hops {
 		age, text := "", h.Text
 		if !h.At.IsZero() {

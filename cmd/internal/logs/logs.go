@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/storage"
 
 	"github.com/agent-handoff/handoff/workspace/store"
 
@@ -120,7 +121,7 @@ code is 5 if the log can't be reached.`,
 		Example: "  handoff log send",
 		Args:    cli.Exactly(0, ""),
 	}
-	a.JSONFlag(c, "print JSON", cli.Prints(store.Sent{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(storage.Sent{}))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
 			sent, err := w.Store().Send(c.Context())
@@ -154,14 +155,14 @@ to stays on this machine until handoff gc collects it.`,
 	c.RunE = func(c *cobra.Command, ids []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
 			var answer droppedRecords
-			label, list, err := "refused", []store.RefusedRecord(nil), error(nil)
+			label, list, err := "refused", []storage.RefusedRecord(nil), error(nil)
 			if len(ids) == 0 {
 				list, err = w.Store().Refused(c.Context())
-				answer.Refused = append([]store.RefusedRecord{}, list...)
+				answer.Refused = append([]storage.RefusedRecord{}, list...)
 			} else {
 				label = "dropped"
 				list, err = w.Store().Drop(c.Context(), ids)
-				answer.Dropped = append([]store.RefusedRecord{}, list...)
+				answer.Dropped = append([]storage.RefusedRecord{}, list...)
 			}
 			if err != nil {
 				return err
@@ -181,8 +182,8 @@ to stays on this machine until handoff gc collects it.`,
 
 // droppedRecords are the records that a log refused, or those of them that were dropped.
 type droppedRecords struct {
-	Refused []store.RefusedRecord `json:"refused,omitzero"`
-	Dropped []store.RefusedRecord `json:"dropped,omitzero"`
+	Refused []storage.RefusedRecord `json:"refused,omitzero"`
+	Dropped []storage.RefusedRecord `json:"dropped,omitzero"`
 }
 
 // subject returns the path and the title of a published artifact.
@@ -212,7 +213,7 @@ replaced, to a new log.`,
 		Example: "  handoff log copy file: git:origin\n  handoff log copy git:origin file:",
 		Args:    cli.Exactly(2, "two logs, FROM and TO"),
 	}
-	a.JSONFlag(c, "print JSON", cli.Prints(workspace.LogCopy{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(storage.LogCopy{}))
 	c.Flags().BoolVar(&redact, "redact", false, "write records without the secrets that were redacted")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o := a.Options()

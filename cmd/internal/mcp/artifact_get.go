@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/sessions"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -26,7 +26,7 @@ var artifactGet = tool[GetInput]{
 	output: []output{
 		{workspace.Shown{Artifact: &handoff.Artifact{}}, slices.Concat(artifactMembers, []string{
 			"producer.agent", "producer.harness", "producer.session", "producer.thread", "title", "replacedBy"})},
-		{workspace.Revisions{}, []string{"artifacts"}}, {workspace.Shown{Session: &sessions.Detail{}}, []string{"outputs"}},
+		{workspace.Revisions{}, []string{"artifacts"}}, {workspace.Shown{Session: &session.Detail{}}, []string{"outputs"}},
 		{workspace.Shown{}, []string{"stages"}},
 	},
 	do: func(ctx context.Context, c *call, in GetInput) (answer, error) {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/mcp"
@@ -528,12 +528,12 @@ func TestMembership(t *testing.T) {
 	must(t, err)
 	defer w.Close()
 	open := func() string {
-		s, err := w.Sessions().Open(t.Context(), sessions.OpenOptions{DefaultName: "s"})
+		s, err := w.Sessions().Open(t.Context(), session.OpenOptions{DefaultName: "s"})
 		must(t, err)
 		return s.ID
 	}
 	ours, closed := open(), open()
-	_, err = w.Sessions().Close(t.Context(), closed, sessions.Completed, "")
+	_, err = w.Sessions().Close(t.Context(), closed, session.Completed, "")
 	must(t, err)
 	codex := map[string]any{"threadId": "t2", "callId": "c1"}
 	sub := map[string]any{"threadId": "t2", "sessionId": "t1", "callId": "c1"}
@@ -836,7 +836,7 @@ func TestSessionsAndStages(t *testing.T) {
 	w, err := workspace.Open(f.dir, workspace.Options{})
 	must(t, err)
 	opened, err := w.Sessions().Open(t.Context(),
-		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
+		session.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(opened.Folder, "out.md"), []byte("x"), 0o644))

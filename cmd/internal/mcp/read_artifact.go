@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -34,7 +35,7 @@ var readArtifact = tool[ReadInput]{
 	description: "Read an artifact as published, a page at a time; continue at next. For files as they are now, use " +
 		"your file tool.",
 	reads: true,
-	output: []output{{workspace.BodyPage{}, []string{"id", "content", "base64", "unit", "offset", "next", "total",
+	output: []output{{storage.BodyPage{}, []string{"id", "content", "base64", "unit", "offset", "next", "total",
 		"kept", "notices.code", "notices.text"}}},
 	do: func(ctx context.Context, c *call, in ReadInput) (answer, error) {
 		w := c.in(in.Session, in.Run)
@@ -63,7 +64,7 @@ var readArtifact = tool[ReadInput]{
 }
 
 // span bounds a page, so that no answer is larger than a model can take.
-func span(offset, limit int64, bytes bool) workspace.Span {
+func span(offset, limit int64, bytes bool) storage.Span {
 	largest := int64(pageLines)
 	if bytes {
 		largest = pageBytes
@@ -71,7 +72,7 @@ func span(offset, limit int64, bytes bool) workspace.Span {
 	if limit <= 0 || limit > largest {
 		limit = largest
 	}
-	return workspace.Span{Offset: offset, Limit: limit, Bytes: bytes, Size: pageBytes}
+	return storage.Span{Offset: offset, Limit: limit, Bytes: bytes, Size: pageBytes}
 }
 
 // sourceOf returns on lines what a reader of a body should know: the notices of the

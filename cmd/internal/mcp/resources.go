@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/news"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -151,7 +152,7 @@ func bodyContents(ctx context.Context, w *workspace.Workspace, id string) (*sdk.
 		return nil, err
 	}
 	defer b.Close()
-	page, err := b.Page(workspace.Span{Limit: maxBody, Bytes: true})
+	page, err := b.Page(storage.Span{Limit: maxBody, Bytes: true})
 	if err != nil {
 		return nil, err
 	}

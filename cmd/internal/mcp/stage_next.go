@@ -3,7 +3,7 @@ package mcp
 import (
 	"context"
 
-	"github.com/agent-handoff/handoff/workspace/pipelines"
+	"github.com/agent-handoff/handoff/pipeline"
 )
 
 // A StageNextInput has the arguments of stage_next.
@@ -17,7 +17,7 @@ var stageNext = tool[StageNextInput]{
 	name:        "stage_next",
 	description: "Return the next stage of an issue's pipeline run: its agent, inputs and outputs.",
 	reads:       true,
-	output: []output{{pipelines.Step{}, []string{"stage", "agent", "reads", "writes", "ticket", "findings", "reason",
+	output: []output{{pipeline.Step{}, []string{"stage", "agent", "reads", "writes", "ticket", "findings", "reason",
 		"done", "open.id", "outdated.path"}}},
 	do: func(ctx context.Context, c *call, in StageNextInput) (answer, error) {
 		step, err := c.Pipelines().Next(ctx, in.Issue, in.AcceptStale)

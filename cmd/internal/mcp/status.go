@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/agent-handoff/handoff/workspace/news"
-	"github.com/agent-handoff/handoff/workspace/threads"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // A StatusInput has the arguments of status.
@@ -18,7 +18,7 @@ var status = tool[StatusInput]{
 	description: "List running sessions and threads. Use it before you start other agents.",
 	reads:       true,
 	reports:     true,
-	output: []output{{news.Activity{}, []string{"sessions.id", "sessions.status", "sessions.displayName",
+	output: []output{{trace.Activity{}, []string{"sessions.id", "sessions.status", "sessions.displayName",
 		"threads.uri", "threads.title", "collisions.path", "warnings"}}},
 	do: func(ctx context.Context, c *call, _ StatusInput) (answer, error) {
 		now, err := c.News(c.client.server.o.Threads).Now(ctx)
@@ -43,7 +43,7 @@ var status = tool[StatusInput]{
 }
 
 // writing names the files that were changed last.
-func writing(c *call, list []threads.Write) string {
+func writing(c *call, list []transcript.Write) string {
 	text := ""
 	for i, w := range list {
 		if i == 0 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/mcp"
@@ -137,7 +137,7 @@ func TestQuotedNames(t *testing.T) {
 	ws, err := workspace.Open(f.dir, workspace.Options{Getenv: func(name string) string { return f.env[name] }})
 	must(t, err)
 	defer ws.Close()
-	_, err = ws.Sessions().Open(t.Context(), sessions.OpenOptions{
+	_, err = ws.Sessions().Open(t.Context(), session.OpenOptions{
 		Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: workflow}})
 	must(t, err)
 	f.write("to read.md", "x")

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
-	"github.com/agent-handoff/handoff/workspace/pipelines"
+	"github.com/agent-handoff/handoff/pipeline"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -27,7 +27,7 @@ otherwise that of the stages.`,
 		Args:    cli.Exactly(1, "one issue"),
 	}
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "list what would be recorded, and record nothing")
-	cli.Answers(a.App, c, cli.Prints(pipelines.Adoption{}))
+	cli.Answers(a.App, c, cli.Prints(pipeline.Adoption{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		run := a.Writing
 		if dryRun {

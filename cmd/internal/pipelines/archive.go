@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
 
 func archiveCommand(a *app) *cobra.Command {
-	var o pipelines.ArchiveOptions
+	var o pipeline.ArchiveOptions
 	c := &cobra.Command{
 		Use:   "archive ISSUE",
 		Short: "Archive a finished run",
@@ -25,9 +26,9 @@ passes.`,
 	c.Flags().BoolVar(&o.Force, "force", false, "archive a run that is not finished or whose gate fails")
 	c.Flags().BoolVar(&o.AcceptStale, "accept-stale", false,
 		"accept artifacts whose inputs have changed, as next --accept-stale does")
-	cli.Answers(a.App, c, cli.Prints(pipelines.Move{}))
+	cli.Answers(a.App, c, cli.Prints(pipeline.Move{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.move(func(p pipelines.Runs) (pipelines.Move, error) {
+		return a.move(func(p pipelines.Runs) (pipeline.Move, error) {
 			return p.Archive(c.Context(), args[0], o)
 		})
 	}
@@ -54,14 +55,14 @@ func unarchiveCommand(a *app) *cobra.Command {
 		})
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	cli.Answers(a.App, c, cli.Prints(pipelines.Move{}))
+	cli.Answers(a.App, c, cli.Prints(pipeline.Move{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.move(func(p pipelines.Runs) (pipelines.Move, error) { return p.Unarchive(c.Context(), args[0]) })
+		return a.move(func(p pipelines.Runs) (pipeline.Move, error) { return p.Unarchive(c.Context(), args[0]) })
 	}
 	return c
 }
 
-func (a *app) move(do func(pipelines.Runs) (pipelines.Move, error)) error {
+func (a *app) move(do func(pipelines.Runs) (pipeline.Move, error)) error {
 	return a.Writing(func(w *workspace.Workspace) error {
 		m, err := do(w.Pipelines())
 		if err != nil {

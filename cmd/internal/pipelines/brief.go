@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
@@ -23,7 +24,7 @@ they are all that it may read and write.`,
 	c.Flags().IntVar(&limit, "bytes", 2000, "maximum `number` of bytes to print")
 	c.MarkFlagRequired("for")
 	c.RegisterFlagCompletionFunc("for", a.completeAgent)
-	cli.Answers(a.App, c, cli.Prints(pipelines.Brief{}))
+	cli.Answers(a.App, c, cli.Prints(pipeline.Brief{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			b, err := p.Brief(c.Context(), args[0], agent, limit)

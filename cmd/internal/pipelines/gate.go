@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
@@ -26,7 +27,7 @@ only errors count, as in the legacy script check.py.`,
 	}
 	c.Flags().StringVar(&base, "base", "", "compare with this `commit` (default: the merge base with the main branch)")
 	c.Flags().BoolVar(&compat, "compat", false, "accept a consistent artifact whose verdict is FAIL, as check.py does")
-	cli.Answers(a.App, c, cli.Prints(pipelines.Gate{}))
+	cli.Answers(a.App, c, cli.Prints(pipeline.Gate{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			g, err := p.Gate(c.Context(), args[0], args[1], base)

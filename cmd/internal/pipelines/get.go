@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/pipeline"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
@@ -25,7 +26,7 @@ is a conflict.`,
 		Args:    cli.Exactly(2, "one issue and one stage"),
 	}
 	c.Flags().BoolVar(&restore, "restore", false, "write the newest attempt to the file first")
-	cli.Answers(a.App, c, cli.Prints(pipelines.File{}))
+	cli.Answers(a.App, c, cli.Prints(pipeline.File{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			get := p.Get

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
@@ -26,7 +27,7 @@ records.`,
 		Args:    cli.Exactly(1, "one issue"),
 	}
 	table := a.NewTable(c, attemptColumns)
-	cli.Answers(a.App, c, cli.Prints(pipelines.History{}))
+	cli.Answers(a.App, c, cli.Prints(pipeline.History{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			h, err := p.History(c.Context(), args[0])
@@ -48,7 +49,7 @@ var attemptColumns = []cli.Column{
 	{Name: "submitted", Rank: 5}, {Name: "ref", Rank: 1, Long: true}, {Name: "rev", Rank: 2}, {Name: "inputs", Rank: 6},
 }
 
-func (a *app) attempts(list []pipelines.Attempt) [][]string {
+func (a *app) attempts(list []pipeline.Attempt) [][]string {
 	rows := make([][]string, len(list))
 	for i, e := range list {
 		at, rev := "unknown", ""

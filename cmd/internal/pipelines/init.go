@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
@@ -27,10 +28,10 @@ records of its newest attempts.`,
 	c.MarkFlagsMutuallyExclusive("complexity", "restore")
 	c.RegisterFlagCompletionFunc("complexity",
 		cobra.FixedCompletions([]string{"trivial", "standard", "complex"}, cobra.ShellCompDirectiveNoFileComp))
-	cli.Answers(a.App, c, cli.Prints(pipelines.Run{}))
+	cli.Answers(a.App, c, cli.Prints(pipeline.Run{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
-			var run pipelines.Run
+			var run pipeline.Run
 			var err error
 			if restore {
 				run, err = p.Restore(c.Context(), args[0])

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
@@ -34,7 +35,7 @@ in .pipeline/lessons.yaml, at most %d; adding another drops the oldest.`, pipeli
 }
 
 func lessonsAddCommand(a *app) *cobra.Command {
-	var l pipelines.Lesson
+	var l pipeline.Lesson
 	c := &cobra.Command{
 		Use:   "add",
 		Short: "Add a lesson, or count a known one again",
@@ -90,7 +91,7 @@ var lessonColumns = []cli.Column{
 	{Name: "mitigation", Rank: 1, Text: true},
 }
 
-func lessonRow(l pipelines.Lesson) []string {
+func lessonRow(l pipeline.Lesson) []string {
 	return []string{l.Date, strconv.Itoa(l.Frequency), l.Issue, l.Pattern, l.Mitigation}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
@@ -20,7 +21,7 @@ handoff show and to handoff pipeline history, trace, get and gate.`,
 		Args:    cli.Exactly(0, ""),
 	}
 	table := a.NewTable(c, runColumns)
-	cli.Answers(a.App, c, cli.Prints(pipelines.List{}))
+	cli.Answers(a.App, c, cli.Prints(pipeline.List{}))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			list, err := p.List(c.Context())
@@ -37,7 +38,7 @@ handoff show and to handoff pipeline history, trace, get and gate.`,
 var runColumns = []cli.Column{{Name: "run"}, {Name: "status"}, {Name: "stage", Rank: 1}, {Name: "agent", Rank: 2},
 	{Name: "attempts", Rank: 4}, {Name: "folder", Rank: 3, Long: true}}
 
-func runRows(list []pipelines.RunSummary) [][]string {
+func runRows(list []pipeline.RunSummary) [][]string {
 	rows := make([][]string, len(list))
 	for i, r := range list {
 		rows[i] = []string{r.Name, r.Status, r.Stage, r.Agent, strconv.Itoa(r.Attempts), r.Folder}

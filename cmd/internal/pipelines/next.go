@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
 )
@@ -25,7 +26,7 @@ attempt, a person decides first, by withdrawing all but one of them.`,
 		Args:    cli.Exactly(1, "one issue"),
 	}
 	c.Flags().BoolVar(&acceptStale, "accept-stale", false, "build on artifacts whose inputs have changed")
-	cli.Answers(a.App, c, cli.Prints(pipelines.Step{}))
+	cli.Answers(a.App, c, cli.Prints(pipeline.Step{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			step, err := p.Next(c.Context(), args[0], acceptStale)

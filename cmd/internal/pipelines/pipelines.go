@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/spf13/cobra"
@@ -71,7 +72,7 @@ func (a *app) complete(c *cobra.Command, args []string, _ string) ([]string, cob
 
 // stages returns the stages for completion.
 func (a *app) stages() []string {
-	return a.eachStage(func(s pipelines.Stage) string { return s.Name + "\t" + s.Purpose })
+	return a.eachStage(func(s pipeline.Stage) string { return s.Name + "\t" + s.Purpose })
 }
 
 // completeStage completes a flag with the stages.
@@ -81,13 +82,13 @@ func (a *app) completeStage(*cobra.Command, []string, string) ([]string, cobra.S
 
 // completeAgent completes a flag with the agents that write artifacts.
 func (a *app) completeAgent(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return a.eachStage(func(s pipelines.Stage) string {
+	return a.eachStage(func(s pipeline.Stage) string {
 		return s.Writer + "\t" + s.Name
 	}), cobra.ShellCompDirectiveNoFileComp
 }
 
 // eachStage returns a word for each stage.
-func (a *app) eachStage(word func(pipelines.Stage) string) (words []string) {
+func (a *app) eachStage(word func(pipeline.Stage) string) (words []string) {
 	_ = a.reading(func(p pipelines.Runs) error { // on an error nothing is completed
 		stages, err := p.Stages()
 		for _, s := range stages {

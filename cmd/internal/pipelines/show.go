@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/pipeline"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
-	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // StageColumns are the columns of PrintOverview.
@@ -19,7 +19,7 @@ var StageColumns = []cli.Column{
 
 // PrintOverview prints the summary of a run: its stages, what is stale, and what
 // comes next.
-func PrintOverview(a *cli.App, o pipelines.Overview, table *cli.Table) error {
+func PrintOverview(a *cli.App, o pipeline.Overview, table *cli.Table) error {
 	if err := table.Check(StageColumns); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func PrintOverview(a *cli.App, o pipelines.Overview, table *cli.Table) error {
 }
 
 // step prints a step, and how to decide between results.
-func (a *app) step(s pipelines.Step) {
+func (a *app) step(s pipeline.Step) {
 	a.lines(s.String())
 	for _, c := range s.Decide {
 		a.lines("        " + cli.HintText(c.Reject()))
@@ -53,7 +53,7 @@ func (a *app) step(s pipelines.Step) {
 }
 
 // warnOutdated reports files that are not the newest attempt.
-func (a *app) warnOutdated(issue string, list []pipelines.Outdated) {
+func (a *app) warnOutdated(issue string, list []pipeline.Outdated) {
 	for _, o := range list {
 		a.Warn("%s; %s", o, cli.HintText(o.Hint(issue)))
 	}

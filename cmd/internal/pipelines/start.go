@@ -3,6 +3,7 @@ package pipelines
 import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/agent-handoff/handoff/workspace/runs"
@@ -31,7 +32,7 @@ is not the next one.`,
 	c.Flags().StringVar(&agent, "as", "", "agent `name` (default: HANDOFF_AGENT)")
 	c.Flags().BoolVar(&again, "again", false, "start it also if its work is open")
 	c.RegisterFlagCompletionFunc("as", a.completeAgent)
-	cli.Answers(a.App, c, cli.Prints(pipelines.Step{}))
+	cli.Answers(a.App, c, cli.Prints(pipeline.Step{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Writing(func(w *workspace.Workspace) error {
 			w = w.As(workspace.CallerFrom(a.Dir, a.Getenv, handoff.Producer{Agent: agent}))

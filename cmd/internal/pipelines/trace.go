@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/pipeline"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
@@ -30,7 +31,7 @@ and the exit code is 1.`,
 	}
 	c.Flags().BoolVar(&state, "state", false, "print state.yaml as derived from the artifacts")
 	table := a.NewTable(c, traceColumns)
-	cli.Answers(a.App, c, cli.Prints(pipelines.Trace{}), cli.PrintsWith("state", pipelines.Notes{}))
+	cli.Answers(a.App, c, cli.Prints(pipeline.Trace{}), cli.PrintsWith("state", pipeline.Notes{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			if state {
@@ -55,7 +56,7 @@ var traceColumns = []cli.Column{
 	{Name: "duration", Rank: 1}, {Name: "artifact", Rank: 3},
 }
 
-func (a *app) trace(t pipelines.Trace, table *cli.Table) error {
+func (a *app) trace(t pipeline.Trace, table *cli.Table) error {
 	var rows [][]string
 	for _, s := range t.Stages {
 		started, took := "unknown", "unknown"
@@ -81,7 +82,7 @@ func (a *app) trace(t pipelines.Trace, table *cli.Table) error {
 
 func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond).String() }
 
-func (a *app) notes(n pipelines.Notes) error {
+func (a *app) notes(n pipeline.Notes) error {
 	b, err := n.YAML()
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/pipeline"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
@@ -73,7 +74,7 @@ func (a *app) compat(p pipelines.Runs, edition string, o pipelines.ValidateOptio
 	return nil
 }
 
-func (a *app) validations(list []pipelines.Validation) {
+func (a *app) validations(list []pipeline.Validation) {
 	for _, v := range list {
 		for _, p := range v.Errors {
 			fmt.Fprintf(a.Out, "%s: %s\n", textfmt.OneLine(v.File), textfmt.OneLine(p.String()))

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
-	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
+	"github.com/agent-handoff/handoff/jsonschema"
 	"github.com/spf13/cobra"
 )
 

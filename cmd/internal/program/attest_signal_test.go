@@ -9,7 +9,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/claims"
 )
 
 // TestAttestSignals sends signals to handoff, or to handoff and its command as a terminal
@@ -61,7 +60,7 @@ func TestAttestSignals(t *testing.T) {
 				t.Fatalf("got %+v, %v, want one attestation with signal %s", page.Artifacts, err, tt.want)
 			}
 			if v, err := w.Claims(nil).Verify(t.Context(), page.Artifacts[0].ID); err != nil ||
-				v.Verdict != claims.Contradicted {
+				v.Verdict != handoff.VerdictContradicted {
 				t.Errorf("got %s, %v, want contradicted", v.Verdict, err)
 			}
 		})

@@ -17,6 +17,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/settings"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -28,8 +30,8 @@ const (
 )
 
 // bucketBackends refuse logs in buckets.
-var bucketBackends = []workspace.Backend{{Scheme: bucketScheme,
-	Open: func(o workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
+var bucketBackends = []storage.Backend{{Scheme: bucketScheme,
+	Open: func(o storage.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 		return nil, nil, noBuckets(o.Location, "")
 	}}}
 
@@ -49,7 +51,7 @@ func withBuckets(a *cli.App) {
 		if b.Scheme != bucketScheme {
 			continue
 		}
-		a.Backends[i].Open = func(o workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
+		a.Backends[i].Open = func(o storage.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 			if reading.Load() {
 				return nil, nil, noBuckets(o.Location, "")
 			}
@@ -58,8 +60,8 @@ func withBuckets(a *cli.App) {
 	}
 	in := a.In
 	a.In = readerFunc(sync.OnceValue(func() io.Reader {
-		settings, _ := workspace.Settings(a.Dir, a.Options()) // opening the workspace reports errors
-		if slices.ContainsFunc(settings, func(s workspace.Setting) bool {
+		set, _ := workspace.Settings(a.Dir, a.Options()) // opening the workspace reports errors
+		if slices.ContainsFunc(set, func(s settings.Entry) bool {
 			return s.Name == "log" && strings.HasPrefix(s.Value, bucketScheme+":")
 		}) {
 			_ = runBucketProgram() // likewise

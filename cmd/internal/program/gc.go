@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/agent-handoff/handoff/workspace/store"
@@ -44,7 +45,7 @@ can't be read, gc refuses, because that record may need any body or file.`,
 	c.MarkFlagsMutuallyExclusive("collect", "archive", "empty-trash")
 	a.JSONFlag(c, "print JSON",
 		cli.Prints(store.Garbage{}),
-		cli.PrintsWith("empty-trash", sessions.EmptiedTrash{}), cli.PrintsWith("archive", sessions.Moves{}))
+		cli.PrintsWith("empty-trash", session.EmptiedTrash{}), cli.PrintsWith("archive", sessions.Moves{}))
 	table := a.NewTable(c, bodyColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if archive {

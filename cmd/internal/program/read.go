@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/storage"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -20,7 +21,7 @@ import (
 // readFlags select what to read, and where to write it.
 type readFlags struct {
 	workspace.ReadOptions
-	span    workspace.Span
+	span    storage.Span
 	to      string
 	inPlace bool
 }
@@ -60,7 +61,7 @@ Exit code 5: the published content is gone and no copy was kept.`,
 	c.Flags().BoolVar(&f.inPlace, "in-place", false, "write to the path it was published from, which must not exist")
 	c.Flags().StringVar(&rev, "rev", "", "revision `number` of what REF names: 2 or v2")
 	c.Flags().BoolVar(&f.Latest, "latest", false, "if several artifacts have the name, read the one written last")
-	a.JSONFlag(c, "print JSON; content that is not text is in base64", cli.Prints(workspace.BodyPage{}))
+	a.JSONFlag(c, "print JSON; content that is not text is in base64", cli.Prints(storage.BodyPage{}))
 	c.MarkFlagsMutuallyExclusive("to", "in-place", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		given := c.Flags().Changed
@@ -100,7 +101,7 @@ func read(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 			fmt.Fprintf(a.Err, "wrote %s\n", textfmt.OneLine(f.to))
 		}
 	case a.AsJSON:
-		var page workspace.BodyPage
+		var page storage.BodyPage
 		if page, err = b.Page(f.span); err == nil {
 			err = a.JSON(page)
 		}

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/runs"
 
 	"crypto/rand"
@@ -18,7 +19,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -188,8 +189,8 @@ func (s *stage) elsewhere() {
 		s.Fatal(err)
 	}
 	defer root.Close()
-	sessions := session.New(w.Hub(), session.Options{Files: root, Root: s.dir, Now: time.Now, Rand: rand.Reader})
-	for _, o := range []session.Observer{
+	sessions := lifecycle.New(w.Hub(), lifecycle.Options{Files: root, Root: s.dir, Now: time.Now, Rand: rand.Reader})
+	for _, o := range []lifecycle.Observer{
 		{BootID: "another", PIDNamespace: self.PIDNamespace, Alive: alive},
 		{BootID: self.BootID, PIDNamespace: "another", Alive: alive},
 		{},
@@ -201,11 +202,11 @@ func (s *stage) elsewhere() {
 		if err != nil || after.Status != before.Status {
 			s.Errorf("observer %+v closed the session: %s, %v", o, after.Status, err)
 		}
-		if status, _ := session.StatusAt(before, o, time.Now(), time.Time{}); status != before.Status {
+		if status, _ := lifecycle.StatusAt(before, o, time.Now(), time.Time{}); status != before.Status {
 			s.Errorf("observer %+v sees %s, want %s", o, status, before.Status)
 		}
-		late, _ := session.StatusAt(before, o, time.Now().Add(2*session.StalledAfter), time.Time{})
-		if before.Status == handoff.Running && late != session.Stalled {
+		late, _ := lifecycle.StatusAt(before, o, time.Now().Add(2*lifecycle.StalledAfter), time.Time{})
+		if before.Status == handoff.Running && late != lifecycle.Stalled {
 			s.Errorf("observer %+v sees %s long after, want it stalled", o, late)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff/internal/session/manifest"
 )
@@ -31,7 +31,7 @@ func TestFiftyAdd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var opened sessions.Opened
+	var opened session.Opened
 	if err := json.Unmarshal(out, &opened); err != nil {
 		t.Fatal(err)
 	}

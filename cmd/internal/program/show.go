@@ -10,7 +10,9 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
-	"github.com/agent-handoff/handoff/internal/names/lineage"
+	"github.com/agent-handoff/handoff/lineage"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/trace"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -18,8 +20,6 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/claims"
-	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/spf13/cobra"
 )
 
@@ -62,7 +62,7 @@ What is not known is left out.`,
 	c.Flags().BoolVar(&f.files, "files", false, "for sessions, list the files in the folder")
 	a.JSONFlag(c, "print JSON",
 		cli.Prints(workspace.Shown{Artifact: &handoff.Artifact{}}),
-		cli.Prints(workspace.Shown{Session: &sessions.Detail{}}), cli.Prints(workspace.Shown{}),
+		cli.Prints(workspace.Shown{Session: &session.Detail{}}), cli.Prints(workspace.Shown{}),
 		cli.PrintsWith("history", workspace.Revisions{}), cli.PrintsWith("lineage", lineage.Graph{}))
 	f.table = a.NewTable(c, cli.ArtifactColumns, pipelines.StageColumns)
 	c.MarkFlagsMutuallyExclusive("history", "lineage", "files")
@@ -183,7 +183,7 @@ func showArtifact(a *cli.App, art handoff.Artifact, noThread bool) {
 }
 
 // showVerdicts prints each claim with its verdict.
-func showVerdicts(a *cli.App, v *claims.Verification) {
+func showVerdicts(a *cli.App, v *trace.Verification) {
 	if v == nil {
 		return
 	}

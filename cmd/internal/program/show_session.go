@@ -9,10 +9,10 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 )
 
-func printSession(a *cli.App, v sessions.Detail) {
+func printSession(a *cli.App, v session.Detail) {
 	status := v.Status
 	if v.Reason != "" {
 		status += " (" + v.Reason + ")"
@@ -81,8 +81,8 @@ func printNotices(a *cli.App, list []handoff.Notice) {
 
 // conversation returns what is known of a thread of a session, in
 // parentheses, "" for nothing.
-func conversation(v sessions.Detail, uri string) string {
-	i := slices.IndexFunc(v.Conversations, func(c sessions.Thread) bool { return c.Thread == uri })
+func conversation(v session.Detail, uri string) string {
+	i := slices.IndexFunc(v.Conversations, func(c session.Thread) bool { return c.Thread == uri })
 	if i < 0 {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/session"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )

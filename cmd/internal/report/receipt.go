@@ -9,12 +9,11 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/trace"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // maxReceipt is the number of lines of a receipt, without the last.
@@ -22,7 +21,7 @@ const maxReceipt = 24
 
 // Receipt prints a line for each task of a receipt, each followed by what the
 // task published, and the total of several tasks.
-func Receipt(a *cli.App, w io.Writer, r work.Receipt) {
+func Receipt(a *cli.App, w io.Writer, r trace.Receipt) {
 	published := map[string]handoff.Artifact{}
 	for _, art := range r.Published {
 		published[art.ID] = art
@@ -46,14 +45,14 @@ func Receipt(a *cli.App, w io.Writer, r work.Receipt) {
 }
 
 // Within prints which thread the cost of a run belongs to that it started.
-func Within(w io.Writer, r work.Receipt) {
+func Within(w io.Writer, r trace.Receipt) {
 	if r.Within != "" {
 		fmt.Fprintf(w, "the thread that started this has the cost of what it did here: %s\n", textfmt.OneLine(r.Within))
 	}
 }
 
 // Tasks prints a line for each of several tasks of a receipt.
-func Tasks(w io.Writer, r work.Receipt) {
+func Tasks(w io.Writer, r trace.Receipt) {
 	var lines []string
 	for _, t := range r.Tasks {
 		lines = append(lines, taskLine(t))
@@ -73,12 +72,12 @@ func printLines(w io.Writer, lines []string) {
 }
 
 // taskLine is the line that reports a task. Unknown fields are omitted.
-func taskLine(t work.Task) string {
+func taskLine(t trace.Task) string {
 	event := "task:done  "
 	switch t.Status {
 	case "", handoff.Running, string(thread.PendingInit):
 		event = "task:start  "
-	case sessions.Failed, sessions.Cancelled, string(thread.Errored), string(thread.Shutdown), string(thread.NotFound):
+	case session.Failed, session.Cancelled, string(thread.Errored), string(thread.Shutdown), string(thread.NotFound):
 		event = "task:error  "
 	}
 	line := event + textfmt.OneLine(cmp.Or(t.Name, t.Agent, t.Thread, t.Work))

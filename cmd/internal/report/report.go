@@ -9,7 +9,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
-	"github.com/agent-handoff/handoff/internal/names/lineage"
+	"github.com/agent-handoff/handoff/lineage"
 )
 
 // Event is the line that reports a publish. Unknown fields are omitted.

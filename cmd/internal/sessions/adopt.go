@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
@@ -24,7 +25,7 @@ func formerImport(use string) func(*cli.App) *cobra.Command {
 }
 
 func importCommand(a *cli.App) *cobra.Command {
-	var o sessions.AdoptOptions
+	var o session.AdoptOptions
 	c := &cobra.Command{
 		Use:   "import PATH",
 		Short: "Import an exported session, or session folders of another engine",
@@ -56,7 +57,7 @@ if one of several folders can't be imported.`,
 	}
 	c.Flags().BoolVar(&o.Lenient, "lenient", false, "import the valid parts of an invalid manifest")
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "check manifests and record nothing")
-	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Adoptions{}), cli.Prints(sessions.Transfer{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Adoptions{}), cli.Prints(session.Transfer{}))
 	a.AllowSecretFlag(c)
 	table := a.NewTable(c, adoptionColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -73,17 +74,17 @@ if one of several folders can't be imported.`,
 }
 
 // importFile imports an exported session.
-func importFile(a *cli.App, c *cobra.Command, file string, o sessions.AdoptOptions) error {
-	if o != (sessions.AdoptOptions{}) {
+func importFile(a *cli.App, c *cobra.Command, file string, o session.AdoptOptions) error {
+	if o != (session.AdoptOptions{}) {
 		return cli.Invalid("import", file, "not a directory", "--lenient and --dry-run are for session folders")
 	}
-	return transfer(a, func(w *workspace.Workspace) (sessions.Transfer, error) {
+	return transfer(a, func(w *workspace.Workspace) (session.Transfer, error) {
 		return w.Sessions().Import(c.Context(), file)
 	})
 }
 
 // importFolders imports session folders of another engine.
-func importFolders(ctx context.Context, a *cli.App, w *workspace.Workspace, dir string, o sessions.AdoptOptions,
+func importFolders(ctx context.Context, a *cli.App, w *workspace.Workspace, dir string, o session.AdoptOptions,
 	table *cli.Table) error {
 	list, err := w.Sessions().Adopt(ctx, dir, o)
 	a.Warnings(list.Warnings)
@@ -93,7 +94,7 @@ func importFolders(ctx context.Context, a *cli.App, w *workspace.Workspace, dir 
 	if len(list.Names) > 0 {
 		return printNames(a, list)
 	}
-	if len(list.Sessions) == 1 && !o.DryRun && !a.AsJSON && list.Sessions[0].Status == sessions.Adopted {
+	if len(list.Sessions) == 1 && !o.DryRun && !a.AsJSON && list.Sessions[0].Status == session.Adopted {
 		fmt.Fprintln(a.Out, list.Sessions[0].ID)
 		return nil
 	}
@@ -132,7 +133,7 @@ func printAdoptions(a *cli.App, table *cli.Table, list sessions.Adoptions) error
 	rows := make([][]string, len(list.Sessions))
 	for i, s := range list.Sessions {
 		rows[i] = []string{s.ID, s.Status, s.Folder}
-		if s.Status == sessions.Unadopted {
+		if s.Status == session.Unadopted {
 			answer = cli.ErrNo
 		}
 		for _, problem := range s.Problems {

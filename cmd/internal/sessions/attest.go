@@ -2,7 +2,7 @@ package sessions
 
 import (
 	"github.com/agent-handoff/handoff/cmd/internal/report"
-	"github.com/agent-handoff/handoff/workspace/runs"
+	"github.com/agent-handoff/handoff/session"
 
 	"cmp"
 	"context"
@@ -76,7 +76,7 @@ type attestation struct {
 	ofCommit bool
 
 	signals <-chan os.Signal
-	ended   runs.Exit
+	ended   session.Exit
 	failed  error // why it did not run
 }
 
@@ -92,7 +92,7 @@ func (x *attestation) do(caller context.Context, who cli.Identity) error {
 		if err != nil {
 			return err
 		}
-		done, err := w.Claims(nil).Attest(ctx, x.args, x.ofCommit, func(output io.Writer) (runs.Exit, error) {
+		done, err := w.Claims(nil).Attest(ctx, x.args, x.ofCommit, func(output io.Writer) (session.Exit, error) {
 			if n := asked(caller, signals); n != 0 {
 				x.failed = cli.ExitCode(cli.ExitSignalled + int(n))
 			} else {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/report"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
@@ -135,7 +136,7 @@ ones are recorded and shown separately.`,
 	c.Flags().StringVar(&status, "status", "", "final `status`: completed, failed or cancelled")
 	c.Flags().StringVar(&reason, "reason", "", "reason `text`, one line")
 	c.MarkFlagRequired("status")
-	completed(c, "status", sessions.Completed, sessions.Failed, sessions.Cancelled)
+	completed(c, "status", session.Completed, session.Failed, session.Cancelled)
 	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
 		_ []string) (sessions.Change, error) {
 		done, err := w.Sessions().Close(ctx, id, status, reason)

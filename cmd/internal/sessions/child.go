@@ -1,7 +1,7 @@
 package sessions
 
 import (
-	"github.com/agent-handoff/handoff/workspace/runs"
+	"github.com/agent-handoff/handoff/session"
 
 	"errors"
 	"io/fs"
@@ -146,8 +146,8 @@ func inForeground() bool {
 }
 
 // exit returns how the command ended, for its session.
-func (e ending) exit() runs.Exit {
-	x := runs.Exit{Code: e.status.ExitStatus(), Asked: e.asked}
+func (e ending) exit() session.Exit {
+	x := session.Exit{Code: e.status.ExitStatus(), Asked: e.asked}
 	if e.status.Signaled() {
 		x.Code, x.Signal = cli.ExitSignalled+int(e.status.Signal()), e.status.Signal()
 	}

@@ -7,8 +7,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -33,7 +32,7 @@ numbers.`,
 		ValidArgsFunction: complete.Sessions(a),
 		Args:              cli.Exactly(2, "two sessions, such as WORKFLOW#1 '#2'"),
 	}
-	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Comparison{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(session.Comparison{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.Reading(func(w *workspace.Workspace) error {
 			found, err := w.Sessions().Compare(c.Context(), args[0], args[1])
@@ -50,7 +49,7 @@ numbers.`,
 	return c
 }
 
-func printComparison(a *cli.App, c sessions.Comparison) {
+func printComparison(a *cli.App, c session.Comparison) {
 	line := func(what, name, before, after string) {
 		fmt.Fprintf(a.Out, "%s\t%s\t%s\t%s\n", what, textfmt.OneLine(name), textfmt.OneLine(before), textfmt.OneLine(after))
 	}
@@ -61,12 +60,12 @@ func printComparison(a *cli.App, c sessions.Comparison) {
 	line("started", "", textfmt.Stamp(c.Before.OpenedAt), textfmt.Stamp(c.After.OpenedAt))
 	line("duration", "", duration(c.Before.DurationMS), duration(c.After.DurationMS))
 	for _, in := range c.Inputs {
-		if in.Change != sessions.Same {
+		if in.Change != session.Same {
 			line("input "+string(in.Change), in.Name, text(in.Before), text(in.After))
 		}
 	}
 	for _, o := range c.Outputs {
-		if o.Change != sessions.Same {
+		if o.Change != session.Same {
 			line("output "+string(o.Change), o.File, content(o.Before), content(o.After))
 		}
 	}
@@ -95,7 +94,7 @@ func text(value json.RawMessage) string {
 }
 
 // content returns the size of an output and the start of its digest.
-func content(d *sessions.ComparedOutput) string {
+func content(d *session.ComparedDigest) string {
 	const shown = 12
 	switch {
 	case d == nil:

@@ -2,6 +2,8 @@ package sessions
 
 import (
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/settings"
 	"github.com/agent-handoff/handoff/workspace/runs"
 
 	"cmp"
@@ -35,7 +37,7 @@ func configCommand(a *cli.App) *cobra.Command {
 }
 
 func configSetCommand(a *cli.App) *cobra.Command {
-	var change workspace.SettingChange
+	var change settings.Change
 	c := &cobra.Command{
 		Use:   "set NAME VALUE",
 		Short: "Change your own settings, for this workspace or for all",
@@ -135,7 +137,7 @@ func printTrust(a *cli.App, t workspace.LogTrust) {
 
 // A settingList has the settings that apply.
 type settingList struct {
-	Settings []workspace.Setting `json:"settings"`
+	Settings []settings.Entry `json:"settings"`
 }
 
 // printSettings prints the settings that apply.
@@ -159,7 +161,7 @@ func printSettings(a *cli.App) error {
 }
 
 func configExplainCommand(a *cli.App) *cobra.Command {
-	var o runs.VariableOptions
+	var o session.VariableOptions
 	c := &cobra.Command{
 		Use:   "explain [NAME]",
 		Short: "List settings, or show how a path variable is resolved",
@@ -180,7 +182,7 @@ variables. Outside a session, its ID is shown as SESSION_ID.`,
 	f.StringVar(&o.ConfigFile, "config-file", "", "config.yaml `file` of the bundle")
 	f.StringVar(&o.Bundle, "bundle", "", "bundle `path`")
 	f.StringVar(&o.SessionID, "session", "", "session `ID` (default: HANDOFF_SESSION)")
-	a.JSONFlag(c, "print JSON", cli.Prints(runs.Explanation{}), cli.Prints(settingList{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(session.Explanation{}), cli.Prints(settingList{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return printSettings(a)

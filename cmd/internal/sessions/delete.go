@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
@@ -138,7 +139,7 @@ func EmptyTrash(ctx context.Context, a *cli.App) error {
 }
 
 // unrecorded names the files of a session in the trash of which nothing is known.
-func unrecorded(s sessions.Summary) string {
+func unrecorded(s session.Summary) string {
 	switch s.Unrecorded {
 	case 0:
 		return ""
@@ -149,7 +150,7 @@ func unrecorded(s sessions.Summary) string {
 }
 
 // TrashReason says whether the files of a session in the trash can be removed.
-func TrashReason(s sessions.Summary) string {
+func TrashReason(s session.Summary) string {
 	if len(s.NeededBy) == 0 {
 		return "in the trash: " + s.Name + unrecorded(s)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/session"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/agent-handoff/handoff/workspace/work"
 
 	"github.com/agent-handoff/handoff"
@@ -20,14 +20,14 @@ import (
 // terminal, which the command may control, everything is printed at the end.
 type events struct {
 	*cli.App
-	opened  sessions.Opened
+	opened  session.Opened
 	printed bool // another run prints the publishes on the same standard error
 	seen    handoff.Seq
 	stop    func()
 }
 
 // start prints that the run started, and follows it until stop is called.
-func (e *events) start(ctx context.Context, o sessions.Opened) {
+func (e *events) start(ctx context.Context, o session.Opened) {
 	e.opened, e.printed, e.stop = o, e.EventsPrinted(), func() {}
 	fmt.Fprintf(e.Err, "task:start  %s  %s\n", e.agent(), e.where())
 	if e.printed {
@@ -69,7 +69,7 @@ func (e *events) end(ctx context.Context, w *workspace.Workspace, r work.RunRepo
 		e.print(w.Runs().Published(ctx, e.opened.ID, e.seen, true))
 	}
 	event, reason := "task:done", ""
-	if r.Status != sessions.Completed {
+	if r.Status != session.Completed {
 		event, reason = "task:error", "  "+strings.TrimSuffix(r.Status+": "+r.Reason, ": ")
 	}
 	if !r.Recorded {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
@@ -56,7 +57,7 @@ are not recorded instead, by the UUID that is their name.`,
 		"archived", "deleted", "limit", "cursor"} {
 		c.MarkFlagsMutuallyExclusive("unrecorded", filter)
 	}
-	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Page{}), cli.PrintsWith("unrecorded", sessions.Adoptions{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(session.Page{}), cli.PrintsWith("unrecorded", sessions.Adoptions{}))
 	table := a.NewTable(c, sessionColumns)
 	completeFilters(a, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -78,11 +79,11 @@ are not recorded instead, by the UUID that is their name.`,
 }
 
 func completeFilters(a *cli.App, c *cobra.Command) {
-	for flag, values := range map[string]func(sessions.View) []string{
-		"agent":    func(s sessions.View) []string { return []string{s.Agent.Name} },
-		"workflow": func(s sessions.View) []string { return []string{s.Workflow.Name} },
-		"user":     func(s sessions.View) []string { return []string{s.User} },
-		"tag":      func(s sessions.View) []string { return s.Tags },
+	for flag, values := range map[string]func(session.View) []string{
+		"agent":    func(s session.View) []string { return []string{s.Agent.Name} },
+		"workflow": func(s session.View) []string { return []string{s.Workflow.Name} },
+		"user":     func(s session.View) []string { return []string{s.User} },
+		"tag":      func(s session.View) []string { return s.Tags },
 	} {
 		c.RegisterFlagCompletionFunc(flag, complete.SessionValues(a, values))
 	}
@@ -115,7 +116,7 @@ func find(ctx context.Context, a *cli.App, w *workspace.Workspace, f sessions.Fi
 
 // workflow returns the workflow of a session, with the number of the execution if
 // the list is filtered by workflow.
-func workflow(f sessions.Filter, s sessions.View) string {
+func workflow(f sessions.Filter, s session.View) string {
 	if f.Workflow == "" {
 		return s.Workflow.Name
 	}
@@ -123,7 +124,7 @@ func workflow(f sessions.Filter, s sessions.View) string {
 }
 
 // outputs names the first output of a session and counts the others.
-func outputs(s sessions.View) string {
+func outputs(s session.View) string {
 	switch n := len(s.Outputs); n {
 	case 0:
 		return ""

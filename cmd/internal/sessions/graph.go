@@ -5,7 +5,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/report"
-	"github.com/agent-handoff/handoff/internal/names/lineage"
+	"github.com/agent-handoff/handoff/lineage"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
@@ -25,7 +26,7 @@ agent whose workflow name matches and which has one. The exit code is
 		Example: "  handoff session latest-output casey '^deep-dive-' document",
 		Args:    cli.Between(2, 3, "an agent, a regular expression and possibly a type"),
 	}
-	agents := complete.SessionValues(a, func(s sessions.View) []string { return []string{s.Agent.Name} })
+	agents := complete.SessionValues(a, func(s session.View) []string { return []string{s.Agent.Name} })
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		switch len(args) {
 		case 0:

@@ -2,14 +2,14 @@ package sessions
 
 import (
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/spf13/cobra"
 )
 
 // openFlags describe a new session.
 type openFlags struct {
-	options sessions.OpenOptions
+	options session.OpenOptions
 	inputs  []string
 }
 
@@ -32,7 +32,7 @@ func (f *openFlags) add(c *cobra.Command) {
 }
 
 // resolve returns the options that the flags set.
-func (f *openFlags) resolve(a *cli.App) (sessions.OpenOptions, error) {
+func (f *openFlags) resolve(a *cli.App) (session.OpenOptions, error) {
 	o := f.options
 	o.DefaultUser = defaultUser(a)
 	var err error
@@ -60,7 +60,7 @@ The folder is the workflow's {session_folder}, inside the bundle's
 	a.AllowSecretFlag(c)
 	c.Flags().StringVar(&f.options.ID, "id", "", "session `UUID` (default: a new one)")
 	c.Flags().BoolVar(&env, "env", false, "print export lines for a shell")
-	a.JSONFlag(c, "print JSON (the default)", cli.Prints(sessions.Opened{}))
+	a.JSONFlag(c, "print JSON (the default)", cli.Prints(session.Opened{}))
 	c.MarkFlagsMutuallyExclusive("env", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o, err := f.resolve(a)

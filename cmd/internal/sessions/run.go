@@ -3,6 +3,8 @@ package sessions
 import (
 	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace/runs"
 
 	"context"
@@ -15,7 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/agent-handoff/handoff/workspace/work"
 
 	"github.com/agent-handoff/handoff"
@@ -89,12 +90,12 @@ func coded(code int, err error) error {
 // A run is one execution of handoff run.
 type run struct {
 	*cli.App
-	options sessions.OpenOptions
+	options session.OpenOptions
 	path    string // the program
 	args    []string
 
-	opened  sessions.Opened
-	program runs.Program
+	opened  session.Opened
+	program trace.Program
 	started time.Time
 	events  events
 	held    []string // warnings to print when the command has ended
@@ -120,13 +121,13 @@ func (r *run) do(caller context.Context) error {
 
 // end closes the session and prints its receipt. An error does not change the
 // exit code of a command that failed.
-func (r *run) end(ctx context.Context, ended runs.Exit) error {
+func (r *run) end(ctx context.Context, ended session.Exit) error {
 	status, reason := ended.Status()
 	receipt := r.receipt(status, reason)
 	receipt.ExitCode = ended.Code
 	err := r.Writing(func(w *workspace.Workspace) (err error) {
 		set := thread.NewSet(all.Drivers(), r.Getenv, r.Getenv("HOME"))
-		warnings, linking := w.Runs().EndProgram(ctx, set, r.opened, r.program, r.started, status != sessions.Completed)
+		warnings, linking := w.Runs().EndProgram(ctx, set, r.opened, r.program, r.started, status != session.Completed)
 		receipt.Receipt, err = w.Runs().End(ctx, r.opened.ID, ended)
 		if err == nil {
 			var reading error
@@ -215,7 +216,7 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 		r.events.end(ctx, nil, receipt, err)
 	}
 	if asked != 0 {
-		end(sessions.Cancelled, asked.String())
+		end(session.Cancelled, asked.String())
 		return child{}, cli.ExitCode(cli.ExitSignalled + int(asked))
 	}
 	stdout := uintptr(1)
@@ -225,7 +226,7 @@ func (r *run) start(ctx context.Context, asked syscall.Signal) (child, error) {
 	r.Hold()
 	c, err := start(r.path, "", r.program.Args, environment(r.opened.Env), stdout, 2)
 	if err != nil {
-		end(sessions.Failed, err.Error())
+		end(session.Failed, err.Error())
 		return c, coded(cli.ExitNotRunnable, handoff.E("run", r.args[0], handoff.Unsupported, err,
 			handoff.Advice("check that the file is a program for this system")))
 	}

@@ -5,8 +5,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/workspace"
@@ -29,9 +28,9 @@ and so are files outside the folder that are not kept. handoff import reads it.`
 	}
 	c.Flags().StringVarP(&file, "output", "o", "", "tar `file` to create")
 	c.MarkFlagRequired("output")
-	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Transfer{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(session.Transfer{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return transfer(a, func(w *workspace.Workspace) (sessions.Transfer, error) {
+		return transfer(a, func(w *workspace.Workspace) (session.Transfer, error) {
 			return w.Sessions().Export(c.Context(), args[0], file)
 		})
 	}
@@ -44,7 +43,7 @@ func formerExportCommand(a *cli.App) *cobra.Command {
 	return cli.Former(c, "export tar")
 }
 
-func transfer(a *cli.App, do func(w *workspace.Workspace) (sessions.Transfer, error)) error {
+func transfer(a *cli.App, do func(w *workspace.Workspace) (session.Transfer, error)) error {
 	return a.Writing(func(w *workspace.Workspace) error {
 		done, err := do(w)
 		if err != nil {

@@ -24,13 +24,13 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // Backend opens a log in the runtime directory, or in the directory that
 // testlog:/path names.
-var Backend = workspace.Backend{Scheme: "testlog",
-	Open: func(o workspace.BackendOptions) (handoff.Log, handoff.Bodies, error) {
+var Backend = storage.Backend{Scheme: "testlog",
+	Open: func(o storage.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 		dir := o.Location.Path
 		if dir == "" {
 			dir = filepath.Join(o.Runtime, "testlog")

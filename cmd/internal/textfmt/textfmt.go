@@ -13,13 +13,13 @@ import (
 	"unicode"
 
 	"github.com/agent-handoff/handoff/internal/tool/printable"
+	"github.com/agent-handoff/handoff/trace"
 
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // Cost returns the cost of usage, - if it is not known. ≥ marks a lower bound.
-func Cost(u work.Usage) string {
+func Cost(u trace.Usage) string {
 	text := Dollars(u.Cost)
 	if u.Cost != nil && (u.Completeness != thread.Exact || len(u.Unpriced) > 0) {
 		text = "≥" + text
@@ -126,7 +126,7 @@ func Took(d time.Duration) string {
 
 // Used returns the tokens and the cost of an event line, with their completeness.
 // What is not known is omitted.
-func Used(u work.Usage, transcript *work.Usage) (text string) {
+func Used(u trace.Usage, transcript *trace.Usage) (text string) {
 	if u.TotalTokens == nil && u.Cost == nil {
 		return ""
 	}

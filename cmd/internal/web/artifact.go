@@ -9,7 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
-	"github.com/agent-handoff/handoff/workspace/claims"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // linkedShown is how many inputs, users and results of an artifact a page shows, and
@@ -34,7 +34,7 @@ type artifactPage struct {
 	MoreMade bool // there are more results
 	NoThread bool // the thread that its record names has no transcript here
 
-	Verification *claims.Verification
+	Verification *trace.Verification
 }
 
 // artifact shows an artifact by any ref.

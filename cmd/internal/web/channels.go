@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/threads"
 )
@@ -57,7 +58,7 @@ type searchPage struct {
 	Text string
 	All  bool
 	workspace.SearchResult
-	Conversations threads.Matches
+	Conversations transcript.Matches
 	Reading       bool // the threads are being read
 }
 
@@ -73,8 +74,8 @@ func (s *Server) searchThreads(p *page, v *searchPage) {
 		return
 	}
 	found, known, err := s.searches.of(v.Text).get(s,
-		reading[threads.Matches]{wait: searchWait, least: searchRest,
-			read: func(ctx context.Context) (threads.Matches, error) {
+		reading[transcript.Matches]{wait: searchWait, least: searchRest,
+			read: func(ctx context.Context) (transcript.Matches, error) {
 				return s.o.Source.Conversations.Search(ctx,
 					threads.SearchOptions{Text: v.Text, ListOptions: threads.ListOptions{Limit: searchShown}})
 			}})

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
@@ -36,7 +36,7 @@ func TestExport(t *testing.T) {
 		"javascript:alert(1)", "a\u202eb"}
 	s := newSite(t)
 	o, err := s.ws.Sessions().Open(t.Context(),
-		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: texts[0], Title: texts[1]},
+		session.OpenOptions{Agent: handoff.SessionAgent{Name: texts[0], Title: texts[1]},
 			Workflow: handoff.SessionWorkflow{Name: texts[2]}})
 	must(t, err)
 	as := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: handoff.Producer{Session: o.ID}})
@@ -160,7 +160,7 @@ func TestExportAll(t *testing.T) {
 // A page has the content of 200 outputs, and says how many more there are.
 func TestExportLimit(t *testing.T) {
 	s := newSite(t)
-	o, err := s.ws.Sessions().Open(t.Context(), sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "coder"},
+	o, err := s.ws.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "coder"},
 		Workflow: handoff.SessionWorkflow{Name: "build"}})
 	must(t, err)
 	as := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: handoff.Producer{Session: o.ID}})

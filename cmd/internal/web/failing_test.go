@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
@@ -39,9 +40,9 @@ type brokenSessions struct {
 	parent string
 }
 
-func (b brokenSessions) Find(ctx context.Context, f sessions.Filter) (sessions.Page, error) {
+func (b brokenSessions) Find(ctx context.Context, f sessions.Filter) (session.Page, error) {
 	if f.Parent == b.parent {
-		return sessions.Page{}, errDisk
+		return session.Page{}, errDisk
 	}
 	return b.Sessions.Find(ctx, f)
 }
@@ -74,16 +75,16 @@ func TestUnreadableImage(t *testing.T) {
 // TestMissingRuns checks that the page of a session has a warning if the runs inside one
 // of its runs can't be found, and those inside the next one can.
 func TestMissingRuns(t *testing.T) {
-	s, _, session, _ := furnished(t)
+	s, _, sess, _ := furnished(t)
 	var newest string
 	for range 2 {
 		o, err := s.ws.Sessions().Open(t.Context(),
-			sessions.OpenOptions{Parent: session, Agent: handoff.SessionAgent{Name: "alex"}})
+			session.OpenOptions{Parent: sess, Agent: handoff.SessionAgent{Name: "alex"}})
 		must(t, err)
 		newest = o.ID
 	}
 	s.fail(func(src *web.Source) { src.Sessions = brokenSessions{src.Sessions, newest} })
-	if page := s.get("/sessions/" + session); !strings.Contains(page, errDisk.Error()) {
+	if page := s.get("/sessions/" + sess); !strings.Contains(page, errDisk.Error()) {
 		t.Errorf("the page has no warning\n%s", page)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
-	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/lineage"
 )
 
 // The limits of a graph.
@@ -74,7 +74,7 @@ func (s *Server) graph(r *http.Request) (page, error) {
 		return s.chain(r.Context(), focus)
 	}
 	found, err := s.o.Source.Artifacts.Surrounding(r.Context(), focus,
-		workspace.NearOptions{Hops: hops, Limit: graphNodes, Unfold: q["unfold"]})
+		lineage.NearOptions{Hops: hops, Limit: graphNodes, Unfold: q["unfold"]})
 	if err != nil {
 		return page{}, err
 	}
@@ -173,7 +173,7 @@ func with(q url.Values, name, value string) string {
 	return "/graph?" + changed.Encode()
 }
 
-func (g *graphPage) add(s workspace.Surrounding, q url.Values) {
+func (g *graphPage) add(s lineage.Surrounding, q url.Values) {
 	at := map[string]int{}
 	for i, n := range s.Nodes {
 		at[n.ID] = i

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 )
 
 // TestLongMemory serves pages and streams to four readers for ten minutes while
@@ -36,7 +36,7 @@ func TestLongMemory(t *testing.T) {
 	var ids, opened []string
 	for i := range 30 {
 		o, err := s.ws.Sessions().Open(t.Context(),
-			sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
+			session.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 				Workflow: handoff.SessionWorkflow{Name: "deep-dive"}, Expected: []string{"plan.md"}})
 		must(t, err)
 		opened = append(opened, o.ID)

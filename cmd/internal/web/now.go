@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/news"
 	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
@@ -20,11 +21,11 @@ const (
 
 // activity is what the first page shows.
 type activity struct {
-	Running    []news.ActiveSession
+	Running    []trace.ActiveSession
 	MoreRun    bool // more sessions are running
-	Threads    []threads.Running
+	Threads    []trace.RunningThread
 	Reading    bool // threads are being read
-	Collisions []threads.Collision
+	Collisions []transcript.Collision
 	Newest     []handoff.Artifact
 	Stale      []handoff.Artifact
 	Competing  []handoff.Artifact
@@ -70,8 +71,8 @@ const (
 // activeThreads are the running threads of this repository, and the newest
 // files that two of its threads changed at the same time.
 type activeThreads struct {
-	list       []threads.Running
-	collisions []threads.Collision
+	list       []trace.RunningThread
+	collisions []transcript.Collision
 	warnings   []string
 }
 
@@ -89,7 +90,7 @@ func (s *Server) activeThreads(p *page) (list activeThreads, known bool) {
 				return a, err
 			}
 			found, err := s.o.Source.Conversations.Collisions(ctx, threads.ListOptions{Since: collisionsFrom})
-			slices.SortStableFunc(found.Collisions, func(x, y threads.Collision) int {
+			slices.SortStableFunc(found.Collisions, func(x, y transcript.Collision) int {
 				return y.Second.At.Compare(x.Second.At)
 			})
 			a.collisions = found.Collisions[:min(collisionsMost, len(found.Collisions))]

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
@@ -59,7 +59,7 @@ func TestNowConversations(t *testing.T) {
 		x.store(home)
 	}
 	o, err := s.ws.Sessions().Open(t.Context(),
-		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
+		session.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 	must(t, err)
 	s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + first},
@@ -116,10 +116,10 @@ func TestSearchConversations(t *testing.T) {
 // TestConversationsNotServed checks every page that shows threads where they
 // are not served: beyond loopback, without --threads.
 func TestConversationsNotServed(t *testing.T) {
-	furnish := func(set *thread.Set) (s *site, session string) {
+	furnish := func(set *thread.Set) (s *site, sess string) {
 		s = newSite(t, func(o *web.Options) { o.Source.Threads = set })
 		o, err := s.ws.Sessions().Open(t.Context(),
-			sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
+			session.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 				Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 		must(t, err)
 		s.publishAs(handoff.Producer{Session: o.ID, Thread: "agents://claude/" + threadID},
@@ -159,7 +159,7 @@ func TestSessionCost(t *testing.T) {
 	})
 	open := func(uri string) string {
 		o, err := s.ws.Sessions().Open(t.Context(),
-			sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
+			session.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 				Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 		must(t, err)
 		s.publishAs(handoff.Producer{Session: o.ID, Thread: uri},
@@ -187,7 +187,7 @@ func TestSessionCost(t *testing.T) {
 func TestMoveCommands(t *testing.T) {
 	s := newSite(t)
 	o, err := s.ws.Sessions().Open(t.Context(),
-		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
+		session.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 	must(t, err)
 	path := "/sessions/" + o.ID
@@ -202,7 +202,7 @@ func TestMoveCommands(t *testing.T) {
 		}
 	}
 	shows()
-	_, err = s.ws.Sessions().Close(t.Context(), o.ID, sessions.Completed, "")
+	_, err = s.ws.Sessions().Close(t.Context(), o.ID, session.Completed, "")
 	must(t, err)
 	shows("archive", "delete")
 	_, err = s.ws.Sessions().Archive(t.Context(), []string{o.ID}, false)

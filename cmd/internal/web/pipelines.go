@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"path"
 
-	"github.com/agent-handoff/handoff/workspace/pipelines"
+	"github.com/agent-handoff/handoff/pipeline"
 )
 
 // board is what the page of a pipeline run shows.
 type board struct {
-	pipelines.Overview
+	pipeline.Overview
 	Name     string // of the run, as it was asked for
 	Archived bool
 	Stages   []boardStage
@@ -18,12 +18,12 @@ type board struct {
 
 // A boardStage is a stage of the pipeline, with what was done of it.
 type boardStage struct {
-	pipelines.Stage
+	pipeline.Stage
 	State    string // done, next, stale, invalid, or "" for a stage that was not done
-	Result   *pipelines.StageResult
-	Attempts []pipelines.Attempt
-	Gate     *pipelines.GateVerdict // of its current attempt, when that was submitted; nil if it was not recorded
-	Why      string                 // the reason, if it is next
+	Result   *pipeline.StageResult
+	Attempts []pipeline.Attempt
+	Gate     *pipeline.GateVerdict // of its current attempt, when that was submitted; nil if it was not recorded
+	Why      string                // the reason, if it is next
 }
 
 // pipelines lists the pipeline runs.
@@ -43,7 +43,7 @@ func (s *Server) pipeline(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	b := board{Name: name, Archived: path.Dir(name) != ".", Overview: pipelines.Overview{Issue: history.Issue}}
+	b := board{Name: name, Archived: path.Dir(name) != ".", Overview: pipeline.Overview{Issue: history.Issue}}
 	p := page{Name: "pipeline", Title: "Issue " + name, Section: "/pipelines", Live: true,
 		Crumbs: []crumb{{"Pipelines", "/pipelines"}}, Warnings: history.Warnings, Styles: []string{"pipeline.css"}}
 	if len(history.Warnings) == 0 {

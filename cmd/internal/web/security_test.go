@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
@@ -31,12 +31,12 @@ func routes(id, session string) []string {
 }
 
 // furnished returns a viewer of a workspace with an artifact and a session.
-func furnished(t *testing.T, change ...func(*web.Options)) (s *site, id, session, folder string) {
+func furnished(t *testing.T, change ...func(*web.Options)) (s *site, id, sess, folder string) {
 	t.Helper()
 	s = newSite(t, change...)
 	id = s.publish(handoff.Draft{Body: strings.NewReader("the plan"), Channel: "design", Title: "Plan"}).ID
 	o, err := s.ws.Sessions().Open(t.Context(),
-		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
+		session.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
 			Workflow: handoff.SessionWorkflow{Name: "intake"}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(o.Folder, "notes.md"), []byte("notes"), 0o644))
@@ -302,7 +302,7 @@ func TestHostileTexts(t *testing.T) {
 		paths = append(paths, "/artifacts/"+done.ID)
 		name := strings.NewReplacer("/", "_", "\x1b", "_").Replace(text)
 		o, err := s.ws.Sessions().Open(t.Context(),
-			sessions.OpenOptions{Agent: handoff.SessionAgent{Name: title, Title: title},
+			session.OpenOptions{Agent: handoff.SessionAgent{Name: title, Title: title},
 				Workflow: handoff.SessionWorkflow{Name: title, Description: title},
 				User:     title, Inputs: map[string]any{title: title}, Expected: []string{title}})
 		if err != nil {
@@ -386,11 +386,11 @@ func TestHostileManifests(t *testing.T) {
 	}
 	s.eventually("/sessions", "b3f2c9d1-4b5e-4789-81ab-")
 	s.harmless("/sessions")
-	done, err := s.ws.Sessions().Adopt(t.Context(), filepath.Dir(folder), sessions.AdoptOptions{Lenient: true})
+	done, err := s.ws.Sessions().Adopt(t.Context(), filepath.Dir(folder), session.AdoptOptions{Lenient: true})
 	must(t, err)
 	adopted := 0
 	for _, one := range done.Sessions {
-		if one.Status == sessions.Adopted {
+		if one.Status == session.Adopted {
 			adopted++
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace"
 
 	"github.com/agent-handoff/handoff/workspace/sessions"
@@ -18,7 +20,6 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
-	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // Limits of what the page of a session shows.
@@ -31,27 +32,27 @@ const (
 
 // sessionPage is what the page of a session or run shows.
 type sessionPage struct {
-	sessions.Detail
+	session.Detail
 	Older   int // artifacts of Published that the page does not list
 	Tree    []*entry
 	NoFiles string // why the files can't be listed
 	Cut     bool   // there are more files
 	Runs    []runNode
 	Took    time.Duration
-	Cost    *work.Receipt // nil if it is not known
+	Cost    *trace.Receipt // nil if it is not known
 	Move    []sessionCommand
 }
 
 // An entry is a file or directory of a session's folder.
 type entry struct {
-	sessions.File
+	session.File
 	Name     string
 	Children []*entry
 }
 
 // A runNode is a run inside a session, with the runs inside it.
 type runNode struct {
-	sessions.View
+	session.View
 	Runs []runNode
 }
 
@@ -107,7 +108,7 @@ func (s *Server) unrecorded(ctx context.Context, id string) (page, bool) {
 		err == nil
 }
 
-func (v *sessionPage) addFiles(files []sessions.File) {
+func (v *sessionPage) addFiles(files []session.File) {
 	v.Cut = len(files) > filesShown
 	v.Tree = treeOf(files[:min(len(files), filesShown)])
 }
@@ -142,7 +143,7 @@ func (s *Server) transcripts(p *page, id string) workspace.Shown {
 
 // moving returns the commands that move a session's folder, for people to copy: the
 // viewer changes nothing.
-func moving(v sessions.View) []sessionCommand {
+func moving(v session.View) []sessionCommand {
 	id := textfmt.ShellWord(v.ID)
 	archive, trash := sessionCommand{"archive it", cli.Name() + " session archive " + id}, sessionCommand{
 		"move it to the trash", cli.Name() + " session delete " + id}
@@ -161,20 +162,20 @@ func moving(v sessions.View) []sessionCommand {
 type sessionCommand struct{ What, Line string }
 
 // findSession returns the session that a ref names.
-func (s *Server) findSession(ctx context.Context, id string) (sessions.Detail, error) {
+func (s *Server) findSession(ctx context.Context, id string) (session.Detail, error) {
 	shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
 	if err == nil && shown.Session == nil {
 		err = handoff.E("show", id, handoff.NotFound, errors.New("not a session"),
 			handoff.Suggest("list the sessions", handoff.ActionSessions))
 	}
 	if err != nil {
-		return sessions.Detail{}, err
+		return session.Detail{}, err
 	}
 	return *shown.Session, nil
 }
 
 // above returns what a session or run is in.
-func (s *Server) above(ctx context.Context, d sessions.Detail) []crumb {
+func (s *Server) above(ctx context.Context, d session.Detail) []crumb {
 	crumbs := []crumb{{"Sessions", "/sessions"}}
 	if d.Parent == "" {
 		return crumbs
@@ -187,7 +188,7 @@ func (s *Server) above(ctx context.Context, d sessions.Detail) []crumb {
 }
 
 // treeOf returns files as a tree. Handoff's own files in it are left out.
-func treeOf(files []sessions.File) []*entry {
+func treeOf(files []session.File) []*entry {
 	root := &entry{}
 	dirs := map[string]*entry{".": root}
 	for _, f := range files {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
@@ -18,7 +19,7 @@ const folderWait = 50 * time.Millisecond
 // sessionList is what the page of sessions shows.
 type sessionList struct {
 	Agents     []agentSessions
-	Unrecorded []sessions.Adoption
+	Unrecorded []session.Adoption
 	Reading    bool // the folders are being read
 	Filter     sessions.Filter
 	Statuses   []string
@@ -29,7 +30,7 @@ type sessionList struct {
 // agentSessions are the sessions of one agent, newest first.
 type agentSessions struct {
 	Name     string
-	Sessions []sessions.View
+	Sessions []session.View
 }
 
 // sessions lists sessions by agent. Agents are in the order of their newest
@@ -62,7 +63,7 @@ func (s *Server) sessions(r *http.Request) (page, error) {
 	return p, nil
 }
 
-func byAgent(list []sessions.View) []agentSessions {
+func byAgent(list []session.View) []agentSessions {
 	var groups []agentSessions
 	at := map[string]int{}
 	for _, v := range list {

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace/runs"
-	"github.com/agent-handoff/handoff/workspace/sessions"
+
+	"github.com/agent-handoff/handoff/session"
 )
 
 // open opens a session of an agent that builds on others.
 func (s *site) open(agent string, from ...string) string {
 	s.t.Helper()
-	o := sessions.OpenOptions{}
+	o := session.OpenOptions{}
 	o.Agent.Name, o.Workflow.Name, o.Links = agent, "w", from
 	opened, err := s.ws.Sessions().Open(s.t.Context(), o)
 	must(s.t, err)
@@ -29,7 +29,7 @@ func TestSessionPlaces(t *testing.T) {
 	s := newSite(t)
 	ids := map[string]string{"": s.open("alex"), "archive": s.open("alex"), "trash": s.open("alex")}
 	for _, id := range ids {
-		_, err := s.ws.Sessions().Close(t.Context(), id, sessions.Completed, "")
+		_, err := s.ws.Sessions().Close(t.Context(), id, session.Completed, "")
 		must(t, err)
 	}
 	_, err := s.ws.Sessions().Archive(t.Context(), []string{ids["archive"]}, false)
@@ -100,9 +100,9 @@ func TestGraphWithoutLinks(t *testing.T) {
 func TestAttestation(t *testing.T) {
 	s := newSite(t)
 	done, err := s.ws.Claims(nil).Attest(t.Context(), []string{"go", "test", "./a b"}, false,
-		func(w io.Writer) (runs.Exit, error) {
+		func(w io.Writer) (session.Exit, error) {
 			io.WriteString(w, "FAIL")
-			return runs.Exit{Code: 7}, nil
+			return session.Exit{Code: 7}, nil
 		})
 	must(t, err)
 	page := s.get("/artifacts/" + done.ID)

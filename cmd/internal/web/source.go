@@ -5,13 +5,16 @@ import (
 	"iter"
 	"os"
 
+	"github.com/agent-handoff/handoff/lineage"
+	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/news"
-	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
@@ -46,7 +49,7 @@ type Artifacts interface {
 	Show(ctx context.Context, ref string, files bool) (workspace.Shown, error)
 	List(ctx context.Context, o workspace.ListOptions) (handoff.ArtifactPage, error)
 	History(ctx context.Context, ref string) (workspace.Revisions, error)
-	Surrounding(ctx context.Context, ref string, o workspace.NearOptions) (workspace.Surrounding, error)
+	Surrounding(ctx context.Context, ref string, o lineage.NearOptions) (lineage.Surrounding, error)
 	Channels(ctx context.Context, f workspace.Filter) (workspace.ChannelList, error)
 }
 
@@ -60,24 +63,24 @@ type Bodies interface {
 
 // Sessions finds sessions and runs.
 type Sessions interface {
-	Find(ctx context.Context, f sessions.Filter) (sessions.Page, error)
+	Find(ctx context.Context, f sessions.Filter) (session.Page, error)
 	Unrecorded(ctx context.Context) (sessions.Adoptions, error)
-	Graph(ctx context.Context, id string) (string, sessions.Graph, error)
-	Files(ctx context.Context, id string) ([]sessions.File, error)
+	Graph(ctx context.Context, id string) (string, lineage.Graph, error)
+	Files(ctx context.Context, id string) ([]session.File, error)
 	OpenFile(ctx context.Context, id, name string) (*os.File, error)
 }
 
 // An Activity finds what is going on.
 type Activity interface {
-	Activity(ctx context.Context, threads []threads.Running, most int) (news.Activity, error)
+	Activity(ctx context.Context, threads []trace.RunningThread, most int) (trace.Activity, error)
 }
 
 // Pipelines shows pipeline runs.
 type Pipelines interface {
-	List(ctx context.Context) (pipelines.List, error)
-	History(ctx context.Context, issue string) (pipelines.History, error)
-	Overview(ctx context.Context, issue string) (pipelines.Overview, error)
-	Stages() ([]pipelines.Stage, error)
+	List(ctx context.Context) (pipeline.List, error)
+	History(ctx context.Context, issue string) (pipeline.History, error)
+	Overview(ctx context.Context, issue string) (pipeline.Overview, error)
+	Stages() ([]pipeline.Stage, error)
 }
 
 // A Log reports new records, and what is damaged.
@@ -89,9 +92,9 @@ type Log interface {
 
 // Conversations finds the threads of a repository.
 type Conversations interface {
-	List(ctx context.Context, o threads.ListOptions) (threads.Page, error)
-	Search(ctx context.Context, o threads.SearchOptions) (threads.Matches, error)
-	Running(ctx context.Context) (list []threads.Running, warnings []string, err error)
-	Collisions(ctx context.Context, o threads.ListOptions) (threads.Collisions, error)
+	List(ctx context.Context, o threads.ListOptions) (transcript.Page, error)
+	Search(ctx context.Context, o threads.SearchOptions) (transcript.Matches, error)
+	Running(ctx context.Context) (list []trace.RunningThread, warnings []string, err error)
+	Collisions(ctx context.Context, o threads.ListOptions) (transcript.Collisions, error)
 	Belongs(t *thread.Thread) bool
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
@@ -35,7 +36,7 @@ var errNoThreads = handoff.E("show thread", "", handoff.Unavailable,
 
 // threadsPage is what the list of threads shows.
 type threadsPage struct {
-	threads.Page
+	transcript.Page
 	Next string
 }
 

@@ -34,11 +34,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/access"
-	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // Options configure a Server.
@@ -65,8 +65,8 @@ type Server struct {
 	checker   checker
 	folders   latest[sessions.Adoptions]
 	threads   latest[activeThreads]
-	shown     keyed[workspace.Shown] // sessions and artifacts with what transcripts show, by ID
-	searches  keyed[threads.Matches] // by text
+	shown     keyed[workspace.Shown]    // sessions and artifacts with what transcripts show, by ID
+	searches  keyed[transcript.Matches] // by text
 	door      *door
 	diagram   diagram
 }

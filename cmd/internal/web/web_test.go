@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
@@ -124,7 +125,7 @@ func TestFirstPage(t *testing.T) {
 func TestRunning(t *testing.T) {
 	s := newSite(t)
 	o, err := s.ws.Sessions().Open(t.Context(),
-		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey", Title: "Casey"},
+		session.OpenOptions{Agent: handoff.SessionAgent{Name: "casey", Title: "Casey"},
 			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}, Expected: []string{"plan.md", "report.md"}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(o.Folder, "plan.md"), []byte("# Plan"), 0o644))
@@ -147,7 +148,7 @@ func TestRunning(t *testing.T) {
 func TestFiles(t *testing.T) {
 	s := newSite(t)
 	o, err := s.ws.Sessions().Open(t.Context(),
-		sessions.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
+		session.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
 			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 	must(t, err)
 	for _, name := range []string{"notes.md", "pkg/manifest.json", "pkg/deep/manifest.json"} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/trace"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
@@ -137,7 +138,7 @@ func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
 
 // byTranscript returns the usage by the transcripts where programs reported another,
 // or nothing.
-func byTranscript(row work.CostRow) (u work.Usage) {
+func byTranscript(row trace.CostRow) (u trace.Usage) {
 	if row.Transcript != nil {
 		u = *row.Transcript
 	}
@@ -153,7 +154,7 @@ func bytes(n *int64) string {
 }
 
 // promptRefs returns the number of refs in prompts, - if it is not known.
-func promptRefs(row work.CostRow) string {
+func promptRefs(row trace.CostRow) string {
 	if row.Prompts == nil {
 		return "-"
 	}
@@ -161,7 +162,7 @@ func promptRefs(row work.CostRow) string {
 }
 
 // pasted returns the size of the pasted text, - if it is not known.
-func pasted(row work.CostRow) string {
+func pasted(row trace.CostRow) string {
 	if row.Prompts == nil || row.Prompts.BytesPasted == nil {
 		return "-"
 	}
@@ -169,7 +170,7 @@ func pasted(row work.CostRow) string {
 }
 
 // bound returns the mark of a lower bound.
-func bound(row work.CostRow) string {
+func bound(row trace.CostRow) string {
 	if row.Prompts.LowerBound {
 		return "≥"
 	}
@@ -177,14 +178,14 @@ func bound(row work.CostRow) string {
 }
 
 // allRows returns the rows, at the end unattributed usage and the total.
-func allRows(r work.CostReport) []work.CostRow {
+func allRows(r work.CostReport) []trace.CostRow {
 	unattributed, total := r.Unattributed, r.Total
 	unattributed.Key, total.Key = "unattributed", "total"
 	return append(r.Rows, unattributed, total)
 }
 
 // bar returns the share of a row in the total, as a bar on a terminal.
-func bar(a *cli.App, row, total work.CostRow) string {
+func bar(a *cli.App, row, total trace.CostRow) string {
 	const width = 10
 	part, all := row.Amount.Cost, total.Amount.Cost
 	if part == nil || all == nil || *all == 0 {

@@ -1,7 +1,9 @@
 package work
 
 import (
-	"github.com/agent-handoff/handoff/workspace/runs"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/transcript"
+	"github.com/agent-handoff/handoff/workspace/news"
 
 	"context"
 	"fmt"
@@ -13,7 +15,6 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/news"
 	"github.com/agent-handoff/handoff/workspace/threads"
 	"github.com/spf13/cobra"
 )
@@ -62,7 +63,7 @@ ended, with the messages that changed them.`,
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "update the output until it is interrupted")
 	a.JSONFlag(c, "print JSON; with --watch an object for each change",
-		cli.Prints(news.Status{}), cli.PrintsWith("collisions", threads.Collisions{}))
+		cli.Prints(news.Status{}), cli.PrintsWith("collisions", transcript.Collisions{}))
 	c.Flags().BoolVar(&collisions, "collisions", false, "list the files that two threads changed at the same time")
 	c.Flags().StringVar(&since, "since", since, "with --collisions, changes at or after `time`")
 	c.MarkFlagsMutuallyExclusive("watch", "collisions")
@@ -188,7 +189,7 @@ func statusRows(a *cli.App, now news.Status) (rows [][]string) {
 }
 
 // writing names files that were changed, as seen from the caller's directory.
-func writing(a *cli.App, list []threads.Write) string {
+func writing(a *cli.App, list []transcript.Write) string {
 	var paths []string
 	for _, w := range list {
 		paths = append(paths, a.Rel(w.Path))
@@ -197,7 +198,7 @@ func writing(a *cli.App, list []threads.Write) string {
 }
 
 // expects names the outputs that are still missing.
-func expects(list []runs.Expected) string {
+func expects(list []session.Expected) string {
 	var names []string
 	for _, e := range list {
 		if !e.Delivered {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace/news"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestWatched(t *testing.T) {
 	now := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
 	a := &cli.App{Now: func() time.Time { now = now.Add(time.Minute); return now }}
-	session := news.ActiveSession{ActiveAt: now}
+	session := trace.ActiveSession{ActiveAt: now}
 	for _, tt := range []struct{ json, changed, want bool }{{false, false, true}, {true, false, false},
 		{true, true, true}} {
 		a.AsJSON = tt.json

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
-
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/trace"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -90,7 +90,7 @@ The end may be recorded before the start, and again when the usage is known.`,
 	}
 	f.Float64Var(&cost, "cost", 0, "cost in US dollars, a `number`")
 	c.RegisterFlagCompletionFunc("status",
-		cobra.FixedCompletions([]string{sessions.Completed, sessions.Failed, sessions.Cancelled},
+		cobra.FixedCompletions([]string{session.Completed, session.Failed, session.Cancelled},
 			cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print the work as JSON", cli.Prints(work.Change{}))
 	who.Add(c)
@@ -170,7 +170,7 @@ so, and its kind and parent are not known.`,
 	return c
 }
 
-func workRows(nodes []*work.Node, depth int) (rows [][]string) {
+func workRows(nodes []*trace.Node, depth int) (rows [][]string) {
 	for _, n := range nodes {
 		status := n.Work.Status
 		switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/engines/bucketlog"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/johannesboyne/gofakes3"
 )
@@ -20,7 +21,7 @@ func (s *store) workspaceAt(t *testing.T, clock *time.Duration) *workspace.Works
 	dir := t.TempDir()
 	env := map[string]string{"HANDOFF_WORKSPACE": dir, "HANDOFF_LOG": "s3://bucket/team?poll=0s&endpoint=" + s.URL,
 		"AWS_REGION": "us-east-1", "XDG_CACHE_HOME": t.TempDir()}
-	w, err := workspace.Open(dir, workspace.Options{Backends: []workspace.Backend{bucketlog.Backend},
+	w, err := workspace.Open(dir, workspace.Options{Backends: []storage.Backend{bucketlog.Backend},
 		Getenv: func(name string) string { return env[name] }, Now: func() time.Time { return time.Now().Add(*clock) }})
 	if err != nil {
 		t.Fatal(err)

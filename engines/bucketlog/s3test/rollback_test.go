@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/engines/bucketlog"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/johannesboyne/gofakes3"
 )
@@ -69,7 +70,7 @@ func TestRollback(t *testing.T) {
 		env := map[string]string{"HANDOFF_WORKSPACE": dirs[machine], "HANDOFF_LOG": "s3://bucket/team?poll=0s&endpoint=" +
 			s.URL, "AWS_REGION": "us-east-1", "HOME": filepath.Join(homes, machine)}
 		w, err := workspace.Open(dirs[machine],
-			workspace.Options{Backends: []workspace.Backend{bucketlog.Backend}, Getenv: func(name string) string {
+			workspace.Options{Backends: []storage.Backend{bucketlog.Backend}, Getenv: func(name string) string {
 				return env[name]
 			}})
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/agent-handoff/handoff/engines/natslog"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -106,7 +107,7 @@ func BenchmarkWatch(b *testing.B) {
 		return map[string]string{"HANDOFF_LOG": "nats://" + at + "/team", "HOME": b.TempDir()}[name]
 	}
 	w, err := workspace.Open(b.TempDir(), workspace.Options{
-		Getenv: environment, Backends: []workspace.Backend{natslog.Backend}})
+		Getenv: environment, Backends: []storage.Backend{natslog.Backend}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/engines/natslog"
+	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -42,7 +43,7 @@ func TestRollback(t *testing.T) {
 		env := map[string]string{"HANDOFF_WORKSPACE": dirs[machine], "HANDOFF_LOG": "nats://" + at + "/team",
 			"HOME": filepath.Join(homes, machine)}
 		w, err := workspace.Open(dirs[machine],
-			workspace.Options{Backends: []workspace.Backend{natslog.Backend}, Getenv: func(name string) string {
+			workspace.Options{Backends: []storage.Backend{natslog.Backend}, Getenv: func(name string) string {
 				return env[name]
 			}})
 		if err != nil {

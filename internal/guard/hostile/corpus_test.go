@@ -72,7 +72,7 @@ func workspaceLinks() []hostile {
 		"handoff.yaml": "victim.txt", ".pipeline": "dir", ".pipeline/42": "dir", ".pipeline/42/plan.json": "victim.txt",
 		".pipeline/42/state.yaml": "victim.txt",
 		".pipeline/lessons.yaml":  "victim.txt", ".pipeline/completed": "dir",
-		"docs": "dir", "docs/agent-outputs": "dir", "docs/agent-outputs/" + session: "dir", "docs/agent-outputs/" + session +
+		"docs": "dir", "docs/agent-outputs": "dir", "docs/agent-outputs/" + sess: "dir", "docs/agent-outputs/" + sess +
 			"/manifest.json": "victim.txt",
 	} {
 		list = append(list, hostile{"link/" + name, func(p place) {
@@ -103,7 +103,7 @@ func irregular() []hostile {
 	for _, name := range []string{
 		".handoff/log/ID", ".handoff/" + firstRecord, ".handoff/config.yaml", ".handoff/pipelines/x.yaml",
 		".handoff/index.db", ".handoff/index.lock",
-		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + session +
+		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + sess +
 			"/manifest.json", "a.md", "handoff.yaml", ".git",
 	} {
 		make := func(kind string, create func(p place, file string)) {
@@ -127,7 +127,7 @@ func large() []hostile {
 	for _, name := range []string{
 		".handoff/log/ID", ".handoff/" + firstRecord, ".handoff/config.yaml", ".handoff/pipelines/x.yaml",
 		".handoff/index.db",
-		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + session +
+		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + sess +
 			"/manifest.json",
 	} {
 		list = append(list, hostile{"large/" + name, func(p place) {
@@ -203,15 +203,15 @@ func bombs() []hostile {
 		".handoff/pipelines/ref.yaml":     stage(`{$ref: "#"}`),
 		".handoff/pipelines/regex.yaml": stage(
 			`{properties: {affected_files: {items: {pattern: "(a+)+(a+)+(a+)+$"}}}}`),
-		".handoff/pipelines/escape.yaml":                   stage(`../../../outside/victim.txt`),
-		".handoff/pipelines/absolute.yaml":                 stage(`/etc/passwd`),
-		".pipeline/lessons.yaml":                           aliases,
-		".pipeline/42/state.yaml":                          aliases,
-		".pipeline/42/plan.json":                           deep,
-		"docs/agent-outputs/" + session + "/manifest.json": deep,
-		".handoff/log/ID":                                  "../../../../outside/dir\n",
-		".handoff/" + newRecord:                            deep,
-		".handoff/" + firstRecord:                          `{"version":1}`,
+		".handoff/pipelines/escape.yaml":                stage(`../../../outside/victim.txt`),
+		".handoff/pipelines/absolute.yaml":              stage(`/etc/passwd`),
+		".pipeline/lessons.yaml":                        aliases,
+		".pipeline/42/state.yaml":                       aliases,
+		".pipeline/42/plan.json":                        deep,
+		"docs/agent-outputs/" + sess + "/manifest.json": deep,
+		".handoff/log/ID":                               "../../../../outside/dir\n",
+		".handoff/" + newRecord:                         deep,
+		".handoff/" + firstRecord:                       `{"version":1}`,
 	} {
 		list = append(list, hostile{"content/" + name, func(p place) { p.write(filepath.Join(p.ws, name), content) }})
 	}
@@ -261,7 +261,7 @@ func records() []hostile {
 		list = append(list, hostile{"record/" + name, func(p place) {
 			next := nextRecord(p)
 			p.write(next, `{"version":1,`+strings.Replace(fact, `"id":`,
-				`"createdAt":"2026-11-21T03:00:00.123Z","producer":{"source":"none","session":"`+session+`"},"id":`, 1)+`}`)
+				`"createdAt":"2026-11-21T03:00:00.123Z","producer":{"source":"none","session":"`+sess+`"},"id":`, 1)+`}`)
 			must(p.t, os.MkdirAll(filepath.Join(p.ws, ".git/hooks"), 0o755))
 		}})
 	}

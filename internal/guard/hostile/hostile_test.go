@@ -38,8 +38,8 @@ var commands = [][]string{
 	{"search", "policy"}, {"why", "a.md"}, {"why", "ID"}, {"why", "HEAD"}, {"verify", "ID"},
 	{"threads", "--everywhere"}, {"thread", "codex/019c871c-b1f9-7f60-9c4f-87ed09f13592"},
 	{"watch", "--after", "0", "--timeout", "30ms"}, {"wait", "--channel", "nothing", "--timeout", "30ms"},
-	{"show", session}, {"show", session, "--files"},
-	{"session", "find"}, {"session", "graph", session}, {"session", "latest-output", "alex"}, {"show", "42"},
+	{"show", sess}, {"show", sess, "--files"},
+	{"session", "find"}, {"session", "graph", sess}, {"session", "latest-output", "alex"}, {"show", "42"},
 	{"pipeline", "next", "42"},
 	{"pipeline", "history", "42"}, {"pipeline", "get", "42", "plan"}, {"pipeline", "gate", "42", "plan"},
 	{"pipeline", "brief", "42", "--for", "jg-worker"},
@@ -47,15 +47,15 @@ var commands = [][]string{
 	{"check"}, {"gc"}, {"__complete", "show", ""},
 	{"publish", "a.md", "--channel", "design"}, {"publish", "-", "--channel", "design"},
 	{"write", "context.md", "a.md", "--run", "r1"},
-	{"label", "ID", "approved"}, {"withdraw", "ID"}, {"attest", "--", "true"}, {"session", "note", "--session", session,
-		"--user-summary", "x"}, {"session", "adopt", "docs/agent-outputs/" + session},
-	{"run", "--", "true"}, {"session", "close", "--session", session, "--status", "completed"},
+	{"label", "ID", "approved"}, {"withdraw", "ID"}, {"attest", "--", "true"}, {"session", "note", "--session", sess,
+		"--user-summary", "x"}, {"session", "adopt", "docs/agent-outputs/" + sess},
+	{"run", "--", "true"}, {"session", "close", "--session", sess, "--status", "completed"},
 	{"pipeline", "put", "42", "plan", "plan.json"},
 	{"pipeline", "lessons", "add", "--pattern", "p"}, {"pipeline", "archive", "42"}, {"read", "ID", "--in-place"},
 	{"gc", "--collect"}, {"check", "--repair"}, {"list"},
 }
 
-const session = "a3f2c9d1-4b5e-4789-81ab-cdef12345678"
+const sess = "a3f2c9d1-4b5e-4789-81ab-cdef12345678"
 
 // A place has a workspace that the program made, and what must stay as it is.
 type place struct {
@@ -144,7 +144,7 @@ func newPlace(t *testing.T, program string) place {
 	for _, args := range [][]string{
 		{"publish", "a.md", "--channel", "design", "--title", "Retry policy"},
 		{"write", "context.md", "a.md", "--run", "r1"},
-		{"session", "open", "--agent", "alex", "--workflow", "intake", "--id", session},
+		{"session", "open", "--agent", "alex", "--workflow", "intake", "--id", sess},
 		{"publish", "-", "--channel", "analysis"},
 		{"pipeline", "put", "42", "plan", "plan.json"},
 		{"pipeline", "lessons", "add", "--pattern", "first"},

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
@@ -189,12 +189,12 @@ func throughPublish(t *testing.T, w *workspace.Workspace, names []string, text s
 }
 
 func throughImport(t *testing.T, w *workspace.Workspace, names []string, text string) bool {
-	const folder = "docs/agent-outputs/" + session
+	const folder = "docs/agent-outputs/" + sess
 	record :=
-		`{"version":1,"type":"session.opened","id":"rec_01M8269ACW9ZX9J9DFT0FJQK2Y","createdAt":"2026-11-22T17:53:55.612Z","sessionId":"` + session + `","agent":{"name":"a"},"workflow":{"name":"w"},"folder":"` + folder + `"}` + "\n"
+		`{"version":1,"type":"session.opened","id":"rec_01M8269ACW9ZX9J9DFT0FJQK2Y","createdAt":"2026-11-22T17:53:55.612Z","sessionId":"` + sess + `","agent":{"name":"a"},"workflow":{"name":"w"},"folder":"` + folder + `"}` + "\n"
 	export := func(name string) string {
 		sums := fmt.Sprintf("%x  records.jsonl\n%x  %s\n", sha256.Sum256([]byte(record)), sha256.Sum256([]byte(text)), name)
-		manifest := `{"format":"handoff-session","version":1,"sessionId":"` + session + `","folder":"` + folder +
+		manifest := `{"format":"handoff-session","version":1,"sessionId":"` + sess + `","folder":"` + folder +
 			`","sessions":1,"records":1,"files":1}`
 		file := filepath.Join(t.TempDir(), "s.tar")
 		must(t, os.WriteFile(file, archive(t, "manifest.json", manifest, "checksums.txt", sums, "records.jsonl", record, name,
@@ -229,7 +229,7 @@ func archive(t *testing.T, entries ...string) []byte {
 }
 
 func throughAdopt(t *testing.T, w *workspace.Workspace, names []string, text string) bool {
-	folder := filepath.Join(w.Root(), "source", session)
+	folder := filepath.Join(w.Root(), "source", sess)
 	outputs := []map[string]any{}
 	for _, name := range names {
 		outputs = append(outputs, map[string]any{"file": name, "type": "document", "description": "d", "size_bytes": 1,
@@ -242,19 +242,19 @@ func throughAdopt(t *testing.T, w *workspace.Workspace, names []string, text str
 			text)
 	}
 	manifest, err := json.Marshal(map[string]any{
-		"version": "1.0.0", "session_id": session, "agent": map[string]any{"bundle": "b", "name": "a", "title": "A"},
+		"version": "1.0.0", "session_id": sess, "agent": map[string]any{"bundle": "b", "name": "a", "title": "A"},
 		"workflow":  map[string]any{"name": "w", "description": "d"},
 		"execution": map[string]any{"started_at": "2025-10-05T10:00:00Z", "status": "running", "user": "u"},
 		"inputs":    map[string]any{}, "outputs": outputs, "related_sessions": []string{}, "metadata": map[string]any{}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(folder, "manifest.json"), manifest, 0o644))
-	if _, err := w.Sessions().Adopt(t.Context(), "source/"+session, sessions.AdoptOptions{}); err == nil {
+	if _, err := w.Sessions().Adopt(t.Context(), "source/"+sess, session.AdoptOptions{}); err == nil {
 		t.Error("adopt accepts outputs with such names")
 	}
-	_, err = w.Sessions().Adopt(t.Context(), "source/"+session, sessions.AdoptOptions{Lenient: true})
+	_, err = w.Sessions().Adopt(t.Context(), "source/"+sess, session.AdoptOptions{Lenient: true})
 	must(t, err)
 	noArtifacts(t, w)
-	_, err = w.Sessions().Adopt(t.Context(), "source/pi", sessions.AdoptOptions{})
+	_, err = w.Sessions().Adopt(t.Context(), "source/pi", session.AdoptOptions{})
 	must(t, err)
 	page, err := w.Hub().Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 	must(t, err)

@@ -15,8 +15,8 @@ import (
 
 // views are the pages and files of the viewer.
 var views = []string{
-	"/", "/sessions", "/sessions/" + session, "/sessions/" + session + "/files/manifest.json", "/sessions/" + session +
-		"/files/in.txt", "/files/" + session + "/in.txt",
+	"/", "/sessions", "/sessions/" + sess, "/sessions/" + sess + "/files/manifest.json", "/sessions/" + sess +
+		"/files/in.txt", "/files/" + sess + "/in.txt",
 	"/artifacts/ID", "/bodies/ID", "/artifacts/context.md", "/artifacts/design:latest", "/channels", "/channels/design",
 	"/search?q=policy", "/check",
 	"/graph?focus=ID", "/pipelines", "/pipelines/42", "/threads",

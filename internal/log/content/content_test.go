@@ -2,6 +2,7 @@ package content_test
 
 import (
 	"github.com/agent-handoff/handoff/engines/memory"
+	"github.com/agent-handoff/handoff/storage"
 
 	"archive/tar"
 	"bytes"
@@ -237,7 +238,7 @@ func TestPages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "\n", "line\n", "\r\n", "ü", "\x00"})).Draw(t,
 			"text"), "")
-		span := content.Span{Limit: rapid.Int64Range(1, 9).Draw(t, "limit"), Bytes: rapid.Bool().Draw(t, "bytes"),
+		span := storage.Span{Limit: rapid.Int64Range(1, 9).Draw(t, "limit"), Bytes: rapid.Bool().Draw(t, "bytes"),
 			Size: rapid.Int64Range(0, 9).Draw(t, "size")}
 		total := int64(len(text))
 		if !span.Bytes {
@@ -271,7 +272,7 @@ func TestPages(t *testing.T) {
 		}
 		var beyond bytes.Buffer
 		if page, err := content.CopyPage(&beyond, strings.NewReader(text),
-			content.Span{Offset: total + 1, Bytes: span.Bytes}); err != nil || beyond.Len() > 0 || page.Next != 0 {
+			storage.Span{Offset: total + 1, Bytes: span.Bytes}); err != nil || beyond.Len() > 0 || page.Next != 0 {
 			t.Fatalf("beyond the end: %q, %+v, %v", beyond.String(), page, err)
 		}
 	})
@@ -332,17 +333,17 @@ func TestReferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, a := range page.Artifacts {
-			if a.Kept && a.Status != handoff.Withdrawn && needs.Of(a.Digest) != content.Referenced {
+			if a.Kept && a.Status != handoff.Withdrawn && needs.Of(a.Digest) != storage.Referenced {
 				t.Fatalf("the body of %s, which is %s, is %s", a.ID, a.Status, needs.Of(a.Digest))
 			}
 		}
 		for _, value := range values {
-			want := content.Orphan
+			want := storage.Orphan
 			switch {
 			case live[value] || strange[value]:
-				want = content.Referenced
+				want = storage.Referenced
 			case named[value]:
-				want = content.Withdrawn
+				want = storage.Withdrawn
 			}
 			d := handoff.Digest{Algorithm: handoff.SHA256, Value: value}
 			if got := needs.Of(d); got != want {
@@ -358,7 +359,7 @@ func TestReferences(t *testing.T) {
 func TestReferencesWithLostRecord(t *testing.T) {
 	var needs content.References
 	needs.Add(handoff.Record{Version: 1, ID: "rec_1", Fact: &handoff.Gap{}})
-	if got := needs.Of(logtest.DigestOf("a")); got != content.Referenced {
+	if got := needs.Of(logtest.DigestOf("a")); got != storage.Referenced {
 		t.Errorf("where a record was lost, an unknown body is %s", got)
 	}
 }

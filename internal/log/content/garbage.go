@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // Check verifies a log, its bodies, and the files that are stored in the runtime
@@ -96,12 +97,12 @@ func CheckBodies(ctx context.Context, bodies handoff.Bodies, refs *References) (
 			if !verifiesAll {
 				found = append(found, verifyBody(ctx, bodies, b.Digest)...)
 			}
-			if refs.Of(b.Digest) == Redacted {
+			if refs.Of(b.Digest) == storage.Redacted {
 				found = append(found, handoff.Finding{Name: bodyName(b.Digest), Note: true,
 					Text: "had a secret and is still stored: the process that redacted it was killed, or it was published again",
 					Hint: handoff.Suggest("complete the redaction", handoff.ActionRepair)})
 			}
-			if refs.Of(b.Digest) == Orphan {
+			if refs.Of(b.Digest) == storage.Orphan {
 				found = append(found, handoff.Finding{
 					Name: bodyName(b.Digest), Note: true, Text: "is needed by no record: its publish is running or was killed",
 					Hint: handoff.Suggest("list the bodies that can be collected", handoff.ActionGarbage)})
@@ -136,19 +137,13 @@ func verifyBody(ctx context.Context, bodies handoff.Bodies, d handoff.Digest) []
 
 func bodyName(d handoff.Digest) string { return d.Algorithm + ":" + d.Value }
 
-// An UnneededBody is a stored body that no artifact and no thread needs.
-type UnneededBody struct {
-	handoff.StoredBody
-	// Withdrawn: each of its artifacts was; Replaced: there is a later copy; Orphan: no record refers to it
-	Need Reference `json:"need"`
-}
-
 // Unneeded returns the bodies that were stored before a time and that no
 // artifact refers to, except withdrawn ones, the largest first. It changes nothing.
 //
 // Kinds: Unavailable, Corrupt (there is a problem in the log, so a damaged
 // record may need any body), Unsupported (the store can't list its bodies).
-func Unneeded(ctx context.Context, log handoff.Log, bodies handoff.Bodies, before time.Time) ([]UnneededBody, error) {
+func Unneeded(ctx context.Context, log handoff.Log, bodies handoff.Bodies, before time.Time) ([]storage.UnneededBody,
+	error) {
 	lister, ok := bodies.(handoff.BodyLister)
 	if !ok {
 		return nil, unsupported("list")
@@ -164,21 +159,21 @@ func Unneeded(ctx context.Context, log handoff.Log, bodies handoff.Bodies, befor
 			errors.New("there is a problem in the log: "+first.Text),
 			handoff.Suggest("list every problem", handoff.ActionCheck))
 	}
-	stored, list := 0, []UnneededBody(nil)
+	stored, list := 0, []storage.UnneededBody(nil)
 	for b, err := range lister.List(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		stored++
-		if need := refs.Of(b.Digest); need != Referenced && b.StoredAt.Before(before) {
-			list = append(list, UnneededBody{b, need})
+		if need := refs.Of(b.Digest); need != storage.Referenced && b.StoredAt.Before(before) {
+			list = append(list, storage.UnneededBody{StoredBody: b, Need: need})
 		}
 	}
 	if stored > 0 && report.Records == 0 && !exists(ctx, log) {
 		return nil, handoff.E("collect", "", handoff.Corrupt, errors.New("there are stored bodies but no log"),
 			handoff.Suggest("list what is missing", handoff.ActionCheck))
 	}
-	slices.SortStableFunc(list, func(x, y UnneededBody) int { return cmp.Compare(y.SizeBytes, x.SizeBytes) })
+	slices.SortStableFunc(list, func(x, y storage.UnneededBody) int { return cmp.Compare(y.SizeBytes, x.SizeBytes) })
 	return list, nil
 }
 
@@ -195,7 +190,8 @@ func exists(ctx context.Context, log handoff.Log) bool {
 // Collect removes bodies that Unneeded returned for the same time, and returns
 // those that it removed. A body that was stored again meanwhile remains. Kinds:
 // Unavailable, Unsupported.
-func Collect(ctx context.Context, bodies handoff.Bodies, list []UnneededBody, before time.Time) (removed []UnneededBody,
+func Collect(ctx context.Context, bodies handoff.Bodies, list []storage.UnneededBody,
+	before time.Time) (removed []storage.UnneededBody,
 	err error) {
 	remover, ok := bodies.(handoff.BodyRemover)
 	if !ok {

@@ -8,28 +8,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/storage"
 )
-
-// A Span selects a part of a body, in lines or in bytes. The first has offset 0.
-type Span struct {
-	Offset int64
-	Limit  int64 // 0 for everything after Offset
-	Bytes  bool  // Offset and Limit are in bytes, not lines
-	Size   int64 // of lines, at most so many bytes; 0 for no limit
-}
-
-// A Page describes a part that was copied, in the unit of its span.
-type Page struct {
-	Next  int64 // the offset of the next page, 0 if this is the last
-	Total int64 // the size of the body
-}
 
 // CopyPage writes the part of a body that a span selects. Lines include their
 // newline, so that the pages of a body concatenate to its bytes. Its kind is
 // Invalid.
-func CopyPage(w io.Writer, r io.ReadSeeker, s Span) (Page, error) {
+func CopyPage(w io.Writer, r io.ReadSeeker, s storage.Span) (storage.Page, error) {
 	if s.Offset < 0 || s.Limit < 0 {
-		return Page{}, handoff.E("read", "", handoff.Invalid, errors.New("offset and limit must not be negative"),
+		return storage.Page{}, handoff.E("read", "", handoff.Invalid, errors.New("offset and limit must not be negative"),
 			handoff.Advice("offsets start at 0, and a limit of 0 selects everything after the offset"))
 	}
 	if s.Bytes {
@@ -38,10 +25,10 @@ func CopyPage(w io.Writer, r io.ReadSeeker, s Span) (Page, error) {
 	return copyLines(w, r, s)
 }
 
-func copyBytes(w io.Writer, r io.ReadSeeker, s Span) (Page, error) {
+func copyBytes(w io.Writer, r io.ReadSeeker, s storage.Span) (storage.Page, error) {
 	total, err := r.Seek(0, io.SeekEnd)
 	if err != nil {
-		return Page{}, err
+		return storage.Page{}, err
 	}
 	first := min(s.Offset, total)
 	n := total - first
@@ -49,16 +36,16 @@ func copyBytes(w io.Writer, r io.ReadSeeker, s Span) (Page, error) {
 		n = min(n, s.Limit)
 	}
 	if _, err := r.Seek(first, io.SeekStart); err != nil {
-		return Page{}, err
+		return storage.Page{}, err
 	}
 	_, err = io.CopyN(w, r, n)
-	return s.page(first+n, total), err
+	return pageOf(s, first+n, total), err
 }
 
-func copyLines(w io.Writer, r io.Reader, s Span) (Page, error) {
+func copyLines(w io.Writer, r io.Reader, s storage.Span) (storage.Page, error) {
 	lines := NewLines(w, s)
 	if _, err := io.Copy(lines, r); err != nil {
-		return Page{}, err
+		return storage.Page{}, err
 	}
 	return lines.Page()
 }
@@ -66,7 +53,7 @@ func copyLines(w io.Writer, r io.Reader, s Span) (Page, error) {
 // Lines is a writer that passes on the lines of a span and counts all of them.
 type Lines struct {
 	to   io.Writer
-	span Span
+	span storage.Span
 	line int64 // complete lines so far
 	open bool  // the last line has no newline so far
 
@@ -77,7 +64,7 @@ type Lines struct {
 }
 
 // NewLines returns a writer that passes on the lines of s, which is in lines.
-func NewLines(to io.Writer, s Span) *Lines { return &Lines{to: to, span: s} }
+func NewLines(to io.Writer, s storage.Span) *Lines { return &Lines{to: to, span: s} }
 
 func (l *Lines) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
@@ -86,7 +73,7 @@ func (l *Lines) Write(p []byte) (int, error) {
 			part = rest[:ends+1]
 		}
 		rest = rest[len(part):]
-		if l.span.contains(l.line) && l.full == 0 {
+		if spanContains(l.span, l.line) && l.full == 0 {
 			if err := l.pass(part, ends >= 0); err != nil {
 				return 0, err
 			}
@@ -122,9 +109,9 @@ func (l *Lines) flush() error {
 
 // Page ends the last line and returns what was passed on. Its kind is Invalid if
 // the first line alone exceeds the span's Size.
-func (l *Lines) Page() (Page, error) {
+func (l *Lines) Page() (storage.Page, error) {
 	if l.tooLong {
-		return Page{}, handoff.E("read", "", handoff.Invalid,
+		return storage.Page{}, handoff.E("read", "", handoff.Invalid,
 			fmt.Errorf("line %d has more than %d bytes", l.span.Offset, l.span.Size),
 			handoff.Advice("read it by bytes"))
 	}
@@ -138,55 +125,40 @@ func (l *Lines) Page() (Page, error) {
 	if l.full > 0 {
 		end = l.full
 	}
-	return l.span.page(end, total), l.flush()
+	return pageOf(l.span, end, total), l.flush()
 }
 
-func (s Span) contains(n int64) bool { return n >= s.Offset && (s.Limit == 0 || n-s.Offset < s.Limit) }
+func spanContains(s storage.Span, n int64) bool {
+	return n >= s.Offset && (s.Limit == 0 || n-s.Offset < s.Limit)
+}
 
-func (s Span) page(end, total int64) Page {
+func pageOf(s storage.Span, end, total int64) storage.Page {
 	if end < 0 || end >= total {
 		end = 0
 	}
-	return Page{Next: end, Total: total}
+	return storage.Page{Next: end, Total: total}
 }
 
 // CopyContent is CopyPage for the content of an artifact. A directory has no
 // pages: its kind is Invalid.
-func CopyContent(w io.Writer, c handoff.Content, s Span) (Page, error) {
+func CopyContent(w io.Writer, c handoff.Content, s storage.Span) (storage.Page, error) {
 	if c.Artifact.IsDirectory() {
-		return Page{}, handoff.E("read", c.Artifact.ID, handoff.Invalid, errors.New("is a directory"),
+		return storage.Page{}, handoff.E("read", c.Artifact.ID, handoff.Invalid, errors.New("is a directory"),
 			handoff.Suggest("unpack it", handoff.ActionReadTo, c.Artifact.ID, "DIR"))
 	}
 	return CopyPage(w, c, s)
 }
 
-// A BodyPage is a part of a body as data. Content has text; Base64 has what is
-// not text.
-type BodyPage struct {
-	ID      string         `json:"id"`
-	Path    string         `json:"path"` // as recorded
-	File    string         `json:"file"` // absolute, "" if it can't be reached from this machine
-	Target  handoff.Target `json:"target"`
-	Kept    bool           `json:"kept"` // the bytes are the kept copy's
-	Unit    string         `json:"unit"` // of Offset, Next and Total: lines or bytes
-	Offset  int64          `json:"offset"`
-	Next    int64          `json:"next,omitempty"` // where the next page starts; absent at the end
-	Total   int64          `json:"total"`
-	Content *string        `json:"content,omitempty"`
-	Base64  []byte         `json:"base64,omitempty"`
-
-	Notices []handoff.Notice `json:"notices,omitempty"` // of the artifact
-}
-
 // PageOf returns the part of the content of an artifact that a span selects. Its
 // kind is that of CopyContent.
-func PageOf(c handoff.Content, s Span) (BodyPage, error) {
+func PageOf(c handoff.Content, s storage.Span) (storage.BodyPage, error) {
 	var part bytes.Buffer
 	page, err := CopyContent(&part, c, s)
 	if err != nil {
-		return BodyPage{}, err
+		return storage.BodyPage{}, err
 	}
-	b := BodyPage{ID: c.Artifact.ID, Path: c.Artifact.Path, File: c.Artifact.File, Target: c.Artifact.Target, Kept: c.Kept,
+	b := storage.BodyPage{ID: c.Artifact.ID, Path: c.Artifact.Path, File: c.Artifact.File, Target: c.Artifact.Target,
+		Kept: c.Kept,
 		Unit: "lines", Offset: s.Offset, Next: page.Next, Total: page.Total,
 		Notices: c.Artifact.Notices()}
 	if s.Bytes {

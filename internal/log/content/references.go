@@ -6,17 +6,7 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
-)
-
-// A Reference states whether records refer to a kept body.
-type Reference string
-
-const (
-	Referenced Reference = "needed"    // by an artifact that is not withdrawn, or as the copy of a transcript
-	Withdrawn  Reference = "withdrawn" // by withdrawn artifacts only
-	Replaced   Reference = "replaced"  // by a copy of a transcript of which there is a later one
-	Redacted   Reference = "redacted"  // by artifacts only whose content it no longer is, because it had a secret
-	Orphan     Reference = "orphan"    // by no record: its publish failed or is in progress
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // References tell which kept bodies are referenced by records. They depend on
@@ -93,28 +83,28 @@ func (refs *References) addThread(key string, c keptCopy) {
 
 // Of returns how the added records refer to the body with digest d. If a record
 // is lost, a body that no other record refers to counts as Referenced.
-func (refs *References) Of(d handoff.Digest) Reference {
+func (refs *References) Of(d handoff.Digest) storage.Reference {
 	ids, known := refs.artifacts[d.Value]
 	redacted := 0
 	for _, id := range ids {
 		if refs.isRedacted(id, d) {
 			redacted++
 		} else if !refs.withdrawn[id] {
-			return Referenced
+			return storage.Referenced
 		}
 	}
 	n, copied := refs.copies[d.Value]
 	switch {
 	case n > 0, refs.other[d.Value], !known && refs.lost:
-		return Referenced
+		return storage.Referenced
 	case known && redacted == len(ids):
-		return Redacted
+		return storage.Redacted
 	case known:
-		return Withdrawn
+		return storage.Withdrawn
 	case copied:
-		return Replaced
+		return storage.Replaced
 	}
-	return Orphan
+	return storage.Orphan
 }
 
 // isRedacted reports whether a body is no longer the content of an artifact.

@@ -2,6 +2,7 @@ package content_test
 
 import (
 	"github.com/agent-handoff/handoff/engines/memory"
+	"github.com/agent-handoff/handoff/storage"
 
 	"bytes"
 	"crypto/rand"
@@ -93,7 +94,7 @@ func TestLargePages(t *testing.T) {
 		if kept {
 			must(t, os.Remove(filepath.Join(dir, "big")))
 		}
-		for _, span := range []content.Span{{Limit: 9_999_999, Bytes: true}, {Limit: 50_000}} {
+		for _, span := range []storage.Span{{Limit: 9_999_999, Bytes: true}, {Limit: 50_000}} {
 			sum, pages := sha256.New(), 0
 			for {
 				b, err := hub.Open(t.Context(), p.ID)

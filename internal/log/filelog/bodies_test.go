@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 func TestBodies(t *testing.T) {
@@ -238,14 +239,14 @@ func TestCheckNotesOrphans(t *testing.T) {
 }
 
 // collected runs a collection and returns what went, by digest.
-func (k *keeping) collected() map[handoff.Digest]content.Reference {
+func (k *keeping) collected() map[handoff.Digest]storage.Reference {
 	k.Helper()
 	before := time.Now().Add(-time.Hour)
 	list, err := content.Unneeded(k.Context(), k.log, k.bodies, before)
 	k.must(err)
 	gone, err := content.Collect(k.Context(), k.bodies, list, before)
 	k.must(err)
-	went := map[handoff.Digest]content.Reference{}
+	went := map[handoff.Digest]storage.Reference{}
 	for _, b := range gone {
 		went[b.Digest] = b.Need
 	}
@@ -264,7 +265,7 @@ func TestCollect(t *testing.T) {
 	orphan, young := k.put("orphan"), k.put("young")
 	k.age(one, two, three, orphan)
 
-	want := map[handoff.Digest]content.Reference{three: content.Withdrawn, orphan: content.Orphan}
+	want := map[handoff.Digest]storage.Reference{three: storage.Withdrawn, orphan: storage.Orphan}
 	if got := k.collected(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("collected %v, want %v", got, want)
 	}

@@ -11,27 +11,17 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
-// A Verdict is the result of checking a claim.
-type Verdict string
-
-// The verdicts.
-const (
-	Verified     Verdict = "verified"     // an attested command succeeded on the tree of the claim
-	Stale        Verdict = "stale"        // it succeeded on another tree
-	Asserted     Verdict = "asserted"     // nothing but the claim, or a result without a known tree
-	Contradicted Verdict = "contradicted" // the command failed, or the evidence was changed since
-)
-
 // verdicts are the verdicts with the codes of their notices, the weakest last.
 var verdicts = []struct {
-	verdict Verdict
+	verdict handoff.Verdict
 	code    handoff.NoticeCode
 }{
-	{Verified, handoff.NoticeVerified}, {Stale, handoff.NoticeClaimStale}, {Asserted, handoff.NoticeAsserted},
-	{Contradicted, handoff.NoticeContradicted},
+	{handoff.VerdictVerified, handoff.NoticeVerified}, {handoff.VerdictStale, handoff.NoticeClaimStale},
+	{handoff.VerdictAsserted, handoff.NoticeAsserted},
+	{handoff.VerdictContradicted, handoff.NoticeContradicted},
 }
 
-func (v Verdict) weakness() int {
+func weakness(v handoff.Verdict) int {
 	for i, known := range verdicts {
 		if known.verdict == v {
 			return i
@@ -41,16 +31,16 @@ func (v Verdict) weakness() int {
 }
 
 // Weakest returns the weakest of several verdicts, Asserted if there are none.
-func Weakest(list []Verdict) Verdict {
+func Weakest(list []handoff.Verdict) handoff.Verdict {
 	if len(list) == 0 {
-		return Asserted
+		return handoff.VerdictAsserted
 	}
-	return slices.MaxFunc(list, func(a, b Verdict) int { return cmp.Compare(a.weakness(), b.weakness()) })
+	return slices.MaxFunc(list, func(a, b handoff.Verdict) int { return cmp.Compare(weakness(a), weakness(b)) })
 }
 
 // A finding is what the log shows of one piece of evidence, or of a claim.
 type finding struct {
-	verdict Verdict
+	verdict handoff.Verdict
 	text    string
 	ref     string // an ID or a URI, "" for none
 }
@@ -78,7 +68,7 @@ func claimed(s Store, a *ArtifactState, v handoff.Artifact) (*handoff.Notice, er
 			return nil, err
 		}
 		switch {
-		case i == 0 || f.verdict.weakness() > worst.verdict.weakness():
+		case i == 0 || weakness(f.verdict) > weakness(worst.verdict):
 			worst, same = f, 0
 		case f.verdict == worst.verdict:
 			same++
@@ -87,7 +77,7 @@ func claimed(s Store, a *ArtifactState, v handoff.Artifact) (*handoff.Notice, er
 	if same > 0 {
 		worst.text += fmt.Sprintf(", and %d more", same)
 	}
-	return worst.notice(verdicts[worst.verdict.weakness()].code), nil
+	return worst.notice(verdicts[weakness(worst.verdict)].code), nil
 }
 
 func (f finding) notice(code handoff.NoticeCode) *handoff.Notice {
@@ -111,9 +101,9 @@ func ownAttestation(s Store, a *ArtifactState, v handoff.Artifact) (*handoff.Not
 	var f finding
 	switch {
 	case a.Import != "":
-		f = finding{verdict: Asserted, text: "was imported: another workspace attested it"}
+		f = finding{verdict: handoff.VerdictAsserted, text: "was imported: another workspace attested it"}
 	case a.Withdrawn:
-		f = finding{verdict: Asserted, text: "was withdrawn"}
+		f = finding{verdict: handoff.VerdictAsserted, text: "was withdrawn"}
 	default:
 		var err error
 		if f, err = judge(s, at, true, true); err != nil {
@@ -121,12 +111,12 @@ func ownAttestation(s Store, a *ArtifactState, v handoff.Artifact) (*handoff.Not
 		}
 	}
 	f.text, f.ref = command+" "+f.text, ""
-	return f.notice(verdicts[f.verdict.weakness()].code), nil
+	return f.notice(verdicts[weakness(f.verdict)].code), nil
 }
 
 // checkClaim checks a claim about a tree: the weakest of its evidence decides.
 func checkClaim(s Store, tree *handoff.Tree, claim, shown handoff.Claim) (worst finding, err error) {
-	worst = finding{verdict: Asserted, text: "without evidence"}
+	worst = finding{verdict: handoff.VerdictAsserted, text: "without evidence"}
 	for i, e := range claim.Evidence {
 		f, err := checkEvidence(s, tree, e)
 		if err != nil {
@@ -135,7 +125,7 @@ func checkClaim(s Store, tree *handoff.Tree, claim, shown handoff.Claim) (worst 
 		if i < len(shown.Evidence) && e.Kind == handoff.EvidenceCommand {
 			f.text = short(shown.Evidence[i].Command) + " " + f.text
 		}
-		if i == 0 || f.verdict.weakness() > worst.verdict.weakness() {
+		if i == 0 || weakness(f.verdict) > weakness(worst.verdict) {
 			worst = f
 		}
 	}
@@ -164,7 +154,7 @@ func checkCommand(s Store, tree *handoff.Tree, e handoff.Evidence) (finding, err
 		return judge(s, *at, true, true)
 	}
 	f := checkCall(e)
-	if f.verdict == Contradicted {
+	if f.verdict == handoff.VerdictContradicted {
 		return f, nil
 	}
 	if at, err = newestAttested(s, evidenceKey(e)); err != nil || at == nil {
@@ -205,7 +195,7 @@ func attestedOn(s Store, tree *handoff.Tree, e handoff.Evidence) (newest *attest
 // checkArtifact checks an artifact: only an attestation is more than a claim.
 func checkArtifact(s Store, tree *handoff.Tree, e handoff.Evidence) (finding, error) {
 	a, err := s.Artifact(e.Artifact)
-	f := finding{verdict: Asserted, ref: e.Artifact}
+	f := finding{verdict: handoff.VerdictAsserted, ref: e.Artifact}
 	switch {
 	case err != nil:
 		return f, err
@@ -218,7 +208,7 @@ func checkArtifact(s Store, tree *handoff.Tree, e handoff.Evidence) (finding, er
 	case !a.counts():
 		f.text = e.Artifact + " was withdrawn"
 	case e.Digest != a.Published.Digest.Value:
-		f.verdict, f.text = Contradicted, e.Artifact+" has another digest than the claim recorded"
+		f.verdict, f.text = handoff.VerdictContradicted, e.Artifact+" has another digest than the claim recorded"
 	default:
 		f, err = judge(s, attestedOf(a), tree != nil, e.IsOnTree(a.ID) || SameTree(a.Published, tree))
 		f.text = e.Artifact + " " + f.text
@@ -228,13 +218,14 @@ func checkArtifact(s Store, tree *handoff.Tree, e handoff.Evidence) (finding, er
 
 // checkCall returns what was recorded of a call or message in a thread.
 func checkCall(e handoff.Evidence) finding {
-	f := finding{Asserted, "was not attested", e.Thread}
+	f := finding{handoff.VerdictAsserted, "was not attested", e.Thread}
 	switch {
 	case e.Thread == "":
 	case e.ExitStatus != nil && *e.ExitStatus != 0:
-		f.verdict, f.text = Contradicted, fmt.Sprintf("ended with exit status %d in %s", *e.ExitStatus, e.Thread)
+		f.verdict, f.text = handoff.VerdictContradicted, fmt.Sprintf("ended with exit status %d in %s", *e.ExitStatus,
+			e.Thread)
 	case e.Failed:
-		f.verdict, f.text = Contradicted, "failed in "+e.Thread
+		f.verdict, f.text = handoff.VerdictContradicted, "failed in "+e.Thread
 	default:
 		f.text = "was not attested; its call is in " + e.Thread
 	}
@@ -245,22 +236,22 @@ func checkCall(e handoff.Evidence) finding {
 // same.
 func judge(s Store, at attested, known, same bool) (finding, error) {
 	if at.Failure != "" {
-		return finding{Contradicted, "ended with " + at.Failure, at.ID}, nil
+		return finding{handoff.VerdictContradicted, "ended with " + at.Failure, at.ID}, nil
 	}
 	redacted, err := isRedacted(s, at)
 	switch {
 	case err != nil:
 		return finding{}, err
 	case redacted:
-		return finding{Asserted, "succeeded, and its output was redacted, because it had a secret", at.ID}, nil
+		return finding{handoff.VerdictAsserted, "succeeded, and its output was redacted, because it had a secret", at.ID}, nil
 	case at.Tree == "" || !known:
-		return finding{Asserted, "succeeded, but the tree was not recorded", at.ID}, nil
+		return finding{handoff.VerdictAsserted, "succeeded, but the tree was not recorded", at.ID}, nil
 	case at.Changed:
-		return finding{Stale, "succeeded, but changed the tree", at.ID}, nil
+		return finding{handoff.VerdictStale, "succeeded, but changed the tree", at.ID}, nil
 	case !same:
-		return finding{Stale, "was attested on another tree", at.ID}, nil
+		return finding{handoff.VerdictStale, "was attested on another tree", at.ID}, nil
 	}
-	return finding{Verified, "succeeded on this tree", at.ID}, nil
+	return finding{handoff.VerdictVerified, "succeeded on this tree", at.ID}, nil
 }
 
 // isRedacted reports whether the output of an attestation may not be read.

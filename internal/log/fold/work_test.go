@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
+	"github.com/agent-handoff/handoff/trace"
 	"pgregory.net/rapid"
 )
 
@@ -55,8 +56,8 @@ func TestWorkLoss(t *testing.T) {
 			t.Fatalf("in another order, with repetitions: %+v, want %+v", again, roots)
 		}
 		var total int64
-		var see func(n *cost.Node)
-		see = func(n *cost.Node) {
+		var see func(n *trace.Node)
+		see = func(n *trace.Node) {
 			if id := n.Work.ID; (n.Work.Started != 0) != started[id] || (n.Work.Ended != 0) != ended[id] {
 				t.Fatalf("%+v: start recorded %t, end recorded %t", n.Work, started[id], ended[id])
 			}
@@ -77,7 +78,7 @@ func TestWorkLoss(t *testing.T) {
 }
 
 // rollup folds records and returns the trees of their work.
-func rollup(t *rapid.T, records []handoff.Record) []*cost.Node {
+func rollup(t *rapid.T, records []handoff.Record) []*trace.Node {
 	index := fold.NewMemory()
 	for i, r := range records {
 		r.Seq = handoff.Seq(i + 1)
@@ -92,7 +93,7 @@ func rollup(t *rapid.T, records []handoff.Record) []*cost.Node {
 	for i := range work { // positions in the log differ; whether there are any does not
 		work[i].Started, work[i].Ended = min(work[i].Started, 1), min(work[i].Ended, 1)
 	}
-	return cost.Rollup(work, func(w handoff.Work) cost.Amount { return cost.OfWork(w, nil) })
+	return cost.Rollup(work, func(w handoff.Work) trace.Usage { return cost.OfWork(w, nil) })
 }
 
 // TestWorkOrder checks that the order in which records about work arrive does not

@@ -8,12 +8,13 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/log/logcopy"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // A Copier copies a log of a workspace to another one.
 type Copier struct {
-	Backends     []Backend
-	Options      BackendOptions
+	Backends     []storage.Backend
+	Options      storage.BackendOptions
 	ShareThreads bool // to a log that other machines use: copies of transcripts without secrets
 	Redact       bool // leave out the secrets that were redacted
 	Progress     func(done, total handoff.Seq)
@@ -21,7 +22,7 @@ type Copier struct {
 
 // Copy opens two logs by their URLs, which the caller trusts, and copies one to the
 // other as logcopy.Copy does.
-func (c Copier) Copy(ctx context.Context, from, to string) (result logcopy.Result, err error) {
+func (c Copier) Copy(ctx context.Context, from, to string) (result storage.LogCopy, err error) {
 	source, err := c.open(from)
 	if err != nil {
 		return result, err
@@ -38,7 +39,7 @@ func (c Copier) open(location string) (Opened, error) {
 	return OpenBackend(config.Config{Log: location}, c.Backends, nil, c.Options)
 }
 
-func (c Copier) copy(ctx context.Context, source, target Opened) (result logcopy.Result, err error) {
+func (c Copier) copy(ctx context.Context, source, target Opened) (result storage.LogCopy, err error) {
 	dir := NewDir(c.Options.Runtime, c.Options.Rand)
 	if err := dir.Create(ctx); err != nil {
 		return result, err

@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/checkpoint"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // A Memory compares a log with the newest record of it that this machine remembers,
@@ -35,25 +36,26 @@ type Memory struct {
 
 // NewMemory returns what this machine remembers of the log of a workspace, which the
 // setting of a backend's location selected.
-func NewMemory(log handoff.Log, b Backend, location, runtime string, getenv func(string) string) *Memory {
-	place, fixed := b.place(location, runtime)
+func NewMemory(log handoff.Log, b storage.Backend, location, runtime string, getenv func(string) string) *Memory {
+	place, fixed := placeOf(b, location, runtime)
 	return &Memory{log: log, file: checkpoint.Open(userdir.State(getenv), place), remote: b.Remote, fixed: fixed}
 }
 
 // Remembered returns the ID of a log and the newest record of it that this machine
 // remembers, for the location that selected it.
-func Remembered(b Backend, location, runtime string, getenv func(string) string) (log string, newest handoff.Seq) {
-	place, _ := b.place(location, runtime)
+func Remembered(b storage.Backend, location, runtime string, getenv func(string) string) (log string,
+	newest handoff.Seq) {
+	place, _ := placeOf(b, location, runtime)
 	p := checkpoint.Open(userdir.State(getenv), place).Load()
 	return p.Log, p.Seq
 }
 
-// place returns the location under which a log is remembered, and whether no other log
+// placeOf returns the location under which a log is remembered, and whether no other log
 // can take its place. A copy of a runtime directory is another location, and a person
 // may delete one and start anew. What a location that depends on the workspace names,
 // such as a remote of its repository, may change.
-func (b Backend) place(location, runtime string) (place string, fixed bool) {
-	id := b.Identity(location)
+func placeOf(b storage.Backend, location, runtime string) (place string, fixed bool) {
+	id := Identity(b, location)
 	if u, err := url.Parse(id); err == nil && b.Remote && u.Opaque == "" {
 		return id, true
 	}

@@ -2,6 +2,7 @@ package localstate
 
 import (
 	"github.com/agent-handoff/handoff/engines/memory"
+	"github.com/agent-handoff/handoff/storage"
 
 	"crypto/rand"
 	"errors"
@@ -56,7 +57,8 @@ func TestRemoteRecords(t *testing.T) {
 	for _, remote := range []bool{true, false} {
 		log := memory.NewLog()
 		d := NewDir(filepath.Join(t.TempDir(), "runtime"), rand.Reader)
-		g := GuardLog(d, NewIndex(NewMemory(log, Backend{Remote: remote}, "", d.path, noEnv), d.path, noEnv, nil, nil))
+		g := GuardLog(d, NewIndex(NewMemory(log, storage.Backend{Remote: remote}, "", d.path, noEnv), d.path, noEnv, nil,
+			nil))
 		logtest.Append(t, g, "a.md")
 		want, err := d.Origin()
 		if err != nil || (want != "") != remote {

@@ -10,21 +10,13 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // A Side is a log and its bodies.
 type Side struct {
 	Log    handoff.Log
 	Bodies handoff.Bodies
-}
-
-// A Result is what a copy did.
-type Result struct {
-	Records int         `json:"records"` // of the source
-	Copied  int         `json:"copied"`  // of them in this run; the others were in the target
-	Bodies  int         `json:"bodies"`  // copied in this run
-	Missing []string    `json:"missingBodies"`
-	Last    handoff.Seq `json:"lastSeq"` // of the target
 }
 
 // Options change what is copied.
@@ -57,8 +49,8 @@ const batch = 256
 // Kinds: Conflict (the target has other records, or another writer appends to it),
 // Corrupt (a record of the source is damaged, or the target has something else than
 // was copied), and those of the logs.
-func Copy(ctx context.Context, from, to Side, o Options) (Result, error) {
-	c := &copier{from: from, to: to, o: o, result: Result{Missing: []string{}}}
+func Copy(ctx context.Context, from, to Side, o Options) (storage.LogCopy, error) {
+	c := &copier{from: from, to: to, o: o, result: storage.LogCopy{Missing: []string{}}}
 	if e, ok := from.Log.(handoff.Ender); ok {
 		var err error
 		if c.total, err = e.Newest(ctx); err != nil {
@@ -86,7 +78,7 @@ type copier struct {
 	o        Options
 	total    handoff.Seq
 	redacted handoff.Redactions
-	result   Result
+	result   storage.LogCopy
 }
 
 // record returns a record as the target stores it, and its bytes.

@@ -25,6 +25,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/remote"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // Options are where a queue is and what it reports to.
@@ -331,18 +332,10 @@ func (b bodies) Has(ctx context.Context, d handoff.Digest) (bool, error) {
 	return there, err
 }
 
-// An Item is a queued record.
-type Item struct {
-	ID        string    `json:"id"`
-	Type      string    `json:"type"`
-	CreatedAt time.Time `json:"createdAt"`
-	Path      string    `json:"path,omitempty"` // of an artifact
-}
-
 // A Status describes what is queued, and what is known of the log.
 type Status struct {
-	Queued  []Item // in their order
-	Refused []Refusal
+	Queued  []storage.QueuedRecord // in their order
+	Refused []storage.Refusal
 	Foreign bool // the directory was copied from elsewhere: nothing is sent without a request
 	Log     string
 	Newest  handoff.Seq
@@ -357,7 +350,7 @@ func (l *Log) Status(ctx context.Context) (Status, error) {
 	status := Status{Refused: s.Refused, Foreign: s.foreign, Log: s.Log, Newest: s.Newest}
 	list, err := l.pending(ctx, s, false)
 	for _, r := range list {
-		item := Item{ID: r.ID, Type: r.Type, CreatedAt: r.CreatedAt}
+		item := storage.QueuedRecord{ID: r.ID, Type: r.Type, CreatedAt: r.CreatedAt}
 		if f, ok := r.Fact.(*handoff.ArtifactPublished); ok {
 			item.Path = f.Path
 		}

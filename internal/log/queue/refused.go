@@ -7,23 +7,11 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/storage"
 )
 
-// A Refusal is a queued record that the engine refused. It is kept.
-type Refusal struct {
-	ID     string      `json:"id"`
-	Reason string      `json:"reason"`
-	Number handoff.Seq `json:"number"` // in the queue
-}
-
-// A RefusedRecord is a record that the engine refused, and why.
-type RefusedRecord struct {
-	Record handoff.Record `json:"record"`
-	Reason string         `json:"reason"`
-}
-
 // Refused returns the records that the engine refused, in the order of the queue.
-func (l *Log) Refused(ctx context.Context) ([]RefusedRecord, error) {
+func (l *Log) Refused(ctx context.Context) ([]storage.RefusedRecord, error) {
 	s, err := l.load()
 	if err != nil {
 		return nil, err
@@ -31,11 +19,11 @@ func (l *Log) Refused(ctx context.Context) ([]RefusedRecord, error) {
 	return l.refused(ctx, s)
 }
 
-func (l *Log) refused(ctx context.Context, s state) (list []RefusedRecord, err error) {
+func (l *Log) refused(ctx context.Context, s state) (list []storage.RefusedRecord, err error) {
 	records, err := l.pending(ctx, s, true)
 	for _, r := range records {
-		if i := slices.IndexFunc(s.Refused, func(f Refusal) bool { return f.ID == r.ID }); i >= 0 {
-			list = append(list, RefusedRecord{r, s.Refused[i].Reason})
+		if i := slices.IndexFunc(s.Refused, func(f storage.Refusal) bool { return f.ID == r.ID }); i >= 0 {
+			list = append(list, storage.RefusedRecord{Record: r, Reason: s.Refused[i].Reason})
 		}
 	}
 	return list, err
@@ -44,7 +32,7 @@ func (l *Log) refused(ctx context.Context, s state) (list []RefusedRecord, err e
 // Drop removes records that the engine refused from the queue, and returns them in
 // the order of the queue. Bodies are not removed. Kinds: NotFound (one was not refused; none is removed), Corrupt,
 // Unavailable.
-func (l *Log) Drop(ctx context.Context, ids []string) (dropped []RefusedRecord, err error) {
+func (l *Log) Drop(ctx context.Context, ids []string) (dropped []storage.RefusedRecord, err error) {
 	if l == nil { // nothing is queued for this log
 		return nil, notRefused(ids[0])
 	}
@@ -62,12 +50,12 @@ func (l *Log) Drop(ctx context.Context, ids []string) (dropped []RefusedRecord, 
 				return err
 			}
 			for _, id := range ids {
-				if !slices.ContainsFunc(list, func(r RefusedRecord) bool { return r.Record.ID == id }) {
+				if !slices.ContainsFunc(list, func(r storage.RefusedRecord) bool { return r.Record.ID == id }) {
 					return notRefused(id)
 				}
 			}
-			dropped = slices.DeleteFunc(list, func(r RefusedRecord) bool { return !slices.Contains(ids, r.Record.ID) })
-			now.Refused = slices.DeleteFunc(now.Refused, func(f Refusal) bool { return slices.Contains(ids, f.ID) })
+			dropped = slices.DeleteFunc(list, func(r storage.RefusedRecord) bool { return !slices.Contains(ids, r.Record.ID) })
+			now.Refused = slices.DeleteFunc(now.Refused, func(f storage.Refusal) bool { return slices.Contains(ids, f.ID) })
 			return nil
 		})
 		if err == nil {
@@ -88,7 +76,7 @@ func notRefused(id string) error {
 
 // Error returns the error of kind Conflict for records that the engine refused, nil
 // if there are none.
-func Error(list []Refusal) error {
+func Error(list []storage.Refusal) error {
 	if len(list) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/remote"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // sendWait is how long a process waits for another that sends.
@@ -18,34 +19,28 @@ const sendWait = 30 * time.Second
 // batch is the number of records that are sent at once.
 const batch = 64
 
-// A Sent is what Send did.
-type Sent struct {
-	Sent    int       `json:"sent"`              // records that the log now has
-	Refused []Refusal `json:"refused,omitempty"` // which are kept
-}
-
 // Send sends what is queued to the engine, in order and each record once, also what
 // it refused before, and what a copied directory has queued. A record that the engine
 // refuses is kept, and the others are sent.
 //
 // Kinds: those of the engine, after which the rest is queued still.
-func (l *Log) Send(ctx context.Context) (Sent, error) {
+func (l *Log) Send(ctx context.Context) (storage.Sent, error) {
 	l.offline.Clear()
 	return l.send(ctx, true)
 }
 
 // SendNew is Send without what was refused before, and without what a copied
 // directory has queued.
-func (l *Log) SendNew(ctx context.Context) (Sent, error) { return l.send(ctx, false) }
+func (l *Log) SendNew(ctx context.Context) (storage.Sent, error) { return l.send(ctx, false) }
 
 // send is Send; only with all it sends what was refused or copied.
-func (l *Log) send(ctx context.Context, all bool) (Sent, error) {
+func (l *Log) send(ctx context.Context, all bool) (storage.Sent, error) {
 	s, err := l.load()
 	if err != nil || !s.Queued || s.foreign && !all {
-		return Sent{Refused: s.Refused}, err
+		return storage.Sent{Refused: s.Refused}, err
 	}
 	if list, err := l.pending(ctx, s, all); err != nil || len(list) == 0 && !all {
-		return Sent{Refused: s.Refused}, err
+		return storage.Sent{Refused: s.Refused}, err
 	}
 	sender := sender{log: l}
 	err = l.locked(ctx, "send.lock", sendWait, func() error { return sender.run(ctx, all) })
@@ -59,7 +54,7 @@ type sender struct {
 	base   handoff.Seq       // where the queue was started
 	stored map[string]bool   // IDs of the engine's records since the queue was started
 	keys   map[string]string // the digest that a key was first used for, of these records
-	result Sent
+	result storage.Sent
 
 	queue    []handoff.Record          // the queued records, sent or not
 	redacted handoff.Redactions        // of these records
@@ -259,9 +254,9 @@ func (s *sender) note(ctx context.Context, list []handoff.Record, refused map[st
 		now.foreign = false // this was asked for
 		for _, r := range list {
 			now.Sent = max(now.Sent, r.Seq)
-			now.Refused = slices.DeleteFunc(now.Refused, func(f Refusal) bool { return f.ID == r.ID })
+			now.Refused = slices.DeleteFunc(now.Refused, func(f storage.Refusal) bool { return f.ID == r.ID })
 			if err := refused[r.ID]; err != nil {
-				now.Refused = append(now.Refused, Refusal{ID: r.ID, Reason: err.Error(), Number: r.Seq})
+				now.Refused = append(now.Refused, storage.Refusal{ID: r.ID, Reason: err.Error(), Number: r.Seq})
 			}
 		}
 		s.result.Refused = now.Refused

@@ -19,19 +19,20 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // A state is what the file state.json contains.
 type state struct {
-	Location   string      `json:"location"`
-	Directory  uint64      `json:"directory"`  // inode of the queue's directory, which a copy does not have
-	Log        string      `json:"log"`        // ID of the engine's log
-	Newest     handoff.Seq `json:"newest"`     // a record of the engine that this machine has read
-	Generation int         `json:"generation"` // number of the log of queued records
-	Queued     bool        `json:"queued"`     // that log may have records
-	Base       handoff.Seq `json:"base"`       // no queued record is in the engine before it
-	Sent       handoff.Seq `json:"sent"`       // of that log, in order; refused ones count
-	Refused    []Refusal   `json:"refused"`
+	Location   string            `json:"location"`
+	Directory  uint64            `json:"directory"`  // inode of the queue's directory, which a copy does not have
+	Log        string            `json:"log"`        // ID of the engine's log
+	Newest     handoff.Seq       `json:"newest"`     // a record of the engine that this machine has read
+	Generation int               `json:"generation"` // number of the log of queued records
+	Queued     bool              `json:"queued"`     // that log may have records
+	Base       handoff.Seq       `json:"base"`       // no queued record is in the engine before it
+	Sent       handoff.Seq       `json:"sent"`       // of that log, in order; refused ones count
+	Refused    []storage.Refusal `json:"refused"`
 
 	foreign bool // the directory is another one than the state names
 }
@@ -260,7 +261,7 @@ func (l *Log) pending(ctx context.Context, s state, refused bool) ([]handoff.Rec
 		if err != nil {
 			return list, err
 		}
-		isRefused := slices.ContainsFunc(s.Refused, func(f Refusal) bool { return f.Number == r.Seq })
+		isRefused := slices.ContainsFunc(s.Refused, func(f storage.Refusal) bool { return f.Number == r.Seq })
 		if r.Seq > s.Sent || refused && isRefused {
 			list = append(list, r)
 		}

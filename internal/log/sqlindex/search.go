@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 	"github.com/agent-handoff/handoff/internal/tool/words"
+	"github.com/agent-handoff/handoff/storage"
 )
 
 // A Query selects artifacts or sessions by words of their texts.
@@ -51,20 +52,12 @@ const (
 	End   = "\x03"
 )
 
-// Pieces are a Snippet without its marks. Joined, the pieces are its text; every
-// second piece was found.
-type Pieces struct {
-	Field  string   `json:"field"`
-	Text   string   `json:"text"`
-	Pieces []string `json:"pieces"`
-}
-
 // Split returns snippets in pieces.
-func Split(list []Snippet) []Pieces {
-	split := make([]Pieces, len(list))
+func Split(list []Snippet) []storage.Snippet {
+	split := make([]storage.Snippet, len(list))
 	for i, s := range list {
 		pieces := strings.Split(strings.ReplaceAll(s.Text, End, Begin), Begin)
-		split[i] = Pieces{s.Field, strings.Join(pieces, ""), pieces}
+		split[i] = storage.Snippet{Field: s.Field, Text: strings.Join(pieces, ""), Pieces: pieces}
 	}
 	return split
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/pipeline"
 )
 
 // A Dialect is an edition of schema.py, the script that validated artifacts
@@ -31,12 +32,6 @@ func ParseDialect(name string) (Dialect, error) {
 	return d, nil
 }
 
-// An Answer is the output of the script and its exit code.
-type Answer struct {
-	Out, Err string
-	Code     int
-}
-
 // usage is printed for any other number of files than one.
 const usage = "Usage: python schema.py --validate <path-to-artifact.json>\n"
 
@@ -44,9 +39,9 @@ const usage = "Usage: python schema.py --validate <path-to-artifact.json>\n"
 // the script, byte for byte, except for the messages of its JSON parser. Like the
 // script it takes exactly one file, recognizes it by its name and checks only
 // that required keys exist; their value may be null.
-func (p *Pipeline) Compat(d Dialect, read func(name string) ([]byte, error), files ...string) Answer {
+func (p *Pipeline) Compat(d Dialect, read func(name string) ([]byte, error), files ...string) pipeline.CompatAnswer {
 	if len(files) != 1 {
-		return Answer{Err: usage, Code: 2}
+		return pipeline.CompatAnswer{Err: usage, Code: 2}
 	}
 	b, err := read(files[0])
 	if errors.Is(err, handoff.NotFound) {
@@ -59,7 +54,7 @@ func (p *Pipeline) Compat(d Dialect, read func(name string) ([]byte, error), fil
 }
 
 // CompatBytes is Compat for the content of one file.
-func (p *Pipeline) CompatBytes(d Dialect, base string, b []byte) Answer {
+func (p *Pipeline) CompatBytes(d Dialect, base string, b []byte) pipeline.CompatAnswer {
 	s, err := p.Stage(base)
 	if err != nil || !slices.Contains(s.Files(), base) {
 		return refusal("Unknown artifact: " + base)
@@ -87,7 +82,7 @@ func (p *Pipeline) CompatBytes(d Dialect, base string, b []byte) Answer {
 	if len(lines) > 0 {
 		return refusal(lines...)
 	}
-	return Answer{Out: "OK\n"}
+	return pipeline.CompatAnswer{Out: "OK\n"}
 }
 
 // withoutNaN replaces NaN, Infinity and -Infinity, which the JSON parser of Python
@@ -118,7 +113,9 @@ func withoutNaN(b []byte) []byte {
 	return out
 }
 
-func refusal(lines ...string) Answer { return Answer{Err: strings.Join(lines, "\n") + "\n", Code: 1} }
+func refusal(lines ...string) pipeline.CompatAnswer {
+	return pipeline.CompatAnswer{Err: strings.Join(lines, "\n") + "\n", Code: 1}
+}
 
 // expert does the additional checks of the expert edition.
 func expert(artifact map[string]any) []string {

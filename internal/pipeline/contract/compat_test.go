@@ -6,6 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/pipeline"
 )
 
 // TestCompat checks the texts and exit codes of schema.py.
@@ -54,12 +55,12 @@ func TestCompat(t *testing.T) {
 			return []byte(tt.in), nil
 		}
 		got := p.Compat(contract.Practitioner, read, tt.file)
-		if want := (contract.Answer{Out: tt.out, Err: tt.err, Code: tt.code}); got != want {
+		if want := (pipeline.CompatAnswer{Out: tt.out, Err: tt.err, Code: tt.code}); got != want {
 			t.Errorf("%s %s:\ngot  %+v\nwant %+v", tt.file, tt.in, got, want)
 		}
 	}
 	for _, files := range [][]string{nil, {"a", "b"}} {
-		want := contract.Answer{Err: "Usage: python schema.py --validate <path-to-artifact.json>\n", Code: 2}
+		want := pipeline.CompatAnswer{Err: "Usage: python schema.py --validate <path-to-artifact.json>\n", Code: 2}
 		if got := p.Compat(contract.Practitioner, nil, files...); got != want {
 			t.Errorf("%v: got %+v, want %+v", files, got, want)
 		}

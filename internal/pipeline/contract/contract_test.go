@@ -12,6 +12,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/jsonschema"
+	"github.com/agent-handoff/handoff/pipeline"
 )
 
 // builtin is the built-in pipeline.
@@ -37,7 +39,7 @@ func with(artifact, fields string) string {
 	return strings.TrimSuffix(artifact, "}") + "," + fields + "}"
 }
 
-func lines(list []contract.Problem) string {
+func lines(list []jsonschema.Problem) string {
 	var b strings.Builder
 	for _, p := range list {
 		fmt.Fprintln(&b, p)
@@ -353,10 +355,10 @@ func TestInvalidProjectFiles(t *testing.T) {
 }
 
 // validate validates an artifact against the contract of the named stage.
-func validate(p *contract.Pipeline, stage string, b []byte) (contract.Report, error) {
+func validate(p *contract.Pipeline, stage string, b []byte) (pipeline.Report, error) {
 	s, err := p.Stage(stage)
 	if err != nil {
-		return contract.Report{}, err
+		return pipeline.Report{}, err
 	}
 	return s.Validate(b), nil
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/jsonschema"
 )
 
 // maxNumber is the maximum length of a number, in bytes: exact arithmetic on
@@ -16,15 +17,15 @@ const maxNumber = 64
 
 // decode parses one JSON value, with numbers as json.Number. A document that is
 // not JSON has one problem, without a pointer. Duplicate keys are problems too.
-func decode(b []byte) (any, []Problem) {
+func decode(b []byte) (any, []jsonschema.Problem) {
 	if len(b) > MaxArtifact {
-		return nil, []Problem{{Text: fmt.Sprintf("is larger than %d bytes", MaxArtifact)}}
+		return nil, []jsonschema.Problem{{Text: fmt.Sprintf("is larger than %d bytes", MaxArtifact)}}
 	}
 	if !utf8.Valid(b) {
-		return nil, []Problem{{Text: "is not UTF-8"}}
+		return nil, []jsonschema.Problem{{Text: "is not UTF-8"}}
 	}
 	if !json.Valid(b) {
-		return nil, []Problem{{Text: jsonl.SyntaxError(b).Error()}}
+		return nil, []jsonschema.Problem{{Text: jsonl.SyntaxError(b).Error()}}
 	}
 	return parse(string(b))
 }

@@ -14,8 +14,8 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/jsonschema"
 	"go.yaml.in/yaml/v4"
 )
 

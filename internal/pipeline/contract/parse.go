@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
+	"github.com/agent-handoff/handoff/jsonschema"
 )
 
 // A parser builds the value of a JSON text that json.Valid accepts, with numbers
@@ -20,17 +20,17 @@ type parser struct {
 	text  string
 	at    int
 	path  []jsonschema.Step
-	found []Problem
+	found []jsonschema.Problem
 }
 
 // parse returns the value of a valid JSON text and the problems in it.
-func parse(text string) (any, []Problem) {
+func parse(text string) (any, []jsonschema.Problem) {
 	p := &parser{text: text}
 	return p.value(), p.found
 }
 
 func (p *parser) add(text string) {
-	p.found = append(p.found, Problem{Pointer: jsonschema.PointerTo(p.path), Text: text})
+	p.found = append(p.found, jsonschema.Problem{Pointer: jsonschema.PointerTo(p.path), Text: text})
 }
 
 // next returns the next byte that is not white space.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
+	"github.com/agent-handoff/handoff/jsonschema"
 )
 
 // duplicates returns the pointers of duplicate keys, found with the tokens of

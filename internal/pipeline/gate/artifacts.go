@@ -1,6 +1,9 @@
 package gate
 
-import "github.com/agent-handoff/handoff/internal/pipeline/contract"
+import (
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/pipeline"
+)
 
 // Artifacts are the artifacts of one run.
 type Artifacts struct {
@@ -15,7 +18,7 @@ type Artifacts struct {
 type Output struct {
 	File   string
 	Digest string // SHA-256 in hexadecimal, "" if the file can't be read
-	Report contract.Report
+	Report pipeline.Report
 
 	// Accepted says that the artifact was recorded as it is: what its gate finds in
 	// it is a warning.

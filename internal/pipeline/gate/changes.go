@@ -13,16 +13,16 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/pipeline"
 )
 
-// A Scope is the set of files that changed in the repository since a commit.
+// A Scope is the changes that a gate compares, with what it compares them with.
 type Scope struct {
-	Base    string   `json:"base"`    // the commit; "" before the first one
-	Changed []string `json:"changed"` // relative to the workspace, sorted; ../ is outside of it
+	pipeline.Changes
 
 	// PlannedBy returns the issue of another run that plans to change a file, ""
 	// if there is none. It may be nil.
-	PlannedBy func(file string) string `json:"-"`
+	PlannedBy func(file string) string
 
 	merge *merge // what git knows about the result of a merge stage, nil if it was not looked up
 }
@@ -77,7 +77,7 @@ func (r Repository) Changes(ctx context.Context, base string) (Scope, error) {
 			files[name] = true
 		}
 	}
-	return Scope{Base: commit, Changed: slices.Sorted(maps.Keys(files))}, nil
+	return Scope{Changes: pipeline.Changes{Base: commit, Changed: slices.Sorted(maps.Keys(files))}}, nil
 }
 
 func (r Repository) error(name string, kind handoff.Kind, err error, hint string) error {

@@ -13,119 +13,14 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
-	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
+	"github.com/agent-handoff/handoff/jsonschema"
+	"github.com/agent-handoff/handoff/pipeline"
 )
-
-// A Level is the severity of a finding. An Error stops a run.
-type Level string
-
-const (
-	Error   Level = "ERROR"
-	Warning Level = "WARNING"
-)
-
-// A Finding is one violated invariant.
-type Finding struct {
-	Level   Level  `json:"level"`
-	Check   string `json:"check"`
-	Pointer string `json:"pointer"` // into the stage's artifact; "" is the document
-	Text    string `json:"text"`
-}
-
-func (f Finding) String() string { return fmt.Sprintf("[%s] %s: %s", f.Level, f.Check, f.Text) }
-
-// A Result is the result of a gate.
-type Result struct {
-	Stage    string    `json:"stage"`
-	Findings []Finding `json:"findings"`
-	Pass     bool      `json:"pass"`            // no finding is an error and the verdict is not FAIL
-	Scope    *Scope    `json:"scope,omitempty"` // the changes that were compared, nil if there were none
-	Rejected bool      `json:"-"`               // the verdict of the artifact is FAIL
-}
-
-// Compat returns the result that the legacy script gives, for which a verdict of
-// FAIL is no error.
-func (v Result) Compat() Result {
-	v.Pass, v.Rejected = len(v.Errors()) == 0, false
-	return v
-}
-
-// A Verdict is the result of a gate when its artifact was submitted, in the working tree
-// of the one who submitted it.
-type Verdict struct {
-	Pass     bool      `json:"pass"`
-	Findings []Finding `json:"findings"` // at most maxFindings
-}
-
-// maxFindings is how many findings a Verdict has, and maxText how long their texts are, in
-// bytes.
-const (
-	maxFindings = 20
-	maxText     = 500
-)
-
-// Verdict returns what is recorded of a result.
-func (v Result) Verdict() *Verdict {
-	short := &Verdict{Pass: v.Pass, Findings: slices.Clone(v.Findings[:min(maxFindings, len(v.Findings))])}
-	for i, f := range short.Findings {
-		if len(f.Text) > maxText {
-			short.Findings[i].Text = strings.ToValidUTF8(f.Text[:maxText], "") + "…"
-		}
-	}
-	return short
-}
-
-// Advisory returns the result with warnings in place of errors.
-func (v Result) Advisory() Result {
-	v.Findings = slices.Clone(v.Findings)
-	for i := range v.Findings {
-		if v.Findings[i].Level == Error {
-			v.Findings[i].Level = Warning
-		}
-	}
-	v.Pass = !v.Rejected
-	return v
-}
-
-// Errors returns the findings that stop a run.
-func (v Result) Errors() []Finding { return v.at(Error) }
-
-// Warnings returns the findings that do not stop a run.
-func (v Result) Warnings() []Finding { return v.at(Warning) }
-
-func (v Result) at(level Level) []Finding {
-	var found []Finding
-	for _, f := range v.Findings {
-		if f.Level == level {
-			found = append(found, f)
-		}
-	}
-	return found
-}
-
-// String returns the findings, one per line, and a summary line.
-func (v Result) String() string {
-	var b strings.Builder
-	for _, f := range v.Findings {
-		fmt.Fprintln(&b, f)
-	}
-	switch errs, warnings := len(v.Errors()), len(v.Warnings()); {
-	case errs > 0:
-		fmt.Fprintf(&b, "%d error(s), %d warning(s) - FAIL\n", errs, warnings)
-	case v.Rejected:
-		fmt.Fprintf(&b, "The verdict of stage '%s' is FAIL - FAIL\n", v.Stage)
-	case warnings > 0:
-		fmt.Fprintf(&b, "%d warning(s) - PASS with warnings\n", warnings)
-	default:
-		fmt.Fprintf(&b, "All invariants passed for stage '%s' - PASS\n", v.Stage)
-	}
-	return b.String()
-}
 
 // rejected reports whether the verdict of an artifact is FAIL. In a stage whose
 // contract has no verdict, the key is unknown and means nothing.
-func rejected(r contract.Report) bool {
-	unknown := func(p contract.Problem) bool { return p.Pointer == "/verdict" }
+func rejected(r pipeline.Report) bool {
+	unknown := func(p jsonschema.Problem) bool { return p.Pointer == "/verdict" }
 	return strings.EqualFold(contract.Text(r.Value["verdict"]), "FAIL") && !slices.ContainsFunc(r.Warnings, unknown)
 }
 
@@ -134,8 +29,11 @@ func rejected(r contract.Report) bool {
 // changed files; they are compared with the plan and with the worker's own list.
 // A stage that is not in the pipeline is one error. An artifact whose verdict is
 // FAIL does not pass, even if it is consistent. Check changes nothing.
-func Check(p *contract.Pipeline, name string, s Artifacts, scope *Scope) Result {
-	v := &Result{Stage: name, Findings: []Finding{}, Scope: scope}
+func Check(p *contract.Pipeline, name string, s Artifacts, scope *Scope) pipeline.GateResult {
+	v := checker{GateResult: &pipeline.GateResult{Stage: name, Findings: []pipeline.Finding{}}, compared: scope}
+	if scope != nil {
+		v.Scope = &scope.Changes
+	}
 	if stage, err := p.Stage(name); err != nil {
 		v.error("stage", "", "unknown stage %s", name)
 	} else {
@@ -144,10 +42,16 @@ func Check(p *contract.Pipeline, name string, s Artifacts, scope *Scope) Result 
 		v.Rejected = rejected(s.Outputs[stage.Name].Report)
 	}
 	v.Pass = len(v.Errors()) == 0 && !v.Rejected
-	return *v
+	return *v.GateResult
 }
 
-func (v *Result) gate(p *contract.Pipeline, stage *contract.Stage, s Artifacts) {
+// A checker adds what it finds to a result.
+type checker struct {
+	*pipeline.GateResult
+	compared *Scope // nil if no changes are compared
+}
+
+func (v checker) gate(p *contract.Pipeline, stage *contract.Stage, s Artifacts) {
 	out, ok := s.Outputs[stage.Name]
 	switch {
 	case !ok:
@@ -180,11 +84,11 @@ func (v *Result) gate(p *contract.Pipeline, stage *contract.Stage, s Artifacts) 
 
 // own runs a check of the artifact itself, whose findings are warnings if the
 // artifact was accepted as it is.
-func (v *Result) own(out Output, check func()) {
+func (v checker) own(out Output, check func()) {
 	before := len(v.Findings)
 	check()
 	for i := before; out.Accepted && i < len(v.Findings); i++ {
-		v.Findings[i].Level = Warning
+		v.Findings[i].Level = pipeline.Warning
 	}
 }
 
@@ -193,17 +97,19 @@ func existsCheck(stage *contract.Stage) string {
 	return strings.ReplaceAll(strings.TrimSuffix(stage.Artifact, ".json"), "-", "_") + "_exists"
 }
 
-func (v *Result) error(check, pointer, format string, args ...any) {
-	v.Findings = append(v.Findings, Finding{Error, check, pointer, fmt.Sprintf(format, args...)})
+func (v checker) error(check, pointer, format string, args ...any) {
+	v.Findings = append(v.Findings, pipeline.Finding{Level: pipeline.Error, Check: check, Pointer: pointer,
+		Text: fmt.Sprintf(format, args...)})
 }
 
-func (v *Result) warn(check, pointer, format string, args ...any) {
-	v.Findings = append(v.Findings, Finding{Warning, check, pointer, fmt.Sprintf(format, args...)})
+func (v checker) warn(check, pointer, format string, args ...any) {
+	v.Findings = append(v.Findings, pipeline.Finding{Level: pipeline.Warning, Check: check, Pointer: pointer,
+		Text: fmt.Sprintf(format, args...)})
 }
 
 // contract adds the problems of a report, except for pointers that already have
 // a finding.
-func (v *Result) contract(r contract.Report) {
+func (v checker) contract(r pipeline.Report) {
 	named := map[string]bool{}
 	for _, f := range v.Findings {
 		named[f.Pointer] = f.Pointer != ""
@@ -222,7 +128,7 @@ func (v *Result) contract(r contract.Report) {
 // characters.
 const maxCriterion = 80
 
-func (v *Result) plan(a map[string]any) {
+func (v checker) plan(a map[string]any) {
 	if a == nil {
 		return
 	}
@@ -329,7 +235,7 @@ func failed(list []check) *check {
 	return nil
 }
 
-func (v *Result) test(a map[string]any) {
+func (v checker) test(a map[string]any) {
 	if a == nil {
 		return
 	}
@@ -356,7 +262,7 @@ func (v *Result) test(a map[string]any) {
 	}
 }
 
-func (v *Result) review(a map[string]any) {
+func (v checker) review(a map[string]any) {
 	if a == nil {
 		return
 	}
@@ -388,7 +294,7 @@ func (v *Result) review(a map[string]any) {
 
 // tiers checks the tiers in an artifact: a complex issue can't be worked on in the
 // fast tier, and an escalation leads to a higher tier.
-func (v *Result) tiers(s Artifacts, stage *contract.Stage, a map[string]any) {
+func (v checker) tiers(s Artifacts, stage *contract.Stage, a map[string]any) {
 	if !stage.Has(contract.CheckPlan) && s.Complexity == "complex" && contract.Text(a["tier_used"]) == "fast" {
 		v.error("tier_complex_no_fast", "/tier_used", "the fast tier is not allowed for a complex issue")
 	}

@@ -8,14 +8,15 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
+	"github.com/agent-handoff/handoff/pipeline"
 )
 
 // checks returns the checks of the findings, warnings with a question mark.
-func checks(v gate.Result) string {
+func checks(v pipeline.GateResult) string {
 	var names []string
 	for _, f := range v.Findings {
 		name := f.Check
-		if f.Level == gate.Warning {
+		if f.Level == pipeline.Warning {
 			name += "?"
 		}
 		names = append(names, name)
@@ -134,7 +135,7 @@ func TestGate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var scope *gate.Scope
 			if tt.scope != nil {
-				scope = &gate.Scope{Changed: tt.scope}
+				scope = &gate.Scope{Changes: pipeline.Changes{Changed: tt.scope}}
 			}
 			v := gate.Check(p, tt.stage, read(t, p, tt.files), scope)
 			if got := checks(v); got != tt.want {
@@ -239,7 +240,7 @@ stages:
 		}
 		var scope *gate.Scope
 		if gate.ComparesChanges(stage) {
-			scope = &gate.Scope{Changed: []string{"a.go"}}
+			scope = &gate.Scope{Changes: pipeline.Changes{Changed: []string{"a.go"}}}
 		}
 		if v := gate.Check(p, tt.stage, read(t, p, tt.files), scope); checks(v) != tt.want {
 			t.Errorf("%s: got %s, want %s\n%s", tt.stage, checks(v), tt.want, v)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
-	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
+	"github.com/agent-handoff/handoff/jsonschema"
 )
 
 // ComparesChanges reports whether the gate of a stage compares the files that
@@ -21,7 +21,7 @@ func Planned(plan map[string]any) func(file string) bool {
 
 // implement compares three lists: the planned files, the files that the worker
 // lists, and the files that changed according to git.
-func (v *Result) implement(p *contract.Pipeline, s Artifacts, a map[string]any) {
+func (v checker) implement(p *contract.Pipeline, s Artifacts, a map[string]any) {
 	planned, ok := v.planned(p, s)
 	if !ok {
 		return
@@ -29,14 +29,14 @@ func (v *Result) implement(p *contract.Pipeline, s Artifacts, a map[string]any) 
 	claimed := contract.Texts(a["files_changed"])
 	completed := contract.Text(a["status"]) == "completed"
 	allowed, changed := newPaths(planned), newPaths(nil)
-	if v.Scope != nil {
-		changed.exact = setOf(v.Scope.Changed)
+	if v.compared != nil {
+		changed.exact = setOf(v.compared.Changed)
 	}
 	for i, file := range claimed {
 		at := jsonschema.Pointer("files_changed", fmt.Sprint(i))
 		if planned != nil && completed && !allowed.match(file) {
 			v.error("claim_planned", at, "files_changed has %s, which is not in affected_files", file)
-		} else if v.Scope != nil && !changed.match(file) {
+		} else if v.compared != nil && !changed.match(file) {
 			v.error("claim_changed", at, "files_changed has %s, which did not change", file)
 		}
 	}
@@ -44,7 +44,7 @@ func (v *Result) implement(p *contract.Pipeline, s Artifacts, a map[string]any) 
 }
 
 // planned returns the files of the plan, nil if the issue needs no plan.
-func (v *Result) planned(p *contract.Pipeline, s Artifacts) ([]string, bool) {
+func (v checker) planned(p *contract.Pipeline, s Artifacts) ([]string, bool) {
 	stage, plan := s.Checked(p, contract.CheckPlan)
 	if stage == nil || plan == nil && (stage.Optional || stage.Skip != "" && stage.Skip == s.Complexity) {
 		return nil, true
@@ -58,20 +58,20 @@ func (v *Result) planned(p *contract.Pipeline, s Artifacts) ([]string, bool) {
 
 // scope compares the changed files with the planned ones and, if there is a
 // worker result, with the files listed there.
-func (v *Result) scope(planned, claimed []string, hasResult bool) {
-	if v.Scope == nil {
+func (v checker) scope(planned, claimed []string, hasResult bool) {
+	if v.compared == nil {
 		return
 	}
 	allowed, listed := newPaths(planned), setOf(claimed)
-	for _, file := range v.Scope.Changed {
+	for _, file := range v.compared.Changed {
 		switch {
 		case planned != nil && !allowed.match(file):
-			v.error("scope_extra", "", "%s changed, which is not in affected_files%s", file, v.Scope.planner(file))
+			v.error("scope_extra", "", "%s changed, which is not in affected_files%s", file, v.compared.planner(file))
 		case hasResult && !listed[file]:
 			v.error("change_claimed", "/files_changed", "%s changed, which is not in files_changed", file)
 		}
 	}
-	for i, unused := range allowed.unused(v.Scope.Changed) {
+	for i, unused := range allowed.unused(v.compared.Changed) {
 		if unused {
 			v.warn("scope_missing", "", "%s is planned and did not change", planned[i])
 		}
@@ -79,7 +79,7 @@ func (v *Result) scope(planned, claimed []string, hasResult bool) {
 }
 
 // git checks that tests and review passed before anything is merged.
-func (v *Result) git(p *contract.Pipeline, s Artifacts) {
+func (v checker) git(p *contract.Pipeline, s Artifacts) {
 	for _, result := range s.outcomes(p, contract.CheckTests) {
 		switch result {
 		case "PASS":
@@ -103,15 +103,15 @@ func (v *Result) git(p *contract.Pipeline, s Artifacts) {
 	if plan != nil {
 		v.scope(append([]string{}, planned...), nil, false)
 	}
-	if v.Scope != nil && v.Scope.merge != nil {
+	if v.compared != nil && v.compared.merge != nil {
 		_, work := s.Checked(p, contract.CheckChanges)
-		v.merge(*v.Scope.merge, planned, contract.Texts(work["files_changed"]))
+		v.merge(*v.compared.merge, planned, contract.Texts(work["files_changed"]))
 	}
 }
 
 // merge checks that the branch and the commit of a git result exist, and that the
 // commit contains the change.
-func (v *Result) merge(m merge, planned, claimed []string) {
+func (v checker) merge(m merge, planned, claimed []string) {
 	switch {
 	case m.commit == "":
 		v.error("commit_exists", "/commit_sha", "commit %s does not exist", m.commitName)

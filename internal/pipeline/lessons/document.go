@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/pipeline"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -16,7 +17,7 @@ type document struct {
 	comments []byte    // of a file that has nothing else
 	root     yaml.Node // zero if the file is missing or empty
 	list     *yaml.Node
-	lessons  []Lesson
+	lessons  []pipeline.Lesson
 }
 
 func parse(b []byte) (document, error) {
@@ -53,12 +54,12 @@ func parse(b []byte) (document, error) {
 		if node.Tag == "!!null" {
 			continue
 		}
-		var l Lesson
+		var l pipeline.Lesson
 		if err := node.Decode(&l); err != nil {
 			return document{}, plainfile.InvalidAt(err)
 		}
 		if l.Frequency = max(1, l.Frequency); node.Kind == yaml.MappingNode {
-			l.node = node
+			l.Source = node
 		}
 		d.lessons = append(d.lessons, l)
 	}
@@ -89,7 +90,7 @@ func value(mapping *yaml.Node, key string) *yaml.Node {
 
 // with returns the document with other lessons. One that was read keeps its
 // comments and its unknown fields.
-func (d *document) with(list []Lesson) ([]byte, error) {
+func (d *document) with(list []pipeline.Lesson) ([]byte, error) {
 	if d.list == nil {
 		top := &yaml.Node{Kind: yaml.MappingNode}
 		d.list = value(top, "lessons")
@@ -98,7 +99,7 @@ func (d *document) with(list []Lesson) ([]byte, error) {
 	d.list.Kind, d.list.Tag, d.list.Value, d.list.Style = yaml.SequenceNode, "!!seq", "", 0
 	d.list.Content = nil
 	for _, l := range list {
-		node, err := l.encode()
+		node, err := encode(l)
 		if err != nil {
 			return nil, err
 		}
@@ -109,13 +110,14 @@ func (d *document) with(list []Lesson) ([]byte, error) {
 }
 
 // encode returns the node of a lesson, with its values.
-func (l Lesson) encode() (*yaml.Node, error) {
-	if l.node == nil {
-		node := &yaml.Node{}
+func encode(l pipeline.Lesson) (*yaml.Node, error) {
+	node, _ := l.Source.(*yaml.Node)
+	if node == nil {
+		node = &yaml.Node{}
 		return node, node.Encode(l)
 	}
-	var known Lesson
-	if err := l.node.Decode(&known); err != nil {
+	var known pipeline.Lesson
+	if err := node.Decode(&known); err != nil {
 		return nil, err
 	}
 	for _, field := range []struct {
@@ -128,7 +130,7 @@ func (l Lesson) encode() (*yaml.Node, error) {
 		if field.old == field.new {
 			continue
 		}
-		v := value(l.node, field.key)
+		v := value(node, field.key)
 		comment := v.LineComment
 		if err := v.Encode(field.new); err != nil {
 			return nil, err
@@ -139,7 +141,7 @@ func (l Lesson) encode() (*yaml.Node, error) {
 		v.LineComment = comment
 	}
 	if !slices.Equal(known.Issues, l.Issues) {
-		return l.node, value(l.node, "issues").Encode(l.Issues)
+		return node, value(node, "issues").Encode(l.Issues)
 	}
-	return l.node, nil
+	return node, nil
 }

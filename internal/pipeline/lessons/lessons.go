@@ -21,7 +21,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
-	"go.yaml.in/yaml/v4"
+	"github.com/agent-handoff/handoff/pipeline"
 )
 
 // Max is the maximum number of lessons.
@@ -32,21 +32,6 @@ const maxSize = 4 << 20
 
 // File is the path of the lessons file, relative to the workspace.
 const File = contract.Folder + "/" + contract.Lessons
-
-// A Lesson is a known failure and its mitigation.
-type Lesson struct {
-	Date       string `yaml:"date" json:"date"` // 2006-01-02
-	Issue      string `yaml:"issue" json:"issue"`
-	Pattern    string `yaml:"pattern" json:"pattern"`
-	Frequency  int    `yaml:"frequency" json:"frequency"`
-	Mitigation string `yaml:"mitigation" json:"mitigation"`
-
-	// Issues are all issues in which it occurred, if there are several; Issue is
-	// the last one.
-	Issues []string `yaml:"issues,omitempty" json:"issues,omitempty"`
-
-	node *yaml.Node // in the file it was read from, which may have further fields
-}
 
 // Example is an example of a lessons file.
 const Example = `lessons:
@@ -59,7 +44,7 @@ const Example = `lessons:
 
 // Read reads the lessons of a workspace, in the order of the file. A missing
 // file has no lessons. Its kinds are Corrupt and Unavailable.
-func Read(workspace *os.Root) ([]Lesson, error) {
+func Read(workspace *os.Root) ([]pipeline.Lesson, error) {
 	d, err := readFile(workspace)
 	return d.lessons, err
 }
@@ -97,8 +82,9 @@ func readFile(workspace *os.Root) (document, error) {
 // returns them. Concurrent changes are serialized. The file is replaced
 // atomically; comments and unknown fields in it are preserved. Its kinds are those
 // of Read and those of change.
-func Change(ctx context.Context, workspace *os.Root, change func([]Lesson) ([]Lesson, error)) ([]Lesson, error) {
-	var list []Lesson
+func Change(ctx context.Context, workspace *os.Root, change func([]pipeline.Lesson) ([]pipeline.Lesson,
+	error)) ([]pipeline.Lesson, error) {
+	var list []pipeline.Lesson
 	err := folder.Lock(ctx, workspace, syscall.LOCK_EX, func(*os.Root) error {
 		d, err := readFile(workspace)
 		if err != nil {
@@ -131,7 +117,7 @@ func Change(ctx context.Context, workspace *os.Root, change func([]Lesson) ([]Le
 // of case and white space, its frequency is increased instead, and it takes the
 // new date, the new issue beside the known ones, and the new mitigation if there is one. Beyond Max
 // the oldest lesson is dropped. Its kind is Invalid.
-func Add(list []Lesson, l Lesson) ([]Lesson, error) {
+func Add(list []pipeline.Lesson, l pipeline.Lesson) ([]pipeline.Lesson, error) {
 	key := patternKey(l.Pattern)
 	if key == "" {
 		return nil, handoff.E("add lesson", "", handoff.Invalid, errors.New("pattern is empty"),
@@ -152,7 +138,7 @@ func Add(list []Lesson, l Lesson) ([]Lesson, error) {
 		if known := &list[i]; patternKey(known.Pattern) == key {
 			known.Frequency += l.Frequency
 			known.Date = max(known.Date, l.Date)
-			known.addIssue(l.Issue)
+			addIssue(known, l.Issue)
 			known.Mitigation = cmp.Or(l.Mitigation, known.Mitigation)
 			return list, nil
 		}
@@ -161,7 +147,7 @@ func Add(list []Lesson, l Lesson) ([]Lesson, error) {
 }
 
 // addIssue adds an issue in which the lesson occurred.
-func (l *Lesson) addIssue(issue string) {
+func addIssue(l *pipeline.Lesson, issue string) {
 	if issue == "" {
 		return
 	}
@@ -182,7 +168,7 @@ func patternKey(pattern string) string {
 
 // Prune keeps the newest lessons, in their order, and drops the others.
 // Of lessons with the same date, the first in the file counts as older.
-func Prune(list []Lesson, keep int) []Lesson {
+func Prune(list []pipeline.Lesson, keep int) []pipeline.Lesson {
 	list = slices.Clone(list)
 	for len(list) > max(0, keep) {
 		oldest := 0
@@ -196,20 +182,14 @@ func Prune(list []Lesson, keep int) []Lesson {
 	return list
 }
 
-// A Match is a lesson whose pattern resembles a failure.
-type Match struct {
-	Lesson
-	Score float64 `json:"score"` // the fraction of the pattern's words found in the failure
-}
-
 // Find returns the lessons whose pattern shares words with a failure,
 // sorted by score, then frequency, then date, highest first.
-func Find(list []Lesson, failure string) []Match {
+func Find(list []pipeline.Lesson, failure string) []pipeline.LessonMatch {
 	seen := map[string]bool{}
 	for _, word := range words(failure) {
 		seen[word] = true
 	}
-	matches := []Match{}
+	matches := []pipeline.LessonMatch{}
 	for _, l := range list {
 		pattern := words(l.Pattern)
 		shared := 0
@@ -219,10 +199,10 @@ func Find(list []Lesson, failure string) []Match {
 			}
 		}
 		if shared > 0 {
-			matches = append(matches, Match{l, float64(shared) / float64(len(pattern))})
+			matches = append(matches, pipeline.LessonMatch{Lesson: l, Score: float64(shared) / float64(len(pattern))})
 		}
 	}
-	slices.SortStableFunc(matches, func(a, b Match) int {
+	slices.SortStableFunc(matches, func(a, b pipeline.LessonMatch) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Frequency, a.Frequency), cmp.Compare(b.Date, a.Date))
 	})
 	return matches

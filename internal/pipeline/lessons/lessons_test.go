@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/lessons"
+	"github.com/agent-handoff/handoff/pipeline"
 )
 
 // newRoot returns a directory with a .pipeline.
@@ -35,7 +36,7 @@ func writeLessons(t *testing.T, root *os.Root, content string) {
 	}
 }
 
-func add(t *testing.T, list []lessons.Lesson, l lessons.Lesson) []lessons.Lesson {
+func add(t *testing.T, list []pipeline.Lesson, l pipeline.Lesson) []pipeline.Lesson {
 	t.Helper()
 	list, err := lessons.Add(list, l)
 	if err != nil {
@@ -45,18 +46,18 @@ func add(t *testing.T, list []lessons.Lesson, l lessons.Lesson) []lessons.Lesson
 }
 
 func TestAddLesson(t *testing.T) {
-	list := add(t, nil, lessons.Lesson{Date: "2026-11-20", Issue: "1", Pattern: "Port is  taken",
+	list := add(t, nil, pipeline.Lesson{Date: "2026-11-20", Issue: "1", Pattern: "Port is  taken",
 		Mitigation: "listen on port 0"})
-	list = add(t, list, lessons.Lesson{Date: "2026-11-21", Issue: "2", Pattern: " port IS taken "})
+	list = add(t, list, pipeline.Lesson{Date: "2026-11-21", Issue: "2", Pattern: " port IS taken "})
 	if len(list) != 1 || list[0].Frequency != 2 || list[0].Date != "2026-11-21" || list[0].Issue != "2" ||
 		list[0].Mitigation != "listen on port 0" {
 		t.Errorf("got %+v, want one lesson, seen twice", list)
 	}
-	if _, err := lessons.Add(list, lessons.Lesson{Pattern: " "}); !errors.Is(err, handoff.Invalid) {
+	if _, err := lessons.Add(list, pipeline.Lesson{Pattern: " "}); !errors.Is(err, handoff.Invalid) {
 		t.Errorf("no pattern: got %v, want Invalid", err)
 	}
 	for i := range 60 {
-		list = add(t, list, lessons.Lesson{Date: fmt.Sprintf("2026-10-%02d", i%30+1), Pattern: fmt.Sprintf("p%d", i)})
+		list = add(t, list, pipeline.Lesson{Date: fmt.Sprintf("2026-10-%02d", i%30+1), Pattern: fmt.Sprintf("p%d", i)})
 	}
 	if len(list) != lessons.Max {
 		t.Errorf("got %d lessons, want %d", len(list), lessons.Max)
@@ -67,9 +68,9 @@ func TestAddLesson(t *testing.T) {
 }
 
 func TestPruneLessons(t *testing.T) {
-	var list []lessons.Lesson
+	var list []pipeline.Lesson
 	for _, date := range []string{"2026-01-03", "2026-01-01", "2026-01-04", "2026-01-01"} {
-		list = append(list, lessons.Lesson{Date: date, Pattern: fmt.Sprint(len(list))})
+		list = append(list, pipeline.Lesson{Date: date, Pattern: fmt.Sprint(len(list))})
 	}
 	for keep, want := range map[int]string{5: "0123", 3: "023", 2: "02", 1: "2", 0: "", -1: ""} {
 		got := ""
@@ -83,7 +84,7 @@ func TestPruneLessons(t *testing.T) {
 }
 
 func TestMatchLessons(t *testing.T) {
-	list := []lessons.Lesson{
+	list := []pipeline.Lesson{
 		{Pattern: "port is taken", Frequency: 1, Date: "2026-01-01"},
 		{Pattern: "PORT taken", Frequency: 1, Date: "2026-01-02"},
 		{Pattern: "taken port", Frequency: 3, Date: "2026-01-01"},
@@ -111,8 +112,8 @@ func TestConcurrentLessons(t *testing.T) {
 				return
 			}
 			defer root.Close()
-			_, err = lessons.Change(t.Context(), root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
-				return lessons.Add(list, lessons.Lesson{Date: "2026-11-21", Pattern: fmt.Sprintf("p%d", i%20)})
+			_, err = lessons.Change(t.Context(), root, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
+				return lessons.Add(list, pipeline.Lesson{Date: "2026-11-21", Pattern: fmt.Sprintf("p%d", i%20)})
 			})
 			if err != nil {
 				t.Error(err)
@@ -144,8 +145,8 @@ func TestConcurrentLessons(t *testing.T) {
 func TestHandwrittenLessons(t *testing.T) {
 	root, _ := newRoot(t)
 	add := func() error {
-		_, err := lessons.Change(t.Context(), root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
-			return lessons.Add(list, lessons.Lesson{Date: "2026-11-21", Pattern: "new"})
+		_, err := lessons.Change(t.Context(), root, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
+			return lessons.Add(list, pipeline.Lesson{Date: "2026-11-21", Pattern: "new"})
 		})
 		return err
 	}
@@ -190,7 +191,7 @@ func FuzzLessons(f *testing.F) {
 		}
 		lessons.Find(list, "tests pass alone")
 		if _, err := lessons.Change(t.Context(), root,
-			func(l []lessons.Lesson) ([]lessons.Lesson, error) { return l, nil }); err != nil {
+			func(l []pipeline.Lesson) ([]pipeline.Lesson, error) { return l, nil }); err != nil {
 			t.Fatal(err)
 		}
 		again, err := lessons.Read(root)
@@ -229,8 +230,8 @@ func TestForms(t *testing.T) {
 		if tt.before != "" {
 			writeLessons(t, root, tt.before)
 		}
-		_, err := lessons.Change(t.Context(), root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
-			return lessons.Add(list, lessons.Lesson{Date: "2026-11-21", Issue: "7", Pattern: "X"})
+		_, err := lessons.Change(t.Context(), root, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
+			return lessons.Add(list, pipeline.Lesson{Date: "2026-11-21", Issue: "7", Pattern: "X"})
 		})
 		if err != nil {
 			t.Fatal(tt.name, err)
@@ -247,8 +248,8 @@ func TestLargeLessons(t *testing.T) {
 	root, _ := newRoot(t)
 	text, n := strings.Repeat("word ", 100_000), 0
 	for ; n < 20; n++ {
-		_, err := lessons.Change(t.Context(), root, func(list []lessons.Lesson) ([]lessons.Lesson, error) {
-			return lessons.Add(list, lessons.Lesson{Date: "2026-11-21", Pattern: fmt.Sprint(n), Mitigation: text})
+		_, err := lessons.Change(t.Context(), root, func(list []pipeline.Lesson) ([]pipeline.Lesson, error) {
+			return lessons.Add(list, pipeline.Lesson{Date: "2026-11-21", Pattern: fmt.Sprint(n), Mitigation: text})
 		})
 		if errors.Is(err, handoff.Invalid) {
 			break

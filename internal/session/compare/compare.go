@@ -12,71 +12,16 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
+	"github.com/agent-handoff/handoff/session"
 )
-
-// A Comparison has two sessions side by side.
-type Comparison struct {
-	Before  Side     `json:"before"`
-	After   Side     `json:"after"`
-	Outputs []Output `json:"outputs"` // sorted by file
-	Inputs  []Input  `json:"inputs"`  // sorted by name
-}
-
-// A Side is one of the sessions.
-type Side struct {
-	ID         string                  `json:"id"`
-	Agent      handoff.SessionAgent    `json:"agent,omitzero"`
-	Workflow   handoff.SessionWorkflow `json:"workflow,omitzero"`
-	Execution  int                     `json:"execution,omitempty"`
-	Status     string                  `json:"status"`
-	OpenedAt   time.Time               `json:"startedAt,omitzero"`
-	ClosedAt   time.Time               `json:"completedAt,omitzero"`
-	DurationMS *int64                  `json:"durationMs,omitempty"` // from its start to its end, nil if it is not known
-}
-
-// A Change is what happened to a value between the sessions.
-type Change string
-
-// The changes of an output or an input.
-const (
-	Added   Change = "added"
-	Removed Change = "removed"
-	Changed Change = "changed"
-	Same    Change = "same"
-	Unknown Change = "unknown" // of an output without a digest
-)
-
-// An Output is a file that at least one of the sessions left in its folder.
-type Output struct {
-	File   string  `json:"file"`
-	Change Change  `json:"change"`
-	Before *Digest `json:"before,omitempty"`
-	After  *Digest `json:"after,omitempty"`
-}
-
-// A Digest identifies the content of an output: that of its newest artifact that
-// is not withdrawn.
-type Digest struct {
-	ArtifactID string         `json:"artifactId"`
-	Digest     handoff.Digest `json:"digest,omitzero"`
-	SizeBytes  *int64         `json:"sizeBytes,omitempty"`
-}
-
-// An Input is an input that at least one of the sessions had.
-type Input struct {
-	Name   string          `json:"name"`
-	Change Change          `json:"change"`
-	Before json.RawMessage `json:"before,omitempty"`
-	After  json.RawMessage `json:"after,omitempty"`
-}
 
 // Sessions compares two sessions or runs, at the time now as the observer sees
 // them. Error kind: NotFound.
-func Sessions(ctx context.Context, ss *session.Sessions, before, after string, o session.Observer,
-	now time.Time) (Comparison, error) {
-	c := Comparison{Outputs: []Output{}, Inputs: []Input{}}
+func Sessions(ctx context.Context, ss *lifecycle.Sessions, before, after string, o lifecycle.Observer,
+	now time.Time) (session.Comparison, error) {
+	c := session.Comparison{Outputs: []session.ComparedOutput{}, Inputs: []session.ComparedInput{}}
 	first, left, err := ss.Read(ctx, before)
 	if err != nil {
 		return c, err
@@ -96,10 +41,11 @@ func Sessions(ctx context.Context, ss *session.Sessions, before, after string, o
 	return c, nil
 }
 
-func side(ctx context.Context, ss *session.Sessions, s handoff.Session, o session.Observer, now time.Time) (Side,
+func side(ctx context.Context, ss *lifecycle.Sessions, s handoff.Session, o lifecycle.Observer,
+	now time.Time) (session.ComparedSide,
 	error) {
 	v, err := ss.View(ctx, s, o, now)
-	d := Side{ID: s.ID, Agent: s.Agent, Workflow: s.Workflow, Execution: s.Execution, Status: v.Status,
+	d := session.ComparedSide{ID: s.ID, Agent: s.Agent, Workflow: s.Workflow, Execution: s.Execution, Status: v.Status,
 		OpenedAt: s.OpenedAt, ClosedAt: s.ClosedAt}
 	if s.Closed != 0 && !s.OpenedAt.IsZero() && !s.ClosedAt.Before(s.OpenedAt) { // a clock may jump
 		ms := s.ClosedAt.Sub(s.OpenedAt).Milliseconds()
@@ -109,21 +55,21 @@ func side(ctx context.Context, ss *session.Sessions, s handoff.Session, o sessio
 }
 
 // digests returns the content of each output of a session, by file.
-func digests(s handoff.Session, artifacts []handoff.Artifact) map[string]Digest {
-	m := map[string]Digest{}
+func digests(s handoff.Session, artifacts []handoff.Artifact) map[string]session.ComparedDigest {
+	m := map[string]session.ComparedDigest{}
 	slices.SortFunc(artifacts, func(a, b handoff.Artifact) int { return cmp.Compare(a.Seq, b.Seq) })
 	for _, a := range artifacts {
 		if file, inside := manifest.FileOf(s, a); inside && a.Status != handoff.Withdrawn {
-			m[file] = Digest{a.ID, a.Digest, a.SizeBytes}
+			m[file] = session.ComparedDigest{ArtifactID: a.ID, Digest: a.Digest, SizeBytes: a.SizeBytes}
 		}
 	}
 	return m
 }
 
-func outputs(before, after map[string]Digest) []Output {
-	list := []Output{}
+func outputs(before, after map[string]session.ComparedDigest) []session.ComparedOutput {
+	list := []session.ComparedOutput{}
 	for _, file := range keys(before, after) {
-		o := Output{File: file, Change: Changed}
+		o := session.ComparedOutput{File: file, Change: session.Changed}
 		old, had := before[file]
 		now, has := after[file]
 		if had {
@@ -134,31 +80,31 @@ func outputs(before, after map[string]Digest) []Output {
 		}
 		switch {
 		case !had:
-			o.Change = Added
+			o.Change = session.Added
 		case !has:
-			o.Change = Removed
+			o.Change = session.Removed
 		case old.SizeBytes != nil && now.SizeBytes != nil && *old.SizeBytes != *now.SizeBytes:
 		case old.Digest == handoff.Digest{} || now.Digest == handoff.Digest{}:
-			o.Change = Unknown
+			o.Change = session.Unknown
 		case old.Digest == now.Digest:
-			o.Change = Same
+			o.Change = session.Same
 		}
 		list = append(list, o)
 	}
 	return list
 }
 
-func inputs(before, after map[string]json.RawMessage) []Input {
-	list := []Input{}
+func inputs(before, after map[string]json.RawMessage) []session.ComparedInput {
+	list := []session.ComparedInput{}
 	for _, name := range keys(before, after) {
-		in := Input{Name: name, Change: Changed, Before: before[name], After: after[name]}
+		in := session.ComparedInput{Name: name, Change: session.Changed, Before: before[name], After: after[name]}
 		switch {
 		case in.Before == nil:
-			in.Change = Added
+			in.Change = session.Added
 		case in.After == nil:
-			in.Change = Removed
+			in.Change = session.Removed
 		case equal(in.Before, in.After):
-			in.Change = Same
+			in.Change = session.Same
 		}
 		list = append(list, in)
 	}

@@ -17,50 +17,16 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/names"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
+	"github.com/agent-handoff/handoff/session"
 )
-
-// Options describe a session or run to open. An agent and a workflow are
-// required; each may come from a file, and a run takes them from its parent.
-// Values that are set here override those of the files.
-type Options struct {
-	ID       string // a lower-case version 4 UUID, by default a new one; for a run any text
-	Parent   string // the session or run that the new run is part of
-	Agent    handoff.SessionAgent
-	Workflow handoff.SessionWorkflow
-	User     string         // by default the bundle's user_name, then DefaultUser
-	Inputs   map[string]any // the workflow's inputs, with those of its file
-
-	Links    []string // refs of the sessions that it builds on, or of artifacts of theirs
-	Expected []string // names or paths of the outputs that it should leave
-
-	AgentFile    string // a file that names the agent: its title and bundle too
-	WorkflowFile string // a workflow.yaml
-	ConfigFile   string // the bundle's config.yaml
-
-	DefaultUser string // the user if nothing else names one
-	DefaultName string // the agent and workflow if nothing else names them
-
-	Process handoff.Process // the process that waits for the end of the session
-}
-
-// An Opened is a session that was opened, with what an engine needs to work in
-// it.
-type Opened struct {
-	ID        string            `json:"id"`
-	Folder    string            `json:"folder"`   // absolute
-	Manifest  string            `json:"manifest"` // absolute; "" for a run
-	Variables map[string]string `json:"variables"`
-	Env       map[string]string `json:"env"` // for the processes that work in the session
-	Warnings  []string          `json:"warnings,omitempty"`
-}
 
 // A Launcher opens sessions in one workspace on behalf of one caller.
 type Launcher struct {
 	Dirs     config.Workspace
 	Settings config.Config
-	Sessions *session.Sessions
+	Sessions *lifecycle.Sessions
 	Now      func() time.Time
 	Rand     io.Reader
 	Dir      string // absolute; the names of files are relative to it
@@ -76,43 +42,43 @@ type Launcher struct {
 //
 // Error kinds: Invalid, Conflict (the ID exists), NotFound (the parent or a
 // file), Unavailable.
-func (l Launcher) Open(ctx context.Context, o Options) (Opened, error) {
+func (l Launcher) Open(ctx context.Context, o session.OpenOptions) (session.Opened, error) {
 	variables, err := l.describe(&o)
 	if err != nil {
-		return Opened{}, err
+		return session.Opened{}, err
 	}
 	links := make([]string, len(o.Links))
 	for i, ref := range o.Links {
 		if links[i], err = l.Sessions.ResolveLink(ctx, ref, l.Dir, l.Artifact); err != nil {
-			return Opened{}, err
+			return session.Opened{}, err
 		}
 	}
-	inputs, err := session.EncodeValues(o.Inputs)
+	inputs, err := lifecycle.EncodeValues(o.Inputs)
 	if err != nil {
-		return Opened{}, handoff.E("open session", "", handoff.Invalid, err,
+		return session.Opened{}, handoff.E("open session", "", handoff.Invalid, err,
 			handoff.Advice("use inputs that can be encoded as JSON"))
 	}
 	if o.ID == "" {
-		if o.ID, err = session.NewID(l.Rand); err != nil {
-			return Opened{}, err
+		if o.ID, err = lifecycle.NewID(l.Rand); err != nil {
+			return session.Opened{}, err
 		}
 	}
 	variables.SessionID = o.ID
 	top, err := l.topOf(ctx, o)
 	if err != nil {
-		return Opened{}, err
+		return session.Opened{}, err
 	}
 	folder, err := l.newFolder(top, o, &variables)
 	if err != nil {
-		return Opened{}, err
+		return session.Opened{}, err
 	}
 	expected, dir := l.expected(o.Expected)
-	s, warnings, err := l.Sessions.Open(ctx, session.Opening{
+	s, warnings, err := l.Sessions.Open(ctx, lifecycle.Opening{
 		ID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User, Inputs: inputs, Folder: folder,
 		Expected: expected, Dir: dir, Process: o.Process,
 	})
 	if err != nil {
-		return Opened{}, err
+		return session.Opened{}, err
 	}
 	if o.Parent == "" {
 		top = s
@@ -146,7 +112,7 @@ func (l Launcher) expected(typed []string) (list []string, dir string) {
 
 // describe completes what a session is with its files, and returns the variables
 // of its paths.
-func (l Launcher) describe(o *Options) (config.Paths, error) {
+func (l Launcher) describe(o *session.OpenOptions) (config.Paths, error) {
 	if o.AgentFile != "" {
 		agent, err := config.LoadAgent(l.path(o.AgentFile))
 		if err != nil {
@@ -155,7 +121,7 @@ func (l Launcher) describe(o *Options) (config.Paths, error) {
 		o.Agent.Name, o.Agent.Title, o.Agent.Bundle = cmp.Or(o.Agent.Name, agent.Name), cmp.Or(o.Agent.Title, agent.Title),
 			cmp.Or(o.Agent.Bundle, agent.Bundle)
 	}
-	variables, err := l.Variables(VariableOptions{Bundle: o.Agent.Bundle, WorkflowFile: o.WorkflowFile,
+	variables, err := l.Variables(session.VariableOptions{Bundle: o.Agent.Bundle, WorkflowFile: o.WorkflowFile,
 		ConfigFile: o.ConfigFile, DefaultUser: o.DefaultUser})
 	if err != nil {
 		return config.Paths{}, err
@@ -177,7 +143,7 @@ func (l Launcher) describe(o *Options) (config.Paths, error) {
 }
 
 // topOf returns the session that a new run is in, zero for a new session.
-func (l Launcher) topOf(ctx context.Context, o Options) (handoff.Session, error) {
+func (l Launcher) topOf(ctx context.Context, o session.OpenOptions) (handoff.Session, error) {
 	if o.Parent == "" {
 		return handoff.Session{}, nil
 	}
@@ -185,13 +151,13 @@ func (l Launcher) topOf(ctx context.Context, o Options) (handoff.Session, error)
 	if err != nil {
 		return parent, err
 	}
-	return session.Top(ctx, l.Sessions, parent)
+	return lifecycle.Top(ctx, l.Sessions, parent)
 }
 
 // newFolder returns the folder of a new session, or of a run in the session top,
 // relative to the directory that contains those of all sessions. For a run,
 // {session_folder} is that folder.
-func (l Launcher) newFolder(top handoff.Session, o Options, p *config.Paths) (string, error) {
+func (l Launcher) newFolder(top handoff.Session, o session.OpenOptions, p *config.Paths) (string, error) {
 	if o.Parent != "" {
 		folder := path.Join(top.Folder, "artifacts", names.Folder(o.ID))
 		p.SessionFolder = l.absolute(folder)
@@ -211,10 +177,10 @@ func (l Launcher) newFolder(top handoff.Session, o Options, p *config.Paths) (st
 	return config.Inside(l.Dirs.Home(), folder)
 }
 
-func (l Launcher) opened(s, top handoff.Session, paths config.Paths, warnings []string) Opened {
+func (l Launcher) opened(s, top handoff.Session, paths config.Paths, warnings []string) session.Opened {
 	folder, dir := l.absolute(s.Folder), l.absolute(top.Folder)
 	variables, unset := paths.Variables()
-	o := Opened{
+	o := session.Opened{
 		ID: s.ID, Folder: folder, Manifest: filepath.Join(folder, manifest.Name),
 		Variables: variables, Warnings: append(warnings, unset...),
 		Env: map[string]string{

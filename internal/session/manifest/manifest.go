@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/clipperhouse/displaywidth"
 )
 
@@ -30,7 +31,7 @@ type Document struct {
 	Agent     Agent                      `json:"agent"`
 	Workflow  Workflow                   `json:"workflow"`
 	Execution Execution                  `json:"execution"`
-	Outputs   []Output                   `json:"outputs"`
+	Outputs   []session.Output           `json:"outputs"`
 	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"`
 	Related   []string                   `json:"related_sessions,omitempty"`
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
@@ -57,14 +58,6 @@ type (
 		CompletedAt string `json:"completed_at,omitempty"`
 		Status      string `json:"status"` // running, completed, failed or cancelled
 		User        string `json:"user"`
-	}
-	Output struct {
-		File        string `json:"file"` // slash-separated, in the session's folder
-		Type        string `json:"type"` // document, data, report or artifact
-		Description string `json:"description"`
-		CreatedAt   string `json:"created_at"`
-
-		Artifact *handoff.Artifact `json:"-"` // the newest of the file that is not withdrawn
 	}
 )
 
@@ -126,14 +119,15 @@ func OutputType(kind string) string {
 // Outputs returns the outputs of a session in the order in which their files
 // were first published: its artifacts that are in its folder and not withdrawn.
 // A file is listed once, with its latest description.
-func Outputs(s handoff.Session, artifacts []handoff.Artifact) []Output {
-	outputs, at := []Output{}, map[string]int{}
+func Outputs(s handoff.Session, artifacts []handoff.Artifact) []session.Output {
+	outputs, at := []session.Output{}, map[string]int{}
 	for _, a := range bySeq(artifacts) {
 		file, inside := FileOf(s, a)
 		if !inside || a.Status == handoff.Withdrawn {
 			continue
 		}
-		out := Output{file, OutputType(a.Kind), cmp.Or(a.Summary, a.Title, path.Base(file)), FormatTime(a.CreatedAt), &a}
+		out := session.Output{File: file, Type: OutputType(a.Kind), Description: cmp.Or(a.Summary, a.Title,
+			path.Base(file)), CreatedAt: FormatTime(a.CreatedAt), Artifact: &a}
 		if i, ok := at[file]; ok {
 			out.CreatedAt = outputs[i].CreatedAt
 			outputs[i] = out
@@ -227,7 +221,7 @@ func rejected(s handoff.Session, artifacts []handoff.Artifact) (list []json.RawM
 		return nil
 	}
 	for _, raw := range append(adopted.Outputs, adopted.Metadata.Handoff.Rejected...) {
-		var o Output
+		var o session.Output
 		_ = json.Unmarshal(raw, &o) // fields of the wrong type are empty
 		published := func(a handoff.Artifact) bool { file, ok := FileOf(s, a); return ok && file == o.File }
 		if !slices.ContainsFunc(artifacts, published) {

@@ -16,6 +16,7 @@ import (
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
+	"github.com/agent-handoff/handoff/jsonschema"
 	"pgregory.net/rapid"
 )
 
@@ -246,7 +247,7 @@ func TestManifestsConform(t *testing.T) {
 			}
 			b := rendered(t, s, list.Artifacts)
 			_, problems, err := manifest.Parse(b)
-			problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool {
+			problems = slices.DeleteFunc(problems, func(p jsonschema.Problem) bool {
 				// drawn IDs are not UUIDs
 				return p.Pointer == "/session_id" || strings.HasPrefix(p.Pointer, "/related_sessions/") ||
 					p.Pointer == "/workflow/name" // and some have no workflow, which Open rejects

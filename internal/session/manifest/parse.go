@@ -12,16 +12,13 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
-	"github.com/agent-handoff/handoff/internal/tool/jsonschema"
+	"github.com/agent-handoff/handoff/jsonschema"
 )
 
 // schemaText is the JSON Schema of a manifest, draft 2020-12.
 //
 //go:embed manifest.schema.json
 var schemaText []byte
-
-// A Problem is one violation of the manifest specification.
-type Problem = jsonschema.Problem
 
 var schema = sync.OnceValue(func() *jsonschema.Schema {
 	doc, err := decodeValue(schemaText)
@@ -42,7 +39,7 @@ const MaxSize = 900 << 10
 // Parse decodes the manifest of another engine and returns all its
 // violations of the specification. Fields of the wrong type are left empty. It
 // returns an error if b is not a JSON object or is too large.
-func Parse(b []byte) (Document, []Problem, error) {
+func Parse(b []byte) (Document, []jsonschema.Problem, error) {
 	var d Document
 	if len(b) > MaxSize {
 		return d, nil, fmt.Errorf("size is %d bytes, more than the maximum of %d", len(b), MaxSize)
@@ -73,9 +70,9 @@ func decodeValue(b []byte) (any, error) {
 }
 
 // problems returns the violations that a JSON Schema cannot express.
-func (d Document) problems() []Problem {
-	var list []Problem
-	add := func(pointer, text string) { list = append(list, Problem{Pointer: pointer, Text: text}) }
+func (d Document) problems() []jsonschema.Problem {
+	var list []jsonschema.Problem
+	add := func(pointer, text string) { list = append(list, jsonschema.Problem{Pointer: pointer, Text: text}) }
 	started, errStarted := time.Parse(time.RFC3339, d.Execution.StartedAt)
 	completed, errCompleted := time.Parse(time.RFC3339, d.Execution.CompletedAt)
 	if d.Execution.CompletedAt != "" && d.Execution.Status == "running" {

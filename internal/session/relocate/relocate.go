@@ -34,9 +34,10 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/session"
 )
 
 // The directories of archived and of deleted sessions, beside the folders that the
@@ -50,21 +51,12 @@ const (
 // operation.
 type Mover struct {
 	Hub      *handoff.Hub
-	Sessions *session.Sessions
+	Sessions *lifecycle.Sessions
 	Runtime  func() (*os.Root, error) // opens the runtime directory, whose lock moves hold
-	Observer session.Observer
+	Observer lifecycle.Observer
 	Now      time.Time
 
 	folders []string // of all sessions, once they are known
-}
-
-// A Move is the result of moving a session's folder. The folders are relative to
-// the main worktree; they are equal if there was nothing to move.
-type Move struct {
-	ID       string   `json:"id"`
-	From     string   `json:"from,omitempty"`
-	To       string   `json:"to,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Archive archives a session: its folder is moved to archive/YYYY-MM, by the month
@@ -73,7 +65,7 @@ type Move struct {
 //
 // Kinds: NotFound, Invalid (a run), Conflict (it is running, or in the trash),
 // Unavailable, and those of handoff.Hub.Record.
-func (m *Mover) Archive(ctx context.Context, id string, force bool) (Move, error) {
+func (m *Mover) Archive(ctx context.Context, id string, force bool) (session.Move, error) {
 	return m.exclusively(ctx, "archive", id, func(s handoff.Session) (handoff.Fact, error) {
 		if s.Archived {
 			return nil, nil
@@ -92,7 +84,7 @@ func (m *Mover) Archive(ctx context.Context, id string, force bool) (Move, error
 
 // Delete moves a session to the trash. Nothing is removed, and every ref to its
 // artifacts still resolves. Kinds: those of Archive.
-func (m *Mover) Delete(ctx context.Context, id string, force bool) (Move, error) {
+func (m *Mover) Delete(ctx context.Context, id string, force bool) (session.Move, error) {
 	return m.exclusively(ctx, "trash session", id, func(s handoff.Session) (handoff.Fact, error) {
 		if s.Deleted {
 			return nil, nil
@@ -110,7 +102,7 @@ func (m *Mover) Delete(ctx context.Context, id string, force bool) (Move, error)
 //
 // Kinds: those of Archive; Conflict if the folder is taken, and NotFound if the
 // files in the trash were removed.
-func (m *Mover) Restore(ctx context.Context, id string) (Move, error) {
+func (m *Mover) Restore(ctx context.Context, id string) (session.Move, error) {
 	return m.exclusively(ctx, "restore", id, func(s handoff.Session) (handoff.Fact, error) {
 		if !s.Archived && !s.Deleted {
 			return nil, nil
@@ -135,21 +127,13 @@ func (m *Mover) Restore(ctx context.Context, id string) (Move, error) {
 	})
 }
 
-// A Due is a session that is to be archived.
-type Due struct {
-	ID       string    `json:"id"`
-	Folder   string    `json:"folder,omitempty"`
-	Name     string    `json:"longName"`
-	ClosedAt time.Time `json:"completedAt"`
-}
-
 // Due returns the sessions that ended before a time and that Archive accepts, the
 // one that started last first. Kind: Unavailable.
-func (m *Mover) Due(ctx context.Context, before time.Time) ([]Due, error) {
+func (m *Mover) Due(ctx context.Context, before time.Time) ([]session.Due, error) {
 	if err := m.loadFolders(ctx); err != nil {
 		return nil, err
 	}
-	due := []Due{}
+	due := []session.Due{}
 	q := handoff.SessionQuery{Until: before, Limit: 500}
 	for {
 		page, err := m.Hub.Sessions(ctx, q)
@@ -162,7 +146,8 @@ func (m *Mover) Due(ctx context.Context, before time.Time) ([]Due, error) {
 			}
 			switch err := m.checkEnded(ctx, s, "archive", false); {
 			case err == nil:
-				due = append(due, Due{s.ID, s.Folder, session.LongName(s, s.Status, m.Now), s.ClosedAt})
+				due = append(due, session.Due{ID: s.ID, Folder: s.Folder, Name: lifecycle.LongName(s, s.Status, m.Now),
+					ClosedAt: s.ClosedAt})
 			case !errors.Is(err, handoff.Conflict):
 				return due, err
 			}
@@ -197,13 +182,13 @@ func (m *Mover) Complete(ctx context.Context) error {
 // exclusively runs a move while no other process makes one. decide returns the fact
 // to record, nil for none.
 func (m *Mover) exclusively(ctx context.Context, op, id string,
-	decide func(handoff.Session) (handoff.Fact, error)) (moved Move, err error) {
+	decide func(handoff.Session) (handoff.Fact, error)) (moved session.Move, err error) {
 	s, err := m.Sessions.Session(ctx, id)
 	if err != nil {
-		return Move{}, err
+		return session.Move{}, err
 	}
 	if s.Parent != "" {
-		return Move{}, handoff.E(op, id, handoff.Invalid, errors.New("is a run inside a session"),
+		return session.Move{}, handoff.E(op, id, handoff.Invalid, errors.New("is a run inside a session"),
 			handoff.Advice("name its session, "+s.Parent))
 	}
 	err = m.Locked(ctx, func() error {
@@ -215,7 +200,7 @@ func (m *Mover) exclusively(ctx context.Context, op, id string,
 				return err
 			}
 		}
-		moved = Move{ID: id, From: s.Folder, To: s.Folder}
+		moved = session.Move{ID: id, From: s.Folder, To: s.Folder}
 		fact, err := decide(s)
 		if err != nil || fact == nil {
 			return err
@@ -398,8 +383,8 @@ func (m *Mover) checkEnded(ctx context.Context, s handoff.Session, op string, fo
 	}
 	tree, err := m.Tree(ctx, s)
 	for _, s := range tree {
-		status, _ := session.StatusAt(s, m.Observer, m.Now, time.Time{})
-		if status == handoff.Running || status == session.Stalled {
+		status, _ := lifecycle.StatusAt(s, m.Observer, m.Now, time.Time{})
+		if status == handoff.Running || status == lifecycle.Stalled {
 			return handoff.E(op, s.ID, handoff.Conflict, errors.New("is "+status),
 				handoff.Suggest("close it first", handoff.ActionClose, s.ID, session.Completed))
 		}

@@ -9,40 +9,19 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/session"
 )
-
-// A Summary describes a session to someone who decides whether to delete it.
-type Summary struct {
-	ID        string    `json:"id"`
-	Name      string    `json:"longName"`
-	Folder    string    `json:"folder,omitempty"`
-	OpenedAt  time.Time `json:"startedAt,omitzero"`
-	SizeBytes int64     `json:"sizeBytes"`          // of the files in its folder
-	Active    []string  `json:"artifacts"`          // its artifacts that are active
-	NeededBy  []string  `json:"neededBy,omitempty"` // in the trash: active artifacts that only its files have
-
-	// Unrecorded is, in the trash, the number of files that no artifact was published
-	// from: nothing else is known of them.
-	Unrecorded int `json:"unrecordedFiles,omitempty"`
-}
-
-// An Emptied is the result of emptying the trash.
-type Emptied struct {
-	Removed []Summary `json:"removed"`
-	Kept    []Summary `json:"kept"` // active artifacts need their files
-}
 
 // Candidates returns the sessions that can be deleted, the one that started last
 // first, at most limit.
-func (m *Mover) Candidates(ctx context.Context, limit int) ([]Summary, error) {
-	list := []Summary{}
+func (m *Mover) Candidates(ctx context.Context, limit int) ([]session.Summary, error) {
+	list := []session.Summary{}
 	q := handoff.SessionQuery{IncludeArchived: true, Limit: 100}
 	for {
 		page, err := m.Hub.Sessions(ctx, q)
@@ -67,8 +46,8 @@ func (m *Mover) Candidates(ctx context.Context, limit int) ([]Summary, error) {
 	}
 }
 
-func (m *Mover) summarize(ctx context.Context, s handoff.Session) (Summary, error) {
-	d := Summary{ID: s.ID, Name: session.LongName(s, s.Status, m.Now), Folder: s.Folder, OpenedAt: s.OpenedAt,
+func (m *Mover) summarize(ctx context.Context, s handoff.Session) (session.Summary, error) {
+	d := session.Summary{ID: s.ID, Name: lifecycle.LongName(s, s.Status, m.Now), Folder: s.Folder, OpenedAt: s.OpenedAt,
 		Active: []string{}}
 	page, err := m.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{"session": s.ID}})
 	for _, a := range page.Artifacts {
@@ -103,7 +82,7 @@ type Store struct {
 //
 // Kinds: Unavailable; Corrupt (a record is missing or can't be read, and may need
 // any file).
-func (m *Mover) Trash(ctx context.Context, from Store) ([]Summary, error) {
+func (m *Mover) Trash(ctx context.Context, from Store) ([]session.Summary, error) {
 	deleted, err := m.deleted(ctx)
 	if err != nil || len(deleted) == 0 {
 		return nil, err
@@ -112,7 +91,7 @@ func (m *Mover) Trash(ctx context.Context, from Store) ([]Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Summary, len(deleted))
+	list := make([]session.Summary, len(deleted))
 	for i, s := range deleted {
 		if list[i], err = m.summarize(ctx, s); err != nil {
 			return nil, err
@@ -225,8 +204,8 @@ func unknownRecords(ctx context.Context, log handoff.Log) ([]handoff.Record, err
 // artifact has its content nowhere else. Their records remain. It is the only
 // operation that removes files of a session. A folder is renamed before it is
 // removed, so that none is ever restored in part. Kinds: those of Trash.
-func (m *Mover) EmptyTrash(ctx context.Context, from Store) (Emptied, error) {
-	done := Emptied{Removed: []Summary{}, Kept: []Summary{}}
+func (m *Mover) EmptyTrash(ctx context.Context, from Store) (session.EmptiedTrash, error) {
+	done := session.EmptiedTrash{Removed: []session.Summary{}, Kept: []session.Summary{}}
 	err := m.Locked(ctx, func() error {
 		list, err := m.Trash(ctx, from)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/session"
 )
 
 // An entry is one entry of a file that is written.
@@ -34,7 +35,7 @@ type entry struct {
 //
 // Kinds: NotFound, Invalid (a run), Conflict (the file exists; a file of the session
 // changes), Corrupt (a record can't be read, a kept body is missing), Unavailable.
-func (t *Transfer) Export(ctx context.Context, id, file string) (done Result, err error) {
+func (t *Transfer) Export(ctx context.Context, id, file string) (done session.Transfer, err error) {
 	s, err := t.Sessions.Session(ctx, id)
 	if err != nil {
 		return done, err
@@ -47,12 +48,12 @@ func (t *Transfer) Export(ctx context.Context, id, file string) (done Result, er
 		if s, err = t.Sessions.Session(ctx, id); err != nil {
 			return err
 		}
-		entries, warnings, err := t.entries(ctx, s, &done.Manifest)
+		entries, warnings, err := t.entries(ctx, s, &done.TransferManifest)
 		if err != nil {
 			return err
 		}
 		done.File, done.Warnings = file, warnings
-		done.SizeBytes, err = write(ctx, file, done.Manifest, entries)
+		done.SizeBytes, err = write(ctx, file, done.TransferManifest, entries)
 		return err
 	})
 	return done, err
@@ -60,13 +61,15 @@ func (t *Transfer) Export(ctx context.Context, id, file string) (done Result, er
 
 // entries returns the entries after the manifest and the checksums, with their sums,
 // and completes the manifest.
-func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *Manifest) (list []entry, warnings []string,
+func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *session.TransferManifest) (list []entry,
+	warnings []string,
 	err error) {
 	sessions, err := t.Tree(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	*m = Manifest{Format: format, Version: formatVersion, SessionID: s.ID, Folder: s.Folder, Sessions: len(sessions)}
+	*m = session.TransferManifest{Format: format, Version: formatVersion, SessionID: s.ID, Folder: s.Folder,
+		Sessions: len(sessions)}
 	if s.Origin != "" {
 		m.Folder = s.Origin
 	}
@@ -110,7 +113,8 @@ func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *Manifest) 
 
 // records returns the records of a tree, a line each, and the digests of the bodies
 // that they need.
-func (t *Transfer) records(ctx context.Context, tree *tree, m *Manifest) (lines []byte, bodies []string, err error) {
+func (t *Transfer) records(ctx context.Context, tree *tree, m *session.TransferManifest) (lines []byte,
+	bodies []string, err error) {
 	var list []handoff.Record
 	var redacted handoff.Redactions
 	for r, err := range t.Store.Log.Read(ctx, 0) {
@@ -240,7 +244,7 @@ func (e *entry) copyTo(ctx context.Context, to io.Writer) error {
 }
 
 // write writes a tar file that must not exist, and returns its size.
-func write(ctx context.Context, file string, m Manifest, list []entry) (size int64, err error) {
+func write(ctx context.Context, file string, m session.TransferManifest, list []entry) (size int64, err error) {
 	manifest, err := handoff.EncodeJSON(m)
 	if err != nil {
 		return 0, err

@@ -39,7 +39,7 @@ func FuzzVerify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		v, err := verify(t.Context(), bytes.NewReader(b), int64(len(b)))
 		if err == nil && (v.SessionID == "" || len(v.records) == 0 || v.Sessions == 0) {
-			t.Errorf("accepted %+v", v.Manifest)
+			t.Errorf("accepted %+v", v.TransferManifest)
 		}
 	})
 }

@@ -21,11 +21,12 @@ import (
 	"github.com/agent-handoff/handoff/internal/session/relocate"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/session"
 )
 
 // A verified is a file that was read completely and found to be a valid export.
 type verified struct {
-	Manifest
+	session.TransferManifest
 	size    int64  // of the file
 	id      string // of the import: by it, a repetition continues an interrupted one
 	sums    map[string]string
@@ -36,10 +37,10 @@ type verified struct {
 //
 // Kinds: Invalid (the file is not a valid export), Conflict (a session, artifact or
 // folder exists already), Unavailable, and those of Log.Append.
-func (t *Transfer) Import(ctx context.Context, file string) (Result, error) {
+func (t *Transfer) Import(ctx context.Context, file string) (session.Transfer, error) {
 	f, err := open(file)
 	if err != nil {
-		return Result{}, err
+		return session.Transfer{}, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -51,13 +52,13 @@ func (t *Transfer) Import(ctx context.Context, file string) (Result, error) {
 		err = t.checkFolder(v)
 	}
 	if ctx.Err() != nil {
-		return Result{}, ctx.Err()
+		return session.Transfer{}, ctx.Err()
 	}
 	if err != nil {
-		return Result{}, handoff.E("import", file, handoff.Invalid, err,
+		return session.Transfer{}, handoff.E("import", file, handoff.Invalid, err,
 			handoff.Advice("nothing was imported; export the session again"))
 	}
-	done := Result{Manifest: v.Manifest, File: file}
+	done := session.Transfer{TransferManifest: v.TransferManifest, File: file}
 	if lost, err := t.isLost(ctx, v); err != nil || lost {
 		if err == nil {
 			done.Warnings, err = t.putBack(ctx, f, v)
@@ -228,7 +229,7 @@ func each(ctx context.Context, tr *tar.Reader, size int64, do func(*tar.Header, 
 }
 
 func (v *verified) parse(manifest, sums []byte) error {
-	if err := json.Unmarshal(manifest, &v.Manifest); err != nil || v.Format != format {
+	if err := json.Unmarshal(manifest, &v.TransferManifest); err != nil || v.Format != format {
 		return fmt.Errorf("not an exported session: invalid %s", manifestName)
 	}
 	if v.Version != formatVersion {

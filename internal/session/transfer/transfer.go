@@ -50,18 +50,6 @@ const (
 	formatVersion = 1
 )
 
-// A Manifest describes an exported session.
-type Manifest struct {
-	Format    string `json:"format"`
-	Version   int    `json:"version"`
-	SessionID string `json:"sessionId"`
-	Folder    string `json:"folder,omitempty"` // in which the session was opened
-	Sessions  int    `json:"sessions"`         // with runs
-	Records   int    `json:"records"`
-	Bodies    int    `json:"bodies"`
-	Files     int    `json:"files"`
-}
-
 // A Transfer exports and imports sessions of one workspace.
 type Transfer struct {
 	*relocate.Mover
@@ -70,14 +58,6 @@ type Transfer struct {
 	Put     handoff.Bodies
 	Origin  func() (string, error) // the ID of the runtime directory, if the log is on another machine; nil otherwise
 	Outputs string                 // the directory that imported folders must be in, relative to the main worktree
-}
-
-// A Result is the outcome of an export or import.
-type Result struct {
-	Manifest
-	File      string   `json:"file"`
-	SizeBytes int64    `json:"sizeBytes,omitempty"` // of an exported file
-	Warnings  []string `json:"warnings,omitempty"`
 }
 
 // A tree selects the records of a session and its runs. Every record belongs to at

@@ -13,28 +13,11 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/price"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
-// An Amount is a sum of usage.
-type Amount struct {
-	handoff.Usage // the cost includes only what has a price
-
-	// Completeness is Exact if everything that the sum is about is in it.
-	Completeness thread.Completeness `json:"completeness"`
-
-	// Reason is why the usage is not exact.
-	Reason string `json:"reason,omitempty"`
-
-	// Unpriced are the models whose usage has no known price, sorted.
-	Unpriced []string `json:"unpriced,omitempty"`
-
-	// AboveTier reports that a part was priced without its context's length, which
-	// raises the price of some models.
-	AboveTier bool `json:"-"`
-}
-
 // Add adds b to a.
-func (a *Amount) Add(b Amount) {
+func Add(a *trace.Usage, b trace.Usage) {
 	a.Input, a.Output = sum(a.Input, b.Input), sum(a.Output, b.Output)
 	a.CacheRead, a.CacheWrite = sum(a.CacheRead, b.CacheRead), sum(a.CacheWrite, b.CacheWrite)
 	a.Reasoning, a.TotalTokens = sum(a.Reasoning, b.Reasoning), sum(a.TotalTokens, b.TotalTokens)
@@ -63,7 +46,7 @@ func (a *Amount) Add(b Amount) {
 
 // share returns the part of a that n of several owners have, after some others. The
 // parts add up to a: the first owners get the remainder of tokens.
-func (a Amount) share(after, n, of int) Amount {
+func share(a trace.Usage, after, n, of int) trace.Usage {
 	part := func(v *int64) *int64 {
 		if v == nil {
 			return nil
@@ -111,11 +94,11 @@ func limited(u handoff.Usage) handoff.Usage {
 
 // OfWork returns what a harness reported for a unit of work. Where it reported no
 // cost, that is computed from the prices.
-func OfWork(w handoff.Work, prices *Pricer) Amount {
+func OfWork(w handoff.Work, prices *Pricer) trace.Usage {
 	if w.Usage == nil {
-		return Amount{}
+		return trace.Usage{}
 	}
-	a := Amount{Usage: limited(*w.Usage), Completeness: thread.Exact}
+	a := trace.Usage{Usage: limited(*w.Usage), Completeness: thread.Exact}
 	if a.TotalTokens == nil {
 		a.TotalTokens = sum(sum(a.Input, a.Output), sum(a.CacheRead, a.CacheWrite))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/price"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 	"pgregory.net/rapid"
 )
 
@@ -33,7 +34,7 @@ func TestPromptAndTask(t *testing.T) {
 		Usage: reported(1000, 100)}
 	task := handoff.Work{Harness: "flue", ID: "task-1", Parent: "prompt-1", Kind: "task", Model: gpt5,
 		StartedAt: start.Add(time.Minute), Usage: reported(2000, 200)}
-	own := func(w handoff.Work) Amount { return OfWork(w, NewPricer(price.Embedded())) }
+	own := func(w handoff.Work) trace.Usage { return OfWork(w, NewPricer(price.Embedded())) }
 	roots := Rollup([]handoff.Work{task, prompt}, own)
 	if len(roots) != 1 || roots[0].Work.ID != "prompt-1" || len(roots[0].Children) != 1 {
 		t.Fatalf("roots = %+v, want the prompt with the task", roots)
@@ -66,7 +67,7 @@ func TestRollupConserves(t *testing.T) {
 			}
 			work = append(work, w)
 		}
-		own := func(w handoff.Work) Amount { return OfWork(w, nil) }
+		own := func(w handoff.Work) trace.Usage { return OfWork(w, nil) }
 		var want int64
 		for _, w := range work {
 			if w.Usage != nil {
@@ -74,9 +75,9 @@ func TestRollupConserves(t *testing.T) {
 			}
 		}
 		roots := Rollup(work, own)
-		var total Amount
+		var total trace.Usage
 		for _, r := range roots {
-			total.Add(r.Total)
+			Add(&total, r.Total)
 		}
 		if got := value(total.TotalTokens); got != want {
 			t.Fatalf("%d tokens, want %d", got, want)
@@ -133,11 +134,11 @@ func TestSummarizeConserves(t *testing.T) {
 		leaves := Leaves(s)
 		for _, by := range Groups {
 			r := Summarize(by, leaves)
-			var sum Amount
+			var sum trace.Usage
 			for _, row := range r.Rows {
-				sum.Add(row.Amount)
+				Add(&sum, row.Amount)
 			}
-			sum.Add(r.Unattributed.Amount)
+			Add(&sum, r.Unattributed.Amount)
 			if value(r.Total.Amount.TotalTokens) != want || value(sum.TotalTokens) != want {
 				t.Fatalf("by %s: the rows have %d tokens, the total %d, want %d", by, value(sum.TotalTokens),
 					value(r.Total.Amount.TotalTokens), want)
@@ -265,9 +266,9 @@ func TestDisputedRows(t *testing.T) {
 // TestHugeUsage adds numbers of records, which may be any, without overflow.
 func TestHugeUsage(t *testing.T) {
 	n, c := int64(math.MaxInt64), math.MaxFloat64
-	var sum Amount
+	var sum trace.Usage
 	for range 3 {
-		sum.Add(OfWork(handoff.Work{Usage: &handoff.Usage{Input: &n, Output: &n, TotalTokens: &n, Cost: &c}}, nil))
+		Add(&sum, OfWork(handoff.Work{Usage: &handoff.Usage{Input: &n, Output: &n, TotalTokens: &n, Cost: &c}}, nil))
 	}
 	if *sum.Input < 0 || *sum.TotalTokens < 0 || math.IsInf(*sum.Cost, 0) || n != math.MaxInt64 {
 		t.Errorf("got %d, %d, %v, want sums without overflow", *sum.Input, *sum.TotalTokens, *sum.Cost)

@@ -9,6 +9,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // Sources are what usage is known from.
@@ -19,8 +20,8 @@ type Sources struct {
 	In      func(time.Time) bool // the times whose usage counts, nil for all
 
 	Artifacts   []handoff.Artifact
-	Productions []handoff.Production // of other artifacts
-	Passed      map[string]Passed    // what prompts have of Artifacts, nil if that is not known
+	Productions []handoff.Production    // of other artifacts
+	Passed      map[string]trace.Passed // what prompts have of Artifacts, nil if that is not known
 }
 
 // A Conversation is a transcript that was read: that of a thread, or of a

@@ -7,6 +7,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/price"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // A Model is a model of a provider. Both may be unknown.
@@ -45,7 +46,7 @@ func (p *Pricer) at(m Model, at time.Time) (price.Price, bool) {
 type Portion struct {
 	Model
 	Day    string // in UTC, "" if it is unknown
-	Amount Amount
+	Amount trace.Usage
 }
 
 // portions returns what a thread used. The cost of a request is that which its
@@ -78,20 +79,20 @@ func (p *Pricer) portions(c Conversation) (list []Portion) {
 		list = append(list, Portion{t.model, t.date(), a})
 	}
 	if len(list) == 0 {
-		list = []Portion{{Amount: Amount{Completeness: c.Completeness, Reason: c.Reason}}}
+		list = []Portion{{Amount: trace.Usage{Completeness: c.Completeness, Reason: c.Reason}}}
 	}
 	return list
 }
 
 // OfUsage returns what a thread used whose requests are not known, with the
 // prices at a time.
-func (p *Pricer) OfUsage(u thread.Usage, at time.Time) (sum Amount) {
+func (p *Pricer) OfUsage(u thread.Usage, at time.Time) (sum trace.Usage) {
 	c := Conversation{Last: at, Completeness: u.Completeness, Reason: u.Reason}
 	for _, m := range u.Models {
 		c.Requests = append(c.Requests, thread.Request{ModelUsage: m})
 	}
 	for _, portion := range p.portions(c) {
-		sum.Add(portion.Amount)
+		Add(&sum, portion.Amount)
 	}
 	return sum
 }
@@ -142,7 +143,7 @@ func (t *tally) date() string {
 	return time.Unix(t.day*secondsPerDay, 0).UTC().Format(time.DateOnly)
 }
 
-func (t *tally) amount() Amount {
+func (t *tally) amount() trace.Usage {
 	total := t.tokens.Total()
 	// Not every program records the cache and reasoning: 0 can mean unknown.
 	counted := func(n *int64) *int64 {
@@ -151,7 +152,7 @@ func (t *tally) amount() Amount {
 		}
 		return n
 	}
-	a := Amount{AboveTier: t.aboveTier, Usage: handoff.Usage{Input: &t.tokens.Input, Output: &t.tokens.Output,
+	a := trace.Usage{AboveTier: t.aboveTier, Usage: handoff.Usage{Input: &t.tokens.Input, Output: &t.tokens.Output,
 		CacheRead:  counted(&t.tokens.CacheRead),
 		CacheWrite: counted(&t.tokens.CacheWrite), Reasoning: counted(&t.tokens.Reasoning), TotalTokens: &total}}
 	if t.priced {

@@ -10,21 +10,15 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/pasted"
+	"github.com/agent-handoff/handoff/trace"
 )
 
-// Passed is what prompts have of artifacts.
-type Passed struct {
-	Refs        int    `json:"refs"`                  // to artifacts, once for each thread
-	BytesPasted *int64 `json:"bytesPasted,omitempty"` // of prompts; nil if no text was compared
-	Inferred    bool   `json:"inferred"`              // true: from the texts, not from a record
-	LowerBound  bool   `json:"lowerBound,omitempty"`  // not everything could be compared
-}
-
-func (p *Passed) add(of Passed) *Passed {
+func addPassed(p *trace.Passed, of trace.Passed) *trace.Passed {
 	if p == nil {
 		return &of
 	}
-	return &Passed{p.Refs + of.Refs, sum(p.BytesPasted, of.BytesPasted), true, p.LowerBound || of.LowerBound}
+	return &trace.Passed{Refs: p.Refs + of.Refs, BytesPasted: sum(p.BytesPasted, of.BytesPasted), Inferred: true,
+		LowerBound: p.LowerBound || of.LowerBound}
 }
 
 // A Prompt is what a thread or subagent was sent.
@@ -35,39 +29,20 @@ type Prompt struct {
 	Text   string
 }
 
-// A PromptReport has the prompts that were compared with artifacts.
-type PromptReport struct {
-	Conversations int       `json:"conversations"` // and subagents that were sent them
-	Messages      int       `json:"messages"`
-	Bytes         int64     `json:"bytes"`     // of the messages
-	Artifacts     int       `json:"artifacts"` // whose text was compared
-	Passages      []Passage `json:"passages"`  // at most 1,000, those with the most pasted text first
-}
-
-// A Passage is an artifact in a prompt.
-type Passage struct {
-	Artifact    string    `json:"artifactId"`
-	URI         string    `json:"uri"` // of the message
-	At          time.Time `json:"createdAt"`
-	Ref         bool      `json:"ref"` // it has a ref to the artifact, for the first time in its thread
-	BytesPasted int64     `json:"bytesPasted"`
-	Inferred    bool      `json:"inferred"` // true
-}
-
 const maxPassages = 1000
 
 // A Comparison finds artifacts in prompts of other threads than those that
 // published them, sent after that.
 type Comparison struct {
 	artifacts []handoff.Artifact // by ID
-	passed    []Passed           // of each
+	passed    []trace.Passed     // of each
 	names     map[string]string  // see namesOf
 	suffixes  map[string][]int   // artifacts by the last characters of their IDs
 	channels  map[string][]int   // artifacts by channel
 	bodies    []int              // the artifact of each body of texts
 	texts     pasted.Index
 
-	report  PromptReport
+	report  trace.PromptReport
 	threads map[string]map[int]bool // artifacts that were named, by thread
 	partial bool
 }
@@ -79,9 +54,9 @@ func NewComparison(s Sources, text func(handoff.Artifact) string) *Comparison {
 	artifacts := slices.SortedFunc(slices.Values(s.Artifacts), func(a, b handoff.Artifact) int {
 		return cmp.Compare(a.ID, b.ID)
 	})
-	c := &Comparison{artifacts: artifacts, passed: make([]Passed, len(artifacts)), names: namesOf(s.Threads),
+	c := &Comparison{artifacts: artifacts, passed: make([]trace.Passed, len(artifacts)), names: namesOf(s.Threads),
 		suffixes: map[string][]int{}, channels: map[string][]int{}, threads: map[string]map[int]bool{}}
-	c.report.Passages = []Passage{}
+	c.report.Passages = []trace.Passage{}
 	for i, a := range artifacts {
 		c.channels[a.Channel] = append(c.channels[a.Channel], i)
 		end := suffixOf(a.ID)
@@ -97,13 +72,13 @@ func NewComparison(s Sources, text func(handoff.Artifact) string) *Comparison {
 		texts[i] = t
 	}
 	for i, t := range texts {
-		c.passed[i] = Passed{Inferred: true, LowerBound: true}
+		c.passed[i] = trace.Passed{Inferred: true, LowerBound: true}
 		if t == "" {
 			continue
 		}
 		if _, ok := c.texts.Add(t); ok {
 			c.bodies = append(c.bodies, i)
-			c.passed[i] = Passed{Inferred: true, BytesPasted: new(int64)}
+			c.passed[i] = trace.Passed{Inferred: true, BytesPasted: new(int64)}
 		}
 	}
 	c.report.Artifacts = len(c.bodies)
@@ -122,12 +97,12 @@ func (c *Comparison) Add(p Prompt) {
 	if p.At.IsZero() || len(p.Text) > pasted.MaxPrompt {
 		c.partial = true
 	}
-	found := map[int]Passage{} // by artifact
+	found := map[int]trace.Passage{} // by artifact
 	for i := range c.named(p) {
 		if c.mayHave(p, i) && !named[i] {
 			named[i] = true
 			c.passed[i].Refs++
-			found[i] = Passage{Ref: true}
+			found[i] = trace.Passage{Ref: true}
 		}
 	}
 	for _, s := range c.texts.Find(p.Text, func(body int) bool { return c.mayHave(p, c.bodies[body]) }) {
@@ -201,7 +176,7 @@ func (c *Comparison) mayHave(p Prompt, i int) bool {
 
 // limit orders the passages and removes those that are too many.
 func (c *Comparison) limit() {
-	slices.SortFunc(c.report.Passages, func(a, b Passage) int {
+	slices.SortFunc(c.report.Passages, func(a, b trace.Passage) int {
 		return cmp.Or(cmp.Compare(b.BytesPasted, a.BytesPasted), a.At.Compare(b.At), strings.Compare(a.URI, b.URI),
 			strings.Compare(a.Artifact, b.Artifact))
 	})
@@ -210,8 +185,8 @@ func (c *Comparison) limit() {
 
 // Result returns what prompts have of each artifact, by ID, and what was compared.
 // complete is false if prompts are missing.
-func (c *Comparison) Result(complete bool) (map[string]Passed, PromptReport) {
-	passed := map[string]Passed{}
+func (c *Comparison) Result(complete bool) (map[string]trace.Passed, trace.PromptReport) {
+	passed := map[string]trace.Passed{}
 	for i, a := range c.artifacts {
 		c.passed[i].LowerBound = c.passed[i].LowerBound || c.partial || !complete
 		passed[a.ID] = c.passed[i]

@@ -6,53 +6,17 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
-
-// A Receipt has what ran, what that used, and what it published.
-type Receipt struct {
-	Tasks     []Task  `json:"tasks"`                // in the order in which they started
-	Usage     Amount  `json:"usage"`                // of all tasks, each token once
-	Disputed  *Amount `json:"transcript,omitempty"` // the same by the transcripts, if harnesses reported something else
-	Artifacts int     `json:"artifacts"`            // that the tasks published
-
-	// Share is the part of Usage that counts to the artifact of the receipt: several that a
-	// thread published share it. nil for a session or run.
-	Share *Amount `json:"artifactUsage,omitempty"`
-
-	// Within is the URI of the thread that started the session or run, if that thread worked
-	// or published in it: what it used is not in the receipt.
-	Within string `json:"within,omitempty"`
-
-	Published []handoff.Artifact `json:"-"` // these artifacts
-}
-
-// A Task is a thread without its subagents, a subagent, or work that a harness
-// reported without naming a thread.
-type Task struct {
-	Work   string   `json:"work,omitempty"` // ID of the first work of the task
-	Thread string   `json:"thread,omitempty"`
-	Name   string   `json:"name,omitempty"`
-	Agent  string   `json:"agent,omitempty"`
-	Models []string `json:"models,omitempty"`
-	// completed, failed, cancelled or running as a harness reported, otherwise of the transcript
-	Status     string    `json:"status,omitempty"`
-	StartedAt  time.Time `json:"startedAt,omitzero"`
-	EndedAt    time.Time `json:"endedAt,omitzero"` // or last active
-	DurationMS int64     `json:"durationMs,omitempty"`
-	Usage      Amount    `json:"usage"`
-	Disputed   *Amount   `json:"transcript,omitempty"`
-	Artifacts  []string  `json:"artifactIds,omitempty"` // that it published
-}
 
 // NewReceipt returns the receipt of leaves. Those about which nothing is known but
 // their artifacts are not tasks.
-func NewReceipt(leaves []Leaf) Receipt {
-	r := Receipt{Tasks: []Task{}}
-	var seen Amount
+func NewReceipt(leaves []Leaf) trace.Receipt {
+	r := trace.Receipt{Tasks: []trace.Task{}}
+	var seen trace.Usage
 	for _, l := range leaves {
 		if l.Portions == nil && len(l.Units) == 0 {
 			continue
@@ -65,21 +29,21 @@ func NewReceipt(leaves []Leaf) Receipt {
 		}
 		t := l.task()
 		r.Tasks = append(r.Tasks, t)
-		r.Usage.Add(t.Usage)
-		seen.Add(*cmp.Or(t.Disputed, &t.Usage))
+		Add(&r.Usage, t.Usage)
+		Add(&seen, *cmp.Or(t.Disputed, &t.Usage))
 		if t.Disputed != nil {
 			r.Disputed = &seen
 		}
 	}
-	r.Usage.complete()
-	slices.SortStableFunc(r.Tasks, func(a, b Task) int {
+	complete(&r.Usage)
+	slices.SortStableFunc(r.Tasks, func(a, b trace.Task) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Work, b.Work))
 	})
 	return r
 }
 
 // ReceiptOf returns the receipt of an artifact: the leaves that count to it.
-func ReceiptOf(id string, leaves []Leaf) Receipt {
+func ReceiptOf(id string, leaves []Leaf) trace.Receipt {
 	own := slices.DeleteFunc(slices.Clone(leaves), func(l Leaf) bool {
 		return !slices.ContainsFunc(l.credited, func(m *Made) bool { return m.id() == id })
 	})
@@ -93,10 +57,10 @@ func ReceiptOf(id string, leaves []Leaf) Receipt {
 }
 
 // task returns what is known of a leaf.
-func (l Leaf) task() Task {
-	t := Task{Thread: l.Thread, Agent: l.Agent, Status: string(l.Status), StartedAt: l.Started, EndedAt: l.Ended,
+func (l Leaf) task() trace.Task {
+	t := trace.Task{Thread: l.Thread, Agent: l.Agent, Status: string(l.Status), StartedAt: l.Started, EndedAt: l.Ended,
 		Usage: l.Amount()}
-	t.Usage.complete()
+	complete(&t.Usage)
 	for _, m := range l.Artifacts {
 		if m.Artifact != nil {
 			t.Artifacts = append(t.Artifacts, m.Artifact.ID)
@@ -135,14 +99,11 @@ func (u Unit) status() string {
 }
 
 // complete sets the completeness of an amount about which nothing is known.
-func (a *Amount) complete() {
+func complete(a *trace.Usage) {
 	if a.Completeness == "" {
 		a.Completeness = thread.NoUsage
 	}
 }
-
-// Known reports whether the receipt shows more than artifacts.
-func (r Receipt) Known() bool { return len(r.Tasks) > 0 || r.Within != "" }
 
 // PartOf returns the work that a producer did or that was done in the threads with the
 // given URIs, with everything inside that work.

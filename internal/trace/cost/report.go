@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // A Leaf is usage that is counted once: that of a thread without its
@@ -22,10 +23,10 @@ type Leaf struct {
 	Agent     string
 	Status    thread.Status // of the transcript
 	Started   time.Time
-	Ended     time.Time         // or last active
-	Portions  []Portion         // of the transcript, nil for none
-	Artifacts []*Made           // that it published
-	Passed    map[string]Passed // what prompts have of artifacts, by ID; nil if that is not known
+	Ended     time.Time               // or last active
+	Portions  []Portion               // of the transcript, nil for none
+	Artifacts []*Made                 // that it published
+	Passed    map[string]trace.Passed // what prompts have of artifacts, by ID; nil if that is not known
 
 	credited []*Made // artifacts that its usage counts to
 	missing  bool    // the transcript
@@ -48,12 +49,12 @@ func (m *Made) id() string {
 // A Unit is work with what its harness reported.
 type Unit struct {
 	handoff.Work
-	Reported Amount
+	Reported trace.Usage
 }
 
 // Amount returns what the leaf used. A harness that reported usage is preferred to
 // the transcript.
-func (l Leaf) Amount() Amount {
+func (l Leaf) Amount() trace.Usage {
 	a := l.reported()
 	if a.TotalTokens != nil {
 		return a
@@ -64,16 +65,16 @@ func (l Leaf) Amount() Amount {
 	return a
 }
 
-func (l Leaf) reported() (a Amount) {
+func (l Leaf) reported() (a trace.Usage) {
 	for _, u := range l.Units {
-		a.Add(u.Reported)
+		Add(&a, u.Reported)
 	}
 	return a
 }
 
-func (l Leaf) transcript() (a Amount) {
+func (l Leaf) transcript() (a trace.Usage) {
 	for _, p := range l.Portions {
-		a.Add(p.Amount)
+		Add(&a, p.Amount)
 	}
 	return a
 }
@@ -83,10 +84,10 @@ func (l Leaf) transcript() (a Amount) {
 const disputed = 0.05
 
 // Disputed returns what the transcript says if the harness reported something else.
-func (l Leaf) Disputed() (Amount, bool) {
+func (l Leaf) Disputed() (trace.Usage, bool) {
 	t, r := l.transcript(), l.reported()
 	if r.TotalTokens == nil || t.TotalTokens == nil {
-		return Amount{}, false
+		return trace.Usage{}, false
 	}
 	reported, seen := float64(*r.TotalTokens), float64(*t.TotalTokens)
 	return t, math.Abs(reported-seen) > disputed*max(reported, seen)
@@ -124,34 +125,9 @@ const (
 
 // A Report has the usage of groups, the most expensive first.
 type Report struct {
-	Rows         []Row
-	Unattributed Row // what belongs to no group
-	Total        Row
-}
-
-// A Row is the usage of one group.
-type Row struct {
-	Key       string `json:"key"`
-	Name      string `json:"name,omitempty"` // for people, where Key is an ID
-	Amount    Amount `json:"usage"`
-	Threads   int    `json:"threads,omitempty"` // threads that it is from
-	Artifacts int    `json:"artifacts"`         // that were published with it
-	Revisions int    `json:"revisions"`         // those of them that replace another
-	Failed    int    `json:"failedWork,omitempty"`
-	FailedOut int    `json:"failedWorkWithArtifacts,omitempty"` // failed work that left an active artifact
-	// the agents, programs and sessions of what is in it, sorted, at most 10 of each
-	Agents   []string `json:"agents,omitempty"`
-	Programs []string `json:"programs,omitempty"`
-	Sessions []string `json:"sessions,omitempty"`
-	Traffic
-	Prompts *Passed `json:"prompts,omitempty"` // what prompts have of the artifacts, if they were compared
-
-	// Transcript is the usage by the transcripts, if harnesses reported usage that
-	// differs by more than 5 %. Otherwise it is nil.
-	Transcript *Amount `json:"transcript,omitempty"`
-
-	// CostPerArtifact is the cost divided by the number of artifacts whose cost is known.
-	CostPerArtifact *float64 `json:"costPerArtifact,omitempty"`
+	Rows         []trace.CostRow
+	Unattributed trace.CostRow // what belongs to no group
+	Total        trace.CostRow
 }
 
 // Summarize groups leaves. Usage of a leaf that belongs to several groups is shared
@@ -173,7 +149,7 @@ func Summarize(by string, leaves []Leaf) Report {
 		r.Unattributed.Transcript = &other.Unattributed.Amount
 	}
 	for i, row := range r.Rows {
-		if j := slices.IndexFunc(other.Rows, func(o Row) bool { return o.Key == row.Key }); j >= 0 && has[row.Key] {
+		if j := slices.IndexFunc(other.Rows, func(o trace.CostRow) bool { return o.Key == row.Key }); j >= 0 && has[row.Key] {
 			r.Rows[i].Transcript = &other.Rows[j].Amount
 		}
 	}
@@ -189,7 +165,7 @@ func byTranscript(leaves []Leaf) (seen, disputed []Leaf) {
 			disputed = append(disputed, l)
 			l.Units = slices.Clone(l.Units)
 			for i := range l.Units {
-				l.Units[i].Reported = Amount{}
+				l.Units[i].Reported = trace.Usage{}
 			}
 		}
 		seen = append(seen, l)
@@ -205,17 +181,17 @@ func summarize(by string, leaves []Leaf) Report {
 		total.add(l, part{amount: l.Amount(), artifacts: l.Artifacts})
 		for _, p := range merge(l.parts(by, keys)) {
 			if groups[p.key] == nil {
-				groups[p.key] = &group{Row: Row{Key: p.key}}
+				groups[p.key] = &group{CostRow: trace.CostRow{Key: p.key}}
 			}
 			groups[p.key].add(l, p)
 		}
 	}
 	delete(groups, "")
-	r := Report{Rows: []Row{}, Unattributed: unattributed.finish(), Total: total.finish()}
+	r := Report{Rows: []trace.CostRow{}, Unattributed: unattributed.finish(), Total: total.finish()}
 	for _, g := range groups {
 		r.Rows = append(r.Rows, g.finish())
 	}
-	slices.SortFunc(r.Rows, func(a, b Row) int {
+	slices.SortFunc(r.Rows, func(a, b trace.CostRow) int {
 		return cmp.Or(-cmp.Compare(value(a.Amount.Cost), value(b.Amount.Cost)),
 			-cmp.Compare(value(a.Amount.TotalTokens), value(b.Amount.TotalTokens)), cmp.Compare(a.Key, b.Key))
 	})
@@ -224,13 +200,13 @@ func summarize(by string, leaves []Leaf) Report {
 
 // A group is a row while its leaves are added.
 type group struct {
-	Row
+	trace.CostRow
 	artifacts map[*Made]bool // whether the cost is known
 }
 
 // add adds the part of a leaf that belongs to g.
 func (g *group) add(l Leaf, p part) {
-	g.Amount.Add(p.amount)
+	Add(&g.Amount, p.amount)
 	g.Agents, g.Programs = named(g.Agents, l.Agent), named(g.Programs, l.program())
 	g.Sessions = named(g.Sessions, l.Session)
 	if l.Thread != "" {
@@ -245,7 +221,7 @@ func (g *group) add(l Leaf, p part) {
 			g.RefsPassed += m.RefsPassed
 			g.BytesRead, g.BytesStayed = sum(g.BytesRead, m.BytesRead), sum(g.BytesStayed, m.BytesStayed)
 			if l.Passed != nil && m.Artifact != nil {
-				g.Prompts = g.Prompts.add(l.Passed[m.Artifact.ID])
+				g.Prompts = addPassed(g.Prompts, l.Passed[m.Artifact.ID])
 			}
 		}
 		g.artifacts[m] = g.artifacts[m] || p.amount.Cost != nil
@@ -270,7 +246,7 @@ func named(list []string, name string) []string {
 	return list[:min(len(list), most)]
 }
 
-func (g *group) finish() Row {
+func (g *group) finish() trace.CostRow {
 	priced := 0
 	for m, known := range g.artifacts {
 		g.Artifacts += m.Count
@@ -282,8 +258,8 @@ func (g *group) finish() Row {
 		each := *g.Amount.Cost / float64(priced)
 		g.CostPerArtifact = &each
 	}
-	g.Amount.complete()
-	return g.Row
+	complete(&g.Amount)
+	return g.CostRow
 }
 
 // program returns the program that used it, "" if it is not known.
@@ -333,7 +309,7 @@ func value[T int64 | float64](v *T) T {
 // A part is the usage of a leaf that belongs to one group, "" for none.
 type part struct {
 	key       string
-	amount    Amount
+	amount    trace.Usage
 	artifacts []*Made
 }
 
@@ -345,7 +321,7 @@ func merge(parts []part) (merged []part) {
 			merged = append(merged, part{key: p.key})
 			i = len(merged) - 1
 		}
-		merged[i].amount.Add(p.amount)
+		Add(&merged[i].amount, p.amount)
 		merged[i].artifacts = append(merged[i].artifacts, p.artifacts...)
 	}
 	return merged
@@ -380,7 +356,7 @@ func (l Leaf) parts(by string, keys func(*Made) []string) []part {
 	for _, m := range l.credited {
 		list := keys(m)
 		for j, key := range list {
-			parts = append(parts, part{key, l.Amount().share(before, m.Count, all).share(j, 1, len(list)), []*Made{m}})
+			parts = append(parts, part{key, share(share(l.Amount(), before, m.Count, all), j, 1, len(list)), []*Made{m}})
 		}
 		before += m.Count
 	}
@@ -448,7 +424,7 @@ func (l Leaf) byDay() (parts []part) {
 		}
 	}
 	for _, m := range l.Artifacts {
-		parts = append(parts, part{date(m.Newest), Amount{}, []*Made{m}})
+		parts = append(parts, part{date(m.Newest), trace.Usage{}, []*Made{m}})
 	}
 	return parts
 }

@@ -5,35 +5,28 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/trace"
 )
-
-// A Node is a unit of work with its children.
-type Node struct {
-	Work     handoff.Work `json:"work"`
-	Own      Amount       `json:"own"`   // without the children
-	Total    Amount       `json:"total"` // with all of them
-	Children []*Node      `json:"children,omitempty"`
-}
 
 // Rollup arranges work as trees and adds the usage of children to their parents,
 // level by level, once each. Work whose parent is unknown is a root. The result
 // does not depend on the order of work. own returns the usage of a unit without
 // that of its children.
-func Rollup(work []handoff.Work, own func(handoff.Work) Amount) []*Node {
+func Rollup(work []handoff.Work, own func(handoff.Work) trace.Usage) []*trace.Node {
 	work = slices.Clone(work)
 	slices.SortFunc(work, func(a, b handoff.Work) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Harness, b.Harness), cmp.Compare(a.ID, b.ID))
 	})
-	nodes := map[workID]*Node{}
+	nodes := map[workID]*trace.Node{}
 	work = slices.DeleteFunc(work, func(w handoff.Work) bool {
 		id := workID{w.Harness, w.ID}
 		repeated := nodes[id] != nil
 		if !repeated {
-			nodes[id] = &Node{Work: w, Own: own(w)}
+			nodes[id] = &trace.Node{Work: w, Own: own(w)}
 		}
 		return repeated
 	})
-	var roots []*Node
+	var roots []*trace.Node
 	trees := trees{}
 	for _, w := range work {
 		id, above := workID{w.Harness, w.ID}, workID{w.Harness, w.Parent}
@@ -45,16 +38,16 @@ func Rollup(work []handoff.Work, own func(handoff.Work) Amount) []*Node {
 		}
 	}
 	for _, n := range roots {
-		n.addUp()
+		addUp(n)
 	}
 	return roots
 }
 
-func (n *Node) addUp() {
-	n.Total.Add(n.Own)
+func addUp(n *trace.Node) {
+	Add(&n.Total, n.Own)
 	for _, c := range n.Children {
-		c.addUp()
-		n.Total.Add(c.Total)
+		addUp(c)
+		Add(&n.Total, c.Total)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/tool/cmdline"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // ChannelAttested is the channel of attestations, KindAttested their kind.
@@ -155,8 +156,8 @@ func (c *Checker) attested(ctx context.Context, e handoff.Evidence, on claimed) 
 }
 
 // Check checks the claims of an artifact. Kinds: those of Hub.Artifacts.
-func (c *Checker) Check(ctx context.Context, a handoff.Artifact) (Report, error) {
-	r := Report{ID: a.ID, Claims: []Claim{}}
+func (c *Checker) Check(ctx context.Context, a handoff.Artifact) (trace.Verification, error) {
+	r := trace.Verification{ID: a.ID, Claims: []trace.Claim{}}
 	on := claimed{tree: a.Tree, now: c.treeOf(a, &r)}
 	if a.Root == "" && a.Attestation == nil {
 		on.path = a.Path
@@ -167,10 +168,10 @@ func (c *Checker) Check(ctx context.Context, a handoff.Artifact) (Report, error)
 		claims = append(claims, handoff.Claim{Text: text, Evidence: []handoff.Evidence{
 			{Kind: handoff.EvidenceArtifact, Artifact: a.ID, ExitStatus: &a.Attestation.ExitStatus, Digest: a.Digest.Value}}})
 	}
-	var all []Verdict
+	var all []handoff.Verdict
 	for _, claim := range claims {
-		checked := Claim{Text: claim.Text, Evidence: []Result{}}
-		var verdicts []Verdict
+		checked := trace.Claim{Text: claim.Text, Evidence: []trace.CommandResult{}}
+		var verdicts []handoff.Verdict
 		for _, e := range claim.Evidence {
 			result, err := c.check(ctx, e, on)
 			if err != nil {
@@ -189,19 +190,19 @@ func (c *Checker) Check(ctx context.Context, a handoff.Artifact) (Report, error)
 
 // Require returns the result for a command that must be attested on the tree as it
 // is now. Kinds: those of Hub.Artifacts.
-func (c *Checker) Require(ctx context.Context, argv []string, dir, worktree string) (Result, error) {
+func (c *Checker) Require(ctx context.Context, argv []string, dir, worktree string) (trace.CommandResult, error) {
 	e := handoff.Evidence{Kind: handoff.EvidenceCommand, Command: cmdline.Join(argv), Dir: dir}
 	redactCommand(&e)
 	state, err := c.Tree(ctx, worktree)
 	if err != nil {
-		return Result{Evidence: e, Verdict: Asserted, Reason: err.Error()}, ctx.Err()
+		return trace.CommandResult{Evidence: e, Verdict: handoff.VerdictAsserted, Reason: err.Error()}, ctx.Err()
 	}
 	return c.command(ctx, e, claimed{tree: &state.Tree, now: func(context.Context) (*State, error) { return state, nil }})
 }
 
 // treeOf returns the tree that the claims of a are compared with. It is read once, when
 // it is needed.
-func (c *Checker) treeOf(a handoff.Artifact, r *Report) func(ctx context.Context) (*State, error) {
+func (c *Checker) treeOf(a handoff.Artifact, r *trace.Verification) func(ctx context.Context) (*State, error) {
 	var now *State
 	var failed error
 	return func(ctx context.Context) (*State, error) {
@@ -219,7 +220,7 @@ func (c *Checker) treeOf(a handoff.Artifact, r *Report) func(ctx context.Context
 	}
 }
 
-func (c *Checker) check(ctx context.Context, e handoff.Evidence, on claimed) (Result, error) {
+func (c *Checker) check(ctx context.Context, e handoff.Evidence, on claimed) (trace.CommandResult, error) {
 	switch e.Kind {
 	case handoff.EvidenceCommand:
 		return c.command(ctx, e, on)
@@ -228,23 +229,24 @@ func (c *Checker) check(ctx context.Context, e handoff.Evidence, on claimed) (Re
 	case handoff.EvidenceArtifact:
 		return c.artifact(ctx, e, on)
 	}
-	return Result{Evidence: e, Verdict: Asserted, Reason: "unknown kind of evidence"}, nil
+	return trace.CommandResult{Evidence: e, Verdict: handoff.VerdictAsserted, Reason: "unknown kind of evidence"}, nil
 }
 
 // command checks a command: against the newest attestation on the tree of the claim,
 // otherwise against the call that was recorded, otherwise against an attestation on
 // another tree.
-func (c *Checker) command(ctx context.Context, e handoff.Evidence, on claimed) (Result, error) {
+func (c *Checker) command(ctx context.Context, e handoff.Evidence, on claimed) (trace.CommandResult, error) {
 	found, err := c.attested(ctx, e, on)
 	if err != nil {
-		return Result{}, err
+		return trace.CommandResult{}, err
 	}
 	if found.here != nil {
 		return c.judge(ctx, e, *found.here, on), ctx.Err()
 	}
-	result := Result{Evidence: e, Verdict: Asserted, Reason: "it was not attested, and no call of it is recorded"}
+	result := trace.CommandResult{Evidence: e, Verdict: handoff.VerdictAsserted,
+		Reason: "it was not attested, and no call of it is recorded"}
 	if e.Call != "" || e.Thread != "" {
-		if result, err = c.call(ctx, e); err != nil || result.Verdict == Contradicted {
+		if result, err = c.call(ctx, e); err != nil || result.Verdict == handoff.VerdictContradicted {
 			return result, err
 		}
 	}
@@ -258,8 +260,8 @@ func (c *Checker) command(ctx context.Context, e handoff.Evidence, on claimed) (
 }
 
 // artifact checks an artifact: only an attestation is more than a claim.
-func (c *Checker) artifact(ctx context.Context, e handoff.Evidence, on claimed) (Result, error) {
-	result := Result{Evidence: e, Verdict: Asserted}
+func (c *Checker) artifact(ctx context.Context, e handoff.Evidence, on claimed) (trace.CommandResult, error) {
+	result := trace.CommandResult{Evidence: e, Verdict: handoff.VerdictAsserted}
 	a, err := c.Hub.Artifact(ctx, e.Artifact)
 	switch {
 	case errors.Is(err, handoff.NotFound):
@@ -273,7 +275,7 @@ func (c *Checker) artifact(ctx context.Context, e handoff.Evidence, on claimed) 
 	case a.Status == handoff.Withdrawn && a.Attestation.Succeeded():
 		result.Reason = "it was withdrawn"
 	case e.Digest != a.Digest.Value:
-		result.Verdict, result.Reason = Contradicted, "it has another digest than the claim recorded"
+		result.Verdict, result.Reason = handoff.VerdictContradicted, "it has another digest than the claim recorded"
 	default:
 		return c.judge(ctx, e, a, on), ctx.Err()
 	}
@@ -281,50 +283,51 @@ func (c *Checker) artifact(ctx context.Context, e handoff.Evidence, on claimed) 
 }
 
 // judge checks an attestation for a claim about a tree.
-func (c *Checker) judge(ctx context.Context, e handoff.Evidence, a handoff.Artifact, on claimed) Result {
+func (c *Checker) judge(ctx context.Context, e handoff.Evidence, a handoff.Artifact, on claimed) trace.CommandResult {
 	at := a.Attestation
-	verdict := func(v Verdict, format string, args ...any) Result {
+	verdict := func(v handoff.Verdict, format string, args ...any) trace.CommandResult {
 		reason := fmt.Sprintf(format, args...)
 		if e.Kind == handoff.EvidenceArtifact {
 			reason = cmdline.Join(at.Argv) + ": " + reason
 		}
-		return Result{Evidence: e, Verdict: v, Reason: reason, Attestation: a.ID, Status: &at.ExitStatus, By: by(a.Producer)}
+		return trace.CommandResult{Evidence: e, Verdict: v, Reason: reason, Attestation: a.ID, Status: &at.ExitStatus,
+			By: by(a.Producer)}
 	}
 	if !at.Succeeded() {
-		return verdict(Contradicted, "ended with %s", at.Ending())
+		return verdict(handoff.VerdictContradicted, "ended with %s", at.Ending())
 	}
 	if v, reason := c.output(ctx, a); v != "" {
 		return verdict(v, "%s", reason)
 	}
 	switch {
 	case a.Tree == nil || on.tree == nil:
-		return verdict(Asserted, "the tree was not recorded")
+		return verdict(handoff.VerdictAsserted, "the tree was not recorded")
 	case at.TreeAfter != "": // its result is of neither tree
-		return verdict(Stale, "the tree changed while the command ran")
+		return verdict(handoff.VerdictStale, "the tree changed while the command ran")
 	case !e.IsOnTree(a.ID) && !on.is(a) && !c.isWithout(ctx, a, on):
-		return c.stale(ctx, verdict(Stale, "it was attested on another tree"), a, on)
+		return c.stale(ctx, verdict(handoff.VerdictStale, "it was attested on another tree"), a, on)
 	}
 	now, err := on.now(ctx)
 	if err != nil {
-		return verdict(Asserted, "the tree can't be compared: %v", err)
+		return verdict(handoff.VerdictAsserted, "the tree can't be compared: %v", err)
 	}
 	left := now.Without(ctx, on.path)
 	switch current := (claimed{tree: &left.Tree, now: on.now, path: on.path}); {
 	case at.OfCommit && current.is(a):
-		return verdict(Verified, "succeeded at commit %s%s", a.Tree.Commit, untracked(at.Untracked))
+		return verdict(handoff.VerdictVerified, "succeeded at commit %s%s", a.Tree.Commit, untracked(at.Untracked))
 	case claimed{tree: &now.Tree}.is(a):
-		return verdict(Verified, "succeeded on this tree")
+		return verdict(handoff.VerdictVerified, "succeeded on this tree")
 	case current.is(a), c.isWithout(ctx, a, current):
-		return verdict(Verified, "succeeded on this tree without %s", on.path)
+		return verdict(handoff.VerdictVerified, "succeeded on this tree without %s", on.path)
 	}
-	return c.stale(ctx, verdict(Stale, "the tree changed since"), a, on)
+	return c.stale(ctx, verdict(handoff.VerdictStale, "the tree changed since"), a, on)
 }
 
 // output reads the kept output of an attestation, whose digest is verified. The
 // verdict is "" if it is intact.
-func (c *Checker) output(ctx context.Context, a handoff.Artifact) (Verdict, string) {
+func (c *Checker) output(ctx context.Context, a handoff.Artifact) (handoff.Verdict, string) {
 	if a.Redacted != nil && a.Redacted.Body != "" {
-		return Asserted, "its output was redacted, because it had a secret"
+		return handoff.VerdictAsserted, "its output was redacted, because it had a secret"
 	}
 	body, err := c.Hub.Open(ctx, a.ID)
 	if err == nil {
@@ -335,15 +338,15 @@ func (c *Checker) output(ctx context.Context, a handoff.Artifact) (Verdict, stri
 	case err == nil:
 		return "", ""
 	case errors.Is(err, handoff.Corrupt), errors.Is(err, handoff.Conflict):
-		return Contradicted, "its output was changed or is missing"
+		return handoff.VerdictContradicted, "its output was changed or is missing"
 	}
-	return Asserted, "its output can't be read: " + err.Error()
+	return handoff.VerdictAsserted, "its output can't be read: " + err.Error()
 }
 
 // call checks the call or message of a thread. The tree at that time is not
 // known, so that the result is never Verified.
-func (c *Checker) call(ctx context.Context, e handoff.Evidence) (Result, error) {
-	result := Result{Evidence: e, Verdict: Asserted, By: e.Thread}
+func (c *Checker) call(ctx context.Context, e handoff.Evidence) (trace.CommandResult, error) {
+	result := trace.CommandResult{Evidence: e, Verdict: handoff.VerdictAsserted, By: e.Thread}
 	found, ok, err := record{}, true, error(nil)
 	if e.Call != "" {
 		found, ok, err = c.Calls.byID(ctx, e.Thread, e.Call)
@@ -363,9 +366,9 @@ func (c *Checker) call(ctx context.Context, e handoff.Evidence) (Result, error) 
 	result.Status = found.status
 	switch {
 	case e.Digest != found.digest:
-		result.Verdict, result.Reason = Contradicted, "the thread was changed since the claim was published"
+		result.Verdict, result.Reason = handoff.VerdictContradicted, "the thread was changed since the claim was published"
 	case found.hasFailed():
-		result.Verdict, result.Reason = Contradicted, found.result()
+		result.Verdict, result.Reason = handoff.VerdictContradicted, found.result()
 	default:
 		result.Reason = found.result() + "; its tree is not known"
 	}

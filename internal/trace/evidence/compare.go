@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // A claimed is the tree that a claim is about. The artifact that has the claim is left
@@ -79,7 +80,8 @@ func named(list []change) (names []string, more int) {
 }
 
 // stale adds to a result which files differ.
-func (c *Checker) stale(ctx context.Context, r Result, a handoff.Artifact, on claimed) Result {
+func (c *Checker) stale(ctx context.Context, r trace.CommandResult, a handoff.Artifact,
+	on claimed) trace.CommandResult {
 	if r.Files, r.MoreFiles = c.differing(ctx, a, on); len(r.Files) > 0 {
 		r.Reason += ": " + sentence(r.Files, r.MoreFiles)
 	}

@@ -10,34 +10,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/cmdline"
+	"github.com/agent-handoff/handoff/trace"
 )
-
-// A Statement is an attestation in the format of in-toto: a Statement v1 with the
-// predicate test-result v0.1. It is not signed.
-type Statement struct {
-	Type          string       `json:"_type"`
-	Subject       []Descriptor `json:"subject"`
-	PredicateType string       `json:"predicateType"`
-	Predicate     TestResult   `json:"predicate"`
-}
-
-// A TestResult is the predicate of a Statement.
-type TestResult struct {
-	Result        string       `json:"result"` // PASSED, FAILED, or WARNED if the command changed the tree
-	Configuration []Descriptor `json:"configuration"`
-	PassedTests   []string     `json:"passedTests,omitempty"`
-	WarnedTests   []string     `json:"warnedTests,omitempty"`
-	FailedTests   []string     `json:"failedTests,omitempty"`
-}
-
-// A Descriptor is a ResourceDescriptor of in-toto.
-type Descriptor struct {
-	Name        string            `json:"name,omitempty"`
-	Digest      map[string]string `json:"digest,omitempty"`
-	Content     []byte            `json:"content,omitempty"` // in base64
-	MediaType   string            `json:"mediaType,omitempty"`
-	Annotations map[string]any    `json:"annotations,omitempty"`
-}
 
 // The types of in-toto, and the name of the digest of a tree in a subject.
 const (
@@ -52,18 +26,18 @@ const maxContent = 1 << 10
 // InToto returns an attestation as a Statement. Its subject is the tree; clean reports
 // whether a commit has exactly that tree, and is then part of the subject. Its kind is
 // Invalid: a is not an attestation, or of no tree.
-func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (Statement, error) {
+func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (trace.Statement, error) {
 	at := a.Attestation
 	switch {
 	case at == nil:
-		return Statement{}, handoff.E("export", a.ID, handoff.Invalid, errors.New("not an attestation"),
+		return trace.Statement{}, handoff.E("export", a.ID, handoff.Invalid, errors.New("not an attestation"),
 			handoff.Suggest("see which attestation a claim refers to", handoff.ActionVerify, a.ID))
 	case a.Tree == nil:
-		return Statement{}, handoff.E("export", a.ID, handoff.Invalid,
+		return trace.Statement{}, handoff.E("export", a.ID, handoff.Invalid,
 			errors.New("its record does not name a tree, which an in-toto statement requires"),
 			handoff.Advice("attest the command in a git repository"))
 	}
-	subject := Descriptor{Name: "worktree", Digest: map[string]string{treeAlgorithm: a.Tree.Digest}}
+	subject := trace.Descriptor{Name: "worktree", Digest: map[string]string{treeAlgorithm: a.Tree.Digest}}
 	if a.Tree.Commit != "" {
 		subject.Annotations = map[string]any{"commit": a.Tree.Commit}
 		if at.TreeAfter == "" && clean(*a.Tree) {
@@ -72,9 +46,10 @@ func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (Statement, 
 	}
 	argv, err := json.Marshal(at.Argv)
 	if err != nil {
-		return Statement{}, err
+		return trace.Statement{}, err
 	}
-	command := Descriptor{Name: "command", Digest: map[string]string{"sha256": sum(argv)}, MediaType: "application/json",
+	command := trace.Descriptor{Name: "command", Digest: map[string]string{"sha256": sum(argv)},
+		MediaType: "application/json",
 		Annotations: map[string]any{
 			"artifact": a.ID, "dir": "./" + at.Dir, "exitStatus": at.ExitStatus,
 			"startedAt": at.StartedAt.Format(time.RFC3339Nano), "durationMs": at.DurationMS,
@@ -88,8 +63,8 @@ func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (Statement, 
 			command.Annotations[name] = value
 		}
 	}
-	s := Statement{Type: statementType, Subject: []Descriptor{subject}, PredicateType: testResultType,
-		Predicate: TestResult{Configuration: []Descriptor{command}}}
+	s := trace.Statement{Type: statementType, Subject: []trace.Descriptor{subject}, PredicateType: testResultType,
+		Predicate: trace.TestResult{Configuration: []trace.Descriptor{command}}}
 	switch p, tests := &s.Predicate, []string{cmdline.Join(at.Argv)}; {
 	case !at.Succeeded():
 		p.Result, p.FailedTests = "FAILED", tests

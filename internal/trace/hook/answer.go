@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // The limits of an answer, so that it takes little of a model's context.
@@ -27,11 +28,11 @@ const shortID = 10
 // the start of a session that is what it left, what it is expected to leave, and the news. At
 // the end of a turn it is what is missing of that, so that the program continues,
 // or else what the turn left; at most once for each turn.
-func (r Recorder) Handle(ctx context.Context, e Event) ([]byte, error) {
+func (r Recorder) Handle(ctx context.Context, e trace.HookEvent) ([]byte, error) {
 	e = r.complete(ctx, e)
-	answered := e.Answered || e.Kind == TurnEnd && r.ended(ctx, e)
+	answered := e.Answered || e.Kind == trace.TurnEnd && r.ended(ctx, e)
 	recorded := r.Record(ctx, e)
-	if answered || e.Kind != SessionStart && (e.Kind != TurnEnd || e.Agent != "") {
+	if answered || e.Kind != trace.SessionStart && (e.Kind != trace.TurnEnd || e.Agent != "") {
 		return nil, recorded
 	}
 	reply, err := r.answer(ctx, e)
@@ -39,25 +40,25 @@ func (r Recorder) Handle(ctx context.Context, e Event) ([]byte, error) {
 }
 
 // ended reports whether the end of a turn is recorded already.
-func (r Recorder) ended(ctx context.Context, e Event) bool {
+func (r Recorder) ended(ctx context.Context, e trace.HookEvent) bool {
 	w, err := r.Hub.Work(ctx, e.Harness, e.Prompt)
 	return e.Prompt == "" || err == nil && w.Ended != 0
 }
 
-func (r Recorder) answer(ctx context.Context, e Event) ([]byte, error) {
+func (r Recorder) answer(ctx context.Context, e trace.HookEvent) ([]byte, error) {
 	missing, err := r.missing(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	if e.Kind == TurnEnd && missing != "" && !e.Background {
-		return e.resume(missing + "Publish them with handoff, or say why they are not due yet. You are asked once in a " +
+	if e.Kind == trace.TurnEnd && missing != "" && !e.Background {
+		return resume(e, missing+"Publish them with handoff, or say why they are not due yet. You are asked once in a "+
 			"turn.\n")
 	}
 	left, err := r.left(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	if e.Kind == SessionStart {
+	if e.Kind == trace.SessionStart {
 		left += missing
 		if r.News != nil {
 			news, err := r.News(ctx, e)
@@ -67,13 +68,13 @@ func (r Recorder) answer(ctx context.Context, e Event) ([]byte, error) {
 			left += news
 		}
 	}
-	return e.reply(left)
+	return reply(e, left)
 }
 
 // missing returns which outputs the session of handoff that the program runs in is
 // still expected to leave, "" for none.
-func (r Recorder) missing(ctx context.Context, e Event) (string, error) {
-	outputs, err := session.Missing(ctx, r.Hub, cmp.Or(e.HandoffRun, e.HandoffSession))
+func (r Recorder) missing(ctx context.Context, e trace.HookEvent) (string, error) {
+	outputs, err := lifecycle.Missing(ctx, r.Hub, cmp.Or(e.HandoffRun, e.HandoffSession))
 	if len(outputs) == 0 || errors.Is(err, handoff.NotFound) {
 		return "", nil
 	}
@@ -92,9 +93,9 @@ func (r Recorder) missing(ctx context.Context, e Event) (string, error) {
 // left returns what a session and its subagents left, at its end of a turn only
 // in that turn, "" for nothing: at most 20 artifacts and 1,500 bytes. Titles are
 // quoted, because others wrote them.
-func (r Recorder) left(ctx context.Context, e Event) (string, error) {
+func (r Recorder) left(ctx context.Context, e trace.HookEvent) (string, error) {
 	var since time.Time
-	if e.Kind == TurnEnd {
+	if e.Kind == trace.TurnEnd {
 		turn, err := r.Hub.Work(ctx, e.Harness, e.Prompt)
 		if err != nil {
 			return "", nil // it is not known when the turn started
@@ -119,7 +120,7 @@ func (r Recorder) left(ctx context.Context, e Event) (string, error) {
 
 // artifacts returns what was published in the session of the program, or in the
 // session or run of handoff that the program runs in, newest first.
-func (r Recorder) artifacts(ctx context.Context, e Event, since time.Time) ([]handoff.Artifact, error) {
+func (r Recorder) artifacts(ctx context.Context, e trace.HookEvent, since time.Time) ([]handoff.Artifact, error) {
 	fields := []map[string]string{{"session": e.Session}}
 	switch {
 	case e.HandoffRun != "":

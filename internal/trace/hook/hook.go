@@ -12,50 +12,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
-
-// A Kind is what happened.
-type Kind string
-
-// The kinds of events. All other events of a program are ignored; its tool calls
-// are in its transcript.
-const (
-	SessionStart Kind = "session start" // also when one is resumed, and after a compaction
-	SessionEnd   Kind = "session end"
-	PromptStart  Kind = "prompt start"
-	TurnEnd      Kind = "turn end"
-	AgentStart   Kind = "agent start" // of a subagent
-	AgentEnd     Kind = "agent end"
-)
-
-// An Event is one event of an agent program. IDs are the program's own.
-type Event struct {
-	Kind      Kind
-	Harness   string
-	Dir       string // absolute: where the program works
-	Session   string
-	Prompt    string // the ID of the prompt or turn, "" if the program gives none
-	At        int64  // when it happened, in milliseconds since 1970; 0 if the program does not say
-	Agent     string // the ID of the subagent, "" for the main agent
-	AgentType string
-	Parent    string // the ID of the agent that started the subagent, if it is another subagent
-	Model     string
-	Message   string // the last message of a subagent
-	Failed    bool
-	Answered  bool // the hook was called because of an earlier answer of a hook
-
-	Background bool // subagents are still running at the end of the turn
-
-	// The session of handoff that the program runs in, and the run in it; "" for
-	// none.
-	HandoffSession, HandoffRun string
-
-	Process handoff.Process // of the program, zero if it is not known
-
-	provider  string
-	ownThread bool // a subagent's thread has a URI of its own
-}
 
 // A client describes the payloads of one agent program. (Claude Code 2.1, Codex
 // 0.169, Gemini CLI 0.61, Qwen Code 0.24, Copilot CLI 1.0; the plugin of OpenCode
@@ -63,31 +21,35 @@ type Event struct {
 type client struct {
 	harness  string
 	provider string // in thread URIs
-	events   map[string]Kind
+	events   map[string]trace.HookKind
 	own      bool // a subagent's thread has a URI of its own, not inside its parent's
 }
 
-var claudeEvents = map[string]Kind{
-	"SessionStart": SessionStart, "SessionEnd": SessionEnd, "UserPromptSubmit": PromptStart,
-	"Stop": TurnEnd, "SubagentStart": AgentStart, "SubagentStop": AgentEnd,
+var claudeEvents = map[string]trace.HookKind{
+	"SessionStart": trace.SessionStart, "SessionEnd": trace.SessionEnd, "UserPromptSubmit": trace.PromptStart,
+	"Stop": trace.TurnEnd, "SubagentStart": trace.AgentStart, "SubagentStop": trace.AgentEnd,
 }
 
 var clients = map[string]client{
 	"claude": {harness: "claude-code", provider: "claude", events: claudeEvents},
 	"codex":  {harness: "codex", provider: "codex", events: claudeEvents, own: true},
 	"qwen":   {harness: "qwen-code", provider: "qwen", events: claudeEvents},
-	"gemini": {harness: "gemini-cli", provider: "gemini", events: map[string]Kind{
-		"SessionStart": SessionStart, "SessionEnd": SessionEnd, "BeforeAgent": PromptStart, "AfterAgent": TurnEnd,
+	"gemini": {harness: "gemini-cli", provider: "gemini", events: map[string]trace.HookKind{
+		"SessionStart": trace.SessionStart, "SessionEnd": trace.SessionEnd, "BeforeAgent": trace.PromptStart,
+		"AfterAgent": trace.TurnEnd,
 	}},
-	"copilot": {harness: "copilot-cli", provider: "copilot", events: map[string]Kind{
-		"sessionStart": SessionStart, "sessionEnd": SessionEnd, "userPromptSubmitted": PromptStart, "agentStop": TurnEnd,
-		"subagentStart": AgentStart, "subagentStop": AgentEnd,
+	"copilot": {harness: "copilot-cli", provider: "copilot", events: map[string]trace.HookKind{
+		"sessionStart": trace.SessionStart, "sessionEnd": trace.SessionEnd, "userPromptSubmitted": trace.PromptStart,
+		"agentStop":     trace.TurnEnd,
+		"subagentStart": trace.AgentStart, "subagentStop": trace.AgentEnd,
 	}},
-	"opencode": {harness: "opencode", provider: "opencode", own: true, events: map[string]Kind{
-		"session.created": SessionStart, "session.idle": TurnEnd, "session.error": TurnEnd, "chat.message": PromptStart,
+	"opencode": {harness: "opencode", provider: "opencode", own: true, events: map[string]trace.HookKind{
+		"session.created": trace.SessionStart, "session.idle": trace.TurnEnd, "session.error": trace.TurnEnd,
+		"chat.message": trace.PromptStart,
 	}},
-	"pi": {harness: "pi", provider: "pi", own: true, events: map[string]Kind{
-		"session_start": SessionStart, "session_shutdown": SessionEnd, "agent_start": PromptStart, "agent_end": TurnEnd,
+	"pi": {harness: "pi", provider: "pi", own: true, events: map[string]trace.HookKind{
+		"session_start": trace.SessionStart, "session_shutdown": trace.SessionEnd, "agent_start": trace.PromptStart,
+		"agent_end": trace.TurnEnd,
 	}},
 }
 
@@ -155,23 +117,23 @@ type payload struct {
 // payload does not contain it; getenv is the environment of the hook. It returns
 // false for what is not of interest: an event that is not known, or a payload that
 // is not one of the program's.
-func Parse(program, event string, data []byte, getenv func(string) string) (Event, bool) {
+func Parse(program, event string, data []byte, getenv func(string) string) (trace.HookEvent, bool) {
 	c, ok := clients[program]
 	if !ok {
-		return Event{}, false
+		return trace.HookEvent{}, false
 	}
 	var p payload
 	if err := json.Unmarshal(bytes.TrimSpace(data), &p); err != nil {
-		return Event{}, false
+		return trace.HookEvent{}, false
 	}
 	name := cmp.Or(p.Event, p.Type, p.Ev.Type, event)
 	kind, ok := c.events[strings.TrimPrefix(name, "event.")]
 	if !ok {
-		return Event{}, false
+		return trace.HookEvent{}, false
 	}
 	e := p.event(c, kind)
 	if !isID(e.Session) || e.Agent != "" && !isID(e.Agent) || e.Prompt != "" && !isID(e.Prompt) || !path.IsAbs(e.Dir) {
-		return Event{}, false
+		return trace.HookEvent{}, false
 	}
 	if id := getenv("HANDOFF_SESSION"); isID(id) {
 		e.HandoffSession = id
@@ -182,9 +144,9 @@ func Parse(program, event string, data []byte, getenv func(string) string) (Even
 	return e, true
 }
 
-func (p payload) event(c client, kind Kind) Event {
-	e := Event{
-		Kind: kind, Harness: c.harness, provider: c.provider, ownThread: c.own,
+func (p payload) event(c client, kind trace.HookKind) trace.HookEvent {
+	e := trace.HookEvent{
+		Kind: kind, Harness: c.harness, Provider: c.provider, OwnThread: c.own,
 		Dir:        cmp.Or(p.Cwd, p.Properties.Info.Directory, p.Input.Cwd),
 		Session:    cmp.Or(p.Session, p.SessionID, p.Properties.Session, p.Input.Session),
 		Prompt:     cmp.Or(p.Prompt, p.Turn, p.Output.Message.ID),
@@ -203,12 +165,13 @@ func (p payload) event(c client, kind Kind) Event {
 	}
 	e.Model = cmp.Or(e.Model, p.Output.Message.Model.ID)
 	if info := p.Properties.Info; info.Parent != "" { // OpenCode reports a subagent as a session with a parent
-		e.Kind, e.Session, e.Agent, e.AgentType = AgentStart, info.Parent, info.ID, info.Agent
+		e.Kind, e.Session, e.Agent, e.AgentType = trace.AgentStart, info.Parent, info.ID, info.Agent
 	}
 	switch {
 	case p.Outer != "" && p.Outer != e.Session: // pi's subagents are sessions of their own
 		e.Session, e.Agent = p.Outer, e.Session
-		if agent, ok := map[Kind]Kind{SessionStart: AgentStart, SessionEnd: AgentEnd}[kind]; ok {
+		if agent, ok := map[trace.HookKind]trace.HookKind{trace.SessionStart: trace.AgentStart,
+			trace.SessionEnd: trace.AgentEnd}[kind]; ok {
 			e.Kind = agent
 		}
 	case e.Session == e.Agent && e.Parent != "": // as Copilot CLI reports the prompts of a subagent
@@ -233,15 +196,6 @@ func milliseconds(at any) int64 {
 		}
 	}
 	return 0
-}
-
-// Thread returns the URI of the thread that the event is about.
-func (e Event) Thread() string {
-	uri := thread.URI{Provider: e.provider, Thread: e.Session, Agent: e.Agent}
-	if e.Agent != "" && e.ownThread {
-		uri.Thread, uri.Agent = e.Agent, ""
-	}
-	return uri.String()
 }
 
 // isID reports whether a text can be an ID that a program made: short, on one

@@ -2,35 +2,22 @@ package hook
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
-
-// A Program is the command of a run, as far as it is an agent program. What it
-// reports to hooks is recorded also if no hooks are installed.
-type Program struct {
-	Args     []string // the command line
-	Provider string   // of its threads, "" for a command that is not an agent program
-	Session  string   // ID of its thread, "" if it is not known yet
-	Agent    string   // name of the agent
-	Process  handoff.Process
-
-	harness string
-}
 
 // NewProgram returns the agent program that a command line starts. newID returns an
 // ID for its thread; a program that accepts one is given it as an argument.
-func NewProgram(args []string, newID func() (string, error)) (Program, error) {
-	p := Program{Args: args}
-	p.harness, p.Provider = config.ProgramOf(filepath.Base(args[0]))
+func NewProgram(args []string, newID func() (string, error)) (trace.Program, error) {
+	p := trace.Program{Args: args}
+	p.Harness, p.Provider = config.ProgramOf(filepath.Base(args[0]))
 	if p.Provider != "claude" || !startsClaude(args[1:]) {
 		return p, nil
 	}
@@ -66,24 +53,24 @@ func startsClaude(args []string) bool {
 	})
 }
 
-// event returns an event of the thread of p, in the session or run of handoff.
-func (p Program) event(kind Kind, session, run string) Event {
-	return Event{Kind: kind, Harness: p.harness, provider: p.Provider, Session: p.Session, AgentType: p.Agent,
+// eventOf returns an event of the thread of p, in the session or run of handoff.
+func eventOf(p trace.Program, kind trace.HookKind, session, run string) trace.HookEvent {
+	return trace.HookEvent{Kind: kind, Harness: p.Harness, Provider: p.Provider, Session: p.Session, AgentType: p.Agent,
 		HandoffSession: session, HandoffRun: run, Process: p.Process}
 }
 
 // StartProgram records that p has a thread in a session or run, unless a hook
 // recorded it.
-func (r Recorder) StartProgram(ctx context.Context, p Program, session, run string) error {
+func (r Recorder) StartProgram(ctx context.Context, p trace.Program, session, run string) error {
 	if p.Session == "" {
 		return nil
 	}
-	return r.Record(ctx, p.event(SessionStart, session, run))
+	return r.Record(ctx, eventOf(p, trace.SessionStart, session, run))
 }
 
 // A Run is a run whose command ended.
 type Run struct {
-	Program Program
+	Program trace.Program
 	Session string // of handoff
 	ID      string // of the run, "" for a session
 	Started time.Time
@@ -115,32 +102,7 @@ func (r Recorder) EndRun(ctx context.Context, run Run, find func() ([]*thread.Th
 	if p.Session == "" {
 		return warnings, nil
 	}
-	e := p.event(SessionEnd, run.Session, run.ID)
+	e := eventOf(p, trace.SessionEnd, run.Session, run.ID)
 	e.Failed = run.Failed
 	return warnings, r.Record(ctx, e)
-}
-
-// Found sets the ID of the thread of p to that of the only one of list that
-// started at or after a time and does not belong to another session. It returns how
-// many there are.
-func (p *Program) Found(ctx context.Context, hub *handoff.Hub, list []*thread.Thread, since time.Time,
-	session string) (n int) {
-	var ids []string
-	for _, t := range list {
-		from := since
-		if t.Started.Nanosecond() == 0 {
-			from = since.Truncate(time.Second) // some transcripts have no fractions
-		}
-		if t.Provider != p.Provider || t.IsAgent() || t.Started.Before(from) {
-			continue
-		}
-		if w, err := hub.Work(ctx, p.harness, t.ID); errors.Is(err, handoff.NotFound) || err == nil &&
-			(w.SessionID == "" || w.SessionID == session) {
-			ids = append(ids, t.ID)
-		}
-	}
-	if len(ids) == 1 {
-		p.Session = ids[0]
-	}
-	return len(ids)
 }

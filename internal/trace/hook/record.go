@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // A Recorder records the facts of events. Its hub records in the name of nobody.
@@ -24,7 +25,7 @@ type Recorder struct {
 
 	// News returns what an agent is told at the start of a session beside what the session
 	// left. nil for nothing.
-	News func(ctx context.Context, e Event) (string, error)
+	News func(ctx context.Context, e trace.HookEvent) (string, error)
 
 	// NoMessages leaves out the last messages of subagents, which are parts of
 	// threads: the log is sent to other machines, and the user does not share them.
@@ -32,26 +33,26 @@ type Recorder struct {
 }
 
 // Record records an event, at most once.
-func (r Recorder) Record(ctx context.Context, e Event) error {
+func (r Recorder) Record(ctx context.Context, e trace.HookEvent) error {
 	switch e.Kind {
-	case SessionStart:
+	case trace.SessionStart:
 		return r.start(ctx, e, e.Session, &handoff.WorkStarted{Kind: "session"})
-	case SessionEnd:
+	case trace.SessionEnd:
 		if !r.started(ctx, e) {
 			return nil // a command such as "claude mcp list", which starts no thread
 		}
 		return r.end(ctx, e, e.Session)
-	case PromptStart:
+	case trace.PromptStart:
 		return r.start(ctx, e, r.newPrompt(e), &handoff.WorkStarted{Kind: "prompt", ParentWorkID: cmp.Or(e.Agent, e.Session)})
-	case TurnEnd:
+	case trace.TurnEnd:
 		if e.Prompt == "" {
 			return nil // none is open
 		}
 		return r.end(ctx, e, e.Prompt)
-	case AgentStart:
+	case trace.AgentStart:
 		return r.start(ctx, e, e.Agent, &handoff.WorkStarted{
 			Kind: "task", Name: e.AgentType, ParentWorkID: cmp.Or(e.Parent, e.Session)})
-	case AgentEnd:
+	case trace.AgentEnd:
 		failed := r.end(ctx, e, e.Agent)
 		for prompt := r.openPrompt(ctx, e); prompt != ""; prompt = r.openPrompt(ctx, e) {
 			if err := r.end(ctx, e, prompt); err != nil {
@@ -64,7 +65,7 @@ func (r Recorder) Record(ctx context.Context, e Event) error {
 }
 
 // started reports whether the start of a session, or of a part of it, is recorded.
-func (r Recorder) started(ctx context.Context, e Event) bool {
+func (r Recorder) started(ctx context.Context, e trace.HookEvent) bool {
 	if _, err := r.Hub.Work(ctx, e.Harness, e.Session); err == nil {
 		return true
 	}
@@ -74,7 +75,7 @@ func (r Recorder) started(ctx context.Context, e Event) bool {
 
 // newPrompt returns the ID of a prompt that starts. If the program gives it none,
 // that is the agent and the time.
-func (r Recorder) newPrompt(e Event) string {
+func (r Recorder) newPrompt(e trace.HookEvent) string {
 	at := e.At
 	if at == 0 {
 		at = r.Now().UnixMilli()
@@ -83,7 +84,7 @@ func (r Recorder) newPrompt(e Event) string {
 }
 
 // openPrompt returns the newest prompt of an agent that has not ended, "" for none.
-func (r Recorder) openPrompt(ctx context.Context, e Event) string {
+func (r Recorder) openPrompt(ctx context.Context, e trace.HookEvent) string {
 	list, err := r.Hub.WorkUnder(ctx, e.Harness, cmp.Or(e.Agent, e.Session))
 	if err != nil {
 		return ""
@@ -99,24 +100,24 @@ func (r Recorder) openPrompt(ctx context.Context, e Event) string {
 // complete adds to an event what the facts so far show: that the session is a
 // subagent of another one, which OpenCode reports at its start only, and which
 // prompt ends.
-func (r Recorder) complete(ctx context.Context, e Event) Event {
-	if e.ownThread && e.Agent == "" && e.Kind != SessionStart {
+func (r Recorder) complete(ctx context.Context, e trace.HookEvent) trace.HookEvent {
+	if e.OwnThread && e.Agent == "" && e.Kind != trace.SessionStart {
 		if w, err := r.Hub.Work(ctx, e.Harness, e.Session); err == nil && w.Kind == "task" {
 			e.Session, e.Agent, e.AgentType = w.Parent, e.Session, w.Agent
-			if e.Kind == TurnEnd {
-				e.Kind = AgentEnd
+			if e.Kind == trace.TurnEnd {
+				e.Kind = trace.AgentEnd
 			}
 		}
 	}
-	if e.Kind == TurnEnd && e.Prompt == "" {
+	if e.Kind == trace.TurnEnd && e.Prompt == "" {
 		e.Prompt = r.openPrompt(ctx, e)
 	}
 	return e
 }
 
-// producer returns who does the work of an event. As in the shells of the program,
+// producerOf returns who does the work of an event. As in the shells of the program,
 // the session is the one of handoff that it runs in, if there is one.
-func (e Event) producer() handoff.Producer {
+func producerOf(e trace.HookEvent) handoff.Producer {
 	p := handoff.Producer{Harness: e.Harness, Session: e.Session, Agent: e.AgentType, Thread: e.Thread(),
 		Model: handoff.Model{ID: e.Model}, Source: handoff.FromHarness}
 	if e.Agent != "" {
@@ -130,17 +131,17 @@ func (e Event) producer() handoff.Producer {
 		Source: handoff.FromEnvironment}, p)
 }
 
-func (r Recorder) start(ctx context.Context, e Event, id string, f *handoff.WorkStarted) error {
+func (r Recorder) start(ctx context.Context, e trace.HookEvent, id string, f *handoff.WorkStarted) error {
 	if w, err := r.Hub.Work(ctx, e.Harness, id); err == nil && w.Started != 0 {
 		return nil
 	}
 	f.WorkID, f.Agent, f.Model, f.Thread, f.StartedAt = id, e.AgentType, handoff.Model{ID: e.Model}, e.Thread(), r.Now()
 	f.SessionID, f.RunID, f.Process = e.HandoffSession, e.HandoffRun, e.Process
-	_, _, err := r.Hub.As(e.producer()).Record(ctx, f)
+	_, _, err := r.Hub.As(producerOf(e)).Record(ctx, f)
 	return err
 }
 
-func (r Recorder) end(ctx context.Context, e Event, id string) error {
+func (r Recorder) end(ctx context.Context, e trace.HookEvent, id string) error {
 	if w, err := r.Hub.Work(ctx, e.Harness, id); err == nil && w.Ended != 0 {
 		return nil
 	}
@@ -148,7 +149,7 @@ func (r Recorder) end(ctx context.Context, e Event, id string) error {
 	if e.Failed {
 		f.Status = "failed"
 	}
-	_, _, err := r.Hub.As(e.producer()).Record(ctx, f)
+	_, _, err := r.Hub.As(producerOf(e)).Record(ctx, f)
 	return err
 }
 
@@ -157,8 +158,8 @@ const maxWritten = 20
 
 // publish publishes what a subagent left: its last message and the files that it
 // created. They would else be lost when its parent's context is compacted.
-func (r Recorder) publish(ctx context.Context, e Event) error {
-	hub := r.Hub.As(e.producer())
+func (r Recorder) publish(ctx context.Context, e trace.HookEvent) error {
+	hub := r.Hub.As(producerOf(e))
 	var failed error
 	var files []string
 	message := e.Message

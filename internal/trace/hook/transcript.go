@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -13,7 +13,7 @@ import (
 const maxTranscripts = 50
 
 // DescribeAll is Describe for the first 50 threads of a list.
-func DescribeAll(ctx context.Context, set *thread.Set, list []session.Conversation) {
+func DescribeAll(ctx context.Context, set *thread.Set, list []session.Thread) {
 	for i := range min(len(list), maxTranscripts) {
 		Describe(ctx, set, &list[i])
 	}
@@ -22,7 +22,7 @@ func DescribeAll(ctx context.Context, set *thread.Set, list []session.Conversati
 // Describe adds to a thread what its transcript shows: its status, its
 // subagents, and its usage with theirs. A transcript that can't be read adds
 // nothing.
-func Describe(ctx context.Context, set *thread.Set, c *session.Conversation) {
+func Describe(ctx context.Context, set *thread.Set, c *session.Thread) {
 	u, err := thread.ParseURI(c.Thread)
 	if err != nil {
 		return

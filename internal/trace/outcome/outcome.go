@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 )
 
 // An Observer concludes the status of work.
 type Observer struct {
-	session.Observer
+	lifecycle.Observer
 	Now time.Time
 
 	// Thread returns the state of a thread and when it was seen, false if it can't be
@@ -102,8 +103,8 @@ func (f family) conclude(w handoff.Work) (status, reason string) {
 		return session.Failed, handoff.ProcessGone
 	case ended:
 		return session.Failed, reason
-	case presence == thread.Unknown && silent > session.StalledAfter:
-		return session.Stalled, handoff.LastSeen(silent)
+	case presence == thread.Unknown && silent > lifecycle.StalledAfter:
+		return lifecycle.Stalled, handoff.LastSeen(silent)
 	}
 	return handoff.Running, ""
 }
@@ -121,7 +122,7 @@ func (f family) presence(w handoff.Work) thread.Presence {
 }
 
 // Presence returns what an observer knows of a process.
-func Presence(o session.Observer, p handoff.Process) thread.Presence {
+func Presence(o lifecycle.Observer, p handoff.Process) thread.Presence {
 	switch exists, known := o.Sees(p); {
 	case !known:
 		return thread.Unknown
@@ -148,7 +149,7 @@ func newest(w handoff.Work, parts []handoff.Work) handoff.Work {
 func Process(ctx context.Context, index interface {
 	handoff.WorkLister
 	Work(ctx context.Context, harness, id string) (handoff.Work, error)
-}, o session.Observer, harness, id string, seen time.Time) thread.Presence {
+}, o lifecycle.Observer, harness, id string, seen time.Time) thread.Presence {
 	w, err := index.Work(ctx, harness, id)
 	if err != nil {
 		return thread.Unknown

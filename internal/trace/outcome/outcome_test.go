@@ -5,8 +5,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/trace/outcome"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -19,7 +20,8 @@ var (
 
 func observer(state thread.State) outcome.Observer {
 	return outcome.Observer{Now: now,
-		Observer: session.Observer{BootID: "b", PIDNamespace: "n", Alive: func(p handoff.Process) bool { return p == alive }},
+		Observer: lifecycle.Observer{BootID: "b", PIDNamespace: "n",
+			Alive: func(p handoff.Process) bool { return p == alive }},
 		Thread: func(uri string) (thread.State, time.Time, bool) {
 			return state, state.At, uri != "" && state.Status != ""
 		},
@@ -100,7 +102,7 @@ func TestFollowed(t *testing.T) {
 // TestSilence compares the limits of sessions and threads, which are of packages that
 // do not know each other.
 func TestSilence(t *testing.T) {
-	if session.StalledAfter != thread.SilentAfter {
-		t.Errorf("a session is stalled after %s, a thread after %s", session.StalledAfter, thread.SilentAfter)
+	if lifecycle.StalledAfter != thread.SilentAfter {
+		t.Errorf("a session is stalled after %s, a thread after %s", lifecycle.StalledAfter, thread.SilentAfter)
 	}
 }

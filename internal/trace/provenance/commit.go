@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // maxFiles is the number of files of a commit whose writers are searched.
@@ -23,8 +24,8 @@ const shownBlobs = 20
 
 // commit adds a commit, who made it, and who wrote its files, or only one of them.
 func (r *tracer) commit(ctx context.Context, c git.Commit, only string) {
-	h := Hop{Kind: Commit, Ref: c.ID, Text: c.Subject, At: c.AuthoredAt, Certainty: Recorded,
-		Evidence: []Evidence{{"commit", c.ID}}}
+	h := trace.Hop{Kind: trace.HopCommit, Ref: c.ID, Text: c.Subject, At: c.AuthoredAt, Certainty: trace.Recorded,
+		Evidence: []trace.Evidence{{Kind: "commit", Ref: c.ID}}}
 	if len(c.Parents) > 1 {
 		h.Text += " (a merge: its changes are in its parents)"
 	}
@@ -55,8 +56,9 @@ func (r *tracer) commit(ctx context.Context, c git.Commit, only string) {
 		}
 	}
 	for _, p := range parts {
-		r.thread(ctx, Hop{Kind: Wrote, Ref: p.uri.String(), Text: several(p.paths), At: p.at, Certainty: p.certainty,
-			Evidence: p.evidence})
+		r.thread(ctx, trace.Hop{Kind: trace.HopWrote, Ref: p.uri.String(), Text: several(p.paths), At: p.at,
+			Certainty: p.certainty,
+			Evidence:  p.evidence})
 	}
 	r.artifactsIn(ctx, files)
 }
@@ -104,7 +106,8 @@ func (r *tracer) writersIn(ctx context.Context, f git.File, written period) []cr
 		is: func(file string) bool { return r.Repository.BlobID([]byte(file)) == f.New },
 	})
 	for i := range list {
-		list[i].evidence = append([]Evidence{{"message", list[i].uri.String()}, {"blob", f.New}}, list[i].evidence...)
+		list[i].evidence = append([]trace.Evidence{{Kind: "message", Ref: list[i].uri.String()}, {Kind: "blob",
+			Ref: f.New}}, list[i].evidence...)
 	}
 	return list
 }
@@ -117,11 +120,12 @@ func (r *tracer) committers(ctx context.Context, c git.Commit) {
 	}
 	for _, m := range list {
 		if m.Where == threadindex.Committed && r.printed(ctx, m, c) {
-			evidence := []Evidence{{"message", m.URI.String()}, {"commit", m.Name}}
+			evidence := []trace.Evidence{{Kind: "message", Ref: m.URI.String()}, {Kind: "commit", Ref: m.Name}}
 			if m.Command != "" {
-				evidence = append(evidence, Evidence{"command", m.Command})
+				evidence = append(evidence, trace.Evidence{Kind: "command", Ref: m.Command})
 			}
-			r.thread(ctx, Hop{Kind: Committed, Ref: m.URI.String(), At: m.At, Certainty: Recorded, Evidence: evidence})
+			r.thread(ctx, trace.Hop{Kind: trace.HopCommitted, Ref: m.URI.String(), At: m.At, Certainty: trace.Recorded,
+				Evidence: evidence})
 			return
 		}
 	}
@@ -171,7 +175,7 @@ func (r *tracer) artifactsIn(ctx context.Context, files []git.File) {
 				}
 			}
 			if digestOf(b) == a.Digest.Value {
-				r.artifact(ctx, a, Exact, Evidence{"blob", f.New})
+				r.artifact(ctx, a, trace.Exact, trace.Evidence{Kind: "blob", Ref: f.New})
 				break
 			}
 		}

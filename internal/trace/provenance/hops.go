@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // artifactOf adds the artifact of a file. same reports whether the bytes are those
@@ -20,34 +21,37 @@ import (
 func (r *tracer) artifactOf(ctx context.Context, a handoff.Artifact, file string, same bool) {
 	switch {
 	case file != "" && same:
-		r.artifact(ctx, a, Exact, Evidence{"digest", a.Digest.Algorithm + ":" + a.Digest.Value})
+		r.artifact(ctx, a, trace.Exact, trace.Evidence{Kind: "digest", Ref: a.Digest.Algorithm + ":" + a.Digest.Value})
 	case file != "" && a.TargetType == "file":
 		a.Title = strings.TrimSpace(a.Title + " (the file has other bytes now)")
-		r.artifact(ctx, a, Recorded)
+		r.artifact(ctx, a, trace.Recorded)
 	default:
-		r.artifact(ctx, a, Recorded)
+		r.artifact(ctx, a, trace.Recorded)
 	}
 }
 
 // artifact adds an artifact with its former path, its session, its work, and the
 // message that published it.
-func (r *tracer) artifact(ctx context.Context, a handoff.Artifact, certainty Certainty, evidence ...Evidence) {
+func (r *tracer) artifact(ctx context.Context, a handoff.Artifact, certainty trace.Certainty,
+	evidence ...trace.Evidence) {
 	if r.shown[a.ID] {
 		return
 	}
 	r.shown[a.ID] = true
-	record := Evidence{"record", a.ID}
-	r.add(Hop{Kind: Artifact, Ref: a.ID, Text: a.Label(), Agent: a.Producer.Agent, At: a.CreatedAt, Certainty: certainty,
-		Evidence: append([]Evidence{record}, evidence...)})
+	record := trace.Evidence{Kind: "record", Ref: a.ID}
+	r.add(trace.Hop{Kind: trace.HopArtifact, Ref: a.ID, Text: a.Label(), Agent: a.Producer.Agent, At: a.CreatedAt,
+		Certainty: certainty,
+		Evidence:  append([]trace.Evidence{record}, evidence...)})
 	if p, ok := a.Record.Fact.(*handoff.ArtifactPublished); ok && p.Path != a.Path {
-		r.add(Hop{Kind: Moved, Ref: p.Path, Text: "now " + a.Path, Certainty: Recorded, Evidence: []Evidence{record}})
+		r.add(trace.Hop{Kind: trace.HopMoved, Ref: p.Path, Text: "now " + a.Path, Certainty: trace.Recorded,
+			Evidence: []trace.Evidence{record}})
 	}
 	p := a.Producer
 	for _, id := range slices.Compact([]string{p.RunID, p.Session}) {
 		if id == "" {
 			continue
 		}
-		h := Hop{Kind: Session, Ref: id, Certainty: Recorded, Evidence: []Evidence{record}}
+		h := trace.Hop{Kind: trace.HopSession, Ref: id, Certainty: trace.Recorded, Evidence: []trace.Evidence{record}}
 		if s, err := r.Reader.Session(ctx, id); err == nil {
 			h.Text, h.Agent, h.At = cmp.Or(s.Name, s.Title, s.Workflow.Name), s.Agent.Name, s.OpenedAt
 		}
@@ -59,8 +63,9 @@ func (r *tracer) artifact(ctx context.Context, a handoff.Artifact, certainty Cer
 		return
 	}
 	if amount := r.CostOf(ctx, a); amount != nil && amount.TotalTokens != nil {
-		r.add(Hop{Kind: Cost, Ref: a.ID, Text: "of the artifact, with subagents", At: a.CreatedAt, Certainty: Recorded,
-			Cost: amount, Evidence: []Evidence{record, {"thread", p.Thread}}})
+		r.add(trace.Hop{Kind: trace.HopCost, Ref: a.ID, Text: "of the artifact, with subagents", At: a.CreatedAt,
+			Certainty: trace.Recorded,
+			Cost:      amount, Evidence: []trace.Evidence{record, {Kind: "thread", Ref: p.Thread}}})
 	}
 }
 
@@ -71,29 +76,30 @@ func (r *tracer) work(ctx context.Context, a handoff.Artifact) {
 	if p.WorkID == "" || p.WorkID == p.Session || p.WorkID == p.RunID {
 		return
 	}
-	h := Hop{Kind: Work, Ref: p.WorkID, Text: p.Harness, Agent: p.Agent, Certainty: Recorded,
-		Evidence: []Evidence{{"record", a.ID}}}
+	h := trace.Hop{Kind: trace.HopWork, Ref: p.WorkID, Text: p.Harness, Agent: p.Agent, Certainty: trace.Recorded,
+		Evidence: []trace.Evidence{{Kind: "record", Ref: a.ID}}}
 	w, err := r.Reader.Work(ctx, p.Harness, p.WorkID)
 	if err == nil {
 		h.Text = strings.TrimSpace(strings.Join([]string{p.Harness, w.Kind, w.Name}, " "))
 		h.At = w.StartedAt
 		for _, id := range []string{w.StartRecord, w.EndRecord} {
 			if id != "" {
-				h.Evidence = append(h.Evidence, Evidence{"record", id})
+				h.Evidence = append(h.Evidence, trace.Evidence{Kind: "record", Ref: id})
 			}
 		}
 	}
 	r.add(h)
 	if err == nil && w.Usage != nil {
 		amount := cost.OfWork(w, r.Prices)
-		r.add(Hop{Kind: Cost, Ref: p.WorkID, Text: "as the harness reported", At: w.EndedAt, Certainty: Recorded,
-			Cost: &amount, Evidence: []Evidence{{"record", w.EndRecord}}})
+		r.add(trace.Hop{Kind: trace.HopCost, Ref: p.WorkID, Text: "as the harness reported", At: w.EndedAt,
+			Certainty: trace.Recorded,
+			Cost:      &amount, Evidence: []trace.Evidence{{Kind: "record", Ref: w.EndRecord}}})
 	}
 }
 
 // thread adds a message. For the first one of a thread, it adds what that cost,
 // and which thread started it.
-func (r *tracer) thread(ctx context.Context, h Hop) {
+func (r *tracer) thread(ctx context.Context, h trace.Hop) {
 	uri, err := thread.ParseURI(h.Ref)
 	if err != nil {
 		r.warn(err)
@@ -116,19 +122,21 @@ func (r *tracer) thread(ctx context.Context, h Hop) {
 	r.shown[name] = true
 	if item.Parent != "" {
 		parent := thread.URI{Provider: item.Provider, Thread: item.Parent}
-		p := Hop{Kind: Parent, Ref: parent.String(), Certainty: Recorded, Evidence: []Evidence{{"thread", name}}}
+		p := trace.Hop{Kind: trace.HopParent, Ref: parent.String(), Certainty: trace.Recorded,
+			Evidence: []trace.Evidence{{Kind: "thread", Ref: name}}}
 		if up, err := r.conversations.Item(ctx, parent); err == nil {
 			p.Text, p.At = up.Name(), up.Started
 		}
 		r.add(p)
 	}
-	if h.Kind == Published && r.CostOf != nil {
+	if h.Kind == trace.HopPublished && r.CostOf != nil {
 		return // the cost of the artifact is added
 	}
 	amount := r.Prices.OfUsage(item.Usage, item.Last)
 	if amount.TotalTokens != nil {
-		r.add(Hop{Kind: Cost, Ref: name, Text: "of the thread", At: item.Last, Certainty: Recorded, Cost: &amount,
-			Evidence: []Evidence{{"thread", name}}})
+		r.add(trace.Hop{Kind: trace.HopCost, Ref: name, Text: "of the thread", At: item.Last, Certainty: trace.Recorded,
+			Cost:     &amount,
+			Evidence: []trace.Evidence{{Kind: "thread", Ref: name}}})
 	}
 }
 
@@ -147,8 +155,9 @@ func (r *tracer) inputs(ctx context.Context, a *handoff.Artifact, made []credit)
 			return err
 		}
 		for _, in := range page.Artifacts {
-			r.add(Hop{Kind: Input, Ref: in.ID, Text: in.Label(), Agent: in.Producer.Agent, At: in.CreatedAt, Certainty: Recorded,
-				Evidence: []Evidence{{"record", a.ID}}})
+			r.add(trace.Hop{Kind: trace.HopInput, Ref: in.ID, Text: in.Label(), Agent: in.Producer.Agent, At: in.CreatedAt,
+				Certainty: trace.Recorded,
+				Evidence:  []trace.Evidence{{Kind: "record", Ref: a.ID}}})
 		}
 	}
 	for _, by := range made {
@@ -166,10 +175,11 @@ func (r *tracer) inputs(ctx context.Context, a *handoff.Artifact, made []credit)
 		}
 		known := r.artifactsAt(ctx, list)
 		for _, t := range slices.Backward(list) {
-			h := Hop{Kind: Input, Ref: t.Path, At: t.At, Certainty: Inferred, Evidence: []Evidence{{"message", t.URI.String()}}}
+			h := trace.Hop{Kind: trace.HopInput, Ref: t.Path, At: t.At, Certainty: trace.Inferred,
+				Evidence: []trace.Evidence{{Kind: "message", Ref: t.URI.String()}}}
 			if in, ok := known[t.Path]; ok && (a == nil || !slices.Contains(a.Parents, in.ID)) {
 				h.Text = in.Label()
-				h.Evidence = append(h.Evidence, Evidence{"record", in.ID})
+				h.Evidence = append(h.Evidence, trace.Evidence{Kind: "record", Ref: in.ID})
 			}
 			r.add(h)
 		}
@@ -218,8 +228,9 @@ func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, 
 		}
 		for _, u := range a.UsedBy {
 			work := strings.TrimPrefix(u.Harness+":"+u.WorkID, ":")
-			r.add(Hop{Kind: Use, Ref: cmp.Or(u.RunID, u.Session, u.WorkID), Text: work, Agent: u.Agent, Certainty: Recorded,
-				Evidence: []Evidence{{"work", work}}})
+			r.add(trace.Hop{Kind: trace.HopUse, Ref: cmp.Or(u.RunID, u.Session, u.WorkID), Text: work, Agent: u.Agent,
+				Certainty: trace.Recorded,
+				Evidence:  []trace.Evidence{{Kind: "work", Ref: work}}})
 		}
 		page, err := r.Reader.Artifacts(ctx, handoff.ArtifactQuery{AnyParent: []string{a.ID}, IncludeInactive: true,
 			Limit: maxUses})
@@ -227,8 +238,9 @@ func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, 
 			return err
 		}
 		for _, child := range slices.Backward(page.Artifacts) {
-			r.add(Hop{Kind: Use, Ref: child.ID, Text: child.Label(), Agent: child.Producer.Agent, At: child.CreatedAt,
-				Certainty: Recorded, Evidence: []Evidence{{"record", child.ID}}})
+			r.add(trace.Hop{Kind: trace.HopUse, Ref: child.ID, Text: child.Label(), Agent: child.Producer.Agent,
+				At:        child.CreatedAt,
+				Certainty: trace.Recorded, Evidence: []trace.Evidence{{Kind: "record", Ref: child.ID}}})
 		}
 	}
 	if since.IsZero() {
@@ -240,8 +252,8 @@ func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, 
 	}
 	for _, u := range uses[:min(len(uses), maxUses)] {
 		if !makers[threadOf(u.URI)] {
-			h := Hop{Kind: Use, Ref: u.URI.String(), Text: u.Path, At: u.At, Certainty: Inferred,
-				Evidence: []Evidence{{"message", u.URI.String()}}}
+			h := trace.Hop{Kind: trace.HopUse, Ref: u.URI.String(), Text: u.Path, At: u.At, Certainty: trace.Inferred,
+				Evidence: []trace.Evidence{{Kind: "message", Ref: u.URI.String()}}}
 			if item, err := r.conversations.Item(ctx, u.URI); err == nil {
 				h.Agent = cmp.Or(item.AgentName, item.AgentRole)
 			}

@@ -10,73 +10,14 @@ package provenance
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
-
-// A Trace is where something comes from and who has used it.
-type Trace struct {
-	Subject  string   `json:"subject"` // as it was named
-	Hops     []Hop    `json:"hops"`    // the first is the subject
-	Warnings []string `json:"warnings,omitempty"`
-}
-
-// Known reports whether anything is known about the subject.
-func (t Trace) Known() bool { return len(t.Hops) > 1 }
-
-// A Kind is what a hop is about.
-type Kind string
-
-// The kinds of hops.
-const (
-	File      Kind = "file"
-	Line      Kind = "line"
-	Artifact  Kind = "artifact"
-	Moved     Kind = "moved" // the path at which the artifact was published
-	Session   Kind = "session"
-	Work      Kind = "work"
-	Published Kind = "published" // the message that published the artifact
-	Wrote     Kind = "wrote"     // a message that wrote the bytes
-	Committed Kind = "committed" // the message that made the commit
-	Parent    Kind = "parent"    // the thread that started a subagent
-	Cost      Kind = "cost"
-	Commit    Kind = "commit"
-	Input     Kind = "input" // what was read to make it
-	Use       Kind = "use"   // who has read it since, or made something from it
-)
-
-// A Certainty is how certain a hop is.
-type Certainty string
-
-// The certainties.
-const (
-	Recorded Certainty = "recorded" // a record, a transcript or git states it
-	Exact    Certainty = "exact"    // the bytes are equal
-	Inferred Certainty = "inferred" // path and time agree, and nothing disagrees
-)
-
-// A Hop is one step of a trace.
-type Hop struct {
-	Kind      Kind         `json:"hop"`
-	Ref       string       `json:"ref"`            // path, ID of an artifact, session or commit, or URI of a message
-	Text      string       `json:"text,omitempty"` // for people: a title, a subject, a path
-	Agent     string       `json:"agent,omitempty"`
-	At        time.Time    `json:"createdAt,omitzero"`
-	Certainty Certainty    `json:"certainty"`
-	Cost      *cost.Amount `json:"cost,omitempty"`
-	Evidence  []Evidence   `json:"evidence"`
-}
-
-// Evidence is something that shows a hop, and where to find it.
-type Evidence struct {
-	Kind string `json:"kind"` // record, message, blob, digest, commit, command, path, lines or time
-	Ref  string `json:"ref"`
-}
 
 // A Conversations answers what threads did, after it has read at most so many
 // transcripts that changed, 0 for all; otherwise it does not call do. Its warnings are
@@ -94,7 +35,7 @@ type Sources struct {
 	Prices        *cost.Pricer
 
 	// CostOf returns what an artifact cost, nil if that is not known.
-	CostOf func(context.Context, handoff.Artifact) *cost.Amount
+	CostOf func(context.Context, handoff.Artifact) *trace.Usage
 
 	// Published returns the bytes of an artifact that is a file of at most so many
 	// bytes.
@@ -121,7 +62,7 @@ type Origin struct {
 type tracer struct {
 	Sources
 	conversations threadindex.Lookup
-	trace         Trace
+	trace         trace.Origin
 	done          map[thread.URI]deeds // of the threads that were read
 	shown         map[string]bool      // refs of threads and artifacts that were described
 	lineText      string               // of the line that is traced
@@ -129,11 +70,11 @@ type tracer struct {
 }
 
 func newTracer(s Sources, l threadindex.Lookup) *tracer {
-	return &tracer{Sources: s, conversations: l, trace: Trace{Hops: []Hop{}}, done: map[thread.URI]deeds{},
+	return &tracer{Sources: s, conversations: l, trace: trace.Origin{Hops: []trace.Hop{}}, done: map[thread.URI]deeds{},
 		shown: map[string]bool{}}
 }
 
-func (r *tracer) add(h Hop) { r.trace.Hops = append(r.trace.Hops, h) }
+func (r *tracer) add(h trace.Hop) { r.trace.Hops = append(r.trace.Hops, h) }
 
 func (r *tracer) warn(err error) {
 	r.trace.Warnings = append(r.trace.Warnings, err.Error())
@@ -148,7 +89,7 @@ type located struct {
 
 // trace traces what locate returns, which runs while the transcripts are checked for
 // changes. Kinds: those of locate and of reading the log.
-func trace(ctx context.Context, c Conversations, locate func() located) (t Trace, at located, err error) {
+func found(ctx context.Context, c Conversations, locate func() located) (t trace.Origin, at located, err error) {
 	wait := make(chan located, 1)
 	go func() { wait <- locate() }()
 	known := sync.OnceValue(func() located { return <-wait })

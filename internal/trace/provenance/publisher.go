@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // A report is a call that may have published artifacts.
@@ -72,17 +73,17 @@ func (c report) rank(a handoff.Artifact) rank {
 func (r *tracer) publisher(ctx context.Context, a handoff.Artifact) {
 	by, ok := r.publication(ctx, a)
 	own, recorded := recordedThread(a)
-	h := Hop{Kind: Published, Agent: a.Producer.Agent, Certainty: Recorded}
+	h := trace.Hop{Kind: trace.HopPublished, Agent: a.Producer.Agent, Certainty: trace.Recorded}
 	switch {
 	case ok:
-		h.Ref, h.At, h.Evidence = by.uri.String(), by.at, []Evidence{{"message", by.uri.String()}}
+		h.Ref, h.At, h.Evidence = by.uri.String(), by.at, []trace.Evidence{{Kind: "message", Ref: by.uri.String()}}
 	case recorded:
 		by.uri, h.Ref, h.At = own, own.String(), a.CreatedAt
 	default:
 		return
 	}
 	if recorded {
-		h.Evidence = append(h.Evidence, Evidence{"record", a.ID})
+		h.Evidence = append(h.Evidence, trace.Evidence{Kind: "record", Ref: a.ID})
 	}
 	r.publishedBy = by.uri
 	r.thread(ctx, h)

@@ -13,6 +13,8 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // transcripts are the calls of threads, by their URIs. Call n is in message n.
@@ -32,7 +34,7 @@ func (l transcripts) Mentions(_ context.Context, name string) (list []threadinde
 }
 
 // Item finds a subagent by its own URI, too, as those of Codex are named.
-func (l transcripts) Item(_ context.Context, uri thread.URI) (i threadindex.Item, err error) {
+func (l transcripts) Item(_ context.Context, uri thread.URI) (i transcript.Item, err error) {
 	for name := range l {
 		known, _ := thread.ParseURI(name)
 		if known == threadOf(uri) || known.Agent == uri.Thread && uri.Agent == "" {
@@ -122,7 +124,7 @@ func TestPublisher(t *testing.T) {
 			r.publisher(t.Context(), artifact)
 			got := ""
 			for _, h := range r.trace.Hops {
-				if h.Kind == Published {
+				if h.Kind == trace.HopPublished {
 					got += h.Ref
 				}
 			}

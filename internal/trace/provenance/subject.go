@@ -18,6 +18,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/names/refs"
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // Why traces what a name identifies: a line of a file, as FILE:LINE; the complete ID
@@ -26,9 +27,10 @@ import (
 //
 // Kinds: NotFound (nothing has this name), Conflict (an ambiguous ref), Invalid (a
 // line that the file does not have), and those of reading the log.
-func (s Sources) Why(ctx context.Context, resolver refs.Resolver, worktrees []string, name string) (Trace, error) {
+func (s Sources) Why(ctx context.Context, resolver refs.Resolver, worktrees []string, name string) (trace.Origin,
+	error) {
 	file := real(resolver.Dir, name)
-	t, at, err := trace(ctx, s.Conversations, func() located {
+	t, at, err := found(ctx, s.Conversations, func() located {
 		at := s.in(ctx, resolver.Dir, worktrees, file, name)
 		if at.err != nil {
 			return at

@@ -16,6 +16,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // maxBytes is the size of the largest file whose bytes are compared.
@@ -30,10 +31,11 @@ func digestOf(b []byte) string {
 // committed is traced in the working tree.
 func (r *tracer) line(ctx context.Context, s Subject) {
 	r.lineText = s.Line.Text
-	h := Hop{Kind: Line, Ref: s.File + ":" + strconv.Itoa(s.Line.Number), Certainty: Recorded, Evidence: []Evidence{}}
+	h := trace.Hop{Kind: trace.HopLine, Ref: s.File + ":" + strconv.Itoa(s.Line.Number), Certainty: trace.Recorded,
+		Evidence: []trace.Evidence{}}
 	if s.Commit != nil {
-		h.Evidence = append(h.Evidence, Evidence{"commit", s.Commit.ID},
-			Evidence{"path", s.Line.Path + ":" + strconv.Itoa(s.Line.Line.Number)})
+		h.Evidence = append(h.Evidence, trace.Evidence{Kind: "commit", Ref: s.Commit.ID},
+			trace.Evidence{Kind: "path", Ref: s.Line.Path + ":" + strconv.Itoa(s.Line.Line.Number)})
 		r.add(h)
 		r.commit(ctx, *s.Commit, s.Line.Path)
 		return
@@ -53,9 +55,9 @@ func (r *tracer) file(ctx context.Context, s Subject) error {
 		r.warn(fmt.Errorf("the bytes can't be compared: %w", err))
 	}
 	if s.File != "" {
-		h := Hop{Kind: File, Ref: s.File, Certainty: Recorded, Evidence: []Evidence{}}
+		h := trace.Hop{Kind: trace.HopFile, Ref: s.File, Certainty: trace.Recorded, Evidence: []trace.Evidence{}}
 		if b != nil {
-			h.Evidence = append(h.Evidence, Evidence{"digest", handoff.SHA256 + ":" + digestOf(b)})
+			h.Evidence = append(h.Evidence, trace.Evidence{Kind: "digest", Ref: handoff.SHA256 + ":" + digestOf(b)})
 		}
 		r.add(h)
 	}
@@ -182,11 +184,11 @@ func (r *tracer) wrote(ctx context.Context, files []string, b []byte, until time
 		},
 	})
 	for i, by := range list {
-		list[i].evidence = append([]Evidence{{"message", by.uri.String()}}, by.evidence...)
-		if by.certainty == Exact {
-			list[i].evidence = append(list[i].evidence, Evidence{"digest", handoff.SHA256 + ":" + digestOf(b)})
+		list[i].evidence = append([]trace.Evidence{{Kind: "message", Ref: by.uri.String()}}, by.evidence...)
+		if by.certainty == trace.Exact {
+			list[i].evidence = append(list[i].evidence, trace.Evidence{Kind: "digest", Ref: handoff.SHA256 + ":" + digestOf(b)})
 		}
-		r.thread(ctx, Hop{Kind: Wrote, Ref: by.uri.String(), Text: by.path, At: by.at, Certainty: by.certainty,
+		r.thread(ctx, trace.Hop{Kind: trace.HopWrote, Ref: by.uri.String(), Text: by.path, At: by.at, Certainty: by.certainty,
 			Evidence: list[i].evidence})
 	}
 	return list
@@ -201,8 +203,10 @@ func (r *tracer) copied(ctx context.Context, b []byte) []credit {
 	for _, w := range slices.Backward(r.deedsOf(ctx, threadOf(r.publishedBy)).writes) {
 		if before := w.uri.From <= r.publishedBy.From || r.publishedBy.From == 0; before && w.edit.complete &&
 			w.edit.content == string(b) {
-			by := credit{w, Exact, []Evidence{{"message", w.uri.String()}, {"digest", handoff.SHA256 + ":" + digestOf(b)}}}
-			r.thread(ctx, Hop{Kind: Wrote, Ref: w.uri.String(), Text: w.path, At: w.at, Certainty: Exact, Evidence: by.evidence})
+			by := credit{w, trace.Exact, []trace.Evidence{{Kind: "message", Ref: w.uri.String()}, {Kind: "digest",
+				Ref: handoff.SHA256 + ":" + digestOf(b)}}}
+			r.thread(ctx, trace.Hop{Kind: trace.HopWrote, Ref: w.uri.String(), Text: w.path, At: w.at, Certainty: trace.Exact,
+				Evidence: by.evidence})
 			return []credit{by}
 		}
 	}
@@ -272,11 +276,11 @@ func (r *tracer) periodIn(ctx context.Context, h history, until time.Time) perio
 // commits adds commits in which a file got the bytes.
 func (r *tracer) commits(ctx context.Context, in history) {
 	for _, c := range in.holding[:min(len(in.holding), shownCommits)] {
-		h := Hop{Kind: Commit, Ref: c.ID, Text: c.Subject, At: c.AuthoredAt, Certainty: Exact}
+		h := trace.Hop{Kind: trace.HopCommit, Ref: c.ID, Text: c.Subject, At: c.AuthoredAt, Certainty: trace.Exact}
 		for _, f := range c.Files {
-			h.Evidence = append(h.Evidence, Evidence{"blob", f.New})
+			h.Evidence = append(h.Evidence, trace.Evidence{Kind: "blob", Ref: f.New})
 		}
-		h.Evidence = append(h.Evidence, Evidence{"path", in.path})
+		h.Evidence = append(h.Evidence, trace.Evidence{Kind: "path", Ref: in.path})
 		r.add(h)
 		r.committers(ctx, c)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // The limits of what a trace reads. What is left out is a warning.
@@ -55,8 +56,8 @@ type period struct {
 // A credit is a message that wrote the bytes of a file.
 type credit struct {
 	write
-	certainty Certainty
-	evidence  []Evidence
+	certainty trace.Certainty
+	evidence  []trace.Evidence
 }
 
 // writers returns who wrote the bytes, as far as that can be shown: the calls that
@@ -130,7 +131,7 @@ func credits(parts []write, line string) (list []credit) {
 	}
 	for i := len(parts) - 1; i >= 0; i-- {
 		if !slices.ContainsFunc(list, func(c credit) bool { return sameThread(c.uri, parts[i].uri) }) {
-			list = append(list, credit{parts[i], Exact, nil})
+			list = append(list, credit{parts[i], trace.Exact, nil})
 		}
 	}
 	return list
@@ -163,8 +164,8 @@ func (r *tracer) lastWrite(ctx context.Context, c content) (credit, bool) {
 			found++
 		}
 	}
-	return credit{w, Inferred, []Evidence{{"time", w.at.Format(time.RFC3339)},
-		{"lines", fmt.Sprintf("%d of %d written lines", found, len(lines))}}}, found > 0 && 2*found >= len(lines)
+	return credit{w, trace.Inferred, []trace.Evidence{{Kind: "time", Ref: w.at.Format(time.RFC3339)},
+		{Kind: "lines", Ref: fmt.Sprintf("%d of %d written lines", found, len(lines))}}}, found > 0 && 2*found >= len(lines)
 }
 
 // clock is by how much the time of a commit or file can be before that of the call

@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // A recording is the threads of a test: what they did with files, and their
@@ -28,8 +29,8 @@ func (r recording) Touches(context.Context, []string, string) ([]threadindex.Tou
 
 func (r recording) Mentions(context.Context, string) ([]threadindex.Mention, error) { return nil, nil }
 
-func (r recording) Item(context.Context, thread.URI) (threadindex.Item, error) {
-	return threadindex.Item{Thread: &thread.Thread{Cwd: "/work"}}, nil
+func (r recording) Item(context.Context, thread.URI) (transcript.Item, error) {
+	return transcript.Item{Thread: &thread.Thread{Cwd: "/work"}}, nil
 }
 
 func (r recording) Read(_ context.Context, _ thread.URI, emit func(thread.Message) error) error {

@@ -18,8 +18,9 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
+	"github.com/agent-handoff/handoff/session"
 )
 
 // The limits of what is read of a pull request, and shown.
@@ -177,11 +178,11 @@ func (f *finder) session(ctx context.Context, id string) {
 	}
 	var missing []session.Expected
 	if err == nil {
-		missing, err = session.Missing(ctx, f.reader, id)
+		missing, err = lifecycle.Missing(ctx, f.reader, id)
 	}
 	if f.err = err; err == nil {
 		v := session.View{Session: s}
-		v.SetNotices(missing)
+		lifecycle.SetNotices(&v, missing)
 		f.found.Sessions = append(f.found.Sessions, v)
 	}
 }

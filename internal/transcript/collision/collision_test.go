@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // TestFind has the changes of some threads, each as "thread path minute". The
@@ -15,11 +16,12 @@ import (
 func TestFind(t *testing.T) {
 	zero := time.Date(2026, 2, 3, 4, 0, 0, 0, time.UTC)
 	minute := func(n int) time.Time { return zero.Add(time.Duration(n) * time.Minute) }
-	writers := map[string]*Writer{}
+	writers := map[string]*transcript.Writer{}
 	for name, active := range map[string][2]int{"a": {0, 20}, "b": {10, 30}, "c": {20, 40}, "d": {50, 60}} {
-		writers[name] = &Writer{thread.URI{Provider: "x", Thread: name}, minute(active[0]), minute(active[1])}
+		writers[name] = &transcript.Writer{URI: thread.URI{Provider: "x", Thread: name}, First: minute(active[0]),
+			Last: minute(active[1])}
 	}
-	writers["e"] = &Writer{URI: thread.URI{Provider: "x", Thread: "e"}}
+	writers["e"] = &transcript.Writer{URI: thread.URI{Provider: "x", Thread: "e"}}
 	for changes, want := range map[string][]string{
 		"":                               nil,
 		"a f 12":                         nil,
@@ -39,7 +41,7 @@ func TestFind(t *testing.T) {
 		"a f 2, b f 15, e f 16":          {"f a 2 e 16", "f b 15 e 16"},
 		"a g 11, b f 12, b g 13, a f 14": {"f b 12 a 14", "g a 11 b 13"},
 	} {
-		var writes []Write
+		var writes []transcript.Write
 		for i, change := range strings.Split(changes, ", ") {
 			var name, path string
 			var at int

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/secret"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // maxFindings is how many findings a thread lists; the others are counted only.
@@ -39,13 +40,13 @@ func (f *threadFindings) note(kind, text string, line int) {
 
 // locate returns the findings with the numbers of their messages. What is in no message
 // has the number of its line.
-func (f *threadFindings) locate(ctx context.Context, uri string) (list []Finding, err error) {
+func (f *threadFindings) locate(ctx context.Context, uri string) (list []transcript.Secret, err error) {
 	if len(f.left) == 0 {
 		return nil, nil
 	}
-	add := func(n Finding) {
+	add := func(n transcript.Secret) {
 		n.Thread, n.Count = uri, 1
-		i := slices.IndexFunc(list, func(o Finding) bool {
+		i := slices.IndexFunc(list, func(o transcript.Secret) bool {
 			return o.Kind == n.Kind && o.Message == n.Message && o.Line == n.Line
 		})
 		if i >= 0 {
@@ -67,17 +68,17 @@ func (f *threadFindings) locate(ctx context.Context, uri string) (list []Finding
 		for _, text := range texts {
 			for _, found := range secret.Find(text) {
 				seen[keyOf(found.Kind, text[found.Start:found.End])] = true
-				add(Finding{Kind: found.Kind, Message: max(last, 1)})
+				add(transcript.Secret{Kind: found.Kind, Message: max(last, 1)})
 			}
 		}
 		return nil
 	})
 	for key := range f.left {
 		if kind, _, _ := strings.Cut(key, "\x00"); !seen[key] {
-			add(Finding{Kind: kind, Line: f.lines[key]})
+			add(transcript.Secret{Kind: kind, Line: f.lines[key]})
 		}
 	}
-	slices.SortFunc(list, func(a, b Finding) int {
+	slices.SortFunc(list, func(a, b transcript.Secret) int {
 		if a.Message != b.Message {
 			return a.Message - b.Message
 		}

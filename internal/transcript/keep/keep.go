@@ -29,6 +29,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/secret"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // maxFiles is how many files a copy has at most.
@@ -37,22 +38,13 @@ const maxFiles = 10_000
 // window is the size of the window of the compression, in bytes.
 const window = 8 << 20
 
-// A Finding is what looks like a secret. It has where the secret is, not the secret.
-type Finding struct {
-	Kind    string `json:"kind"`
-	Thread  string `json:"thread"`            // the URI of the thread or subagent
-	Message int    `json:"message,omitempty"` // its number, 0 if it is in no message
-	Line    int    `json:"line,omitempty"`    // of the transcript, if it is in no message
-	Count   int    `json:"count"`
-}
-
 // A Plan is what a copy of a thread would contain.
 type Plan struct {
 	URI      string
 	Modified time.Time // when the newest of its files was written
 	Size     int64     // of all files in the copy
 	Secrets  int       // how many were found
-	Findings []Finding
+	Findings []transcript.Secret
 	Redact   bool
 
 	files []file

@@ -17,6 +17,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/codex"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 const id = "019c871c-b1f9-7f60-9c4f-87ed09f13592"
@@ -202,7 +203,7 @@ func TestFindings(t *testing.T) {
 	token := "ghp_" + strings.Repeat("a1B2", 9)
 	set, _ := home(t, "use "+token+" and "+token)
 	p := plan(t, set, true)
-	want := Finding{Kind: "GitHub token", Thread: "agents://codex/" + id, Message: 1, Count: 2}
+	want := transcript.Secret{Kind: "GitHub token", Thread: "agents://codex/" + id, Message: 1, Count: 2}
 	if len(p.Findings) != 1 || p.Findings[0] != want || p.Secrets != 2 {
 		t.Errorf("got %d secrets, %+v, want 2, %+v", p.Secrets, p.Findings, want)
 	}
@@ -245,7 +246,7 @@ func TestKeepAllContinues(t *testing.T) {
 		to := new(sink)
 		k := Keeper{Bodies: to, Set: set}
 		done, err := k.KeepAll(t.Context(), uris, 0, Options{DryRun: dry})
-		if err != nil || len(done) != 2 || done[0].Status != Unsupported || done[1].Status != Missing ||
+		if err != nil || len(done) != 2 || done[0].Status != transcript.Unsupported || done[1].Status != transcript.Missing ||
 			done[0].Reason == "" || to.stored > 0 {
 			t.Errorf("dry run %v: got %+v, %v with %d bodies, want unsupported and missing", dry, done, err, to.stored)
 		}
@@ -254,8 +255,9 @@ func TestKeepAllContinues(t *testing.T) {
 			t.Errorf("dry run %v, named: got %+v, %v, want the reason as an error", dry, done, err)
 		}
 	}
-	r, err := Result{URI: uris[0], Status: Kept, Files: 1}.unread(handoff.E("", "", handoff.Conflict, nil))
-	if err != nil || r.Status != Missing || r.Files != 0 {
+	r, err := unread(transcript.Copy{URI: uris[0], Status: transcript.Kept, Files: 1}, handoff.E("", "",
+		handoff.Conflict, nil))
+	if err != nil || r.Status != transcript.Missing || r.Files != 0 {
 		t.Errorf("a transcript that changes: got %+v, %v, want missing", r, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // Options select how transcripts are kept.
@@ -16,35 +17,6 @@ type Options struct {
 	Redact       bool // replace secrets in the copy
 	AllowSecrets bool // keep a transcript as it is although it has secrets
 	DryRun       bool
-}
-
-// A Status is what was done with a transcript.
-type Status string
-
-// The statuses.
-const (
-	Kept        Status = "kept"        // or would be
-	Unchanged   Status = "unchanged"   // it was kept before
-	Refused     Status = "refused"     // it has secrets
-	Missing     Status = "missing"     // the program has no transcript, or it can't be read now
-	Unsupported Status = "unsupported" // the program keeps threads together
-)
-
-// A Result is what was done with one transcript.
-type Result struct {
-	URI             string         `json:"uri"`
-	Status          Status         `json:"status"`
-	Reason          string         `json:"reason,omitempty"`
-	RecordID        string         `json:"recordId,omitempty"`
-	Digest          handoff.Digest `json:"digest,omitzero"`
-	SizeBytes       int64          `json:"sizeBytes,omitempty"` // of the copy
-	Files           int            `json:"files,omitempty"`
-	TranscriptBytes int64          `json:"transcriptBytes,omitempty"` // of the files
-	Redacted        int            `json:"redacted,omitempty"`        // how many secrets are replaced
-	Secrets         int            `json:"secrets,omitempty"`         // how many are not
-	Findings        []Finding      `json:"findings,omitempty"`
-
-	Err error `json:"-"` // of a transcript that is missing or unsupported
 }
 
 // A Keeper keeps transcripts of one workspace.
@@ -57,7 +29,7 @@ type Keeper struct {
 // KeepAll keeps copies of threads. It ends at the first error, which for the
 // first named of the URIs includes that there is no copy. Kinds: those of Keep, and
 // of Result.Err.
-func (k Keeper) KeepAll(ctx context.Context, uris []string, named int, o Options) (done []Result, err error) {
+func (k Keeper) KeepAll(ctx context.Context, uris []string, named int, o Options) (done []transcript.Copy, err error) {
 	for i, uri := range uris {
 		u, err := thread.ParseURI(uri)
 		if err != nil {
@@ -80,8 +52,8 @@ func (k Keeper) KeepAll(ctx context.Context, uris []string, named int, o Options
 // the transcript changes while it is read. With Redact, a copy whose transcript was
 // removed is replaced by one without its secrets.
 // Kinds: Invalid (the URI), those of Bodies.Put and Log.Append.
-func (k Keeper) Keep(ctx context.Context, u thread.URI, o Options) (Result, error) {
-	r := Result{URI: u.Main().String()}
+func (k Keeper) Keep(ctx context.Context, u thread.URI, o Options) (transcript.Copy, error) {
+	r := transcript.Copy{URI: u.Main().String()}
 	set, before := k.Set, 0
 	v, err := set.Open(ctx, u.Main())
 	if errors.Is(err, handoff.NotFound) && o.Redact {
@@ -103,15 +75,15 @@ func (k Keeper) Keep(ctx context.Context, u thread.URI, o Options) (Result, erro
 	case ctx.Err() != nil:
 		return r, ctx.Err()
 	case err != nil:
-		return r.unread(err)
+		return unread(r, err)
 	}
 	defer p.Close()
-	r.Status, r.Files, r.TranscriptBytes, r.Findings = Kept, p.Files(), p.Size, p.Findings
+	r.Status, r.Files, r.TranscriptBytes, r.Findings = transcript.Kept, p.Files(), p.Size, p.Findings
 	if r.Secrets = p.Secrets; o.Redact {
 		r.Redacted, r.Secrets = before+p.Secrets, 0
 	}
 	if r.Secrets > 0 && !o.AllowSecrets {
-		r.Status, r.Reason = Refused, "it contains what looks like a secret"
+		r.Status, r.Reason = transcript.Refused, "it contains what looks like a secret"
 		return r, nil
 	}
 	if !o.DryRun {
@@ -122,22 +94,22 @@ func (k Keeper) Keep(ctx context.Context, u thread.URI, o Options) (Result, erro
 		r.SizeBytes = sum.n
 	}
 	if failed := (readError{}); errors.As(err, &failed) {
-		return r.unread(failed.error)
+		return unread(r, failed.error)
 	}
 	return r, err
 }
 
 // unread sets the status for an error of reading a transcript, and returns all others.
-func (r Result) unread(err error) (Result, error) {
-	status := Missing
+func unread(r transcript.Copy, err error) (transcript.Copy, error) {
+	status := transcript.Missing
 	switch {
 	case errors.Is(err, handoff.Unsupported):
-		status = Unsupported
+		status = transcript.Unsupported
 	case errors.Is(err, handoff.NotFound), errors.Is(err, handoff.Unavailable), errors.Is(err, handoff.Conflict):
 	default:
 		return r, err
 	}
-	return Result{URI: r.URI, Status: status, Reason: err.Error(), Err: err}, nil
+	return transcript.Copy{URI: r.URI, Status: status, Reason: err.Error(), Err: err}, nil
 }
 
 // A readError is an error of reading a transcript, not of storing its copy.
@@ -159,7 +131,7 @@ func (p *Plan) writeUsable(ctx context.Context, sum *counter) error {
 }
 
 // store stores the body of a copy and records it.
-func (k Keeper) store(ctx context.Context, p *Plan, r *Result) error {
+func (k Keeper) store(ctx context.Context, p *Plan, r *transcript.Copy) error {
 	from, to := io.Pipe()
 	sum := &counter{to: to}
 	go func() { to.CloseWithError(p.writeUsable(ctx, sum)) }()
@@ -174,7 +146,7 @@ func (k Keeper) store(ctx context.Context, p *Plan, r *Result) error {
 		return err
 	}
 	if i := slices.IndexFunc(known, func(c handoff.KeptThread) bool { return c.Digest == d }); i >= 0 {
-		r.Status, r.RecordID = Unchanged, known[i].RecordID
+		r.Status, r.RecordID = transcript.Unchanged, known[i].RecordID
 		return nil
 	}
 	record, _, err := k.Hub.Record(ctx, &handoff.ThreadKept{Thread: r.URI, Digest: d, SizeBytes: r.SizeBytes,

@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/cursor"
 	"github.com/agent-handoff/handoff/thread/goose"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 var token = "ghp_" + strings.Repeat("a1B2", 9)
@@ -66,7 +67,7 @@ func TestRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []keep.Finding{
+		want := []transcript.Secret{
 			{Kind: "GitHub token", Thread: "agents://goose/20260101_1", Message: 1, Count: 1},
 			{Kind: "password", Thread: "agents://goose/20260101_1/20260101_3", Message: 1, Count: 1},
 		}

@@ -7,22 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/transcript/collision"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
-
-// An Active is a thread with the changes of files that it and its subagents made
-// since Query.Changed, or the last message of its user, in the order of time.
-type Active struct {
-	Item
-	Writes []collision.Write
-}
 
 // Active returns the threads that q selects, as List does, without a limit. What
 // can't be read is a warning. Kind: Unsupported (a provider).
-func (f *Files) Active(ctx context.Context, q Query) (list []Active, warnings []string, err error) {
+func (f *Files) Active(ctx context.Context, q Query) (list []transcript.Active, warnings []string, err error) {
 	page, err := f.List(ctx, q)
-	var writes []collision.Write
+	var writes []transcript.Write
 	parents := parentOf{}
 	for _, i := range page.Threads {
 		p, err := f.set.Provider(i.Provider)
@@ -52,7 +45,7 @@ func (f *Files) Active(ctx context.Context, q Query) (list []Active, warnings []
 }
 
 // Active is Files.Active.
-func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings []string, err error) {
+func (x *Index) Active(ctx context.Context, q Query) (active []transcript.Active, warnings []string, err error) {
 	if err := x.files.check(q); err != nil {
 		return nil, nil, err
 	}
@@ -83,17 +76,18 @@ func (x *Index) Active(ctx context.Context, q Query) (active []Active, warnings 
 
 // activeOf returns threads with those of the changes that they and their
 // subagents made.
-func activeOf(items []Item, writes []collision.Write, parents parentOf, changed time.Time) []Active {
-	slices.SortFunc(writes, func(a, b collision.Write) int {
+func activeOf(items []transcript.Item, writes []transcript.Write, parents parentOf,
+	changed time.Time) []transcript.Active {
+	slices.SortFunc(writes, func(a, b transcript.Write) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.URI.String(), b.URI.String()), strings.Compare(a.Path, b.Path))
 	})
-	list := make([]Active, len(items))
+	list := make([]transcript.Active, len(items))
 	for n, i := range items {
 		from := changed
 		if from.IsZero() {
 			from = i.Prompted
 		}
-		list[n] = Active{Item: i, Writes: slices.DeleteFunc(slices.Clone(writes), func(w collision.Write) bool {
+		list[n] = transcript.Active{Item: i, Writes: slices.DeleteFunc(slices.Clone(writes), func(w transcript.Write) bool {
 			return parents.main(w.URI.Main().String()) != i.URI.String() || w.At.Before(from)
 		})}
 	}

@@ -12,23 +12,18 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/collision"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
-
-// Collisions are the collisions that were found, by path.
-type Collisions struct {
-	Collisions []collision.Collision `json:"collisions"`
-	Warnings   []string              `json:"warnings,omitempty"` // what could not be read
-}
 
 // Collisions returns the collisions on files that q.In selects, among the changes
 // in the time of q. Kind: Unsupported (a provider).
-func (f *Files) Collisions(ctx context.Context, q Query) (Collisions, error) {
+func (f *Files) Collisions(ctx context.Context, q Query) (transcript.Collisions, error) {
 	all, err := f.find(ctx, q.Providers)
 	if err != nil {
-		return Collisions{}, err
+		return transcript.Collisions{}, err
 	}
 	var mu sync.Mutex
-	var writes []collision.Write
+	var writes []transcript.Write
 	thread.Parallel(len(all.stored), func(i int) {
 		if ctx.Err() != nil {
 			return
@@ -44,12 +39,12 @@ func (f *Files) Collisions(ctx context.Context, q Query) (Collisions, error) {
 		}
 	})
 	slices.Sort(all.warnings)
-	return Collisions{collision.Find(writes), all.warnings}, ctx.Err()
+	return transcript.Collisions{Collisions: collision.Find(writes), Warnings: all.warnings}, ctx.Err()
 }
 
 // writes returns the changes of files by a thread that are selected, in its order.
-func (e *entry) writes(selects func(path string, at time.Time) bool) (list []collision.Write) {
-	by := &collision.Writer{URI: e.URI, First: e.Started, Last: e.Last}
+func (e *entry) writes(selects func(path string, at time.Time) bool) (list []transcript.Write) {
+	by := &transcript.Writer{URI: e.URI, First: e.Started, Last: e.Last}
 	for _, t := range e.touches {
 		if t.access == action.Written && !t.at.IsZero() && selects(t.path, t.at) {
 			list = append(list, by.Write(t.path, t.n, t.at))
@@ -64,7 +59,7 @@ func (q Query) selectsChange(path string, at time.Time) bool {
 }
 
 // Collisions is Files.Collisions.
-func (x *Index) Collisions(ctx context.Context, q Query) (c Collisions, err error) {
+func (x *Index) Collisions(ctx context.Context, q Query) (c transcript.Collisions, err error) {
 	if err := x.files.check(q); err != nil {
 		return c, err
 	}
@@ -87,7 +82,7 @@ func (x *Index) Collisions(ctx context.Context, q Query) (c Collisions, err erro
 
 // writes returns the changes of files that meet a condition and are selected.
 func (a answer) writes(ctx context.Context, where string, args []any,
-	selects func(path string, at time.Time) bool) (writes []collision.Write, err error) {
+	selects func(path string, at time.Time) bool) (writes []transcript.Write, err error) {
 	rows, err := a.QueryContext(ctx,
 		`SELECT w.path, w.n, w.at, t.id, t.uri, t.started, t.ended FROM touches w JOIN threads t ON t.id = w.thread
 		WHERE w.access = 2 AND w.at <> 0 AND `+where, args...)
@@ -95,7 +90,7 @@ func (a answer) writes(ctx context.Context, where string, args []any,
 		return nil, err
 	}
 	defer rows.Close()
-	known := map[int64]*collision.Writer{}
+	known := map[int64]*transcript.Writer{}
 	for rows.Next() {
 		var at, id, started, ended int64
 		var n int
@@ -107,7 +102,7 @@ func (a answer) writes(ctx context.Context, where string, args []any,
 			continue
 		}
 		if known[id] == nil {
-			known[id] = &collision.Writer{First: timeOf(started), Last: timeOf(ended)}
+			known[id] = &transcript.Writer{First: timeOf(started), Last: timeOf(ended)}
 			if known[id].URI, err = thread.ParseURI(uri); err != nil {
 				return nil, err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // A column is a part of a thread that is searched separately.
@@ -31,7 +32,7 @@ var roles = map[string]column{"user": prompts, "assistant": answers, "compaction
 
 // An entry is a thread that was read completely, or what follows a mark in it.
 type entry struct {
-	Item
+	transcript.Item
 	words    [columns][]byte // with border after each text
 	tools    map[string]bool // names, in lower case
 	touches  []touch
@@ -82,7 +83,7 @@ func newEntry(t *thread.Thread) *entry {
 
 // message adds a message with its calls.
 func (e *entry) message(m thread.Message) error {
-	e.see(m)
+	see(&e.Item, m)
 	if m.N > 0 {
 		e.last = m.N
 	}

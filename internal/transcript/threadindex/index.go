@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/words"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // An Index answers from a database. It gives the answers of Files, and uses Files
@@ -49,23 +50,23 @@ type answer struct {
 // A catalog has the transcripts that were found.
 type catalog struct {
 	all   []*thread.Stored
-	byKey map[transcript]*thread.Stored // nil until one is needed
+	byKey map[text]*thread.Stored // nil until one is needed
 }
 
-// A transcript identifies a transcript among those of all providers.
-type transcript struct{ provider, key string }
+// A text identifies a transcript among those of all providers.
+type text struct{ provider, key string }
 
 // stored returns the transcript with a key of keyOf, nil if another process added it
 // after this one found the transcripts.
 func (c *catalog) stored(key string) *thread.Stored {
 	if c.byKey == nil {
-		c.byKey = make(map[transcript]*thread.Stored, len(c.all))
+		c.byKey = make(map[text]*thread.Stored, len(c.all))
 		for _, s := range c.all {
-			c.byKey[transcript{s.Provider, s.Key}] = s
+			c.byKey[text{s.Provider, s.Key}] = s
 		}
 	}
 	provider, key, _ := strings.Cut(key, ":")
-	return c.byKey[transcript{provider, key}]
+	return c.byKey[text{provider, key}]
 }
 
 // ask runs do with the database, after an update that reads at most so many
@@ -131,13 +132,13 @@ func (x *Index) try(ctx context.Context, most int, all found, do func(answer) er
 const Quick = 100
 
 // List is Files.List.
-func (x *Index) List(ctx context.Context, q Query) (page Page, err error) {
+func (x *Index) List(ctx context.Context, q Query) (page transcript.Page, err error) {
 	from, err := parseCursor(q.Cursor)
 	if err != nil {
-		return Page{Threads: []Item{}}, err
+		return transcript.Page{Threads: []transcript.Item{}}, err
 	}
 	if err := x.files.check(q); err != nil {
-		return Page{Threads: []Item{}}, err
+		return transcript.Page{Threads: []transcript.Item{}}, err
 	}
 	used, warnings, err := x.ask(ctx, Quick, func(a answer) error {
 		page, err = a.list(ctx, q, from)
@@ -151,7 +152,7 @@ func (x *Index) List(ctx context.Context, q Query) (page Page, err error) {
 }
 
 // Search is Files.Search.
-func (x *Index) Search(ctx context.Context, s Search) (r Result, err error) {
+func (x *Index) Search(ctx context.Context, s Search) (r transcript.Matches, err error) {
 	p, err := s.plan()
 	if err != nil {
 		return r, err
@@ -260,8 +261,8 @@ func (c *condition) newest(other condition) {
 	c.add("NOT EXISTS (SELECT 1 FROM threads WHERE "+other.String()+")", other.args...)
 }
 
-func (a answer) list(ctx context.Context, q Query, from position) (Page, error) {
-	page := Page{Threads: []Item{}}
+func (a answer) list(ctx context.Context, q Query, from position) (transcript.Page, error) {
+	page := transcript.Page{Threads: []transcript.Item{}}
 	c, older, err := a.where(ctx, q)
 	if err != nil {
 		return page, err
@@ -292,7 +293,7 @@ func (a answer) list(ctx context.Context, q Query, from position) (Page, error) 
 			return page, err
 		}
 		q.Observer.Observe(i.URI, i.Thread)
-		if from.passed(i) && (q.Status == "" || i.State.Status == q.Status) && !page.append(i, q.Limit) {
+		if from.passed(i) && (q.Status == "" || i.State.Status == q.Status) && !appendTo(&page, i, q.Limit) {
 			break
 		}
 	}

@@ -9,12 +9,13 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // List returns the threads that q selects. A transcript that can't be read
 // is a warning. Kinds: Invalid (the cursor), Unsupported (a provider).
-func (f *Files) List(ctx context.Context, q Query) (Page, error) {
-	l := &lister{q: q, seen: map[string]bool{}, page: Page{Threads: []Item{}}}
+func (f *Files) List(ctx context.Context, q Query) (transcript.Page, error) {
+	l := &lister{q: q, seen: map[string]bool{}, page: transcript.Page{Threads: []transcript.Item{}}}
 	var err error
 	if l.from, err = parseCursor(q.Cursor); err != nil {
 		return l.page, err
@@ -40,7 +41,7 @@ type lister struct {
 	from    position
 	parents map[string]bool // of subagents with the role of q
 	seen    map[string]bool // URIs
-	page    Page
+	page    transcript.Page
 }
 
 // add adds the threads in a transcript that q selects, and reports whether
@@ -67,16 +68,16 @@ func (l *lister) add(ctx context.Context, o opened) (more bool, err error) {
 			continue
 		}
 		l.q.Observer.Observe(i.URI, i.Thread)
-		if l.q.selectsFacts(i.Thread) && !l.page.append(i, l.q.Limit) {
+		if l.q.selectsFacts(i.Thread) && !appendTo(&l.page, i, l.q.Limit) {
 			return false, nil
 		}
 	}
 	return true, ctx.Err()
 }
 
-// append adds an item. If there are limit items already, it sets the cursor and
+// appendTo adds an item. If there are limit items already, it sets the cursor and
 // returns false.
-func (p *Page) append(i Item, limit int) bool {
+func appendTo(p *transcript.Page, i transcript.Item, limit int) bool {
 	if limit > 0 && len(p.Threads) == limit {
 		p.Cursor = cursor(p.Threads[limit-1])
 		return false
@@ -104,9 +105,9 @@ func (q Query) selectsFacts(t *thread.Thread) bool {
 }
 
 // load reads a thread for its facts and its prompt.
-func load(ctx context.Context, i *Item) error {
+func load(ctx context.Context, i *transcript.Item) error {
 	err := i.Thread.Read(ctx, thread.Texts, func(m thread.Message) error {
-		i.see(m)
+		see(i, m)
 		return nil
 	})
 	i.Requests = nil // which a list does not show
@@ -115,7 +116,7 @@ func load(ctx context.Context, i *Item) error {
 
 // see sets the prompt of an item, if m is the first message of the user, and the time
 // of the last one.
-func (i *Item) see(m thread.Message) {
+func see(i *transcript.Item, m thread.Message) {
 	if m.Role != thread.User || m.Inherited {
 		return
 	}
@@ -126,12 +127,12 @@ func (i *Item) see(m thread.Message) {
 }
 
 // newItem returns the item of a thread or subagent.
-func newItem(t *thread.Thread) Item {
+func newItem(t *thread.Thread) transcript.Item {
 	uri := t.URI()
 	if t.Parent != "" {
 		uri = thread.URI{Provider: t.Provider, Thread: t.Parent}.Child(t.ID)
 	}
-	return Item{URI: uri, Thread: t}
+	return transcript.Item{URI: uri, Thread: t}
 }
 
 // firstLine returns the first line of a text, at most maxPrompt characters of it.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // A Lookup answers what threads and subagents did, all from one state of the
@@ -31,7 +32,7 @@ type Lookup interface {
 	Mentions(ctx context.Context, name string) ([]Mention, error)
 
 	// Item returns a thread with its facts, or kind NotFound.
-	Item(ctx context.Context, uri thread.URI) (Item, error)
+	Item(ctx context.Context, uri thread.URI) (transcript.Item, error)
 
 	// Read passes the messages of a thread with their calls to emit. Kind: NotFound.
 	Read(ctx context.Context, uri thread.URI, emit func(thread.Message) error) error
@@ -170,7 +171,7 @@ func lookup[T placed](ctx context.Context, l *indexLookup, table, columns, text 
 	return sortCalls(list, nil).List, l.failed(rows.Err())
 }
 
-func (l *indexLookup) Item(ctx context.Context, uri thread.URI) (i Item, err error) {
+func (l *indexLookup) Item(ctx context.Context, uri thread.URI) (i transcript.Item, err error) {
 	texts, err := l.strings(ctx, "SELECT t.item FROM threads t WHERE "+newest("t.uri = ?"), threadOf(uri))
 	if err != nil {
 		return i, l.failed(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // TestNestedAgents has a subagent that started another one, which wrote in another
@@ -46,7 +47,7 @@ func TestNestedAgents(t *testing.T) {
 	_, err := index.Search(ctx, threadindex.Search{Text: "absent"}) // which makes the index
 	must(t, err)
 	for _, archive := range []interface {
-		Active(context.Context, threadindex.Query) ([]threadindex.Active, []string, error)
+		Active(context.Context, threadindex.Query) ([]transcript.Active, []string, error)
 		EachUsage(context.Context, threadindex.Query, func(threadindex.ThreadUsage) error) ([]string, error)
 	}{files, index, alone} {
 		active, _, err := archive.Active(ctx, q)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // A Prompt is a message of the user in a thread, or what a subagent was sent.
@@ -33,7 +34,7 @@ func (f *Files) EachPrompt(ctx context.Context, since time.Time, want map[string
 	seen := map[string]bool{} // by URI
 	var mu sync.Mutex
 	var failed error // of use
-	read := func(i Item) {
+	read := func(i transcript.Item) {
 		err := i.Read(ctx, thread.Texts, func(m thread.Message) error {
 			if m.Role != thread.User || m.Inherited {
 				return nil
@@ -54,7 +55,7 @@ func (f *Files) EachPrompt(ctx context.Context, since time.Time, want map[string
 		}
 	}
 	for part := range slices.Chunk(found, maxParallel) {
-		var threads []Item
+		var threads []transcript.Item
 		err = eachOpened(ctx, part, func(o opened) (bool, error) {
 			if o.err != nil && !errors.Is(o.err, handoff.NotFound) {
 				all.warnings = append(all.warnings, o.err.Error())

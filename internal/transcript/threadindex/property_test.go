@@ -16,6 +16,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // compare compares the answers of the index with those of the files.
@@ -86,8 +87,8 @@ func (tr *tree) compareEach(index *threadindex.Index) {
 	s := threadindex.Search{Text: "re*", Query: threadindex.Query{Limit: 7}}
 	want, err := index.Search(tr.t.Context(), s)
 	must(tr.t, err)
-	matches := []threadindex.Match{}
-	s.Each = func(m threadindex.Match) error {
+	matches := []transcript.Match{}
+	s.Each = func(m transcript.Match) error {
 		matches = append(matches, m)
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/words"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // A Search selects threads and subagents by what they contain. All of its
@@ -35,32 +36,11 @@ type Search struct {
 
 	// Each, unless it is nil, is called for each match, in order. The Result then has
 	// no Matches, which may take much memory.
-	Each func(Match) error
+	Each func(transcript.Match) error
 }
 
 // SearchRoles returns the roles that a Search can select.
 func SearchRoles() []string { return []string{"user", "assistant", "compaction", "tool"} }
-
-// A Match is a thread or subagent that was found.
-type Match struct {
-	Item
-	Snippets []Snippet `json:"snippets"`
-}
-
-// A Snippet is a part of a thread that contains words of a search.
-type Snippet struct {
-	URI    thread.URI `json:"uri"`   // of the message
-	Field  string     `json:"field"` // title, prompt, answer, summary or tool
-	Text   string     `json:"text"`
-	Pieces []string   `json:"pieces"` // joined, they are the text; every second one was found
-}
-
-// A Result is the answer to a Search.
-type Result struct {
-	Matches  []Match  `json:"threads"`
-	More     bool     `json:"more"` // there are more than the limit
-	Warnings []string `json:"warnings,omitempty"`
-}
 
 // A rank is how good a match is; smaller is better.
 type rank int
@@ -156,21 +136,21 @@ type hit struct {
 	key, uri string // of the transcript, and of the thread
 	modified time.Time
 	stored   *thread.Stored
-	item     *Item
+	item     *transcript.Item
 	encoded  []byte // item as the index has it, if item is nil
 }
 
 // match returns the match without its snippets.
-func (h hit) match() (m Match, err error) {
+func (h hit) match() (m transcript.Match, err error) {
 	if h.item != nil {
-		return Match{Item: *h.item}, nil
+		return transcript.Match{Item: *h.item}, nil
 	}
 	m.Item, err = decodeItem(h.encoded)
 	return m, err
 }
 
 // decodeItem decodes an item as the index has it.
-func decodeItem(b []byte) (i Item, err error) {
+func decodeItem(b []byte) (i transcript.Item, err error) {
 	if err = json.Unmarshal(b, &i); err != nil {
 		err = fmt.Errorf("%w: %w", store.ErrValue, err)
 	}
@@ -199,14 +179,14 @@ func (f *Files) check(q Query) error {
 // Search returns the threads and subagents that s selects. A transcript that
 // can't be read is a warning. Kinds: Invalid (no word, a role), Unsupported (a
 // provider).
-func (f *Files) Search(ctx context.Context, s Search) (Result, error) {
+func (f *Files) Search(ctx context.Context, s Search) (transcript.Matches, error) {
 	p, err := s.plan()
 	if err != nil {
-		return Result{}, err
+		return transcript.Matches{}, err
 	}
 	all, err := f.find(ctx, s.Providers)
 	if err != nil {
-		return Result{}, err
+		return transcript.Matches{}, err
 	}
 	list := slices.DeleteFunc(all.stored, func(st *thread.Stored) bool { return !s.inTime(st.Modified) })
 	var mu sync.Mutex
@@ -224,7 +204,7 @@ func (f *Files) Search(ctx context.Context, s Search) (Result, error) {
 		}
 	})
 	if ctx.Err() != nil {
-		return Result{}, ctx.Err()
+		return transcript.Matches{}, ctx.Err()
 	}
 	slices.Sort(all.warnings)
 	return p.result(ctx, hits, all.warnings)
@@ -248,8 +228,8 @@ func (p plan) read(ctx context.Context, s *thread.Stored) (hits []hit, err error
 }
 
 // result returns the best hits with their snippets, or passes them to p.Each.
-func (p plan) result(ctx context.Context, hits []hit, warnings []string) (Result, error) {
-	r := Result{Matches: []Match{}, Warnings: warnings}
+func (p plan) result(ctx context.Context, hits []hit, warnings []string) (transcript.Matches, error) {
+	r := transcript.Matches{Matches: []transcript.Match{}, Warnings: warnings}
 	slices.SortFunc(hits, p.compareHits)
 	seen := map[string]bool{}
 	hits = slices.DeleteFunc(hits, func(h hit) bool {
@@ -262,13 +242,13 @@ func (p plan) result(ctx context.Context, hits []hit, warnings []string) (Result
 	}
 	each := p.Each
 	if each == nil {
-		each = func(m Match) error {
+		each = func(m transcript.Match) error {
 			r.Matches = append(r.Matches, m)
 			return nil
 		}
 	}
 	for part := range slices.Chunk(hits, maxParallel) {
-		matches, failed := make([]Match, len(part)), make([]error, len(part))
+		matches, failed := make([]transcript.Match, len(part)), make([]error, len(part))
 		for i, h := range part {
 			var err error
 			if matches[i], err = h.match(); err != nil {

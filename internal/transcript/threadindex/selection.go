@@ -12,18 +12,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
-
-// A Selection is what a URI identifies that names several threads: those of some
-// providers, with a role, in a directory, or with some words.
-type Selection struct {
-	Providers []string // nil for all
-	Role      string
-	Dir       string // absolute; "" for all
-	Words     string // "" for all
-	Limit     int    // -1 if the URI has none
-	Warnings  []string
-}
 
 // Select parses a URI that names several threads:
 //
@@ -35,7 +25,7 @@ type Selection struct {
 // subagent has this role, or if there is a query. Directories are relative to dir
 // or, after ~, to home. ok is false for all other texts, which thread.ParseURI
 // parses. The error is Invalid.
-func (f *Files) Select(ctx context.Context, text, dir, home string) (sel Selection, ok bool, err error) {
+func (f *Files) Select(ctx context.Context, text, dir, home string) (sel transcript.Selection, ok bool, err error) {
 	rest, query, hasQuery := strings.Cut(text, "?")
 	sel.Limit = -1
 	scheme, target, hasScheme := strings.Cut(rest, "://")
@@ -61,7 +51,7 @@ func (f *Files) Select(ctx context.Context, text, dir, home string) (sel Selecti
 	default:
 		sel.Providers = []string{name}
 	}
-	if err := sel.parameters(query); err != nil {
+	if err := parameters(&sel, query); err != nil {
 		return sel, false, handoff.E("parse uri", text, handoff.Invalid, err,
 			handoff.Advice("a search has the form agents://codex?q=WORD&limit=10"))
 	}
@@ -108,7 +98,7 @@ func (f *Files) isRole(ctx context.Context, provider, segment string) bool {
 }
 
 // parameters parses the part of a URI after the question mark.
-func (sel *Selection) parameters(query string) error {
+func parameters(sel *transcript.Selection, query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/words"
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // maxSnippets is the number of snippets of a match.
@@ -35,8 +36,8 @@ var errEnough = errors.New("enough")
 
 // snippets reads a thread of a transcript as far as its snippets need. It has
 // none if the thread was removed in the meantime.
-func (p plan) snippets(ctx context.Context, i Item, from *thread.Stored) ([]Snippet, error) {
-	list := []Snippet{}
+func (p plan) snippets(ctx context.Context, i transcript.Item, from *thread.Stored) ([]transcript.Snippet, error) {
+	list := []transcript.Snippet{}
 	threads, err := open(ctx, from)
 	at := slices.IndexFunc(threads, func(t *thread.Thread) bool { return newItem(t).URI == i.URI })
 	if at < 0 {
@@ -73,7 +74,8 @@ func (p plan) snippets(ctx context.Context, i Item, from *thread.Stored) ([]Snip
 		uri := i.URI
 		uri.From, uri.To = b.n, b.n
 		parts := words.Pieces(b.text, p.terms)
-		list = append(list, Snippet{uri, columnNames[b.field], strings.Join(parts, ""), parts})
+		list = append(list, transcript.Snippet{URI: uri, Field: columnNames[b.field], Text: strings.Join(parts, ""),
+			Pieces: parts})
 	}
 	return list, nil
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // A Query selects threads. Subagents are never selected themselves.
@@ -42,33 +43,10 @@ type Query struct {
 	Observer thread.Observer
 }
 
-// An Item is one thread.
-type Item struct {
-	URI    thread.URI `json:"uri"`
-	Prompt string     `json:"prompt,omitempty"` // the beginning of the first message of the user
-
-	// Prompted is the time of the last message of the user.
-	Prompted time.Time `json:"promptedAt,omitzero"`
-
-	*thread.Thread
-	Agents []thread.Agent `json:"subagents,omitempty"`
-}
-
-// Name returns what a person knows the thread by: its title, or the
-// beginning of the first message.
-func (i Item) Name() string { return cmp.Or(i.Title, i.Prompt) }
-
-// A Page is the answer to a Query, newest first.
-type Page struct {
-	Threads  []Item   `json:"threads"`
-	Cursor   string   `json:"cursor,omitempty"`   // where the next page starts, "" if there is none
-	Warnings []string `json:"warnings,omitempty"` // what could not be read
-}
-
 // An Archive answers queries about threads. Files and Index are Archives.
 type Archive interface {
-	List(context.Context, Query) (Page, error)
-	Search(context.Context, Search) (Result, error)
+	List(context.Context, Query) (transcript.Page, error)
+	Search(context.Context, Search) (transcript.Matches, error)
 	Changes
 	EachUsage(context.Context, Query, func(ThreadUsage) error) (warnings []string, err error)
 	EachPrompt(ctx context.Context, since time.Time, want map[string]bool, use func(Prompt) error) (warnings []string,
@@ -78,8 +56,8 @@ type Archive interface {
 
 // Changes are what threads changed.
 type Changes interface {
-	Active(context.Context, Query) (list []Active, warnings []string, err error)
-	Collisions(context.Context, Query) (Collisions, error)
+	Active(context.Context, Query) (list []transcript.Active, warnings []string, err error)
+	Collisions(context.Context, Query) (transcript.Collisions, error)
 }
 
 // Files answers from the transcripts.
@@ -183,7 +161,7 @@ func open(ctx context.Context, s *thread.Stored) ([]*thread.Thread, error) {
 }
 
 // cursor is the position of an item in the order of a page.
-func cursor(i Item) string {
+func cursor(i transcript.Item) string {
 	return strconv.FormatInt(ordered(i.Modified), 10) + "," + i.URI.String()
 }
 
@@ -209,7 +187,7 @@ func parseCursor(s string) (p position, err error) {
 
 // passed reports whether an item comes after the position. It must be called for
 // the items in their order.
-func (p *position) passed(i Item) bool {
+func (p *position) passed(i transcript.Item) bool {
 	if p.uri == "" || p.seen || i.Modified.Before(p.at) {
 		return true
 	}

@@ -12,9 +12,10 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/log/queue"
-	"github.com/agent-handoff/handoff/internal/session"
 	"github.com/agent-handoff/handoff/internal/session/launch"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/session/relocate"
+	"github.com/agent-handoff/handoff/session"
 )
 
 // Sessions are what packages sessions and runs use of a workspace, on behalf of one caller.
@@ -25,7 +26,7 @@ type Sessions struct {
 	Within   string // the session or run that a run of the caller is part of, "" for none
 	Dirs     config.Workspace
 	Settings config.Config
-	Sessions *session.Sessions
+	Sessions *lifecycle.Sessions
 	Now      func() time.Time
 	Rand     io.Reader
 
@@ -51,7 +52,7 @@ type Sessions struct {
 }
 
 // Recorder changes sessions on behalf of the caller.
-func (s Sessions) Recorder() *session.Sessions { return s.Sessions.As(s.Producer) }
+func (s Sessions) Recorder() *lifecycle.Sessions { return s.Sessions.As(s.Producer) }
 
 // Launcher opens sessions on behalf of the caller.
 func (s Sessions) Launcher() launch.Launcher {
@@ -63,7 +64,7 @@ func (s Sessions) Launcher() launch.Launcher {
 
 // Mover moves the folders of sessions on behalf of the caller.
 func (s Sessions) Mover() *relocate.Mover {
-	return &relocate.Mover{Hub: s.Hub, Sessions: s.Recorder(), Runtime: s.Runtime, Observer: session.ThisObserver(),
+	return &relocate.Mover{Hub: s.Hub, Sessions: s.Recorder(), Runtime: s.Runtime, Observer: lifecycle.ThisObserver(),
 		Now: s.Now()}
 }
 
@@ -81,9 +82,9 @@ type Store struct {
 	Settings   config.Config
 	Now        func() time.Time
 
-	Due       func(ctx context.Context) ([]relocate.Due, error)     // the sessions to archive
-	Trash     func(ctx context.Context) ([]relocate.Summary, error) // the sessions in the trash
-	EraseLeft func(ctx context.Context) error                       // erases redacted bodies that are still here
+	Due       func(ctx context.Context) ([]session.Due, error)     // the sessions to archive
+	Trash     func(ctx context.Context) ([]session.Summary, error) // the sessions in the trash
+	EraseLeft func(ctx context.Context) error                      // erases redacted bodies that are still here
 
 	Tidy    func(ctx context.Context) ([]string, error)           // completes the work of killed processes
 	Resolve func(ctx context.Context, ref string) (string, error) // the ID of an artifact

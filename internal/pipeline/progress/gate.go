@@ -1,0 +1,134 @@
+package progress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
+	"github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/pipeline"
+)
+
+// Gate checks a stage of a run, archived or not, with gate.Check. If the gate
+// compares changed files, they are those since the merge base of HEAD and base, by
+// default the main branch; otherwise base must be empty. Without git the
+// gate of a merge only warns.
+//
+// Kinds: those of Find, Invalid (the stage, the base), NotFound (no git
+// repository) and Unavailable.
+func (r *Runs) Gate(ctx context.Context, issue, stage, base string) (pipeline.Gate, error) {
+	s, err := r.Find(ctx, issue)
+	if err != nil {
+		return pipeline.Gate{}, err
+	}
+	st, err := r.Pipeline.Stage(stage)
+	if err != nil {
+		return pipeline.Gate{}, err
+	}
+	if base != "" && !gate.ComparesChanges(st) {
+		return pipeline.Gate{}, handoff.E("gate", st.Name, handoff.Invalid,
+			errors.New("a base applies to stages whose gate compares changed files"),
+			handoff.Advice("leave it out"))
+	}
+	result, err := r.check(ctx, s, st, base)
+	g := pipeline.Gate{GateResult: result}
+	if g.Rejected {
+		step := Next(r.Pipeline, s)
+		g.Next = &step
+	}
+	return g, err
+}
+
+// check checks a stage of a run, with the changes that its gate compares and the
+// commands that it requires.
+func (r *Runs) check(ctx context.Context, s State, stage *contract.Stage, base string) (pipeline.GateResult, error) {
+	result, err := r.checkArtifacts(ctx, s, stage, base)
+	if err == nil {
+		err = r.require(ctx, stage, &result)
+	}
+	return result, err
+}
+
+func (r *Runs) checkArtifacts(ctx context.Context, s State, stage *contract.Stage, base string) (pipeline.GateResult,
+	error) {
+	if !gate.ComparesChanges(stage) {
+		return gate.Check(r.Pipeline, stage.Name, s.Artifacts, nil), nil
+	}
+	scope, err := r.Repository.Changes(ctx, base)
+	if err == nil && stage.Has(contract.CheckMerge) && s.Outputs[stage.Name].Report.Value != nil {
+		err = r.Repository.LookUp(ctx, &scope, s.Outputs[stage.Name].Report.Value)
+	}
+	if missing := errors.Is(err, handoff.NotFound) || errors.Is(err, git.ErrNotInstalled); missing &&
+		stage.Has(contract.CheckMerge) {
+		g := gate.Check(r.Pipeline, stage.Name, s.Artifacts, nil)
+		g.Findings = append(g.Findings, pipeline.Finding{Level: pipeline.Warning, Check: "git",
+			Text: "the branch, the commit and the changed files were not compared: " + reasonOf(err)})
+		return g, nil
+	}
+	if err != nil {
+		return pipeline.GateResult{}, err
+	}
+	scope.PlannedBy = r.plannedBy(s.Issue)
+	result := gate.Check(r.Pipeline, stage.Name, s.Artifacts, &scope)
+	if at := s.last(stage.Name); stage.Has(contract.CheckMerge) && at >= 0 && s.Attempts[at].Adopted &&
+		s.Attempts[at].Lenient {
+		result = result.Advisory() // another clone may have merged it
+	}
+	return result, nil
+}
+
+// require adds a finding for each command that a stage requires and that is not
+// verified.
+func (r *Runs) require(ctx context.Context, stage *contract.Stage, result *pipeline.GateResult) error {
+	for _, need := range stage.Requires {
+		ok, reason, err := r.Verify(ctx, need.Verified, need.Dir)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			result.Pass = false
+			result.Findings = append(result.Findings, pipeline.Finding{Level: pipeline.Error, Check: "requires",
+				Text: fmt.Sprintf("%q in ./%s must be verified, but is %s", need.Verified, need.Dir, reason)})
+		}
+	}
+	return nil
+}
+
+// reasonOf returns the reason of an error without its operation.
+func reasonOf(err error) string {
+	var e *handoff.Error
+	if errors.As(err, &e) && e.Err != nil {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// plannedBy returns a function that returns the issue of another open run that
+// plans to change a file, or "". It reads the plans when it is first called.
+func (r *Runs) plannedBy(issue string) func(file string) string {
+	plans := sync.OnceValue(func() map[string]func(string) bool {
+		plans := map[string]func(string) bool{}
+		for _, other := range folder.Open(r.Files) {
+			if s, err := Read(r.Files, r.Pipeline, other); err == nil && other != issue {
+				_, plan := s.Checked(r.Pipeline, contract.CheckPlan)
+				plans[other] = gate.Planned(plan)
+			}
+		}
+		return plans
+	})
+	return func(file string) string {
+		for _, other := range slices.Sorted(maps.Keys(plans())) {
+			if plans()[other](file) {
+				return other
+			}
+		}
+		return ""
+	}
+}

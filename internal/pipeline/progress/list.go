@@ -1,0 +1,55 @@
+package progress
+
+import (
+	"context"
+
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
+	"github.com/agent-handoff/handoff/pipeline"
+)
+
+// List returns the runs of the workspace, open and archived. A run that can't be
+// read has the status unreadable and a warning.
+func (r *Runs) List(ctx context.Context) pipeline.List {
+	list := pipeline.List{Runs: []pipeline.RunSummary{}}
+	for _, issue := range folder.Open(r.Files) {
+		addRun(&list, ctx, r, issue, func() (State, error) { return r.Read(ctx, issue) })
+	}
+	for _, name := range folder.Archived(r.Files) {
+		addRun(&list, ctx, r, contract.Completed+"/"+name, func() (State, error) { return r.readArchived(ctx, name) })
+	}
+	return list
+}
+
+func addRun(l *pipeline.List, ctx context.Context, r *Runs, name string, read func() (State, error)) {
+	s, err := read()
+	step := pipeline.Step{}
+	if err == nil {
+		step, err = r.next(ctx, s)
+	}
+	run := pipeline.RunSummary{Name: name, Issue: s.Issue, Folder: s.file(""), Archived: s.Archived, Status: "unreadable"}
+	if err != nil {
+		l.Warnings = append(l.Warnings, name+": "+reasonOf(err))
+	} else {
+		run.Status, run.Stage, run.Agent = statusOf(step), step.Stage, step.Agent
+		attempts := HistoryOf(r.Pipeline, s)
+		run.Attempts = len(attempts)
+		if run.Attempts > 0 {
+			if last := attempts[run.Attempts-1]; last.Current && last.Gate != nil && !last.Gate.Pass {
+				run.GateFailed = last.Stage
+			}
+		}
+	}
+	l.Runs = append(l.Runs, run)
+}
+
+// statusOf returns the status of a run with a next step.
+func statusOf(next pipeline.Step) string {
+	switch {
+	case next.Done:
+		return "completed"
+	case next.Agent == contract.Human:
+		return "paused"
+	}
+	return "in_progress"
+}

@@ -1,0 +1,448 @@
+package progress
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
+	"github.com/agent-handoff/handoff/internal/pipeline/gate"
+	"github.com/agent-handoff/handoff/jsonschema"
+	"github.com/agent-handoff/handoff/pipeline"
+)
+
+// Runs are the pipeline runs of a workspace. In its records an issue is a
+// namespace and plan.json a name in it: the newest revision is in the run's
+// folder, and every earlier one can be read.
+type Runs struct {
+	Hub      *handoff.Hub
+	Files    *os.Root // the directory that contains .pipeline
+	Pipeline *contract.Pipeline
+
+	// Repository is what gates compare with artifacts.
+	Repository gate.Repository
+
+	// Verify reports whether a command is verified in a directory of the workspace, and
+	// otherwise why not. It is needed only for stages that require one.
+	Verify func(ctx context.Context, argv []string, dir string) (ok bool, reason string, err error)
+
+	// Who uses the runs, for the work on stages: its session of handoff, "" for none, and
+	// the process of its program, zero if it is not known.
+	Producer handoff.Producer
+	Session  string
+	Process  handoff.Process
+
+	Now      func() time.Time
+	Conclude func(context.Context, []handoff.Work) []handoff.Work // the status of work without an end
+
+	// Base is the prefix of the paths in answers, "" if they are relative to the
+	// workspace.
+	Base string
+}
+
+// attemptMetadata is the metadata in the record of an attempt.
+type attemptMetadata struct {
+	Stage   string                `json:"stage"`
+	Outcome string                `json:"outcome,omitempty"`
+	Tier    string                `json:"tier,omitempty"`
+	Lenient bool                  `json:"lenient,omitempty"`
+	Adopted bool                  `json:"adopted,omitempty"`
+	Assumed bool                  `json:"assumed,omitempty"`
+	Number  int                   `json:"attempt,omitempty"` // that its writer was given
+	Read    map[string]string     `json:"read"`              // the digests of what it was made from, by stage
+	Gate    *pipeline.GateVerdict `json:"gate,omitempty"`
+}
+
+// verdict returns the result of the gate of a stage whose artifact is submitted, nil if
+// it can't be known.
+func (r *Runs) verdict(ctx context.Context, s State, stage *contract.Stage, sub Submission) *pipeline.GateVerdict {
+	if gate.ComparesChanges(stage) && r.Repository.Git == nil || len(stage.Requires) > 0 && r.Verify == nil {
+		return nil
+	}
+	s.Outputs = maps.Clone(s.Outputs)
+	if s.Outputs == nil {
+		s.Outputs = map[string]gate.Output{}
+	}
+	s.Outputs[stage.Name] = output(stage, stage.Artifact, sub.Body, nil)
+	result, err := r.check(ctx, s, stage, "")
+	if err != nil {
+		return nil
+	}
+	return result.Verdict()
+}
+
+// Read returns the state of a run from its folder and its records. Attempts made
+// before the folder was archived belong to another run. An artifact without a
+// record, or changed since it was recorded, is an attempt too; see addUnrecorded
+// for its place. A file that has the
+// content of an attempt before the newest is that attempt; see State.Outdated.
+//
+// Kinds: Invalid, for the ID, NotFound and Unavailable.
+func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
+	s, _, err := r.read(ctx, issue)
+	if errors.Is(err, handoff.NotFound) {
+		return s, r.missing(ctx, s)
+	}
+	return s, err
+}
+
+// read is Read with the records of the issue. A run without a folder has its records,
+// and the kind is NotFound.
+func (r *Runs) read(ctx context.Context, issue string) (State, []handoff.Artifact, error) {
+	s, missing := Read(r.Files, r.Pipeline, issue)
+	if missing != nil && !errors.Is(missing, handoff.NotFound) {
+		return s, nil, missing
+	}
+	records, err := r.records(ctx, issue)
+	if err != nil {
+		return s, nil, err
+	}
+	s.Base = r.Base
+	r.addRecords(ctx, &s, records)
+	return s, records, missing
+}
+
+// Stale reports whether the file of a stage's artifact, of which head is the newest
+// record, was not written by the process that recorded head. See names.Writer.Stale.
+func (r *Runs) Stale(ctx context.Context, head handoff.Artifact) (bool, error) {
+	stage, err := r.Pipeline.Stage(head.Name)
+	if known := err == nil && stage.Artifact == head.Name || head.Name == contract.StateFile; !known ||
+		contract.CheckIssue(head.Namespace) != nil {
+		return false, nil
+	}
+	if _, err := r.Files.Lstat(path.Join(contract.Folder, head.Namespace)); err != nil {
+		return false, nil // the run was removed
+	}
+	return r.writer(head.Namespace).Stale(ctx, head)
+}
+
+// writer returns the writer of the files of a run.
+func (r *Runs) writer(issue string) names.Writer {
+	dir := r.Files.Name()
+	return names.Writer{Hub: r.Hub, Workspace: dir,
+		Scope: names.Scope{Run: issue, Dir: dir, Within: dir, Folders: []string{contract.Folder, issue}}}
+}
+
+// Find is Read for a run that may be archived. A name is that of an issue, or
+// that of a folder of an archived run: 42~2, or completed/42. Without a current
+// run, an issue has the one that was archived last; without a folder, its state
+// comes from the records alone.
+func (r *Runs) Find(ctx context.Context, name string) (State, error) {
+	if base, ok := strings.CutPrefix(name, contract.Completed+"/"); ok {
+		return r.readArchived(ctx, base)
+	}
+	if base, certain := contract.IssueOf(name); certain && base != name && contract.CheckIssue(base) == nil {
+		return r.readArchived(ctx, name)
+	}
+	s, err := Read(r.Files, r.Pipeline, name)
+	if !errors.Is(err, handoff.NotFound) {
+		return r.Read(ctx, name)
+	}
+	records, err := r.records(ctx, name)
+	if err != nil {
+		return s, err
+	}
+	switch folder := r.lastFolder(name, records); {
+	case folder == "":
+		return s, s.readError(fs.ErrNotExist)
+	case folder == s.Folder:
+		s.Missing, s.Base = true, r.Base
+		r.addRecords(ctx, &s, records)
+		return s, nil
+	default:
+		return r.readArchived(ctx, path.Base(folder))
+	}
+}
+
+// lastFolder returns the folder that the last run of an issue is or was in, "" if
+// there is none. Of an archived run it is the folder that exists.
+func (r *Runs) lastFolder(issue string, records []handoff.Artifact) string {
+	for _, a := range slices.Backward(records) {
+		in := path.Dir(a.Path)
+		if _, err := r.Files.Lstat(in); in == path.Join(contract.Folder, issue) || err == nil &&
+			path.Dir(in) == path.Join(contract.Folder, contract.Completed) {
+			return in
+		}
+	}
+	if folder := path.Join(contract.Folder, contract.Completed, issue); exists(r.Files, folder) {
+		return folder
+	}
+	return ""
+}
+
+// readArchived reads the run in a folder of .pipeline/completed.
+func (r *Runs) readArchived(ctx context.Context, name string) (State, error) {
+	issue, err := r.issueOf(ctx, name)
+	if err != nil {
+		return State{}, err
+	}
+	s, err := readFolder(r.Files, r.Pipeline, issue, path.Join(contract.Folder, contract.Completed, name))
+	if err != nil {
+		return s, err
+	}
+	s.Archived, s.Base = true, r.Base
+	records, err := r.records(ctx, issue)
+	r.addRecords(ctx, &s, records)
+	return s, err
+}
+
+// missing returns the error for an issue without a folder: its run was archived,
+// its folder was removed, or it has no run.
+func (r *Runs) missing(ctx context.Context, s State) error {
+	e := handoff.E("read run", s.Issue, handoff.NotFound, nil)
+	records, err := r.records(ctx, s.Issue)
+	if err != nil {
+		return err
+	}
+	switch folder := r.lastFolder(s.Issue, records); folder {
+	case "":
+		return s.readError(fs.ErrNotExist)
+	case s.Folder:
+		e.Err = fmt.Errorf("%s was removed; its records exist", s.Folder)
+		e.Hint = handoff.Suggest("write its files again", handoff.ActionRestoreRun, s.Issue)
+	default:
+		e.Err = fmt.Errorf("was archived to %s", folder)
+		e.Hint = handoff.Suggest("move it back", handoff.ActionUnarchive, path.Base(folder))
+	}
+	return e
+}
+
+// Restore writes the missing files of a run from the records of its newest
+// attempts. Its kinds are NotFound (there is no record) and those of Put.
+func (r *Runs) Restore(ctx context.Context, issue string) (pipeline.Run, error) {
+	s := pipeline.Run{Issue: issue, Path: path.Join(r.Base, contract.Folder, issue)}
+	if err := contract.CheckIssue(issue); err != nil {
+		return s, err
+	}
+	// The shared lock keeps Archive from moving the folder.
+	err := folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) (err error) {
+		s.Restored, err = r.restore(ctx, issue)
+		return err
+	})
+	return s, err
+}
+
+// restore is Restore for a caller that has the lock.
+func (r *Runs) restore(ctx context.Context, issue string) ([]string, error) {
+	records, err := r.records(ctx, issue)
+	if err != nil {
+		return nil, err
+	}
+	heads := currentHeads(records, issue)
+	if len(heads) == 0 {
+		return nil, handoff.E("restore run", issue, handoff.NotFound, errors.New("no records of a current run"),
+			handoff.Suggest("list the runs", handoff.ActionRuns))
+	}
+	restored := []string{}
+	for _, name := range slices.Sorted(maps.Keys(heads)) {
+		missing, err := r.writer(issue).Restore(ctx, heads[name])
+		if err != nil {
+			return restored, err
+		}
+		if missing {
+			restored = append(restored, path.Join(r.Base, heads[name].Path))
+		}
+	}
+	return restored, nil
+}
+
+// currentHeads returns the newest attempts of an issue's current run, by file name.
+func currentHeads(records []handoff.Artifact, issue string) map[string]handoff.Artifact {
+	heads := map[string]handoff.Artifact{}
+	for _, a := range records {
+		if a.Status == handoff.Active && a.Root == "" && path.Dir(a.Path) == path.Join(contract.Folder, issue) {
+			heads[a.Name] = a
+		}
+	}
+	return heads
+}
+
+// records returns all records in an issue's namespace, oldest first.
+func (r *Runs) records(ctx context.Context, issue string) ([]handoff.Artifact, error) {
+	page, err := r.Hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: issue, IncludeInactive: true})
+	slices.Reverse(page.Artifacts)
+	return page.Artifacts, err
+}
+
+// addRecords adds the attempts in records to a state.
+func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artifact) {
+	var attempts []Attempt
+	var before time.Time
+	revisions := map[string]int{}
+	for _, record := range records {
+		revisions[record.Name]++
+		if path.Dir(record.Path) != s.Folder || record.Root != "" || record.Status == handoff.Withdrawn {
+			continue
+		}
+		stage, err := r.Pipeline.Stage(record.Name)
+		if err != nil && record.Name == contract.StateFile {
+			s.NoteAttempts = append(s.NoteAttempts,
+				Attempt{Stage: contract.State, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent,
+					At: record.CreatedAt, Ref: record.Namespace + "/" + record.Name, Revision: revisions[record.Name]})
+		}
+		if err != nil || record.Name != stage.Artifact {
+			continue
+		}
+		a := r.attempt(ctx, stage, record)
+		a.Ref, a.Revision = record.Namespace+"/"+record.Name, revisions[record.Name]
+		if a.Adopted {
+			if at := s.last(a.Stage); at >= 0 { // in the run's own trace
+				a.Started, a.Took = s.Attempts[at].Started, s.Attempts[at].Took
+			}
+		} else if a.Started = r.started(ctx, record.Record.Producer, before); !a.Started.IsZero() {
+			a.Took = max(0, a.At.Sub(a.Started))
+		}
+		for _, from := range attempts {
+			if slices.Contains(record.Parents, from.ID) {
+				a.From[from.Stage] = from.ID
+			}
+		}
+		before = a.At
+		attempts = append(attempts, a)
+	}
+	if len(attempts) > 0 {
+		s.Attempts = attempts
+		s.addUnrecorded(r.Pipeline)
+	}
+	s.addOutdated(r.Pipeline)
+	s.accept()
+}
+
+// accept turns the errors of artifacts that were recorded as they are into
+// warnings.
+func (s *State) accept() {
+	for name, out := range s.Outputs {
+		if at := s.last(name); at >= 0 && s.Attempts[at].Lenient && s.Attempts[at].Digest == out.Digest {
+			out.Accepted = out.Report.Value != nil
+			out.Report = lenient(out.Report)
+			s.Outputs[name] = out
+		}
+	}
+}
+
+// lenient returns a report without errors, unless the artifact is not a JSON
+// object.
+func lenient(r pipeline.Report) pipeline.Report {
+	if r.Value != nil {
+		r.Warnings = jsonschema.Sort(append(slices.Clone(r.Warnings), r.Errors...))
+		r.Errors = []jsonschema.Problem{}
+	}
+	return r
+}
+
+// attempt returns the attempt that a record describes. If the record has no
+// metadata, because the file was in the folder before it was recorded, the
+// attempt is described by its content.
+func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handoff.Artifact) Attempt {
+	a := Attempt{Stage: stage.Name, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent,
+		At: record.CreatedAt, From: map[string]string{}, Writer: writerOf(record.Record.Producer)}
+	var metadata attemptMetadata
+	if json.Unmarshal(record.Metadata, &metadata) == nil && metadata.Stage != "" {
+		a.Outcome, a.Tier, a.Read, a.Lenient, a.Adopted = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient,
+			metadata.Adopted
+		a.Gate, a.Assumed, a.Number = metadata.Gate, metadata.Assumed, metadata.Number
+		return a
+	}
+	a.Adopted = true
+	body, err := r.Hub.Open(ctx, record.ID)
+	if err != nil {
+		return a
+	}
+	defer body.Close()
+	if b, err := io.ReadAll(io.LimitReader(body, contract.MaxArtifact+1)); err == nil {
+		own := attemptOf(stage.Name, gate.Output{Report: stage.Validate(b)})
+		a.Agent, a.Outcome, a.Tier = own.Agent, own.Outcome, own.Tier
+	}
+	return a
+}
+
+// started returns when work on an attempt started: when the run or session of
+// its agent was opened or when the attempt before it was recorded, whichever is
+// later. It is zero if neither is known.
+func (r *Runs) started(ctx context.Context, p handoff.Producer, before time.Time) time.Time {
+	for _, id := range []string{p.RunID, p.Session} {
+		if id == "" {
+			continue
+		}
+		if s, err := r.Hub.Session(ctx, id); err == nil && s.OpenedAt.After(before) {
+			return s.OpenedAt
+		}
+	}
+	return before
+}
+
+// checkUnused returns an error of kind Conflict if an issue's ID is that of a
+// session or run, or if a run has names in that namespace.
+func (r *Runs) checkUnused(ctx context.Context, issue string) error {
+	records, err := r.records(ctx, issue)
+	if err != nil {
+		return err
+	}
+	conflict := func(reason string) error {
+		return handoff.E("put", issue, handoff.Conflict, errors.New(reason),
+			handoff.Advice("use another issue ID, such as issue-"+issue))
+	}
+	for _, a := range records {
+		if a.Root != "" || !inRunFolder(a.Path) {
+			return conflict("this is the ID of a run that wrote " + a.Name)
+		}
+	}
+	session, err := r.Hub.Session(ctx, issue)
+	if err == nil && session.Opened != 0 {
+		return conflict("this is the ID of a session or run")
+	}
+	if errors.Is(err, handoff.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// inRunFolder reports whether a file is in the folder of a run, archived or not.
+func inRunFolder(file string) bool {
+	ok, _ := path.Match(contract.Folder+"/*/*", file)
+	archived, _ := path.Match(path.Join(contract.Folder, contract.Completed, "*/*"), file)
+	return ok || archived
+}
+
+// Get returns the file of a stage's artifact in a run, archived or not. Its kinds
+// are those of Find, NotFound if the stage has not been done, and Unavailable if it
+// was and its file is missing.
+func (r *Runs) Get(ctx context.Context, name, stage string) (pipeline.File, error) {
+	f := pipeline.File{Issue: name, Stage: stage}
+	s, err := r.Find(ctx, name)
+	if err != nil {
+		return f, err
+	}
+	if r.isState(stage) && s.Notes != nil {
+		f.Path = s.file(contract.StateFile)
+		return f, nil
+	}
+	st, err := r.Pipeline.Stage(stage)
+	if err != nil {
+		return f, err
+	}
+	if out, ok := s.Outputs[st.Name]; ok {
+		f.Path = s.file(out.File)
+		return f, nil
+	}
+	ref := s.Issue + "/" + st.Artifact
+	if s.last(st.Name) >= 0 {
+		return f, handoff.E("get", ref, handoff.Unavailable, errors.New("file is missing"),
+			handoff.Suggest("print the stored copy", handoff.ActionRead, ref))
+	}
+	return f, handoff.E("get", ref, handoff.NotFound, errors.New("stage has not been done"),
+		handoff.Suggest("see what comes next", handoff.ActionNext, s.Issue))
+}

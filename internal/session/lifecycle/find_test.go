@@ -1,0 +1,110 @@
+package lifecycle_test
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
+	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
+	"github.com/agent-handoff/handoff/session"
+)
+
+func TestFind(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	here := handoff.Process{BootID: "b", PIDNamespace: "n", PID: 1}
+	observer := lifecycle.Observer{BootID: "b", PIDNamespace: "n", Alive: func(handoff.Process) bool { return false }}
+	var records []handoff.Record
+	add := func(age time.Duration, typ string, p handoff.Producer, f handoff.Fact) {
+		records = append(records, handoff.Record{Version: 1, Type: typ, ID: "r" + strconv.Itoa(len(records)),
+			CreatedAt: now.Add(-age), Producer: p, Fact: f})
+	}
+	open := func(id string, age time.Duration, p handoff.Process) {
+		add(age, "session.opened", handoff.Producer{},
+			&handoff.SessionOpened{SessionID: id, Folder: id, Process: p, Agent: handoff.SessionAgent{Name: "casey"},
+				Workflow: handoff.SessionWorkflow{Name: "deep-dive-app"}})
+	}
+	end := func(id, status string) {
+		add(time.Minute, "session.closed", handoff.Producer{}, &handoff.SessionClosed{SessionID: id, Status: status})
+	}
+	publish := func(id, path, kind string) {
+		add(time.Minute, "artifact.published", handoff.Producer{Session: id},
+			&handoff.ArtifactPublished{Channel: "handoff", Path: path, Kind: kind})
+	}
+	open("done", time.Minute, handoff.Process{})
+	publish("done", "done/first.md", "document")
+	publish("done", "done/second.md", "document")
+	publish("done", "elsewhere.md", "document") // outside the folder
+	end("done", session.Completed)
+	open("failed", time.Minute, handoff.Process{})
+	end("failed", session.Failed)
+	open("gone", time.Minute, here)
+	add(time.Minute, "session.noted", handoff.Producer{}, &handoff.SessionNoted{SessionID: "gone", Child: here})
+	open("quiet", 3*time.Hour, handoff.Process{})
+	open("bare", time.Minute, handoff.Process{})
+	publish("bare", "elsewhere.json", "data")
+	end("bare", session.Completed)
+	open("running", time.Minute, handoff.Process{})
+	publish("running", "running/new.md", "document")
+	m := fold.NewMemory()
+	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		status, output string
+		want           []string
+	}{
+		{"", "", []string{"running", "bare", "gone", "failed", "done", "quiet"}},
+		{session.Completed, "", []string{"bare", "done"}},
+		{session.Failed, "", []string{"gone", "failed"}},
+		{lifecycle.Stalled, "", []string{"quiet"}},
+		{handoff.Running, "", []string{"running"}},
+		{session.Cancelled, "", nil},
+		{"", "document", []string{"running", "done"}},
+		{session.Completed, "document", []string{"done"}},
+		{"", "report", nil},
+		{"", "data", nil}, // what is outside the folder is no output
+	} {
+		for limit := range 4 { // 0 for all, and pages of every size
+			q := lifecycle.Query{OutputType: tt.output, Observer: observer, Now: now}
+			q.Status, q.Limit = tt.status, limit
+			var got []string
+			for {
+				page, err := lifecycle.Find(t.Context(), m, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if limit > 0 && len(page.Sessions) > limit {
+					t.Errorf("page with limit %d has %d sessions", limit, len(page.Sessions))
+				}
+				for _, s := range page.Sessions {
+					got = append(got, s.ID)
+				}
+				if q.Cursor = page.Cursor; q.Cursor == "" {
+					break
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("Find(status %q, output %q, limit %d) = %v, want %v", tt.status, tt.output, limit, got, tt.want)
+			}
+		}
+	}
+	if _, err := lifecycle.LatestOutput(t.Context(), m, "", nil, "report"); !errors.Is(err, handoff.NotFound) {
+		t.Errorf("LatestOutput(report) = %v, want NotFound", err)
+	}
+	for _, q := range []lifecycle.Query{{SessionQuery: handoff.SessionQuery{Status: "finished"}}, {OutputType: "essay"},
+		{SessionQuery: handoff.SessionQuery{Limit: -1}}} {
+		if _, err := lifecycle.Find(t.Context(), m, q); !errors.Is(err, handoff.Invalid) {
+			t.Errorf("Find(%+v) = %v, want Invalid", q, err)
+		}
+	}
+	a, err := lifecycle.LatestOutput(t.Context(), m, "casey", regexp.MustCompile("^deep-"), "document")
+	if err != nil || a.Path != "done/second.md" {
+		t.Errorf("LatestOutput = %s, %v, want done/second.md", a.Path, err)
+	}
+}

@@ -1,0 +1,163 @@
+package lifecycle
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/session/manifest"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+)
+
+// Render updates the manifest of a session from the log. When all concurrent
+// calls have returned, the file includes the newest record about the session.
+// Render does nothing for a run, which has no manifest, or if the session's
+// folder is not on this machine.
+//
+// Error kinds: NotFound, Unavailable.
+func (ss *Sessions) Render(ctx context.Context, id string) error {
+	s, err := ss.Session(ctx, id)
+	if err != nil || s.Parent != "" {
+		return err
+	}
+	upTo, err := ss.render(ctx, s)
+	if err == nil && ss.Pending != nil {
+		_ = ss.Pending.Rendered(ctx, id, upTo) // on failure the next process renders once more
+	}
+	return err
+}
+
+// Changed renders the manifest of a session after a new record: at once, or
+// within a second if this process rendered it within the last second. Error
+// kinds: those of Render.
+func (ss *Sessions) Changed(ctx context.Context, id string) error {
+	later := func() { _ = ss.Render(context.WithoutCancel(ctx), id) } // on failure Pending still lists the session
+	if !ss.throttle.allow(id, later) {
+		return nil
+	}
+	return ss.Render(ctx, id)
+}
+
+// render returns the sequence number up to which the manifest includes records.
+func (ss *Sessions) render(ctx context.Context, s handoff.Session) (upTo handoff.Seq, err error) {
+	if s.Folder == "" {
+		return ss.hub.Newest(ctx)
+	}
+	root, err := ss.Files.OpenRoot(s.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ss.hub.Newest(ctx)
+	}
+	if err != nil {
+		return 0, renderError(s.ID, err)
+	}
+	defer root.Close()
+	err = renderUntilStable(
+		func() (text []byte, err error) {
+			if upTo, err = ss.hub.Newest(ctx); err == nil {
+				text, err = ss.manifest(ctx, s.ID)
+			}
+			return text, err
+		},
+		func(text []byte) error { return replaceManifest(root, text) },
+	)
+	if err != nil {
+		return 0, renderError(s.ID, err)
+	}
+	return upTo, nil
+}
+
+func renderError(id string, err error) error {
+	var known *handoff.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return handoff.E("render manifest", id, handoff.Unavailable, durable.Reason(err),
+		handoff.Advice("the record is stored; the next change of the session renders the manifest again"))
+}
+
+// renderUntilStable replaces the file until what it computed before and after
+// the replacement is the same. So the renderer that replaces the file last
+// includes the records of all others.
+func renderUntilStable(compute func() ([]byte, error), replace func([]byte) error) error {
+	text, err := compute()
+	for err == nil {
+		if err = replace(text); err != nil {
+			break
+		}
+		var again []byte
+		if again, err = compute(); err == nil && bytes.Equal(again, text) {
+			return nil
+		}
+		text = again
+	}
+	return err
+}
+
+// manifest returns the content of a session's manifest.
+func (ss *Sessions) manifest(ctx context.Context, id string) ([]byte, error) {
+	s, artifacts, err := ss.Read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	m, err := manifest.New(s, artifacts)
+	if err != nil {
+		return nil, err
+	}
+	return m.JSON(s.Adopted)
+}
+
+// Read returns a session and all its artifacts, newest first. Error kind:
+// NotFound.
+func (ss *Sessions) Read(ctx context.Context, id string) (handoff.Session, []handoff.Artifact, error) {
+	s, err := ss.Session(ctx, id)
+	if err != nil {
+		return s, nil, err
+	}
+	artifacts, err := read(ctx, ss.hub, s)
+	return s, artifacts, err
+}
+
+func read(ctx context.Context, reader handoff.Reader, s handoff.Session) ([]handoff.Artifact, error) {
+	page, err := reader.Artifacts(ctx, publishedIn(s))
+	return page.Artifacts, err
+}
+
+// publishedIn selects what was published in a session or run.
+func publishedIn(s handoff.Session) handoff.ArtifactQuery {
+	field := "session"
+	if s.Parent != "" {
+		field = "run"
+	}
+	return handoff.ArtifactQuery{Producer: map[string]string{field: s.ID}, IncludeInactive: true}
+}
+
+// replaceManifest replaces the manifest unless it has the given content.
+func replaceManifest(root *os.Root, text []byte) error {
+	if old, err := plainfile.ReadIn(root, manifest.Name, int64(len(text))); err == nil && bytes.Equal(old, text) {
+		return nil
+	}
+	return durable.Replace(root, manifest.Name, func(w io.Writer) error { _, err := w.Write(text); return err })
+}
+
+// absolute returns the folder of a session as an absolute path, "" for none.
+func (ss *Sessions) absolute(s handoff.Session) string {
+	if s.Folder == "" {
+		return ""
+	}
+	return filepath.Join(ss.Files.Name(), filepath.FromSlash(s.Folder))
+}
+
+// isInternal reports whether handoff itself wrote a file of a session's folder:
+// the manifest or a temporary file. Earlier versions named the manifest's
+// temporary files .manifest.json.*.
+func isInternal(name string) bool {
+	earlier, _ := path.Match("."+manifest.Name+".*", name)
+	return name == manifest.Name || earlier || durable.IsTemporary(path.Base(name))
+}

@@ -1,0 +1,35 @@
+// Package pipeline has the types of pipelines: the state of a run, its next step, the results
+// of gates and validations, lessons.
+//
+// It has nouns only. Package workspace/pipelines returns them.
+package pipeline
+
+// A Stage describes a stage of the pipeline.
+type Stage struct {
+	Name     string `json:"name"`
+	Purpose  string `json:"purpose"`
+	Artifact string `json:"artifact"` // its file name
+	Writer   string `json:"writer"`
+}
+
+// An Overview is the summary of a run.
+type Overview struct {
+	Issue      string        `json:"issue"`
+	Folder     string        `json:"folder"` // relative to the workspace
+	Complexity string        `json:"complexity,omitempty"`
+	Stages     []StageResult `json:"stages"` // the ones that were done, in the pipeline's order
+	Next       Step          `json:"next"`
+}
+
+// A StageResult is the result of one stage.
+type StageResult struct {
+	Stage    string `json:"stage"`
+	Agent    string `json:"agent"` // its writer
+	Path     string `json:"path"`
+	Ref      string `json:"ref,omitempty"` // "" if the content of the file has no record
+	Outcome  string `json:"outcome"`
+	Summary  string `json:"summary"`
+	Attempts int    `json:"attempts"`
+	Problems int    `json:"problems"`        // violations of its contract
+	Stale    string `json:"stale,omitempty"` // why it is out of date
+}

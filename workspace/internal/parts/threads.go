@@ -1,0 +1,31 @@
+package parts
+
+import (
+	"context"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Threads are what threads use of a workspace, on behalf of one caller.
+type Threads struct {
+	Hub       *handoff.Hub // whose records name nobody
+	Producer  handoff.Producer
+	Threads   *thread.Set
+	Observer  thread.Observer                        // concludes the states of threads
+	Archive   func(noIndex bool) threadindex.Archive // the index of threads, or their files
+	Worktrees func() []string                        // the directories of this repository
+	Path      func(typed string) string              // a path as the caller types it, absolute
+	Now       func() time.Time
+
+	Bodies    handoff.Bodies
+	Contains  func(dir string) bool // whether a directory belongs to the workspace
+	Remote    bool                  // other machines may use the log
+	Share     bool                  // share_threads of the settings
+	KeepEnded bool                  // keep_threads of the settings, if they allow it in this log
+
+	// OpenCopy opens the kept copy of a thread, nil if there is none.
+	OpenCopy func(ctx context.Context, u thread.URI) (*thread.View, error)
+}

@@ -1,0 +1,38 @@
+package parts
+
+import (
+	"context"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Work are what the operations on work use of a workspace, on behalf of one caller.
+type Work struct {
+	Hub       *handoff.Hub // whose records name the caller
+	Producer  handoff.Producer
+	Session   string // the caller's, "" for none
+	Sessions  FoundSessions
+	Resolve   func(ctx context.Context, ref string) (string, error) // the ID of a session or run
+	Threads   *thread.Set                                           // nil to record work
+	Archive   func(noIndex bool) threadindex.Archive                // the index of threads, or their files
+	Worktrees func() []string                                       // the directories of this repository
+	Path      func(typed string) string                             // a path as the caller types it, absolute
+	// what an artifact published, "" if it is not text or not known
+	Text   func(context.Context, handoff.Artifact) string
+	Finish func(ctx context.Context, session string) []string // what follows a record; returns warnings
+	Now    func() time.Time
+
+	// Conclude returns work with the status of what has no end.
+	Conclude func(context.Context, []handoff.Work) []handoff.Work
+}
+
+// FoundSessions finds sessions and runs by their IDs.
+type FoundSessions interface {
+	Session(ctx context.Context, id string) (handoff.Session, error)
+
+	// Read returns a session with its artifacts.
+	Read(ctx context.Context, id string) (handoff.Session, []handoff.Artifact, error)
+}
