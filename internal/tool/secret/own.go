@@ -1,6 +1,9 @@
 package secret
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // privateKey is the kind of the only secrets of several lines.
 const privateKey = "private key"
@@ -90,7 +93,7 @@ func values() []*rule {
 			marks: []string{"session_token", "sessiontoken", "security_token", "security-token"},
 			expr:  `(?i)(?:session|security)[_-]?token["']?\s*(?:=>|:=|[=:,])?\s*["']?([A-Za-z0-9/+]{80,}={0,2})`, window: 2048},
 		{kind: "password in a URL", place: near, marks: []string{"://"}, follows: isUser,
-			expr: `\b[a-z][a-z0-9+.-]*://[^\s/:@"'\\<>{}$]*:([^\s/:@"'\\<>{}$]{3,})@`, ok: isSecret},
+			expr: `\b[a-z][a-z0-9+.-]*://[^\s/:@"'\\<>{}$]*:([^\s/:@"'\\<>{}$]{3,})@`, ok: isPassword},
 		{kind: "token in a URL", place: near, marks: []string{"://"}, follows: isUser,
 			expr: `\bhttps?://([0-9A-Za-z_-]{20,})@`, ok: isRandom},
 		{kind: "password in a data source", place: near, marks: []string{"@tcp("}, expr: `[\w.-]+:([^\s:@/"']{4,})@tcp\(`},
@@ -125,6 +128,15 @@ func isUser(text string) bool {
 func notRepeated(v string) bool { return !strings.Contains(strings.ToLower(v), "xxxxxx") }
 
 func notPlaceholder(v string) bool { return !isPlaceholder(v) && !strings.EqualFold(v, "password") }
+
+var standIns = []string{"password", "passwd", "pass", "pwd", "secret", "token", "user", "username", "port", "test"}
+
+// isPassword reports whether what a URL has in the place of a password is one: it may be a
+// word, but none that names what belongs there.
+func isPassword(v string) bool {
+	return !isPlaceholder(v) && !strings.HasPrefix(v, marker) && !slices.Contains(standIns, strings.ToLower(v)) &&
+		!strings.ContainsAny(v, "([")
+}
 
 // parameter returns the value of a parameter of a URL without the parameters after it.
 func parameter(v string) string {
