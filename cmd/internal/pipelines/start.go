@@ -18,9 +18,9 @@ func startCommand(a *app) *cobra.Command {
 		Short: "Record that an agent works on a stage, and what it was given",
 		Long: `Start records that the caller works on the next attempt of a stage, with the
 ticket that handoff pipeline next prints, and prints the step, with the work as
-the last line. When the same run, session or thread submits the stage with put, or the
-same agent where these are not known, the inputs of the ticket are recorded, and
-the work ends.
+the last line. When the same run, session or thread submits the stage with put,
+or the same agent where these are not known, the inputs of the ticket are
+recorded, and the work ends.
 
 Start is refused if work with the same ticket was started less than 30 minutes
 ago, has not ended, and its process is not known to be gone; --again starts it

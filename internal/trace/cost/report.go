@@ -268,13 +268,17 @@ func (l Leaf) program() string {
 		name, _ := config.ProgramOf(u.Provider)
 		return cmp.Or(name, u.Provider)
 	}
-	for _, u := range l.Units {
-		return u.Harness
+	harness := ""
+	for _, m := range l.Artifacts[:min(1, len(l.Artifacts))] {
+		harness = m.Harness
 	}
-	for _, m := range l.Artifacts {
-		return m.Harness
+	for _, u := range l.Units[:min(1, len(l.Units))] {
+		harness = u.Harness
 	}
-	return ""
+	if harness == "unknown" {
+		return ""
+	}
+	return harness
 }
 
 // outcome returns whether the work of a leaf failed, and whether it left something
