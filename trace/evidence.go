@@ -12,6 +12,13 @@ type Verification struct {
 	Warnings []string        `json:"warnings,omitempty"`
 }
 
+// A VerificationList has the verifications of several artifacts.
+type VerificationList struct {
+	Base  string         `json:"base,omitempty"` // the artifacts are those of the commits after it
+	Head  string         `json:"head,omitempty"` // and up to it
+	Items []Verification `json:"verifications"`
+}
+
 // A Claim is a claim with its verdict: the weakest of its evidence.
 type Claim struct {
 	Text     string          `json:"text"`

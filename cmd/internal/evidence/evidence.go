@@ -14,17 +14,22 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/claims"
 	"github.com/spf13/cobra"
 )
 
 // Commands are the commands of this package.
 var Commands = []cli.Command{cli.NewCommand(verifyCommand, "verify")}
 
+// verifyFlags are the flags of verify.
+type verifyFlags struct{ failOn, require string }
+
 func verifyCommand(a *cli.App) *cobra.Command {
+	var f verifyFlags
 	c := &cobra.Command{
-		Use:   "verify REF",
-		Short: "Check the claims of an artifact against recorded results",
-		Long: `Verify compares the claims of an artifact with data that no model wrote:
+		Use:   "verify [REF ...|BASE..HEAD]",
+		Short: "Check the claims of artifacts against recorded results",
+		Long: `Verify compares the claims of artifacts with data that no model wrote:
 attestations, that is commands which handoff attest ran, and the results that
 agent programs recorded of their calls. It runs no command and records nothing.
 
@@ -37,32 +42,68 @@ agent programs recorded of their calls. It runs no command and records nothing.
 A claim has the weakest verdict of its evidence. An attestation is verified like
 a claim that its command succeeded. docs/evidence.md has the rules.
 
-The exit code is 0 if there are claims and all are verified, otherwise 1.`,
-		Example:           "  handoff verify verification:latest\n  handoff verify report.md --json",
-		Args:              cli.Exactly(1, "one ref"),
+With BASE..HEAD, it verifies the active artifacts with claims that were made on
+one of these commits, or that have the bytes of a file that one of them changes.
+Without an argument, these are the commits of the branch since the default one.
+
+The exit code is 0 if all claims are verified, otherwise 1; with --fail-on
+contradicted, it is 1 only for that verdict. A named artifact without claims is
+1. Commits without claims are 0, or 1 with --require verified.`,
+		Example: "  handoff verify verification:latest\n  handoff verify --require verified\n" +
+			"  handoff verify v1.0..HEAD --fail-on contradicted --json",
+		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: complete.Ref(a),
 	}
-	a.JSONFlag(c, "print JSON", cli.Prints(trace.Verification{}))
+	c.Flags().StringVar(&f.failOn, "fail-on", string(handoff.VerdictStale),
+		"fail on this `verdict` and on weaker ones: stale, asserted or contradicted")
+	c.Flags().StringVar(&f.require, "require", "", "fail without this `verdict`: verified, if there are no claims")
+	a.JSONFlag(c, "print JSON", cli.Prints(trace.Verification{}), cli.Prints(trace.VerificationList{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
+		on, err := claims.ParseVerdict(f.failOn)
+		if err != nil {
+			return err
+		}
+		if f.require != "" && f.require != string(handoff.VerdictVerified) {
+			return cli.Invalid("verify", f.require, "can't be required", "use --require verified")
+		}
 		return a.Reading(func(w *workspace.Workspace) error {
-			v, err := w.Claims(set).Verify(c.Context(), args[0])
+			checker := w.Claims(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
+			found, err := checker.VerifyAll(c.Context(), args)
 			if err != nil {
 				return err
 			}
-			a.Warnings(v.Warnings)
-			if a.AsJSON {
-				err = a.JSON(v)
-			} else {
-				print(a, v)
+			if err := printAll(a, found, len(args) == 1 && found.Head == ""); err != nil {
+				return err
 			}
-			if err == nil && (len(v.Claims) == 0 || v.Verdict != handoff.VerdictVerified) {
-				err = cli.ErrNo
+			if claims.Fails(found, on, f.require != "") {
+				return cli.ErrNo
 			}
-			return err
+			return nil
 		})
 	}
 	return c
+}
+
+// printAll prints verifications, one alone as such.
+func printAll(a *cli.App, found trace.VerificationList, one bool) error {
+	for _, v := range found.Items {
+		a.Warnings(v.Warnings)
+	}
+	switch {
+	case a.AsJSON && one:
+		return a.JSON(found.Items[0])
+	case a.AsJSON:
+		return a.JSON(found)
+	case len(found.Items) == 0:
+		fmt.Fprintln(a.Err, "no claims")
+	}
+	for _, v := range found.Items {
+		if !one {
+			fmt.Fprintf(a.Out, "%s  %s\n", v.ID, v.Verdict)
+		}
+		print(a, v)
+	}
+	return nil
 }
 
 // InTotoCommand returns the command that exports an attestation.

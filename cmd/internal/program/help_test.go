@@ -122,7 +122,7 @@ var valueNames = []string{
 	"duration", "edition", "field=value", "fields", "file", "format", "ID", "issue", "key",
 	"key=value", "kind", "kind:value", "level", "line", "name", "number", "path", "pattern", "policy", "position",
 	"program", "ref", "regexp", "scope", "sequence", "size", "stage", "status", "tag", "text", "ticket",
-	"time", "title", "type", "URI", "UUID",
+	"time", "title", "type", "URI", "UUID", "verdict",
 }
 
 // maxFlags is the number of flags that the help of a command may show.

@@ -182,6 +182,7 @@ func answerArtifacts(c *console, answer func(object, line string), id func(...st
 	answer("shown-artifact", "show claims:latest")
 	answer("shown-artifact", "show verification:latest")
 	answer("verification", "verify claims:latest")
+	answer("verification-list", "verify claims:latest claims:latest")
 	answer("shown-artifact", "show claims:latest")
 	answer("published-artifact", "withdraw "+second+" --reason wrong")
 	c.write("secret.md", "password=hunter2hunter2")

@@ -120,6 +120,29 @@ func (r Repository) History(ctx context.Context, path string, most int) ([]Commi
 	return parseLog(b)
 }
 
+// Between returns the commits that a commit has and a base does not have, newest first, up
+// to a maximum number.
+func (r Repository) Between(ctx context.Context, base, head string, most int) ([]Commit, error) {
+	args := append([]string{"log", "--max-count=" + strconv.Itoa(most)}, logOptions...)
+	b, err := run(ctx, r.Top, append(args, "--end-of-options", base+".."+head, "--")...)
+	if err != nil {
+		return nil, err
+	}
+	return parseLog(b)
+}
+
+// DefaultBranch returns a revision that names the default branch, as far as the names of
+// branches show it, or ErrNoCommit.
+func (r Repository) DefaultBranch(ctx context.Context) (string, error) {
+	for _, name := range []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master",
+		"refs/heads/main", "refs/heads/master"} {
+		if _, err := r.Resolve(ctx, name); !errors.Is(err, ErrNoCommit) {
+			return name, err
+		}
+	}
+	return "", ErrNoCommit
+}
+
 // Since returns the commits of all branches that were committed at or after a time, newest
 // first, up to a maximum number, without their files.
 func (r Repository) Since(ctx context.Context, t time.Time, most int) ([]Commit, error) {

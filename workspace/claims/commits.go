@@ -1,0 +1,184 @@
+package claims
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/trace"
+)
+
+// maxCommits is the number of commits whose artifacts are verified at once.
+const maxCommits = 10_000
+
+// VerifyAll verifies the artifacts that refs name, or those of the commits if there is one
+// argument of the form BASE..HEAD or none; see VerifyCommits.
+//
+// Kinds: those of Verify and VerifyCommits.
+func (c Checker) VerifyAll(ctx context.Context, args []string) (all trace.VerificationList, err error) {
+	switch {
+	case len(args) == 0:
+		return c.VerifyCommits(ctx, "..")
+	case len(args) == 1 && isRange(args[0]):
+		return c.VerifyCommits(ctx, args[0])
+	}
+	for _, ref := range args {
+		v, err := c.Verify(ctx, ref)
+		if err != nil {
+			return all, err
+		}
+		all.Items = append(all.Items, v)
+	}
+	return all, nil
+}
+
+// isRange reports whether an argument is BASE..HEAD, and not a path such as ../report.md.
+func isRange(arg string) bool {
+	return strings.Contains(arg, "..") && !slices.Contains(strings.Split(arg, "/"), "..")
+}
+
+// VerifyCommits verifies the active artifacts with claims that are about commits: those with
+// the bytes of a file that one of them changes, and those that were claimed on one of them.
+// The revisions are BASE..HEAD; an empty base is the default branch, an empty head the commit
+// that is checked out. The result has no items if there are none.
+//
+// Kinds: Invalid (not in a repository, an unknown revision, more than 10,000 commits), and
+// those of Verify.
+func (c Checker) VerifyCommits(ctx context.Context, revisions string) (all trace.VerificationList, err error) {
+	all.Items = []trace.Verification{}
+	r, commits, err := c.commits(ctx, revisions, &all)
+	if err != nil {
+		return all, err
+	}
+	about := aboutCommits{r, filepath.ToSlash(c.top(r)), map[string]bool{}, map[string]map[string]bool{}}
+	for _, commit := range commits {
+		about.commits[commit.ID] = true
+		for _, f := range commit.Files {
+			if f.New != "" {
+				if about.blobs[f.Path] == nil {
+					about.blobs[f.Path] = map[string]bool{}
+				}
+				about.blobs[f.Path][f.New] = true
+			}
+		}
+	}
+	q := handoff.ArtifactQuery{Claimed: true, Limit: 200}
+	for more := len(commits) > 0; more; more = q.Cursor != "" {
+		page, err := c.o.Hub.Artifacts(ctx, q)
+		if err != nil {
+			return all, err
+		}
+		for _, a := range page.Artifacts {
+			if len(a.Claims) == 0 || !about.has(ctx, a) {
+				continue
+			}
+			v, err := c.checker().Check(ctx, a)
+			if err != nil {
+				return all, err
+			}
+			all.Items = append(all.Items, v)
+		}
+		q.Cursor = page.Cursor
+	}
+	return all, ctx.Err()
+}
+
+// Fails reports whether one of the claims has the verdict on, or a weaker one, or a named
+// artifact has no claims; with required also whether there are none.
+func Fails(all trace.VerificationList, on handoff.Verdict, required bool) bool {
+	for _, v := range all.Items {
+		weak := fold.Weakest([]handoff.Verdict{v.Verdict, on}) == v.Verdict
+		if len(v.Claims) > 0 && weak || len(v.Claims) == 0 && all.Head == "" {
+			return true
+		}
+	}
+	return required && len(all.Items) == 0
+}
+
+// commits returns the repository of the caller and the commits of BASE..HEAD.
+func (c Checker) commits(ctx context.Context, revisions string, all *trace.VerificationList) (r git.Repository,
+	list []git.Commit, err error) {
+	invalid := func(subject string, err error, advice string) error {
+		return handoff.E("verify", subject, handoff.Invalid, err, handoff.Advice(advice))
+	}
+	if r, err = git.Open(ctx, c.o.Dir); err != nil {
+		return r, nil, cmp.Or(ctx.Err(), invalid(c.o.Dir, err, "name the artifacts to verify"))
+	}
+	base, head, _ := strings.Cut(revisions, "..")
+	if base == "" {
+		if base, err = r.DefaultBranch(ctx); err != nil {
+			return r, nil, cmp.Or(ctx.Err(), invalid("", errors.New("the default branch is not known"),
+				"name the commits, as in v1.0..HEAD"))
+		}
+	}
+	for _, end := range []struct {
+		revision string
+		id       *string
+	}{{base, &all.Base}, {cmp.Or(head, "HEAD"), &all.Head}} {
+		if *end.id, err = r.Resolve(ctx, end.revision); err != nil {
+			return r, nil, cmp.Or(ctx.Err(), invalid(end.revision, err, "name a commit that this clone has; fetch its history"))
+		}
+	}
+	if list, err = r.Between(ctx, all.Base, all.Head, maxCommits+1); err != nil {
+		return r, nil, err
+	}
+	if len(list) > maxCommits {
+		err = invalid(revisions, fmt.Errorf("more than %d commits", maxCommits), "name a later base")
+	}
+	return r, list, err
+}
+
+// top returns where the workspace is in the repository, "" for its root.
+func (c Checker) top(r git.Repository) string {
+	if in, err := filepath.Rel(r.Top, c.o.Workspace); err == nil && filepath.IsLocal(in) {
+		return in
+	}
+	return "."
+}
+
+// aboutCommits tells which artifacts are about commits.
+type aboutCommits struct {
+	repository git.Repository
+	prefix     string // of the workspace in the repository
+	commits    map[string]bool
+	blobs      map[string]map[string]bool // the blobs of each path
+}
+
+// has reports whether an artifact was claimed on one of the commits, or has the bytes that
+// one of them gives to its path.
+func (s aboutCommits) has(ctx context.Context, a handoff.Artifact) bool {
+	if a.Tree != nil && s.commits[a.Tree.Commit] {
+		return true
+	}
+	if a.Root != "" || a.Digest.Algorithm != handoff.SHA256 {
+		return false
+	}
+	for blob := range s.blobs[path.Join(s.prefix, a.Path)] {
+		content, err := s.repository.Blob(ctx, blob)
+		sum := sha256.Sum256(content)
+		if err == nil && hex.EncodeToString(sum[:]) == a.Digest.Value {
+			return true
+		}
+	}
+	return false
+}
+
+// ParseVerdict parses a verdict. Kind: Invalid.
+func ParseVerdict(text string) (handoff.Verdict, error) {
+	switch v := handoff.Verdict(text); v {
+	case handoff.VerdictVerified, handoff.VerdictStale, handoff.VerdictAsserted, handoff.VerdictContradicted:
+		return v, nil
+	}
+	return "", handoff.E("verify", "", handoff.Invalid, fmt.Errorf("unknown verdict %q", text),
+		handoff.Advice("use verified, stale, asserted or contradicted"))
+}
