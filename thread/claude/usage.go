@@ -69,7 +69,7 @@ func (s *scanner) usage(r *record) {
 	if a == nil {
 		a = s.meter.newAnswer()
 		a.Model, a.Priced, a.Copied = model, model, s.timeline.Inherited
-		if usage.Get("speed").Is("fast") {
+		if model != "" && usage.Get("speed").Is("fast") {
 			a.Priced += "-fast"
 		}
 		s.meter.answers[key] = a

@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -118,5 +119,19 @@ func TestFastMode(t *testing.T) {
 	if len(got.Models) != 2 || !strings.HasSuffix(got.Models[0].Model, "-fast") || got.Models[0].Output != 5 ||
 		got.Models[1].Model+"-fast" != got.Models[0].Model || got.Models[1].Output != 7 {
 		t.Errorf("usage by model %+v, want one of the fast mode first", got.Models)
+	}
+}
+
+// TestFastModeWithoutModel checks that a request of the fast mode whose model is missing is
+// that of an unknown model.
+func TestFastModeWithoutModel(t *testing.T) {
+	fast := used(1, 0, 0, 0, 5)
+	fast["speed"] = "fast"
+	dir := t.TempDir()
+	lines := start(mainID, "", "2.1.140", 0).user("go").say("m", "a", fast, "end_turn").String()
+	put(t, dir, ".claude", project+mainID+".jsonl", regexp.MustCompile(`"model":"[^"]*",?`).ReplaceAllString(lines, ""))
+	got := threadtest.Load(t, threadtest.Open(t, claude.Driver(), dir), mainID).Usage
+	if len(got.Models) != 1 || got.Models[0].Model != "unknown" || got.Models[0].Output != 5 {
+		t.Errorf("usage by model %+v, want an unknown one", got.Models)
 	}
 }

@@ -154,14 +154,28 @@ func (p Price) check() error {
 type Model []Price
 
 // Find returns the prices of a model. The provider may be "". What lists before l, such
-// as the user's own, have is preferred.
+// as the user's own, have is preferred. The fast mode of a Claude model has the prices of a
+// model that is only that, and then those of the model times what it costs more.
 func Find(lists []*List, providerName, modelName string) (m Model) {
+	usual, more := fastMode(lists, modelName)
 	for _, l := range lists {
-		for _, p := range l.candidates(providerName, modelName) {
-			for _, name := range append([]string{p.ID}, p.Fallback...) {
-				if from := l.provider(name); from != nil {
-					m = append(m, l.priced(*from, modelName)...)
-				}
+		m = append(m, l.find(providerName, modelName, usual)...)
+		if more == 0 {
+			continue
+		}
+		for _, p := range l.find(providerName, usual, "") {
+			m = append(m, p.times(more))
+		}
+	}
+	return m
+}
+
+// find returns the prices of the models with a name that have not the name except.
+func (l *List) find(providerName, modelName, except string) (m Model) {
+	for _, p := range l.candidates(providerName, modelName) {
+		for _, name := range append([]string{p.ID}, p.Fallback...) {
+			if from := l.provider(name); from != nil {
+				m = append(m, from.find(modelName, except)...)
 			}
 		}
 	}
@@ -175,31 +189,38 @@ func (l *List) provider(id string) *provider {
 	return nil
 }
 
-// fastMode is the name of a model of Anthropic in its fast mode, as thread/claude gives it:
-// the model, the major and minor version, and the date.
-var fastMode = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(claude-[a-z]+-\d+)(-\d{1,2})?(-\d{8})?-fast$`)
+// claude is the name of a Claude model: the model, the major and minor version, and the date.
+var claude = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(claude-[a-z]+-\d+)(?:[-.](\d{1,2}))?(-\d{8})?$`)
 })
 
-// priced returns the prices of a model of a provider. The fast mode of a model has all its
-// prices times what it costs more at OpenRouter, the only one in the embedded list that
-// has it as a model; without that it has none.
-func (l *List) priced(p provider, name string) []Price {
-	parts := fastMode().FindStringSubmatch(name)
-	router := l.provider("openrouter")
-	if parts == nil || router == nil {
-		return p.find(name)
+// fastMode returns the name of a Claude model without the end that thread/claude gives the
+// fast mode, "" for other names, and how many times as much that mode costs at OpenRouter,
+// the only one in the embedded list that has it as a model; 0 if that is not known.
+func fastMode(lists []*List, name string) (usual string, more float64) {
+	usual, fast := strings.CutSuffix(strings.ToLower(name), "-fast")
+	if !fast || !strings.HasPrefix(usual, "claude-") {
+		return "", 0
 	}
-	listed := "anthropic/" + parts[1] + strings.Replace(parts[2], "-", ".", 1)
-	usual, fast := router.find(listed), router.find(listed+"-fast")
-	if len(usual) == 0 || len(fast) == 0 || usual[0].Input == 0 {
-		return nil
+	parts := claude().FindStringSubmatch(usual)
+	if parts == nil {
+		return usual, 0
 	}
-	list := p.find(strings.TrimSuffix(name, "-fast"))
-	for i := range list {
-		list[i] = list[i].times(fast[0].Input / usual[0].Input)
+	listed := "anthropic/" + parts[1]
+	if parts[2] != "" {
+		listed += "." + parts[2]
 	}
-	return list
+	for _, l := range lists {
+		router := l.provider("openrouter")
+		if router == nil {
+			continue
+		}
+		model, mode := router.find(listed, ""), router.find(listed+"-fast", "")
+		if len(model) > 0 && len(mode) > 0 && model[0].Input > 0 {
+			return usual, mode[0].Input / model[0].Input
+		}
+	}
+	return usual, 0
 }
 
 // times returns a price with all its rates times n.
@@ -257,9 +278,9 @@ func (m model) is(name string) bool {
 	return matches(m.Match, name)
 }
 
-func (p provider) find(name string) (list []Price) {
+func (p provider) find(name, except string) (list []Price) {
 	for _, m := range p.Models {
-		if !m.is(name) {
+		if !m.is(name) || except != "" && m.is(except) {
 			continue
 		}
 		for _, price := range slices.Backward(m.Prices) {

@@ -60,6 +60,8 @@ func TestCost(t *testing.T) {
 			Output: 1e6}, 10 + 20 + 50},
 		{"the fast mode of a version", "", "claude-opus-4-6-20260205-fast", september, Tokens{Input: 100_000,
 			CacheRead: 100_000}, 3 + 0.3},
+		{"the fast mode of a version with a point", "", "claude-opus-4.8-fast", september, Tokens{Input: 1e6}, 10},
+		{"the fast mode as a model", "github-copilot", "claude-opus-4.8-fast", september, Tokens{Input: 1e6}, 10},
 		{"before a change", "anthropic", "claude-opus-4-6", time.Date(2026, 3, 12, 23, 0, 0, 0, time.UTC),
 			Tokens{Input: 300_000}, 3},
 		{"after a change", "anthropic", "claude-opus-4-6", time.Date(2026, 3, 13, 0, 0, 0, 0, time.UTC),
@@ -153,17 +155,42 @@ func TestInvalidPrices(t *testing.T) {
 }
 
 // TestFastWithoutPrice checks that a fast mode whose price is not known has not the usual one,
-// and that the user's own price of it counts.
+// whatever form the name of the model has.
 func TestFastWithoutPrice(t *testing.T) {
-	const model = "claude-sonnet-4-5-fast"
-	if p, ok := Find([]*List{Embedded()}, "", model).At(september); ok {
-		t.Errorf("%s costs %+v, want that to be unknown", model, p)
+	for _, model := range []string{"claude-sonnet-4-5-fast", "claude-3-5-haiku-20241022-fast", "Claude-Sonnet-4-5-fast",
+		"claude-sonnet-4-5@20250929-fast", "claude-opus-4-8[1m]-fast"} {
+		if p, ok := Find([]*List{Embedded()}, "", model).At(september); ok {
+			t.Errorf("%s costs %+v, want that to be unknown", model, p)
+		}
 	}
-	own, err := Parse([]byte(`{"providers":[{"id":"anthropic","models":[{"id":"` + model + `","prices":[{"input":7}]}]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, ok := Find([]*List{own, Embedded()}, "", model).At(september); !ok || p.Input != 7 {
-		t.Errorf("%s costs %+v, %t, want 7 of the user's list", model, p, ok)
+}
+
+// TestFastOwnPrices checks that the user's own prices count for the fast mode: that of it, and
+// that of the model.
+func TestFastOwnPrices(t *testing.T) {
+	const router = `{"id":"openrouter","models":[{"id":"x","prices":[{"input":1}]}]}`
+	for _, tt := range []struct {
+		name, list, model string
+		want              float64
+	}{
+		{"of the fast mode", `{"id":"anthropic","models":[{"id":"claude-sonnet-4-5-fast","prices":[{"input":7}]}]}`,
+			"claude-sonnet-4-5-fast", 7},
+		{"with another provider", `{"id":"anthropic","models":[{"id":"claude-opus-4-8-fast","prices":[{"input":7}]}]},` + router,
+			"claude-opus-4-8-fast", 7},
+		{"by a pattern", `{"id":"a","model":[["claude-*"]],"models":[{"id":"f","match":[["*-fast"]],"prices":[{"input":7}]}]}`,
+			"claude-opus-4-8-fast", 7},
+		{"of the model", `{"id":"anthropic","models":[{"id":"claude-opus-4-8","prices":[{"input":4}]}]}`,
+			"claude-opus-4-8-fast", 8},
+		{"of the model by a pattern",
+			`{"id":"a","model":[["claude-*"]],"models":[{"id":"f","match":[["claude-opus*"]],"prices":[{"input":4}]}]}`,
+			"claude-opus-4-8-fast", 8},
+	} {
+		own, err := Parse([]byte(`{"providers":[` + tt.list + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, ok := Find([]*List{own, Embedded()}, "", tt.model).At(september); !ok || p.Input != tt.want {
+			t.Errorf("%s: %s costs %+v, %t, want %v", tt.name, tt.model, p, ok, tt.want)
+		}
 	}
 }
