@@ -19,7 +19,8 @@ import (
 
 // Archive moves a run's folder to .pipeline/completed and records the move. If
 // that name is taken, the folder gets the first free number: 42~2. A run that is
-// not finished, or whose last gate fails, is only moved with force.
+// not finished, or whose last gate fails, is only moved with force. Open work on it is
+// recorded as cancelled.
 //
 // Kinds: those of Read, Conflict (not finished, or a gate fails) and those of
 // handoff.Hub.Record.
@@ -54,6 +55,9 @@ func (r *Runs) Archive(ctx context.Context, issue string, o pipeline.ArchiveOpti
 		m, err = r.move(ctx, dir, "archive", issue, issue, to)
 		for _, o := range s.Outdated {
 			m.Warnings = append(m.Warnings, o.String())
+		}
+		if err == nil {
+			m.Warnings = append(m.Warnings, r.cancel(ctx, issue)...)
 		}
 		return err
 	})

@@ -21,6 +21,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 	"github.com/agent-handoff/handoff/jsonschema"
 	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/session"
 )
 
 // A Submission is an artifact that an agent submits for a stage.
@@ -101,7 +102,7 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 	if err != nil {
 		return receipt, err
 	}
-	receipt.Warnings = append(receipt.Warnings, r.end(ctx, own)...)
+	receipt.Warnings = append(receipt.Warnings, r.end(ctx, own, session.Completed)...)
 	if sub.Agent == "" {
 		receipt.Warnings = append(receipt.Warnings, "no agent is named; the writer of this stage is "+stage.Writer)
 	}

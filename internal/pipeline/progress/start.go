@@ -125,16 +125,24 @@ func (r *Runs) unended(ctx context.Context, issue string) ([]handoff.Work, error
 }
 
 // own returns the open work of the caller on a stage, the newest first. Of work in several
-// threads of its session, that in its own thread counts.
+// threads of its session, that in its own thread counts, or else in one around or inside it.
 func (r *Runs) own(ctx context.Context, issue string, stage *contract.Stage) ([]handoff.Work, error) {
 	list, err := r.unended(ctx, issue)
 	list = slices.DeleteFunc(list, func(w handoff.Work) bool { return w.Name != stage.Name || !r.did(w) })
 	slices.Reverse(list)
-	same := slices.DeleteFunc(slices.Clone(list), func(w handoff.Work) bool { return w.Thread != r.Producer.Thread })
-	if len(same) > 0 {
-		list = same
+	equal := func(a, b string) bool { return a == b }
+	for _, fits := range []func(a, b string) bool{equal, related} {
+		same := slices.DeleteFunc(slices.Clone(list), func(w handoff.Work) bool { return !fits(w.Thread, r.Producer.Thread) })
+		if len(same) > 0 {
+			return same, err
+		}
 	}
 	return list, err
+}
+
+// related reports whether two threads are one, or one is a subagent of the other.
+func related(a, b string) bool {
+	return strings.HasPrefix(a+"/", b+"/") || strings.HasPrefix(b+"/", a+"/")
 }
 
 // did reports whether work is that of the caller. The first of run, session and thread that
@@ -147,12 +155,12 @@ func (r *Runs) did(w handoff.Work) bool {
 	case w.SessionID != "" && r.Session != "":
 		return w.SessionID == r.Session
 	case w.Thread != "" && p.Thread != "":
-		return strings.HasPrefix(p.Thread+"/", w.Thread+"/") || strings.HasPrefix(w.Thread+"/", p.Thread+"/")
+		return related(p.Thread, w.Thread)
 	}
 	return w.Agent != "" && w.Agent == p.Agent && w.Status != session.Failed
 }
 
-// started returns what the open work of the caller was given, nil if there is none or the
+// startedWith returns what the open work of the caller was given, nil if there is none or the
 // records contradict it.
 func (r *Runs) startedWith(ctx context.Context, sub Submission, stage *contract.Stage,
 	own []handoff.Work) (*made, error) {
@@ -168,13 +176,24 @@ func (r *Runs) startedWith(ctx context.Context, sub Submission, stage *contract.
 
 // end records that work of the caller ended. What fails is returned as warnings: the
 // artifact is recorded.
-func (r *Runs) end(ctx context.Context, own []handoff.Work) (warnings []string) {
+func (r *Runs) end(ctx context.Context, own []handoff.Work, status string) (warnings []string) {
 	for _, w := range own {
-		f := &handoff.WorkEnded{WorkID: w.ID, EndedAt: r.Now(), Status: session.Completed}
+		f := &handoff.WorkEnded{WorkID: w.ID, EndedAt: r.Now(), Status: status}
 		_, more, err := r.asReporter().Record(ctx, f)
 		if warnings = append(warnings, more...); err != nil {
 			warnings = append(warnings, err.Error())
 		}
 	}
 	return warnings
+}
+
+// cancel records that the open work on an issue was cancelled: its run was archived, and the
+// tickets of the next one may be the same. What fails is returned as warnings.
+func (r *Runs) cancel(ctx context.Context, issue string) (warnings []string) {
+	list, err := r.unended(ctx, issue)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	list = slices.DeleteFunc(list, func(w handoff.Work) bool { return w.Status == session.Failed })
+	return r.end(ctx, list, session.Cancelled)
 }

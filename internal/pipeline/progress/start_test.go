@@ -198,3 +198,44 @@ func TestStartedByOwnThread(t *testing.T) {
 		t.Errorf("work %+v, %v, want that of the other subagent open", w, err)
 	}
 }
+
+// TestStartedBySubagent has two threads of one session review: what a subagent of one submits
+// is the result of that one's work.
+func TestStartedBySubagent(t *testing.T) {
+	s := reviewable(t)
+	in := func(thread string) fixture {
+		return s.caller(handoff.Producer{Session: "s", Thread: "agents://claude/" + thread})
+	}
+	_, err := in("t").start("1", "review", false)
+	must(t, err)
+	s.put(t, "1", "implement", change(t, valid["implement"], `"summary":"2"`))
+	second, err := in("u").start("1", "review", true)
+	must(t, err)
+	in("t/a").put(t, "1", "review", valid["review"])
+	if got := s.history(t, "1"); !strings.HasSuffix(got, "<implement#1+plan#1+test#1") {
+		t.Errorf("history %s, want the inputs of the work of the subagent's thread", got)
+	}
+	if w, err := s.w.Hub().Work(t.Context(), "handoff", second.Open[0].ID); err != nil || w.Ended != 0 {
+		t.Errorf("work %+v, %v, want that of the other thread open", w, err)
+	}
+}
+
+// TestStartAfterArchive starts the first stage of an issue whose earlier run was archived
+// while work on it was open.
+func TestStartAfterArchive(t *testing.T) {
+	s := newFixture(t)
+	_, err := s.Runs.Init("1", "")
+	must(t, err)
+	first, err := s.as("a").start("1", "plan", false)
+	must(t, err)
+	_, err = s.Runs.Archive(t.Context(), "1", pipeline.ArchiveOptions{Force: true})
+	must(t, err)
+	_, err = s.Runs.Init("1", "")
+	must(t, err)
+	if step, err := s.as("b").start("1", "plan", false); err != nil || len(step.Open) != 1 {
+		t.Errorf("start in the new run: %+v, %v, want no open work but its own", step.Open, err)
+	}
+	if w, err := s.w.Hub().Work(t.Context(), "handoff", first.Open[0].ID); err != nil || w.Status != session.Cancelled {
+		t.Errorf("work %+v, %v, want it cancelled", w, err)
+	}
+}
