@@ -19,10 +19,11 @@ and the known order of attempts, but not file times.
 
 If an input of an artifact was done again since, the artifact's stage is
 repeated first, unless --accept-stale is given. After the last retry of a stage,
-a person acts next. Work on the stage that was started and has not ended is
-shown; see handoff pipeline start. If different writers submitted different
-results for one attempt, a person decides first, by withdrawing all but one of
-them.`,
+a person acts next. If different writers submitted different results for one
+attempt, a person decides first, by withdrawing all but one of them.
+
+Work on the stage that was started and has not ended is shown; see handoff
+pipeline start.`,
 		Example: "  handoff pipeline next 42\n  handoff pipeline next 42 --json",
 		Args:    cli.Exactly(1, "one issue"),
 	}

@@ -30,9 +30,10 @@ was made from: what the ticket of handoff pipeline next or brief names, or the
 artifacts in --from. Without either, it is what handoff pipeline start gave the
 caller. Otherwise it is assumed to be made from what its writer reads, in its
 current state, and history marks that. Work on the stage that the caller started
-ends. The same artifact
-made from the same inputs adds no attempt, unless handoff pipeline next asks for
-it.
+ends.
+
+The same artifact made from the same inputs adds no attempt, unless handoff
+pipeline next asks for it.
 
 Keep FILE outside the repository: the gates report it as a change.
 
