@@ -122,8 +122,8 @@ func ToolCaller(ctx context.Context, w *Workspace, dir string, getenv func(strin
 	case given.Harness != "":
 		given.Source = handoff.FromMCP
 	}
-	if id := getenv("HANDOFF_SESSION"); id != "" && given.Session != "" && id != given.Session {
-		switch worksIn, known := w.worksIn(ctx, id); {
+	if id := getenv("HANDOFF_SESSION"); id != "" && id != given.Session {
+		switch worksIn, known := w.worksIn(ctx, id, getenv("HANDOFF_RUN")); {
 		case worksIn:
 			if given.ParentSession != "" {
 				given.RunID = given.Session
@@ -137,11 +137,22 @@ func ToolCaller(ctx context.Context, w *Workspace, dir string, getenv func(strin
 	return CallerFrom(dir, getenv, given)
 }
 
-// worksIn reports whether this process works in a session that its environment names: the
-// session is open, and this process is one of it, descends from one of it, or can't know
-// that, because the session names no process of this machine. known is false if the session
-// is not recorded.
-func (w *Workspace) worksIn(ctx context.Context, id string) (in, known bool) {
+// worksIn reports whether this process works in a session and, unless it is "", the run in it
+// that its environment names. known is false if the session is not recorded.
+func (w *Workspace) worksIn(ctx context.Context, session, run string) (in, known bool) {
+	if in, known = w.descends(ctx, session); !in || run == session {
+		return in, known
+	}
+	if inRun, known := w.descends(ctx, run); known {
+		return inRun, true
+	}
+	return in, known
+}
+
+// descends reports whether a session or run is open, and this process is one of it, descends
+// from one of it, or can't know that, because the session names no process of this machine.
+// known is false if the session is not recorded.
+func (w *Workspace) descends(ctx context.Context, id string) (in, known bool) {
 	if id == "" {
 		return false, false
 	}

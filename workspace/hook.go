@@ -30,7 +30,7 @@ func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread
 	if _, err := os.Lstat(w.dirs.Runtime); err != nil {
 		return nil, nil
 	}
-	if in, known := w.worksIn(ctx, e.HandoffSession); known && !in {
+	if in, known := w.worksIn(ctx, e.HandoffSession, e.HandoffRun); known && !in {
 		e.HandoffSession, e.HandoffRun = "", ""
 	}
 	r := hook.Recorder{Hub: w.hub, Now: w.now, NoMessages: w.remote &&

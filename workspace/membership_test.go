@@ -26,6 +26,7 @@ func TestMembershipByDescent(t *testing.T) {
 	above, beside := runs.ProcessOf(os.Getppid()), runs.ProcessOf(other.Process.Pid)
 	for name, tt := range map[string]struct {
 		process, child handoff.Process
+		run            handoff.Process // of a run in the session, if there is one
 		in             bool
 	}{
 		"no process":                  {in: true},
@@ -33,6 +34,8 @@ func TestMembershipByDescent(t *testing.T) {
 		"a process above":             {process: above, in: true},
 		"a child above":               {process: beside, child: above, in: true},
 		"another process":             {process: beside},
+		"a run above":                 {run: above, in: true},
+		"a run of another process":    {run: beside},
 		"a process of another system": {process: elsewhere, in: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,6 +45,10 @@ func TestMembershipByDescent(t *testing.T) {
 			must(t, err)
 			_, _, err = hub.Record(t.Context(), &handoff.SessionNoted{SessionID: "ses_run", Child: tt.child})
 			must(t, err)
+			if tt.run.PID != 0 {
+				_, _, err = hub.Record(t.Context(), &handoff.SessionOpened{SessionID: "run_1", Parent: "ses_run", Process: tt.run})
+				must(t, err)
+			}
 			h.env = map[string]string{"HANDOFF_SESSION": "ses_run", "HANDOFF_RUN": "run_1", "HANDOFF_AGENT": "ada"}
 			getenv := func(name string) string { return h.env[name] }
 			c := workspace.ToolCaller(t.Context(), h.w, h.dir, getenv, "codex-mcp-client",
@@ -53,6 +60,10 @@ func TestMembershipByDescent(t *testing.T) {
 			if p := c.Producer; p.Session != want.Session || p.RunID != want.RunID || p.Agent != want.Agent ||
 				p.Thread != "agents://codex/t2" {
 				t.Errorf("a tool call is in session %q, run %q, as agent %q, want %+v", p.Session, p.RunID, p.Agent, want)
+			}
+			c = workspace.ToolCaller(t.Context(), h.w, h.dir, getenv, "a-client", nil)
+			if p := c.Producer; (p.Session == "ses_run") != tt.in || (p.RunID == "run_1") != tt.in {
+				t.Errorf("a tool call without a thread is in session %q, run %q, want in it %t", p.Session, p.RunID, tt.in)
 			}
 			h.pass("claude", "SessionStart", `{"session_id":"c3","cwd":"DIR"}`)
 			if w := h.work("claude-code", "c3"); (w.SessionID == "ses_run") != tt.in || (w.RunID == "run_1") != tt.in {
