@@ -15,7 +15,7 @@ type Stage struct {
 // An Overview is the summary of a run.
 type Overview struct {
 	Issue      string        `json:"issue"`
-	Folder     string        `json:"folder"` // relative to the workspace
+	Folder     string        `json:"folder"` // relative to the workspace, absolute in a linked worktree
 	Complexity string        `json:"complexity,omitempty"`
 	Stages     []StageResult `json:"stages"` // the ones that were done, in the pipeline's order
 	Next       Step          `json:"next"`

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,8 +107,14 @@ func (p Runs) List(ctx context.Context) (pipeline.List, error) {
 	p.o.Root = p.o.Workspace
 	own, err := list(p)
 	for _, run := range own.Runs {
-		if !folder.Has(known, run.Name) {
-			all.Runs = append(all.Runs, run)
+		if folder.Exists(known, run.Name) || run.Archived && folder.IsArchived(known, run.Name) {
+			continue
+		}
+		all.Runs = append(all.Runs, run)
+		for _, warning := range own.Warnings {
+			if strings.HasPrefix(warning, run.Name+": ") {
+				all.Warnings = append(all.Warnings, warning)
+			}
 		}
 	}
 	return all, err
@@ -115,7 +122,16 @@ func (p Runs) List(ctx context.Context) (pipeline.List, error) {
 
 // Issues returns the issues that have a run that is not archived, sorted.
 func (p Runs) Issues() ([]string, error) {
-	return in(p, func(r *progress.Runs) ([]string, error) { return folder.Open(r.Files), nil })
+	open := func(p Runs) ([]string, error) {
+		return in(p, func(r *progress.Runs) ([]string, error) { return folder.Open(r.Files), nil })
+	}
+	all, err := open(p)
+	if p.o.Root == p.o.Workspace || err != nil {
+		return all, err
+	}
+	p.o.Root = p.o.Workspace
+	own, err := open(p)
+	return slices.Compact(slices.Sorted(slices.Values(append(all, own...)))), err
 }
 
 // Init creates the folder of a run, unless it exists. With a complexity (trivial,
@@ -268,12 +284,14 @@ func (p Runs) Archive(ctx context.Context, issue string, o pipeline.ArchiveOptio
 // Unarchive moves an archived run back, by the name of its folder. Kinds: NotFound,
 // Conflict (the issue has a run), and those of Log.Append.
 func (p Runs) Unarchive(ctx context.Context, name string) (pipeline.Move, error) {
-	return p.of(name).move(ctx, func(r *progress.Runs) (pipeline.Move, error) { return r.Unarchive(ctx, name) })
+	archived := path.Join(contract.Completed, strings.TrimPrefix(name, contract.Completed+"/"))
+	return p.of(archived).move(ctx, func(r *progress.Runs) (pipeline.Move, error) { return r.Unarchive(ctx, name) })
 }
 
 func (p Runs) move(ctx context.Context, do func(*progress.Runs) (pipeline.Move, error)) (pipeline.Move, error) {
 	m, err := in(p, do)
 	if err == nil {
+		m.From, m.To = path.Join(p.base(), m.From), path.Join(p.base(), m.To)
 		m.Warnings = append(m.Warnings, p.o.Finish(ctx, "")...)
 	}
 	return m, err
@@ -303,10 +321,16 @@ func (p Runs) files() (*os.Root, error) {
 
 // of returns p for the run of an issue, or for an archived one by the name of its folder. In a
 // linked worktree, a folder that was made there by hand is used where it is, unless the main
-// worktree has that run.
+// worktree has that run. An archived run is that of an issue only if neither has another.
 func (p Runs) of(name string) Runs {
-	if p.o.Root != p.o.Workspace && !folder.Has(p.o.Root, name) && folder.Has(p.o.Workspace, name) {
-		p.o.Root = p.o.Workspace
+	for _, has := range []func(dir, name string) bool{folder.Exists, folder.IsArchived} {
+		if has(p.o.Root, name) {
+			return p
+		}
+		if has(p.o.Workspace, name) {
+			p.o.Root = p.o.Workspace
+			return p
+		}
 	}
 	return p
 }

@@ -65,13 +65,13 @@ func Exists(dir, issue string) bool {
 	return contract.CheckIssue(issue) == nil && err == nil && info.IsDir()
 }
 
-// Has reports whether a directory has the folder of a run: of an issue, 42, or of an
-// archived one, 42~2 or completed/42.
-func Has(dir, name string) bool {
-	base := strings.TrimPrefix(name, contract.Completed+"/")
-	archived, err := os.Lstat(filepath.Join(dir, contract.Folder, contract.Completed, base))
-	issue, _ := contract.IssueOf(base)
-	return base == name && Exists(dir, name) || contract.CheckIssue(issue) == nil && err == nil && archived.IsDir()
+// IsArchived reports whether a directory has the folder of an archived run, by its name: 42,
+// 42~2 or completed/42.
+func IsArchived(dir, name string) bool {
+	name = strings.TrimPrefix(name, contract.Completed+"/")
+	info, err := os.Lstat(filepath.Join(dir, contract.Folder, contract.Completed, name))
+	issue, _ := contract.IssueOf(name)
+	return contract.CheckIssue(issue) == nil && err == nil && info.IsDir()
 }
 
 // Open returns the issues that have a run that is not archived, sorted.

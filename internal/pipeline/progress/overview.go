@@ -8,7 +8,7 @@ import (
 // OverviewOf returns the summary of a run. A stage is stale if something it was
 // made from has changed since or is stale itself.
 func OverviewOf(p *contract.Pipeline, s State) pipeline.Overview {
-	o := pipeline.Overview{Issue: s.Issue, Folder: s.Folder, Complexity: s.Complexity, Stages: []pipeline.StageResult{},
+	o := pipeline.Overview{Issue: s.Issue, Folder: s.file(""), Complexity: s.Complexity, Stages: []pipeline.StageResult{},
 		Next: Next(p, s)}
 	stale := Stale(p, s)
 	for _, stage := range p.Stages {
