@@ -39,7 +39,12 @@ func (s *store) divide(q handoff.ProductionQuery) (*division, string, error) {
 		return nil
 	}
 	if q.By == "artifact" {
-		return d, "", s.load(`SELECT seq, id FROM artifacts INDEXED BY by_id`, identify)
+		if q.Since.IsZero() && q.Until.IsZero() {
+			return d, "", s.load(`SELECT seq, id FROM artifacts INDEXED BY by_id`, identify)
+		}
+		since, until := period(q)
+		return d, "", s.load(`SELECT seq, id FROM artifacts INDEXED BY by_created WHERE created BETWEEN ? AND ?`, identify,
+			since, until)
 	}
 	space := tagSpace
 	if q.By == "label" {
@@ -102,7 +107,7 @@ func (d *division) add(p handoff.Production, r *sqlite.Row) {
 	at, known := d.places[key]
 	if !known {
 		d.places[key] = place{len(d.list), seq}
-		p.Key, p.Values = d.ids[seq], d.sets[*d.of.at(seq)]
+		p.Key, p.Values = d.ids[seq], d.values(*d.of.at(seq))
 		d.list = append(d.list, p)
 		return
 	}
@@ -136,28 +141,43 @@ func sameProducer(p *handoff.Production, other handoff.Production) bool {
 
 // valueSets are lists of values, each with a number. The list 0 is empty.
 type valueSets struct {
-	sets map[int32][]string
-	next map[oneMore]int32
+	lists []oneMore // the list n is at n-1
+	next  map[oneMore]int32
+	whole map[int32][]string // what values returned
 }
 
+// oneMore is a list with one more value.
 type oneMore struct {
-	set   int32
+	list  int32
 	value string
 }
 
 // with returns the number of a list with one more value.
-func (v *valueSets) with(set int32, value string) int32 {
-	if v.sets == nil {
-		v.sets, v.next = map[int32][]string{}, map[oneMore]int32{}
+func (v *valueSets) with(list int32, value string) int32 {
+	if v.next == nil {
+		v.next, v.whole = map[oneMore]int32{}, map[int32][]string{}
 	}
-	key := oneMore{set, value}
+	key := oneMore{list, value}
 	n, ok := v.next[key]
 	if !ok {
-		n = int32(len(v.sets) + 1)
+		v.lists = append(v.lists, key)
+		n = int32(len(v.lists))
 		v.next[key] = n
-		v.sets[n] = append(slices.Clip(v.sets[set]), value)
 	}
 	return n
+}
+
+// values returns a list by its number, nil for the empty one.
+func (v *valueSets) values(n int32) (list []string) {
+	if n == 0 || v.whole[n] != nil {
+		return v.whole[n]
+	}
+	for at := n; at != 0; at = v.lists[at-1].list {
+		list = append(list, v.lists[at-1].value)
+	}
+	slices.Reverse(list)
+	v.whole[n] = list
+	return list
 }
 
 // numbers are small numbers by Seq, which take the memory of a slice.

@@ -24,10 +24,7 @@ func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) (lis
 		if err != nil {
 			return err
 		}
-		until := int64(math.MaxInt64)
-		if !q.Until.IsZero() {
-			until = instant(q.Until) - 1
-		}
+		since, until := period(q)
 		add := func(work, where, group string) error {
 			query := producing(work, where, group, key)
 			if key == "" {
@@ -36,7 +33,7 @@ func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) (lis
 			return s.load(query, func(r *sqlite.Row) error {
 				sums.add(productionFrom(r, q.By), r)
 				return nil
-			}, instant(q.Since), until)
+			}, since, until)
 		}
 		work, apart := "NULL, NULL", "thread"
 		if q.By == "work" {
@@ -49,6 +46,14 @@ func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) (lis
 		return err
 	})
 	return list, err
+}
+
+// period returns the first and the last time of a query.
+func period(q handoff.ProductionQuery) (since, until int64) {
+	if q.Until.IsZero() {
+		return instant(q.Since), math.MaxInt64
+	}
+	return instant(q.Since), instant(q.Until) - 1
 }
 
 // unnamed are what artifacts are told apart by of which no thread is known.
