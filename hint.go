@@ -116,7 +116,7 @@ const (
 	ActionRepair                      Action = "repair"
 	ActionNext                        Action = "next stage"           // ISSUE
 	ActionStart                       Action = "start pipeline run"   // ISSUE
-	ActionStartAgain                  Action = "start stage again"    // ISSUE STAGE
+	ActionStartAgain                  Action = "start stage again"    // ISSUE STAGE AGENT
 	ActionRunHistory                  Action = "show pipeline run"    // ISSUE
 	ActionSubmit                      Action = "submit stage"         // ISSUE NAME PATH
 	ActionArchive                     Action = "archive pipeline run" // ISSUE

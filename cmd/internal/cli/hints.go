@@ -50,7 +50,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionRepair:       "check --repair",
 	handoff.ActionNext:         "pipeline next %",
 	handoff.ActionStart:        "pipeline init %",
-	handoff.ActionStartAgain:   "pipeline start % % --again",
+	handoff.ActionStartAgain:   "pipeline start % % --as % --again",
 	handoff.ActionRunHistory:   "pipeline history %",
 	handoff.ActionSubmit:       "pipeline put % % %",
 	handoff.ActionArchive:      "pipeline archive %",

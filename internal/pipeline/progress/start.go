@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +74,8 @@ func (r *Runs) start(ctx context.Context, issue string, stage *contract.Stage, a
 	if len(step.Open) > 0 && !again {
 		return step, handoff.E("start", issue+"/"+stage.Name, handoff.Conflict,
 			errors.New("its work is open: "+pipeline.DescribeWork(step.Open[0])),
-			handoff.Suggest("start it as well", handoff.ActionStartAgain, issue, stage.Name))
+			handoff.Suggest("start it as well", handoff.ActionStartAgain, issue, stage.Name,
+				cmp.Or(r.Producer.Agent, stage.Writer)))
 	}
 	attempts, _ := s.countAttempts(stage.Name, "")
 	p, now := r.Producer, r.Now()
