@@ -193,8 +193,8 @@ func (a *App) root(commands []Command, args []string) *cobra.Command {
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			c.Use, c.Short = "completion COMMAND", "Print a completion script for a shell"
-			c.Long = "Completion prints a script with which a shell completes the commands, flags, refs\nand channels of " +
-				"handoff. The help of each shell's command shows how to load it."
+			c.Long = "Completion prints a script with which a shell completes the commands, flags,\nrefs and channels of " +
+				"handoff. The help of each shell's command shows how to\nload it."
 			c.Example = "  source <(handoff completion bash)"
 			c.Args, c.RunE = cobra.ArbitraryArgs, Group
 		}

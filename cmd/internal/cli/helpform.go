@@ -37,9 +37,9 @@ With --format man it prints a manual page for man -l, and with --format md
 Markdown. For all, it then prints the help of every command: manual pages one
 after the other, each from a line that starts with .TH.
 
-With --format json it describes commands and flags for programs, and with --format
-schema it prints the JSON Schema of what they print with --json: of a command with
-its subcommands, or of all commands.`,
+With --format json it describes commands and flags for programs, and with
+--format schema it prints the JSON Schema of what they print with --json: of a
+command with its subcommands, or of all commands.`,
 		Example: "  handoff help publish\n  handoff help publish --format man | man -l -\n" +
 			"  handoff help list --format schema",
 	}

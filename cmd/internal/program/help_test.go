@@ -45,7 +45,7 @@ func TestRootHelp(t *testing.T) {
 		t.Errorf("handoff help prints\n%s\nwant what --help prints", again)
 	}
 	all := c.ok("help", "all")
-	for _, text := range []string{help, all} {
+	for _, text := range []string{help, all, c.ok("help", "--help"), c.ok("completion", "--help")} {
 		fits(t, "handoff help", text)
 	}
 	if former := c.ok("session", "--help"); strings.Contains(former, "rename") {
