@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
+	"github.com/agent-handoff/handoff/internal/trace/hook"
 )
 
 // HandOverChannel is the channel of what an agent leaves for the next one on a branch.
@@ -20,7 +21,8 @@ const HandOverChannel = "handoff"
 const maxHandOvers = 1000
 
 // HandOver returns the newest active artifact of HandOverChannel that any program published
-// on the branch of the worktree, nil if there is none.
+// on the branch of the worktree, nil if there is none. What a hook published for a subagent
+// is none.
 func (s Source) HandOver(ctx context.Context) (*handoff.Artifact, error) {
 	if s.o.Branch == "" {
 		return nil, nil
@@ -30,7 +32,7 @@ func (s Source) HandOver(ctx context.Context) (*handoff.Artifact, error) {
 		if seen++; err != nil || seen > maxHandOvers {
 			return nil, err
 		}
-		if a.Branch == s.o.Branch {
+		if a.Branch == s.o.Branch && !slices.Contains(a.Tags, hook.SubagentTag) {
 			return &a, nil
 		}
 	}
@@ -47,7 +49,7 @@ const maxPhrase = 100
 // its branch, what needs a person, and which other sessions are running; "" for nothing. own
 // are the IDs of the agent's session and run.
 func (s Source) Digest(ctx context.Context, own ...string) (string, error) {
-	d := digest{own: own, now: s.o.Now()}
+	d := digest{now: s.o.Now()}
 	over, err := s.HandOver(ctx)
 	if err != nil {
 		return "", err
@@ -59,14 +61,14 @@ func (s Source) Digest(ctx context.Context, own ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for i, n := range status.Needs {
-		if i == 0 {
-			d.add("What needs a person in handoff, the worst first:")
-		}
-		d.add("%s %s", n.Notice.Code, strings.TrimSpace(n.Ref+" "+quote(n.String())))
+	head := "What needs a person in handoff, the worst first:\n"
+	for _, n := range status.Needs {
+		d.add("%s%s %s", head, n.Notice.Code, strings.TrimSpace(n.Ref+" "+quote(n.String())))
+		head = ""
 	}
 	for _, r := range status.Sessions {
-		if !slices.Contains(own, r.ID) && !slices.Contains(own, r.Parent) {
+		isOwn := slices.Contains(own, r.ID) || r.Parent != "" && slices.Contains(own, r.Parent)
+		if !isOwn {
 			d.add("%s: session %s %s", r.Status, r.ID, quote(r.DisplayName))
 		}
 	}
@@ -105,7 +107,6 @@ func (s Source) WatchNeeds(ctx context.Context, pause time.Duration) iter.Seq2[N
 
 // A digest collects lines.
 type digest struct {
-	own   []string
 	now   time.Time
 	lines []string
 }

@@ -153,6 +153,9 @@ func (r Recorder) end(ctx context.Context, e trace.HookEvent, id string) error {
 	return err
 }
 
+// SubagentTag is the tag of what is published for a subagent.
+const SubagentTag = "subagent"
+
 // maxWritten is how many files of a subagent are published at most.
 const maxWritten = 20
 
@@ -176,7 +179,7 @@ func (r Recorder) publish(ctx context.Context, e trace.HookEvent) error {
 		if i == maxWritten {
 			break
 		}
-		done, err := hub.Publish(ctx, handoff.Draft{Channel: "handoff", Path: file, Tags: []string{"subagent"},
+		done, err := hub.Publish(ctx, handoff.Draft{Channel: "handoff", Path: file, Tags: []string{SubagentTag},
 			Key: strings.Join([]string{"hook", e.Harness, e.Agent, file}, ":")})
 		if err != nil {
 			failed = errors.Join(failed, err) // the file was moved or removed; the others count
@@ -190,7 +193,7 @@ func (r Recorder) publish(ctx context.Context, e trace.HookEvent) error {
 	message, _ = handoff.RedactText(message)
 	title := "last message of " + cmp.Or(e.AgentType, "a subagent")
 	_, err := hub.Publish(ctx, handoff.Draft{Channel: "handoff", Kind: "message", Title: oneLine(title, handoff.MaxTitle),
-		Body: strings.NewReader(message), Filename: "message.md", Parents: left, Tags: []string{"subagent"},
+		Body: strings.NewReader(message), Filename: "message.md", Parents: left, Tags: []string{SubagentTag},
 		Key: strings.Join([]string{"hook", e.Harness, e.Agent, fmt.Sprintf("%x", sha256.Sum256([]byte(message)))}, ":")})
 	return errors.Join(failed, err)
 }
