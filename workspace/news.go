@@ -11,8 +11,9 @@ import (
 
 // News returns what needs a person, what was done and what runs, with the threads of a set.
 func (w *Workspace) News(set *thread.Set) news.Source {
+	outlaster, _ := w.log.(handoff.Outlaster)
 	return news.New(news.Options{
-		Hub: w.hub, Threads: w.Threads(set), Work: w.Work(set), Pipelines: w.Pipelines(),
+		Outlaster: outlaster, Hub: w.hub, Threads: w.Threads(set), Work: w.Work(set), Pipelines: w.Pipelines(),
 		Store: w.Store(), Dir: w.dirs.Root, Home: w.dirs.Home(), Branch: w.dirs.Branch(), State: w.state, Now: w.now,
 		Resolve: func(ctx context.Context, ref string) (handoff.Artifact, error) {
 			id, err := w.Resolve(ctx, ref)

@@ -15,7 +15,9 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/storage"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // A remoteLog is a log on another machine whose server can be away, and which answers
@@ -307,5 +309,44 @@ func TestServerSetBack(t *testing.T) {
 		if err := list(m); !errors.Is(err, handoff.Corrupt) {
 			t.Errorf("another log in its place: %v, want kind Corrupt", err)
 		}
+	}
+}
+
+// TestNeedsOutage takes the server away under a watch of what needs a person, which goes on
+// when it is back.
+func TestNeedsOutage(t *testing.T) {
+	server := t.TempDir()
+	writer, _ := openRemote(t, testWorkspace(t), t.TempDir(), server)
+	publishOne(t, writer, "before")
+	w, log := openRemote(t, testWorkspace(t), t.TempDir(), server)
+	type seen struct {
+		ref string
+		err error
+	}
+	got := make(chan seen, 1)
+	go func() {
+		set := thread.NewSet(nil, func(string) string { return "" }, "")
+		for n, err := range w.News(set).WatchNeeds(t.Context(), time.Millisecond) {
+			got <- seen{n.Ref, err}
+			return
+		}
+	}()
+	waits := func(n int) {
+		for start := log.requests(); log.requests() < start+n && len(got) == 0; {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	waits(30) // it has looked at what was there before
+	log.set(true)
+	waits(2) // and was refused
+	opened, err := writer.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"},
+		Workflow: handoff.SessionWorkflow{Name: "x"}})
+	must(t, err)
+	_, err = writer.Sessions().Close(t.Context(), opened.ID, session.Failed, "no disk")
+	must(t, err)
+	log.Refresh() // as a log on another machine does after its poll
+	log.set(false)
+	if s := <-got; s.err != nil || s.ref != opened.ID {
+		t.Errorf("got %q, %v after an outage, want %s", s.ref, s.err, opened.ID)
 	}
 }

@@ -26,6 +26,8 @@ type Need struct {
 	At     time.Time      `json:"aroseAt,omitzero"` // when it arose, as far as that is known
 	Settle handoff.Hint   `json:"-"`
 	How    string         `json:"settle,omitempty"` // Settle, as the surface that shows it words that
+
+	part string // of the log: tells its needs apart
 }
 
 // String returns what a need is about and why, on one line.
@@ -35,6 +37,9 @@ func (n Need) String() string {
 	}
 	return n.Title + ": " + n.Notice.Text
 }
+
+// key tells a need apart from the others, and is the same while it is not settled.
+func (n Need) key() string { return n.Ref + " " + string(n.Notice.Code) + " " + n.part }
 
 // compareNeeds orders by severity, then by code, the newest first.
 func compareNeeds(a, b Need) int {
@@ -216,7 +221,7 @@ func (s Source) queueNeeds(r *Report, status store.LogStatus) {
 		r.Needs = append(r.Needs, need)
 	}
 	if n := len(status.Refused); n > 0 {
-		need.At = time.Time{}
+		need.At, need.part = time.Time{}, "refused"
 		need.Notice = handoff.NewNotice(handoff.NoticeQueued, fmt.Sprintf("%s the log refused", records(n)))
 		r.Needs = append(r.Needs, need)
 	}

@@ -37,6 +37,8 @@ type Options struct {
 	State     string // the user's state directory, with what readers have seen; "" for none
 	Now       func() time.Time
 
+	Outlaster handoff.Outlaster // of the log, nil if it has none
+
 	// Resolve returns the artifact that a ref names.
 	Resolve func(ctx context.Context, ref string) (handoff.Artifact, error)
 }
