@@ -102,7 +102,8 @@ func (w Workspace) Worktrees() []string {
 const maxBranch = 250
 
 // Branch returns the branch that is checked out in the worktree of the workspace, "" for
-// none or one whose name is too long to record.
+// none or one whose name is too long to record. One of a repository that stores its refs as
+// reftable is not known.
 func (w Workspace) Branch() string {
 	dir := w.common
 	if w.Linked != "" {
@@ -112,7 +113,8 @@ func (w Workspace) Branch() string {
 		return ""
 	}
 	branch, ok := readLine(filepath.Join(dir, "HEAD"), "ref: refs/heads/")
-	if !ok || len(branch) > maxBranch || !utf8.ValidString(branch) {
+	const inReftable = ".invalid" // what HEAD has there
+	if !ok || branch == inReftable || len(branch) > maxBranch || !utf8.ValidString(branch) {
 		return ""
 	}
 	return branch

@@ -73,3 +73,30 @@ func TestWorktrees(t *testing.T) {
 		t.Errorf("of a bare repository: main %q, linked %q, %v", w.Worktree(""), w.Worktree("of-bare"), err)
 	}
 }
+
+// TestBranch reads the branch of worktrees. The HEAD of a repository that stores refs as
+// reftable names no branch.
+func TestBranch(t *testing.T) {
+	tmp, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	main, linked := filepath.Join(tmp, "main"), filepath.Join(tmp, "linked")
+	git(t, tmp, "init", "-q", "-b", "trunk", "main")
+	git(t, main, "commit", "-q", "--allow-empty", "-m", "first")
+	git(t, main, "worktree", "add", "-q", "-b", "team/fix", linked)
+	for _, tt := range []struct{ dir, head, want string }{
+		{main, "", "trunk"}, {linked, "", "team/fix"}, {main, "0123456789012345678901234567890123456789", ""},
+		{main, "ref: refs/heads/.invalid", ""}, {main, "ref: refs/tags/x", ""},
+	} {
+		if tt.head != "" {
+			if err := os.WriteFile(filepath.Join(tt.dir, ".git/HEAD"), []byte(tt.head+"\n"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w, err := Find(tt.dir, nothing)
+		if err != nil || w.Branch() != tt.want {
+			t.Errorf("the branch of %s with HEAD %q = %q, %v, want %q", tt.dir, tt.head, w.Branch(), err, tt.want)
+		}
+	}
+}
