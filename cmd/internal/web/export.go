@@ -84,7 +84,8 @@ func addExported(functions template.FuncMap, included map[string]bool) {
 		}
 		return elsewhere
 	}
-	for _, name := range []string{"sessionURL", "channelURL", "issueURL", "threadURL", "graphURL", "agentURL"} {
+	for _, name := range []string{"sessionURL", "channelURL", "issueURL", "threadURL", "graphURL", "chainURL",
+		"agentURL"} {
 		functions[name] = func(string) string { return elsewhere }
 	}
 	functions["fileURL"] = none

@@ -178,3 +178,15 @@ func TestExportLimit(t *testing.T) {
 		t.Error("the page does not say that 3 outputs are missing")
 	}
 }
+
+// A link that needs a server leads to a note, also those to related sessions.
+func TestExportRelated(t *testing.T) {
+	s := newSite(t)
+	page := s.export(s.open("bob", s.open("ann")))
+	if !strings.Contains(page, "Related sessions") {
+		t.Errorf("the page has no related sessions\n%s", page)
+	}
+	if bad := regexp.MustCompile(`(href|src)="/[^"]*`).FindString(page); bad != "" {
+		t.Errorf("the page contains %s", bad)
+	}
+}
