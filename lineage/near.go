@@ -31,7 +31,7 @@ type Neighbor struct {
 	Session  string
 	Revision int
 	Labels   []string
-	Notices  []handoff.Notice // that follow from the log; of siblings, those of any
+	Notices  []handoff.Notice // that follow from the log; of siblings, those of any, and SeverityOK only if all have it
 	Distance int              // links to the nearest one that was asked for
 	Folded   int              // the number of siblings, 0 for one artifact
 }
@@ -296,8 +296,17 @@ func (n *near) foldID(c *candidate) string {
 func (n *near) fold(id string, group []*candidate, distance int) {
 	node := Neighbor{ID: id, Status: n.common(group), Channel: n.views[group[0].id].Channel, Distance: distance,
 		Folded: len(group)}
+	verified := 0
+	isOK := func(n handoff.Notice) bool { return n.Severity == handoff.SeverityOK }
 	for _, c := range group {
-		node.Notices = append(node.Notices, n.views[c.id].Notices()...)
+		list := n.views[c.id].Notices()
+		if slices.ContainsFunc(list, isOK) {
+			verified++
+		}
+		node.Notices = append(node.Notices, list...)
+	}
+	if verified < len(group) {
+		node.Notices = slices.DeleteFunc(node.Notices, isOK)
 	}
 	slices.SortStableFunc(node.Notices, handoff.CompareNotices)
 	n.out.Nodes = append(n.out.Nodes, node)

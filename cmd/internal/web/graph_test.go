@@ -2,10 +2,13 @@ package web_test
 
 import (
 	"fmt"
+	"io"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/session"
 )
 
 func TestGraph(t *testing.T) {
@@ -47,5 +50,35 @@ func TestGraph(t *testing.T) {
 		if r, _ := s.do(request("GET", path)); r.StatusCode != want {
 			t.Errorf("GET %s: got %d, want %d", path, r.StatusCode, want)
 		}
+	}
+}
+
+// TestFoldedNotices folds siblings of which one is verified: their node is not green.
+func TestFoldedNotices(t *testing.T) {
+	s := newSite(t)
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("needs git")
+	}
+	must(t, exec.Command("git", "-C", s.ws.Root(), "init", "-q").Run())
+	_, err := s.ws.Claims(nil).Attest(t.Context(), []string{"true"}, false,
+		func(io.Writer) (session.Exit, error) { return session.Exit{}, nil })
+	must(t, err)
+	input := s.publish(handoff.Draft{Body: strings.NewReader("a"), Channel: "design"}).ID
+	publish := func(claims ...handoff.Claim) {
+		s.publish(handoff.Draft{Body: strings.NewReader("b"), Channel: "verification", Parents: []string{input},
+			Claims: claims})
+	}
+	publish(handoff.Claim{Text: "It works",
+		Evidence: []handoff.Evidence{{Kind: handoff.EvidenceCommand, Command: "true"}}})
+	page := s.get("/graph?focus=" + input)
+	if !strings.Contains(page, `verified","status":"ok"`) {
+		t.Fatalf("the artifact is not verified\n%s", page)
+	}
+	for range 5 {
+		publish()
+	}
+	page = s.get("/graph?focus=" + input)
+	if !strings.Contains(page, `"6 artifacts"`) || strings.Contains(page, `"status":"ok"`) {
+		t.Errorf("six siblings of which one is verified are shown as verified\n%s", page)
 	}
 }
