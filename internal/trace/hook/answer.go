@@ -58,17 +58,15 @@ func (r Recorder) answer(ctx context.Context, e trace.HookEvent) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	if e.Kind == trace.SessionStart {
-		left += missing
-		if r.News != nil {
-			news, err := r.News(ctx, e)
-			if err != nil {
-				return nil, err
-			}
-			left += news
-		}
+	if e.Kind != trace.SessionStart {
+		return reply(e, left)
 	}
-	return reply(e, left)
+	news, unread := "", error(nil)
+	if r.News != nil && answers(e) {
+		news, unread = r.News(ctx, e)
+	}
+	answer, err := reply(e, left+missing+news)
+	return answer, errors.Join(err, unread)
 }
 
 // missing returns which outputs the session of handoff that the program runs in is

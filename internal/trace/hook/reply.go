@@ -10,6 +10,9 @@ import (
 // answering are the programs that take up what their hooks print.
 var answering = []string{"claude", "codex", "gemini", "qwen"}
 
+// answers reports whether the program of an event takes up what its hooks print.
+func answers(e trace.HookEvent) bool { return slices.Contains(answering, e.Provider) }
+
 // reply returns what a hook prints so that a program takes up a text, or nil if
 // the program takes none up at this event.
 func reply(e trace.HookEvent, text string) ([]byte, error) {
@@ -17,13 +20,12 @@ func reply(e trace.HookEvent, text string) ([]byte, error) {
 		Event   string `json:"hookEventName"`
 		Context string `json:"additionalContext"`
 	}
-	answers := slices.Contains(answering, e.Provider)
 	switch {
-	case text == "":
+	case text == "" || !answers(e):
 		return nil, nil
-	case e.Kind == trace.SessionStart && answers:
+	case e.Kind == trace.SessionStart:
 		return handoff.EncodeJSON(map[string]any{"hookSpecificOutput": output{"SessionStart", text}})
-	case e.Kind == trace.TurnEnd && answers:
+	case e.Kind == trace.TurnEnd:
 		return handoff.EncodeJSON(map[string]any{"systemMessage": text})
 	}
 	return nil, nil
@@ -32,7 +34,7 @@ func reply(e trace.HookEvent, text string) ([]byte, error) {
 // resume returns what a hook prints at the end of a turn so that the program
 // continues with a text, or nil if the program cannot.
 func resume(e trace.HookEvent, text string) ([]byte, error) {
-	if !slices.Contains(answering, e.Provider) {
+	if !answers(e) {
 		return nil, nil
 	}
 	return handoff.EncodeJSON(map[string]any{"decision": "block", "reason": text})
