@@ -77,6 +77,9 @@ func timedOut(c *cobra.Command, timeout time.Duration, printed int, last handoff
 		e.Hint = handoff.Advice("to resume, run: " +
 			cli.CommandLine(handoff.ActionWatchAfter, strconv.FormatInt(int64(last), 10)) + givenFilters(c))
 	}
+	if c.Flags().Changed("notices") { // they have no position to resume from
+		e.Hint = handoff.Advice(cli.Name() + " news shows what needs you")
+	}
 	return e
 }
 
