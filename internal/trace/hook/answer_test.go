@@ -22,8 +22,9 @@ func TestNewsFail(t *testing.T) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	hub := handoff.New(filelog.Open(t.TempDir(), rand.Reader), fold.NewMemory(), nil,
 		handoff.Options{Now: time.Now, Rand: rand.Reader})
-	if _, _, err := hub.Record(t.Context(), &handoff.SessionOpened{SessionID: id, Folder: "f", Expected: []string{"report.md"},
-		Agent: handoff.SessionAgent{Name: "ann"}, Workflow: handoff.SessionWorkflow{Name: "w"}}); err != nil {
+	opened := &handoff.SessionOpened{SessionID: id, Folder: "f", Expected: []string{"report.md"},
+		Agent: handoff.SessionAgent{Name: "ann"}, Workflow: handoff.SessionWorkflow{Name: "w"}}
+	if _, _, err := hub.Record(t.Context(), opened); err != nil {
 		t.Fatal(err)
 	}
 	r := hook.Recorder{Hub: hub, Now: time.Now, News: func(context.Context, trace.HookEvent) (string, error) {
