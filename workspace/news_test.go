@@ -14,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/news"
 	"pgregory.net/rapid"
@@ -351,6 +352,40 @@ func TestWatchNeeds(t *testing.T) {
 			return
 		case <-time.After(100 * time.Millisecond):
 			after[fail(fmt.Sprint("bo-", i))] = true
+		}
+	}
+}
+
+// TestActiveThread has a session whose records are old, and a thread of it that runs: the
+// session is running, so it is not silent.
+func TestActiveThread(t *testing.T) {
+	dir, clock := t.TempDir(), time.Now()
+	w, err := workspace.Open(dir, workspace.Options{Now: func() time.Time { return clock },
+		Getenv: func(name string) string { return map[string]string{"HANDOFF_WORKSPACE": dir}[name] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	opened, err := w.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"},
+		Workflow: handoff.SessionWorkflow{Name: "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const uri = "agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592"
+	by := workspace.Caller{Dir: dir, Producer: handoff.Producer{Session: opened.ID, Thread: uri}}
+	d := handoff.Draft{Channel: "design", Body: strings.NewReader("a")}
+	if _, err := w.As(by).Publish(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(5 * time.Hour)
+	for want, running := range map[string][]trace.RunningThread{"stalled": nil,
+		handoff.Running: {{URI: uri, ActiveAt: clock}}} {
+		a, err := w.News(noThreads()).Activity(t.Context(), running, 10)
+		if err != nil || len(a.Sessions) != 1 {
+			t.Fatalf("got %+v, %v", a.Sessions, err)
+		}
+		if s := a.Sessions[0]; s.Status != want || (len(s.Notices) == 0) != (want == handoff.Running) {
+			t.Errorf("with the threads %v: got status %s and %v, want %s", running, s.Status, s.Notices, want)
 		}
 	}
 }

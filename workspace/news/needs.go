@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace/store"
 	"github.com/agent-handoff/handoff/workspace/threads"
 )
@@ -124,7 +125,7 @@ func program(uri, harness string) string {
 
 // sessionNeeds adds the sessions that failed, left no output that they should leave, or
 // show no activity, unless a later one with the same agent, workflow, title and parent
-// completed and left all.
+// completed and left all. One whose thread runs is active.
 func (s Source) sessionNeeds(_ context.Context, r *Report, list []found) error {
 	type attempt struct{ agent, workflow, parent, title string }
 	succeeded := map[attempt]bool{}
@@ -134,7 +135,10 @@ func (s Source) sessionNeeds(_ context.Context, r *Report, list []found) error {
 			succeeded[key] = succeeded[key] || f.Status == session.Completed
 			continue
 		}
-		if succeeded[key] || f.OpenedAt.Before(r.Until.AddDate(0, 0, -SessionDays)) {
+		isActive := slices.ContainsFunc(r.Running.Sessions, func(s trace.ActiveSession) bool {
+			return s.ID == f.ID && s.Status == handoff.Running
+		})
+		if succeeded[key] || isActive || f.OpenedAt.Before(r.Until.AddDate(0, 0, -SessionDays)) {
 			continue
 		}
 		at := f.ClosedAt

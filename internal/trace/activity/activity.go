@@ -118,6 +118,7 @@ func (f Finder) describe(ctx context.Context, v session.View, running []trace.Ru
 			running[i].Session, a.Idle = v.ID, false
 			if a.Status == lifecycle.Stalled { // its thread shows more than its records
 				a.Status, a.Reason = handoff.Running, ""
+				lifecycle.SetNotices(&a.View, p.Expectations)
 			}
 			writes = append(writes, t.Writes...)
 			if t.ActiveAt.After(a.ActiveAt) {
