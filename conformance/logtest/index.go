@@ -108,8 +108,9 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 			apart = append(apart, records[i].ID)
 		}
 		for _, q := range []handoff.ProductionQuery{{}, {By: "work"}, {By: "session"}, {By: "channel"},
-			{By: "day", Since: drawnTime.Add(time.Second)}, {By: "revision"}, {By: "artifact"}, {By: "tag"},
-			{By: "label"}, {By: "label", Until: drawnTime.Add(3 * time.Second), Apart: apart}} {
+			{By: "day", Since: drawnTime.Add(time.Second)}, {By: "revision"}, {By: "artifact"},
+			{By: "artifact", Since: drawnTime.Add(time.Second)}, {By: "tag"}, {By: "label"},
+			{By: "label", Until: drawnTime.Add(3 * time.Second), Apart: apart}} {
 			checkAnswer(t, fmt.Sprintf("productions %+v", q), got, want, func(x handoff.Reader) (any, error) {
 				list, err := x.(handoff.ProductionLister).Productions(ctx, q)
 				slices.SortFunc(list, fold.CompareProductions)

@@ -532,7 +532,7 @@ func TestMembership(t *testing.T) {
 		must(t, err)
 		return s.ID
 	}
-	ours, closed := open(), open()
+	ours, run, closed := open(), open(), open()
 	_, err = w.Sessions().Close(t.Context(), closed, session.Completed, "")
 	must(t, err)
 	codex := map[string]any{"threadId": "t2", "callId": "c1"}
@@ -545,9 +545,12 @@ func TestMembership(t *testing.T) {
 	}{
 		"in a session": {map[string]string{"HANDOFF_SESSION": ours, "HANDOFF_AGENT": "ada"}, "codex-mcp-client", codex,
 			handoff.Producer{Harness: "codex", Agent: "ada", Session: ours, Thread: "agents://codex/t2"}},
-		"in a run": {map[string]string{"HANDOFF_SESSION": ours, "HANDOFF_RUN": closed}, "opencode",
+		"in a run": {map[string]string{"HANDOFF_SESSION": ours, "HANDOFF_RUN": run}, "opencode",
 			map[string]any{"ai.opencode/sessionID": "o1"},
-			handoff.Producer{Harness: "opencode", Session: ours, RunID: closed, Thread: "agents://opencode/o1"}},
+			handoff.Producer{Harness: "opencode", Session: ours, RunID: run, Thread: "agents://opencode/o1"}},
+		"in a run that has ended": {map[string]string{"HANDOFF_SESSION": ours, "HANDOFF_RUN": closed}, "opencode",
+			map[string]any{"ai.opencode/sessionID": "o1"},
+			handoff.Producer{Harness: "opencode", Session: "o1", Thread: "agents://opencode/o1"}},
 		"a subagent in a session": {map[string]string{"HANDOFF_SESSION": ours}, "codex-mcp-client", sub,
 			handoff.Producer{Harness: "codex", Session: ours, RunID: "t2", Thread: "agents://codex/t2"}},
 		"in a session that has ended": {map[string]string{"HANDOFF_SESSION": closed}, "codex-mcp-client", codex,
