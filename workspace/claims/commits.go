@@ -56,6 +56,9 @@ func isRange(arg string) bool {
 // those of Verify.
 func (c Checker) VerifyCommits(ctx context.Context, revisions string) (all trace.VerificationList, err error) {
 	all.Items = []trace.Verification{}
+	if err := c.o.Hub.Closed(); err != nil {
+		return all, err
+	}
 	r, commits, err := c.commits(ctx, revisions, &all)
 	if err != nil {
 		return all, err

@@ -63,7 +63,7 @@ func (r Runs) RecordChild(ctx context.Context, id string, pid int) ([]string, er
 }
 
 // End closes the session of a run by how its command ended, and returns what
-// it made. An output that sessions.OpenOptions.Expected names is delivered by an active
+// it made. An output that session.OpenOptions.Expected names is delivered by an active
 // artifact that is not empty: a name that was written, a file in the session's
 // folder, or a path in the workspace. The receipt is valid also with an error, and
 // says whether the end is recorded.
