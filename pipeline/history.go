@@ -20,7 +20,7 @@ type History struct {
 type Attempt struct {
 	Stage   string       `json:"stage"`
 	Attempt int          `json:"attempt"`       // from 1
-	Ref     string       `json:"ref,omitempty"` // "" if there is no record
+	Ref     string       `json:"ref,omitempty"` // "" if it is not recorded
 	Rev     int          `json:"rev,omitempty"` // revision of Ref, from 1
 	ID      string       `json:"id,omitempty"`  // of its record
 	Agent   string       `json:"agent"`

@@ -67,6 +67,10 @@ func (c Checker) Publish(ctx context.Context, d handoff.Draft) (handoff.Publishe
 //
 // Kinds: those of Resolve.
 func (c Checker) Verify(ctx context.Context, ref string) (trace.Verification, error) {
+	return c.verify(ctx, c.checker(), ref)
+}
+
+func (c Checker) verify(ctx context.Context, with *evidence.Checker, ref string) (trace.Verification, error) {
 	id, err := c.o.Resolve(ctx, ref)
 	if err != nil {
 		return trace.Verification{}, err
@@ -75,7 +79,7 @@ func (c Checker) Verify(ctx context.Context, ref string) (trace.Verification, er
 	if err != nil {
 		return trace.Verification{}, err
 	}
-	return c.checker().Check(ctx, a)
+	return with.Check(ctx, a)
 }
 
 // Attest runs a command with run, in the caller's directory, and publishes its output

@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/internal/trace/evidence"
 	"github.com/agent-handoff/handoff/trace"
 )
 
@@ -26,20 +27,41 @@ const maxCommits = 10_000
 //
 // Kinds: those of Verify and VerifyCommits.
 func (c Checker) VerifyAll(ctx context.Context, args []string) (all trace.VerificationList, err error) {
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return c.VerifyCommits(ctx, "..")
-	case len(args) == 1 && isRange(args[0]):
-		return c.VerifyCommits(ctx, args[0])
 	}
+	checker := c.once()
 	for _, ref := range args {
-		v, err := c.Verify(ctx, ref)
+		v, err := c.verify(ctx, checker, ref)
+		if errors.Is(err, handoff.NotFound) && len(args) == 1 && isRange(ref) {
+			return c.VerifyCommits(ctx, ref)
+		}
 		if err != nil {
 			return all, err
 		}
 		all.Items = append(all.Items, v)
 	}
 	return all, nil
+}
+
+// once returns what checks several artifacts at one time: the tree of each worktree is read
+// once.
+func (c Checker) once() *evidence.Checker {
+	type result struct {
+		state *evidence.State
+		err   error
+	}
+	known := map[string]result{}
+	checker := c.checker()
+	checker.Tree = func(ctx context.Context, worktree string) (*evidence.State, error) {
+		r, ok := known[worktree]
+		if !ok {
+			r.state, r.err = c.tree(ctx, worktree)
+			known[worktree] = r
+		}
+		return r.state, r.err
+	}
+	return checker
 }
 
 // isRange reports whether an argument is BASE..HEAD, and not a path such as ../report.md.
@@ -50,7 +72,8 @@ func isRange(arg string) bool {
 // VerifyCommits verifies the active artifacts with claims that are about commits: those with
 // the bytes of a file that one of them changes, and those that were claimed on one of them.
 // The revisions are BASE..HEAD; an empty base is the default branch, an empty head the commit
-// that is checked out. The result has no items if there are none.
+// that is checked out. The result has no items if there are none. A file of more than 4 MiB
+// is not compared.
 //
 // Kinds: Invalid (not in a repository, an unknown revision, more than 10,000 commits), and
 // those of Verify.
@@ -63,7 +86,8 @@ func (c Checker) VerifyCommits(ctx context.Context, revisions string) (all trace
 	if err != nil {
 		return all, err
 	}
-	about := aboutCommits{r, filepath.ToSlash(c.top(r)), map[string]bool{}, map[string]map[string]bool{}}
+	about := aboutCommits{repository: r, prefix: filepath.ToSlash(c.top(r)), commits: map[string]bool{},
+		blobs: map[string]map[string]bool{}, digests: map[string]string{}}
 	for _, commit := range commits {
 		about.commits[commit.ID] = true
 		for _, f := range commit.Files {
@@ -75,6 +99,7 @@ func (c Checker) VerifyCommits(ctx context.Context, revisions string) (all trace
 			}
 		}
 	}
+	checker := c.once()
 	q := handoff.ArtifactQuery{Claimed: true, Limit: 200}
 	for more := len(commits) > 0; more; more = q.Cursor != "" {
 		page, err := c.o.Hub.Artifacts(ctx, q)
@@ -85,7 +110,7 @@ func (c Checker) VerifyCommits(ctx context.Context, revisions string) (all trace
 			if len(a.Claims) == 0 || !about.has(ctx, a) {
 				continue
 			}
-			v, err := c.checker().Check(ctx, a)
+			v, err := checker.Check(ctx, a)
 			if err != nil {
 				return all, err
 			}
@@ -155,6 +180,20 @@ type aboutCommits struct {
 	prefix     string // of the workspace in the repository
 	commits    map[string]bool
 	blobs      map[string]map[string]bool // the blobs of each path
+	digests    map[string]string          // SHA-256 of blobs, "" of one that can't be read
+}
+
+// digest returns the SHA-256 of a blob, "" if it can't be read.
+func (s aboutCommits) digest(ctx context.Context, blob string) string {
+	digest, ok := s.digests[blob]
+	if !ok {
+		if content, err := s.repository.Blob(ctx, blob); err == nil {
+			sum := sha256.Sum256(content)
+			digest = hex.EncodeToString(sum[:])
+		}
+		s.digests[blob] = digest
+	}
+	return digest
 }
 
 // has reports whether an artifact was claimed on one of the commits, or has the bytes that
@@ -167,9 +206,7 @@ func (s aboutCommits) has(ctx context.Context, a handoff.Artifact) bool {
 		return false
 	}
 	for blob := range s.blobs[path.Join(s.prefix, a.Path)] {
-		content, err := s.repository.Blob(ctx, blob)
-		sum := sha256.Sum256(content)
-		if err == nil && hex.EncodeToString(sum[:]) == a.Digest.Value {
+		if s.digest(ctx, blob) == a.Digest.Value {
 			return true
 		}
 	}

@@ -116,9 +116,9 @@ func (s *Server) chain(ctx context.Context, focus string) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	g := graphPage{Focus: focus, Edges: []graphEdge{}, Artifacts: graphURL(id)}
+	g := graphPage{Focus: focus, Edges: []graphEdge{}, Artifacts: graphURL(id), More: len(found.Nodes) > graphNodes}
 	at := map[string]int{}
-	for i, n := range found.Nodes {
+	for i, n := range found.Nodes[:min(len(found.Nodes), graphNodes)] {
 		at[n.ID] = i
 		node := graphNode{Label: printable.Line(n.Label), Detail: shortID(n.ID), Status: n.Status, Focus: n.ID == id}
 		if node.Status != "unresolved" {
@@ -127,7 +127,11 @@ func (s *Server) chain(ctx context.Context, focus string) (page, error) {
 		g.Nodes = append(g.Nodes, node)
 	}
 	for _, e := range found.Edges {
-		g.Edges = append(g.Edges, graphEdge{at[e.To], at[e.From], e.Kind})
+		from, shown := at[e.To]
+		to, other := at[e.From]
+		if shown && other {
+			g.Edges = append(g.Edges, graphEdge{from, to, e.Kind})
+		}
 	}
 	g.list(distances(at[id], len(g.Nodes), g.Edges), "built on it", "it builds on")
 	p := g.page()

@@ -76,8 +76,8 @@ func TestChain(t *testing.T) {
 	second := s.open("bob", first)
 	third := s.open("cleo", second)
 	page := s.get("/graph?focus=" + second + "&sessions")
-	for _, want := range []string{`"edges": [{"from":`, "builds on", `href="/sessions/` + first, `href="/sessions/` + third,
-		`href="/graph?focus=` + second} {
+	for _, want := range []string{`"edges": [{"from":`, "builds on", `href="/sessions/` + first,
+		`href="/sessions/` + third, `href="/graph?focus=` + second} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the graph of sessions does not have %q\n%s", want, page)
 		}

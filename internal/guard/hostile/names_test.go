@@ -190,8 +190,8 @@ func throughPublish(t *testing.T, w *workspace.Workspace, names []string, text s
 
 func throughImport(t *testing.T, w *workspace.Workspace, names []string, text string) bool {
 	const folder = "docs/agent-outputs/" + sess
-	record :=
-		`{"version":1,"type":"session.opened","id":"rec_01M8269ACW9ZX9J9DFT0FJQK2Y","createdAt":"2026-11-22T17:53:55.612Z","sessionId":"` + sess + `","agent":{"name":"a"},"workflow":{"name":"w"},"folder":"` + folder + `"}` + "\n"
+	record := `{"version":1,"type":"session.opened","id":"rec_01M8269ACW9ZX9J9DFT0FJQK2Y",` +
+		`"createdAt":"2026-11-22T17:53:55.612Z","sessionId":"` + sess + `","agent":{"name":"a"},"workflow":{"name":"w"},"folder":"` + folder + `"}` + "\n"
 	export := func(name string) string {
 		sums := fmt.Sprintf("%x  records.jsonl\n%x  %s\n", sha256.Sum256([]byte(record)), sha256.Sum256([]byte(text)), name)
 		manifest := `{"format":"handoff-session","version":1,"sessionId":"` + sess + `","folder":"` + folder +

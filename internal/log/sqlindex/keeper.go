@@ -211,7 +211,8 @@ func (k *keeper) flush() error {
 			return err
 		}
 		w := k.works[key]
-		if err := k.exec(`INSERT OR REPLACE INTO works (harness, id, state, session, run, parent, thread) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		if err := k.exec(`INSERT OR REPLACE INTO works (harness, id, state, session, run, parent, thread)
+			VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			key.harness, key.id, text, orNull(w.SessionID), orNull(w.RunID), orNull(w.Parent), orNull(w.Thread)); err != nil {
 			return err
 		}

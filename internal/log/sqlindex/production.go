@@ -67,7 +67,8 @@ func producing(work, where, group, key string) string {
 		apart = "" // no sort
 	}
 	return `SELECT thread, ` + work + `, ` + key + `, session, run, agent, created, max(seq),
-		count(*), count(revision), sum(status = 'active'), sum(readers), CAST(total(iif(readers > 0, size * readers, NULL)) AS INTEGER), count(iif(readers > 0, size, NULL)),
+		count(*), count(revision), sum(status = 'active'), sum(readers),
+		CAST(total(iif(readers > 0, size * readers, NULL)) AS INTEGER), count(iif(readers > 0, size, NULL)),
 		CAST(total(iif(readers > 0, NULL, size)) AS INTEGER), count(iif(readers > 0, NULL, size))
 		FROM artifacts INDEXED BY by_producer WHERE ` + where + ` created BETWEEN ? AND ? GROUP BY ` + group + apart
 }
@@ -76,7 +77,8 @@ func producing(work, where, group, key string) string {
 // together. It does not sort.
 func eachProduced(where string) string {
 	return `SELECT thread, work, harness, seq, session, run, agent, created, seq,
-		1, revision IS NOT NULL, status = 'active', readers, iif(readers > 0, size * readers, NULL), readers > 0 AND size IS NOT NULL,
+		1, revision IS NOT NULL, status = 'active', readers, iif(readers > 0, size * readers, NULL),
+		readers > 0 AND size IS NOT NULL,
 		iif(readers > 0, NULL, size), size IS NOT NULL AND (readers > 0) IS NOT TRUE
 		FROM artifacts INDEXED BY by_producer WHERE ` + where + ` created BETWEEN ? AND ? ORDER BY thread, ` + unnamed
 }

@@ -77,7 +77,8 @@ var schema = []string{
 	// Sessions whose manifest must be rendered: up to which record, since when.
 	`CREATE TABLE unrendered (id TEXT PRIMARY KEY, seq INTEGER, at REAL) WITHOUT ROWID`,
 
-	`CREATE TABLE works (harness TEXT, id TEXT, state TEXT, session TEXT, run TEXT, parent TEXT, thread TEXT, PRIMARY KEY (harness, id)) WITHOUT ROWID`,
+	`CREATE TABLE works (harness TEXT, id TEXT, state TEXT, session TEXT, run TEXT, parent TEXT, thread TEXT,
+		PRIMARY KEY (harness, id)) WITHOUT ROWID`,
 	`CREATE INDEX works_by_session ON works (session) WHERE session IS NOT NULL`,
 	`CREATE INDEX works_by_run ON works (run) WHERE run IS NOT NULL`,
 	`CREATE INDEX works_by_thread ON works (thread) WHERE thread IS NOT NULL`,

@@ -56,7 +56,8 @@ func TestStart(t *testing.T) {
 	before, err := s.w.Hub().Newest(t.Context())
 	must(t, err)
 	if step, err := s.Runs.Next(t.Context(), "1", false); err != nil || len(step.Open) != 1 ||
-		step.Open[0].ID != done.Open[0].ID || !strings.Contains(step.String(), "\nopen    an agent without a name in a since 2") {
+		step.Open[0].ID != done.Open[0].ID ||
+		!strings.Contains(step.String(), "\nopen    an agent without a name in a since 2") {
 		t.Errorf("next is %s, %v, want the open work %s", step, err, done.Open[0].ID)
 	}
 	if after, err := s.w.Hub().Newest(t.Context()); err != nil || after != before {

@@ -67,7 +67,7 @@ type State struct {
 type Attempt struct {
 	Stage    string
 	ID       string // of its record, "" if there is none
-	Ref      string // 42/plan.json, "" if there is no record
+	Ref      string // 42/plan.json, "" if it is not recorded
 	Revision int    // of Ref, from 1
 	Digest   string // SHA-256 in hexadecimal, "" if it is unknown
 	Agent    string
