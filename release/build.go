@@ -40,6 +40,10 @@ const (
 // omitted leaves HTTP/2 out of the programs, which nothing in them needs: 0.6 MB.
 const omitted = "nethttpomithttp2"
 
+// cold is what the compiler does not inline: the command line, which parses and prints. The
+// programs are smaller by 0.4 MB.
+const cold = module + "/cmd/...=-l"
+
 // builtPrograms are the builds and their tags.
 var builtPrograms = map[string]string{program: omitted, bucketProgram: omitted + ",s3"}
 
@@ -55,7 +59,7 @@ func (r *release) build(p platform, name string) (string, error) {
 		" -X %[1]s/program.commit=%[3]s -X %[1]s/program.committedAt=%[4]s",
 		commands, r.version, r.commit, r.date.Format(time.RFC3339))
 	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags="+builtPrograms[name], "-ldflags="+flags,
-		"-o", path, "./cmd/agent-handoff")
+		"-gcflags="+cold, "-o", path, "./cmd/agent-handoff")
 	c.Dir, c.Stderr = r.source, os.Stderr
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=-mod=readonly", "GOWORK=off",
 		"GOAMD64=v1", "GOARM64=v8.0")
