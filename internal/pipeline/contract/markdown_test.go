@@ -249,10 +249,9 @@ recorded, and ` + "`history`" + ` marks it as assumed.
 ` + "`start`" + ` records that an agent works on a stage, with the ticket. ` + "`put`" + ` of the stage ends the work
 if both have the same run, otherwise the same session, otherwise the same thread or a subagent
 of it. Where one of them has none of these, the agent must be the same. While work with the
-current ticket is open, ` + "`next`" + ` shows it, and ` + "`start`" + ` of the stage needs --again. It counts as open
-until its end is recorded, its process or session has ended, or 30 minutes have passed. The end
-is recorded as cancelled when the run is archived. Work
-that was given other inputs does not count.
+current ticket is open, ` + "`next`" + ` shows it, and ` + "`start`" + ` of the stage needs --again. It counts as
+open until its end is recorded, its process or session has ended, or 30 minutes have passed. When
+the run is archived, it is recorded as cancelled. Work that was given other inputs does not count.
 
 Submitting the same artifact again, made from the same attempts, adds no attempt,
 unless ` + "`next`" + ` asks for that stage.
