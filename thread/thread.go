@@ -78,6 +78,14 @@ func (f *Facts) Warn(format string, args ...any) {
 	f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
 }
 
+// WarnUnknown adds a warning about a transcript that has records, of which none is
+// known.
+func (f *Facts) WarnUnknown() {
+	if f.State.Status == PendingInit && !f.Partial {
+		f.Warn("no record is known: another version of the tool, or another tool, wrote this transcript")
+	}
+}
+
 // WarnFound adds a warning about how t was found, which a later read keeps.
 func (t *Thread) WarnFound(warning string) {
 	t.Warnings = append(t.Warnings, warning)

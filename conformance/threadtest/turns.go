@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
@@ -80,6 +81,7 @@ type shown struct {
 	status  thread.Status
 	waiting bool
 	agents  map[Use]thread.Status // of subagents, by their calls
+	open    bool                  // the turn goes on, whatever status is shown
 }
 
 // Before is called while a step is recorded: its records so far do not show it.
@@ -88,7 +90,7 @@ func (l *Log) Before() { l.extend(l.now) }
 // Shows is called while a step is recorded: its records so far show another status,
 // because the format can't show the real one.
 func (l *Log) Shows(s thread.Status) {
-	l.now = shown{status: s, agents: l.now.agents}
+	l.now = shown{status: s, agents: l.now.agents, open: l.step.status == thread.Running}
 	l.extend(l.now)
 }
 
@@ -110,6 +112,10 @@ type Turns struct {
 
 	// NoQuestions is set if an answer that ends with a question is like any other.
 	NoQuestions bool
+
+	// NoEnd is set if some transcripts record no end of turns. A thread whose turn goes on
+	// is then not completed until its transcript has thread.SettledAfter.
+	NoEnd bool
 
 	// Rewrites is set if a transcript is rewritten: each line is a complete one.
 	Rewrites bool
@@ -169,6 +175,7 @@ func CheckTurns(t *testing.T, tool Turns) {
 // after returns what is shown after a step.
 func (s shown) after(step Step) shown {
 	s.agents = maps.Clone(s.agents)
+	s.open = false
 	s.waiting = slices.ContainsFunc(step.Open, func(u Use) bool { return u.Asks })
 	switch step.Kind {
 	case Prompt, Work, Result, Steer:
@@ -371,8 +378,34 @@ func (tool Turns) compare(t *testing.T, l *Log, line int, p thread.Provider, th 
 		t.Errorf("%s: after line %d: got %s, want %s, waiting: %v\n%s", l.ID, line, describe(got), want.status, want.waiting,
 			l.Lines[line-1])
 	}
+	tool.compareAges(t, l, line, th, want)
 	if tool.Agent != nil {
 		tool.compareAgents(t, l, line, p, th, want)
+	}
+}
+
+// compareAges compares what is concluded from a transcript of different ages.
+func (tool Turns) compareAges(t *testing.T, l *Log, line int, th *thread.Thread, want shown) {
+	t.Helper()
+	if th.State.NoEnd && !tool.NoEnd {
+		t.Errorf("%s: after line %d: %s has no recorded end", l.ID, line, describe(th.State))
+	}
+	written := th.Modified
+	if th.Last.After(written) {
+		written = th.Last
+	}
+	young := time.Duration(line) * time.Second % thread.SettledAfter
+	for _, age := range []time.Duration{0, young, thread.SettledAfter - 1, thread.SettledAfter} {
+		concluded := *th
+		thread.Observer{Now: func() time.Time { return written.Add(age) }}.Observe(th.URI(), &concluded)
+		completed := th.State.Status == thread.Completed
+		if age < thread.SettledAfter {
+			completed = completed && !th.State.NoEnd && (!want.open || !tool.NoEnd)
+		}
+		if got := concluded.State; (got.Status == thread.Completed) != completed {
+			t.Errorf("%s: after line %d: after %s: got %s, want completed: %v, a turn that goes on: %v", l.ID, line, age,
+				describe(got), completed, want.open)
+		}
 	}
 }
 

@@ -209,6 +209,9 @@ func (s *scanner) finish(d document) {
 		s.facts.Last = d.updated
 	}
 	s.facts.Messages, s.facts.ToolCalls, s.facts.State = s.timeline.Messages, s.timeline.ToolCalls, s.end(d)
+	if d.id == "" && s.n == 0 && d.complete {
+		s.facts.WarnUnknown()
+	}
 	if s.facts.BadLines > 0 {
 		s.facts.Warn("skipped %d malformed messages", s.facts.BadLines)
 	}

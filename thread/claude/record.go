@@ -90,6 +90,11 @@ func (r *record) set(c *jsonl.Cursor) {
 	}
 }
 
+// known reports whether a record is one of the program: of a session, or about one.
+func (r *record) known() bool {
+	return r.session.Kind() == jsonl.String || string(r.kind) == "summary" || string(r.kind) == "file-history-snapshot"
+}
+
 // text returns the texts of a content.
 func text(content jsonl.Value) string {
 	if content.Kind() == jsonl.String {

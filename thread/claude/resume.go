@@ -23,6 +23,7 @@ type saved struct {
 	Warnings []string
 
 	Own, Foreign   bool
+	Known          bool
 	Last           jsonl.Stamp
 	Records, Tools map[uint64]bool
 	Forks          map[uint64]int
@@ -75,7 +76,8 @@ func (s *scanner) save() (saved, bool) {
 	return saved{
 		Timeline: t, Request: s.timeline.request, Tokens: s.timeline.tokens, Answered: s.timeline.answered,
 		Turn: s.turn, Meter: s.meter.Save(), Answers: s.meter.answers, Counted: s.meter.records, Warnings: s.facts.Warnings,
-		Own: s.own, Foreign: s.foreign, Last: s.last, Records: s.records, Tools: s.tools, Forks: s.forks, Head: s.head(),
+		Own: s.own, Foreign: s.foreign, Known: s.known, Last: s.last,
+		Records: s.records, Tools: s.tools, Forks: s.forks, Head: s.head(),
 	}, ok && len(s.chains) == 0
 }
 
@@ -84,6 +86,7 @@ func (s *scanner) restore(state saved) error {
 	s.turn = state.Turn
 	s.meter.Restore(state.Meter)
 	s.facts.Warnings, s.own, s.foreign, s.last = state.Warnings, state.Own, state.Foreign, state.Last
+	s.known = state.Known
 	maps.Copy(s.meter.answers, state.Answers)
 	maps.Copy(s.meter.records, state.Counted)
 	maps.Copy(s.records, state.Records)

@@ -79,6 +79,7 @@ type scanner struct {
 	n       int  // line of the record
 	own     bool // a record of the session itself was read
 	foreign bool // and after it one of another session
+	known   bool // a record is one of the program
 	last    jsonl.Stamp
 	other   bool // the line is malformed, but not an answer
 	others  int  // number of these lines
@@ -139,6 +140,7 @@ func (s *scanner) line(line jsonl.Value, use func(*record)) bool {
 		if rest, ok = following(rest, c); !ok {
 			return s.malformed(line)
 		}
+		s.known = s.known || r.known()
 		use(&r)
 	}
 	return true
@@ -273,6 +275,7 @@ func (r *transcript) chains(ctx context.Context) (map[string]thread.Facts, error
 	for key, o := range of {
 		found := s.facts
 		o.facts.Lines, o.facts.BadLines, o.facts.Partial, o.others = found.Lines, found.BadLines, found.Partial, s.others
+		o.known = s.known
 		o.facts.Warnings = append(o.facts.Warnings, found.Warnings...)
 		if facts[key], err = o.finish(); err != nil {
 			return nil, err
@@ -320,6 +323,9 @@ func (s *scanner) finish() (thread.Facts, error) {
 	s.facts.Messages, s.facts.ToolCalls = s.timeline.Messages, s.timeline.ToolCalls
 	s.facts.Last = s.last.Time()
 	s.facts.State = s.turn.end(s.facts.Last)
+	if !s.known && s.facts.Lines > s.facts.BadLines {
+		s.facts.WarnUnknown()
+	}
 	s.finishUsage()
 	return s.facts, nil
 }

@@ -13,7 +13,7 @@ import (
 // records the end of answers, one that records only the end of turns, and one that
 // records neither. Every fourth transcript is that of a subagent.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: claude.Driver(), Asks: true, Agent: agentID,
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: claude.Driver(), Asks: true, Agent: agentID, NoEnd: true,
 		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
 			version := []string{"2.1.140", "2.1.20", "2.0.72"}[n%3]
 			session, agent := fmt.Sprintf("0c4f3c1e-7b1a-4d59-9d0e-%012d", n), ""
@@ -99,6 +99,11 @@ func (s *recorder) record(step threadtest.Step) {
 // its text as the last message.
 func (s *recorder) work(id string, step threadtest.Step) {
 	few := used(1, 0, 0, 0, 9)
+	if step.N%2 == 0 {
+		s.block(id, obj{"type": "thinking", "thinking": "Hm."}, few, nil)
+		s.log.Lines = s.lines
+		s.log.Shows(thread.Running)
+	}
 	s.say(id, step.Text, few, nil)
 	s.log.Lines = s.lines
 	if s.answers || s.turns {

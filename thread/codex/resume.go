@@ -22,6 +22,7 @@ type saved struct {
 	Any      bool
 	Warnings []string
 	Metas    int
+	Known    bool
 	Head     string // the meta
 	Spawned  []string
 	Spawning []string // calls
@@ -68,7 +69,7 @@ func (s *scanner) save() (saved, bool) {
 	return saved{
 		Timeline: t, Recent: s.timeline.recent, Next: s.timeline.next, Compact: s.timeline.compact, Turn: s.turn,
 		Meter: s.meter.Save(), Model: s.meter.model, Total: s.meter.raw, Any: s.meter.any, Warnings: s.facts.Warnings,
-		Metas: s.metas, Head: s.head(), Spawned: s.subagents.spawned(), Spawning: s.subagents.spawning(),
+		Metas: s.metas, Known: s.known, Head: s.head(), Spawned: s.subagents.spawned(), Spawning: s.subagents.spawning(),
 	}, ok
 }
 
@@ -80,7 +81,7 @@ func (s *scanner) restore(state saved) error {
 		s.meter.total, _ = parseCount(state.Total)
 		s.meter.known = true
 	}
-	s.facts.Warnings, s.metas = state.Warnings, state.Metas
+	s.facts.Warnings, s.metas, s.known = state.Warnings, state.Metas, state.Known
 	s.subagents.restore(state.Spawned, state.Spawning)
 	return s.timeline.Restore(state.Timeline)
 }

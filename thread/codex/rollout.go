@@ -160,6 +160,7 @@ type scanner struct {
 	at        jsonl.Value
 	payload   jsonl.Members
 	metas     int
+	known     bool // a record is one of the program
 }
 
 func newScanner(ctx context.Context, m meta) *scanner {
@@ -230,6 +231,7 @@ func (s *scanner) records(line jsonl.Value) bool {
 			s.record(kind.Raw(), &s.payload, ordinal)
 		case named: // before 0.32 records had no envelope
 			s.payload.Parse(line)
+			s.known = s.known || kind.Kind() == jsonl.Absent // a meta
 			s.bare(kind.Raw(), &s.payload)
 		}
 		if !c.Closed() {
@@ -245,8 +247,14 @@ func (s *scanner) bare(kind []byte, payload *jsonl.Members) {
 	switch string(kind) {
 	case "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
 		"local_shell_call":
+		s.known = true
 		s.item(payload)
 	}
+}
+
+// records are the kinds of records with an envelope.
+var records = map[string]bool{
+	"session_meta": true, "turn_context": true, "response_item": true, "event_msg": true, "compacted": true,
 }
 
 // record reads one record. Copied records are shown, but do not affect the facts.
@@ -257,6 +265,7 @@ func (s *scanner) record(kind []byte, payload *jsonl.Members, ordinal jsonl.Valu
 	}
 	copied := s.replaying || s.lineage.copied(kind, payload, ordinal)
 	s.timeline.Inherited, s.meter.inherited, s.subagents.off = copied, copied, copied
+	s.known = s.known || records[string(kind)]
 	switch string(kind) {
 	case "session_meta":
 		s.sessionMeta(payload)
@@ -289,6 +298,9 @@ func (s *scanner) finish() (thread.Facts, error) {
 	}
 	s.facts.Messages, s.facts.ToolCalls = s.timeline.Messages, s.timeline.ToolCalls
 	s.facts.State, s.facts.Last, s.facts.Spawned = s.turn.end(), s.turn.Last.Time(), s.subagents.spawned()
+	if !s.known && s.facts.Lines > s.facts.BadLines {
+		s.facts.WarnUnknown()
+	}
 	s.usage()
 	return s.facts, nil
 }

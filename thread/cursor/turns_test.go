@@ -16,7 +16,7 @@ import (
 // version that records results and the end of turns, and every third one is that of a
 // subagent.
 func TestTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(),
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(), NoEnd: true,
 		Start: func(n int, l *threadtest.Log) func(threadtest.Step) {
 			l.ID = fmt.Sprintf("019f0000-0000-7000-8000-%012d", n+100)
 			l.Path = ".cursor/projects/home-u-project/agent-transcripts/" + l.ID + ".jsonl"
@@ -51,7 +51,16 @@ func (s *recorder) record(step threadtest.Step) {
 		s.results = nil
 		s.add(line("user", text("<user_query>\n"+step.Text+"\n</user_query>")))
 	case threadtest.Work:
-		content := []obj{text(step.Text + "\n\n[REDACTED]")}
+		said := text(step.Text + "\n\n[REDACTED]")
+		switch step.N % 3 {
+		case 0:
+			s.add(line("assistant", text("[REDACTED]")))
+		case 1: // the calls are in the next record
+			s.add(line("assistant", said))
+			s.log.Shows(thread.Completed)
+			said = text("[REDACTED]")
+		}
+		content := []obj{said}
 		for range step.Calls {
 			content = append(content, use("Shell"))
 		}
@@ -77,7 +86,7 @@ func (s *recorder) record(step threadtest.Step) {
 // TestEditorTurns reads generated threads of the editor after each change of
 // their rows. Every other one is of a version that records the status.
 func TestEditorTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(), Asks: true,
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(), Asks: true, NoEnd: true,
 		Setup: func(exec func(string, ...any), _, id string) {
 			exec(schema)
 			book{exec}.put("composerData:"+id, obj{"name": "A title", "status": "none", "fullConversationHeadersOnly": []obj{}})
@@ -159,7 +168,7 @@ func (r *editorRecorder) record(step threadtest.Step) {
 // TestStoreTurns reads generated threads of the command line agent after each
 // change of their rows.
 func TestStoreTurns(t *testing.T) {
-	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(),
+	threadtest.CheckTurns(t, threadtest.Turns{Driver: cursor.Driver(), NoEnd: true,
 		Setup: func(exec func(string, ...any), _, _ string) {
 			exec("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB)")
 			exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)")

@@ -21,7 +21,8 @@ func Array(path string) Source {
 		defer f.Close()
 		// A document is an object, so the array becomes its only member.
 		const list = "list"
-		doc := jsonl.Document{List: list, Member: func(string, jsonl.Value) {},
+		doc := jsonl.Document{List: list,
+			Member: func(_ string, v jsonl.Value) { facts.Lines = min(len(v), 1) }, // it is not an array
 			Element: func(v jsonl.Value, e jsonl.Element) error {
 				facts.Lines = e.N
 				if e.Short {

@@ -137,10 +137,10 @@ func (r *Reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	f := &s.Facts
 	f.Messages, f.ToolCalls = s.Timeline.Messages, s.Timeline.ToolCalls
 	if f.State.Status == "" {
-		if f.Lines > 0 && f.Last.IsZero() && !s.Meter.Counted() {
-			f.Warn("no record is known: another version of the tool, or another tool, wrote this transcript")
-		}
 		s.Infer(thread.PendingInit, f.Last, "no messages yet")
+		if f.Lines > 0 && f.Last.IsZero() && !s.Meter.Counted() {
+			f.WarnUnknown()
+		}
 	}
 	if f.State.At.IsZero() {
 		f.State.At = f.Last
