@@ -97,18 +97,3 @@ func (o Options) environment() func(string) string {
 	}
 	return o.Getenv
 }
-
-// NoteOpened adds a workspace, or the repository that it would be in, to those that the
-// user has opened. A program calls it after what the user asked for succeeded; what is
-// refused leaves nothing behind.
-func NoteOpened(w *Workspace, o Options) { w.dirs.NoteOpened(o.environment()) }
-
-// IsPlace reports whether a directory is in a workspace or a repository.
-func IsPlace(dir string, o Options) bool {
-	w, err := config.Find(dir, o.environment())
-	return err != nil || w.IsPlace()
-}
-
-// Opened returns the workspaces and repositories that the user has opened on this
-// machine and that exist, in the order in which they were first opened.
-func Opened(o Options) []string { return config.Opened(o.environment()) }

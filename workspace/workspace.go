@@ -36,6 +36,8 @@
 //   - [Workspace.Claims]: what is known to be true of an artifact.
 //   - [Workspace.Store]: checking, repairing, what is not needed, the queue of the log.
 //
+// Package places has the answers for all workspaces that the user has opened.
+//
 // Functions that need no open workspace: [Settings], [SetSetting], [TrustLog], [CopyLog],
 // [CopyRedactedLog].
 //

@@ -22,10 +22,14 @@ type CostOptions struct {
 	By string // one of CostGroups, by default session
 	// a time, see ParseTime of package workspace: requests, ends of work and artifacts at or after, before
 	Since, Until string
-	Everywhere   bool   // with threads of other directories
 	Prices       string // a file with prices that count before those of handoff
 	NoIndex      bool   // read the transcripts, not the index of threads
 	Prompts      bool   // compare the prompts of the threads with the artifacts
+
+	// Places are directories with costs of their own: a thread in one of them that is inside
+	// this repository does not count.
+	Places    []string
+	Elsewhere bool // only threads that are in none of Places
 }
 
 // CostGroups returns what Cost can group by.
@@ -110,15 +114,12 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 	if !since.IsZero() || !until.IsZero() {
 		s.In = inTime
 	}
-	if s.Work, err = u.o.Hub.WorkIn(ctx, ""); err != nil {
-		return nil, err
-	}
-	if err := u.published(ctx, o, since, until, s); err != nil {
-		return nil, err
-	}
 	q := threadindex.Query{Since: since} // a thread that goes on after until has requests before it
-	if !o.Everywhere {
-		q.In = threadindex.In(u.o.Worktrees()...)
+	if q.In = threadindex.Nearest(u.o.Worktrees(), o.Places); o.Elsewhere {
+		known := threadindex.In(o.Places...)
+		q.In = func(dir string) bool { return !known(dir) }
+	} else if err := u.logged(ctx, o, since, until, s); err != nil {
+		return nil, err
 	}
 	warnings, err = u.o.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
 		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Self: t.Self, Agent: t.Agent, Main: t.Main, By: t.By,
@@ -126,12 +127,16 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 			Requests: t.Requests, Completeness: t.Completeness, Reason: t.Reason, Missing: t.Missing})
 		return nil
 	})
-	reason := "the transcript of a thread is missing"
-	if !o.Everywhere || o.Since != "" || o.Until != "" {
-		reason += ", or of another directory or time"
-	}
-	s.AddMissing(reason)
+	s.AddMissing("the transcript of a thread is missing, or of another directory or time")
 	return warnings, err
+}
+
+// logged adds to s the work of the log, and the artifacts of a time.
+func (u Units) logged(ctx context.Context, o CostOptions, since, until time.Time, s *cost.Sources) (err error) {
+	if s.Work, err = u.o.Hub.WorkIn(ctx, ""); err != nil {
+		return err
+	}
+	return u.published(ctx, o, since, until, s)
 }
 
 // published adds to s the artifacts of a time. Only a comparison with prompts, and

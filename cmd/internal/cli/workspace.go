@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/places"
 )
 
 // Open opens the workspace of the current directory.
@@ -50,7 +51,7 @@ func (a *App) Reading(do func(*workspace.Workspace) error) error {
 	if err := do(w); err != nil {
 		return err
 	}
-	workspace.NoteOpened(w, a.Options())
+	places.Note(a.Dir, a.Options())
 	return nil
 }
 

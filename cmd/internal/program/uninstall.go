@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/places"
 	"github.com/spf13/cobra"
 )
 
@@ -58,17 +59,17 @@ func undoInit(ctx context.Context, a *cli.App, j *setup.Journal, o setup.Undo, a
 // leftovers returns what undoing init leaves: of the user, and of each workspace and
 // repository that the user has opened.
 func leftovers(ctx context.Context, a *cli.App) []setup.Leftover {
-	places := workspace.Opened(a.Options())
+	opened := places.Opened(a.Options())
 	registered, err := setup.Registered(userdir.State(a.Getenv))
 	if err != nil {
 		a.Warn("%v", err)
 	}
 	for _, place := range registered {
-		if !slices.Contains(places, place) {
-			places = append(places, place)
+		if !slices.Contains(opened, place) {
+			opened = append(opened, place)
 		}
 	}
-	return setup.Leftovers(ctx, a.Getenv, places, runtimeOf)
+	return setup.Leftovers(ctx, a.Getenv, opened, runtimeOf)
 }
 
 // runtimeOf returns the runtime directory of a place, "" if it has none of handoff.

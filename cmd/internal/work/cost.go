@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"runtime/debug"
@@ -15,6 +16,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/places"
 	"github.com/agent-handoff/handoff/workspace/work"
 	"github.com/spf13/cobra"
 )
@@ -57,7 +59,7 @@ func collectAt(by string) int {
 
 func costCommand(a *cli.App) *cobra.Command {
 	var o work.CostOptions
-	var asCSV bool
+	var asCSV, allPlaces bool
 	c := &cobra.Command{
 		Use:     "cost",
 		Short:   "Show what sessions, agents or artifacts cost",
@@ -69,19 +71,26 @@ func costCommand(a *cli.App) *cobra.Command {
 	f.StringVar(&o.By, "by", "session", "group by this `kind`: "+strings.Join(work.CostGroups(), ", "))
 	f.StringVar(&o.Since, "since", "", "what was used at or after `time`: 2h, 3d, friday, 2006-01-02 or RFC 3339")
 	f.StringVar(&o.Until, "until", "", "what was used before `time`")
-	f.BoolVar(&o.Everywhere, "everywhere", false, "with the threads of all directories")
+	everywhereFlag(c, &allPlaces)
 	f.StringVar(&o.Prices, "prices", "", "`file` with prices that count before the built-in ones; see docs/cost.md")
 	f.BoolVar(&o.NoIndex, "no-index", false, "read the transcripts, not the index of threads")
 	f.BoolVar(&o.Prompts, "prompts", false,
 		"compare prompts with artifacts: show refs and pasted text in them; this reads the transcripts")
 	f.BoolVar(&asCSV, "csv", false, "print CSV with a header")
 	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(work.CostGroups(), cobra.ShellCompDirectiveNoFileComp))
-	a.JSONFlag(c, "print JSON", cli.Prints(work.CostReport{}))
+	a.JSONFlag(c, "print JSON", answersOf(work.CostReport{}, places.Costs{})...)
 	c.MarkFlagsMutuallyExclusive("csv", "json")
-	table := a.NewTable(c, costColumns)
+	table := a.NewTable(c, everywhere(costColumns))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		defer debug.SetGCPercent(debug.SetGCPercent(collectAt(o.By)))
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
+		if allPlaces || !isPlace(a) {
+			r, err := places.Cost(c.Context(), a.Dir, a.Options(), set, o)
+			if err != nil {
+				return err
+			}
+			return printCosts(a, table, r, asCSV)
+		}
 		return a.Reading(func(w *workspace.Workspace) error {
 			r, err := w.Work(set).Cost(c.Context(), o)
 			if err != nil {
@@ -92,14 +101,12 @@ func costCommand(a *cli.App) *cobra.Command {
 				return a.JSONList("rows", r)
 			}
 			if asCSV {
-				return costCSV(a, r)
+				return costCSV(a, []places.Spending{{CostReport: r}})
 			}
 			if err := table.Print(columnsOf(r), costRows(a, r)); err != nil {
 				return err
 			}
-			if a.Terminal {
-				fmt.Fprintf(a.Err, "prices of %s from %s\n", r.Prices.Date, textfmt.OneLine(r.Prices.Source))
-			}
+			printPrices(a, r.Prices)
 			return nil
 		})
 	}
@@ -203,16 +210,92 @@ func bar(a *cli.App, row, total trace.CostRow) string {
 	return text
 }
 
-func costCSV(a *cli.App, r work.CostReport) error {
+// sections returns the places in which something was used or published, and the total of all.
+func sections(r places.Costs) (list []places.Spending) {
+	for _, p := range r.Places {
+		if t := p.Total; t.Threads == 0 && t.Artifacts == 0 && t.Amount.Cost == nil && t.Amount.TotalTokens == nil {
+			continue
+		}
+		p.Dir = cmp.Or(p.Dir, "other directories")
+		list = append(list, p)
+	}
+	all := places.Spending{Dir: "all places"}
+	for _, p := range list {
+		all.Total.Threads, all.Total.Artifacts = all.Total.Threads+p.Total.Threads, all.Total.Artifacts+p.Total.Artifacts
+		all.Prompts = cmp.Or(all.Prompts, p.Prompts)
+		all.Prices = p.Prices
+	}
+	all.Total.Amount = r.Total
+	return append(list, all)
+}
+
+// printCosts prints the costs of places.
+func printCosts(a *cli.App, table *cli.Table, r places.Costs, asCSV bool) error {
+	a.Warnings(r.Warnings)
+	list := sections(r)
+	switch {
+	case a.AsJSON:
+		return a.JSONList("places", r)
+	case asCSV:
+		return costCSV(a, list)
+	}
+	if err := table.Check(everywhere(costColumns)); err != nil {
+		return err
+	}
+	for i, p := range list {
+		rows := costRows(a, p.CostReport)
+		if i == len(list)-1 {
+			rows = rows[1:] // nothing is unattributed there
+		}
+		heading(a, p.Dir, i)
+		if err := printPlace(a, table, p.Dir, columnsOf(p.CostReport), rows); err != nil {
+			return err
+		}
+	}
+	printPrices(a, list[len(list)-1].Prices)
+	return nil
+}
+
+func printPrices(a *cli.App, p work.PriceSource) {
+	if a.Terminal && p.Date != "" {
+		fmt.Fprintf(a.Err, "prices of %s from %s\n", p.Date, textfmt.OneLine(p.Source))
+	}
+}
+
+// costCSV prints costs as CSV, those of several places with a column for the place.
+func costCSV(a *cli.App, list []places.Spending) error {
 	w := csv.NewWriter(a.Out)
 	head := []string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning",
 		"total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work",
 		"failed_work_with_artifacts", "unpriced_models", "revisions", "refs_passed", "bytes_read", "bytes_stayed",
 		"transcript_tokens", "transcript_cost_usd"}
-	if r.Prompts != nil {
+	last := list[len(list)-1]
+	if last.Prompts != nil {
 		head = append(head, "refs_in_prompts", "bytes_pasted", "prompts_lower_bound")
 	}
+	isPlaced := last.Dir != ""
+	if isPlaced {
+		head = append([]string{"place"}, head...)
+	}
 	w.Write(head)
+	for i, p := range list {
+		rows := allRows(p.CostReport)
+		if isPlaced && i == len(list)-1 {
+			rows = rows[1:]
+		}
+		for _, row := range rows {
+			cells := csvCells(row, last.Prompts != nil)
+			if isPlaced {
+				cells = append([]string{plainCell(p.Dir)}, cells...)
+			}
+			w.Write(cells)
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+func csvCells(row trace.CostRow, hasPrompts bool) []string {
 	number := func(v *int64) string {
 		if v == nil {
 			return ""
@@ -225,24 +308,20 @@ func costCSV(a *cli.App, r work.CostReport) error {
 		}
 		return strconv.FormatFloat(*v, 'f', -1, 64)
 	}
-	for _, row := range allRows(r) {
-		u := row.Amount
-		cells := []string{plainCell(row.Key), plainCell(row.Name), amount(u.Cost), number(u.Input), number(u.Output),
-			number(u.CacheRead), number(u.CacheWrite), number(u.Reasoning), number(u.TotalTokens),
-			string(u.Completeness), strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), amount(row.CostPerArtifact),
-			strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), plainCell(strings.Join(u.Unpriced, " ")),
-			strconv.Itoa(row.Revisions), strconv.Itoa(row.RefsPassed), number(row.BytesRead), number(row.BytesStayed),
-			number(byTranscript(row).TotalTokens), amount(byTranscript(row).Cost)}
-		switch p := row.Prompts; {
-		case p != nil:
-			cells = append(cells, strconv.Itoa(p.Refs), number(p.BytesPasted), strconv.FormatBool(p.LowerBound))
-		case r.Prompts != nil:
-			cells = append(cells, "", "", "")
-		}
-		w.Write(cells)
+	u := row.Amount
+	cells := []string{plainCell(row.Key), plainCell(row.Name), amount(u.Cost), number(u.Input), number(u.Output),
+		number(u.CacheRead), number(u.CacheWrite), number(u.Reasoning), number(u.TotalTokens),
+		string(u.Completeness), strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), amount(row.CostPerArtifact),
+		strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), plainCell(strings.Join(u.Unpriced, " ")),
+		strconv.Itoa(row.Revisions), strconv.Itoa(row.RefsPassed), number(row.BytesRead), number(row.BytesStayed),
+		number(byTranscript(row).TotalTokens), amount(byTranscript(row).Cost)}
+	switch p := row.Prompts; {
+	case p != nil:
+		cells = append(cells, strconv.Itoa(p.Refs), number(p.BytesPasted), strconv.FormatBool(p.LowerBound))
+	case hasPrompts:
+		cells = append(cells, "", "", "")
 	}
-	w.Flush()
-	return w.Error()
+	return cells
 }
 
 // plainCell returns a cell that a spreadsheet does not take for a formula.

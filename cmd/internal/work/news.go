@@ -3,13 +3,11 @@ package work
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
@@ -28,18 +26,6 @@ var newsColumns = []cli.Column{
 // newsLines is the number of lines that news takes on a terminal, unless more rows need
 // a person.
 const newsLines = 20
-
-// A placeNews is the news of one workspace or repository.
-type placeNews struct {
-	Dir string `json:"directory"`
-	news.Report
-}
-
-// An everywhere has the news of all places.
-type everywhere struct {
-	Places   []placeNews `json:"places"`
-	Warnings []string    `json:"warnings,omitempty"`
-}
 
 type newsOptions struct {
 	news.ReportOptions
@@ -73,19 +59,19 @@ have opened.`,
 	f.StringVar(&o.Since, "since", "",
 		"show what was done at or after `time` or the publication of an artifact, instead of since you looked")
 	f.StringVar(&o.Reader, "reader", "", "who has seen the news, a `name`; for several readers of one user")
-	f.BoolVar(&o.everywhere, "everywhere", false, "show all workspaces and repositories that you have opened")
+	everywhereFlag(c, &o.everywhere)
 	f.BoolVar(&o.keepUnread, "keep-unread", false, "do not note what was shown")
 	f.BoolVar(&o.all, "all", false, "show all rows on a terminal, also more than 20")
 	f.StringVar(&o.format, "format", "text", "print this `format`: text or md")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "md"},
 		cobra.ShellCompDirectiveNoFileComp))
-	a.JSONFlag(c, "print JSON", cli.Prints(news.Report{}), cli.PrintsWith("everywhere", everywhere{}))
-	table := a.NewTable(c, newsColumns)
+	a.JSONFlag(c, "print JSON", answersOf(news.Report{}, placesNews{})...)
+	table := a.NewTable(c, everywhere(newsColumns))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if o.format != "text" && o.format != "md" {
 			return cli.Invalid("news", "--format", "unknown format "+o.format, "use text or md")
 		}
-		if o.everywhere || !workspace.IsPlace(a.Dir, a.Options()) {
+		if o.everywhere || !isPlace(a) {
 			return newsEverywhere(c.Context(), a, o, table)
 		}
 		return a.Reading(func(w *workspace.Workspace) error {
@@ -138,38 +124,27 @@ func newsShown(a *cli.App, o newsOptions, r news.Report) int {
 	return max(len(r.Needs), newsLines-4) // the other lines: the place, the summary, the head, what is left out
 }
 
-// newsEverywhere prints the news of each place that the user has opened. One that can't be
-// opened is a warning.
+// newsEverywhere prints the news of each place that the user has opened.
 func newsEverywhere(ctx context.Context, a *cli.App, o newsOptions, table *cli.Table) error {
-	answer := everywhere{Places: []placeNews{}}
+	answer := placesNews{Places: []placeNews{}}
 	var marks []func() error
-	for _, dir := range workspace.Opened(a.Options()) {
-		w, err := workspace.Open(dir, a.Options())
-		if err != nil {
-			answer.Warnings = append(answer.Warnings, err.Error())
-			continue
-		}
-		defer w.Close()
+	var err error
+	answer.Warnings, err = eachPlace(ctx, a, func(dir string, w *workspace.Workspace) ([]string, error) {
 		source := newsOf(a, w)
 		r, err := source.Report(ctx, o.ReportOptions)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, handoff.Invalid):
-			return err
-		case err != nil:
-			answer.Warnings = append(answer.Warnings, dir+": "+err.Error())
-			continue
+		if err != nil {
+			return nil, err
 		}
-		for _, warning := range r.Warnings {
-			answer.Warnings = append(answer.Warnings, dir+": "+warning)
-		}
+		warnings := r.Warnings
 		r.Warnings = nil
 		settling(a, r.Needs)
 		answer.Places = append(answer.Places, placeNews{dir, r})
 		marks = append(marks, func() error { return mark(a, o, source, r) })
+		return warnings, nil
+	})
+	if err != nil {
+		return err
 	}
-	a.Warnings(answer.Warnings)
 	if a.AsJSON {
 		return a.JSONList("places", answer)
 	}
@@ -186,7 +161,7 @@ func newsEverywhere(ctx context.Context, a *cli.App, o newsOptions, table *cli.T
 
 // printNews prints the news of places, each under its directory if they are those of all.
 func printNews(a *cli.App, table *cli.Table, o newsOptions, places []placeNews) error {
-	if err := table.Check(newsColumns); err != nil {
+	if err := table.Check(everywhere(newsColumns)); err != nil {
 		return err
 	}
 	for i, p := range places {
@@ -199,17 +174,11 @@ func printNews(a *cli.App, table *cli.Table, o newsOptions, places []placeNews) 
 		if left > 0 {
 			rows = rows[:len(rows)-left]
 		}
-		if a.Terminal {
-			if i > 0 {
-				fmt.Fprintln(a.Out)
-			}
-			if p.Dir != "" {
-				fmt.Fprintln(a.Out, textfmt.OneLine(p.Dir))
-			}
+		if heading(a, p.Dir, i); a.Terminal {
 			fmt.Fprintln(a.Out, summary(a, p.Report))
 		}
 		if len(rows) > 0 {
-			if err := table.Print(newsColumns, rows); err != nil {
+			if err := printPlace(a, table, p.Dir, newsColumns, rows); err != nil {
 				return err
 			}
 		}
@@ -217,8 +186,8 @@ func printNews(a *cli.App, table *cli.Table, o newsOptions, places []placeNews) 
 			fmt.Fprintf(a.Out, "%d more; --all shows all\n", left)
 		}
 	}
-	if len(places) == 0 && a.Terminal {
-		fmt.Fprintln(a.Out, "no workspace or repository was opened on this machine; handoff help shows what handoff does")
+	if len(places) == 0 {
+		noPlaces(a)
 	}
 	return nil
 }

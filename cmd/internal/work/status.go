@@ -35,8 +35,8 @@ var collisionColumns = []cli.Column{
 const statusEvery = 2 * time.Second
 
 func statusCommand(a *cli.App) *cobra.Command {
-	var watch, collisions bool
-	since := "24h"
+	var watch, collisions, allPlaces bool
+	var since string
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show what needs you, and which sessions and threads are running",
@@ -53,7 +53,8 @@ of its threads have ended: it was probably not closed. A thread is running until
 its transcript shows that its turn ended, or its process has ended. If its
 process is not known, it is running for 30 minutes after its last record.
 
-Check the status before you start work that another agent may be doing.
+Check it before you start work that another agent may be doing. In no
+repository, it shows all places that you have opened.
 
 With --collisions, it lists instead the files of this repository that two
 threads or subagents changed while both were active, also those that have
@@ -63,14 +64,18 @@ ended, with the messages that changed them.`,
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "update the output until it is interrupted")
 	a.JSONFlag(c, "print JSON; with --watch an object for each change",
-		cli.Prints(news.Status{}), cli.PrintsWith("collisions", transcript.Collisions{}))
+		append(answersOf(news.Status{}, placesStatus{}), cli.PrintsWith("collisions", transcript.Collisions{}))...)
 	c.Flags().BoolVar(&collisions, "collisions", false, "list the files that two threads changed at the same time")
-	c.Flags().StringVar(&since, "since", since, "with --collisions, changes at or after `time`")
-	c.MarkFlagsMutuallyExclusive("watch", "collisions")
-	table := a.NewTable(c, activityColumns, collisionColumns)
+	c.Flags().StringVar(&since, "since", "24h", "with --collisions, changes at or after `time`")
+	everywhereFlag(c, &allPlaces)
+	c.MarkFlagsMutuallyExclusive("watch", "collisions", "everywhere")
+	table := a.NewTable(c, everywhere(activityColumns), collisionColumns)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if c.Flags().Changed("since") && !collisions {
+		switch {
+		case c.Flags().Changed("since") && !collisions:
 			return cli.Invalid("status", "", "--since requires --collisions", "add --collisions")
+		case allPlaces || !watch && !collisions && !isPlace(a):
+			return statusEverywhere(c.Context(), a, table)
 		}
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		return a.Reading(func(w *workspace.Workspace) error {
@@ -79,21 +84,71 @@ ended, with the messages that changed them.`,
 				return printCollisions(c.Context(), a, w, set, table, since)
 			}
 			if watch {
-				return watchStatus(c.Context(), a, w, set, table)
+				return watchStatus(c.Context(), a, w.News(set), table)
 			}
-			now, err := w.News(set).Status(c.Context())
-			if err != nil {
-				return err
-			}
-			a.Warnings(now.Warnings)
-			settling(a, now.Needs)
-			return printStatus(a, table, now)
+			return showStatus(c.Context(), a, w.News(set), table)
 		})
 	}
 	return c
 }
 
+// statusEverywhere prints the status of each place that the user has opened, on a terminal
+// and in a pipe only of those in which there is something.
+func statusEverywhere(ctx context.Context, a *cli.App, table *cli.Table) error {
+	answer := placesStatus{Places: []placeStatus{}}
+	var err error
+	answer.Warnings, err = eachPlace(ctx, a, func(dir string, w *workspace.Workspace) ([]string, error) {
+		now, err := newsOf(a, w).Status(ctx)
+		if err != nil {
+			return nil, err
+		}
+		warnings := now.Warnings
+		now.Warnings = nil
+		settling(a, now.Needs)
+		answer.Places = append(answer.Places, placeStatus{dir, now})
+		return warnings, nil
+	})
+	if err != nil {
+		return err
+	}
+	if a.AsJSON {
+		return a.JSONList("places", answer)
+	}
+	if err := table.Check(everywhere(activityColumns)); err != nil {
+		return err
+	}
+	shown := 0
+	for _, p := range answer.Places {
+		rows := statusRows(a, p.Status)
+		if len(rows) == 0 {
+			continue
+		}
+		heading(a, p.Dir, shown)
+		if err := printPlace(a, table, p.Dir, activityColumns, rows); err != nil {
+			return err
+		}
+		shown++
+	}
+	switch {
+	case len(answer.Places) == 0:
+		noPlaces(a)
+	case shown == 0:
+		return table.Print(activityColumns, nil)
+	}
+	return nil
+}
+
+func showStatus(ctx context.Context, a *cli.App, source news.Source, table *cli.Table) error {
+	now, err := source.Status(ctx)
+	if err != nil {
+		return err
+	}
+	a.Warnings(now.Warnings)
+	return printStatus(a, table, now)
+}
+
 func printStatus(a *cli.App, table *cli.Table, now news.Status) error {
+	settling(a, now.Needs)
 	if a.AsJSON {
 		return a.JSONList("sessions", now)
 	}
@@ -119,14 +174,13 @@ func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, se
 
 // watchStatus prints the status again when it changes. On a terminal it replaces
 // what it printed before.
-func watchStatus(ctx context.Context, a *cli.App, w *workspace.Workspace, set *thread.Set, table *cli.Table) error {
+func watchStatus(ctx context.Context, a *cli.App, source news.Source, table *cli.Table) error {
 	last, first := "", true
 	for ; ; first = false {
-		now, err := w.News(set).Status(ctx)
+		now, err := source.Status(ctx)
 		if err != nil {
 			return err
 		}
-		settling(a, now.Needs)
 		state, err := watched(a, now)
 		if err != nil {
 			return err

@@ -16,6 +16,11 @@ import (
 	"github.com/agent-handoff/handoff/trace"
 )
 
+// Compare orders by cost, then by tokens.
+func Compare(a, b trace.Usage) int {
+	return cmp.Or(cmp.Compare(value(a.Cost), value(b.Cost)), cmp.Compare(value(a.TotalTokens), value(b.TotalTokens)))
+}
+
 // Add adds b to a.
 func Add(a *trace.Usage, b trace.Usage) {
 	a.Input, a.Output = sum(a.Input, b.Input), sum(a.Output, b.Output)

@@ -192,8 +192,7 @@ func summarize(by string, leaves []Leaf) Report {
 		r.Rows = append(r.Rows, g.finish())
 	}
 	slices.SortFunc(r.Rows, func(a, b trace.CostRow) int {
-		return cmp.Or(-cmp.Compare(value(a.Amount.Cost), value(b.Amount.Cost)),
-			-cmp.Compare(value(a.Amount.TotalTokens), value(b.Amount.TotalTokens)), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(Compare(b.Amount, a.Amount), cmp.Compare(a.Key, b.Key))
 	})
 	return r
 }

@@ -2,6 +2,7 @@ package threadindex
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -34,6 +35,15 @@ func In(dirs ...string) func(dir string) bool {
 		}
 		return in
 	}
+}
+
+// Nearest is In, without what is in those of others that are inside one of dirs.
+func Nearest(dirs, others []string) func(dir string) bool {
+	in := In(dirs...)
+	inside := In(slices.DeleteFunc(slices.Clone(others), func(dir string) bool {
+		return slices.Contains(dirs, dir) || !in(dir)
+	})...)
+	return func(dir string) bool { return in(dir) && !inside(dir) }
 }
 
 // resolve follows links in a path. The directory of an old thread may no
