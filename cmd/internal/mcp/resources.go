@@ -132,9 +132,7 @@ func (c *client) resource(ctx context.Context, w *workspace.Workspace, uri strin
 func (c *client) news(ctx context.Context, w *workspace.Workspace) (*sdk.ResourceContents, error) {
 	since := c.server.o.Now().AddDate(0, 0, -news.FirstDays).Format(time.RFC3339)
 	r, err := w.News(c.server.o.Threads).Report(ctx, news.ReportOptions{Since: since})
-	for i, n := range r.Needs {
-		r.Needs[i].How = hintText(n.Settle)
-	}
+	settling(r.Needs)
 	return jsonContents(r, err)
 }
 
