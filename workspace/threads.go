@@ -21,6 +21,9 @@ func (w *Workspace) Threads(set *thread.Set) threads.Collection {
 		Archive:  func(noIndex bool) threadindex.Archive { return w.archive(set, noIndex) },
 		Contains: w.contains, Bodies: w.bodies, Remote: w.remote, Share: w.settings.SharesThreads(),
 		KeepEnded: w.settings.KeepsThreads() && (!w.remote || w.settings.SharesThreads()),
+		Elsewhere: func(ctx context.Context, op, name string, err error) error {
+			return w.elsewhere(ctx, set, op, name, err)
+		},
 		OpenCopy: func(ctx context.Context, u thread.URI) (*thread.View, error) {
 			return w.copies.Open(ctx, w.copyStore(set), u)
 		},

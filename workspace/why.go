@@ -42,5 +42,9 @@ func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (trac
 			return io.ReadAll(io.LimitReader(content, most))
 		},
 	}
-	return s.Why(ctx, w.refs(ctx), w.dirs.Worktrees(), name)
+	found, err := s.Why(ctx, w.refs(ctx), w.dirs.Worktrees(), name)
+	if err != nil {
+		err = w.elsewhere(ctx, set, "trace", name, err)
+	}
+	return found, err
 }

@@ -21,6 +21,7 @@ func (w *Workspace) Work(set *thread.Set) work.Units {
 	return work.New(parts.Work{
 		Hub: w.as, Producer: w.caller.Producer, Session: w.ownSession(), Sessions: w.sessions, Resolve: w.Sessions().Resolve,
 		Threads: set, Archive: func(noIndex bool) threadindex.Archive { return w.archive(set, noIndex) },
+		Named:     namer{w, set}.named,
 		Worktrees: w.dirs.Worktrees, Path: w.path, Finish: w.finish, Now: w.now,
 		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, set, list) },
 		Text: func(ctx context.Context, a handoff.Artifact) string {

@@ -34,6 +34,17 @@ func New(o parts.Threads) Collection { return Collection{o} }
 // time since each was last seen.
 func (c Collection) Set() *thread.Set { return c.o.Threads }
 
+// Elsewhere returns the error of an operation that found nothing under a name, which may be
+// an ID, a URI or a name that another operation returned: then the hint shows what has it.
+//
+// Kinds: that of err; NotFound if something else has the name; Invalid (a malformed URI).
+func (c Collection) Elsewhere(ctx context.Context, op, name string, err error) error {
+	if err := c.o.Hub.Closed(); err != nil {
+		return err
+	}
+	return c.o.Elsewhere(ctx, op, name, err)
+}
+
 // ListOptions select threads. Those that are zero select all, except Dir.
 type ListOptions struct {
 	Providers    []string

@@ -15,11 +15,15 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/workspace/internal/parts"
 )
 
 // CostOptions select what Cost counts, and how it groups that.
 type CostOptions struct {
-	By string // one of CostGroups, by default session
+	// Name selects usage: that of a session, thread, agent or program, or of a row of another
+	// group; see Units.Cost. "" is all.
+	Name string
+	By   string // one of CostGroups, by default session; of what Name selects, thread or its own group
 	// a time, see ParseTime of package workspace: requests, ends of work and artifacts at or after, before
 	Since, Until string
 	Prices       string // a file with prices that count before those of handoff
@@ -57,10 +61,16 @@ type PriceSource struct {
 // harnesses reported, used and cost. Each token is counted once, also that of
 // subagents. Usage that a harness reported is preferred to that of the transcript.
 //
-// Kinds: Invalid (the group, a time, the prices), NotFound (the file with prices).
+// A name is what another operation returned: the ref of an artifact, a session, the URI of
+// a thread, an issue, an agent, a program, a model, work, or a field of artifacts, such as
+// a channel or a task.
+//
+// Kinds: Invalid (the group, a time, the prices), NotFound (the file with prices; nothing
+// with costs has the name).
 func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
-	if o.By == "" {
-		o.By = cost.BySession
+	named, err := u.named(ctx, &o)
+	if err != nil {
+		return CostReport{}, err
 	}
 	if !slices.Contains(cost.Groups, o.By) {
 		return CostReport{}, handoff.E("cost", o.By, handoff.Invalid, errors.New("unknown group"),
@@ -88,7 +98,19 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	if err := u.place(ctx, leaves, s, session); err != nil {
 		return CostReport{}, err
 	}
-	sum := cost.Summarize(o.By, leaves)
+	var only []string
+	if o.Name != "" {
+		if leaves = cost.Of(named.By, named.Keys, leaves); o.By == named.By && o.By != cost.ByThread {
+			only = append([]string{}, named.Keys...)
+		}
+		if len(leaves) == 0 && named.What == "" {
+			return CostReport{}, unknown(o.Name)
+		}
+		if len(leaves) == 0 {
+			warnings = append(warnings, "no usage of "+o.Name+" is known")
+		}
+	}
+	sum := cost.Summarize(o.By, leaves, only...)
 	r := CostReport{o.By, sum.Rows, sum.Unattributed, sum.Total, PriceSource{prices[0].Source, prices[0].Date}, prompts,
 		append(warnings, sum.Warnings(leaves)...)}
 	if o.By == cost.BySession {
@@ -98,7 +120,48 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 			}
 		}
 	}
+	if o.By == cost.ByThread {
+		for i, row := range r.Rows {
+			r.Rows[i].Name = strings.Join(row.Agents, " ")
+		}
+	}
 	return r, ctx.Err()
+}
+
+// undivided are the groups in which all that a thread used belongs to one row.
+var undivided = []string{cost.BySession, cost.ByThread, cost.ByAgent, cost.ByProgram}
+
+// named returns what the name in options means, and sets their group if they have none.
+func (u Units) named(ctx context.Context, o *CostOptions) (m parts.Meaning, err error) {
+	if o.Name == "" {
+		o.By = cmp.Or(o.By, cost.BySession)
+		return m, u.o.Hub.Closed()
+	}
+	if m, err = u.o.Named(ctx, o.Name); err != nil {
+		return m, err
+	}
+	if m.What == "" { // a model of transcripts, if anything
+		m.By, m.Keys = cost.ByModel, []string{o.Name}
+	}
+	own := m.By
+	if slices.Contains(undivided, own) {
+		own = cost.ByThread
+	}
+	switch {
+	case m.By == "":
+		return m, handoff.E("cost", o.Name, handoff.NotFound, errors.New("is "+m.What), m.Show)
+	case o.By != "" && own != cost.ByThread && o.By != m.By && m.What != "":
+		return m, handoff.E("cost", o.Name, handoff.Invalid, errors.New("is "+m.What+", which is not grouped by "+o.By),
+			handoff.Suggest("show what it cost", handoff.ActionCost, o.Name))
+	}
+	o.By = cmp.Or(o.By, own)
+	return m, nil
+}
+
+// unknown is the error about a name of nothing.
+func unknown(name string) error {
+	return handoff.E("cost", name, handoff.NotFound, errors.New("nothing has this name"),
+		handoff.Suggest("show what sessions cost", handoff.ActionCosts, cost.BySession))
 }
 
 // artifactPage is the number of artifacts that are read at a time.

@@ -1,6 +1,7 @@
 package find
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -59,8 +60,25 @@ The exit code is that of the program, or as for run.`,
 		cli.Prints(page.SubagentDocument{}), cli.PrintsWith("data", reply{}))
 	list.table = a.NewTable(c, threadColumns, threadMatchColumns)
 	c.AddCommand(keepCommand(a))
-	c.RunE = func(c *cobra.Command, args []string) error { return runThread(c, a, &print, &list, &send, args) }
+	c.RunE = func(c *cobra.Command, args []string) error {
+		err := runThread(c, a, &print, &list, &send, args)
+		if err == nil || len(args) == 0 || send.given(c) {
+			return err
+		}
+		return elsewhere(c.Context(), a, args[0], err)
+	}
 	return c
+}
+
+// elsewhere returns the error about a URI. Where there is a workspace, its hint is about what
+// else has that name.
+func elsewhere(ctx context.Context, a *cli.App, uri string, err error) error {
+	w, failed := a.Open()
+	if failed != nil {
+		return err
+	}
+	defer w.Close()
+	return w.Threads(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))).Elsewhere(ctx, "thread", uri, err)
 }
 
 // runThread sends a text to a thread, lists threads, or prints one.

@@ -70,6 +70,8 @@ func (f failureData) text() string {
 var toolCalls = map[handoff.Action]string{
 	handoff.ActionList:       "artifact_list",
 	handoff.ActionListAll:    "artifact_list with all: true",
+	handoff.ActionListBy:     "artifact_list with all: true, %[1]s: %[2]s",
+	handoff.ActionSessionsBy: "session_find with %[1]s: %[2]s",
 	handoff.ActionShow:       "artifact_get with ref: %[1]s",
 	handoff.ActionHistory:    "artifact_get with ref: %[1]s, history: true",
 	handoff.ActionRead:       "read_artifact with ref: %[1]s",

@@ -96,11 +96,12 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 		}
 		return report.Graph(a, graph, id, f.format)
 	}
+	set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 	shown, err := w.Show(ctx, ref, f.files)
 	if err != nil {
-		return err
+		return w.Threads(set).Elsewhere(ctx, "show", ref, err)
 	}
-	if err := w.AddTranscripts(ctx, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")), &shown); err != nil {
+	if err := w.AddTranscripts(ctx, set, &shown); err != nil {
 		a.Warn("%v", err)
 	}
 	switch {

@@ -40,6 +40,11 @@ const costHelp = `Cost adds up what the threads of this repository used, and wha
 reported for their work. Each token is counted once, with those of subagents. A
 program that reported usage is preferred to the transcript.
 
+NAME selects some of that: a session, the URI of a thread, the ref of an
+artifact, an issue, an agent, a program, a model, work, or a field of artifacts
+such as a channel, tag or task. Rows are sessions by default, with NAME threads
+or what has the name.
+
 ≥ marks a lower bound: a transcript is incomplete, or a model has no known
 price. EACH is the cost of a row divided by the number of artifacts whose cost
 is known. The prices are built in. docs/cost.md has the rules, what --columns
@@ -51,7 +56,7 @@ adds, and how a thread that published several artifacts is shared.`
 // added up from parts, which are many in a large log.
 func collectAt(by string) int {
 	switch by {
-	case "session", "agent", "program", "outcome":
+	case "", "session", "thread", "agent", "program", "outcome":
 		return 400
 	}
 	return 30
@@ -61,14 +66,15 @@ func costCommand(a *cli.App) *cobra.Command {
 	var o work.CostOptions
 	var asCSV, allPlaces bool
 	c := &cobra.Command{
-		Use:     "cost",
-		Short:   "Show what sessions, agents or artifacts cost",
-		Long:    costHelp,
-		Example: "  handoff cost --by agent --since 7d\n  handoff cost --by label --csv > cost.csv",
-		Args:    cli.Exactly(0, "no arguments"),
+		Use:   "cost [NAME]",
+		Short: "Show what sessions, agents or artifacts cost",
+		Long:  costHelp,
+		Example: "  handoff cost --by agent --since 7d\n  handoff cost --by label --csv > cost.csv\n" +
+			"  handoff cost codex --by session",
+		Args: cli.Between(0, 1, "at most one name"),
 	}
 	f := c.Flags()
-	f.StringVar(&o.By, "by", "session", "group by this `kind`: "+strings.Join(work.CostGroups(), ", "))
+	f.StringVar(&o.By, "by", "", "group by this `kind`: "+strings.Join(work.CostGroups(), ", "))
 	f.StringVar(&o.Since, "since", "", "what was used at or after `time`: 2h, 3d, friday, 2006-01-02 or RFC 3339")
 	f.StringVar(&o.Until, "until", "", "what was used before `time`")
 	everywhereFlag(c, &allPlaces)
@@ -81,10 +87,14 @@ func costCommand(a *cli.App) *cobra.Command {
 	a.JSONFlag(c, "print JSON", answersOf(work.CostReport{}, places.Costs{})...)
 	c.MarkFlagsMutuallyExclusive("csv", "json")
 	table := a.NewTable(c, everywhere(costColumns))
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	c.RunE = func(c *cobra.Command, args []string) error {
+		o.Name = strings.Join(args, "")
 		defer debug.SetGCPercent(debug.SetGCPercent(collectAt(o.By)))
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
-		if allPlaces || !isPlace(a) {
+		if o.Name != "" && allPlaces {
+			return cli.Invalid("cost", o.Name, "--everywhere can't be used with a name", "leave out --everywhere")
+		}
+		if allPlaces || o.Name == "" && !isPlace(a) {
 			r, err := places.Cost(c.Context(), a.Dir, a.Options(), set, o)
 			if err != nil {
 				return err

@@ -96,6 +96,7 @@ func (l Leaf) Disputed() (trace.Usage, bool) {
 // The groups of a Report.
 const (
 	BySession  = "session"
+	ByThread   = "thread"
 	ByAgent    = "agent"
 	ByProgram  = "program"
 	ByModel    = "model"
@@ -110,8 +111,8 @@ const (
 )
 
 // Groups are what a Report can be grouped by.
-var Groups = []string{BySession, ByAgent, ByProgram, ByModel, ByChannel, ByArtifact, ByTag, ByLabel, ByDay, ByWork,
-	ByRevision, ByOutcome}
+var Groups = []string{BySession, ByThread, ByAgent, ByProgram, ByModel, ByChannel, ByArtifact, ByTag, ByLabel, ByDay,
+	ByWork, ByRevision, ByOutcome}
 
 // The rows of ByRevision, by what an artifact is, and of ByOutcome.
 const (
@@ -133,14 +134,14 @@ type Report struct {
 // Summarize groups leaves. Usage of a leaf that belongs to several groups is shared
 // equally: each artifact that a leaf counts to has an equal part of what it used, and each
 // tag or label of an artifact an equal part of that. The rows and Unattributed add
-// up to Total.
-func Summarize(by string, leaves []Leaf) Report {
-	r := summarize(by, leaves)
+// up to Total. With only, the report has just the rows with these keys.
+func Summarize(by string, leaves []Leaf, only ...string) Report {
+	r := summarize(by, leaves, only)
 	seen, disputed := byTranscript(leaves)
 	if disputed == nil {
 		return r
 	}
-	other, of := summarize(by, seen), summarize(by, disputed)
+	other, of := summarize(by, seen, only), summarize(by, disputed, only)
 	has := map[string]bool{}
 	for _, row := range of.Rows {
 		has[row.Key] = true
@@ -173,13 +174,21 @@ func byTranscript(leaves []Leaf) (seen, disputed []Leaf) {
 	return seen, disputed
 }
 
-func summarize(by string, leaves []Leaf) Report {
+func summarize(by string, leaves []Leaf, only []string) Report {
 	unattributed, total := group{}, group{}
 	groups := map[string]*group{"": &unattributed}
 	keys := keysOf(by, leaves)
 	for _, l := range leaves {
-		total.add(l, part{amount: l.Amount(), artifacts: l.Artifacts})
-		for _, p := range merge(l.parts(by, keys)) {
+		parts := merge(l.parts(by, keys))
+		all := part{amount: l.Amount(), artifacts: l.Artifacts}
+		if only != nil {
+			parts = slices.DeleteFunc(parts, func(p part) bool { return !slices.Contains(only, p.key) })
+			all = together(parts)
+		}
+		if len(parts) > 0 {
+			total.add(l, all)
+		}
+		for _, p := range parts {
 			if groups[p.key] == nil {
 				groups[p.key] = &group{CostRow: trace.CostRow{Key: p.key}}
 			}
@@ -330,6 +339,28 @@ func merge(parts []part) (merged []part) {
 	return merged
 }
 
+// together adds up parts of any groups.
+func together(parts []part) (sum part) {
+	for _, p := range parts {
+		Add(&sum.amount, p.amount)
+		sum.artifacts = append(sum.artifacts, p.artifacts...)
+	}
+	return sum
+}
+
+// Of returns the leaves with usage of a row with one of the keys. A thread has its
+// subagents.
+func Of(by string, keys []string, leaves []Leaf) (list []Leaf) {
+	rows := keysOf(by, leaves)
+	for _, l := range leaves {
+		if slices.ContainsFunc(l.parts(by, rows), func(p part) bool { return p.key != "" && slices.Contains(keys, p.key) }) ||
+			by == ByThread && l.Main != "" && slices.Contains(keys, l.Main) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
 func (l Leaf) parts(by string, keys func(*Made) []string) []part {
 	only := func(key string) []part { return []part{{key, l.Amount(), l.Artifacts}} }
 	switch by {
@@ -337,6 +368,8 @@ func (l Leaf) parts(by string, keys func(*Made) []string) []part {
 		return l.byModel()
 	case BySession:
 		return only(l.Session)
+	case ByThread:
+		return only(l.Thread)
 	case ByAgent:
 		return only(cmp.Or(l.Agent, l.program()))
 	case ByProgram:

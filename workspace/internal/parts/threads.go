@@ -26,6 +26,10 @@ type Threads struct {
 	Share     bool                  // share_threads of the settings
 	KeepEnded bool                  // keep_threads of the settings, if they allow it in this log
 
+	// Elsewhere returns the error of an operation that found nothing under a name, with a
+	// hint for what has that name.
+	Elsewhere func(ctx context.Context, op, name string, err error) error
+
 	// OpenCopy opens the kept copy of a thread, nil if there is none.
 	OpenCopy func(ctx context.Context, u thread.URI) (*thread.View, error)
 }

@@ -25,6 +25,9 @@ type Work struct {
 	Finish func(ctx context.Context, session string) []string // what follows a record; returns warnings
 	Now    func() time.Time
 
+	// Named returns what a name means, the zero value for nothing.
+	Named func(ctx context.Context, name string) (Meaning, error)
+
 	// Conclude returns work with the status of what has no end.
 	Conclude func(context.Context, []handoff.Work) []handoff.Work
 }
@@ -35,4 +38,12 @@ type FoundSessions interface {
 
 	// Read returns a session with its artifacts.
 	Read(ctx context.Context, id string) (handoff.Session, []handoff.Artifact, error)
+}
+
+// A Meaning is what a name is of.
+type Meaning struct {
+	What string       // in words, "" for nothing
+	By   string       // the group of costs whose rows it has, "" for none
+	Keys []string     // of those rows
+	Show handoff.Hint // how to show it
 }

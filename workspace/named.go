@@ -1,0 +1,308 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/internal/trace/cost"
+	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/internal/parts"
+	"github.com/agent-handoff/handoff/workspace/threads"
+)
+
+// artifactURI is the start of the URI of an artifact over MCP.
+const artifactURI = "handoff://artifacts/"
+
+// How many of the newest sessions and threads are searched for a name.
+const (
+	newestSessions = 500
+	newestThreads  = 50
+)
+
+// A namer finds out what a word is that a command printed: an ID, a URI or a name.
+type namer struct {
+	*Workspace
+	set *thread.Set // nil for none
+}
+
+// actions are the actions of hints that operations are themselves.
+var actions = map[string]handoff.Action{"show": handoff.ActionShow, "thread": handoff.ActionThread,
+	"trace": handoff.ActionWhy}
+
+// elsewhere returns the error of an operation that found nothing under a name. If the
+// name is that of something else, the hint shows it. A name with a scheme is a URI,
+// and Invalid if it is malformed.
+func (w *Workspace) elsewhere(ctx context.Context, set *thread.Set, op, name string, err error) error {
+	if !errors.Is(err, handoff.NotFound) && !errors.Is(err, handoff.Invalid) && !errors.Is(err, handoff.Unsupported) {
+		return err
+	}
+	found, invalid := namer{w, set}.named(ctx, name)
+	switch {
+	case invalid != nil:
+		return invalid
+	case found.What == "", found.Show.Action == actions[op] && found.Show.Args[0] == name:
+		return err
+	}
+	return handoff.E(op, name, handoff.NotFound, errors.New("is "+found.What), found.Show)
+}
+
+// named returns what a name means, the zero value if nothing has it.
+//
+// Kinds: Invalid (a malformed URI), and those of reading the log.
+func (n namer) named(ctx context.Context, name string) (parts.Meaning, error) {
+	name = strings.TrimPrefix(name, artifactURI)
+	if strings.Contains(name, "://") {
+		return n.uri(name)
+	}
+	for _, find := range []func(context.Context, string) parts.Meaning{n.artifact, n.session, n.issue, n.work, n.field,
+		n.sessionField, n.program, n.thread, n.stage, n.other, n.commit, n.model} {
+		if m := find(ctx, name); m.What != "" {
+			return m, ctx.Err()
+		}
+	}
+	return parts.Meaning{}, ctx.Err()
+}
+
+func (n namer) uri(name string) (parts.Meaning, error) {
+	u, err := thread.ParseURI(name)
+	if errors.Is(err, handoff.Unsupported) {
+		return parts.Meaning{What: "a list of threads", Show: handoff.Suggest("list them", handoff.ActionThread, name)}, nil
+	}
+	u.From, u.To = 0, 0
+	return parts.Meaning{What: "a thread", By: cost.ByThread, Keys: []string{u.String()},
+		Show: handoff.Suggest("open it", handoff.ActionThread, name)}, err
+}
+
+func (n namer) artifact(ctx context.Context, name string) parts.Meaning {
+	found, err := n.find(ctx, name, false)
+	if err != nil || found.Unrecorded() {
+		return parts.Meaning{}
+	}
+	if _, err := n.hub.Artifact(ctx, found.ID); err != nil {
+		return parts.Meaning{}
+	}
+	return parts.Meaning{What: "an artifact", By: cost.ByArtifact, Keys: []string{found.ID},
+		Show: handoff.Suggest("show it", handoff.ActionShow, name)}
+}
+
+func (n namer) session(ctx context.Context, name string) parts.Meaning {
+	s, err := n.sessions.Resolve(ctx, name, n.caller.Dir)
+	if err != nil || name == "" {
+		return parts.Meaning{}
+	}
+	return parts.Meaning{What: "a session", By: cost.BySession, Keys: []string{s.ID},
+		Show: handoff.Suggest("show it", handoff.ActionShow, name)}
+}
+
+func (n namer) issue(ctx context.Context, name string) parts.Meaning {
+	if p := n.Pipelines(); !p.IsOpen(name) && !p.IsPast(ctx, name) {
+		return parts.Meaning{}
+	}
+	return parts.Meaning{What: "a pipeline run", By: cost.ByArtifact,
+		Keys: n.ids(ctx, handoff.ArtifactQuery{Namespace: name}),
+		Show: handoff.Suggest("show it", handoff.ActionShow, name)}
+}
+
+// work finds work by its ID, or by that of the record of its start or end.
+func (n namer) work(ctx context.Context, name string) parts.Meaning {
+	units, _ := n.hub.WorkIn(ctx, "")
+	for _, u := range units {
+		if name != "" && slices.Contains([]string{u.ID, u.StartRecord, u.EndRecord}, name) {
+			return parts.Meaning{What: "work", By: cost.ByWork, Keys: []string{u.ID},
+				Show: handoff.Suggest("show what it cost", handoff.ActionCost, u.ID)}
+		}
+		for _, field := range [][3]string{{u.Model.ID, "a model", cost.ByModel}, {u.Model.Provider, "a provider of models"},
+			{u.Harness, "a program", cost.ByProgram}, {u.Agent, "an agent", cost.ByAgent}} {
+			if name != "" && field[0] == name {
+				return costs(field[1], field[2], name)
+			}
+		}
+	}
+	return parts.Meaning{}
+}
+
+// field finds artifacts that have the name in a field.
+func (n namer) field(ctx context.Context, name string) parts.Meaning {
+	queries := []handoff.ArtifactQuery{{Channel: name}, {Kind: name}, {Tag: name}, {Label: name}}
+	fields := []string{"channel", "kind", "tag", "label"}
+	filters := len(fields) - 1 // those that are flags of list
+	for _, slot := range handoff.SlotNames() {
+		queries = append(queries, handoff.ArtifactQuery{Producer: map[string]string{slot: name}})
+		fields = append(fields, slot)
+	}
+	groups := map[string]string{"channel": cost.ByChannel, "tag": cost.ByTag, "agent": cost.ByAgent,
+		"harness": cost.ByProgram}
+	for i, q := range queries {
+		q.Limit = 1
+		if name == "" || len(n.ids(ctx, q)) == 0 {
+			continue
+		}
+		show := []string{fields[i], name}
+		if i > filters {
+			show = []string{"producer", fields[i] + "=" + name}
+		}
+		m := parts.Meaning{What: "the " + fields[i] + " of artifacts", By: groups[fields[i]], Keys: []string{name},
+			Show: handoff.Suggest("list them", handoff.ActionListBy, show...)}
+		if m.By == "" {
+			q.Limit = 0
+			m.By, m.Keys = cost.ByArtifact, n.ids(ctx, q)
+		}
+		return m
+	}
+	for _, purpose := range n.settings.Purposes() {
+		if purpose[0] == name {
+			return parts.Meaning{What: "a channel", By: cost.ByChannel, Keys: []string{name},
+				Show: handoff.Suggest("list the channels", handoff.ActionChannels)}
+		}
+	}
+	return parts.Meaning{}
+}
+
+// ids returns the IDs of the artifacts that a query selects, of every status.
+func (n namer) ids(ctx context.Context, q handoff.ArtifactQuery) (ids []string) {
+	q.IncludeInactive = true
+	page, err := n.hub.Artifacts(ctx, q)
+	if err != nil { // the name can't be that of such a field
+		return nil
+	}
+	for _, a := range page.Artifacts {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// sessionField finds sessions that have the name in a field.
+func (n namer) sessionField(ctx context.Context, name string) parts.Meaning {
+	page, _ := n.hub.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true, Limit: newestSessions})
+	for _, s := range page.Sessions {
+		if name == "" {
+			break
+		}
+		if s.Name == name {
+			return parts.Meaning{What: "the name of a session", By: cost.BySession, Keys: []string{s.ID},
+				Show: handoff.Suggest("show it", handoff.ActionShow, s.ID)}
+		}
+		for _, field := range []struct{ flag, value, by string }{{"agent", s.Agent.Name, cost.ByAgent},
+			{"workflow", s.Workflow.Name, ""}, {"user", s.User, ""}} {
+			if field.value == name {
+				return parts.Meaning{What: "the " + field.flag + " of a session", By: field.by, Keys: []string{name},
+					Show: handoff.Suggest("list its sessions", handoff.ActionSessionsBy, field.flag, name)}
+			}
+		}
+		if slices.Contains(s.Tags, name) {
+			return parts.Meaning{What: "the tag of a session",
+				Show: handoff.Suggest("list its sessions", handoff.ActionSessionsBy, "tag", name)}
+		}
+	}
+	return parts.Meaning{}
+}
+
+// program finds a program that runs agents, by its own name or that of its threads.
+func (n namer) program(_ context.Context, name string) parts.Meaning {
+	if n.set == nil {
+		return parts.Meaning{}
+	}
+	for _, provider := range n.set.Names() {
+		if harness, _ := config.ProgramOf(provider); provider == name || harness != "" && harness == name {
+			return parts.Meaning{What: "a program", By: cost.ByProgram, Keys: []string{harness, provider},
+				Show: handoff.Suggest("list its threads", handoff.ActionThread, "agents://"+provider)}
+		}
+	}
+	return parts.Meaning{}
+}
+
+// thread finds a thread by its ID, or by the ID, name or role of one of its subagents.
+func (n namer) thread(ctx context.Context, name string) parts.Meaning {
+	if n.set == nil {
+		return parts.Meaning{}
+	}
+	if u, err := thread.ParseURI(name); err == nil {
+		if v, err := n.set.Open(ctx, u); err == nil {
+			uri := v.URI
+			uri.From, uri.To = 0, 0
+			return parts.Meaning{What: "a thread", By: cost.ByThread, Keys: []string{uri.String()},
+				Show: handoff.Suggest("open it", handoff.ActionThread, name)}
+		}
+	}
+	page, _ := n.Threads(n.set).List(ctx, threads.ListOptions{Everywhere: true, Agents: true, NoIndex: true,
+		Limit: newestThreads})
+	for _, t := range page.Threads {
+		for _, a := range t.Agents {
+			if name != "" && slices.Contains([]string{a.ID, a.Name, a.Role}, name) {
+				return parts.Meaning{What: "a subagent", By: cost.ByThread, Keys: []string{a.URI.String()},
+					Show: handoff.Suggest("list the subagents of its thread", handoff.ActionSubagents, t.URI.String())}
+			}
+		}
+	}
+	return parts.Meaning{}
+}
+
+// stage finds a stage of the pipeline by its name, also as STAGE#ATTEMPT, or by its
+// agent or file.
+func (n namer) stage(_ context.Context, name string) parts.Meaning {
+	stages, _ := n.Pipelines().Stages()
+	name, _, _ = strings.Cut(name, "#")
+	for _, s := range stages {
+		if name != "" && slices.Contains([]string{s.Name, s.Writer, s.Artifact}, name) {
+			return parts.Meaning{What: "of the pipeline stage " + s.Name,
+				Show: handoff.Suggest("print its schema", handoff.ActionSchema, s.Name)}
+		}
+	}
+	return parts.Meaning{}
+}
+
+// other finds the issue of a lesson, and the log by its ID.
+func (n namer) other(ctx context.Context, name string) parts.Meaning {
+	lessons, _ := n.Pipelines().Lessons().List()
+	if name != "" && slices.ContainsFunc(lessons.Lessons, func(l pipeline.Lesson) bool { return l.Issue == name }) {
+		return parts.Meaning{What: "the issue of a lesson", Show: handoff.Suggest("list the lessons", handoff.ActionLessons)}
+	}
+	if log, ok := n.rawLog.(handoff.Identifier); ok && name != "" {
+		if id, err := log.ID(ctx); err == nil && id == name {
+			return parts.Meaning{What: "the ID of the log", Show: handoff.Suggest("show its state", handoff.ActionLogStatus)}
+		}
+	}
+	return parts.Meaning{}
+}
+
+var commitPart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{7,64}$`) })
+
+func (n namer) commit(ctx context.Context, name string) parts.Meaning {
+	if !commitPart().MatchString(name) {
+		return parts.Meaning{}
+	}
+	repository, err := git.Open(ctx, n.caller.Dir)
+	if err == nil {
+		_, err = repository.Commit(ctx, name)
+	}
+	if err != nil {
+		return parts.Meaning{}
+	}
+	return parts.Meaning{What: "a commit", Show: handoff.Suggest("trace it", handoff.ActionWhy, name)}
+}
+
+// model finds a model that has a price.
+func (n namer) model(_ context.Context, name string) parts.Meaning {
+	if !cost.IsPriced(name) {
+		return parts.Meaning{}
+	}
+	return costs("a model", cost.ByModel, name)
+}
+
+// costs is what only a report of costs has: a row of a group, or "" for no group.
+func costs(what, by, name string) parts.Meaning {
+	m := parts.Meaning{What: what, By: by, Keys: []string{name},
+		Show: handoff.Suggest("show what it cost", handoff.ActionCost, name)}
+	if by == "" {
+		m.Show = handoff.Suggest("show what models cost", handoff.ActionCosts, cost.ByModel)
+	}
+	return m
+}
