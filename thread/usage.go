@@ -2,6 +2,7 @@ package thread
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,11 @@ func (t *Tokens) Add(o Tokens) {
 	t.Reasoning += o.Reasoning
 	t.Calls += o.Calls
 	t.Cost += o.Cost
+}
+
+// sub subtracts o from t.
+func (t *Tokens) sub(o Tokens) {
+	t.Add(Tokens{-o.Input, -o.CacheRead, -o.CacheWrite, -o.CacheWrite1h, -o.Output, -o.Reasoning, -o.Calls, -o.Cost})
 }
 
 // Total returns the number of all tokens of t.
@@ -161,6 +167,30 @@ func (m *Meter) Rename(model string) {
 		if r := &m.requests[i]; r.Model == UnknownModel {
 			r.Model = model
 		}
+	}
+}
+
+// Move gives t, which was added for a model without a provider, to another one.
+func (m *Meter) Move(from, to string, t Tokens) {
+	of := func(u ModelUsage) bool { return u.Model == from && u.Provider == "" }
+	i := slices.IndexFunc(m.usage.Models, of)
+	if i < 0 || t == (Tokens{}) {
+		return
+	}
+	m.usage.sub(t)
+	if m.usage.Models[i].sub(t); m.usage.Models[i].Tokens == (Tokens{}) {
+		m.usage.Models = slices.Delete(m.usage.Models, i, i+1)
+	}
+	m.usage.Add("", to, t)
+	for i, r := range slices.Backward(m.requests) {
+		if !of(r.ModelUsage) || r.Calls < t.Calls || r.Total() < t.Total() {
+			continue
+		}
+		if m.requests[i].sub(t); m.requests[i].Tokens == (Tokens{}) {
+			m.requests = slices.Delete(m.requests, i, i+1)
+		}
+		m.requests = slices.Insert(m.requests, i, Request{r.N, r.At, ModelUsage{to, "", t}})
+		return
 	}
 }
 

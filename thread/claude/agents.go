@@ -24,6 +24,9 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 		if err := j.gather(ctx, r); err != nil {
 			return nil, err
 		}
+		if err := j.readParts(ctx, r); err != nil {
+			return nil, err
+		}
 	}
 	var agents []thread.Agent
 	add := func(s *subagent, child *thread.Thread) error {
@@ -35,15 +38,13 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 	}
 	for _, s := range r.subagents.tasks {
 		child := j.take(s.ID)
+		if j.copies[s.ID] {
+			child = j.inside(r, s)
+		}
 		if !s.spawned && child == nil {
 			continue // a background command
 		}
 		if err := add(s, child); err != nil {
-			return nil, err
-		}
-	}
-	if len(r.subagents.inner) > 0 {
-		if j.chains, err = r.chains(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -74,7 +75,22 @@ type family struct {
 	taken     map[string]bool       // the IDs of those that the thread mentions
 	spawner   map[string]*subagents // of subagents that another subagent spawned
 	byPrompts map[uint64][]*call    // calls whose subagent is not known, by their prompt
+	copies    map[string]bool       // subagents without a transcript, of which the thread has copies of records
 	chains    map[string]thread.Facts
+}
+
+// readParts reads the records of subagents in the transcript of their session.
+func (j *family) readParts(ctx context.Context, r *transcript) (err error) {
+	j.copies = map[string]bool{}
+	for _, s := range j.mentioned.tasks {
+		if s.spawned && s.copied && !slices.ContainsFunc(j.children, func(t *thread.Thread) bool { return t.ID == s.ID }) {
+			j.copies[s.ID] = true
+		}
+	}
+	if len(j.copies)+len(j.mentioned.inner) > 0 {
+		j.chains, err = r.chains(ctx, j.copies)
+	}
+	return err
 }
 
 // gather finds the transcripts of the subagents: those in the session's directory of
@@ -214,7 +230,7 @@ func (j *family) inside(r *transcript, s *subagent) *thread.Thread {
 	return &thread.Thread{
 		Provider: m.Provider, ID: s.ID, Source: m.Source, Modified: m.Modified, Started: s.started, Parent: m.ID,
 		Cwd: m.Cwd, Branch: m.Branch, Version: m.Version, AgentName: s.Name, AgentRole: s.Role,
-		Reader: r.chainOf(s.ID),
+		Reader: r.partOf(s.ID, j.copies[s.ID]),
 	}
 }
 

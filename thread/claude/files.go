@@ -265,8 +265,8 @@ func (p *provider) traces(ctx context.Context, projects []string, id string) (tr
 	return trace, slices.Compact(subagents), ctx.Err()
 }
 
-// mentions reports whether a file contains id.
-func mentions(ctx context.Context, path, id string) bool {
+// mentions reports whether a file contains one of several texts.
+func mentions(ctx context.Context, path string, texts ...string) bool {
 	src, err := thread.OpenFile(path)
 	if err != nil {
 		return false
@@ -274,8 +274,10 @@ func mentions(ctx context.Context, path, id string) bool {
 	defer src.Close()
 	rd := jsonl.NewReader(src)
 	for rd.Next() && ctx.Err() == nil {
-		if bytes.Contains(rd.Line(), []byte(id)) {
-			return true
+		for _, text := range texts {
+			if bytes.Contains(rd.Line(), []byte(text)) {
+				return true
+			}
 		}
 	}
 	return false

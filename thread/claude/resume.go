@@ -24,6 +24,8 @@ type saved struct {
 
 	Own, Foreign   bool
 	Known          bool
+	Spawned        []string
+	Spawning       []string // calls
 	Last           jsonl.Stamp
 	Records, Tools map[uint64]bool
 	Forks          map[uint64]int
@@ -77,6 +79,7 @@ func (s *scanner) save() (saved, bool) {
 		Timeline: t, Request: s.timeline.request, Tokens: s.timeline.tokens, Answered: s.timeline.answered,
 		Turn: s.turn, Meter: s.meter.Save(), Answers: s.meter.answers, Counted: s.meter.records, Warnings: s.facts.Warnings,
 		Own: s.own, Foreign: s.foreign, Known: s.known, Last: s.last,
+		Spawned: s.subagents.own(), Spawning: s.subagents.spawning(),
 		Records: s.records, Tools: s.tools, Forks: s.forks, Head: s.head(),
 	}, ok && len(s.chains) == 0
 }
@@ -87,6 +90,7 @@ func (s *scanner) restore(state saved) error {
 	s.meter.Restore(state.Meter)
 	s.facts.Warnings, s.own, s.foreign, s.last = state.Warnings, state.Own, state.Foreign, state.Last
 	s.known = state.Known
+	s.subagents.restore(state.Spawned, state.Spawning)
 	maps.Copy(s.meter.answers, state.Answers)
 	maps.Copy(s.meter.records, state.Counted)
 	maps.Copy(s.records, state.Records)

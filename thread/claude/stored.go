@@ -19,7 +19,7 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] 
 			return
 		}
 		w := thread.NewWalk(ctx)
-		files := storedFiles(w, projects)
+		files, dirs := storedFiles(w, projects)
 		if err := w.Err(p.name); err != nil && !yield(nil, err) {
 			return
 		}
@@ -29,9 +29,15 @@ func (p *provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] 
 			}
 			return f.id
 		})
+		known := map[string]bool{}
+		for _, f := range files {
+			if f.agent {
+				known[f.name()] = true
+			}
+		}
 		found, threads := make([]thread.Stored, len(groups)), make([]storedThread, len(groups))
 		thread.Parallel(len(groups), func(i int) {
-			threads[i] = storedThread{p, groups[i]}
+			threads[i] = storedThread{p, groups[i], known, dirs[groups[i][0].id]}
 			threads[i].describe(&found[i])
 		})
 		for i := range found {
@@ -48,10 +54,14 @@ type storedFile struct {
 	stat, meta thread.FileStat // of the file, and of the metadata of a subagent
 }
 
+// name returns the ID of a subagent, with its session if its directory names it.
+func (f storedFile) name() string { return strings.TrimPrefix(f.session+"/"+f.id, "/") }
+
 const metaExt = ".meta.json"
 
-// storedFiles returns the transcripts of projects, those of subagents included.
-func storedFiles(w *thread.Walk, projects []string) (files []storedFile) {
+// storedFiles returns the transcripts of projects, those of subagents included, and the
+// directories of those of each session.
+func storedFiles(w *thread.Walk, projects []string) (files []storedFile, dirs map[string][]thread.FileStat) {
 	wanted := func(name string) bool {
 		_, ok := stemOf(name)
 		return ok || strings.HasPrefix(name, prefix) && strings.HasSuffix(name, metaExt)
@@ -67,10 +77,19 @@ func storedFiles(w *thread.Walk, projects []string) (files []storedFile) {
 	}
 	folders = w.Folders(nested, maxDepth, wanted)
 	files = slices.Grow(files, thread.CountFiles(folders))
+	dirs = map[string][]thread.FileStat{}
 	for _, f := range folders {
-		files = appendFiles(files, f, sessions[f.Root])
+		session := sessions[f.Root]
+		if found := len(files); f.Path == nested[f.Root] {
+			if files = appendFiles(files, f, session); len(files) > found {
+				id := thread.LowerUUID(session)
+				dirs[id] = append(dirs[id], w.StatFile(f.Path))
+			}
+			continue
+		}
+		files = appendFiles(files, f, session)
 	}
-	return files
+	return files, dirs
 }
 
 // appendFiles appends the transcripts in a directory: if it is of a session, those of
@@ -97,7 +116,9 @@ func appendFiles(files []storedFile, in thread.Folder, session string) []storedF
 // A storedThread is a thread with its files.
 type storedThread struct {
 	p      *provider
-	copies []storedFile // the newest first
+	copies []storedFile      // the newest first
+	known  map[string]bool   // subagents with a transcript, by storedFile.name
+	dirs   []thread.FileStat // directories of those of a session
 }
 
 // describe sets what the files show.
@@ -109,6 +130,8 @@ func (t *storedThread) describe(s *thread.Stored) {
 	}
 	if t.copies[0].agent {
 		stats = append(stats, t.copies[0].meta)
+	} else {
+		stats = append(stats, t.dirs...)
 	}
 	s.SetFiles(paths, stats)
 	s.Opener = t
@@ -120,7 +143,8 @@ func (t *storedThread) Open(ctx context.Context) ([]*thread.Thread, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []*thread.Thread{identify(opened)}, nil
+	parts, err := t.p.parts(ctx, opened, t.known)
+	return append([]*thread.Thread{identify(opened)}, parts...), err
 }
 
 func (t *storedThread) open(ctx context.Context) (*thread.Thread, error) {
@@ -136,7 +160,11 @@ func (t *storedThread) open(ctx context.Context) (*thread.Thread, error) {
 
 // ReadUsage implements thread.UsageReader.
 func (t *storedThread) ReadUsage(ctx context.Context) (list []*thread.Thread, ok bool, err error) {
-	found, err := t.p.readUsage(ctx, t.copies[0].file)
+	r := transcript{file: t.copies[0].file}
+	if !r.file.agent && r.mayHaveAgents(ctx) {
+		return nil, false, ctx.Err()
+	}
+	found, err := t.p.readUsage(ctx, r.file)
 	if found == nil || err != nil {
 		return nil, false, err
 	}

@@ -20,6 +20,8 @@ type subagents struct {
 	spawns []*call          // in order
 	inner  []*subagent      // subagents whose records are in the transcript itself
 	within map[string]bool  // by ID
+
+	inherited bool // the record was copied from another session
 }
 
 // A subagent is one background task.
@@ -27,6 +29,8 @@ type subagent struct {
 	thread.Agent
 	call    string
 	spawned bool // by a call of this thread
+	own     bool // which was not copied from another session
+	copied  bool // there are copies of its records
 	prompt  uint64
 	started time.Time
 }
@@ -98,7 +102,7 @@ func (l *subagents) spawn(o *call, id string) *subagent {
 		return a
 	}
 	o.agent = a.ID
-	a.spawned, a.call, a.prompt, a.started = true, o.id, o.prompt, o.at
+	a.spawned, a.own, a.call, a.prompt, a.started = true, !l.inherited, o.id, o.prompt, o.at
 	a.Name, a.Role = cmp.Or(a.Name, o.title), cmp.Or(a.Role, o.role)
 	a.AddEvent(o.at, o.name, "subagent spawned")
 	if a.State.Status == "" {
@@ -174,10 +178,45 @@ func (l *subagents) progress(r *record, line int) {
 	}
 	id := r.data.Get("agentId").Text()
 	o := l.calls[cmp.Or(r.tool.Text(), r.data.Get("parentToolUseID").Text())]
-	if a := l.byID[id]; id == "" || o == nil || a != nil && a.spawned {
-		return
+	if id != "" && o != nil && !l.spawnedBy(id) {
+		l.spawn(o, id)
 	}
-	l.spawn(o, id)
+	if a := l.byID[id]; a != nil && r.data.Get("message", "message").Kind() == jsonl.Object {
+		a.copied = true
+	}
+}
+
+// own returns the IDs of the subagents that the thread started.
+func (l *subagents) own() (ids []string) {
+	for _, a := range l.tasks {
+		if a.own {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+// spawning returns the calls that have not returned yet and start a subagent.
+func (l *subagents) spawning() (calls []string) {
+	for _, o := range l.spawns {
+		if o.agent == "" && o.state.Status == "" {
+			calls = append(calls, o.id)
+		}
+	}
+	return calls
+}
+
+// restore restores what own and spawning returned.
+func (l *subagents) restore(own, spawning []string) {
+	for _, id := range own {
+		a := l.find(id)
+		a.spawned, a.own = true, true
+	}
+	for _, id := range spawning {
+		o := &call{id: id, name: "Agent"}
+		l.calls[id] = o
+		l.spawns = append(l.spawns, o)
+	}
 }
 
 // notified handles a notification about a background task. It is recorded when the

@@ -16,6 +16,7 @@ type transcript struct {
 	file file
 	meta meta
 	only string // ID of a subagent whose records are in its session's file
+	copy bool   // these records are copies in those of its progress
 
 	copied map[uint64]bool // UUIDs of the records that were copied from other sessions
 
@@ -166,6 +167,12 @@ func (s *scanner) malformed(line jsonl.Value) bool {
 
 // record reads one record.
 func (s *scanner) record(r *record) {
+	if s.r.copy {
+		if id, part := r.part(); id == s.r.only {
+			s.add(&part)
+		}
+		return
+	}
 	if !s.ofOther(r) {
 		s.add(r)
 	}
@@ -174,6 +181,7 @@ func (s *scanner) record(r *record) {
 // add reads a record of the thread.
 func (s *scanner) add(r *record) {
 	s.origin(r)
+	s.subagents.inherited = s.timeline.Inherited
 	if !s.timeline.Inherited {
 		s.last.Set(r.at)
 	}
@@ -244,51 +252,6 @@ func (s *scanner) chain(r *record) string {
 	return key
 }
 
-// chains returns the facts of the subagents whose records are in the transcript of
-// their session. It reads the transcript once for all of them.
-func (r *transcript) chains(ctx context.Context) (map[string]thread.Facts, error) {
-	src, err := thread.OpenFile(r.file.path)
-	if err != nil {
-		return nil, err
-	}
-	defer src.Close()
-	rd := jsonl.Borrow(src)
-	defer rd.Return()
-	s, of := r.scanner(ctx), map[string]*scanner{}
-	err = s.each(rd, func(line jsonl.Value) (bool, error) {
-		return s.line(line, func(rec *record) {
-			if !rec.sidechain {
-				return
-			}
-			key := s.chain(rec)
-			if of[key] == nil {
-				of[key] = r.chainOf(key).scanner(ctx)
-			}
-			of[key].n = s.n
-			of[key].add(rec)
-		}), nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	facts := map[string]thread.Facts{}
-	for key, o := range of {
-		found := s.facts
-		o.facts.Lines, o.facts.BadLines, o.facts.Partial, o.others = found.Lines, found.BadLines, found.Partial, s.others
-		o.known = s.known
-		o.facts.Warnings = append(o.facts.Warnings, found.Warnings...)
-		if facts[key], err = o.finish(); err != nil {
-			return nil, err
-		}
-	}
-	return facts, nil
-}
-
-// chainOf returns the transcript of a subagent whose records are in r.
-func (r *transcript) chainOf(id string) *transcript {
-	return &transcript{p: r.p, file: r.file, meta: r.meta, only: id}
-}
-
 // origin determines whether a record was copied from another session.
 func (s *scanner) origin(r *record) {
 	from := r.forked.Get("sessionId")
@@ -323,6 +286,9 @@ func (s *scanner) finish() (thread.Facts, error) {
 	s.facts.Messages, s.facts.ToolCalls = s.timeline.Messages, s.timeline.ToolCalls
 	s.facts.Last = s.last.Time()
 	s.facts.State = s.turn.end(s.facts.Last)
+	if !s.r.file.agent && s.r.only == "" {
+		s.facts.Spawned = s.subagents.own()
+	}
 	if !s.known && s.facts.Lines > s.facts.BadLines {
 		s.facts.WarnUnknown()
 	}

@@ -69,9 +69,6 @@ func (s *scanner) usage(r *record) {
 	if a == nil {
 		a = s.meter.newAnswer()
 		a.Model, a.Priced, a.Copied = model, model, s.timeline.Inherited
-		if model != "" && usage.Get("speed").Is("fast") {
-			a.Priced += "-fast"
-		}
 		s.meter.answers[key] = a
 		if model != synthetic {
 			now.Calls = 1
@@ -86,6 +83,9 @@ func (s *scanner) usage(r *record) {
 	if now.Output < a.Tokens.Output {
 		return
 	}
+	if speed := usage.Get("speed"); a.Model != "" && speed.Kind() == jsonl.String {
+		s.meter.setFast(a, speed.Is("fast"))
+	}
 	added := difference(now, a.Tokens)
 	a.Tokens, a.Open = now, m.stop.Kind() != jsonl.String
 	if added == (thread.Tokens{}) {
@@ -94,6 +94,18 @@ func (s *scanner) usage(r *record) {
 	s.meter.N, s.meter.At = s.timeline.Messages, r.at.Time()
 	s.meter.Add("", a.Priced, added, a.Copied) // also if its other records name another model
 	s.timeline.addUsage(key, added)
+}
+
+// setFast sets whether an answer was made in the fast mode, as its newest usage shows.
+func (m *meter) setFast(a *answer, fast bool) {
+	priced := a.Model
+	if fast {
+		priced += "-fast"
+	}
+	if priced != a.Priced && !a.Copied {
+		m.Move(a.Priced, priced, a.Tokens)
+	}
+	a.Priced = priced
 }
 
 // newAnswer returns an answer. There are many, so that several are allocated at once.

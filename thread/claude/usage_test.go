@@ -122,6 +122,34 @@ func TestFastMode(t *testing.T) {
 	}
 }
 
+// TestFastModeLater has an answer whose first record does not have the mode.
+func TestFastModeLater(t *testing.T) {
+	first, fast, other := used(1, 4, 0, 0, 2), used(1, 4, 0, 0, 5), used(3, 0, 0, 0, 7)
+	fast["speed"] = "fast"
+	dir := t.TempDir()
+	put(t, dir, ".claude", project+mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").
+		say("n", "x", other, "end_turn").
+		say("m", "a", first, nil).say("m", "b", fast, "end_turn").String())
+	th := threadtest.Load(t, threadtest.Open(t, claude.Driver(), dir), mainID)
+	threadtest.CheckUsage(t, th, thread.Tokens{Input: 4, CacheRead: 4, Output: 12, Calls: 2}, thread.LowerBound,
+		"outside the thread")
+	model := th.Usage.Models[0].Model
+	want := []thread.ModelUsage{
+		{Model: model, Tokens: thread.Tokens{Input: 3, Output: 7, Calls: 1}},
+		{Model: model + "-fast", Tokens: thread.Tokens{Input: 1, CacheRead: 4, Output: 5, Calls: 1}}}
+	got := map[string]thread.Tokens{}
+	for _, r := range th.Requests {
+		sum := got[r.Model]
+		sum.Add(r.Tokens)
+		got[r.Model] = sum
+	}
+	for i, m := range th.Usage.Models {
+		if m != want[i] || got[m.Model] != m.Tokens {
+			t.Errorf("got %+v, requests %+v, want %+v", m, got[m.Model], want[i])
+		}
+	}
+}
+
 // TestFastModeWithoutModel checks that a request of the fast mode whose model is missing is
 // that of an unknown model.
 func TestFastModeWithoutModel(t *testing.T) {

@@ -1,6 +1,7 @@
 package pi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -15,6 +16,7 @@ import (
 // A reader reads one thread in two passes: all entries, for their tree and their
 // usage, and then the entries of the branch.
 type reader struct {
+	p       *provider
 	session session
 	leaf    string // ID of the last entry of the branch; "" for the last in the file
 
@@ -34,7 +36,7 @@ func (p *provider) Branch(ctx context.Context, main *thread.Thread, id string) (
 		if err != nil {
 			return nil, id, err
 		}
-		t.Reader = &reader{session: r.session, leaf: leaf}
+		t.Reader = &reader{p: p, session: r.session, leaf: leaf}
 		if err := t.Load(ctx); !errors.Is(err, errNoEntry) {
 			return t, leaf, err
 		}
@@ -56,6 +58,9 @@ func (r *reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	s.timeline.Detail, s.timeline.Emit = detail, emit
 	for _, id := range r.session.head.children {
 		s.subagent(id)
+	}
+	if from := r.session.head.from; from != "" && idOf(from) != r.session.parent() && !r.p.has(newTree(ctx), from) {
+		s.original = cmp.Or(idOf(from), from)
 	}
 	if err := s.scan(src); err != nil {
 		return thread.Facts{}, err
@@ -83,9 +88,12 @@ type entry struct {
 
 // A scanner reads the entries of a session.
 type scanner struct {
-	ctx     context.Context
-	head    head
-	facts   thread.Facts
+	ctx   context.Context
+	head  head
+	facts thread.Facts
+
+	original string // session that this one was forked from and that does not exist, or its file
+
 	entries []entry
 	byID    map[string]int // index of entries, of the last one with an ID
 	leaf    int            // index of the last entry of the thread
@@ -197,7 +205,7 @@ func (s *scanner) count(e *entry, line, message jsonl.Value, at time.Time) {
 		}
 	}
 	s.meter.At = at
-	s.meter.count(message, e.copied)
+	s.meter.count(message, e.copied && s.original == "")
 }
 
 // branch returns the indexes of the entries from the leaf to the root. A parent is

@@ -143,6 +143,13 @@ func (t tree) descend(s session, depth int) (list []session) {
 	return list
 }
 
+// has reports whether there is a session with the file name of path.
+func (p *provider) has(t tree, path string) bool {
+	files, _ := p.all(t)
+	name := path[strings.LastIndexAny(path, `/\`)+1:]
+	return slices.ContainsFunc(files, func(s session) bool { return s.name == name })
+}
+
 // locate finds the copies of a thread: by file name, else by the headers of all
 // sessions, else in the directories of sessions, else by further headers in files.
 func (p *provider) locate(t tree, id string) (found []session) {

@@ -67,7 +67,7 @@ func (p *provider) open(copies []session) (*thread.Thread, error) {
 	h := best.head
 	t := &thread.Thread{
 		Provider: name, ID: best.id(), Source: best.path(), Modified: thread.ModTime(info),
-		Title: h.title, Cwd: h.cwd, Started: h.started, Parent: best.parent(), Reader: &reader{session: best},
+		Title: h.title, Cwd: h.cwd, Started: h.started, Parent: best.parent(), Reader: &reader{p: p, session: best},
 	}
 	if from := idOf(h.from); from != t.Parent {
 		t.ForkedFrom = from

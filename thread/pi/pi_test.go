@@ -1,6 +1,7 @@
 package pi_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,6 +42,23 @@ func TestFork(t *testing.T) {
 	})
 	if want := []bool{true, true, false, false, false}; err != nil || !slices.Equal(inherited, want) {
 		t.Errorf("got %v, %v, want %v", inherited, err, want)
+	}
+}
+
+// TestForkOfMissing has a fork whose original does not exist: what it copied counts.
+func TestForkOfMissing(t *testing.T) {
+	dir := t.TempDir()
+	home(t, dir)
+	p := provider(t, dir)
+	own := threadtest.Load(t, p, forkID).Usage.Tokens
+	if err := os.Remove(threadtest.Load(t, p, treeID).Source); err != nil {
+		t.Fatal(err)
+	}
+	th := threadtest.Load(t, p, forkID)
+	own.Add(took(100, 1))
+	if th.Usage.Tokens != own || th.Usage.Completeness != thread.SessionTotal || th.Inherited != (thread.Tokens{}) ||
+		th.ForkedFrom != treeID || !strings.Contains(th.Usage.Reason, treeID) {
+		t.Errorf("got %+v, inherited %+v, want %+v", th.Usage, th.Inherited, own)
 	}
 }
 

@@ -52,5 +52,8 @@ func (s *scanner) finishUsage() {
 		thread.Gap{N: s.meter.silent, Reason: "%d answers have no recorded usage"})
 	if u := &s.facts.Usage; s.leaf < len(s.entries)-1 && u.Calls > 0 {
 		u.Completeness, u.Reason = thread.SessionTotal, "includes all branches of the session"
+	} else if s.original != "" && u.Calls > 0 {
+		u.Completeness = thread.SessionTotal
+		u.Reason = "includes the earlier usage of thread " + s.original + ", from which it was forked and which can't be read"
 	}
 }

@@ -49,7 +49,8 @@ func (f *Files) missing(ctx context.Context, started startedBy, parents parentOf
 			continue
 		}
 		if p, err := f.set.Provider(a.own.Provider); err == nil {
-			if _, err := p.Thread(ctx, a.own.Thread); errors.Is(err, handoff.NotFound) {
+			_, err := p.Thread(ctx, a.own.Thread)
+			if errors.Is(err, handoff.NotFound) || errors.Is(err, handoff.Unavailable) { // it was removed
 				list = append(list, u)
 			}
 		}
