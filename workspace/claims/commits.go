@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/trace/evidence"
 	"github.com/agent-handoff/handoff/trace"
@@ -121,18 +120,6 @@ func (c Checker) VerifyCommits(ctx context.Context, revisions string) (all trace
 	return all, ctx.Err()
 }
 
-// Fails reports whether one of the claims has the verdict on, or a weaker one, or a named
-// artifact has no claims; with required also whether there are none.
-func Fails(all trace.VerificationList, on handoff.Verdict, required bool) bool {
-	for _, v := range all.Items {
-		weak := fold.Weakest([]handoff.Verdict{v.Verdict, on}) == v.Verdict
-		if len(v.Claims) > 0 && weak || len(v.Claims) == 0 && all.Head == "" {
-			return true
-		}
-	}
-	return required && len(all.Items) == 0
-}
-
 // commits returns the repository of the caller and the commits of BASE..HEAD.
 func (c Checker) commits(ctx context.Context, revisions string, all *trace.VerificationList) (r git.Repository,
 	list []git.Commit, err error) {
@@ -211,14 +198,4 @@ func (s aboutCommits) has(ctx context.Context, a handoff.Artifact) bool {
 		}
 	}
 	return false
-}
-
-// ParseVerdict parses a verdict. Kind: Invalid.
-func ParseVerdict(text string) (handoff.Verdict, error) {
-	switch v := handoff.Verdict(text); v {
-	case handoff.VerdictVerified, handoff.VerdictStale, handoff.VerdictAsserted, handoff.VerdictContradicted:
-		return v, nil
-	}
-	return "", handoff.E("verify", "", handoff.Invalid, fmt.Errorf("unknown verdict %q", text),
-		handoff.Advice("use verified, stale, asserted or contradicted"))
 }

@@ -21,11 +21,19 @@ import (
 // Commands are the commands of this package.
 var Commands = []cli.Command{cli.NewCommand(verifyCommand, "verify")}
 
-// verifyFlags are the flags of verify.
-type verifyFlags struct{ failOn, require string }
+// policyFlags are the flags about what verdicts are a failure.
+type policyFlags struct{ failOn, require string }
+
+func (f *policyFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.failOn, "fail-on", string(handoff.VerdictStale),
+		"fail on this `verdict` and on weaker ones: stale, asserted or contradicted")
+	c.Flags().StringVar(&f.require, "require", "", "fail without this `verdict`: verified, if there are no claims")
+}
+
+func (f *policyFlags) policy() (claims.Policy, error) { return claims.ParsePolicy(f.failOn, f.require) }
 
 func verifyCommand(a *cli.App) *cobra.Command {
-	var f verifyFlags
+	var f policyFlags
 	c := &cobra.Command{
 		Use:   "verify [REF ...|BASE..HEAD]",
 		Short: "Check the claims of artifacts against recorded results",
@@ -54,17 +62,12 @@ contradicted, it is 1 only for that verdict. A named artifact without claims is
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: complete.Ref(a),
 	}
-	c.Flags().StringVar(&f.failOn, "fail-on", string(handoff.VerdictStale),
-		"fail on this `verdict` and on weaker ones: stale, asserted or contradicted")
-	c.Flags().StringVar(&f.require, "require", "", "fail without this `verdict`: verified, if there are no claims")
+	f.add(c)
 	a.JSONFlag(c, "print JSON", cli.Prints(trace.Verification{}), cli.Prints(trace.VerificationList{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		on, err := claims.ParseVerdict(f.failOn)
+		policy, err := f.policy()
 		if err != nil {
 			return err
-		}
-		if f.require != "" && f.require != string(handoff.VerdictVerified) {
-			return cli.Invalid("verify", f.require, "can't be required", "use --require verified")
 		}
 		return a.Reading(func(w *workspace.Workspace) error {
 			checker := w.Claims(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
@@ -75,7 +78,7 @@ contradicted, it is 1 only for that verdict. A named artifact without claims is
 			if err := printAll(a, found, len(args) == 1 && found.Head == ""); err != nil {
 				return err
 			}
-			if claims.Fails(found, on, f.require != "") {
+			if policy.Fails(found) {
 				return cli.ErrNo
 			}
 			return nil

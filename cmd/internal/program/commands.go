@@ -53,6 +53,7 @@ var commands = slices.Concat(
 // exportCommand exports what people and programs without this workspace read.
 func exportCommand(a *cli.App) *cobra.Command {
 	c := web.ExportCommand(a)
-	c.AddCommand(evidence.InTotoCommand(a), sessions.ExportCommand(a))
+	c.AddCommand(evidence.PullRequestCommand(a), evidence.InTotoCommand(a), sessions.ExportCommand(a),
+		evidence.CommentCommand(a))
 	return c
 }

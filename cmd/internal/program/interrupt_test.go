@@ -61,6 +61,7 @@ var interrupted = map[string][]string{
 	"config set":             {"config set share_threads true"},
 	"config trust":           {"config trust"},
 	"export html":            {"export html SESSION"},
+	"export pr":              {"| export pr"},
 	"export comment":         {"| export comment"},
 	"export in-toto":         {"export in-toto design:latest"},
 	"pipeline list":          {"pipeline list"},

@@ -65,7 +65,7 @@ func TestRedactedCanary(t *testing.T) {
 		for _, args := range [][]string{{"show", a.ID}, {"show", a.ID, "--json"}, {"show", a.ID, "--history", "--json"},
 			{"show", a.ID, "--lineage"}, {"show", a.ID, "--lineage", "--json"},
 			{"read", a.ID}, {"read", a.ID, "--json"}, {"why", a.ID, "--json"}, {"verify", a.ID, "--json"},
-			{"export", "comment", a.ID}} {
+			{"export", "pr", a.ID}} {
 			c.run("", args...)
 		}
 	}

@@ -21,7 +21,7 @@ func ExportCommand(a *cli.App) *cobra.Command {
 		Use:   "export",
 		Short: "Export a session, an attestation, or what is behind a pull request",
 	}
-	c.AddCommand(exportHTMLCommand(a), exportCommentCommand(a))
+	c.AddCommand(exportHTMLCommand(a))
 	return c
 }
 

@@ -38,6 +38,22 @@ func Weakest(list []handoff.Verdict) handoff.Verdict {
 	return slices.MaxFunc(list, func(a, b handoff.Verdict) int { return cmp.Compare(weakness(a), weakness(b)) })
 }
 
+// Recorded returns the verdict of an artifact's claims as far as the log shows it, and the
+// reason. ok is false for an artifact without claims.
+func Recorded(a handoff.Artifact) (verdict handoff.Verdict, reason string, ok bool) {
+	if len(a.Claims) == 0 {
+		return "", "", false
+	}
+	for _, n := range a.Notices() {
+		for _, v := range verdicts {
+			if v.code == n.Code {
+				return v.verdict, n.Text, true
+			}
+		}
+	}
+	return handoff.VerdictAsserted, "", true
+}
+
 // A finding is what the log shows of one piece of evidence, or of a claim.
 type finding struct {
 	verdict handoff.Verdict

@@ -31,7 +31,9 @@ func EmbeddedPricer() *Pricer {
 }
 
 // IsPriced reports whether the embedded prices have a model with a name, of any provider.
-func IsPriced(name string) bool { return len(price.Find([]*price.List{price.Embedded()}, "", name)) > 0 }
+func IsPriced(name string) bool {
+	return len(price.Find([]*price.List{price.Embedded()}, "", name)) > 0
+}
 
 func (p *Pricer) at(m Model, at time.Time) (price.Price, bool) {
 	if p == nil {

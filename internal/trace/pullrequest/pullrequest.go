@@ -18,9 +18,11 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // The limits of what is read of a pull request, and shown.
@@ -31,7 +33,7 @@ const (
 	maxValue = 160      // characters
 
 	// GitHub refuses comments of more than 65,536 characters.
-	maxArtifacts, maxComment = 40_000, 60_000
+	maxClaims, maxArtifacts, maxComment = 20_000, 40_000, 60_000
 )
 
 // A Request is what matters here of a pull request.
@@ -226,6 +228,11 @@ func Comment(b Behind) string {
 	}
 	fmt.Fprintf(&out, "### Behind this pull request: %s, %s\n", count(len(b.Artifacts), "artifact"),
 		count(len(b.Sessions), "session"))
+	if claimed := b.claimed(); len(claimed) > 0 {
+		section(&out, "Claims: "+tally(b.Verdicts()), maxClaims, len(claimed), func(i int) string {
+			return claimsLine(claimed[i])
+		})
+	}
 	section(&out, "Artifacts", maxArtifacts, len(b.Artifacts), func(i int) string {
 		return b.artifactLine(b.Artifacts[i])
 	})
@@ -235,6 +242,66 @@ func Comment(b Behind) string {
 			"of each session.\n", maxNamed, maxNamed, maxNamed)
 	}
 	return out.String()
+}
+
+// claimed returns the active artifacts with claims.
+func (b Behind) claimed() []handoff.Artifact {
+	return slices.DeleteFunc(slices.Clone(b.Artifacts), func(a handoff.Artifact) bool {
+		return len(a.Claims) == 0 || a.Status != handoff.Active
+	})
+}
+
+// Verdicts returns the verdicts of the active artifacts with claims, as far as the log
+// shows them: no thread and no working tree is read.
+func (b Behind) Verdicts() trace.VerificationList {
+	list := trace.VerificationList{Items: []trace.Verification{}}
+	for _, a := range b.claimed() {
+		verdict, _, _ := fold.Recorded(a)
+		v := trace.Verification{ID: a.ID, Verdict: verdict}
+		for _, c := range a.Claims {
+			v.Claims = append(v.Claims, trace.Claim{Text: c.Text, Verdict: verdict})
+		}
+		list.Items = append(list.Items, v)
+	}
+	return list
+}
+
+// tally returns how many artifacts have each verdict, the weakest first.
+func tally(all trace.VerificationList) string {
+	var counts []string
+	for _, verdict := range []handoff.Verdict{handoff.VerdictContradicted, handoff.VerdictAsserted, handoff.VerdictStale,
+		handoff.VerdictVerified} {
+		n := 0
+		for _, v := range all.Items {
+			if v.Verdict == verdict {
+				n++
+			}
+		}
+		if n > 0 {
+			counts = append(counts, fmt.Sprint(n, " ", verdict))
+		}
+	}
+	return strings.Join(counts, ", ")
+}
+
+// maxClaimed is how many claims of an artifact are shown.
+const maxClaimed = 5
+
+// claimsLine returns the verdict of an artifact with its claims and the reason.
+func claimsLine(a handoff.Artifact) string {
+	verdict, reason, _ := fold.Recorded(a)
+	parts := []string{part("", string(verdict))}
+	if verdict == handoff.VerdictContradicted {
+		parts[0] = "**" + parts[0] + "**"
+	}
+	for i, c := range a.Claims {
+		if i == maxClaimed {
+			parts = append(parts, fmt.Sprintf("and %d more", len(a.Claims)-i))
+			break
+		}
+		parts = append(parts, part("", c.Text))
+	}
+	return join(append(parts, part("because", reason), part("", a.ID))...)
 }
 
 func count(n int, noun string) string {

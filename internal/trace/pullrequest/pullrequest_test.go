@@ -47,7 +47,9 @@ func TestHostileValues(t *testing.T) {
 	inCode := regexp.MustCompile(`(?s)<code>.*?</code>`)
 	tags := regexp.MustCompile(`<(/?[a-z0-9]+)[^>]*>`)
 	for _, value := range hostile {
-		b := Behind{Kept: []string{value}, Artifacts: []handoff.Artifact{artifact(1, value)}}
+		claimed := artifact(2, value)
+		claimed.Status, claimed.Claims = handoff.Active, []handoff.Claim{{Text: value}}
+		b := Behind{Kept: []string{value}, Artifacts: []handoff.Artifact{artifact(1, value), claimed}}
 		b.Sessions = []session.View{{Session: handoff.Session{
 			ID: value, Producer: handoff.Producer{Thread: value}, Title: value, Name: value, Agent: handoff.SessionAgent{
 				Name: value}, Workflow: handoff.SessionWorkflow{Name: value}, Status: value, Tags: []string{value},
@@ -70,8 +72,8 @@ func TestHostileValues(t *testing.T) {
 				t.Errorf("%q: %q is not in code\n%s", value, part, page.String())
 			}
 		}
-		if n := strings.Count(page.String(), "<li>"); n != 2 {
-			t.Errorf("%q: %d items, want 2\n%s", value, n, page.String())
+		if n := strings.Count(page.String(), "<li>"); n != 4 {
+			t.Errorf("%q: %d items, want 4\n%s", value, n, page.String())
 		}
 	}
 }
