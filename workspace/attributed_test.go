@@ -73,6 +73,11 @@ func TestAttributed(t *testing.T) {
 			must(t, err)
 			got = string(b)
 		}
+		if uri, err := thread.ParseURI(shown.Artifact.Producer.Thread); err == nil && !shown.NoThread {
+			if _, err := set.Open(t.Context(), uri); err != nil {
+				t.Errorf("%s: the recorded %s can't be opened: %v", name, uri, err)
+			}
+		}
 		if shown.NoThread {
 			got += "no thread"
 		}

@@ -32,7 +32,7 @@ func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".copilot"),
 		Beside: []string{"workspace.yaml"},
-		Open:   archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Open:   archive.Tool{Name: name, Env: env, Find: find, Inside: true}.Open,
 	}
 }
 

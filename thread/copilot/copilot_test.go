@@ -76,6 +76,12 @@ func TestShellID(t *testing.T) {
 	if err != nil || v.Agent == nil || v.Agent.ID != agentID || !slices.Equal(v.Agent.Aliases, []string{"call1", shell}) {
 		t.Errorf("got %+v, %v, want the subagent %s", v, err, agentID)
 	}
+	for _, id := range []string{shell, agentID} { // without its session, as records of its shells name it
+		v, err := set.Open(t.Context(), thread.URI{Provider: "copilot", Thread: id})
+		if err != nil || v.Thread.ID != agentID || v.Thread.Parent != doneID || !v.Thread.Subagent {
+			t.Errorf("%s: got %+v, %v, want the subagent %s", id, v, err, agentID)
+		}
+	}
 }
 
 // TestSeveralThreads reads a file with another session after the first.

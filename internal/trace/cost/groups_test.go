@@ -142,3 +142,22 @@ func TestSessionOfSubagent(t *testing.T) {
 		t.Errorf("got %v, want s1 for the main agent and the subagent without a session, and s2 for the other", ids)
 	}
 }
+
+// TestShellOfSubagent has an artifact whose record names a subagent by the ID in its shells.
+func TestShellOfSubagent(t *testing.T) {
+	const main, sub, shell = "agents://copilot/m", "agents://copilot/m/a", "agents://copilot/s"
+	s := Sources{
+		Threads: []Conversation{{URI: main, Self: main},
+			{URI: sub, Self: "agents://copilot/a", Shell: shell, Main: main, By: main}},
+		Artifacts: []handoff.Artifact{{Record: handoff.Record{ID: "art_1", Producer: handoff.Producer{Thread: shell}}}},
+	}
+	s.AddMissing("missing")
+	if len(s.Threads) != 2 {
+		t.Errorf("threads are %+v, want none that is missing", s.Threads)
+	}
+	for _, l := range Leaves(s) {
+		if (len(l.Artifacts) > 0) != (l.Thread == sub) {
+			t.Errorf("%s has %d artifacts", l.Thread, len(l.Artifacts))
+		}
+	}
+}

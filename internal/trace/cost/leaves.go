@@ -29,6 +29,7 @@ type Sources struct {
 type Conversation struct {
 	URI           string
 	Self          string // URI without its main agent, by which a subagent may name itself
+	Shell         string // another URI, by which its shells name it, "" for none
 	Agent         string // name of the subagent, "" for the main agent
 	Main          string // URI of the thread of a subagent
 	By            string // URI of the thread or subagent that started it, "" for Main
@@ -161,6 +162,9 @@ func namesOf(list []Conversation) map[string]string {
 	for _, c := range list {
 		if c.Main != "" && c.Self != "" {
 			names[c.Self], names[c.Main+c.Self[strings.LastIndexByte(c.Self, '/'):]] = c.URI, c.URI
+		}
+		if c.Shell != "" {
+			names[c.Shell] = c.URI
 		}
 	}
 	return names

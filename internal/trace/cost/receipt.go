@@ -240,8 +240,16 @@ func Read(ctx context.Context, set *thread.Set, uris []string) (list []Conversat
 }
 
 func ofThread(uri string, t *thread.Thread) Conversation {
-	return Conversation{URI: uri, Self: t.URI().String(), Requests: t.Requests, Completeness: t.Usage.Completeness,
+	return Conversation{URI: uri, Self: t.URI().String(), Shell: shellOf(t), Requests: t.Requests, Completeness: t.Usage.Completeness,
 		Reason: t.Usage.Reason, Started: t.Started, Last: cmp.Or(t.Last, t.Modified), Status: t.State.Status}
+}
+
+// shellOf returns the URI by which the shells of a subagent name it, "" for its own.
+func shellOf(t *thread.Thread) string {
+	if t.ShellID == "" {
+		return ""
+	}
+	return thread.URI{Provider: t.Provider, Thread: t.ShellID}.String()
 }
 
 // ofAgent returns the thread of a subagent of the one with the URI main. Its

@@ -78,7 +78,8 @@ func (r *tracer) publisher(ctx context.Context, a handoff.Artifact) {
 	case ok:
 		h.Ref, h.At, h.Evidence = by.uri.String(), by.at, []trace.Evidence{{Kind: "message", Ref: by.uri.String()}}
 	case recorded:
-		by.uri, h.Ref, h.At = own, own.String(), a.CreatedAt
+		by.uri = r.threadNamed(ctx, own)
+		h.Ref, h.At = by.uri.String(), a.CreatedAt
 	default:
 		return
 	}

@@ -184,7 +184,7 @@ func (l *indexLookup) Item(ctx context.Context, uri thread.URI) (i transcript.It
 	}
 	if len(texts) == 0 { // one of Copilot CLI has another ID in its shells
 		if texts, err = l.strings(ctx, "SELECT t.item FROM threads t WHERE "+
-			newest("t.agent AND t.provider = ? AND t.item ->> '$.shellId' = ?"), uri.Provider,
+			newest("t.agent AND t.provider = ? AND t.shell = ?"), uri.Provider,
 			cmp.Or(uri.Agent, uri.Thread)); err != nil {
 			return i, l.failed(err)
 		}

@@ -20,6 +20,7 @@ import (
 type ThreadUsage struct {
 	URI          string
 	Self         string // URI without the one that started a subagent
+	Shell        string // URI that its shells have of a subagent, "" for Self
 	Agent        string // name or role of a subagent
 	Main         string // URI of the thread that a subagent, also one of a subagent, belongs to
 	By           string // URI of the thread or subagent that started it
@@ -37,10 +38,19 @@ func (e *entry) usage() ThreadUsage {
 		Started: timeOf(nanos(e.Started)), Modified: timeOf(nanos(e.Modified)),
 		Completeness: e.Usage.Completeness, Reason: e.Usage.Reason, Requests: e.Requests}
 	u.Agent, u.Main = e.agent()
+	u.Shell = shellURI(e.Provider, e.ShellID)
 	for i := range u.Requests {
 		u.Requests[i].N = 0
 	}
 	return u
+}
+
+// shellURI returns the URI of a subagent by the ID in its shells, "" for none.
+func shellURI(provider, id string) string {
+	if id == "" {
+		return ""
+	}
+	return thread.URI{Provider: provider, Thread: id}.String()
 }
 
 // agent returns the name or role of a subagent, and the URI of its thread.
@@ -159,7 +169,8 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		return err
 	}
 	rows, err := a.QueryContext(ctx,
-		`SELECT t.uri, t.self, t.spawned, t.agent_name, t.parent, t.cwd, t.started, t.modified, t.completeness, t.reason, r.list
+		`SELECT t.uri, t.self, t.provider, t.shell, t.spawned, t.agent_name, t.parent, t.cwd, t.started,
+			t.modified, t.completeness, t.reason, r.list
 		FROM threads t LEFT JOIN requests r ON r.thread = t.id WHERE `+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
 	if err != nil {
 		return err
@@ -168,14 +179,14 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 	started := startedBy{}
 	for rows.Next() {
 		var u ThreadUsage
-		var agents string
+		var provider, shell, agents string
 		var start, modified int64
 		var requests sql.RawBytes
-		if err := rows.Scan(&u.URI, &u.Self, &agents, &u.Agent, &u.Main, &u.Cwd, &start, &modified, &u.Completeness,
+		if err := rows.Scan(&u.URI, &u.Self, &provider, &shell, &agents, &u.Agent, &u.Main, &u.Cwd, &start, &modified, &u.Completeness,
 			&u.Reason, &requests); err != nil {
 			return err
 		}
-		u.By, u.Main = u.Main, parents.main(u.Main)
+		u.Shell, u.By, u.Main = shellURI(provider, shell), u.Main, parents.main(u.Main)
 		u.Started, u.Modified = timeOf(start), timeOf(modified)
 		if u.Requests, err = decodeRequests(requests); err != nil {
 			return fmt.Errorf("%w: %w", store.ErrValue, err)

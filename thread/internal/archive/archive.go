@@ -8,6 +8,7 @@
 package archive
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"iter"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -46,6 +48,10 @@ type Tool struct {
 	// with the same ID, the first is preferred. Errors that do not prevent finding
 	// others are collected in w.
 	Find func(ctx context.Context, w *thread.Walk, roots []string) ([]Found, error)
+
+	// Inside is set if the transcripts, which are files of lines, have those of subagents.
+	// One that is named without its session is searched for in all of them.
+	Inside bool
 }
 
 // Open is the Driver.Open of the tool.
@@ -78,8 +84,55 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 		return nil, err
 	case w.Err(p.Name) != nil:
 		return nil, w.Err(p.Name + "/" + id)
+	case p.Inside:
+		if t, err := p.inside(ctx, w, all, id); t != nil || err != nil {
+			return t, err
+		}
 	}
 	return nil, thread.NotFoundError(p.Name, id, p.roots, p.Env, ids)
+}
+
+// inside finds a subagent in the transcripts of sessions by its ID or another name.
+func (p *provider) inside(ctx context.Context, w *thread.Walk, all []Found, id string) (*thread.Thread, error) {
+	for _, f := range all {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if f.Err != nil || !mentions(f.Path, id) {
+			continue
+		}
+		main, err := p.open(w, []Found{f})
+		if err != nil {
+			return nil, err
+		}
+		agents, err := p.Agents(ctx, main)
+		for _, a := range agents {
+			if a.Thread != nil && (a.ID == id || slices.Contains(a.Aliases, id)) {
+				a.Thread.Subagent, a.Thread.Parent = true, cmp.Or(a.Thread.Parent, main.ID)
+				a.Thread.AgentName, a.Thread.AgentRole = cmp.Or(a.Thread.AgentName, a.Name), cmp.Or(a.Thread.AgentRole, a.Role)
+				return a.Thread, nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// mentions reports whether a line of a file contains a text.
+func mentions(path, text string) bool {
+	src, err := thread.OpenFile(path)
+	if err != nil {
+		return false
+	}
+	defer src.Close()
+	for rd := jsonl.NewReader(src); rd.Next(); {
+		if bytes.Contains(rd.Line(), []byte(text)) {
+			return true
+		}
+	}
+	return false
 }
 
 // open opens the first of several copies of a thread.

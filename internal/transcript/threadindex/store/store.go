@@ -45,10 +45,11 @@ var schema = []string{
 
 	// A thread of a transcript. Item is JSON; the other columns are what queries
 	// select by. Text that is compared in any case is stored in lower case. Self is the
-	// URI by which subagents name the thread as their parent. Spawned are the IDs of the
-	// subagents that it started, one a line.
+	// URI by which subagents name the thread as their parent, and shell the ID that the
+	// shells of a subagent have. Spawned are the IDs of the subagents that it started, one a
+	// line.
 	`CREATE TABLE threads (id INTEGER PRIMARY KEY, transcript INTEGER NOT NULL, key TEXT, provider TEXT, uri TEXT, parent TEXT, agent INTEGER, title TEXT,
-		role TEXT, name TEXT, cwd TEXT, modified INTEGER, started INTEGER, ended INTEGER, status TEXT, models TEXT, completeness TEXT, reason TEXT, family TEXT, origin TEXT, item TEXT, agent_name TEXT, self TEXT, spawned TEXT)`,
+		role TEXT, name TEXT, cwd TEXT, modified INTEGER, started INTEGER, ended INTEGER, status TEXT, models TEXT, completeness TEXT, reason TEXT, family TEXT, origin TEXT, item TEXT, agent_name TEXT, self TEXT, shell TEXT, spawned TEXT)`,
 	`CREATE INDEX threads_by_transcript ON threads (transcript)`,
 	`CREATE INDEX threads_by_time ON threads (agent, modified)`,
 	`CREATE INDEX threads_by_uri ON threads (uri)`,
