@@ -185,8 +185,8 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 		return nil, err
 	}
 	warnings, err = u.o.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
-		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Self: t.Self, Shell: t.Shell, Agent: t.Agent, Main: t.Main,
-			By: t.By, Started: t.Started, Last: t.Modified,
+		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Self: t.Self, Shell: t.Shell, Agent: t.Agent,
+			Main: t.Main, By: t.By, Started: t.Started, Last: t.Modified,
 			Requests: t.Requests, Completeness: t.Completeness, Reason: t.Reason, Missing: t.Missing})
 		return nil
 	})

@@ -240,7 +240,8 @@ func Read(ctx context.Context, set *thread.Set, uris []string) (list []Conversat
 }
 
 func ofThread(uri string, t *thread.Thread) Conversation {
-	return Conversation{URI: uri, Self: t.URI().String(), Shell: shellOf(t), Requests: t.Requests, Completeness: t.Usage.Completeness,
+	return Conversation{URI: uri, Self: t.URI().String(), Shell: shellOf(t),
+		Requests: t.Requests, Completeness: t.Usage.Completeness,
 		Reason: t.Usage.Reason, Started: t.Started, Last: cmp.Or(t.Last, t.Modified), Status: t.State.Status}
 }
 

@@ -169,8 +169,8 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		return err
 	}
 	rows, err := a.QueryContext(ctx,
-		`SELECT t.uri, t.self, t.provider, t.shell, t.spawned, t.agent_name, t.parent, t.cwd, t.started,
-			t.modified, t.completeness, t.reason, r.list
+		`SELECT t.uri, t.self, t.provider, t.shell, t.spawned, t.agent_name, t.parent, t.cwd,
+			t.started, t.modified, t.completeness, t.reason, r.list
 		FROM threads t LEFT JOIN requests r ON r.thread = t.id WHERE `+c.String()+" ORDER BY t.modified DESC, t.key, t.id", c.args...)
 	if err != nil {
 		return err
