@@ -182,8 +182,8 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		var provider, shell, agents string
 		var start, modified int64
 		var requests sql.RawBytes
-		if err := rows.Scan(&u.URI, &u.Self, &provider, &shell, &agents, &u.Agent, &u.Main, &u.Cwd, &start, &modified, &u.Completeness,
-			&u.Reason, &requests); err != nil {
+		if err := rows.Scan(&u.URI, &u.Self, &provider, &shell, &agents, &u.Agent, &u.Main, &u.Cwd, &start, &modified,
+			&u.Completeness, &u.Reason, &requests); err != nil {
 			return err
 		}
 		u.Shell, u.By, u.Main = shellURI(provider, shell), u.Main, parents.main(u.Main)
