@@ -143,7 +143,7 @@ func (s Source) Report(ctx context.Context, o ReportOptions) (r Report, err erro
 	if err != nil {
 		return r, err
 	}
-	work, err := s.recorded(ctx, &r)
+	work, err := s.recorded(ctx, &r, list)
 	if err == nil {
 		err = s.state(ctx, &r, log, list, work)
 	}
@@ -210,8 +210,12 @@ func (s Source) state(ctx context.Context, r *Report, log store.LogStatus, list 
 }
 
 // recorded adds what was published and used in the time. It returns all work.
-func (s Source) recorded(ctx context.Context, r *Report) ([]handoff.Work, error) {
-	spent, warnings, err := s.o.Work.Spent(ctx, r.Since)
+func (s Source) recorded(ctx context.Context, r *Report, list []found) ([]handoff.Work, error) {
+	known := map[string]handoff.Session{}
+	for _, f := range list {
+		known[f.ID] = f.Session
+	}
+	spent, warnings, err := s.o.Work.Spent(ctx, r.Since, known)
 	if err != nil {
 		return nil, err
 	}

@@ -328,18 +328,19 @@ type findSession func(id string) (placed, error)
 // placed is where a session belongs.
 type placed struct{ name, parent, thread string }
 
+func placedIn(s handoff.Session) placed { return placed{s.Name, s.Parent, s.Producer.Thread} }
+
 // sessions returns what finds sessions, about n of them. Beyond a few, one list of all takes
 // less time.
 func (u Units) sessions(ctx context.Context, n int) findSession {
 	const few = 200
-	of := func(s handoff.Session) placed { return placed{s.Name, s.Parent, s.Producer.Thread} }
 	if n <= few {
 		return func(id string) (placed, error) {
 			s, err := u.o.Sessions.Session(ctx, id)
 			if errors.Is(err, handoff.NotFound) { // one that only other records name
 				return placed{}, nil
 			}
-			return of(s), err
+			return placedIn(s), err
 		}
 	}
 	var all map[string]placed
@@ -351,7 +352,7 @@ func (u Units) sessions(ctx context.Context, n int) findSession {
 			}
 			all = map[string]placed{}
 			for _, s := range page.Sessions {
-				all[s.ID] = of(s)
+				all[s.ID] = placedIn(s)
 			}
 		}
 		return all[id], nil
@@ -405,8 +406,9 @@ type Spending struct {
 	Work []handoff.Work // of the log, of any time
 }
 
-// Spent returns what was used since a time.
-func (u Units) Spent(ctx context.Context, since time.Time) (Spending, []string, error) {
+// Spent returns what was used since a time. known are sessions that the caller has read, by ID.
+func (u Units) Spent(ctx context.Context, since time.Time, known map[string]handoff.Session) (Spending, []string,
+	error) {
 	prices, err := cost.Prices("", "")
 	if err != nil {
 		return Spending{}, nil, err
@@ -417,7 +419,14 @@ func (u Units) Spent(ctx context.Context, since time.Time) (Spending, []string, 
 		return Spending{}, nil, err
 	}
 	leaves := cost.Leaves(s)
-	if err := u.place(ctx, leaves, s, u.sessions(ctx, len(leaves))); err != nil {
+	other := u.sessions(ctx, len(leaves))
+	session := func(id string) (placed, error) {
+		if s, ok := known[id]; ok {
+			return placedIn(s), nil
+		}
+		return other(id)
+	}
+	if err := u.place(ctx, leaves, s, session); err != nil {
 		return Spending{}, nil, err
 	}
 	spent := map[string]trace.Usage{}
