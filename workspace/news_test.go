@@ -356,6 +356,45 @@ func TestWatchNeeds(t *testing.T) {
 	}
 }
 
+// TestWatch checks when a watch finds again what needs a person: at once if the log has grown,
+// otherwise after ten seconds.
+func TestWatch(t *testing.T) {
+	dir, clock := t.TempDir(), time.Now()
+	w, err := workspace.Open(dir, workspace.Options{Now: func() time.Time { return clock },
+		Getenv: func(name string) string { return map[string]string{"HANDOFF_WORKSPACE": dir}[name] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	open := func() string {
+		opened, err := w.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"},
+			Workflow: handoff.SessionWorkflow{Name: "x"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened.ID
+	}
+	open()
+	next, stop := iter.Pull2(w.News(noThreads()).Watch(t.Context(), time.Millisecond))
+	defer stop()
+	look := func(after time.Duration, want int) {
+		t.Helper()
+		clock = clock.Add(after)
+		status, err, _ := next()
+		if err != nil || len(status.Needs) != want {
+			t.Errorf("after %v: got %v, %v, want %d", after, status.Needs, err, want)
+		}
+	}
+	look(29*time.Minute+55*time.Second, 0)
+	look(6*time.Second, 0) // it is silent since a second
+	look(5*time.Second, 1)
+	failed := open()
+	if _, err := w.Sessions().Close(t.Context(), failed, session.Failed, "no disk"); err != nil {
+		t.Fatal(err)
+	}
+	look(time.Second, 2)
+}
+
 // TestActiveThread has a session whose records are old, and a thread of it that runs: the
 // session is running, so it is not silent.
 func TestActiveThread(t *testing.T) {

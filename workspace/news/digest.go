@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -73,45 +72,6 @@ func (s Source) Digest(ctx context.Context, own ...string) (string, error) {
 		}
 	}
 	return d.String(), nil
-}
-
-// WatchNeeds yields each thing that needs a person from now on, when it arises, until ctx ends,
-// whose error is then the last. It looks again after a pause, and goes on when a log on another
-// machine can be reached again.
-func (s Source) WatchNeeds(ctx context.Context, pause time.Duration) iter.Seq2[Need, error] {
-	return func(yield func(Need, error) bool) {
-		var known map[string]bool
-		for {
-			status, err := s.Status(ctx)
-			if err = cmp.Or(err, ctx.Err()); err != nil {
-				if err = s.outlast(ctx, err); err == nil {
-					continue
-				}
-				yield(Need{}, err)
-				return
-			}
-			now := map[string]bool{}
-			for _, n := range status.Needs {
-				key := n.key()
-				if now[key] = true; known != nil && !known[key] && !yield(n, nil) {
-					return
-				}
-			}
-			known = now
-			select {
-			case <-ctx.Done():
-			case <-time.After(pause):
-			}
-		}
-	}
-}
-
-// outlast returns nil if a watch goes on after an error.
-func (s Source) outlast(ctx context.Context, err error) error {
-	if s.o.Outlaster == nil || ctx.Err() != nil || s.o.Hub.Closed() != nil {
-		return err
-	}
-	return s.o.Outlaster.Outlast(ctx, err)
 }
 
 // A digest collects lines.

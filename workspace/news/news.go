@@ -169,12 +169,16 @@ func (s Source) Status(ctx context.Context) (Status, error) {
 	if err := s.o.Hub.Closed(); err != nil {
 		return Status{}, err
 	}
-	now := s.o.Now()
-	r := Report{Since: now, Until: now, Needs: []Need{}, made: map[origin]published{}}
 	log, err := s.o.Store.Status(ctx)
 	if err != nil {
 		return Status{}, err
 	}
+	return s.statusOf(ctx, log)
+}
+
+func (s Source) statusOf(ctx context.Context, log store.LogStatus) (Status, error) {
+	now := s.o.Now()
+	r := Report{Since: now, Until: now, Needs: []Need{}, made: map[origin]published{}}
 	list, err := s.found(ctx, now)
 	if err != nil {
 		return Status{}, err

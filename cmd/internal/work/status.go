@@ -176,33 +176,29 @@ func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, se
 // what it printed before.
 func watchStatus(ctx context.Context, a *cli.App, source news.Source, table *cli.Table) error {
 	last, first := "", true
-	for ; ; first = false {
-		now, err := source.Status(ctx)
+	for now, err := range source.Watch(ctx, statusEvery) {
 		if err != nil {
 			return err
 		}
+		settling(a, now.Needs)
 		state, err := watched(a, now)
 		if err != nil {
 			return err
 		}
-		if state != last || first {
-			last = state
-			if a.Terminal && !a.AsJSON {
-				fmt.Fprint(a.Out, "\x1b[H\x1b[2J")
-			}
-			if err := printStatus(a, table, now); err != nil {
-				return err
-			}
-			if err := a.Flush(); err != nil {
-				return err
-			}
+		if state == last && !first {
+			continue
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(statusEvery):
+		if last, first = state, false; a.Terminal && !a.AsJSON {
+			fmt.Fprint(a.Out, "\x1b[H\x1b[2J")
+		}
+		if err := printStatus(a, table, now); err != nil {
+			return err
+		}
+		if err := a.Flush(); err != nil {
+			return err
 		}
 	}
+	return ctx.Err()
 }
 
 // watched returns what is printed again when it changes. JSON has no age.

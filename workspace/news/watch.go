@@ -1,0 +1,128 @@
+package news
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"maps"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/workspace/store"
+)
+
+// refresh is how old what needs a person may be in a watch, if neither the log nor the
+// state of a thread changed since: processes end and sessions become silent without a record.
+const refresh = 10 * time.Second
+
+// Watch yields the status at once and then after each pause, until ctx ends, whose error is
+// then the last. It goes on when a log on another machine can be reached again. What needs a
+// person is found again if the log has grown or the state of a thread changed, otherwise every
+// 10 seconds.
+func (s Source) Watch(ctx context.Context, pause time.Duration) iter.Seq2[Status, error] {
+	return func(yield func(Status, error) bool) {
+		var l lookout
+		for {
+			status, err := s.look(ctx, &l)
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				if err = s.outlast(ctx, err); err == nil {
+					continue
+				}
+				yield(Status{}, err)
+				return
+			}
+			if !yield(status, nil) {
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+			}
+		}
+	}
+}
+
+// WatchNeeds yields each thing that needs a person from now on, when it arises, until ctx ends,
+// whose error is then the last.
+func (s Source) WatchNeeds(ctx context.Context, pause time.Duration) iter.Seq2[Need, error] {
+	return func(yield func(Need, error) bool) {
+		var known map[string]bool
+		for status, err := range s.Watch(ctx, pause) {
+			if err != nil {
+				yield(Need{}, err)
+				return
+			}
+			now := map[string]bool{}
+			for _, n := range status.Needs {
+				key := n.key()
+				if now[key] = true; known != nil && !known[key] && !yield(n, nil) {
+					return
+				}
+			}
+			known = now
+		}
+	}
+}
+
+// A lookout is what a watch has seen when it last found what needs a person.
+type lookout struct {
+	needs   []Need
+	log     logState
+	threads map[string]threadState
+	at      time.Time
+}
+
+// A logState is what grows when records are added to a log or to its queue.
+type logState struct {
+	id              string
+	newest          handoff.Seq
+	queued, refused int
+}
+
+func stateOf(l store.LogStatus) logState {
+	return logState{l.ID, l.LastSeq, len(l.Queued), len(l.Refused)}
+}
+
+// A threadState is that of a running thread.
+type threadState struct{ status, waiting string }
+
+func threadsOf(list []trace.RunningThread) map[string]threadState {
+	states := map[string]threadState{}
+	for _, t := range list {
+		states[t.URI] = threadState{string(t.State.Status), t.State.Waiting}
+	}
+	return states
+}
+
+// look returns the status. What runs is found each time.
+func (s Source) look(ctx context.Context, l *lookout) (Status, error) {
+	if err := s.o.Hub.Closed(); err != nil {
+		return Status{}, err
+	}
+	log, err := s.o.Store.Status(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	if at := s.o.Now(); stateOf(log) == l.log && at.Sub(l.at).Abs() < refresh {
+		now, err := s.Now(ctx)
+		if err != nil || maps.Equal(threadsOf(now.Threads), l.threads) {
+			return Status{l.needs, now}, err
+		}
+	}
+	*l = lookout{log: stateOf(log), at: s.o.Now()}
+	status, err := s.statusOf(ctx, log)
+	if err != nil {
+		*l = lookout{}
+	}
+	l.needs, l.threads = status.Needs, threadsOf(status.Threads)
+	return status, err
+}
+
+// outlast returns nil if a watch goes on after an error.
+func (s Source) outlast(ctx context.Context, err error) error {
+	if s.o.Outlaster == nil || ctx.Err() != nil || s.o.Hub.Closed() != nil {
+		return err
+	}
+	return s.o.Outlaster.Outlast(ctx, err)
+}
