@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,7 +16,8 @@ import (
 
 // A Stdio is a transport of messages on lines. A line that is no message is
 // answered with an error of JSON-RPC 2.0, and the next line is read: the transport
-// of the SDK ends the connection instead.
+// of the SDK ends the connection instead. When the input ends, requests that were read
+// before are answered within lastAnswers: the SDK would cancel them.
 type Stdio struct {
 	In  io.Reader
 	Out io.Writer
@@ -23,10 +25,15 @@ type Stdio struct {
 
 // Connect implements sdk.Transport.
 func (s *Stdio) Connect(context.Context) (sdk.Connection, error) {
-	c := &stdioConn{out: s.Out, messages: make(chan jsonrpc.Message), closed: make(chan struct{})}
+	c := &stdioConn{out: s.Out, messages: make(chan jsonrpc.Message), closed: make(chan struct{}),
+		open: map[jsonrpc.ID]bool{}, answered: make(chan struct{}, 1)}
 	go c.readLines(bufio.NewReaderSize(s.In, 64<<10))
 	return c, nil
 }
+
+// lastAnswers is how long the connection lasts after the end of the input, at most. A call
+// that waits for an artifact, or for an answer of the client, does not delay it longer.
+const lastAnswers = 10 * time.Second
 
 // stdioConn is a connection of a Stdio. Each line of the input is one message, or
 // is refused.
@@ -36,8 +43,11 @@ type stdioConn struct {
 	closed   chan struct{}
 	once     sync.Once
 
-	mu  sync.Mutex
-	out io.Writer
+	answered chan struct{} // after a request was answered
+
+	mu   sync.Mutex
+	out  io.Writer
+	open map[jsonrpc.ID]bool // requests that were not answered
 }
 
 func (c *stdioConn) SessionID() string { return "" }
@@ -66,7 +76,37 @@ func (c *stdioConn) Write(_ context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	return c.writeLine(b)
+	err = c.writeLine(b)
+	if r, ok := m.(*jsonrpc.Response); ok {
+		c.mu.Lock()
+		delete(c.open, r.ID)
+		c.mu.Unlock()
+		select {
+		case c.answered <- struct{}{}:
+		default:
+		}
+	}
+	return err
+}
+
+// awaitAnswers returns when all requests were answered, or after lastAnswers.
+func (c *stdioConn) awaitAnswers() {
+	late := time.After(lastAnswers)
+	for {
+		c.mu.Lock()
+		left := len(c.open)
+		c.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		select {
+		case <-c.answered:
+		case <-c.closed:
+			return
+		case <-late:
+			return
+		}
+	}
 }
 
 func (c *stdioConn) writeLine(b []byte) error {
@@ -88,6 +128,7 @@ func (c *stdioConn) readLines(in *bufio.Reader) {
 					return
 				}
 			} else {
+				c.note(m)
 				select {
 				case c.messages <- m:
 				case <-c.closed:
@@ -97,8 +138,18 @@ func (c *stdioConn) readLines(in *bufio.Reader) {
 		}
 		if err != nil && !errors.Is(err, errLong) {
 			c.err = err
+			c.awaitAnswers()
 			return
 		}
+	}
+}
+
+// note adds a request to those that were not answered.
+func (c *stdioConn) note(m jsonrpc.Message) {
+	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.open[r.ID] = true
 	}
 }
 

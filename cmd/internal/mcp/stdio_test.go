@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -18,6 +19,27 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+// TestStdioEnds sends requests after which the input ends at once: each is answered.
+func TestStdioEnds(t *testing.T) {
+	for range 30 {
+		f := newFixture(t)
+		var out strings.Builder
+		in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+			`"clientInfo":{"name":"t","version":"1"},"capabilities":{}}}` + "\n" +
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+			`{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"artifact_list","arguments":{}}}`
+		err := f.server.Run(t.Context(), &mcp.Stdio{In: strings.NewReader(in), Out: &out})
+		if err != nil && !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		for _, id := range []string{`"id":1,`, `"id":"x",`} {
+			if !strings.Contains(out.String(), id) {
+				t.Fatalf("no answer has %s: %q", id, out.String())
+			}
+		}
+	}
+}
 
 // TestStdioSurvives sends lines that are no requests, and requests that can't be
 // answered: each gets an error, and the next request is answered.
