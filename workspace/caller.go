@@ -125,9 +125,6 @@ func ToolCaller(ctx context.Context, w *Workspace, dir string, getenv func(strin
 	if id := getenv("HANDOFF_SESSION"); id != "" && id != given.Session {
 		switch worksIn, known := w.worksIn(ctx, id, getenv("HANDOFF_RUN")); {
 		case worksIn:
-			if given.ParentSession != "" {
-				given.RunID = given.Session
-			}
 			given.Session = ""
 		case known: // the variables are those of whoever started a server that serves others now
 			getenv = without(getenv, "HANDOFF_SESSION", "HANDOFF_SESSION_DIR", "HANDOFF_RUN", "HANDOFF_RUN_DIR",
@@ -193,6 +190,28 @@ func without(getenv func(string) string, names ...string) func(string) string {
 func (c Caller) WithSubagent(ctx context.Context, threads *thread.Set) Caller {
 	c.Producer = hook.WithSubagent(ctx, threads, c.Producer)
 	return c
+}
+
+// maker returns the hub that records what the caller publishes. A subagent that hooks
+// recorded has the name and the session of their records, if the program gave its shells and
+// tools none, or only those of the subagent.
+func (w *Workspace) maker(ctx context.Context) *handoff.Hub {
+	p := w.caller.Producer
+	if p.Source != handoff.FromHarness && p.Source != handoff.FromMCP {
+		return w.as
+	}
+	task, err := w.hub.Work(ctx, p.Harness, cmp.Or(p.IDs["agent"], p.RunID, p.Session))
+	if err != nil || task.Kind != "task" {
+		return w.as
+	}
+	p.Agent, p.WorkID = cmp.Or(p.Agent, task.Agent), task.ID
+	const levels = 64 // records may name each other as parents
+	for up, n := task, 0; p.Session == task.ID && err == nil && n < levels; n++ {
+		if up, err = w.hub.Work(ctx, p.Harness, up.Parent); err == nil && up.Kind == "session" {
+			p.Session, p.RunID = up.ID, task.ID
+		}
+	}
+	return w.hub.As(p)
 }
 
 // contains reports whether a directory, absolute, belongs to the workspace: it is

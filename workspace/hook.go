@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -32,6 +33,9 @@ func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread
 	}
 	if in, known := w.worksIn(ctx, e.HandoffSession, e.HandoffRun); known && !in {
 		e.HandoffSession, e.HandoffRun = "", ""
+	}
+	if e.Kind == trace.AgentStart && e.OwnThread {
+		e.AgentType = cmp.Or(hook.NameOf(ctx, threads, e), e.AgentType)
 	}
 	r := hook.Recorder{Hub: w.hub, Now: w.now, NoMessages: w.remote &&
 		!w.settings.SharesThreads(), Left: func(ctx context.Context, uri string) ([]string, string) {

@@ -49,7 +49,7 @@ func (w *Workspace) publish(ctx context.Context, set *thread.Set, d handoff.Draf
 	if err != nil {
 		return handoff.Published{}, err
 	}
-	done, err := w.as.Publish(ctx, d)
+	done, err := w.maker(ctx).Publish(ctx, d)
 	if err == nil {
 		done.Warnings = append(append(done.Warnings, warnings...), w.doubtful(ctx, from, d.Parents)...)
 		done.Warnings = append(done.Warnings, w.finish(ctx, done.Producer.Session)...)

@@ -51,7 +51,7 @@ func (w *Workspace) Write(ctx context.Context, c handoff.Draft) (Written, error)
 	if d.Parents, err = w.resolveAll(ctx, c.Parents); err != nil {
 		return Written{}, err
 	}
-	writer := names.Writer{Hub: w.as, Workspace: w.dirs.Root, Scope: w.scope(ctx)}
+	writer := names.Writer{Hub: w.maker(ctx), Workspace: w.dirs.Root, Scope: w.scope(ctx)}
 	done, err := writer.Write(ctx, d)
 	if err != nil {
 		return Written{}, err

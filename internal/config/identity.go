@@ -182,8 +182,8 @@ func (h harness) observe(getenv func(string) string) (handoff.Producer, bool) {
 	if h.call != "" {
 		p.ToolCallID = getenv(h.call)
 	}
-	if h.root != "" && getenv(h.root) != id {
-		p.ParentSession = getenv(h.root)
+	if root := getenv(h.root); h.root != "" && root != "" && root != id {
+		p.Session, p.RunID = root, id // a subagent has a run of its own
 	}
 	if h.agent != "" && getenv(h.agent) != "" {
 		p.IDs = map[string]string{"agent": getenv(h.agent)}

@@ -58,7 +58,7 @@ func TestIdentity(t *testing.T) {
 		{"codex, a subagent", nil, map[string]string{"CODEX_THREAD_ID": "c", "CODEX_SESSION_ID": "root",
 			"CODEX_TOOL_CALL_ID": "call_1"},
 			with(harness("codex", "codex", "c"), func(p *handoff.Producer) {
-				p.ParentSession, p.ToolCallID = "root", "call_1"
+				p.Session, p.RunID, p.WorkID, p.ToolCallID = "root", "c", "c", "call_1"
 			})},
 		{"codex, the main agent", nil, map[string]string{"CODEX_THREAD_ID": "c", "CODEX_SESSION_ID": "c"},
 			harness("codex", "codex", "c")},

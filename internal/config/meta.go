@@ -48,8 +48,8 @@ func MetaIdentity(client string, meta map[string]any) handoff.Producer {
 		if p.Session != "" {
 			p.Thread = "agents://" + c.provider + "/" + p.Session
 		}
-		if root := text(c.session); root != "" && root != p.Session {
-			p.ParentSession = root
+		if root := text(c.session); root != "" && p.Session != "" && root != p.Session {
+			p.Session, p.RunID = root, p.Session // a subagent has a run of its own
 		}
 		return p
 	}

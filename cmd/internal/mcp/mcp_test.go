@@ -505,7 +505,7 @@ func TestIdentity(t *testing.T) {
 		{"claude-code", map[string]any{"claudecode/toolUseId": "toolu_1"},
 			handoff.Producer{Harness: "claude-code", ToolCallID: "toolu_1"}},
 		{"codex-mcp-client", map[string]any{"threadId": "t2", "sessionId": "t1", "callId": "c1"},
-			handoff.Producer{Harness: "codex", Session: "t2", ParentSession: "t1", Thread: "agents://codex/t2",
+			handoff.Producer{Harness: "codex", Session: "t1", RunID: "t2", Thread: "agents://codex/t2",
 				ToolCallID: "c1"}},
 		{"gemini-cli-mcp-client", nil, handoff.Producer{Harness: "gemini-cli"}},
 		{"some-editor", nil, handoff.Producer{Harness: "some-editor"}},
@@ -513,7 +513,7 @@ func TestIdentity(t *testing.T) {
 		s := f.connect(tt.client, nil)
 		id := mustCall(t, s, "artifact_publish", `{"path":"a.md","channel":"x"}`, tt.meta).str("id")
 		got := producer(t, mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`))
-		if got.Harness != tt.want.Harness || got.Session != tt.want.Session || got.ParentSession != tt.want.ParentSession ||
+		if got.Harness != tt.want.Harness || got.Session != tt.want.Session || got.RunID != tt.want.RunID ||
 			got.Thread != tt.want.Thread || got.ToolCallID != tt.want.ToolCallID || got.Source != handoff.FromMCP {
 			t.Errorf("%s: %+v, want %+v", tt.client, got, tt.want)
 		}

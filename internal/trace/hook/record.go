@@ -109,6 +109,11 @@ func (r Recorder) complete(ctx context.Context, e trace.HookEvent) trace.HookEve
 			}
 		}
 	}
+	if e.Agent != "" && e.Kind != trace.AgentStart {
+		if w, err := r.Hub.Work(ctx, e.Harness, e.Agent); err == nil {
+			e.AgentType = cmp.Or(w.Agent, e.AgentType) // its start may have a better name
+		}
+	}
 	if e.Kind == trace.TurnEnd && e.Prompt == "" {
 		e.Prompt = r.openPrompt(ctx, e)
 	}

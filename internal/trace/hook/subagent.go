@@ -1,12 +1,14 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // An agentFinder is a provider of threads that can tell which agent made a
@@ -47,4 +49,18 @@ func WithSubagent(ctx context.Context, threads *thread.Set, p handoff.Producer) 
 		time.Sleep(callPause)
 	}
 	return p
+}
+
+// NameOf returns the name or role that the transcript of a subagent has, "" if it is not there or has
+// none: a hook may know only what kind of agent it is.
+func NameOf(ctx context.Context, threads *thread.Set, e trace.HookEvent) string {
+	provider, err := threads.Provider(e.Provider)
+	if err != nil {
+		return ""
+	}
+	t, err := provider.Thread(ctx, e.Agent)
+	if err != nil {
+		return ""
+	}
+	return cmp.Or(t.AgentName, t.AgentRole)
 }
