@@ -219,7 +219,11 @@ func TestSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	mark(look("early", 0)) // of a log without a record
+	clock = clock.Add(-time.Hour)
 	ended()
+	clock = clock.Add(time.Hour)
+	look("early", 1)
 	first := look("", 1)
 	clock = clock.Add(-time.Hour) // another machine, whose clock is late, records the next end
 	ended()

@@ -206,7 +206,7 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 // isSeen reports whether the reader has seen the end of a session. Where it is recorded, its
 // number in the log decides, because the clocks of machines differ.
 func (r *Report) isSeen(f found, ended time.Time) bool {
-	if r.seen.from > 0 && f.Closed > 0 {
+	if r.seen.byNumber && f.Closed > 0 {
 		return f.Closed <= r.seen.from
 	}
 	return ended.Before(r.Since)

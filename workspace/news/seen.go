@@ -26,8 +26,9 @@ type seen struct {
 	Seq handoff.Seq `json:"seq,omitempty"`
 	At  time.Time   `json:"at"`
 
-	file string      // where it is stored
-	from handoff.Seq // the record that was seen before
+	file     string      // where it is stored
+	byNumber bool        // what was seen before is known by the numbers of records, not only by time
+	from     handoff.Seq // the record that was seen before
 }
 
 const (
@@ -59,7 +60,7 @@ func (s Source) since(ctx context.Context, o ReportOptions, log store.LogStatus,
 		r.Since = before.At
 		r.Warnings = append(r.Warnings, "the log is another one than before: the news are by time only")
 	default:
-		r.Since, now.from = before.At, before.Seq
+		r.Since, now.from, now.byNumber = before.At, before.Seq, true
 	}
 	return now, nil
 }

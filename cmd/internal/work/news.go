@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -19,8 +18,8 @@ import (
 )
 
 var newsColumns = []cli.Column{
-	{Name: "group"}, {Name: "what"}, {Name: "ref", ID: true}, {Name: "text", Text: true}, {Name: "by", Rank: 2},
-	{Name: "done", Rank: 4, Text: true}, {Name: "age", Rank: 3}, {Name: "next", Rank: 1},
+	{Name: "group"}, {Name: "what"}, {Name: "ref", ID: true, Long: true}, {Name: "text", Text: true},
+	{Name: "by", Rank: 2}, {Name: "done", Rank: 4, Text: true}, {Name: "age", Rank: 3}, {Name: "next", Rank: 1},
 }
 
 // newsLines is the number of lines that news takes on a terminal, unless more rows need
@@ -102,7 +101,7 @@ func newsOf(a *cli.App, w *workspace.Workspace) news.Source {
 // done was left out.
 func mark(a *cli.App, o newsOptions, source news.Source, r news.Report) error {
 	rows := newsRows(a, r)
-	left := rows[min(len(rows), newsShown(a, o, r)):]
+	left := rows[newsShown(a, o, rows, len(r.Needs)):]
 	if !a.Terminal || o.keepUnread || o.Since != "" || o.format == "md" || len(left) > len(r.Commits) {
 		return nil
 	}
@@ -115,13 +114,19 @@ func mark(a *cli.App, o newsOptions, source news.Source, r news.Report) error {
 	return nil
 }
 
-// newsShown returns how many rows of a report are printed, at most: on a terminal those that
-// need the reader, and as many others as fit.
-func newsShown(a *cli.App, o newsOptions, r news.Report) int {
-	if !a.Terminal || o.all {
-		return math.MaxInt
+// newsShown returns how many rows are printed: on a terminal those that need the reader, which
+// come first, and as many others as fit. The URI of a thread is on a line of its own.
+func newsShown(a *cli.App, o newsOptions, rows [][]string, needs int) int {
+	left := newsLines - 4 // the other lines: the place, the summary, the head, what is left out
+	for i, row := range rows {
+		if left--; strings.Contains(row[2], "://") {
+			left--
+		}
+		if a.Terminal && !o.all && left < 0 && i >= needs {
+			return i
+		}
 	}
-	return max(len(r.Needs), newsLines-4) // the other lines: the place, the summary, the head, what is left out
+	return len(rows)
 }
 
 // newsEverywhere prints the news of each place that the user has opened.
@@ -170,10 +175,8 @@ func printNews(a *cli.App, table *cli.Table, o newsOptions, places []placeNews) 
 			continue
 		}
 		rows := newsRows(a, p.Report)
-		left := len(rows) - newsShown(a, o, p.Report)
-		if left > 0 {
-			rows = rows[:len(rows)-left]
-		}
+		left := len(rows) - newsShown(a, o, rows, len(p.Needs))
+		rows = rows[:len(rows)-left]
 		if heading(a, p.Dir, i); a.Terminal {
 			fmt.Fprintln(a.Out, summary(a, p.Report))
 		}

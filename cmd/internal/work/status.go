@@ -20,7 +20,7 @@ import (
 )
 
 var activityColumns = []cli.Column{
-	{Name: "kind", Rank: 5}, {Name: "ref", ID: true}, {Name: "name", Rank: 1, Text: true}, {Name: "status"},
+	{Name: "kind", Rank: 5}, {Name: "ref", ID: true, Long: true}, {Name: "name", Rank: 1, Text: true}, {Name: "status"},
 	{Name: "active", Rank: 2},
 	{Name: "expects", Rank: 3, Text: true}, {Name: "directory", Rank: 4, Text: true}, {Name: "writing", Rank: 3,
 		Text: true}, {Name: "branch", More: true}, {Name: "newest", More: true}, {Name: "session", More: true},
