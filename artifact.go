@@ -194,6 +194,12 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// IsManaged reports whether the file of an artifact was stored by handoff under its ID,
+// for example from standard input. Its path is not for people: it is read by its ref.
+func (a Artifact) IsManaged() bool {
+	return strings.Contains("/"+a.Path, "/artifacts/files/"+a.ID+"/")
+}
+
 // Label returns the channel and the title, or else the path, for people to read.
 func (a Artifact) Label() string {
 	if a.Title != "" {

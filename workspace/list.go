@@ -33,7 +33,7 @@ type Filter struct {
 	Competing bool // it is active, and another revision of it too
 
 	Status          string // active, superseded or withdrawn; "" for active
-	IncludeInactive bool   // every status
+	IncludeInactive bool   // every status, if Status is ""
 
 	Since, Until string // a time, see ParseTime: at or after, before
 }
@@ -68,9 +68,8 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 			return q, err
 		}
 	}
-	if q.Status != "" && q.IncludeInactive {
-		return q, handoff.E("status", f.Status, handoff.Invalid,
-			errors.New("a status and IncludeInactive are mutually exclusive"), handoff.Advice("leave one of them out"))
+	if q.Status != "" { // of all, just these
+		q.IncludeInactive = false
 	}
 	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, w.now()); err != nil {
 		return q, err

@@ -126,7 +126,31 @@ func (w *Workspace) openName(ctx context.Context, head handoff.Artifact) (Body, 
 
 func (w *Workspace) open(ctx context.Context, id string) (Body, error) {
 	b, err := w.hub.Open(ctx, id)
+	if _, file := b.ReadSeekCloser.(handoff.FileBody); err == nil && !file && w.copying != nil &&
+		b.Artifact.SizeBytes != nil {
+		b.ReadSeekCloser = &reported{ReadSeekCloser: b.ReadSeekCloser, size: *b.Artifact.SizeBytes, report: w.copying}
+	}
 	return Body{Content: b}, err
+}
+
+// A reported is a body that reports how much of it was read.
+type reported struct {
+	io.ReadSeekCloser
+	at, size int64
+	report   func(done, total int64)
+}
+
+func (r *reported) Read(p []byte) (int, error) {
+	n, err := r.ReadSeekCloser.Read(p)
+	r.at += int64(n)
+	r.report(r.at, r.size)
+	return n, err
+}
+
+func (r *reported) Seek(offset int64, whence int) (at int64, err error) {
+	at, err = r.ReadSeekCloser.Seek(offset, whence)
+	r.at = at
+	return at, err
 }
 
 // unrecordedBody returns a file without a record, which has no revisions.

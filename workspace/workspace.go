@@ -112,6 +112,7 @@ type core struct {
 	cache     string // directory of the index of threads, "" for none
 	state     string // of the user, "" for none
 	progress  func(done, total handoff.Seq)
+	copying   func(done, total int64)
 	index     *localstate.Index
 	sessions  *lifecycle.Sessions
 	copies    keep.Copies
@@ -147,6 +148,10 @@ type Options struct {
 	// Fetching is called while a body of another machine is copied to this one, with
 	// the number of bytes that were copied and its size.
 	Fetching func(done, total int64)
+
+	// Copying is called while a file is read to publish or verify it, or a kept copy is
+	// written, with the number of bytes that were read and the size.
+	Copying func(done, total int64)
 
 	// Warn is called with what delays an operation, such as an index that another
 	// process has locked. nil for no warnings.
@@ -199,7 +204,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log,
 		rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, o.Rand),
 		files: files, home: home, now: o.Now, rand: o.Rand, cache: userdir.Cache(o.Getenv),
-		state: userdir.State(o.Getenv), progress: o.Progress}
+		state: userdir.State(o.Getenv), progress: o.Progress, copying: o.Copying}
 	memory := localstate.NewMemory(log, opened.Backend, settings.Log, found.Runtime, o.Getenv)
 	c.index = localstate.NewIndex(memory, found.Runtime, o.Getenv, o.Progress, o.Warn)
 	c.checked = localstate.CheckedLog(opened.Log, c.index)
@@ -221,7 +226,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 func (c *core) publishedFiles(o Options, caller Caller) *content.Files {
 	found, settings := c.dirs, c.settings
 	return &content.Files{
-		Root: c.files, Now: o.Now, Runtime: c.runtime, RuntimeDir: found.Runtime,
+		Root: c.files, Now: o.Now, Reading: o.Copying, Runtime: c.runtime, RuntimeDir: found.Runtime,
 		RuntimePath: below(found.Root, found.Runtime),
 		Linked:      found.Linked, Worktree: found.Worktree, Branch: found.Branch, Origin: c.runtimeDir.Origin,
 		SessionDir: func(ctx context.Context, p handoff.Producer) string {

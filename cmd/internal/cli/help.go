@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -74,7 +75,7 @@ func printAllCommands(w io.Writer, root *cobra.Command) {
 		columns(w, rows)
 		fmt.Fprintln(w)
 	}
-	for _, line := range wrap("More commands: "+strings.Join(more(root), ", ")+".", helpWidth-1) {
+	for _, line := range textfmt.Wrap("More commands: "+strings.Join(more(root), ", ")+".", helpWidth-1) {
 		fmt.Fprintln(w, line)
 	}
 	printFlags(w, root)
@@ -235,34 +236,11 @@ func columns(w io.Writer, rows [][2]string) {
 			fmt.Fprintf(w, "  %s\n", row[0])
 			row[0] = ""
 		}
-		for i, line := range wrap(row[1], helpWidth-left-2*len(gap)) {
+		for i, line := range textfmt.Wrap(row[1], helpWidth-left-2*len(gap)) {
 			if i > 0 {
 				row[0] = ""
 			}
 			fmt.Fprintln(w, strings.TrimRight(gap+row[0]+strings.Repeat(" ", left-displaywidth.String(row[0]))+gap+line, " "))
 		}
 	}
-}
-
-// wrap breaks s into lines of at most width columns: after a space if there is
-// one, otherwise between characters.
-func wrap(s string, width int) []string {
-	var lines []string
-	for s != "" && displaywidth.String(s) > width {
-		end, columns := 0, 0
-		for g := displaywidth.StringGraphemes(s); g.Next(); {
-			if columns += g.Width(); columns > width && end > 0 {
-				break
-			}
-			end += len(g.Value())
-		}
-		if end < len(s) && s[end] != ' ' {
-			if space := strings.LastIndexByte(s[:end], ' '); space > 0 {
-				end = space
-			}
-		}
-		lines = append(lines, strings.TrimRight(s[:end], " "))
-		s = strings.TrimLeft(s[end:], " ")
-	}
-	return append(lines, s)
 }

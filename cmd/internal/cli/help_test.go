@@ -18,7 +18,7 @@ func FuzzWrap(f *testing.F) {
 	f.Add("", -1)
 	f.Fuzz(func(t *testing.T, s string, width int) {
 		s = textfmt.OneLine(s)
-		lines := wrap(s, width)
+		lines := textfmt.Wrap(s, width)
 		for _, line := range lines {
 			one := displaywidth.StringGraphemes(line)
 			one.Next()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -16,9 +17,12 @@ const remote = "remote:"
 
 // Path returns the path of an artifact's file as it can be opened from the
 // caller's directory. A file that can't be reached has its recorded path, with a
-// prefix so that it is not taken for another file.
+// prefix so that it is not taken for another file. It is "" for a file that
+// handoff manages.
 func (a *App) Path(art handoff.Artifact) string {
 	switch {
+	case art.IsManaged():
+		return ""
 	case art.File == "" && (art.Target == handoff.Remote || art.Target == handoff.Available):
 		return remote + art.Path
 	case art.File == "":
@@ -27,9 +31,10 @@ func (a *App) Path(art handoff.Artifact) string {
 	return a.Rel(art.File)
 }
 
-// Named returns Path for use in a sentence that says if it can't be reached.
+// Named returns Path for use in a sentence that says if it can't be reached, the title or
+// ID if there is none.
 func (a *App) Named(art handoff.Artifact) string {
-	return strings.TrimPrefix(strings.TrimPrefix(a.Path(art), unreachable), remote)
+	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(a.Path(art), unreachable), remote), art.Title, art.ID)
 }
 
 // Rel returns an absolute path relative to the caller's directory if it is

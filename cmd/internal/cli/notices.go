@@ -7,7 +7,7 @@ import (
 )
 
 // NoticeColumn is the column of a table that has the codes of notices, the worst first.
-var NoticeColumn = Column{Name: "notices", Text: true, Sparse: true, Color: noticeColor}
+var NoticeColumn = Column{Name: "notices", Long: true, Sparse: true, Color: noticeColor}
 
 // NoticeCell returns a cell of NoticeColumn.
 func NoticeCell(list []handoff.Notice) string {

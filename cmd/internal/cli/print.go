@@ -50,11 +50,12 @@ func (a *App) Flush() error {
 
 // ArtifactColumns are the columns of a list of artifacts.
 var ArtifactColumns = []Column{
-	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "by", Rank: 5}, {Name: "path", Rank: 1, Long: true},
-	{Name: "title", Rank: 3, Text: true}, {Name: "age", Rank: 4},
+	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "by", Rank: 3},
+	{Name: "title", Rank: 1, Text: true, Else: "path"},
+	{Name: "path", Rank: 4, Long: true}, {Name: "age", Rank: 5},
 	{Name: "status", Rank: 6, More: true}, {Name: "kind", More: true}, {Name: "session", More: true},
 	{Name: "tags", More: true}, {Name: "revision", More: true}, NoticeColumn,
-	{Name: "labels", Rank: 3, Text: true, Sparse: true},
+	{Name: "labels", Rank: 3, Long: true, Sparse: true},
 }
 
 // Artifacts prints artifacts.
@@ -80,11 +81,13 @@ func (t *Table) artifacts(columns []Column, list []handoff.Artifact) error {
 }
 
 func (a *App) row(art handoff.Artifact) []string {
-	return []string{art.ID, art.Channel, cmp.Or(art.Producer.Agent, art.Producer.Harness), a.Path(art),
-		art.Title, a.Age(art.CreatedAt),
+	return []string{art.ID, art.Channel, By(art), art.Title, a.Path(art), a.Age(art.CreatedAt),
 		string(art.Status), art.Kind, art.Producer.Session, strings.Join(art.Tags, ","), fmt.Sprint("v", art.Revision),
 		NoticeCell(art.Notices()), strings.Join(art.Labels, ",")}
 }
+
+// By returns who published an artifact: the agent, or else the program.
+func By(art handoff.Artifact) string { return cmp.Or(art.Producer.Agent, art.Producer.Harness) }
 
 // Age returns the time since t in its largest unit.
 func (a *App) Age(t time.Time) string {

@@ -20,6 +20,9 @@ const minText = 12
 
 const ellipsis = "…"
 
+// noResults is printed for an empty table, in a pipe on standard error.
+const noResults = "no results"
+
 // The attributes of text on a terminal.
 const (
 	bold   = "\x1b[1m"
@@ -38,6 +41,8 @@ type Column struct {
 	Long bool // paths and the like: a cell that is too wide is on a line of its own
 	More bool // shown only if --columns names it
 	ID   bool // IDs of artifacts or sessions, short on a terminal
+
+	Else string // the column whose cell replaces an empty one where that column does not fit
 
 	Sparse bool                     // not drawn on a terminal if all its cells are empty
 	Color  func(cell string) string // the attribute of a cell on a terminal, "" for none
@@ -101,10 +106,13 @@ func (t *Table) Print(columns []Column, rows [][]string) error {
 		for _, row := range rows {
 			fmt.Fprintln(a.Out, strings.Join(row, "\t"))
 		}
+		if len(rows) == 0 {
+			fmt.Fprintln(a.Err, noResults)
+		}
 		return nil
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(a.Out, "no results")
+		fmt.Fprintln(a.Out, noResults)
 		return nil
 	}
 	shown := make([]Column, len(chosen))
@@ -190,14 +198,18 @@ func (t *Table) draw(columns []Column, rows [][]string) {
 		total = math.MaxInt
 	}
 	shown, widths := layout(columns, append([][]string{head}, rows...), total)
-	inColor := a.Getenv("NO_COLOR") == ""
-	title := tableLines(columns, head, shown, widths, false)[0]
-	if inColor {
-		title = bold + title + plain
+	if fill(columns, rows, shown) {
+		shown, widths = layout(columns, append([][]string{head}, rows...), total)
 	}
-	fmt.Fprintln(a.Out, title)
+	inColor := a.Getenv("NO_COLOR") == ""
+	for _, title := range tableLines(columns, head, shown, widths, total, false) {
+		if inColor {
+			title = bold + title + plain
+		}
+		fmt.Fprintln(a.Out, title)
+	}
 	for _, row := range rows {
-		for _, line := range tableLines(columns, row, shown, widths, inColor) {
+		for _, line := range tableLines(columns, row, shown, widths, total, inColor) {
 			fmt.Fprintln(a.Out, line)
 		}
 	}
@@ -213,10 +225,26 @@ func (t *Table) draw(columns []Column, rows [][]string) {
 	fmt.Fprintf(a.Err, "columns not shown: %s; --wide shows all\n", strings.Join(dropped, ", "))
 }
 
+// fill replaces empty cells of columns by those of columns that are not shown.
+func fill(columns []Column, rows [][]string, shown []int) (filled bool) {
+	for _, c := range shown {
+		other := slices.IndexFunc(columns, func(o Column) bool { return o.Name == columns[c].Else })
+		if columns[c].Else == "" || other < 0 || slices.Contains(shown, other) {
+			continue
+		}
+		for _, row := range rows {
+			if row[c] == "" {
+				row[c], filled = row[other], true
+			}
+		}
+	}
+	return filled
+}
+
 // layout returns the indexes of the columns that fit into total, and the width of
 // each column. If the table is too wide, long cells get lines of their own, and
 // columns are dropped in the order of their ranks until the others fit with their
-// texts cut. Columns of rank 0 are kept even if they don't fit.
+// texts cut. Columns of rank 0 are kept even if they don't fit into one line.
 func layout(columns []Column, rows [][]string, total int) (shown, widths []int) {
 	natural := make([]int, len(columns))
 	for i := range columns {
@@ -282,28 +310,49 @@ func tableWidth(shown, widths []int) int {
 	return total
 }
 
+// cutLeft returns the end of a text if it is wider than width: of a path, the name.
+func cutLeft(text string, width int) string {
+	if displaywidth.String(text) <= width {
+		return text
+	}
+	runes := []rune(text)
+	for len(runes) > 0 && displaywidth.String(ellipsis+string(runes)) > width {
+		runes = runes[1:]
+	}
+	return ellipsis + string(runes)
+}
+
 // tableLines returns a row as a line, with its texts cut, and a line for each long
-// cell that is too wide.
-func tableLines(columns []Column, row []string, shown, widths []int, inColor bool) []string {
-	lines := []string{""}
+// cell that is too wide. A cell that does not fit into the line begins another one.
+func tableLines(columns []Column, row []string, shown, widths []int, total int, inColor bool) []string {
+	var lines, long []string
 	var b strings.Builder
+	at := 0
 	for _, c := range shown {
-		cell := row[c]
+		cell, width := row[c], widths[c]
+		if at > len(gap) && width > total-at {
+			lines = append(lines, strings.TrimRight(b.String(), " "))
+			b.Reset()
+			b.WriteString(gap)
+			if at = len(gap); columns[c].Text {
+				width = max(width, total-at)
+			}
+		}
 		switch {
-		case displaywidth.String(cell) <= widths[c]:
+		case displaywidth.String(cell) <= width:
 		case columns[c].Text:
-			cell = displaywidth.TruncateString(cell, widths[c], ellipsis)
+			cell = displaywidth.TruncateString(cell, width, ellipsis)
 		case columns[c].Long:
-			lines = append(lines, gap+cell)
+			long = append(long, gap+cutLeft(cell, total-len(gap)))
 			cell = ""
 		}
-		padding := strings.Repeat(" ", max(widths[c]-displaywidth.String(cell), 0)) + gap
+		padding := strings.Repeat(" ", max(width-displaywidth.String(cell), 0)) + gap
+		at += width + len(gap)
 		if color := columns[c].Color; inColor && color != nil && color(row[c]) != "" {
 			cell = color(row[c]) + cell + plain
 		}
 		b.WriteString(cell)
 		b.WriteString(padding)
 	}
-	lines[0] = strings.TrimRight(b.String(), " ")
-	return lines
+	return append(append(lines, strings.TrimRight(b.String(), " ")), long...)
 }

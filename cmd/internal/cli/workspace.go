@@ -28,11 +28,8 @@ func (a *App) Options() workspace.Options {
 			return a.Getenv(name)
 		}
 	}
-	var fetching func(done, total int64)
-	if draw := a.Progress("fetching bytes"); draw != nil {
-		fetching = func(done, total int64) { draw(handoff.Seq(done), handoff.Seq(total)) }
-	}
-	return workspace.Options{Getenv: getenv, Fetching: fetching, Now: a.Now, Rand: a.Rand,
+	return workspace.Options{Getenv: getenv, Now: a.Now, Rand: a.Rand,
+		Fetching: a.progressInBytes("fetching"), Copying: a.progressInBytes("copying"),
 		Progress: a.Progress("indexing"), Warn: func(text string) { a.Warn("%s", text) }, Backends: a.Backends,
 		AllowSecrets: a.AllowSecret}
 }

@@ -170,9 +170,10 @@ func (o *searchOptions) printEach(ctx context.Context, a *cli.App, in threads.Co
 }
 
 var matchColumns = []cli.Column{
-	{Name: "id", ID: true}, {Name: "channel", Rank: 2}, {Name: "path", Rank: 1, Long: true},
-	{Name: "title", Rank: 4, Text: true}, {Name: "age", Rank: 5},
-	{Name: "match", Rank: 3, Text: true}, {Name: "status", Rank: 6, More: true}, cli.NoticeColumn,
+	{Name: "id", ID: true}, {Name: "channel", Rank: 3}, {Name: "by", Rank: 4},
+	{Name: "title", Rank: 1, Text: true, Else: "path"},
+	{Name: "path", Rank: 5, Long: true}, {Name: "age", Rank: 6},
+	{Name: "match", Rank: 2, Text: true}, {Name: "status", Rank: 7, More: true}, cli.NoticeColumn,
 }
 
 var sessionMatchColumns = []cli.Column{
@@ -246,8 +247,8 @@ func threadMatchRow(a *cli.App, m transcript.Match) []string {
 func printMatches(a *cli.App, result workspace.SearchResult, o workspace.SearchOptions, table *cli.Table) error {
 	rows := make([][]string, len(result.Matches))
 	for i, m := range result.Matches {
-		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, a.Path(m.Artifact), m.Artifact.Title,
-			a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets)), string(m.Artifact.Status),
+		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, cli.By(m.Artifact), m.Artifact.Title,
+			a.Path(m.Artifact), a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets)), string(m.Artifact.Status),
 			cli.NoticeCell(m.Artifact.Notices())}
 	}
 	columns := slices.Clone(matchColumns)

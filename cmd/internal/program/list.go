@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
@@ -46,7 +47,6 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 	flags.StringVar(&f.filter.Since, "since", "", "published at or after `time`: 2h, 3d, friday, 2006-01-02 or RFC 3339")
 	flags.StringVar(&f.filter.Until, "until", "", "published before `time`")
 	cli.GroupFlags(c, "Producer filters", append(slices.Collect(maps.Keys(f.fields)), "producer")...)
-	c.MarkFlagsMutuallyExclusive("all", "status")
 	c.RegisterFlagCompletionFunc("channel", complete.Channels(a))
 	for field := range f.fields {
 		c.RegisterFlagCompletionFunc(field, complete.Slot(a, field))
@@ -97,6 +97,7 @@ func listCommand(a *cli.App) *cobra.Command {
 	var filter filterFlags
 	var o workspace.ListOptions
 	var channels bool
+	var group string
 	c := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
@@ -118,13 +119,18 @@ inferred, with its message, and needs an index of threads.`,
 	c.Flags().BoolVar(&filter.filter.Competing, "competing", false, "only artifacts with another active revision")
 	c.Flags().IntVar(&o.Limit, "limit", cli.DefaultLimit, "maximum `number` of artifacts; 0 for no limit")
 	c.Flags().StringVar(&o.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
-	for _, name := range []string{"competing", "cursor"} {
+	for _, name := range []string{"competing", "cursor", "operation"} {
 		c.Flags().MarkHidden(name)
 	}
+	c.Flags().StringVar(&group, "group", "", "group by this `kind`: agent, task or session")
+	c.RegisterFlagCompletionFunc("group", cobra.FixedCompletions([]string{"agent", "task", "session"},
+		cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().BoolVar(&channels, "channels", false, "show the number of artifacts in each channel")
+	c.MarkFlagsMutuallyExclusive("group", "channels")
 	a.JSONFlag(c, "print JSON",
 		cli.Prints(handoff.ArtifactPage{}), cli.PrintsWith("channels", workspace.ChannelList{}))
 	table := a.NewTable(c, cli.ArtifactColumns, channelColumns)
+	c.MarkFlagsMutuallyExclusive("group", "json")
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if o.Filter, err = filter.resolve(); err != nil {
 			return err
@@ -136,13 +142,14 @@ inferred, with its message, and needs an index of threads.`,
 			if o.UsedBy != "" {
 				o.Threads = thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 			}
-			return list(c.Context(), a, w, o, table)
+			return list(c.Context(), a, w, o, group, table)
 		})
 	}
 	return c
 }
 
-func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.ListOptions, table *cli.Table) error {
+func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.ListOptions, group string,
+	table *cli.Table) error {
 	show := table.Artifacts
 	if o.IncludeInactive || o.Status != "" {
 		show = table.Revisions
@@ -166,19 +173,24 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 			return last
 		})
 	}
-	var rows []handoff.Artifact // a table needs all of them
+	var rows []handoff.Artifact // a table needs all of them, a pipe only the first page to show that there are none
+	held := true
 	for page, err := range pages {
 		if err != nil {
 			return err
 		}
-		if a.Terminal {
-			rows = append(rows, page.Artifacts...)
-		} else if err := show(page.Artifacts); err != nil {
-			return err
+		if rows = append(rows, page.Artifacts...); a.Terminal || group != "" {
+			continue
 		}
+		if held || len(rows) > 0 {
+			if err := show(rows); err != nil {
+				return err
+			}
+		}
+		rows, held = nil, false
 	}
-	if a.Terminal {
-		if err := show(rows); err != nil {
+	if a.Terminal || group != "" {
+		if err := showGroups(ctx, a, w, group, rows, show); err != nil {
 			return err
 		}
 	}
@@ -189,6 +201,32 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 		fmt.Fprintf(a.Err, "more artifacts: --cursor %s\n", last.Cursor)
 	}
 	return nil
+}
+
+// showGroups prints a table for each group, under its name, or one table without groups.
+func showGroups(ctx context.Context, a *cli.App, w *workspace.Workspace, by string, list []handoff.Artifact,
+	show func([]handoff.Artifact) error) error {
+	if by == "" {
+		return show(list)
+	}
+	groups, err := workspace.Grouped(ctx, w, by, list)
+	if len(groups) == 0 && err == nil {
+		return show(list)
+	}
+	for i, g := range groups {
+		if i > 0 {
+			fmt.Fprintln(a.Out)
+		}
+		head := by + " " + g.Key
+		if g.Key == "" {
+			head = "no " + by
+		}
+		fmt.Fprintln(a.Out, textfmt.OneLine(strings.TrimSpace(head+"  "+g.Name)))
+		if err := show(g.Artifacts); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // printInferred reports the artifacts for which only a transcript shows that somebody

@@ -94,7 +94,7 @@ func read(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	switch {
 	case f.inPlace:
 		if _, err = b.Restore(ctx); err == nil {
-			fmt.Fprintf(a.Err, "wrote %s\n", textfmt.OneLine(a.Path(b.Artifact)))
+			fmt.Fprintf(a.Err, "wrote %s\n", textfmt.OneLine(a.Named(b.Artifact)))
 		}
 	case f.to != "":
 		if err = b.Save(ctx, f.to); err == nil {

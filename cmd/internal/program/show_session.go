@@ -59,16 +59,20 @@ func printSession(a *cli.App, v session.Detail) {
 	for _, o := range v.Outputs {
 		fmt.Fprintf(a.Out, "%-11s  %s  %s\n", o.Type, textfmt.OneLine(o.File), textfmt.OneLine(o.Description))
 	}
-	for _, o := range v.Others {
-		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", "published", textfmt.OneLine(o.Path), o.Channel, o.ID)
-	}
-	for _, o := range v.Read {
-		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", "read", textfmt.OneLine(o.Path), o.Channel, o.ID)
-	}
+	printArtifacts(a, "published", v.Others)
+	printArtifacts(a, "read", v.Read)
 	for _, e := range v.Files {
 		if !e.Internal { // the JSON has these, too
 			fmt.Fprintf(a.Out, "%-11s  %s  %s\n", e.Type, textfmt.OneLine(e.Path), textfmt.Size(e.Size))
 		}
+	}
+}
+
+// printArtifacts prints each artifact on a line, by its path or else its title.
+func printArtifacts(a *cli.App, what string, list []session.Other) {
+	for _, o := range list {
+		file := textfmt.OneLine(cmp.Or(o.Path, o.Title, "-"))
+		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", what, file, o.Channel, o.ID)
 	}
 }
 

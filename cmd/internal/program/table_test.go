@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 )
 
@@ -226,6 +227,38 @@ func TestNewsMarkdown(t *testing.T) {
 	for line := range strings.Lines(c.ok("news", "--format", "md")) {
 		if outside := spans.ReplaceAllString(line, ""); strings.ContainsAny(outside, "@<[") {
 			t.Errorf("news --format md has text outside of code spans: %s", line)
+		}
+	}
+}
+
+// TestWidths checks that no line of a table is wider than the terminal, unless it is one
+// cell that must not be cut, and that only titles and paths are cut.
+func TestWidths(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t)
+	c.env["NO_COLOR"] = "1"
+	id := fillListings(c)
+	lines := []string{"threads --everywhere", "list --group agent", "list --all --group session"}
+	for _, l := range listings {
+		lines = append(lines, strings.ReplaceAll(l.line, "ARTIFACT", id))
+	}
+	for _, line := range lines {
+		if strings.Contains(line, "--wide") || strings.HasSuffix(line, "--list") { // not cut; a page
+			continue
+		}
+		for _, c.width = range []int{40, 80, 120} {
+			out, _ := c.run("", strings.Fields(line)...)
+			for row := range strings.Lines(out) {
+				row = strings.TrimSuffix(row, "\n")
+				alone := !strings.Contains(strings.TrimLeft(row, " "), "  ")
+				if strings.Contains(line, "graph") || strings.HasPrefix(row, "ticket") || strings.HasPrefix(row, "reads") ||
+					strings.HasPrefix(row, "writes") { // not of a table
+					continue
+				}
+				if n := displaywidth.String(row); n > c.width && (!alone || strings.Contains(strings.TrimSpace(row), " ")) {
+					t.Errorf("handoff %s prints %d columns on a terminal with %d: %s", line, n, c.width, row)
+				}
+			}
 		}
 	}
 }

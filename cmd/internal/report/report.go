@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,7 +15,8 @@ import (
 
 // Event is the line that reports a publish. Unknown fields are omitted.
 func Event(a *cli.App, art handoff.Artifact) string {
-	line := "artifact:publish  " + textfmt.Word(a.Path(art)) + "  channel=" + textfmt.Word(art.Channel)
+	file := cmp.Or(a.Path(art), a.Named(art))
+	line := "artifact:publish  " + textfmt.Word(file) + "  channel=" + textfmt.Word(art.Channel)
 	for _, slot := range []string{"task", "run", "agent"} {
 		if v := art.Producer.Slot(slot); v != "" {
 			line += " " + slot + "=" + textfmt.Word(v)

@@ -16,6 +16,7 @@ import (
 	"github.com/agent-handoff/handoff/trace"
 
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/clipperhouse/displaywidth"
 )
 
 // Cost returns the cost of usage, - if it is not known. ≥ marks a lower bound.
@@ -173,3 +174,26 @@ func ShellLine(words []string) string {
 }
 
 var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w./:@%+=,-]+$`) })
+
+// Wrap breaks s into lines of at most width columns: after a space if there is
+// one, otherwise between characters.
+func Wrap(s string, width int) []string {
+	var lines []string
+	for s != "" && displaywidth.String(s) > width {
+		end, columns := 0, 0
+		for g := displaywidth.StringGraphemes(s); g.Next(); {
+			if columns += g.Width(); columns > width && end > 0 {
+				break
+			}
+			end += len(g.Value())
+		}
+		if end < len(s) && s[end] != ' ' {
+			if space := strings.LastIndexByte(s[:end], ' '); space > 0 {
+				end = space
+			}
+		}
+		lines = append(lines, strings.TrimRight(s[:end], " "))
+		s = strings.TrimLeft(s[end:], " ")
+	}
+	return append(lines, s)
+}

@@ -178,7 +178,7 @@ func printNews(a *cli.App, table *cli.Table, o newsOptions, places []placeNews) 
 		left := len(rows) - newsShown(a, o, rows, len(p.Needs))
 		rows = rows[:len(rows)-left]
 		if heading(a, p.Dir, i); a.Terminal {
-			fmt.Fprintln(a.Out, summary(a, p.Report))
+			fmt.Fprintln(a.Out, strings.Join(textfmt.Wrap(summary(a, p.Report), a.Width), "\n"))
 		}
 		if len(rows) > 0 {
 			if err := printPlace(a, table, p.Dir, newsColumns, rows); err != nil {

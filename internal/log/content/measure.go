@@ -78,6 +78,7 @@ func (s *Files) measureOnce(ctx context.Context, root *os.Root, name string, d h
 		return nil, nil, err
 	}
 	defer f.Close()
+	f.report = s.Reading
 	size := f.was.Size()
 	head := make([]byte, headSize)
 	n, err := f.f.ReadAt(head, 0)

@@ -201,6 +201,7 @@ func (s *Files) verifyFile(ctx context.Context, a handoff.Artifact, root *os.Roo
 	if err != nil {
 		return handoff.Unknown, "", nil
 	}
+	f.report = s.Reading
 	if a.Digest.Algorithm != handoff.SHA256 {
 		return handoff.Unknown, "", f
 	}

@@ -22,6 +22,9 @@ type steadyFile struct {
 	f   *os.File
 	was fs.FileInfo
 	n   int64 // bytes read
+
+	at     int64                   // the position
+	report func(done, total int64) // called with at and the size, may be nil
 }
 
 var _ handoff.FileBody = (*steadyFile)(nil)
@@ -63,12 +66,19 @@ func (s *steadyFile) Read(p []byte) (int, error) {
 		return 0, handoff.E("read", filepath.Base(s.f.Name()), handoff.Conflict, changed,
 			handoff.Advice("read it again when its writer has finished"))
 	}
-	s.n += int64(n)
+	s.n, s.at = s.n+int64(n), s.at+int64(n)
+	if s.report != nil {
+		s.report(s.at, s.was.Size())
+	}
 	return n, err
 }
 
-func (s *steadyFile) Seek(offset int64, whence int) (int64, error) { return s.f.Seek(offset, whence) }
-func (s *steadyFile) Close() error                                 { return s.f.Close() }
+func (s *steadyFile) Seek(offset int64, whence int) (at int64, err error) {
+	at, err = s.f.Seek(offset, whence)
+	s.at = at
+	return at, err
+}
+func (s *steadyFile) Close() error { return s.f.Close() }
 
 // settledAge is the age from which an unchanged modification time shows that a
 // file was not written, on a file system that stores times in milliseconds or

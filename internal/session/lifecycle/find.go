@@ -69,7 +69,7 @@ func (ss *Sessions) read(ctx context.Context, id string) ([]session.Other, error
 	page, err := ss.hub.Artifacts(ctx, handoff.ArtifactQuery{UsedBy: id, IncludeInactive: true, Limit: maxRead})
 	var list []session.Other
 	for _, a := range page.Artifacts {
-		list = append(list, session.Other{ID: a.ID, Channel: a.Channel, Path: a.Path, Title: a.Title})
+		list = append(list, other(a))
 	}
 	return list, err
 }
@@ -104,7 +104,7 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 		}
 		d.Published = append(d.Published, a)
 		if a.Status == handoff.Active {
-			d.Others = append(d.Others, session.Other{ID: a.ID, Channel: a.Channel, Path: a.Path, Title: a.Title})
+			d.Others = append(d.Others, other(a))
 		}
 	}
 	slices.Reverse(d.Published)
@@ -348,4 +348,13 @@ func noOutput(ctx context.Context, reader handoff.Reader, agent string, workflow
 		hint = handoff.Suggest("list the sessions of "+agent, handoff.ActionSessionsOf, agent)
 	}
 	return handoff.E("find output", subject, handoff.NotFound, errors.New(reason), hint)
+}
+
+// other returns an artifact as a session shows it. A file that handoff manages has no path.
+func other(a handoff.Artifact) session.Other {
+	o := session.Other{ID: a.ID, Channel: a.Channel, Path: a.Path, Title: a.Title}
+	if a.IsManaged() {
+		o.Path = ""
+	}
+	return o
 }
