@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace/store"
 	"github.com/agent-handoff/handoff/workspace/threads"
 )
@@ -152,9 +153,9 @@ func (s Source) sessionNeeds(_ context.Context, r *Report, list []found) error {
 	return nil
 }
 
-// threadNeeds adds the threads that wait for a person, and those that failed, unless a later
-// thread of the program in the same directory ended well. Those of sessions are left out,
-// unless they wait.
+// threadNeeds adds the threads that wait for a person, and those that failed or whose process
+// ended in a turn, unless a later thread of the program in the same directory ended well. Those
+// of sessions are left out, unless they wait.
 func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error {
 	for _, t := range r.Running.Threads {
 		if t.State.Waiting == "" {
@@ -171,7 +172,8 @@ func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error 
 	later := map[string]bool{}
 	for _, i := range page.Threads { // the last active first
 		key := i.Provider + "\x00" + i.Cwd
-		if i.State.Status != thread.Errored {
+		need := threadNeed(i)
+		if need.Notice.Code == "" {
 			later[key] = later[key] || i.State.Status == thread.Completed
 			continue
 		}
@@ -180,12 +182,24 @@ func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error 
 		if later[key] || inSession {
 			continue
 		}
-		text := strings.TrimSuffix("ended with an error: "+i.State.Reason, ": ")
-		r.Needs = append(r.Needs, Need{Kind: "thread", Ref: uri, Title: i.Name(), By: i.Provider, At: i.Modified,
-			Notice: handoff.NewNotice(handoff.NoticeSessionFailed, text, uri),
-			Settle: handoff.Suggest("read it", handoff.ActionThread, uri)})
+		r.Needs = append(r.Needs, need)
 	}
 	return nil
+}
+
+// threadNeed returns what a thread that has ended needs; without a notice for nothing.
+func threadNeed(i transcript.Item) Need {
+	uri := i.URI.String()
+	n := Need{Kind: "thread", Ref: uri, Title: i.Name(), By: i.Provider, At: i.Modified,
+		Settle: handoff.Suggest("read it", handoff.ActionThread, uri)}
+	switch s := i.State; {
+	case s.Status == thread.Errored:
+		n.Notice = handoff.NewNotice(handoff.NoticeSessionFailed,
+			strings.TrimSuffix("ended with an error: "+s.Reason, ": "), uri)
+	case s.Status == thread.Shutdown && s.Reason == handoff.ProcessGone:
+		n.Notice = handoff.NewNotice(handoff.NoticeProcessGone, "its process ended in a turn", uri)
+	}
+	return n
 }
 
 // pipelineNeeds adds the pipeline runs in which the last attempt failed its gate, or a person
