@@ -9,13 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 )
@@ -43,9 +42,6 @@ var standIns = []standIn{
 // TestKilledPrograms sets up six programs, kills each during a turn, and reads the state 60
 // seconds later by the clock that the reader is given: nothing is shown as running.
 func TestKilledPrograms(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("this system does not identify processes")
-	}
 	exe, err := os.Executable()
 	must(t, err)
 	for _, p := range standIns {
