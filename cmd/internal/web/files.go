@@ -45,7 +45,11 @@ func (e pathError) Unwrap() error { return e.error }
 
 // openFile opens a file of a session's folder.
 func (s *Server) openFile(r *http.Request) (*os.File, error) {
-	f, err := s.o.Source.Sessions.OpenFile(r.Context(), r.PathValue("id"), r.PathValue("path"))
+	id := r.PathValue("id")
+	if _, err := s.findSession(r.Context(), id); errors.Is(err, handoff.NotFound) && !s.isUnrecorded(id) {
+		return nil, err
+	}
+	f, err := s.o.Source.Sessions.OpenFile(r.Context(), id, r.PathValue("path"))
 	if errors.Is(err, handoff.Invalid) {
 		err = pathError{err}
 	}

@@ -100,6 +100,9 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 
 // unrecorded shows the files in a folder that is not recorded, false if there is none.
 func (s *Server) unrecorded(ctx context.Context, id string) (page, bool) {
+	if !s.isUnrecorded(id) {
+		return page{}, false
+	}
 	files, err := s.o.Source.Sessions.Files(ctx, id)
 	v := sessionPage{}
 	v.ID = id

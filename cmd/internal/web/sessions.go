@@ -2,9 +2,12 @@ package web
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 )
@@ -40,6 +43,10 @@ func (s *Server) sessions(r *http.Request) (page, error) {
 	f := sessions.Filter{Agent: q.Get("agent"), Status: q.Get("status"), Tag: q.Get("tag"),
 		Workflow: q.Get("workflow"), Cursor: q.Get("cursor"), Limit: sessionsShown, WithOutputs: true,
 		Archived: q.Get("in") == "archive", Deleted: q.Get("in") == "trash"}
+	if in := q.Get("in"); in != "" && !f.Archived && !f.Deleted {
+		return page{}, handoff.E("list sessions", in, handoff.Invalid, errors.New("no such place"),
+			handoff.Advice("use archive or trash"))
+	}
 	p := page{Name: "sessions", Title: "Sessions", Section: "/sessions", Live: f.Cursor == ""}
 	found, err := s.o.Source.Sessions.Find(r.Context(), f)
 	if err != nil {
@@ -54,13 +61,26 @@ func (s *Server) sessions(r *http.Request) (page, error) {
 	if p.Data = list; f.Agent+f.Status+f.Tag+f.Workflow+list.Place+f.Cursor != "" {
 		return p, nil
 	}
-	unrecorded, known, err := s.folders.get(s,
-		reading[sessions.Adoptions]{read: s.o.Source.Sessions.Unrecorded, wait: folderWait})
+	unrecorded, known, err := s.unrecordedFolders()
 	p.warn(err)
 	p.Warnings = append(p.Warnings, unrecorded.Warnings...)
 	list.Unrecorded, list.Reading = unrecorded.Sessions, !known
 	p.Data = list
 	return p, nil
+}
+
+// unrecordedFolders returns the folders of sessions that are not recorded, as they were last
+// read.
+func (s *Server) unrecordedFolders() (list sessions.Adoptions, known bool, err error) {
+	return s.folders.get(s,
+		reading[sessions.Adoptions]{read: s.o.Source.Sessions.Unrecorded, wait: folderWait})
+}
+
+// isUnrecorded reports whether an ID is that of a folder that is not recorded. A page does not
+// read all folders for an ID that nothing has.
+func (s *Server) isUnrecorded(id string) bool {
+	list, _, _ := s.unrecordedFolders()
+	return slices.ContainsFunc(list.Sessions, func(a session.Adoption) bool { return a.ID == id })
 }
 
 func byAgent(list []session.View) []agentSessions {

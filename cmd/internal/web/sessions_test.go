@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"os"
@@ -9,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-
+	"github.com/agent-handoff/handoff/cmd/internal/web"
 	"github.com/agent-handoff/handoff/session"
 )
 
@@ -43,6 +44,44 @@ func TestSessionPlaces(t *testing.T) {
 				t.Errorf("/sessions?in=%s shows the session in %q: %t", place, of, got)
 			}
 		}
+	}
+}
+
+// counted counts how often the folder of a session is looked for.
+type counted struct {
+	web.Sessions
+	files, opened int
+}
+
+func (c *counted) Files(ctx context.Context, id string) ([]session.File, error) {
+	c.files++
+	return c.Sessions.Files(ctx, id)
+}
+
+func (c *counted) OpenFile(ctx context.Context, id, name string) (*os.File, error) {
+	c.opened++
+	return c.Sessions.OpenFile(ctx, id, name)
+}
+
+// TestUnknownSession requests sessions that do not exist: no folder is read for that. A place
+// that is none is refused.
+func TestUnknownSession(t *testing.T) {
+	s := newSite(t)
+	c := &counted{Sessions: s.o.Source.Sessions}
+	s.o.Source.Sessions = c
+	server, err := web.New(s.o)
+	must(t, err)
+	t.Cleanup(server.Close)
+	s.server, s.h = server, server.Handler()
+	for path, want := range map[string]int{"/sessions/0b5ab1ad-6c9a-4b54-8d5a-0123456789ac": 404, "/sessions/x": 404,
+		"/sessions/0b5ab1ad-6c9a-4b54-8d5a-0123456789ac/files/a.md": 404, "/sessions?in=other": 400,
+		"/sessions?in=trash": 200} {
+		if r, _ := s.do(request("GET", path)); r.StatusCode != want {
+			t.Errorf("GET %s: got status %d, want %d", path, r.StatusCode, want)
+		}
+	}
+	if c.files+c.opened > 0 {
+		t.Errorf("folders were looked for %d times, and files %d times", c.files, c.opened)
 	}
 }
 
