@@ -4,6 +4,8 @@
 // It has nouns only. Package workspace/pipelines returns them.
 package pipeline
 
+import "github.com/agent-handoff/handoff"
+
 // A Stage describes a stage of the pipeline.
 type Stage struct {
 	Name     string `json:"name"`
@@ -19,6 +21,8 @@ type Overview struct {
 	Complexity string        `json:"complexity,omitempty"`
 	Stages     []StageResult `json:"stages"` // the ones that were done, in the pipeline's order
 	Next       Step          `json:"next"`
+
+	Notices []handoff.Notice `json:"notices,omitempty"` // that the last attempt failed its gate
 }
 
 // A StageResult is the result of one stage.

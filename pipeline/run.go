@@ -1,5 +1,7 @@
 package pipeline
 
+import "github.com/agent-handoff/handoff"
+
 import "github.com/agent-handoff/handoff/jsonschema"
 
 // An Adoption is the result of Adopt.
@@ -28,9 +30,15 @@ type Run struct {
 
 // A File is the file of a stage's artifact.
 type File struct {
-	Issue string `json:"issue"`
-	Stage string `json:"stage"`
-	Path  string `json:"path"`
+	Issue   string           `json:"issue"`
+	Stage   string           `json:"stage"`
+	Path    string           `json:"path"`
+	Notices []handoff.Notice `json:"notices,omitempty"`
+}
+
+// GateFailed returns the notice about a stage whose last attempt failed its gate.
+func GateFailed(stage string) handoff.Notice {
+	return handoff.NewNotice(handoff.NoticeGateFailed, stage+" failed its gate")
 }
 
 // A Move is the move of a run's folder. Paths are relative to the workspace.

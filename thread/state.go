@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // A Status is the status of a thread or subagent. The values are those of the
@@ -63,6 +65,24 @@ type State struct {
 	// Reason is why a Observer concluded the status: handoff.ProcessGone, or
 	// handoff.LastSeen.
 	Reason string `json:"reason,omitempty"`
+}
+
+// Notices returns what somebody should know of the thread with a URI in this state.
+func (s State) Notices(uri string) (list []handoff.Notice) {
+	add := func(code handoff.NoticeCode, text, more string) {
+		list = append(list, handoff.NewNotice(code, strings.TrimSuffix(text+": "+more, ": "), uri))
+	}
+	switch {
+	case s.Status == Errored:
+		add(handoff.NoticeSessionFailed, "ended with an error", s.Reason)
+	case s.Waiting != "":
+		add(handoff.NoticeWaitingForPerson, "waits for a person", s.Waiting)
+	case s.Reason == handoff.ProcessGone:
+		add(handoff.NoticeProcessGone, "its process ended in a turn", "")
+	case s.Reason != "":
+		add(handoff.NoticeSilent, "no activity", s.Reason)
+	}
+	return list
 }
 
 // ReadState returns a state that was read from a record of a transcript. The

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -27,7 +28,8 @@ type Item struct {
 	Prompted time.Time `json:"promptedAt,omitzero"`
 
 	*thread.Thread
-	Agents []thread.Agent `json:"subagents,omitempty"`
+	Notices []handoff.Notice `json:"notices,omitempty"` // of its state
+	Agents  []thread.Agent   `json:"subagents,omitempty"`
 }
 
 // Name returns what a person knows the thread by: its title, or the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,12 +29,14 @@ func TestKilledProgram(t *testing.T) {
 		process              handoff.Process
 		age                  time.Duration
 		status, why, session string
+		notice               handoff.NoticeCode
 	}{
-		"lives":           {self, 0, "running", "", "running"},
-		"lives, silent":   {self, 2 * time.Hour, "running", "", "running"},
-		"was killed":      {gone, 0, "shutdown", "process gone", "failed"},
-		"is not known":    {handoff.Process{}, 0, "running", "", "running"},
-		"not seen lately": {handoff.Process{}, 2 * time.Hour, "shutdown", "last seen 120 min ago", "running"}, // by its hooks
+		"lives":           {self, 0, "running", "", "running", ""},
+		"lives, silent":   {self, 2 * time.Hour, "running", "", "running", ""},
+		"was killed":      {gone, 0, "shutdown", "process gone", "failed", handoff.NoticeProcessGone},
+		"is not known":    {handoff.Process{}, 0, "running", "", "running", ""},
+		"not seen lately": {handoff.Process{}, 2 * time.Hour, "shutdown", "last seen 120 min ago", "running", // by its hooks
+			handoff.NoticeSilent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHooks(t)
@@ -60,6 +63,13 @@ func TestKilledProgram(t *testing.T) {
 			page, err := h.w.Threads(set).List(t.Context(), threads.ListOptions{Status: thread.Status(c.status)})
 			if err != nil || len(page.Threads) != 1 || page.Threads[0].State.Reason != c.why {
 				t.Fatalf("got %+v, %v, want one that is %s (%s)", page.Threads, err, c.status, c.why)
+			}
+			var want []handoff.NoticeCode
+			if c.notice != "" {
+				want = []handoff.NoticeCode{c.notice}
+			}
+			if got := handoff.Codes(page.Threads[0].Notices); !slices.Equal(got, want) {
+				t.Errorf("the notices are %q, want %q", got, want)
 			}
 			v, err := h.w.Threads(set).Set().Open(t.Context(), thread.URI{Provider: "codex", Thread: id})
 			if err != nil || v.Thread.Load(t.Context()) != nil || string(v.Thread.State.Status) != c.status {

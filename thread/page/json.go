@@ -13,6 +13,7 @@ type Document struct {
 	URI  thread.URI `json:"uri"`
 	Mode string     `json:"mode"`
 	*thread.Thread
+	Notices    []handoff.Notice `json:"notices,omitempty"`
 	AgeSeconds *int64           `json:"statusAgeSeconds,omitempty"`
 	Agents     []thread.Agent   `json:"subagents,omitzero"`
 	Omitted    int              `json:"subagentsOmitted,omitempty"`
@@ -25,15 +26,18 @@ type SubagentDocument struct {
 	Mode       string           `json:"mode"`
 	Main       *thread.Thread   `json:"mainThread,omitempty"`
 	Agent      *thread.Agent    `json:"agent,omitempty"`
+	Notices    []handoff.Notice `json:"notices,omitempty"`
 	AgeSeconds *int64           `json:"statusAgeSeconds,omitempty"`
 	Messages   []thread.Message `json:"messages,omitempty"`
 }
 
 func (p *page) writeJSON(w io.Writer, body func(io.Writer) error) error {
 	var document any = Document{URI: p.URI, Mode: p.mode(), Thread: p.Thread, AgeSeconds: p.ageSeconds(),
-		Agents: p.agents, Omitted: p.omitted}
+		Notices: p.Thread.State.Notices(p.URI.Main().String()),
+		Agents:  p.agents, Omitted: p.omitted}
 	if p.Agent != nil {
-		document = SubagentDocument{URI: p.URI, Mode: p.mode(), Main: p.Thread, Agent: p.Agent, AgeSeconds: p.ageSeconds()}
+		document = SubagentDocument{URI: p.URI, Mode: p.mode(), Main: p.Thread, Agent: p.Agent, AgeSeconds: p.ageSeconds(),
+			Notices: p.Agent.State.Notices(p.URI.Main().Child(p.URI.Agent).String())}
 	}
 	head, err := handoff.EncodeJSON(document)
 	if err != nil {

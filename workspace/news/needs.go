@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
@@ -158,11 +159,12 @@ func (s Source) sessionNeeds(_ context.Context, r *Report, list []found) error {
 // of sessions are left out, unless they wait.
 func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error {
 	for _, t := range r.Running.Threads {
-		if t.State.Waiting == "" {
+		notices := t.State.Notices(t.URI)
+		if t.State.Waiting == "" || len(notices) == 0 {
 			continue
 		}
 		r.Needs = append(r.Needs, Need{Kind: "thread", Ref: t.URI, Title: t.Title, By: program(t.URI, ""), At: t.ActiveAt,
-			Notice: handoff.NewNotice(handoff.NoticeWaitingForPerson, "waits for a person: "+t.State.Waiting, t.URI),
+			Notice: notices[0],
 			Settle: handoff.Suggest("read it", handoff.ActionThread, t.URI)})
 	}
 	page, err := s.o.Threads.List(ctx, threads.ListOptions{Since: r.Until.AddDate(0, 0, -ThreadDays).Format(time.RFC3339)})
@@ -192,13 +194,12 @@ func threadNeed(i transcript.Item) Need {
 	uri := i.URI.String()
 	n := Need{Kind: "thread", Ref: uri, Title: i.Name(), By: i.Provider, At: i.Modified,
 		Settle: handoff.Suggest("read it", handoff.ActionThread, uri)}
-	switch s := i.State; {
-	case s.Status == thread.Errored:
-		n.Notice = handoff.NewNotice(handoff.NoticeSessionFailed,
-			strings.TrimSuffix("ended with an error: "+s.Reason, ": "), uri)
-	case s.Status == thread.Shutdown && s.Reason == handoff.ProcessGone:
-		n.Notice = handoff.NewNotice(handoff.NoticeProcessGone, "its process ended in a turn", uri)
+	for _, notice := range i.State.Notices(uri) {
+		if notice.Code == handoff.NoticeSessionFailed || notice.Code == handoff.NoticeProcessGone {
+			n.Notice = notice
+		}
 	}
+
 	return n
 }
 
@@ -219,7 +220,7 @@ func (s Source) pipelineNeeds(ctx context.Context, r *Report, _ []found) error {
 		case run.Archived:
 			continue
 		case run.GateFailed != "":
-			need.Notice = handoff.NewNotice(handoff.NoticeGateFailed, run.GateFailed+" failed its gate")
+			need.Notice = pipeline.GateFailed(run.GateFailed)
 		case run.Status == "paused":
 			need.Notice = handoff.NewNotice(handoff.NoticeWaitingForPerson, "a person acts next: "+run.Stage)
 		default:

@@ -78,8 +78,9 @@ func (c Collection) List(ctx context.Context, o ListOptions) (transcript.Page, e
 		return transcript.Page{}, err
 	}
 	page, err := c.o.Archive(o.NoIndex).List(ctx, q)
-	for _, i := range page.Threads {
+	for n, i := range page.Threads {
 		i.Unverified = c.o.Threads.Unverified(i.Provider)
+		page.Threads[n].Notices = i.State.Notices(i.URI.String())
 	}
 	if err != nil || !o.Agents {
 		return page, err
@@ -191,8 +192,18 @@ func (c Collection) search(ctx context.Context, o SearchOptions,
 	if p := filepath.Clean(o.Path); o.Path != "" && (p == "." || !filepath.IsLocal(p)) {
 		o.Path = c.o.Path(p)
 	}
-	return c.o.Archive(o.NoIndex).Search(ctx,
-		threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest, Each: each})
+	s := threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest}
+	if each != nil {
+		s.Each = func(m transcript.Match) error {
+			m.Notices = m.State.Notices(m.URI.String())
+			return each(m)
+		}
+	}
+	found, err := c.o.Archive(o.NoIndex).Search(ctx, s)
+	for i, m := range found.Matches {
+		found.Matches[i].Notices = m.State.Notices(m.URI.String())
+	}
+	return found, err
 }
 
 // Collisions returns the files that two threads or subagents changed, each

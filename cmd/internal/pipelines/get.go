@@ -3,6 +3,7 @@ package pipelines
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/pipeline"
 
@@ -37,6 +38,7 @@ is a conflict.`,
 			if err != nil {
 				return err
 			}
+			report.Notices(a.App, f.Notices)
 			return a.print(f, func() { fmt.Fprintln(a.Out, textfmt.OneLine(f.Path)) })
 		})
 	}

@@ -39,6 +39,9 @@ func PrintOverview(a *cli.App, o pipeline.Overview, table *cli.Table) error {
 	if err := table.Print(StageColumns, rows); err != nil {
 		return err
 	}
+	for _, n := range o.Notices {
+		fmt.Fprintf(a.Out, "%s  %s\n", n.Severity, textfmt.OneLine(n.Text))
+	}
 	(&app{a}).step(o.Next)
 	(&app{a}).warnOutdated(o.Issue, o.Next.Outdated)
 	return nil

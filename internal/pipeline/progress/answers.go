@@ -54,6 +54,9 @@ func (r *Runs) Overview(ctx context.Context, name string) (pipeline.Overview, er
 		return pipeline.Overview{}, err
 	}
 	o := OverviewOf(r.Pipeline, s)
+	if stage := failedGate(HistoryOf(r.Pipeline, s)); stage != "" {
+		o.Notices = []handoff.Notice{pipeline.GateFailed(stage)}
+	}
 	o.Next, err = r.next(ctx, s)
 	return o, errors.Join(err, r.addOpen(ctx, s.Issue, &o.Next))
 }

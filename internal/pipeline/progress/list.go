@@ -33,14 +33,21 @@ func addRun(l *pipeline.List, ctx context.Context, r *Runs, name string, read fu
 	} else {
 		run.Status, run.Stage, run.Agent = statusOf(step), step.Stage, step.Agent
 		attempts := HistoryOf(r.Pipeline, s)
-		run.Attempts = len(attempts)
-		if run.Attempts > 0 {
-			if last := attempts[run.Attempts-1]; last.Current && last.Gate != nil && !last.Gate.Pass {
-				run.GateFailed = last.Stage
-			}
-		}
+		run.Attempts, run.GateFailed = len(attempts), failedGate(attempts)
 	}
 	l.Runs = append(l.Runs, run)
+}
+
+// failedGate returns the stage of the last attempt if it failed its gate when it was
+// submitted, and otherwise "".
+func failedGate(attempts []pipeline.Attempt) string {
+	if len(attempts) == 0 {
+		return ""
+	}
+	if last := attempts[len(attempts)-1]; last.Current && last.Gate != nil && !last.Gate.Pass {
+		return last.Stage
+	}
+	return ""
 }
 
 // statusOf returns the status of a run with a next step.

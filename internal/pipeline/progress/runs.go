@@ -436,6 +436,9 @@ func (r *Runs) Get(ctx context.Context, name, stage string) (pipeline.File, erro
 	}
 	if out, ok := s.Outputs[st.Name]; ok {
 		f.Path = s.file(out.File)
+		if failedGate(HistoryOf(r.Pipeline, s)) == st.Name {
+			f.Notices = []handoff.Notice{pipeline.GateFailed(st.Name)}
+		}
 		return f, nil
 	}
 	ref := s.Issue + "/" + st.Artifact
