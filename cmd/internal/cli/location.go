@@ -32,9 +32,10 @@ func (a *App) Path(art handoff.Artifact) string {
 }
 
 // Named returns Path for use in a sentence that says if it can't be reached, the title or
-// ID if there is none.
+// name if there is none.
 func (a *App) Named(art handoff.Artifact) string {
-	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(a.Path(art), unreachable), remote), art.Title, art.ID)
+	file := strings.TrimPrefix(strings.TrimPrefix(a.Path(art), unreachable), remote)
+	return cmp.Or(file, art.Title, managedName(art), art.ID)
 }
 
 // Rel returns an absolute path relative to the caller's directory if it is
@@ -48,4 +49,12 @@ func (a *App) Rel(file string) string {
 		}
 	}
 	return file
+}
+
+// managedName returns the name of a file that handoff manages, "" for another one.
+func managedName(art handoff.Artifact) string {
+	if name := filepath.Base(filepath.FromSlash(art.Path)); art.IsManaged() {
+		return name
+	}
+	return ""
 }

@@ -81,13 +81,18 @@ func (t *Table) artifacts(columns []Column, list []handoff.Artifact) error {
 }
 
 func (a *App) row(art handoff.Artifact) []string {
-	return []string{art.ID, art.Channel, By(art), art.Title, a.Path(art), a.Age(art.CreatedAt),
+	by, title, file := Describe(a, art)
+	return []string{art.ID, art.Channel, by, title, file, a.Age(art.CreatedAt),
 		string(art.Status), art.Kind, art.Producer.Session, strings.Join(art.Tags, ","), fmt.Sprint("v", art.Revision),
 		NoticeCell(art.Notices()), strings.Join(art.Labels, ",")}
 }
 
-// By returns who published an artifact: the agent, or else the program.
-func By(art handoff.Artifact) string { return cmp.Or(art.Producer.Agent, art.Producer.Harness) }
+// Describe returns the cells of an artifact for who published it, the agent or else the
+// program, what it is, and where. A file that handoff manages is known by its title, or else
+// the name that it was given.
+func Describe(a *App, art handoff.Artifact) (by, title, file string) {
+	return cmp.Or(art.Producer.Agent, art.Producer.Harness), cmp.Or(art.Title, managedName(art)), a.Path(art)
+}
 
 // Age returns the time since t in its largest unit.
 func (a *App) Age(t time.Time) string {

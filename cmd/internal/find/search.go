@@ -247,8 +247,9 @@ func threadMatchRow(a *cli.App, m transcript.Match) []string {
 func printMatches(a *cli.App, result workspace.SearchResult, o workspace.SearchOptions, table *cli.Table) error {
 	rows := make([][]string, len(result.Matches))
 	for i, m := range result.Matches {
-		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, cli.By(m.Artifact), m.Artifact.Title,
-			a.Path(m.Artifact), a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets)), string(m.Artifact.Status),
+		by, title, file := cli.Describe(a, m.Artifact)
+		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, by, title, file,
+			a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets)), string(m.Artifact.Status),
 			cli.NoticeCell(m.Artifact.Notices())}
 	}
 	columns := slices.Clone(matchColumns)
