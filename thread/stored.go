@@ -62,9 +62,11 @@ func (s Stored) LoadUsage(ctx context.Context) ([]*Thread, error) {
 	threads, err := s.Open(ctx)
 	var loaded []*Thread
 	for _, t := range threads {
-		if failed := t.Load(ctx); failed != nil {
-			err = errors.Join(err, failed)
-			continue
+		if !t.Loaded() {
+			if failed := t.Load(ctx); failed != nil {
+				err = errors.Join(err, failed)
+				continue
+			}
 		}
 		loaded = append(loaded, t)
 	}

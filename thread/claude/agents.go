@@ -226,11 +226,14 @@ func (j *family) take(id string) *thread.Thread {
 // inside returns the thread of a subagent whose records are in the session's own
 // transcript.
 func (j *family) inside(r *transcript, s *subagent) *thread.Thread {
-	m := j.main
+	m, part := j.main, r.partOf(s.ID, j.copies[s.ID])
+	if facts, ok := j.chains[s.ID]; ok {
+		part.read = &facts
+	}
 	return &thread.Thread{
 		Provider: m.Provider, ID: s.ID, Source: m.Source, Modified: m.Modified, Started: s.started, Parent: m.ID,
 		Cwd: m.Cwd, Branch: m.Branch, Version: m.Version, AgentName: s.Name, AgentRole: s.Role,
-		Reader: r.partOf(s.ID, j.copies[s.ID]),
+		Reader: part,
 	}
 }
 

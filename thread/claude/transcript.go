@@ -15,8 +15,9 @@ type transcript struct {
 	p    *provider
 	file file
 	meta meta
-	only string // ID of a subagent whose records are in its session's file
-	copy bool   // these records are copies in those of its progress
+	only string        // ID of a subagent whose records are in its session's file
+	copy bool          // these records are copies in those of its progress
+	read *thread.Facts // of a subagent whose session was read, for one Load
 
 	copied map[uint64]bool // UUIDs of the records that were copied from other sessions
 
@@ -26,6 +27,10 @@ type transcript struct {
 // Read implements thread.Reader.
 func (r *transcript) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts,
 	error) {
+	if facts := r.read; facts != nil && detail == thread.Summary {
+		r.read, r.subagents = nil, &subagents{}
+		return *facts, nil
+	}
 	src, err := thread.OpenFile(r.file.path)
 	if err != nil {
 		return thread.Facts{}, err

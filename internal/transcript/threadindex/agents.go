@@ -2,10 +2,10 @@ package threadindex
 
 import (
 	"context"
-	"errors"
+	"path/filepath"
 	"slices"
+	"strings"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -39,20 +39,18 @@ func missing(a subagent, parents parentOf) ThreadUsage {
 		Completeness: thread.NoUsage, Reason: "the transcript of a subagent is missing"}
 }
 
-// missing returns those of the subagents that were not read, and whose provider does
-// not have them.
-func (f *Files) missing(ctx context.Context, started startedBy, parents parentOf,
-	read []ThreadUsage) (list []ThreadUsage) {
+// missing returns those of the subagents that were not read, and that no transcript is
+// named after.
+func (all found) missing(started startedBy, parents parentOf, read []ThreadUsage) (list []ThreadUsage) {
+	known := map[string]bool{}
+	for _, r := range read {
+		known[r.Self] = true
+	}
 	for _, a := range started.subagents() {
-		u := missing(a, parents)
-		if slices.ContainsFunc(read, func(r ThreadUsage) bool { return r.Self == u.Self }) {
-			continue
-		}
-		if p, err := f.set.Provider(a.own.Provider); err == nil {
-			_, err := p.Thread(ctx, a.own.Thread)
-			if errors.Is(err, handoff.NotFound) || errors.Is(err, handoff.Unavailable) { // it was removed
-				list = append(list, u)
-			}
+		if u := missing(a, parents); !known[u.Self] && !slices.ContainsFunc(all.stored, func(s *thread.Stored) bool {
+			return strings.Contains(filepath.Base(s.Source), a.own.Thread)
+		}) {
+			list = append(list, u)
 		}
 	}
 	return list

@@ -73,7 +73,9 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 	if err != nil {
 		return nil, err
 	}
-	found := slices.DeleteFunc(newestFirst(all.stored), func(s *thread.Stored) bool { return !q.inTime(s.Modified) })
+	found := slices.DeleteFunc(slices.Clone(newestFirst(all.stored)), func(s *thread.Stored) bool {
+		return !q.inTime(s.Modified)
+	})
 	read, errs := make([][]*entry, len(found)), make([]error, len(found))
 	thread.Parallel(len(found), func(i int) {
 		if ctx.Err() == nil {
@@ -111,7 +113,7 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 	if err != nil {
 		return all.warnings, err
 	}
-	for _, u := range f.missing(ctx, counted, parents, list) {
+	for _, u := range all.missing(counted, parents, list) {
 		if err := use(u); err != nil {
 			return all.warnings, err
 		}
