@@ -31,10 +31,10 @@ func TestKilledProgram(t *testing.T) {
 		status, why, session string
 		notice               handoff.NoticeCode
 	}{
-		"lives":           {self, 0, "running", "", "running", ""},
-		"lives, silent":   {self, 2 * time.Hour, "running", "", "running", ""},
-		"was killed":      {gone, 0, "shutdown", "process gone", "failed", handoff.NoticeProcessGone},
-		"is not known":    {handoff.Process{}, 0, "running", "", "running", ""},
+		"lives":         {self, 0, "running", "", "running", ""},
+		"lives, silent": {self, 2 * time.Hour, "running", "", "running", ""},
+		"was killed":    {gone, 0, "shutdown", "process gone", "failed", handoff.NoticeProcessGone},
+		"is not known":  {handoff.Process{}, 0, "running", "", "running", ""},
 		"not seen lately": {handoff.Process{}, 2 * time.Hour, "shutdown", "last seen 120 min ago", "running", // by its hooks
 			handoff.NoticeSilent},
 	} {

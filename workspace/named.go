@@ -133,7 +133,7 @@ func (n namer) work(ctx context.Context, name string) parts.Meaning {
 func (n namer) field(ctx context.Context, name string) parts.Meaning {
 	queries := []handoff.ArtifactQuery{{Channel: name}, {Kind: name}, {Tag: name}, {Label: name}}
 	fields := []string{"channel", "kind", "tag", "label"}
-	filters := len(fields) - 1 // those that are flags of list
+	filters := append(slices.Clone(fields), "session", "run", "task", "operation", "work", "parent-work", "agent", "thread")
 	for _, slot := range handoff.SlotNames() {
 		queries = append(queries, handoff.ArtifactQuery{Producer: map[string]string{slot: name}})
 		fields = append(fields, slot)
@@ -146,7 +146,7 @@ func (n namer) field(ctx context.Context, name string) parts.Meaning {
 			continue
 		}
 		show := []string{fields[i], name}
-		if i > filters {
+		if !slices.Contains(filters, fields[i]) {
 			show = []string{"producer", fields[i] + "=" + name}
 		}
 		m := parts.Meaning{What: "the " + fields[i] + " of artifacts", By: groups[fields[i]], Keys: []string{name},
