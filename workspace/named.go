@@ -133,7 +133,8 @@ func (n namer) work(ctx context.Context, name string) parts.Meaning {
 func (n namer) field(ctx context.Context, name string) parts.Meaning {
 	queries := []handoff.ArtifactQuery{{Channel: name}, {Kind: name}, {Tag: name}, {Label: name}}
 	fields := []string{"channel", "kind", "tag", "label"}
-	filters := append(slices.Clone(fields), "session", "run", "task", "operation", "work", "parent-work", "agent", "thread")
+	filters := append(slices.Clone(fields), "session", "run", "task", "operation", "work", "parent-work", "agent",
+		"thread")
 	for _, slot := range handoff.SlotNames() {
 		queries = append(queries, handoff.ArtifactQuery{Producer: map[string]string{slot: name}})
 		fields = append(fields, slot)
