@@ -54,6 +54,10 @@ type Artifact struct {
 
 	Attributed *Attribution // who published it as transcripts show, nil if they were not read or do not show it
 
+	Reviews       []Review       // the newest decision of each reviewer about these bytes
+	EarlierReview *EarlierReview // of the nearest earlier revision that was reviewed, if it is not itself; nil for none
+	Comments      []Comment      // on it and, if it is active, the open ones on earlier revisions
+
 	Labels       []string     // the labels that it has now
 	LabelHistory []Labeling   // the newest changes of its labels, oldest first
 	StaleInputs  []StaleInput // what it was made from and is out of date
@@ -135,6 +139,10 @@ type computed struct {
 
 	Attributed *Attribution `json:"attributed,omitempty"`
 
+	Reviews       []Review       `json:"reviews,omitempty"`
+	EarlierReview *EarlierReview `json:"earlierReview,omitempty"`
+	Comments      []Comment      `json:"comments,omitempty"`
+
 	Labels       []string     `json:"labels,omitempty"`
 	LabelHistory []Labeling   `json:"labelHistory,omitempty"`
 	StaleInputs  []StaleInput `json:"staleInputs,omitempty"`
@@ -159,7 +167,7 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 		seq = 0
 	}
 	c := computed{seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued, a.UsedBy,
-		a.Attributed, a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Notices(), a.RecordPath, a.Target, a.File, ""}
+		a.Attributed, a.Reviews, a.EarlierReview, a.Comments, a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Notices(), a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
 	}
@@ -182,7 +190,7 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	}
 	*a = Artifact{Record: r, Status: c.Status, Revision: c.Revision, Reason: c.Reason, ReplacedBy: c.ReplacedBy,
 		Competing: c.Competing, Unresolved: c.Unresolved, Late: c.Late, Queued: c.Queued, UsedBy: c.UsedBy,
-		Attributed: c.Attributed, Labels: c.Labels, LabelHistory: c.LabelHistory, StaleInputs: c.StaleInputs,
+		Attributed: c.Attributed, Reviews: c.Reviews, EarlierReview: c.EarlierReview, Comments: c.Comments, Labels: c.Labels, LabelHistory: c.LabelHistory, StaleInputs: c.StaleInputs,
 		Redacted: c.Redacted, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
 	a.Seq = c.Seq
 	if i := slices.IndexFunc(c.Notices, func(n Notice) bool { return n.Code.isOfClaims() }); i >= 0 {
@@ -238,6 +246,9 @@ type ArtifactQuery struct {
 	UsedBy   string // the agent, session or run of a unit of work that read it
 	Stale    bool   // it has StaleInputs
 	Parent   string // an ID in the Parents of the artifact
+
+	Discussed bool   // it, or an earlier revision, has comments or reviews, or its author asks for a review
+	Comment   string // the ID of a comment on it
 
 	Competing bool // it is active, and another one of its family too
 	Claimed   bool // it has claims, or is an attestation

@@ -17,11 +17,14 @@ func TestArtifactJSON(t *testing.T) {
 		Status:            handoff.Withdrawn, Revision: 2, Reason: "wrong branch", ReplacedBy: []string{"b"},
 		Competing: []string{"c"}, Unresolved: []string{"d"}, Late: true, Queued: true, UsedBy: []handoff.Use{
 			{WorkID: "w"}}, Labels: []string{"approved"},
-		LabelHistory: []handoff.Labeling{{Label: "approved", CreatedAt: when}},
-		StaleInputs:  []handoff.StaleInput{{ID: "e", Channel: "design", Revision: 1, Status: handoff.Superseded}},
-		Claimed:      &handoff.Notice{Code: handoff.NoticeContradicted, Severity: handoff.SeverityProblem, Text: "f"},
-		Attributed:   &handoff.Attribution{Source: handoff.FromTranscript, Thread: "agents://codex/t"},
-		Redacted:     &handoff.Redaction{Fields: []string{"/title"}}, RecordPath: "r", Target: handoff.Missing, File: "/f",
+		LabelHistory:  []handoff.Labeling{{Label: "approved", CreatedAt: when}},
+		Reviews:       []handoff.Review{{ID: "r", Decision: handoff.Approved, CreatedAt: when}},
+		EarlierReview: &handoff.EarlierReview{ArtifactID: "g", Revision: 1},
+		Comments:      []handoff.Comment{{ID: "cmt_1", State: handoff.CommentOpen, CreatedAt: when}},
+		StaleInputs:   []handoff.StaleInput{{ID: "e", Channel: "design", Revision: 1, Status: handoff.Superseded}},
+		Claimed:       &handoff.Notice{Code: handoff.NoticeContradicted, Severity: handoff.SeverityProblem, Text: "f"},
+		Attributed:    &handoff.Attribution{Source: handoff.FromTranscript, Thread: "agents://codex/t"},
+		Redacted:      &handoff.Redaction{Fields: []string{"/title"}}, RecordPath: "r", Target: handoff.Missing, File: "/f",
 	}
 	b, err := json.Marshal(want)
 	if err != nil {

@@ -55,6 +55,10 @@ func BodiesOf(f Fact) (list []Digest) {
 		if f.Tree != nil && f.Tree.Changes != "" {
 			list = append(list, Digest{SHA256, f.Tree.Changes})
 		}
+	case *ArtifactCommented:
+		if f.Body.Value != "" {
+			list = append(list, Digest{SHA256, f.Body.Value})
+		}
 	case *BodyRedacted:
 		if f.Replacement.Value != "" {
 			list = append(list, Digest{SHA256, f.Replacement.Value})

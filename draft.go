@@ -39,6 +39,8 @@ type Draft struct {
 	Key       string // makes the publish idempotent: a second one with this key adds nothing
 	Keep      Keep   // whether to keep a copy; "" for the default of the workspace
 	Metadata  map[string]any
+	Resolves  []string // IDs of the comments that it resolves
+	AskReview bool     // it awaits a review
 
 	// AllowSecret records texts that look like a secret, with a warning, and files that
 	// usually hold credentials.
@@ -100,6 +102,7 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 		MediaType: d.MediaType, Key: d.Key,
 		Title: printable.OneLine(d.Title), Summary: printable.OneLine(d.Summary),
 		Replaces: distinct(d.Replaces), Parents: distinct(d.Parents), Tags: distinct(d.Tags),
+		Resolves: distinct(d.Resolves), AskReview: d.AskReview,
 		Claims: d.Claims, Attestation: d.Attestation, Tree: d.Tree,
 	}
 	for _, f := range []struct {
@@ -124,7 +127,8 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 		n    int
 		most int
 	}{{"tags", len(p.Tags), maxTags}, {"artifacts that it replaces", len(p.Replaces), maxRefs},
-		{"artifacts that it was made from", len(p.Parents), maxRefs}} {
+		{"artifacts that it was made from", len(p.Parents), maxRefs},
+		{"comments that it resolves", len(p.Resolves), maxRefs}} {
 		if list.n > list.most {
 			return nil, d.refuse(fmt.Errorf("has %d %s, more than %d", list.n, list.name, list.most), "leave some of them out")
 		}

@@ -34,6 +34,9 @@ type ArtifactPublished struct {
 	Key      string          `json:"key,omitempty"` // a second record with this key is ignored
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 
+	Resolves  []string `json:"resolves,omitempty"`  // IDs of the comments that it resolves
+	AskReview bool     `json:"askReview,omitempty"` // its author asks for a review
+
 	Claims      []Claim      `json:"claims,omitempty"`
 	Attestation *Attestation `json:"attestation,omitempty"` // of the command whose output it is
 	Tree        *Tree        `json:"tree,omitempty"`        // when it was claimed or, with Attestation, before the command
@@ -269,6 +272,8 @@ func (*ArtifactPublished) factType() string { return "artifact.published" }
 func (*ArtifactWithdrawn) factType() string { return "artifact.withdrawn" }
 func (*ArtifactUsed) factType() string      { return "artifact.used" }
 func (*ArtifactLabeled) factType() string   { return "artifact.labeled" }
+func (*ArtifactCommented) factType() string { return "artifact.commented" }
+func (*ArtifactReviewed) factType() string  { return "artifact.reviewed" }
 func (*BodyRedacted) factType() string      { return "body.redacted" }
 func (*RecordRedacted) factType() string    { return "record.redacted" }
 func (*SessionOpened) factType() string     { return "session.opened" }
@@ -292,6 +297,8 @@ var newFact = map[string]func() Fact{
 	"artifact.withdrawn": func() Fact { return new(ArtifactWithdrawn) },
 	"artifact.used":      func() Fact { return new(ArtifactUsed) },
 	"artifact.labeled":   func() Fact { return new(ArtifactLabeled) },
+	"artifact.commented": func() Fact { return new(ArtifactCommented) },
+	"artifact.reviewed":  func() Fact { return new(ArtifactReviewed) },
 	"body.redacted":      func() Fact { return new(BodyRedacted) },
 	"record.redacted":    func() Fact { return new(RecordRedacted) },
 	"session.opened":     func() Fact { return new(SessionOpened) },

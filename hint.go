@@ -97,8 +97,11 @@ const (
 	ActionCosts                       Action = "show costs by"       // GROUP
 	ActionChannels                    Action = "list channels"
 	ActionLessons                     Action = "list lessons"
-	ActionWhy                         Action = "trace"                                  // REF
-	ActionVerify                      Action = "verify claims"                          // REF
+	ActionWhy                         Action = "trace"         // REF
+	ActionVerify                      Action = "verify claims" // REF
+	ActionReviews                     Action = "list reviews"
+	ActionApprove                     Action = "approve"                                // REF
+	ActionPublishKept                 Action = "publish and keep"                       // REF
 	ActionThread                      Action = "open thread"                            // URI
 	ActionThreadHead, ActionSubagents Action = "show thread metadata", "list subagents" // URI
 	ActionSessions                    Action = "list sessions"

@@ -8,8 +8,12 @@ import (
 	"sync"
 )
 
-// LatestLabel is reserved: CHANNEL:latest is the newest active artifact.
-const LatestLabel = "latest"
+// The labels that are reserved: CHANNEL:latest is the newest active artifact, and
+// CHANNEL:approved the newest active one that somebody else than its author approved.
+const (
+	LatestLabel   = "latest"
+	ApprovedLabel = "approved"
+)
 
 // MaxLabels is the number of labels that an artifact can have at a time.
 const MaxLabels = 100
@@ -18,9 +22,10 @@ var revisionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 
 // CheckLabel returns an error of kind Invalid unless a label consists of at most
 // 200 lower-case letters and digits in words separated by single dashes. LatestLabel
-// and v with a number, which names a revision, are reserved.
+// and v with a number, which names a revision, are reserved. So is ApprovedLabel, which
+// Label refuses: logs of earlier versions have it.
 func CheckLabel(label string) error {
-	e := E("label", label, Invalid, nil, Advice("use a word such as approved or release-candidate"))
+	e := E("label", label, Invalid, nil, Advice("use a word such as chosen or release-candidate"))
 	switch {
 	case len(label) > maxWord:
 		e.Name, e.Err = label[:maxWord]+"…", errors.New("has more than 200 characters")
@@ -44,6 +49,10 @@ func (h *Hub) Label(ctx context.Context, id, label string, remove bool) (Publish
 	if !remove {
 		if err := CheckLabel(label); err != nil {
 			return Published{}, err
+		}
+		if label == ApprovedLabel {
+			return Published{}, E("label", label, Invalid, errors.New("is reserved for what a review approved"),
+				Suggest("approve it", ActionApprove, id))
 		}
 	}
 	a, err := h.Artifact(ctx, id)

@@ -33,14 +33,16 @@ type NoticeCode string
 // The codes of notices of artifacts. All but NoticeModified, NoticeFileMissing and
 // NoticeQueued follow from the log alone.
 const (
-	NoticeContradicted NoticeCode = "contradicted"  // a claim, by its evidence
-	NoticeAttestFailed NoticeCode = "attest_failed" // the attested command failed
+	NoticeContradicted     NoticeCode = "contradicted"      // a claim, by its evidence
+	NoticeAttestFailed     NoticeCode = "attest_failed"     // the attested command failed
+	NoticeChangesRequested NoticeCode = "changes_requested" // by a reviewer
 
 	NoticeWithdrawn   NoticeCode = "withdrawn"
 	NoticeSuperseded  NoticeCode = "superseded"
 	NoticeCompeting   NoticeCode = "competing"    // another artifact replaces the same one
 	NoticeStale       NoticeCode = "stale"        // an input was replaced or withdrawn since
 	NoticeClaimStale  NoticeCode = "claim_stale"  // attested on another tree than that of the publication
+	NoticeReviewAsked NoticeCode = "review_asked" // nobody decided yet, about this revision
 	NoticeLate        NoticeCode = "late"         // published after its run or session was closed
 	NoticeModified    NoticeCode = "modified"     // the file, since it was published
 	NoticeFileMissing NoticeCode = "file_missing" // the file, and what was published can't be had elsewhere
@@ -49,6 +51,10 @@ const (
 	NoticeNotKept  NoticeCode = "not_kept" // only the file has the content
 	NoticeQueued   NoticeCode = "queued"   // on this machine only, until its log can be reached
 
+	NoticeCommented NoticeCode = "commented" // comments are open
+	NoticeReviewed  NoticeCode = "reviewed"  // by somebody whose decision does not count
+
+	NoticeApproved NoticeCode = "approved" // by a reviewer, these bytes
 	NoticeVerified NoticeCode = "verified" // every claim, on the tree of the publication
 )
 
@@ -68,15 +74,18 @@ var severities = []struct {
 	severity Severity
 }{
 	{NoticeContradicted, SeverityProblem}, {NoticeAttestFailed, SeverityProblem},
+	{NoticeChangesRequested, SeverityProblem},
 	{NoticeSessionFailed, SeverityProblem}, {NoticeOutputMissing, SeverityProblem},
 	{NoticeGateFailed, SeverityProblem},
 	{NoticeWaitingForPerson, SeverityWarning}, {NoticeProcessGone, SeverityWarning},
 	{NoticeSilent, SeverityWarning},
 	{NoticeWithdrawn, SeverityWarning}, {NoticeSuperseded, SeverityWarning}, {NoticeCompeting, SeverityWarning},
-	{NoticeStale, SeverityWarning}, {NoticeClaimStale, SeverityWarning}, {NoticeLate, SeverityWarning},
+	{NoticeStale, SeverityWarning}, {NoticeReviewAsked, SeverityWarning},
+	{NoticeClaimStale, SeverityWarning}, {NoticeLate, SeverityWarning},
 	{NoticeModified, SeverityWarning}, {NoticeFileMissing, SeverityWarning},
 	{NoticeAsserted, SeverityInfo}, {NoticeNotKept, SeverityInfo}, {NoticeQueued, SeverityInfo},
-	{NoticeVerified, SeverityOK},
+	{NoticeCommented, SeverityInfo}, {NoticeReviewed, SeverityInfo},
+	{NoticeApproved, SeverityOK}, {NoticeVerified, SeverityOK},
 }
 
 // String returns the notice as a line for a reader. One that is no reason to be careful
@@ -154,6 +163,7 @@ func (a Artifact) Notices() []Notice {
 	case Superseded:
 		add(NoticeSuperseded, "replaced by "+strings.Join(a.ReplacedBy, " "), a.ReplacedBy...)
 	}
+	list = append(list, a.reviewNotices()...)
 	if len(a.Competing) > 0 {
 		add(NoticeCompeting, "competes with "+strings.Join(a.Competing, " "), a.Competing...)
 	}

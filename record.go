@@ -49,8 +49,11 @@ type envelope struct {
 // the time now, in milliseconds, and 80 bits from random.
 func NewRecord(now time.Time, random io.Reader, p Producer, f Fact) (Record, error) {
 	prefix := recordPrefix
-	if _, ok := f.(*ArtifactPublished); ok {
+	switch f.(type) {
+	case *ArtifactPublished:
 		prefix = artifactPrefix
+	case *ArtifactCommented:
+		prefix = commentPrefix
 	}
 	if now.UnixMilli() < 0 || now.UnixMilli()>>48 != 0 { // an ID has no bits for it
 		return Record{}, E("record", now.UTC().Format(time.RFC3339), Invalid,

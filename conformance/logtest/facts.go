@@ -12,7 +12,7 @@ import (
 
 // DrawRecords draws records as a log may hold them: artifacts that replace and
 // build on earlier ones, some under names and keys; withdrawals; labels; sessions and
-// runs that open, close twice and are noted; work; records of unknown type, and
+// runs that open, close twice and are noted; work; reviews and comments; records of unknown type, and
 // records that were appended twice. Their places are set.
 func DrawRecords(t *rapid.T) []handoff.Record {
 	d := drawing{t: t}
@@ -37,6 +37,7 @@ type drawing struct {
 	t         *rapid.T
 	records   []handoff.Record
 	artifacts []string
+	comments  []string
 }
 
 var (
@@ -46,7 +47,7 @@ var (
 
 func (d *drawing) draw(i int) {
 	id := fmt.Sprintf("rec_%026d", i)
-	switch kind := rapid.IntRange(0, 12).Draw(d.t, "kind"); {
+	switch kind := rapid.IntRange(0, 14).Draw(d.t, "kind"); {
 	case kind <= 5:
 		id = fmt.Sprintf("art_%026d", i)
 		d.add(id, d.artifact())
@@ -90,6 +91,8 @@ func (d *drawing) draw(i int) {
 					"labeled"),
 				Label:   rapid.SampledFrom([]string{"approved", "approved", "draft", "latest"}).Draw(d.t, "label"),
 				Removed: rapid.IntRange(0, 3).Draw(d.t, "removed") == 0})
+	case kind > 12 && len(d.artifacts) > 0:
+		d.remark(i)
 	case kind == 10 && len(d.records) > 0:
 		d.records = append(d.records, rapid.SampledFrom(d.records).Draw(d.t, "twice"))
 	default:
@@ -124,6 +127,27 @@ func (d *drawing) add(id string, f handoff.Fact) {
 	d.records = append(d.records, r)
 }
 
+// remark adds a review, a comment or a reply.
+func (d *drawing) remark(i int) {
+	of := rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t, "remark about")
+	via := rapid.SampledFrom([]string{handoff.ViaTerminal, handoff.ViaCommand, handoff.ViaMCP, "pulls/7"}).Draw(d.t, "via")
+	if rapid.Bool().Draw(d.t, "reviewed") {
+		d.add(fmt.Sprintf("rec_%026d", i), &handoff.ArtifactReviewed{ArtifactID: of, Via: via,
+			Digest: drawnDigest(d, "bytes"), Decision: rapid.SampledFrom([]handoff.Decision{handoff.Approved,
+				handoff.ChangesRequested, handoff.Commented, handoff.Dismissed}).Draw(d.t, "decision")})
+		return
+	}
+	id := fmt.Sprintf("cmt_%026d", i)
+	c := &handoff.ArtifactCommented{ArtifactID: of, Via: via}
+	if len(d.comments) > 0 && rapid.Bool().Draw(d.t, "reply") {
+		c.ReplyTo = rapid.SampledFrom(d.comments).Draw(d.t, "to")
+		c.State = rapid.SampledFrom([]handoff.CommentState{"", handoff.CommentOpen, handoff.CommentResolved,
+			handoff.CommentWithdrawn}).Draw(d.t, "state")
+	}
+	d.comments = append(d.comments, id)
+	d.add(id, c)
+}
+
 func (d *drawing) artifact() *handoff.ArtifactPublished {
 	p := &handoff.ArtifactPublished{
 		Channel: rapid.SampledFrom([]string{"design", "patch"}).Draw(d.t, "channel"),
@@ -147,6 +171,10 @@ func (d *drawing) artifact() *handoff.ArtifactPublished {
 		"replaces")
 	p.Parents = rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, min(2, len(known)), rapid.ID[string]).Draw(d.t,
 		"parents")
+	p.Digest, p.AskReview = drawnDigest(d, "bytes"), rapid.IntRange(0, 9).Draw(d.t, "ask") == 0
+	if len(d.comments) > 0 && rapid.IntRange(0, 2).Draw(d.t, "resolves") == 0 {
+		p.Resolves = []string{rapid.SampledFrom(d.comments).Draw(d.t, "resolved")}
+	}
 	return p
 }
 

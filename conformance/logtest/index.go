@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -201,7 +202,9 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 		Revision: rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2, 3}).Draw(t, "revision"), Stale: rapid.IntRange(0, 5).Draw(t,
 			"stale") == 0,
 		Competing: rapid.IntRange(0, 5).Draw(t, "competing") == 0, Claimed: rapid.IntRange(0, 5).Draw(t, "claimed") == 0,
-		Limit: rapid.IntRange(0, 4).Draw(t, "limit"),
+		Discussed: rapid.IntRange(0, 5).Draw(t, "discussed") == 0,
+		Comment:   pick("comment", strings.Replace(rapid.SampledFrom(records).Draw(t, "comment of").ID, "art_", "cmt_", 1)),
+		Limit:     rapid.IntRange(0, 4).Draw(t, "limit"),
 	}
 	if rapid.IntRange(0, 3).Draw(t, "after any") == 0 {
 		q.After = handoff.Seq(rapid.IntRange(0, len(records)).Draw(t, "after"))

@@ -98,7 +98,7 @@ func fill(w *workspace) story {
 		"A timeout may hide a payment that was made", "design", design, "--replaces", s.design1)
 	s.patch2 = put("builder", "Add retries, not after a timeout", "Timeouts are returned to the caller", "patch", patch,
 		"--kind", "patch", "--from", s.design2)
-	w.run("", "label", s.patch2, "approved")
+	w.run("", "label", s.patch2, "chosen")
 	s.report = put("reviewer", "All 214 tests pass", "The deploy was simulated ten times", "verification",
 		"ok  pay 0.8s\n", "--from", s.patch2)
 	s.table = put("reviewer", "Latency by retry", "", "verification",

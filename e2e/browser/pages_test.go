@@ -98,7 +98,7 @@ func TestContent(t *testing.T) {
 	}{
 		{"/", []string{"Open sessions", "Casey - deep-dive-app (In Progress)", "Running threads",
 			"Add metrics to the payment client.", "pay/client.go", "Competing revisions", "Out of date",
-			"Add retries to the payment client", "approved", "builder"}},
+			"Add retries to the payment client", "chosen", "builder"}},
 		{"/sessions", []string{"Alex the Facilitator", "Alex the Facilitator - intake-app (", "intake-app", "Casey",
 			"7d1f6f3e-0a5c-4a52-9a0c-5a3a4f0c1b2d", "no manifest"}},
 		{"/sessions?status=running", []string{"Casey - deep-dive-app (In Progress)"}},

@@ -23,7 +23,7 @@ func TestPicture(t *testing.T) {
 	patch1 := put("builder", "Retry each call", "patch", patch, "--from", design1)
 	design2 := put("architect", "Not after a timeout", "design", design+"\n", "--replaces", design1)
 	patch2 := put("builder", "Return timeouts", "patch", patch+"\n", "--from", design2, "--replaces", patch1)
-	w.run("", "label", patch2, "approved")
+	w.run("", "label", patch2, "chosen")
 	put("reviewer", "All 214 tests pass", "verification", "ok", "--from", patch2)
 	base, link := w.serve()
 	b := newTab(t, browser(t), base)

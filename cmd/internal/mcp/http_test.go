@@ -238,7 +238,7 @@ func TestArtifactNotifications(t *testing.T) {
 		name string
 		do   func() error
 	}{
-		{"label", func() error { _, err := w.Label(t.Context(), id, "approved"); return err }},
+		{"label", func() error { _, err := w.Label(t.Context(), id, "chosen"); return err }},
 		{"stale input", func() error { publish(`,"replaces":["` + input + `"]`); return nil }},
 		{"withdrawal", func() error { _, err := w.Withdraw(t.Context(), id, ""); return err }},
 	} {

@@ -375,17 +375,17 @@ func TestListNotes(t *testing.T) {
 	w, err := workspace.Open(f.dir, workspace.Options{})
 	must(t, err)
 	defer w.Close()
-	_, err = w.Label(t.Context(), newer, "approved")
+	_, err = w.Label(t.Context(), newer, "chosen")
 	must(t, err)
 	list := mustCall(t, s, "artifact_list", `{}`)
-	for id, notes := range map[string]string{newer: "  (v2, approved)", patch: "  (stale)"} {
+	for id, notes := range map[string]string{newer: "  (v2, chosen)", patch: "  (stale)"} {
 		if !regexp.MustCompile(`(?m)^` + id + `.*\Q` + notes + `\E$`).MatchString(list.text) {
 			t.Errorf("%s has no notes%s:\n%s", id, notes, list.text)
 		}
 	}
 	artifacts := list.data["artifacts"].([]any)
 	first, last := artifacts[0].(map[string]any), artifacts[1].(map[string]any)
-	if first["revision"] != 2.0 || !reflect.DeepEqual(first["labels"], []any{"approved"}) ||
+	if first["revision"] != 2.0 || !reflect.DeepEqual(first["labels"], []any{"chosen"}) ||
 		!reflect.DeepEqual(last["notices"], []any{map[string]any{"code": "stale"}}) || last["revision"] != nil {
 		t.Errorf("%v", artifacts)
 	}

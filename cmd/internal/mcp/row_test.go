@@ -120,13 +120,13 @@ func TestFilters(t *testing.T) {
 	first := publish(handoff.Producer{TaskID: "t1"}, handoff.Draft{})
 	second := publish(handoff.Producer{WorkID: "w1", ParentWorkID: "w0"}, handoff.Draft{Replaces: []string{first}})
 	third := publish(handoff.Producer{TaskID: "t2"}, handoff.Draft{})
-	_, err = w.Label(t.Context(), third, "approved")
+	_, err = w.Label(t.Context(), third, "chosen")
 	must(t, err)
 	s := f.connect("test", nil)
 	for arguments, want := range map[string]string{
 		`{"task":"t2"}`: third, `{"task":"t1","all":true}`: first, `{"work":"w1"}`: second, `{"parentWork":"w0"}`: second,
 		`{"status":"superseded"}`: first, `{"status":"superseded","all":true}`: first,
-		`{"label":"approved"}`: third,
+		`{"label":"chosen"}`: third,
 	} {
 		list := mustCall(t, s, "artifact_list", arguments)
 		if got := list.data["artifacts"].([]any); len(got) != 1 || got[0].(map[string]any)["id"] != want {
@@ -138,7 +138,7 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%s: %v", wrong, r.data)
 		}
 	}
-	if got := mustCall(t, s, "artifact_wait", `{"label":"approved","seconds":1}`); got.str("id") != third {
+	if got := mustCall(t, s, "artifact_wait", `{"label":"chosen","seconds":1}`); got.str("id") != third {
 		t.Errorf("artifact_wait: %v", got.data)
 	}
 }

@@ -111,7 +111,7 @@ func TestCanary(t *testing.T) {
 	c.run(canary+" another body", "publish", "-", "--channel", "verification", "--key", "k")
 	c.run(canary, "publish", "-", "--channel", "verification", "--filename", "../x")
 	c.ok("publish", "a.md", "--channel", "design", "--replaces", a, "--json")
-	c.ok("label", b, "approved", "--json")
+	c.ok("label", b, "chosen", "--json")
 	c.ok("withdraw", b, "--json")
 	for _, id := range []string{a, b, stored} {
 		for _, more := range [][]string{nil, {"--json"}, {"--history"}, {"--history", "--json"}, {"--lineage"},

@@ -32,7 +32,7 @@ var interrupted = map[string][]string{
 		"publish a.md --channel design", "publish a.md --channel design --claim fine --evidence file:PIPE"},
 	"write": {"| write context.md --run r1", "write context.md PIPE --run r1",
 		"write context.md a.md --run r1"},
-	"label":        {"label design:latest approved"},
+	"label":        {"label design:latest chosen"},
 	"withdraw":     {"withdraw design:latest"},
 	"wait":         {"~ wait --channel none --timeout 1h"},
 	"watch":        {"~ watch"},

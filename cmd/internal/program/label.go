@@ -21,10 +21,10 @@ func labelCommand(a *cli.App) *cobra.Command {
 and CHANNEL:NAME is a ref of that artifact wherever a ref is expected. Earlier
 changes are kept: handoff show lists those of an artifact.
 
-NAME is a word such as approved, or several joined by dashes. The names latest,
+NAME is a word such as chosen, or several joined by dashes. The names latest,
 v1, v2 and so on are reserved.`,
-		Example: "  handoff label art_01K… approved\n  handoff read design:approved\n  handoff label " +
-			"design:approved approved --remove",
+		Example: "  handoff label art_01K… chosen\n  handoff read design:chosen\n  handoff label " +
+			"design:chosen chosen --remove",
 		Args:              cli.Exactly(2, "one ref and one label"),
 		ValidArgsFunction: complete.Ref(a),
 	}

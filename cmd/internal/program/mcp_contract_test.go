@@ -127,7 +127,7 @@ func TestSurfaces(t *testing.T) {
 		c.ok("publish", "docs/design.md", "--channel", "design", "--title", title, "--from", id)
 	}
 	c.ok("publish", "docs/design.md", "--channel", "patch", "--replaces", id)
-	c.ok("label", "patch:latest", "approved")
+	c.ok("label", "patch:latest", "chosen")
 	w, call := c.workspace(), c.tools()
 
 	shown, err := w.Show(t.Context(), id, false)

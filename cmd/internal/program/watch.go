@@ -190,7 +190,7 @@ after REF, and --after now for the next publish.
 
 CHANNEL:LABEL waits until an artifact of the channel has the label; CHANNEL:v2
 for a second revision; CHANNEL:latest is --channel CHANNEL.`,
-		Example: "  handoff wait --channel design --timeout 5m\n  handoff wait design:approved\n  handoff wait --channel " +
+		Example: "  handoff wait --channel design --timeout 5m\n  handoff wait design:chosen\n  handoff wait --channel " +
 			"verification --after $ID",
 	}
 	f.add(a, c, func(ctx context.Context, w *workspace.Workspace) (int, handoff.Seq, error) {

@@ -47,7 +47,7 @@ var commands = [][]string{
 	{"check"}, {"gc"}, {"__complete", "show", ""},
 	{"publish", "a.md", "--channel", "design"}, {"publish", "-", "--channel", "design"},
 	{"write", "context.md", "a.md", "--run", "r1"},
-	{"label", "ID", "approved"}, {"withdraw", "ID"}, {"attest", "--", "true"}, {"session", "note", "--session", sess,
+	{"label", "ID", "chosen"}, {"withdraw", "ID"}, {"attest", "--", "true"}, {"session", "note", "--session", sess,
 		"--user-summary", "x"}, {"session", "adopt", "docs/agent-outputs/" + sess},
 	{"run", "--", "true"}, {"session", "close", "--session", sess, "--status", "completed"},
 	{"pipeline", "put", "42", "plan", "plan.json"},

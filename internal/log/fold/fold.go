@@ -61,6 +61,7 @@ const (
 	labelSpace  = "label"  // by channel and label: the ID of the artifact that has it
 	familySpace = "family" // by family, if it has several artifacts: how many
 	countSpace  = "count"  // by namespace and name: the number of revisions
+	newestSpace = "newest" // by namespace and name: the ID of the last revision, whatever its status
 
 	executionSpace = "execution" // by agent and workflow: the number of executions
 )
@@ -84,6 +85,10 @@ type ArtifactState struct {
 	Outdated     bool   `json:"outdated,omitempty"` // a newer revision has its name
 	PreviousHead string `json:"earlier,omitempty"`  // the head of its name before it
 	Uses         int    `json:"uses,omitempty"`     // the number of units of work that read it
+
+	Remarks int    `json:"remarks,omitempty"` // the number of reviews, comments and replies
+	Before  string `json:"before,omitempty"`  // the revision of its name before it, whatever its status
+	Later   bool   `json:"later,omitempty"`   // an earlier revision has remarks
 
 	Predecessors int                `json:"predecessors,omitempty"` // the number of earlier revisions
 	Labels       []string           `json:"labels,omitempty"`
@@ -141,6 +146,10 @@ func apply(k Keeper, r handoff.Record) error {
 		return foldUsed(k, r.Producer, f)
 	case *handoff.ArtifactLabeled:
 		return foldLabeled(k, r, f)
+	case *handoff.ArtifactCommented:
+		return foldCommented(k, r, f)
+	case *handoff.ArtifactReviewed:
+		return foldReviewed(k, r, f)
 	case *handoff.BodyRedacted:
 		return foldBodyRedacted(k, r, f)
 	case *handoff.RecordRedacted:
@@ -210,7 +219,10 @@ func foldPublished(k *tracedKeeper, r handoff.Record, p *handoff.ArtifactPublish
 			return err
 		}
 	}
-	return k.PutArtifact(a)
+	if err := k.PutArtifact(a); err != nil {
+		return err
+	}
+	return foldDiscussed(k, a)
 }
 
 // setHead makes a the head of its name.

@@ -19,11 +19,12 @@ type oracle struct {
 	published map[string]*handoff.ArtifactPublished
 	withdrawn map[string]bool
 	reason    map[string]string
+	threads   map[string]string // of the producers
 }
 
 func newOracle(records []handoff.Record) oracle {
 	o := oracle{published: map[string]*handoff.ArtifactPublished{}, withdrawn: map[string]bool{},
-		reason: map[string]string{}}
+		reason: map[string]string{}, threads: map[string]string{}}
 	keys := map[string]bool{}
 	for _, r := range records {
 		switch f := r.Fact.(type) {
@@ -32,7 +33,7 @@ func newOracle(records []handoff.Record) oracle {
 				continue
 			}
 			keys[f.Key] = true
-			o.published[r.ID] = f
+			o.published[r.ID], o.threads[r.ID] = f, r.Producer.Thread
 			o.order = append(o.order, r.ID)
 		case *handoff.ArtifactWithdrawn:
 			if !o.withdrawn[f.ArtifactID] {

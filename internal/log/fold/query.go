@@ -14,10 +14,18 @@ func selectsState(s Store, q handoff.ArtifactQuery, a *ArtifactState) bool {
 	case q.Revision != 0 && q.Revision != a.Predecessors+1,
 		q.Label != "" && !slices.Contains(a.Labels, q.Label),
 		q.UsedBy != "" && !isUsedBy(s, a, q.UsedBy),
+		q.Discussed && !a.IsDiscussed(),
+		q.Comment != "" && !hasComment(s, a, q.Comment),
 		q.Stale && a.StaleInputs == 0:
 		return false
 	}
 	return true
+}
+
+// hasComment reports whether an artifact has the comment with an ID.
+func hasComment(s Store, a *ArtifactState, comment string) bool {
+	id, err := s.Pointer(CommentSpace, comment)
+	return err == nil && id == a.ID
 }
 
 // selects reports whether the record of an artifact matches the query. It ignores

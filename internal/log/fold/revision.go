@@ -16,6 +16,14 @@ func countRevision(k Keeper, a *ArtifactState) error {
 		return err
 	}
 	a.Predecessors = n
+	if n > 0 {
+		if a.Before, err = k.Pointer(newestSpace, nameKey(a.Published)); err != nil {
+			return err
+		}
+	}
+	if err := k.PutPointer(newestSpace, nameKey(a.Published), a.ID); err != nil {
+		return err
+	}
 	return k.PutPointer(countSpace, nameKey(a.Published), strconv.Itoa(n+1))
 }
 

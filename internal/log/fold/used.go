@@ -2,6 +2,7 @@ package fold
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,15 +15,43 @@ import (
 // what queries select users by: the agent, the session and the run.
 const UserSpace = "user"
 
-// usesSpace is the space of pointers to the uses of an artifact, as lines of JSON, by
-// its ID and a number: so many are together that reading them takes few pointers, and
-// so few that adding one costs the same, however many there are.
-const (
-	usesSpace    = "uses"
-	usesTogether = 32
-)
+// usesSpace is the space of the lines of uses of an artifact.
+const usesSpace = "uses"
 
-func usesKey(id string, n int) string { return id + "\x00" + strconv.Itoa(n/usesTogether) }
+// linesTogether is how many lines about an artifact one pointer has: so many that reading
+// them takes few pointers, and so few that adding one costs the same, however many there
+// are.
+const linesTogether = 32
+
+func linesKey(id string, n int) string { return id + "\x00" + strconv.Itoa(n/linesTogether) }
+
+// putLine adds line number n, from 0, about an artifact to a space.
+func putLine(k Keeper, space, id string, n int, line string) error {
+	key := linesKey(id, n)
+	list, err := k.Pointer(space, key)
+	if err != nil {
+		return err
+	}
+	return k.PutPointer(space, key, list+line+"\n")
+}
+
+// lines yields the first n lines about an artifact in a space.
+func lines(s Store, space, id string, n int) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for first := 0; first < n; first += linesTogether {
+			text, err := s.Pointer(space, linesKey(id, first))
+			if err != nil {
+				yield("", err)
+				return
+			}
+			for line := range strings.Lines(text) {
+				if !yield(line, nil) {
+					return
+				}
+			}
+		}
+	}
+}
 
 func userKey(id string, p handoff.Producer) string {
 	return id + "\x00" + p.Harness + "\x00" + p.WorkID
@@ -48,12 +77,7 @@ func foldUsed(k Keeper, p handoff.Producer, f *handoff.ArtifactUsed) error {
 	if err != nil {
 		return err
 	}
-	key := usesKey(a.ID, a.Uses)
-	list, err := k.Pointer(usesSpace, key)
-	if err != nil {
-		return err
-	}
-	if err := k.PutPointer(usesSpace, key, list+string(use)+"\n"); err != nil {
+	if err := putLine(k, usesSpace, a.ID, a.Uses, string(use)); err != nil {
 		return err
 	}
 	a.Uses++
@@ -62,18 +86,15 @@ func foldUsed(k Keeper, p handoff.Producer, f *handoff.ArtifactUsed) error {
 
 // uses returns the work that used an artifact, in the order of the log.
 func uses(s Store, a *ArtifactState) (list []handoff.Use, err error) {
-	for n := 0; n < a.Uses; n += usesTogether {
-		text, err := s.Pointer(usesSpace, usesKey(a.ID, n))
+	for line, err := range lines(s, usesSpace, a.ID, a.Uses) {
+		var u handoff.Use
+		if err == nil {
+			err = json.Unmarshal([]byte(line), &u)
+		}
 		if err != nil {
 			return nil, err
 		}
-		for line := range strings.Lines(text) {
-			var u handoff.Use
-			if err := json.Unmarshal([]byte(line), &u); err != nil {
-				return nil, err
-			}
-			list = append(list, u)
-		}
+		list = append(list, u)
 	}
 	return list, nil
 }

@@ -46,6 +46,9 @@ func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
 	if v.Claimed, err = claimed(s, a, v); err != nil {
 		return v, err
 	}
+	if err = addDiscussion(s, a, &v); err != nil {
+		return v, err
+	}
 	v.Late, err = late(s, a)
 	return v, err
 }

@@ -344,6 +344,9 @@ func marksOf(a *fold.ArtifactState) []mark {
 	if a.StaleInputs > 0 {
 		list = append(list, mark{staleSpace, "true"})
 	}
+	if a.IsDiscussed() {
+		list = append(list, mark{discussedSpace, "true"})
+	}
 	if len(a.Redactions) > 0 {
 		list = append(list, mark{redactedSpace, "true"})
 	}
@@ -411,6 +414,8 @@ const (
 	inputSpace  = "input" // inputs that are not parents
 	labelSpace  = "label" // the labels that users set
 	staleSpace  = "stale" // "true" if it has stale inputs
+
+	discussedSpace = "discussed" // "true" if ArtifactQuery.Discussed selects it
 
 	claimedSpace  = "claimed"  // "true" if it has claims or is an attestation
 	redactedSpace = "redacted" // "true" if parts of the record may not be shown

@@ -138,6 +138,17 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	if q.Stale {
 		w = w.label(staleSpace, "true")
 	}
+	if q.Discussed {
+		w = w.label(discussedSpace, "true")
+	}
+	if q.Comment != "" {
+		id, err := s.Pointer(fold.CommentSpace, q.Comment)
+		if err != nil {
+			return w, err
+		}
+		w.narrow = true
+		w = w.and("a.id = ?", id)
+	}
 	if q.Claimed {
 		w = w.label(claimedSpace, "true")
 	}

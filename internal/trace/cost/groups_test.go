@@ -34,7 +34,7 @@ func TestLabelHasAttempts(t *testing.T) {
 	first.Status, first.Parents = handoff.Superseded, []string{"art_design"}
 	add("w2", first)
 	second := made("art_second", "patch")
-	second.Replaces, second.Revision, second.Labels = []string{"art_first"}, 2, []string{"approved"}
+	second.Replaces, second.Revision, second.Labels = []string{"art_first"}, 2, []string{"chosen"}
 	add("w3", second)
 	review := made("art_review", "verification")
 	review.Parents, review.Labels = []string{"art_design"}, []string{"final"}
@@ -46,7 +46,7 @@ func TestLabelHasAttempts(t *testing.T) {
 	for _, row := range r.Rows {
 		tokens[row.Key] = *row.Amount.TotalTokens
 	}
-	if tokens["patch:approved"] != 250 || tokens["verification:final"] != 150 || len(tokens) != 2 {
+	if tokens["patch:chosen"] != 250 || tokens["verification:final"] != 150 || len(tokens) != 2 {
 		t.Errorf(
 			"got %v, want 250 tokens for the patch with its first attempt and half of the design, and 150 for the review",
 			tokens)
