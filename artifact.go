@@ -167,7 +167,8 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 		seq = 0
 	}
 	c := computed{seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued, a.UsedBy,
-		a.Attributed, a.Reviews, a.EarlierReview, a.Comments, a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Notices(), a.RecordPath, a.Target, a.File, ""}
+		a.Attributed, a.Reviews, a.EarlierReview, a.Comments,
+		a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Notices(), a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
 	}
@@ -190,7 +191,8 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	}
 	*a = Artifact{Record: r, Status: c.Status, Revision: c.Revision, Reason: c.Reason, ReplacedBy: c.ReplacedBy,
 		Competing: c.Competing, Unresolved: c.Unresolved, Late: c.Late, Queued: c.Queued, UsedBy: c.UsedBy,
-		Attributed: c.Attributed, Reviews: c.Reviews, EarlierReview: c.EarlierReview, Comments: c.Comments, Labels: c.Labels, LabelHistory: c.LabelHistory, StaleInputs: c.StaleInputs,
+		Attributed: c.Attributed, Reviews: c.Reviews, EarlierReview: c.EarlierReview, Comments: c.Comments,
+		Labels: c.Labels, LabelHistory: c.LabelHistory, StaleInputs: c.StaleInputs,
 		Redacted: c.Redacted, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
 	a.Seq = c.Seq
 	if i := slices.IndexFunc(c.Notices, func(n Notice) bool { return n.Code.isOfClaims() }); i >= 0 {

@@ -189,9 +189,13 @@ type EarlierReview struct {
 func (e EarlierReview) String() string {
 	var texts []string
 	for _, r := range e.Reviews {
-		texts = append(texts, r.String())
+		if r.Decision == Approved {
+			texts = append(texts, fmt.Sprintf("v%d was %s", e.Revision, r))
+		} else {
+			texts = append(texts, fmt.Sprintf("v%d: %s", e.Revision, r))
+		}
 	}
-	return fmt.Sprintf("v%d was %s", e.Revision, strings.Join(texts, ", "))
+	return strings.Join(texts, ", ")
 }
 
 // A Comment is a comment with its state. Its text is in a kept body.

@@ -27,6 +27,7 @@ type Filter struct {
 	Producer map[string]string
 
 	Label  string // it has this label now
+	From   string // a ref of an artifact that it was made from
 	UsedBy string // an agent, a session or run, or the URI of a thread, that read it
 	Stale  bool   // it was made from something that was replaced or withdrawn since
 
@@ -44,6 +45,11 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 		Competing: f.Competing, IncludeInactive: f.IncludeInactive, Producer: map[string]string{}}
 	if f.UsedBy != "" {
 		if q.UsedBy, err = w.sessions.ResolveProducer(ctx, "agent", f.UsedBy, w.caller.Dir); err != nil {
+			return q, err
+		}
+	}
+	if f.From != "" {
+		if q.Parent, err = w.Resolve(ctx, f.From); err != nil {
 			return q, err
 		}
 	}

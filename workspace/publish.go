@@ -16,9 +16,10 @@ import (
 
 // Publish records a file, a directory or a body as an artifact. In the draft, Path is as
 // the caller types it, in the workspace or in the session's directory; Replaces, Parents
-// and what claims name are refs. Channel is required. The fields Namespace, Name, Root and
-// RootDir are not used: see Write. Commands in claims are looked up in no threads: see
-// Checker.Publish of package claims.
+// and what claims name are refs, and Resolves is what Resolved of package reviews takes.
+// Channel is required. The fields Namespace, Name, Root and RootDir are not used:
+// see Write. Commands in claims are looked up in no threads: see Checker.Publish of package
+// claims.
 //
 // When it returns nil the record is on stable storage; what could not be updated after
 // that is in Published.Warnings.
@@ -82,6 +83,9 @@ func (w *Workspace) resolveIn(ctx context.Context, d *handoff.Draft) (err error)
 	if d.Replaces, err = w.resolveAll(ctx, d.Replaces); err == nil {
 		d.Parents, err = w.resolveAll(ctx, d.Parents)
 	}
+	if err == nil && len(d.Resolves) > 0 {
+		d.Resolves, err = w.Reviews().Resolved(ctx, d.Resolves, d.Replaces)
+	}
 	return err
 }
 
@@ -89,11 +93,16 @@ func (w *Workspace) resolveIn(ctx context.Context, d *handoff.Draft) (err error)
 // body stay, and what it replaced is active again. Withdrawing it again changes
 // nothing.
 //
+// A ref may also be the ID of a comment, which is then hidden.
+//
 // The file of a name then has the content of its newest active revision.
 //
 // Kinds: NotFound, Conflict (an ambiguous ref), Invalid (the reason), and those
 // of Log.Append.
 func (w *Workspace) Withdraw(ctx context.Context, ref, reason string) (handoff.Published, error) {
+	if handoff.IsCommentID(ref) {
+		return w.Reviews().Withdraw(ctx, ref)
+	}
 	done, err := w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Withdraw(ctx, id, reason) })
 	switch {
 	case err != nil || done.Name == "":

@@ -3,12 +3,14 @@ package workspace
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/workspace/reviews"
 )
 
 // A Shown is what a ref names: an artifact, a session or run, or the pipeline
@@ -23,14 +25,16 @@ type Shown struct {
 	NoThread bool // there is no transcript here of the thread that the record of an artifact names; set by AddTranscripts
 
 	Verification *trace.Verification // of an artifact with claims, set by AddTranscripts
+
+	Discussion []reviews.ShownComment // of an artifact: its comments with their texts
 }
 
 // MarshalJSON returns the one that is set, with the receipt as its field work, the
-// verdicts as verification, and noThread.
+// verdicts as verification, the comments as discussion, and noThread.
 func (s Shown) MarshalJSON() ([]byte, error) {
 	b, err := handoff.EncodeJSON(s.value())
-	more := shownMore{workOf{s.Receipt}, s.NoThread, s.Verification}
-	if err != nil || more == (shownMore{}) {
+	more := shownMore{workOf{s.Receipt}, s.NoThread, s.Verification, s.Discussion}
+	if err != nil || reflect.ValueOf(more).IsZero() {
 		return b, err
 	}
 	return jsonl.WithFields(b, more)
@@ -39,8 +43,9 @@ func (s Shown) MarshalJSON() ([]byte, error) {
 // shownMore are the fields that the JSON of what is shown adds to it.
 type shownMore struct {
 	workOf
-	NoThread     bool                `json:"noThread,omitempty"`
-	Verification *trace.Verification `json:"verification,omitempty"`
+	NoThread     bool                   `json:"noThread,omitempty"`
+	Verification *trace.Verification    `json:"verification,omitempty"`
+	Discussion   []reviews.ShownComment `json:"discussion,omitempty"`
 }
 
 // workOf is the work of an artifact or session.
@@ -89,7 +94,7 @@ func (s Shown) JSONParts() []any {
 // is not a session).
 func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, error) {
 	shown, err := w.showGroup(ctx, ref, files)
-	if err != nil || shown != (Shown{}) {
+	if err != nil || shown.Session != nil || shown.Issue != nil {
 		return shown, err
 	}
 	id, err := w.Resolve(ctx, ref)
@@ -110,7 +115,11 @@ func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, er
 		return Shown{}, err
 	}
 	a, err := w.hub.Artifact(ctx, id)
-	return Shown{Artifact: &a}, err
+	if err != nil {
+		return Shown{}, err
+	}
+	comments, err := w.Reviews().Discussion(ctx, a)
+	return Shown{Artifact: &a, Discussion: comments}, err
 }
 
 // showGroup returns the session or the pipeline run that a ref names, if it

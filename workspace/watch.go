@@ -78,17 +78,30 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 	if o.After != "" {
 		return w.next(ctx, q, after)
 	}
-	for q.Limit = 1; ; {
-		added, stop := w.untilQueued(ctx)
+	q.Limit = 1
+	var found handoff.Artifact
+	return found, w.until(ctx, after, func() (bool, error) {
 		page, err := w.hub.Artifacts(ctx, q)
-		if err != nil || len(page.Artifacts) > 0 {
+		if len(page.Artifacts) > 0 {
+			found = page.Artifacts[0]
+		}
+		return len(page.Artifacts) > 0, err
+	})
+}
+
+// until returns when done does, which is called at first and after each growth of the log
+// and of the queue.
+func (w *Workspace) until(ctx context.Context, after handoff.Seq, done func() (bool, error)) error {
+	for {
+		added, stop := w.untilQueued(ctx)
+		if is, err := done(); is || err != nil {
 			stop()
-			return append(page.Artifacts, handoff.Artifact{})[0], err
+			return err
 		}
 		newest, err := w.hub.Grown(added, after, waitPause)
 		ended := added.Err() != nil && ctx.Err() == nil
 		if stop(); err != nil && !ended {
-			return handoff.Artifact{}, err
+			return err
 		}
 		after = max(after, newest)
 	}

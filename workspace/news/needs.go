@@ -56,11 +56,12 @@ const (
 	ThreadDays  = 7
 )
 
-// artifactNeeds adds the active artifacts with claims that failed, that compete, or whose
-// inputs were replaced.
+// artifactNeeds adds the active artifacts with claims that failed, of which changes or a
+// review were requested, that compete, or whose inputs were replaced.
 func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
 	seen, commands := map[string]bool{}, map[string]bool{}
-	for _, q := range []handoff.ArtifactQuery{{Claimed: true}, {Competing: true}, {Stale: true}} {
+	for _, q := range []handoff.ArtifactQuery{{Claimed: true}, {Discussed: true}, {Competing: true},
+		{Stale: true}} {
 		for a, err := range s.artifacts(ctx, q) {
 			if err != nil {
 				return err
@@ -94,6 +95,11 @@ func artifactNeed(a handoff.Artifact) (Need, bool) {
 		switch need.Notice.Code {
 		case handoff.NoticeContradicted, handoff.NoticeAttestFailed:
 			need.Settle = handoff.Suggest("see the claim and its evidence", handoff.ActionShow, a.ID)
+		case handoff.NoticeChangesRequested:
+			need.Settle = handoff.Suggest("see the comments, and publish a revision that resolves them",
+				handoff.ActionShow, a.ID)
+		case handoff.NoticeReviewAsked:
+			need.Settle = handoff.Suggest("approve it, or request changes", handoff.ActionApprove, a.ID)
 		case handoff.NoticeCompeting:
 			need.Settle = handoff.Suggest("compare them, and withdraw the others", handoff.ActionHistory, a.ID)
 		case handoff.NoticeStale:

@@ -26,6 +26,7 @@ type App struct {
 	Terminal bool // Out is a terminal
 	Width    int  // columns of the terminal
 	Watched  bool // Err is a terminal
+	Typed    bool // In is a terminal
 	Dir      string
 	Getenv   func(string) string
 	Now      func() time.Time

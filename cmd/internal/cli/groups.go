@@ -17,7 +17,7 @@ type group struct {
 var groups = []group{
 	{"See", []string{"news", "status", "list", "show", "read", "search", "thread", "why", "cost", "serve"}},
 	{"Hand over", []string{"publish", "write", "wait", "label", "withdraw"}},
-	{"Prove", []string{"attest", "verify"}},
+	{"Review and prove", []string{"review", "attest", "verify"}},
 	{"Run", []string{"run", "session", "session open", "session add", "session find", "session set", "session close",
 		"session archive", "session delete", "pipeline", "pipeline init", "pipeline next", "pipeline put", "pipeline get",
 		"pipeline gate", "pipeline adopt"}},
@@ -27,7 +27,7 @@ var groups = []group{
 
 // primary are the commands of the short help.
 var primary = []string{"news", "list", "show", "read", "thread", "why", "serve", "publish", "wait",
-	"verify", "run", "session", "pipeline", "init"}
+	"review", "verify", "run", "session", "pipeline", "init"}
 
 // Former makes c a former name of the command now: it is called like before, and
 // help does not list it.

@@ -25,6 +25,7 @@ var commands = slices.Concat(
 		cli.NewCommand(writeCommand, "write"),
 		cli.NewCommand(labelCommand, "label"),
 		cli.NewCommand(withdrawCommand, "withdraw"),
+		cli.NewCommand(reviewCommand, "review"),
 		cli.NewCommand(waitCommand, "wait"),
 		cli.NewCommand(watchCommand, "watch"),
 		cli.NewCommand(listCommand, "list", "ls"),

@@ -34,6 +34,7 @@ var interrupted = map[string][]string{
 		"write context.md a.md --run r1"},
 	"label":        {"label design:latest chosen"},
 	"withdraw":     {"withdraw design:latest"},
+	"review":       {"review", "| review design:latest --comment -m -"},
 	"wait":         {"~ wait --channel none --timeout 1h"},
 	"watch":        {"~ watch"},
 	"list":         {"list"},

@@ -22,7 +22,7 @@ and CHANNEL:NAME is a ref of that artifact wherever a ref is expected. Earlier
 changes are kept: handoff show lists those of an artifact.
 
 NAME is a word such as chosen, or several joined by dashes. The names latest,
-v1, v2 and so on are reserved.`,
+approved, v1, v2 and so on are reserved.`,
 		Example: "  handoff label art_01K… chosen\n  handoff read design:chosen\n  handoff label " +
 			"design:chosen chosen --remove",
 		Args:              cli.Exactly(2, "one ref and one label"),

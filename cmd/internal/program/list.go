@@ -42,12 +42,15 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 	}
 	flags.StringArrayVar(&f.producer, "producer", nil,
 		"filter by any other field or ID, as `field=value`; may be repeated")
+	flags.StringVar(&f.filter.From, "from", "", "made from this artifact, a `ref`")
 	flags.StringVar(&f.filter.Status, "status", "", "filter by `status`: active, superseded or withdrawn")
 	flags.BoolVar(&f.filter.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
 	flags.StringVar(&f.filter.Since, "since", "", "published at or after `time`: 2h, 3d, friday, 2006-01-02 or RFC 3339")
 	flags.StringVar(&f.filter.Until, "until", "", "published before `time`")
+	flags.MarkHidden("operation") // --producer selects by it, too
 	cli.GroupFlags(c, "Producer filters", append(slices.Collect(maps.Keys(f.fields)), "producer")...)
 	c.RegisterFlagCompletionFunc("channel", complete.Channels(a))
+	c.RegisterFlagCompletionFunc("from", complete.Refs(a))
 	for field := range f.fields {
 		c.RegisterFlagCompletionFunc(field, complete.Slot(a, field))
 	}

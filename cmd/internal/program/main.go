@@ -59,7 +59,8 @@ func Main() (code int) {
 	a := &cli.App{
 		In: until(ctx, standardInput()), Out: output, Err: os.Stderr,
 		Terminal: isTerminal(os.Stdout), Width: terminalWidth(os.Stdout), Watched: isTerminal(os.Stderr),
-		Dir: dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
+		Typed: isTerminal(os.Stdin),
+		Dir:   dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
 		Hold: hold,
 	}
 	withBuckets(a)

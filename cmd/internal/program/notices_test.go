@@ -147,6 +147,14 @@ func (s scenario) artifacts() {
 	s.change(file, "other text")
 	s.change(s.publish("file_missing", s.dir, "--channel", "analysis", "--no-keep"), "")
 
+	s.in(s.dir, "review", s.publish("approved", s.dir, "--channel", "patch", "--agent", "ann"), "--approve", "--agent", "bob")
+	asked := s.publish("changes_requested", s.dir, "--channel", "patch", "--agent", "ann")
+	s.in(s.dir, "review", asked, "--request-changes", "-m", "shorter", "--agent", "bob")
+	s.in(s.dir, "review", s.publish("commented", s.dir, "--channel", "patch", "--agent", "ann"), "--comment", "-m", "why?",
+		"--agent", "bob")
+	s.in(s.dir, "review", s.publish("reviewed", s.dir, "--channel", "patch", "--agent", "ann"), "--approve", "--agent", "ann")
+	s.publish("review_asked", s.other, "--channel", "patch", "--agent", "ann", "--ask-review")
+
 	claim := []string{"--channel", "verification", "--claim", "tests pass", "--evidence"}
 	s.expect("attest_failed", s.attestation(s.in(s.dir, "attest", "--json", "--", "sh", "-c", "exit 3")))
 	s.publish("contradicted", s.dir, append(claim, "command:sh -c 'exit 3'")...)

@@ -107,6 +107,9 @@ func publicationFlags(c *cobra.Command, p *handoff.Draft) {
 	f.StringArrayVar(&p.Parents, "from", nil, "`ref` of an artifact that this one was made from; may be repeated")
 	f.StringArrayVar(&p.Tags, "tag", nil, "`tag` to find it by; may be repeated")
 	f.StringVar(&p.Key, "key", "", "idempotency `key`: publishing again with it returns the first artifact")
+	f.StringArrayVar(&p.Resolves, "resolves", nil,
+		"`ID` of a comment that this resolves, or all of what it replaces; may be repeated")
+	f.BoolVar(&p.AskReview, "ask-review", false, "ask for a review: handoff review lists it")
 	f.StringVar(&p.Filename, "filename", "", "file `name` of content from standard input")
 }
 

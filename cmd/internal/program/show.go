@@ -116,6 +116,7 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	default:
 		showArtifact(a, *shown.Artifact, shown.NoThread)
 		showVerdicts(a, shown.Verification)
+		printDiscussion(a, shown.Discussion)
 	}
 	if r := shown.Receipt; r != nil && !a.AsJSON {
 		fmt.Fprintln(a.Out)

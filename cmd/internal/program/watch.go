@@ -32,6 +32,9 @@ type watchFlags struct {
 	filter  filterFlags
 	options workspace.WatchOptions
 	timeout time.Duration
+
+	all     bool // wait for what barrier names
+	barrier workspace.Barrier
 }
 
 func (f *watchFlags) add(a *cli.App, c *cobra.Command,
@@ -182,27 +185,69 @@ func printNeed(a *cli.App, n news.Need) error {
 func waitCommand(a *cli.App) *cobra.Command {
 	var f watchFlags
 	c := &cobra.Command{
-		Use:   "wait [CHANNEL:LABEL]",
-		Short: "Wait for an artifact and print its ID",
+		Use:   "wait [REF…]",
+		Short: "Wait for artifacts and print their IDs",
 		Long: `Wait prints the ID of the newest artifact that matches: at once if there is one,
 otherwise as soon as it is published. --after REF waits for the first artifact
 after REF, and --after now for the next publish.
 
-CHANNEL:LABEL waits until an artifact of the channel has the label; CHANNEL:v2
-for a second revision; CHANNEL:latest is --channel CHANNEL.`,
+With refs, it waits until each names an artifact, or one of them with --any:
+CHANNEL:LABEL until an artifact of the channel has the label; CHANNEL:v2 for a
+second revision; CHANNEL:approved for an approval; a name or a path until it is
+published. --count waits for so many artifacts that match, and prints them, the
+oldest first. With --reviewed, somebody else than its author must have decided
+about each.
+
+On a timeout, it prints what is there, and on standard error what is missing.`,
 		Example: "  handoff wait --channel design --timeout 5m\n  handoff wait design:chosen\n  handoff wait --channel " +
 			"verification --after $ID",
 	}
 	f.add(a, c, func(ctx context.Context, w *workspace.Workspace) (int, handoff.Seq, error) {
+		if f.all {
+			return 0, 0, waitAll(ctx, a, w, f)
+		}
 		return wait(ctx, a, w, f.options, func(art handoff.Artifact) string { return art.ID })
 	})
-	c.Args = cli.Between(0, 1, "at most one CHANNEL:LABEL")
+	c.Flags().BoolVar(&f.barrier.Any, "any", false, "wait for one of the refs")
+	c.Flags().IntVar(&f.barrier.Count, "count", 0, "wait for this `number` of artifacts that match")
+	c.Flags().BoolVar(&f.barrier.Reviewed, "reviewed", false, "wait for a review of each")
+	c.MarkFlagsMutuallyExclusive("count", "any")
+	c.MarkFlagsMutuallyExclusive("count", "after")
+	c.Args = nil
+	c.ValidArgsFunction = complete.Refs(a)
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
-		f.options.Ref = strings.Join(args, "")
+		f.barrier.Refs = args
+		if f.barrier.Count == 0 && len(args) == 0 {
+			f.barrier.Count = 1
+		}
+		f.all = len(args) > 0 || f.barrier.Reviewed || c.Flags().Changed("count")
+		if f.all && f.options.After != "" {
+			return cli.Invalid("wait", strings.Join(args, " "), "--after is for one artifact, without a ref",
+				"leave one of them out")
+		}
 		return run(c, args)
 	}
 	return c
+}
+
+// waitAll prints the artifacts of a barrier and, if ctx ends first, those that are there.
+func waitAll(ctx context.Context, a *cli.App, w *workspace.Workspace, f watchFlags) error {
+	f.barrier.Filter, f.barrier.Warn = f.options.Filter, f.options.Warn
+	there, missing, err := w.WaitAll(ctx, f.barrier)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	for _, art := range there {
+		if err := printArtifact(a, art, func(art handoff.Artifact) string { return art.ID }); err != nil {
+			return err
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return handoff.E("wait", "", handoff.Unavailable, fmt.Errorf("timed out after %s; missing: %s", f.timeout,
+		strings.Join(missing, ", ")), handoff.Suggest("list what exists", handoff.ActionList))
 }
 
 // stream prints items until they end. It returns how many it printed and the

@@ -16,10 +16,11 @@ func withdrawCommand(a *cli.App) *cobra.Command {
 	var o workspace.RedactOptions
 	var who cli.Identity
 	c := &cobra.Command{
-		Use:   "withdraw REF",
+		Use:   "withdraw REF|COMMENT",
 		Short: "Mark an artifact as withdrawn, or remove a secret from it",
 		Long: `Withdraw marks an artifact as withdrawn. Its record and its content stay, list
-hides it, and the artifact that it replaced is active again.
+hides it, and the artifact that it replaced is active again. A comment, cmt_…,
+is hidden: its text is not shown any more.
 
 --redact also replaces what looks like a secret in the content, the title, the
 summary, the tags, the metadata, the claims and the arguments of an attested

@@ -51,7 +51,7 @@ func Revision(a *cli.App, p handoff.Published, file string, saved []handoff.Arti
 func Warnings(a *cli.App, p handoff.Published) {
 	a.Warnings(p.Warnings)
 	Notices(a, slices.DeleteFunc(p.Artifact.Notices(), func(n handoff.Notice) bool {
-		return n.Severity == handoff.SeverityInfo
+		return n.Severity == handoff.SeverityInfo || n.Code == handoff.NoticeReviewAsked && p.AskReview
 	}))
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"cmp"
 	"fmt"
-	"os/user"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -187,7 +186,7 @@ variables. Outside a session, its ID is shown as SESSION_ID.`,
 		if len(args) == 0 {
 			return printSettings(a)
 		}
-		o.DefaultUser = defaultUser(a)
+		o.DefaultUser = cli.User(a.Getenv)
 		return a.Reading(func(w *workspace.Workspace) error {
 			e, err := w.Runs().Explain(args[0], o)
 			if err != nil {
@@ -208,16 +207,4 @@ variables. Outside a session, its ID is shown as SESSION_ID.`,
 		})
 	}
 	return c
-}
-
-// defaultUser is the user that the environment or the system names.
-func defaultUser(a *cli.App) string {
-	name := cmp.Or(a.Getenv("USER"), a.Getenv("USERNAME"))
-	if name != "" {
-		return name
-	}
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
-	}
-	return "user"
 }

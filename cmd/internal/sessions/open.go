@@ -34,7 +34,7 @@ func (f *openFlags) add(c *cobra.Command) {
 // resolve returns the options that the flags set.
 func (f *openFlags) resolve(a *cli.App) (session.OpenOptions, error) {
 	o := f.options
-	o.DefaultUser = defaultUser(a)
+	o.DefaultUser = cli.User(a.Getenv)
 	var err error
 	o.Inputs, err = values("--input", f.inputs)
 	return o, err

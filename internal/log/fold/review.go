@@ -217,7 +217,8 @@ func addEarlier(s Store, a *ArtifactState, v *handoff.Artifact) error {
 		v.Comments = append(v.Comments, handoff.Opened(d.comments)...)
 		earlier := handoff.Artifact{Reviews: d.reviews()}
 		if !decided && v.EarlierReview == nil && earlier.IsReviewed() {
-			v.EarlierReview = &handoff.EarlierReview{ArtifactID: b.ID, Revision: b.Predecessors + 1, Reviews: earlier.Reviews}
+			v.EarlierReview = &handoff.EarlierReview{ArtifactID: b.ID, Revision: b.Predecessors + 1,
+				Reviews: earlier.Reviews}
 		}
 	}
 	return nil
@@ -271,8 +272,8 @@ func discussionOf(s Store, a *ArtifactState) (d discussion, err error) {
 func (d *discussion) comment(a *ArtifactState, m remark, by handoff.Reviewer) {
 	f := m.Comment
 	if f.ReplyTo == "" {
-		d.comments = append(d.comments, handoff.Comment{ID: m.ID, ArtifactID: a.ID, State: handoff.CommentOpen, Place: f.Place,
-			Body: f.Body, By: by, CreatedAt: m.At})
+		d.comments = append(d.comments, handoff.Comment{ID: m.ID, ArtifactID: a.ID, State: handoff.CommentOpen,
+			Place: f.Place, Body: f.Body, By: by, CreatedAt: m.At})
 		return
 	}
 	c := d.find(f.ReplyTo)

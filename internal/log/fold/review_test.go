@@ -18,7 +18,8 @@ import (
 func remarksOf(records []handoff.Record) (states map[string]handoff.CommentState, of map[string]string,
 	decisions map[string]map[string]handoff.Decision) {
 	o := newOracle(records)
-	states, of, decisions = map[string]handoff.CommentState{}, map[string]string{}, map[string]map[string]handoff.Decision{}
+	states, of = map[string]handoff.CommentState{}, map[string]string{}
+	decisions = map[string]map[string]handoff.Decision{}
 	for _, r := range records {
 		switch f := r.Fact.(type) {
 		case *handoff.ArtifactCommented:
@@ -183,8 +184,10 @@ func TestRelations(t *testing.T) {
 		return handoff.Producer{Harness: "claude-code", Thread: "agents://claude/" + thread, Source: handoff.FromHarness}
 	}
 	person := handoff.Producer{Harness: "unknown", Source: handoff.FromNone}
-	inRun := handoff.Producer{Harness: "codex", Thread: "agents://codex/r", Session: "run-of-a", Source: handoff.FromHarness}
+	inRun := handoff.Producer{Harness: "codex", Thread: "agents://codex/r", Session: "run-of-a",
+		Source: handoff.FromHarness}
 	worker := handoff.Producer{Harness: "codex", Thread: "agents://codex/w", WorkID: "task", Source: handoff.FromHarness}
+	lead := handoff.Producer{Harness: "codex", Thread: "agents://codex/lead"}
 	codexSub := handoff.Producer{Harness: "codex", Thread: "agents://codex/sub", Session: "root", RunID: "sub"}
 	child := claude("c")
 	child.ParentSession = "a"
@@ -202,8 +205,8 @@ func TestRelations(t *testing.T) {
 		{child, claude("a"), handoff.ViaCommand, handoff.RelationLead},
 		{claude("a"), inRun, handoff.ViaCommand, handoff.RelationSelf},
 		{inRun, claude("a"), handoff.ViaCommand, handoff.RelationLead},
-		{handoff.Producer{Harness: "codex", Thread: "agents://codex/lead"}, worker, handoff.ViaCommand, handoff.RelationSelf},
-		{worker, handoff.Producer{Harness: "codex", Thread: "agents://codex/lead"}, handoff.ViaCommand, handoff.RelationLead},
+		{lead, worker, handoff.ViaCommand, handoff.RelationSelf},
+		{worker, lead, handoff.ViaCommand, handoff.RelationLead},
 		{handoff.Producer{Harness: "codex", Thread: "agents://codex/root", Session: "root"}, codexSub, handoff.ViaCommand,
 			handoff.RelationSelf},
 		{codexSub, handoff.Producer{Harness: "codex", Thread: "agents://codex/root", Session: "root"}, handoff.ViaCommand,

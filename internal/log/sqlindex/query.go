@@ -141,14 +141,6 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	if q.Discussed {
 		w = w.label(discussedSpace, "true")
 	}
-	if q.Comment != "" {
-		id, err := s.Pointer(fold.CommentSpace, q.Comment)
-		if err != nil {
-			return w, err
-		}
-		w.narrow = true
-		w = w.and("a.id = ?", id)
-	}
 	if q.Claimed {
 		w = w.label(claimedSpace, "true")
 	}
@@ -170,6 +162,19 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	w, err := w.lists(s, q)
 	if err != nil {
 		return w, err
+	}
+	return w.byID(s, q)
+}
+
+// byID selects artifacts by a part of their ID, and by that of a comment.
+func (w clause) byID(s *store, q handoff.ArtifactQuery) (clause, error) {
+	if q.Comment != "" {
+		id, err := s.Pointer(fold.CommentSpace, q.Comment)
+		if err != nil {
+			return w, err
+		}
+		w.narrow, w.times = true, false
+		w = w.and("a.id = ?", id)
 	}
 	if q.IDSuffix != "" {
 		w = w.suffix(q.IDSuffix)

@@ -96,6 +96,9 @@ func (r Resolver) inChannel(ctx context.Context, ref string) ([]names.Candidate,
 	if !ok {
 		return nil, nil
 	}
+	if q.Label == handoff.ApprovedLabel {
+		return r.approved(ctx, q.Channel)
+	}
 	q.Limit = shown + 1
 	if q.Revision == 0 {
 		q.Limit = 1
@@ -105,6 +108,25 @@ func (r Resolver) inChannel(ctx context.Context, ref string) ([]names.Candidate,
 		return list, err
 	}
 	return r.latestHere(ctx, q, list)
+}
+
+// approved returns the newest active artifact of a channel that somebody else than its
+// author approved.
+func (r Resolver) approved(ctx context.Context, channel string) ([]names.Candidate, error) {
+	for q := (handoff.ArtifactQuery{Channel: channel, Discussed: true, Limit: 100}); ; {
+		page, err := r.Reader.Artifacts(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range page.Artifacts {
+			if a.IsApproved(handoff.RelationHuman, handoff.RelationOther, handoff.RelationLead) {
+				return recorded(a), nil
+			}
+		}
+		if q.Cursor = page.Cursor; q.Cursor == "" {
+			return nil, nil
+		}
+	}
 }
 
 // latestHere returns the newest artifact of a channel that was not imported, which

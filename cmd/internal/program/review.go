@@ -1,0 +1,193 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/complete"
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/reviews"
+	"github.com/spf13/cobra"
+)
+
+const reviewHelp = `Review records a decision about the exact bytes of an artifact, comments on it,
+or both. Without a ref, it lists the artifacts that wait for a review: those
+published with --ask-review, and new revisions of reviewed ones.
+
+An approval ends when the artifact is replaced: a new revision is not reviewed.
+The author of an artifact, and the agents that it started, can record a review,
+which counts for nothing. A review at a terminal, with no agent in the
+environment, counts as that of a person. Nothing authenticates it.
+
+A comment is about the artifact, about --path in a directory, or about --lines
+or a --quote, which occurs once. It follows the quoted text into later
+revisions. With --reply-to, --resolve and --reopen, the text is a reply. handoff
+show prints the comments, and handoff withdraw hides one.
+
+With -m - the text is read from standard input.`
+
+func reviewCommand(a *cli.App) *cobra.Command {
+	var r reviews.Draft
+	var who cli.Identity
+	c := &cobra.Command{
+		Use:   "review [REF]",
+		Short: "Approve an artifact, request changes, or comment on it",
+		Long:  reviewHelp,
+		Example: "  handoff review\n  handoff review patch:latest --approve\n" +
+			"  handoff review art_01K… --request-changes --lines 12-14 -m 'Cap the delay'\n" +
+			"  handoff review art_01K… --reply-to cmt_J7KQ2M9X -m 'It is capped below'",
+		Args:              cli.Between(0, 1, "at most one ref"),
+		ValidArgsFunction: complete.Ref(a),
+	}
+	f := c.Flags()
+	for _, d := range decisions {
+		f.Bool(d.flag, false, d.usage)
+	}
+	f.StringVarP(&r.Text, "message", "m", "", "`text` of the comment or reply; - for standard input")
+	f.StringVar(&r.Path, "path", "", "comment on this `file` of a directory")
+	f.StringVar(&r.Lines, "lines", "", "comment on these lines, a `number` or two: 12-14")
+	f.StringVar(&r.Quote, "quote", "", "comment on this `text`")
+	f.StringVar(&r.ReplyTo, "reply-to", "", "answer the comment with this `ID`")
+	f.StringArrayVar(&r.Resolve, "resolve", nil, "resolve the comment with this `ID`; may be repeated")
+	f.StringArrayVar(&r.Reopen, "reopen", nil, "open the comment with this `ID` again; may be repeated")
+	c.MarkFlagsMutuallyExclusive("approve", "request-changes", "comment", "dismiss")
+	a.AllowSecretFlag(c)
+	a.JSONFlag(c, "print JSON", cli.Prints(reviews.RecordedReview{}), cli.Prints(handoff.ArtifactPage{}))
+	table := a.NewTable(c, cli.ArtifactColumns)
+	who.Add(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		for _, d := range decisions {
+			if given, _ := f.GetBool(d.flag); given {
+				r.Decision = d.decision
+			}
+		}
+		if len(args) == 0 {
+			if c.Flags().NFlag() > 0 && !onlyList(c) {
+				return cli.Invalid("review", "", "names no artifact", cli.Name()+" review REF --approve")
+			}
+			return a.Reading(func(w *workspace.Workspace) error { return listReviews(c.Context(), a, w, table) })
+		}
+		if r.Text == "-" {
+			text, err := io.ReadAll(io.LimitReader(a.In, 4*handoff.MaxComment+1))
+			if err != nil {
+				return err
+			}
+			r.Text = strings.TrimSpace(string(text))
+		}
+		r.AllowSecret, r.Via = a.AllowSecret, handoff.ViaCommand
+		return a.Writing(func(w *workspace.Workspace) error {
+			w, err := who.As(a, w)
+			if err != nil {
+				return err
+			}
+			return review(c.Context(), a, w, args[0], r)
+		})
+	}
+	return c
+}
+
+// decisions are the flags of decisions.
+var decisions = []struct {
+	flag, usage string
+	decision    handoff.Decision
+}{
+	{"approve", "approve the bytes that were published", handoff.Approved},
+	{"request-changes", "request changes", handoff.ChangesRequested},
+	{"comment", "comment without a decision", handoff.Commented},
+	{"dismiss", "take back your decision; by a person, those of everybody", handoff.Dismissed},
+}
+
+// onlyList reports whether the flags that were given are those of a list.
+func onlyList(c *cobra.Command) bool {
+	n := 0
+	for _, name := range []string{"json", "columns", "wide", "no-header", "fields"} {
+		if c.Flags().Changed(name) {
+			n++
+		}
+	}
+	return n == c.Flags().NFlag()
+}
+
+func review(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, r reviews.Draft) error {
+	if a.Typed && w.Caller().Producer.Source == handoff.FromNone {
+		r.Via, r.User = handoff.ViaTerminal, cli.User(a.Getenv)
+	}
+	done, err := w.Reviews().Review(ctx, ref, r)
+	if err != nil {
+		return err
+	}
+	a.Warnings(done.Warnings)
+	if a.AsJSON {
+		return a.JSON(done)
+	}
+	for _, id := range done.Comments {
+		fmt.Fprintln(a.Out, handoff.ShortCommentID(id))
+	}
+	if len(done.Comments) == 0 {
+		fmt.Fprintln(a.Out, done.Artifact.ID)
+	}
+	report.Notices(a, done.Artifact.Notices())
+	return nil
+}
+
+func listReviews(ctx context.Context, a *cli.App, w *workspace.Workspace, table *cli.Table) error {
+	page, err := w.Reviews().Waiting(ctx, handoff.ArtifactQuery{})
+	if err != nil {
+		return err
+	}
+	warnDamaged(a, page.Damaged)
+	if a.AsJSON {
+		return a.JSONList("artifacts", page)
+	}
+	if len(page.Artifacts) == 0 {
+		fmt.Fprintln(a.Err, "nothing waits for a review")
+		return nil
+	}
+	return table.Artifacts(page.Artifacts)
+}
+
+// printDiscussion prints the comments of an artifact: the open ones first.
+func printDiscussion(a *cli.App, list []reviews.ShownComment) {
+	for _, open := range []bool{true, false} {
+		for _, c := range list {
+			if (c.State == handoff.CommentOpen) == open {
+				printComment(a, c)
+			}
+		}
+	}
+}
+
+// printComment prints a comment with what it quotes. Its texts are those of others, and
+// each line of them is marked.
+func printComment(a *cli.App, c reviews.ShownComment) {
+	head := []string{handoff.ShortCommentID(c.ID), string(c.State), "by " + c.By.Name}
+	if at := c.At(); at != "" {
+		head = append(head, at)
+	}
+	fmt.Fprintf(a.Out, "\n%s\n", textfmt.OneLine(strings.Join(head, "  ")))
+	printQuoted(a, "  > ", c.Quote)
+	printQuoted(a, "  ", c.Text)
+	for _, r := range c.Replies {
+		what := "by " + r.By.Name
+		if r.State != "" {
+			what = string(r.State) + " " + what
+		}
+		fmt.Fprintf(a.Out, "  %s  %s\n", handoff.ShortCommentID(r.ID), textfmt.OneLine(what))
+		printQuoted(a, "    ", r.Text)
+	}
+}
+
+func printQuoted(a *cli.App, prefix, text string) {
+	if text == "" {
+		return
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		fmt.Fprintln(a.Out, strings.TrimRight(prefix+textfmt.OneLine(line), " "))
+	}
+}

@@ -1,0 +1,14 @@
+package workspace
+
+import (
+	"context"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace/reviews"
+)
+
+// Reviews returns the operations on reviews and comments of artifacts.
+func (w *Workspace) Reviews() reviews.Desk {
+	return reviews.New(reviews.Options{Hub: w.as, Bodies: w.bodies, Resolve: w.Resolve, Finish: w.finish,
+		Redacted: func(ctx context.Context) ([]handoff.Digest, error) { return w.index.RedactedBodies(ctx) }})
+}

@@ -1,0 +1,395 @@
+// Package reviews has the operations on reviews and comments of artifacts, which
+// Workspace.Reviews of package workspace returns.
+package reviews
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// Options are what reviews use of a workspace, on behalf of one caller.
+type Options struct {
+	Hub     *handoff.Hub   // whose records name the caller
+	Bodies  handoff.Bodies // where the texts of comments are kept
+	Resolve func(ctx context.Context, ref string) (string, error)
+	// the digests of bodies that may not be read
+	Redacted func(ctx context.Context) ([]handoff.Digest, error)
+	Finish   func(ctx context.Context, session string) []string // what follows a record; returns warnings
+}
+
+// A Desk records and reads reviews and comments for the caller of a workspace.
+type Desk struct{ o Options }
+
+// New returns the Desk that o describes. Workspace.Reviews of package workspace calls it.
+func New(o Options) Desk { return Desk{o} }
+
+// A Draft is a review, comments, or both, to record about one artifact.
+type Draft struct {
+	Decision handoff.Decision // "" for comments, replies and states only
+	Text     string           // of the comment or, with ReplyTo, Resolve or Reopen, of the reply
+
+	// Where the comment is; the zero value is the artifact as a whole. Lines are a number
+	// or two with a dash; of a patch they are those of the patch file. Quote is a text that
+	// occurs once.
+	Path, Lines, Quote string
+
+	ReplyTo         string   // the comment that Text answers
+	Resolve, Reopen []string // comments
+
+	User string // the name of the person, if no agent is known
+	Via  string // the surface, see handoff.ArtifactReviewed
+
+	AllowSecret bool // Text may have what looks like a secret
+}
+
+// A RecordedReview is what a Review recorded.
+type RecordedReview struct {
+	Artifact handoff.Artifact `json:"artifact"`           // after it
+	Comments []string         `json:"comments,omitempty"` // IDs of the comments and replies
+	Warnings []string         `json:"warnings,omitempty"`
+}
+
+// Review records what a draft says about the artifact that a ref names: comments first,
+// then the decision. A decision is about the bytes that were published.
+//
+// Kinds: those of Workspace.Resolve; Invalid (the draft; a text with what looks like a
+// secret), NotFound (a comment, the file or the quote), Conflict (the artifact has no
+// digest, or its content was redacted, so that no decision can be about its bytes),
+// Unavailable (its content can't be read for a place).
+func (d Desk) Review(ctx context.Context, ref string, r Draft) (RecordedReview, error) {
+	id, err := d.o.Resolve(ctx, ref)
+	if err != nil {
+		return RecordedReview{}, err
+	}
+	a, err := d.o.Hub.Artifact(ctx, id)
+	if err == nil {
+		err = cmp.Or(r.check(), d.checkDecision(a, r))
+	}
+	if err != nil {
+		return RecordedReview{}, err
+	}
+	facts, err := d.comments(ctx, a, r)
+	if err != nil {
+		return RecordedReview{}, err
+	}
+	done := RecordedReview{Artifact: a}
+	for _, f := range facts {
+		rec, warnings, err := d.o.Hub.Record(ctx, f)
+		if err != nil {
+			return done, err
+		}
+		done.Comments, done.Warnings = append(done.Comments, rec.ID), append(done.Warnings, warnings...)
+	}
+	if r.Decision != "" {
+		f := &handoff.ArtifactReviewed{ArtifactID: id, Digest: a.Digest, Decision: r.Decision, Comments: done.Comments,
+			User: r.User, Via: r.Via}
+		_, warnings, err := d.o.Hub.Record(ctx, f)
+		if err != nil {
+			return done, err
+		}
+		done.Warnings = append(done.Warnings, warnings...)
+	}
+	if a.Status == handoff.Superseded {
+		done.Warnings = append(done.Warnings, fmt.Sprintf("%s is replaced by %s, which this does not review", id,
+			strings.Join(a.ReplacedBy, " ")))
+	}
+	done.Warnings = append(done.Warnings, d.o.Finish(ctx, a.Producer.Session)...)
+	if done.Artifact, err = d.o.Hub.Artifact(ctx, id); err != nil {
+		return done, err
+	}
+	return done, nil
+}
+
+// check returns an error of kind Invalid unless the parts of the draft fit.
+func (r Draft) check() error {
+	refuse := func(reason, hint string) error {
+		return handoff.E("review", "", handoff.Invalid, errors.New(reason), handoff.Advice(hint))
+	}
+	states := len(r.Resolve)+len(r.Reopen) > 0
+	switch {
+	case !slices.Contains([]handoff.Decision{"", handoff.Approved, handoff.ChangesRequested, handoff.Commented,
+		handoff.Dismissed}, r.Decision):
+		return refuse(fmt.Sprintf("unknown decision %q", r.Decision),
+			"the decisions are approved, changes_requested, commented and dismissed")
+	case r.Lines != "" && r.Quote != "":
+		return refuse("has both lines and a quote", "leave one of them out")
+	case (r.Path != "" || r.Lines != "" || r.Quote != "") && (r.Text == "" || r.ReplyTo != "" || states):
+		return refuse("has a place and no comment of its own", "add the text of the comment, without a reply")
+	case r.ReplyTo != "" && r.Text == "":
+		return refuse("a reply has no text", "add the text")
+	case r.ReplyTo != "" && states:
+		return refuse("has both a reply and a state", "a text beside the state is the reply")
+	case (r.Decision == handoff.Commented || r.Decision == handoff.ChangesRequested) && r.Text == "":
+		return refuse("has no text", "write what should change, or what you noticed")
+	case r.Decision == "" && r.Text == "" && !states:
+		return refuse("says nothing", "approve, request changes, or write a comment")
+	}
+	return handoff.CommentText{Text: r.Text}.Check()
+}
+
+// checkDecision returns an error of kind Conflict if no decision can be about the bytes of
+// the artifact.
+func (d Desk) checkDecision(a handoff.Artifact, r Draft) error {
+	switch {
+	case r.Decision == "" || r.Decision == handoff.Dismissed:
+	case a.Digest == (handoff.Digest{}):
+		return handoff.E("review", a.ID, handoff.Conflict,
+			errors.New("it has no digest, so that a review can't name its bytes"),
+			handoff.Suggest("publish it with a copy", handoff.ActionPublishKept, a.ID))
+	case a.Redacted != nil && a.Redacted.Body != "":
+		return handoff.E("review", a.ID, handoff.Conflict,
+			errors.New("its content was redacted: the bytes are not those of its digest"),
+			handoff.Suggest("publish a revision", handoff.ActionPublishAs, a.ID))
+	}
+	return nil
+}
+
+// comments returns the facts of the comment, replies and states of a draft. Their texts
+// are kept.
+func (d Desk) comments(ctx context.Context, a handoff.Artifact, r Draft) (facts []handoff.Fact, err error) {
+	if r.Text != "" && !r.AllowSecret {
+		if _, found := handoff.RedactText(r.Text); found {
+			return nil, handoff.E("review", a.ID, handoff.Invalid, errors.New("the text has what looks like a secret"),
+				handoff.Suggest("leave it out: every agent can read it", handoff.ActionAllowSecret))
+		}
+	}
+	fact := handoff.ArtifactCommented{ArtifactID: a.ID, User: r.User, Via: r.Via}
+	text := handoff.CommentText{Text: r.Text}
+	if r.ReplyTo == "" && len(r.Resolve)+len(r.Reopen) == 0 {
+		if r.Text == "" {
+			return nil, nil
+		}
+		if fact.Place, err = d.place(ctx, a, r, &text); err != nil {
+			return nil, err
+		}
+	}
+	if r.Text != "" {
+		if fact.Body, err = d.keep(ctx, text); err != nil {
+			return nil, err
+		}
+	}
+	add := func(to string, state handoff.CommentState) error {
+		c, err := find(a, to)
+		f := fact
+		f.ReplyTo, f.State = c, state
+		facts = append(facts, &f)
+		return err
+	}
+	switch {
+	case r.ReplyTo != "":
+		return facts, cmp.Or(add(r.ReplyTo, ""), err)
+	case len(r.Resolve)+len(r.Reopen) == 0:
+		return []handoff.Fact{&fact}, nil
+	}
+	for _, id := range r.Resolve {
+		err = cmp.Or(err, add(id, handoff.CommentResolved))
+	}
+	for _, id := range r.Reopen {
+		err = cmp.Or(err, add(id, handoff.CommentOpen))
+	}
+	return facts, err
+}
+
+// find returns the ID of a comment on an artifact, by its ID or its short form.
+func find(a handoff.Artifact, id string) (string, error) {
+	for _, c := range slices.Backward(a.Comments) {
+		if c.ID == id || handoff.ShortCommentID(c.ID) == id {
+			return c.ID, nil
+		}
+		for _, r := range c.Replies {
+			if r.ID == id || handoff.ShortCommentID(r.ID) == id {
+				return c.ID, nil
+			}
+		}
+	}
+	return "", handoff.E("review", id, handoff.NotFound, errors.New("no such comment on "+a.ID),
+		handoff.Suggest("see its comments", handoff.ActionShow, a.ID))
+}
+
+func (d Desk) keep(ctx context.Context, text handoff.CommentText) (handoff.Digest, error) {
+	b, err := handoff.EncodeJSON(text)
+	if err != nil {
+		return handoff.Digest{}, err
+	}
+	return d.o.Bodies.Put(ctx, strings.NewReader(string(b)+"\n"))
+}
+
+// Withdraw hides the comment, or the reply, with an ID. Its record stays. It returns
+// the artifact.
+//
+// Kinds: NotFound, and those of Log.Append.
+func (d Desk) Withdraw(ctx context.Context, comment string) (handoff.Published, error) {
+	a, err := d.artifactOf(ctx, comment)
+	if err != nil {
+		return handoff.Published{}, err
+	}
+	id := comment
+	withdrawn := false
+	for _, c := range a.Comments {
+		if c.ID == comment || handoff.ShortCommentID(c.ID) == comment {
+			id, withdrawn = c.ID, c.State == handoff.CommentWithdrawn
+		}
+	}
+	if withdrawn {
+		return handoff.Published{Artifact: a, Existing: true}, nil
+	}
+	f := &handoff.ArtifactCommented{ArtifactID: a.ID, ReplyTo: id, State: handoff.CommentWithdrawn}
+	_, warnings, err := d.o.Hub.Record(ctx, f)
+	if err != nil {
+		return handoff.Published{}, err
+	}
+	warnings = append(warnings, d.o.Finish(ctx, a.Producer.Session)...)
+	after, err := d.o.Hub.Artifact(ctx, a.ID)
+	return handoff.Published{Artifact: after, Warnings: warnings}, err
+}
+
+// artifactOf returns the artifact of a comment. Kind: NotFound.
+func (d Desk) artifactOf(ctx context.Context, comment string) (handoff.Artifact, error) {
+	page, err := d.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Comment: comment, IncludeInactive: true, Limit: 1})
+	if err == nil && len(page.Artifacts) == 0 {
+		err = handoff.E("find comment", comment, handoff.NotFound, nil,
+			handoff.Suggest("list what has comments", handoff.ActionReviews))
+	}
+	if err != nil {
+		return handoff.Artifact{}, err
+	}
+	return page.Artifacts[0], nil
+}
+
+// All stands for every open comment in the list that Resolved takes.
+const All = "all"
+
+// Resolved returns the IDs of the comments that a list names, by their IDs or short forms,
+// or All for those that are open on the artifacts with the given IDs or on earlier
+// revisions of them.
+//
+// Kinds: NotFound (a comment), Invalid (All without artifacts).
+func (d Desk) Resolved(ctx context.Context, list, artifacts []string) (ids []string, err error) {
+	for _, word := range list {
+		if word != All {
+			a, err := d.artifactOf(ctx, word)
+			if err != nil {
+				return nil, err
+			}
+			id, err := find(a, word)
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, id)
+			continue
+		}
+		if len(artifacts) == 0 {
+			return nil, handoff.E("resolve", All, handoff.Invalid, errors.New("it replaces no artifact"),
+				handoff.Advice("name the artifact that it replaces, or the comments"))
+		}
+		for _, id := range artifacts {
+			a, err := d.o.Hub.Artifact(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range handoff.Opened(a.Comments) {
+				ids = append(ids, c.ID)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// Waiting returns the artifacts that wait for a review, newest first. See
+// handoff.Artifact.AwaitsReview.
+func (d Desk) Waiting(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
+	q.Discussed, q.Status, q.IncludeInactive = true, handoff.Active, false
+	page, err := d.o.Hub.Artifacts(ctx, q)
+	page.Artifacts = slices.DeleteFunc(page.Artifacts, func(a handoff.Artifact) bool { return !a.AwaitsReview() })
+	return page, err
+}
+
+// A ShownComment is a comment with its text, as the reader of one revision sees it.
+type ShownComment struct {
+	ID         string               `json:"id"`
+	ArtifactID string               `json:"artifactId"` // of the revision that it was made on
+	State      handoff.CommentState `json:"state"`
+	Place      handoff.Place        `json:"place,omitzero"`     // in the revision that is read
+	Outdated   bool                 `json:"outdated,omitempty"` // what it quotes is not there any more: Place is in ArtifactID
+	Text       string               `json:"text"`
+	Quote      string               `json:"quote,omitempty"`
+	By         handoff.Reviewer     `json:"by"`
+	CreatedAt  time.Time            `json:"createdAt"`
+	ResolvedBy string               `json:"resolvedBy,omitempty"` // an artifact, or the record of a reply
+	Replies    []ShownReply         `json:"replies,omitempty"`
+}
+
+// At returns where the comment is, for people, "" for the artifact as a whole.
+func (c ShownComment) At() string {
+	at := c.Place.String()
+	if c.Outdated {
+		at = strings.TrimSpace(at + " of " + c.ArtifactID + " (outdated)")
+	}
+	return at
+}
+
+// A ShownReply is an answer to a comment, or a change of its state.
+type ShownReply struct {
+	ID        string               `json:"id"`
+	State     handoff.CommentState `json:"state,omitempty"` // that it gave the comment
+	Text      string               `json:"text,omitempty"`
+	By        handoff.Reviewer     `json:"by"`
+	CreatedAt time.Time            `json:"createdAt"`
+}
+
+// Discussion returns the comments of an artifact with their texts, and where they are in
+// it now.
+func (d Desk) Discussion(ctx context.Context, a handoff.Artifact) (list []ShownComment, err error) {
+	if len(a.Comments) == 0 {
+		return nil, nil
+	}
+	redacted, err := d.o.Redacted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string]string{}
+	for _, c := range a.Comments {
+		text := d.text(ctx, c.Body, redacted)
+		shown := ShownComment{ID: c.ID, ArtifactID: c.ArtifactID, State: c.State, Place: c.Place,
+			Text: text.Text, Quote: text.Quote,
+			By: c.By, CreatedAt: c.CreatedAt, ResolvedBy: c.ResolvedBy}
+		if c.ArtifactID != a.ID {
+			shown.Place, shown.Outdated = d.moved(ctx, a, c, text, texts)
+		}
+		for _, r := range c.Replies {
+			shown.Replies = append(shown.Replies, ShownReply{ID: r.ID, State: r.State,
+				Text: d.text(ctx, r.Body, redacted).Text, By: r.By, CreatedAt: r.CreatedAt})
+		}
+		list = append(list, shown)
+	}
+	return list, nil
+}
+
+// maxBody is the size in bytes up to which the body of a comment is read.
+const maxBody = 256 << 10
+
+// text returns the content of the body of a comment. What can't be read says so.
+func (d Desk) text(ctx context.Context, body handoff.Digest, redacted []handoff.Digest) (text handoff.CommentText) {
+	switch {
+	case body.Value == "":
+		return text
+	case slices.ContainsFunc(redacted, func(r handoff.Digest) bool { return r.Value == body.Value }):
+		return handoff.CommentText{Text: "(redacted)"}
+	}
+	b, err := d.read(ctx, body)
+	if err == nil {
+		err = json.Unmarshal(b, &text)
+	}
+	if err != nil {
+		return handoff.CommentText{Text: fmt.Sprintf("(its text can't be read: %v)", err)}
+	}
+	return text
+}
