@@ -11,7 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/names/refs"
 )
 
-// A Barrier says which artifacts WaitAll waits for: those that Refs name, or Count that the
+// A Barrier says which artifacts to wait for: those that Refs name, or Count that the
 // filter selects.
 type Barrier struct {
 	Filter
@@ -23,13 +23,13 @@ type Barrier struct {
 	Warn func(warning string) // see WatchOptions
 }
 
-// WaitAll returns the artifacts that it waits for, once all of them are there: in the order
+// Wait returns the artifacts that it waits for, once all of them are there: in the order
 // of the refs, otherwise the oldest first. If ctx ends before that, it returns those that
 // are there, in words what is missing, and the error of ctx.
 //
 // Kinds: Invalid (the barrier), those of Resolve except NotFound, and those of reading the
 // log.
-func (w *Workspace) WaitAll(ctx context.Context, b Barrier) (there []handoff.Artifact, missing []string, err error) {
+func (b Barrier) Wait(ctx context.Context, w *Workspace) (there []handoff.Artifact, missing []string, err error) {
 	q, after, err := w.watchQuery(ctx, WatchOptions{Filter: b.Filter, Warn: b.Warn})
 	if err == nil {
 		err = b.check()

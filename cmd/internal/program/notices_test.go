@@ -147,12 +147,15 @@ func (s scenario) artifacts() {
 	s.change(file, "other text")
 	s.change(s.publish("file_missing", s.dir, "--channel", "analysis", "--no-keep"), "")
 
-	s.in(s.dir, "review", s.publish("approved", s.dir, "--channel", "patch", "--agent", "ann"), "--approve", "--agent", "bob")
-	asked := s.publish("changes_requested", s.dir, "--channel", "patch", "--agent", "ann")
-	s.in(s.dir, "review", asked, "--request-changes", "-m", "shorter", "--agent", "bob")
-	s.in(s.dir, "review", s.publish("commented", s.dir, "--channel", "patch", "--agent", "ann"), "--comment", "-m", "why?",
-		"--agent", "bob")
-	s.in(s.dir, "review", s.publish("reviewed", s.dir, "--channel", "patch", "--agent", "ann"), "--approve", "--agent", "ann")
+	for code, args := range map[string][]string{
+		"approved":          {"--approve", "--agent", "bob"},
+		"changes_requested": {"--request-changes", "-m", "shorter", "--agent", "bob"},
+		"commented":         {"--comment", "-m", "why?", "--agent", "bob"},
+		"reviewed":          {"--approve", "--agent", "ann"},
+	} {
+		id := s.publish(code, s.dir, "--channel", "patch", "--agent", "ann")
+		s.in(s.dir, append([]string{"review", id}, args...)...)
+	}
 	s.publish("review_asked", s.other, "--channel", "patch", "--agent", "ann", "--ask-review")
 
 	claim := []string{"--channel", "verification", "--claim", "tests pass", "--evidence"}

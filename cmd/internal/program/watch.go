@@ -234,7 +234,7 @@ On a timeout, it prints what is there, and on standard error what is missing.`,
 // waitAll prints the artifacts of a barrier and, if ctx ends first, those that are there.
 func waitAll(ctx context.Context, a *cli.App, w *workspace.Workspace, f watchFlags) error {
 	f.barrier.Filter, f.barrier.Warn = f.options.Filter, f.options.Warn
-	there, missing, err := w.WaitAll(ctx, f.barrier)
+	there, missing, err := f.barrier.Wait(ctx, w)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
