@@ -25,7 +25,8 @@ var artifactGet = tool[GetInput]{
 	reads: true,
 	output: []output{
 		{workspace.Shown{Artifact: &handoff.Artifact{}}, slices.Concat(artifactMembers, []string{
-			"producer.agent", "producer.harness", "producer.session", "producer.thread", "title", "replacedBy"})},
+			"producer.agent", "producer.harness", "producer.session", "producer.thread", "title", "replacedBy",
+			"discussion.id", "discussion.text"})},
 		{workspace.Revisions{}, []string{"artifacts"}}, {workspace.Shown{Session: &session.Detail{}}, []string{"outputs"}},
 		{workspace.Shown{}, []string{"stages"}},
 	},
@@ -47,7 +48,7 @@ var artifactGet = tool[GetInput]{
 		switch {
 		case shown.Artifact != nil:
 			a := *shown.Artifact
-			return answer{data: shown, text: described(c.Workspace, a), links: links(a),
+			return answer{data: shown, text: discussed(described(c.Workspace, a), shown.Discussion), links: links(a),
 				done: func(ctx context.Context) { _ = c.Work(nil).Use(ctx, a) }}, nil
 		case shown.Session != nil:
 			return answer{data: shown, text: "session " + shown.Session.ID}, nil

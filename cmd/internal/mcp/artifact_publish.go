@@ -25,6 +25,8 @@ type PublishInput struct {
 	Key      string   `json:"key,omitempty" jsonschema:"idempotency key"`
 	Keep     string   `json:"keep,omitempty" jsonschema:"copy it: auto, always or never"`
 	Claim    string   `json:"claim,omitempty" jsonschema:"such as tests pass"`
+	Resolves []string `json:"resolves,omitempty" jsonschema:"comment IDs, or all"`
+	Ask      bool     `json:"askReview,omitempty"`
 	Evidence []string `json:"evidence,omitempty" jsonschema:"command:LINE, thread:URI#M3 or artifact:REF"`
 }
 
@@ -38,6 +40,7 @@ var artifactPublish = tool[PublishInput]{
 		p := handoff.Draft{
 			Path: in.Path, Filename: in.Filename, Channel: in.Channel, Kind: in.Kind, Title: in.Title, Summary: in.Summary,
 			Tags: in.Tags, Replaces: in.Replaces, Parents: in.From, Key: in.Key, Keep: handoff.Keep(in.Keep),
+			Resolves: in.Resolves, AskReview: in.Ask,
 		}
 		if in.Claim != "" || len(in.Evidence) > 0 {
 			claim, err := claimOf(in)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -16,8 +17,12 @@ import (
 type WaitInput struct {
 	Common
 	FilterInput
-	After   position `json:"after,omitempty" jsonschema:"only newer than this ref or position, or now"`
-	Seconds int      `json:"seconds,omitempty" jsonschema:"default and maximum 50"`
+	After    position `json:"after,omitempty" jsonschema:"only newer than this ref or position, or now"`
+	Refs     []string `json:"refs,omitempty" jsonschema:"wait for all of these"`
+	Any      bool     `json:"any,omitempty" jsonschema:"or for one"`
+	Count    int      `json:"count,omitempty" jsonschema:"of matching artifacts"`
+	Reviewed bool     `json:"reviewed,omitempty" jsonschema:"and for a review of each"`
+	Seconds  int      `json:"seconds,omitempty" jsonschema:"default and maximum 50"`
 }
 
 // A position is where a wait starts: a ref, a sequence number or now. A number is
@@ -41,8 +46,10 @@ const maxWait = 50 * time.Second
 const progressEvery = 5 * time.Second
 
 type waitingData struct {
-	Waiting bool     `json:"waiting"`
-	After   position `json:"after"`
+	Waiting   bool               `json:"waiting"`
+	After     position           `json:"after"`
+	Missing   []string           `json:"missing,omitempty"`
+	Artifacts []handoff.Artifact `json:"artifacts,omitempty"` // that are there
 }
 
 var artifactWait = tool[WaitInput]{
@@ -50,8 +57,9 @@ var artifactWait = tool[WaitInput]{
 	loaded: true,
 	description: "Wait until an agent publishes a matching artifact, and return it; at once if there is one. " +
 		"If it returns waiting, call it again with after. Do not poll.",
-	reads:  true,
-	output: []output{{handoff.Artifact{}, artifactMembers}, {waitingData{}, []string{"waiting", "after"}}},
+	reads: true,
+	output: []output{{handoff.Artifact{}, artifactMembers},
+		{waitingData{}, []string{"waiting", "after", "missing", "artifacts"}}},
 	do: func(ctx context.Context, c *call, in WaitInput) (answer, error) {
 		if in.Seconds < 0 {
 			return answer{}, handoff.E("wait", strconv.Itoa(in.Seconds), handoff.Invalid, errors.New("seconds is negative"),
@@ -72,15 +80,36 @@ var artifactWait = tool[WaitInput]{
 		waiting, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		defer c.reportProgress(waiting, "waiting for an artifact")()
+		if len(in.Refs) > 0 || in.Count != 0 || in.Reviewed {
+			return c.waitAll(waiting, in, again)
+		}
 		a, err := c.Wait(waiting, workspace.WatchOptions{Filter: in.filter(), After: string(in.After)})
 		switch {
 		case err == nil:
 			return answer{data: a, text: described(c.Workspace, a), links: links(a)}, nil
 		case ctx.Err() == nil && errors.Is(waiting.Err(), context.DeadlineExceeded):
-			return answer{data: waitingData{true, again}, text: "nothing yet; call again with after: " + string(again)}, nil
+			return answer{data: waitingData{Waiting: true, After: again}, text: "nothing yet; call again with after: " + string(again)}, nil
 		}
 		return answer{}, err
 	},
+}
+
+// waitAll waits for several artifacts until ctx ends.
+func (c *call) waitAll(ctx context.Context, in WaitInput, again position) (answer, error) {
+	b := workspace.Barrier{Filter: in.filter(), Refs: in.Refs, Any: in.Any, Count: in.Count, Reviewed: in.Reviewed}
+	if len(b.Refs) == 0 {
+		b.Count = max(1, b.Count)
+	}
+	there, missing, err := b.Wait(ctx, c.Workspace)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return answer{}, err
+	}
+	data := waitingData{Waiting: err != nil, After: again, Missing: missing, Artifacts: there}
+	text := lines(c.Workspace, there)
+	if data.Waiting {
+		text = strings.TrimSpace(text + "\nmissing: " + strings.Join(missing, ", ") + "; call again with the same arguments")
+	}
+	return answer{data: data, text: text}, nil
 }
 
 // reportProgress tells the client, if it asked, that the call is running, until

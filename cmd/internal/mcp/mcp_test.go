@@ -282,6 +282,38 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
+// TestReview requests changes as one agent, and answers and resolves them as another.
+func TestReview(t *testing.T) {
+	f := newFixture(t)
+	f.write("fix.diff", "one\ntwo\nthree\n")
+	author, reviewer := f.connect("codex-mcp-client", nil), f.connect("codex-mcp-client", nil)
+	one, other := map[string]any{"threadId": "one"}, map[string]any{"threadId": "other"}
+	id := mustCall(t, author, "artifact_publish", `{"path":"fix.diff","channel":"patch","askReview":true}`, one).str("id")
+	waiting := mustCall(t, author, "artifact_wait", `{"refs":["`+id+`","design:latest"],"reviewed":true,"seconds":1}`, one)
+	if waiting.data["waiting"] != true || fmt.Sprint(waiting.data["missing"]) != "[design:latest a review of "+id+"]" {
+		t.Errorf("artifact_wait: %v, want both missing", waiting.data)
+	}
+	done := mustCall(t, reviewer, "artifact_review",
+		`{"ref":"`+id+`","decision":"changes_requested","lines":"2","text":"say \"please\""}`, other)
+	comments := fmt.Sprint(done.data["comments"])
+	got := mustCall(t, author, "artifact_get", `{"ref":"`+id+`"}`, one)
+	if comment := strings.Trim(comments, "[]"); !strings.Contains(got.text, "comment "+comment+" by ") ||
+		!strings.Contains(got.text, `at "line 2": "say \"please\""`) {
+		t.Errorf("artifact_get does not quote the comment: %s", got.text)
+	}
+	f.write("fix.diff", "one\n2\nthree\n")
+	second := mustCall(t, author, "artifact_publish",
+		`{"path":"fix.diff","channel":"patch","replaces":["`+id+`"],"resolves":["all"]}`, one).str("id")
+	if got := mustCall(t, reviewer, "artifact_get", `{"ref":"`+second+`"}`, other); got.data["comments"] != nil {
+		t.Errorf("a resolved comment is on the revision: %v", got.data["comments"])
+	}
+	mustCall(t, reviewer, "artifact_review", `{"ref":"`+second+`","decision":"approved"}`, other)
+	there := mustCall(t, author, "artifact_wait", `{"channel":"patch","reviewed":true}`, one)
+	if list, ok := there.data["artifacts"].([]any); !ok || len(list) != 1 || there.data["waiting"] != false {
+		t.Errorf("artifact_wait: %v, want the reviewed artifact", there.data)
+	}
+}
+
 // TestNames writes one name from two runs.
 func TestNames(t *testing.T) {
 	f := newFixture(t)

@@ -149,6 +149,7 @@ type client struct {
 
 func (c *client) addTools() {
 	addTool(c, artifactPublish)
+	addTool(c, artifactReview)
 	addTool(c, artifactGet)
 	addTool(c, artifactList)
 	addTool(c, artifactWait)

@@ -1,0 +1,56 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace/reviews"
+)
+
+// A ReviewInput has the arguments of artifact_review.
+type ReviewInput struct {
+	Common
+	Ref      string   `json:"ref"`
+	Decision string   `json:"decision,omitempty" jsonschema:"approved, changes_requested, commented or dismissed"`
+	Text     string   `json:"text,omitempty" jsonschema:"of the comment or reply"`
+	Path     string   `json:"path,omitempty" jsonschema:"file of a directory"`
+	Lines    string   `json:"lines,omitempty" jsonschema:"12-14"`
+	Quote    string   `json:"quote,omitempty"`
+	ReplyTo  string   `json:"replyTo,omitempty"`
+	Resolve  []string `json:"resolve,omitempty"`
+}
+
+var artifactReview = tool[ReviewInput]{
+	name: "artifact_review",
+	description: "Review one handoff artifact: a decision about its bytes, a comment, or replies to comments, by ID. " +
+		"artifact_get has the comments.",
+	output: []output{{reviews.RecordedReview{}, []string{"comments", "warnings"}}},
+	do: func(ctx context.Context, c *call, in ReviewInput) (answer, error) {
+		done, err := c.Reviews().Review(ctx, in.Ref, reviews.Draft{Decision: handoff.Decision(in.Decision), Text: in.Text,
+			Path: in.Path, Lines: in.Lines, Quote: in.Quote, ReplyTo: in.ReplyTo, Resolve: in.Resolve, Via: handoff.ViaMCP})
+		if err != nil {
+			return answer{}, err
+		}
+		text := "recorded: " + described(c.Workspace, done.Artifact)
+		if len(done.Comments) > 0 {
+			text += "\ncomments: " + strings.Join(done.Comments, " ")
+		}
+		return answer{data: done, text: warned(text, done.Warnings), links: links(done.Artifact)}, nil
+	},
+}
+
+// discussed appends the open comments of an artifact to a text, as data of their authors.
+func discussed(text string, list []reviews.ShownComment) string {
+	for _, c := range list {
+		if c.State != handoff.CommentOpen {
+			continue
+		}
+		text += "\ncomment " + c.ID + " by " + quoted(c.By.Name) + " (" + string(c.By.Relation) + ")"
+		if at := c.At(); at != "" {
+			text += " at " + quoted(at)
+		}
+		text += ": " + quoted(c.Text)
+	}
+	return text
+}
