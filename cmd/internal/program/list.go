@@ -47,7 +47,9 @@ func (f *filterFlags) add(a *cli.App, c *cobra.Command) {
 	flags.BoolVar(&f.filter.IncludeInactive, "all", false, "include superseded and withdrawn artifacts")
 	flags.StringVar(&f.filter.Since, "since", "", "published at or after `time`: 2h, 3d, friday, 2006-01-02 or RFC 3339")
 	flags.StringVar(&f.filter.Until, "until", "", "published before `time`")
-	flags.MarkHidden("operation") // --producer selects by it, too
+	for _, rare := range []string{"operation", "parent-work"} { // --producer selects by them, too
+		flags.MarkHidden(rare)
+	}
 	cli.GroupFlags(c, "Producer filters", append(slices.Collect(maps.Keys(f.fields)), "producer")...)
 	c.RegisterFlagCompletionFunc("channel", complete.Channels(a))
 	c.RegisterFlagCompletionFunc("from", complete.Refs(a))
