@@ -88,7 +88,8 @@ var artifactWait = tool[WaitInput]{
 		case err == nil:
 			return answer{data: a, text: described(c.Workspace, a), links: links(a)}, nil
 		case ctx.Err() == nil && errors.Is(waiting.Err(), context.DeadlineExceeded):
-			return answer{data: waitingData{Waiting: true, After: again}, text: "nothing yet; call again with after: " + string(again)}, nil
+			data := waitingData{Waiting: true, After: again}
+			return answer{data: data, text: "nothing yet; call again with after: " + string(again)}, nil
 		}
 		return answer{}, err
 	},

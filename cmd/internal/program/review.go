@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/reviews"
 	"github.com/spf13/cobra"
@@ -116,7 +117,7 @@ func onlyList(c *cobra.Command) bool {
 
 func review(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, r reviews.Draft) error {
 	if a.Typed && w.Caller().Producer.Source == handoff.FromNone {
-		r.Via, r.User = handoff.ViaTerminal, cli.User(a.Getenv)
+		r.Via, r.User = handoff.ViaTerminal, userdir.Name(a.Getenv)
 	}
 	done, err := w.Reviews().Review(ctx, ref, r)
 	if err != nil {

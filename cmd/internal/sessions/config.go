@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/settings"
 	"github.com/agent-handoff/handoff/workspace/runs"
@@ -186,7 +187,7 @@ variables. Outside a session, its ID is shown as SESSION_ID.`,
 		if len(args) == 0 {
 			return printSettings(a)
 		}
-		o.DefaultUser = cli.User(a.Getenv)
+		o.DefaultUser = userdir.Name(a.Getenv)
 		return a.Reading(func(w *workspace.Workspace) error {
 			e, err := w.Runs().Explain(args[0], o)
 			if err != nil {

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
@@ -34,7 +35,7 @@ func (f *openFlags) add(c *cobra.Command) {
 // resolve returns the options that the flags set.
 func (f *openFlags) resolve(a *cli.App) (session.OpenOptions, error) {
 	o := f.options
-	o.DefaultUser = cli.User(a.Getenv)
+	o.DefaultUser = userdir.Name(a.Getenv)
 	var err error
 	o.Inputs, err = values("--input", f.inputs)
 	return o, err

@@ -1,12 +1,12 @@
-package cli
+package userdir
 
 import (
 	"cmp"
 	"os/user"
 )
 
-// User returns the user that the environment or the system names.
-func User(getenv func(string) string) string {
+// Name returns the user that the environment or the system names.
+func Name(getenv func(string) string) string {
 	if name := cmp.Or(getenv("USER"), getenv("USERNAME")); name != "" {
 		return name
 	}
