@@ -10,6 +10,11 @@ type Verification struct {
 	Claims   []Claim         `json:"claims"`
 	Tree     *handoff.Tree   `json:"tree,omitempty"` // now, if it was compared
 	Warnings []string        `json:"warnings,omitempty"`
+
+	// Of the bytes: whether a person, or an agent that its author did not start, approved them,
+	// and none of these requested changes. Nothing authenticates a review.
+	Approved bool             `json:"approved,omitempty"`
+	Reviews  []handoff.Review `json:"reviews,omitempty"`
 }
 
 // A VerificationList has the verifications of several artifacts.

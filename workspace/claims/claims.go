@@ -79,7 +79,14 @@ func (c Checker) verify(ctx context.Context, with *evidence.Checker, ref string)
 	if err != nil {
 		return trace.Verification{}, err
 	}
-	return with.Check(ctx, a)
+	return checked(ctx, with, a)
+}
+
+// checked returns the verification of an artifact with its reviews.
+func checked(ctx context.Context, with *evidence.Checker, a handoff.Artifact) (trace.Verification, error) {
+	v, err := with.Check(ctx, a)
+	v.Approved, v.Reviews = a.IsApproved(), a.Reviews
+	return v, err
 }
 
 // Attest runs a command with run, in the caller's directory, and publishes its output

@@ -3,6 +3,7 @@ package claims
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
@@ -11,35 +12,51 @@ import (
 
 // A Policy decides whether verdicts are a failure.
 type Policy struct {
-	FailOn  handoff.Verdict // this verdict of a claim, and weaker ones
-	Require bool            // no claims at all
+	FailOn   handoff.Verdict // this verdict of a claim, and weaker ones
+	Verified bool            // no claims at all are a failure, too
+	Approved bool            // and so is an artifact whose bytes nobody approved, or none
 }
 
-// ParsePolicy parses the words of a policy: the verdict to fail on, and verified or "" for
-// what is required. Kind: Invalid.
+// ParsePolicy parses the words of a policy: the verdict to fail on, and what is required:
+// verified, approved, both with a comma, or "". Kind: Invalid.
 func ParsePolicy(failOn, require string) (Policy, error) {
-	p := Policy{handoff.Verdict(failOn), require != ""}
+	p := Policy{FailOn: handoff.Verdict(failOn)}
 	switch p.FailOn {
 	case handoff.VerdictVerified, handoff.VerdictStale, handoff.VerdictAsserted, handoff.VerdictContradicted:
 	default:
 		return p, handoff.E("verify", "", handoff.Invalid, fmt.Errorf("unknown verdict %q", failOn),
 			handoff.Advice("use verified, stale, asserted or contradicted"))
 	}
-	if p.Require && require != string(handoff.VerdictVerified) {
-		return p, handoff.E("verify", require, handoff.Invalid, errors.New("can't be required"),
-			handoff.Advice("require verified"))
+	if require == "" {
+		return p, nil
+	}
+	for word := range strings.SplitSeq(require, ",") {
+		switch word {
+		case string(handoff.VerdictVerified):
+			p.Verified = true
+		case string(handoff.Approved):
+			p.Approved = true
+		default:
+			return p, handoff.E("verify", word, handoff.Invalid, errors.New("can't be required"),
+				handoff.Advice("require verified or approved"))
+		}
 	}
 	return p, nil
 }
 
 // Fails reports whether a claim has the verdict of the policy or a weaker one, or a named
-// artifact has no claims; or there are none, if the policy requires some.
+// artifact has no claims; or there is none of what the policy requires.
 func (p Policy) Fails(all trace.VerificationList) bool {
+	claims := 0
 	for _, v := range all.Items {
+		claims += len(v.Claims)
 		weak := fold.Weakest([]handoff.Verdict{v.Verdict, p.FailOn}) == v.Verdict
-		if len(v.Claims) > 0 && weak || len(v.Claims) == 0 && all.Head == "" {
+		switch {
+		case len(v.Claims) > 0 && weak, p.Approved && !v.Approved:
+			return true
+		case len(v.Claims) == 0 && all.Head == "" && (p.Verified || !p.Approved):
 			return true
 		}
 	}
-	return p.Require && len(all.Items) == 0
+	return p.Verified && claims == 0 || p.Approved && len(all.Items) == 0
 }

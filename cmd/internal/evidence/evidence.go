@@ -27,7 +27,8 @@ type policyFlags struct{ failOn, require string }
 func (f *policyFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.failOn, "fail-on", string(handoff.VerdictStale),
 		"fail on this `verdict` and on weaker ones: stale, asserted or contradicted")
-	c.Flags().StringVar(&f.require, "require", "", "fail without this `verdict`: verified, if there are no claims")
+	c.Flags().StringVar(&f.require, "require", "",
+		"fail without this `verdict`: verified, if there are no claims; approved; or both")
 }
 
 func (f *policyFlags) policy() (claims.Policy, error) { return claims.ParsePolicy(f.failOn, f.require) }
@@ -56,7 +57,9 @@ Without an argument, these are the commits of the branch since the default one.
 
 The exit code is 0 if all claims are verified, otherwise 1; with --fail-on
 contradicted, it is 1 only for that verdict. A named artifact without claims is
-1. Commits without claims are 0, or 1 with --require verified.`,
+1. Commits without claims are 0, or 1 with --require verified. With --require
+approved, it is 1 for each artifact whose bytes no person and no agent but those
+of its author approved, also without claims; nothing authenticates an approval.`,
 		Example: "  handoff verify verification:latest\n  handoff verify --require verified\n" +
 			"  handoff verify v1.0..HEAD --fail-on contradicted --json",
 		Args:              cobra.ArbitraryArgs,
@@ -71,9 +74,12 @@ contradicted, it is 1 only for that verdict. A named artifact without claims is
 		}
 		return a.Reading(func(w *workspace.Workspace) error {
 			checker := w.Claims(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
-			found, err := checker.VerifyAll(c.Context(), args)
+			found, err := checker.VerifyAll(c.Context(), args, policy)
 			if err != nil {
 				return err
+			}
+			if policy.Approved {
+				a.Warn("approvals are not signed: nothing authenticates them")
 			}
 			if err := printAll(a, found, len(args) == 1 && found.Head == ""); err != nil {
 				return err
@@ -105,6 +111,9 @@ func printAll(a *cli.App, found trace.VerificationList, one bool) error {
 			fmt.Fprintf(a.Out, "%s  %s\n", v.ID, v.Verdict)
 		}
 		print(a, v)
+		for _, r := range v.Reviews {
+			fmt.Fprintf(a.Out, "%-12s  %s\n", "review", textfmt.OneLine(r.String()))
+		}
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func comment(c *cobra.Command, a *cli.App, policy *claims.Policy) error {
 		}
 		found, err := pullrequest.Find(c.Context(), w.Hub(), request)
 		if err == nil {
-			text, all = pullrequest.Comment(found), found.Verdicts()
+			text, all = pullrequest.Comment(found), found.Verdicts(policy != nil && policy.Approved)
 		}
 		return err
 	})

@@ -228,8 +228,8 @@ func Comment(b Behind) string {
 	}
 	fmt.Fprintf(&out, "### Behind this pull request: %s, %s\n", count(len(b.Artifacts), "artifact"),
 		count(len(b.Sessions), "session"))
-	if claimed := b.claimed(); len(claimed) > 0 {
-		section(&out, "Claims: "+tally(b.Verdicts()), maxClaims, len(claimed), func(i int) string {
+	if claimed := b.active(false); len(claimed) > 0 {
+		section(&out, "Claims: "+tally(b.Verdicts(false)), maxClaims, len(claimed), func(i int) string {
 			return claimsLine(claimed[i])
 		})
 	}
@@ -244,20 +244,20 @@ func Comment(b Behind) string {
 	return out.String()
 }
 
-// claimed returns the active artifacts with claims.
-func (b Behind) claimed() []handoff.Artifact {
+// active returns the active artifacts: those with claims, or all.
+func (b Behind) active(all bool) []handoff.Artifact {
 	return slices.DeleteFunc(slices.Clone(b.Artifacts), func(a handoff.Artifact) bool {
-		return len(a.Claims) == 0 || a.Status != handoff.Active
+		return len(a.Claims) == 0 && !all || a.Status != handoff.Active
 	})
 }
 
-// Verdicts returns the verdicts of the active artifacts with claims, as far as the log
-// shows them: no thread and no working tree is read.
-func (b Behind) Verdicts() trace.VerificationList {
+// Verdicts returns the verdicts of the active artifacts with claims, or of all, as far as
+// the log shows them: no thread and no working tree is read.
+func (b Behind) Verdicts(all bool) trace.VerificationList {
 	list := trace.VerificationList{Items: []trace.Verification{}}
-	for _, a := range b.claimed() {
+	for _, a := range b.active(all) {
 		verdict, _, _ := fold.Recorded(a)
-		v := trace.Verification{ID: a.ID, Verdict: verdict}
+		v := trace.Verification{ID: a.ID, Verdict: verdict, Approved: a.IsApproved(), Reviews: a.Reviews}
 		for _, c := range a.Claims {
 			v.Claims = append(v.Claims, trace.Claim{Text: c.Text, Verdict: verdict})
 		}
