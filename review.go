@@ -207,6 +207,7 @@ type Comment struct {
 	Body       Digest       `json:"body,omitzero"`
 	By         Reviewer     `json:"by"`
 	CreatedAt  time.Time    `json:"createdAt"`
+	Origin     string       `json:"origin,omitempty"`     // of its record
 	ResolvedBy string       `json:"resolvedBy,omitempty"` // an artifact, or the record of a reply
 	Replies    []Reply      `json:"replies,omitempty"`
 }
@@ -218,6 +219,7 @@ type Reply struct {
 	Body      Digest       `json:"body,omitzero"`
 	By        Reviewer     `json:"by"`
 	CreatedAt time.Time    `json:"createdAt"`
+	Origin    string       `json:"origin,omitempty"` // of its record
 }
 
 const commentPrefix = "cmt_"

@@ -56,7 +56,7 @@ func TestKilledProgram(t *testing.T) {
 				`{"hook_event_name":"UserPromptSubmit","session_id":%q,"cwd":%q,"turn_id":"t"}`} {
 				e, ok := workspace.ParseHook("codex", "", fmt.Appendf(nil, payload, id, h.dir), func(string) string { return "" })
 				e.Process = c.process
-				if _, err := h.w.Hook(t.Context(), e, set); err != nil || !ok {
+				if err := h.w.Hook(t.Context(), e, set, unsaid); err != nil || !ok {
 					t.Fatal(ok, err)
 				}
 			}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"os"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/workspace/reviews"
 )
 
 // ParseHook reads what an agent program passes to a hook. It returns false for
@@ -21,16 +23,18 @@ func ParseHook(program, event string, payload []byte, getenv func(string) string
 // HookPrograms returns the agent programs whose hooks are known.
 func HookPrograms() []string { return hook.Clients() }
 
-// Hook records an event of an agent program, and returns what the hook may print
-// for the program's model, nil for nothing. It records only in a workspace that
-// exists. threads find the files that a subagent created.
-func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread.Set) ([]byte, error) {
+// Hook records an event of an agent program, and calls say with what the hook may print
+// for the program's model, if there is anything. What an agent is handed once, such as comments on what
+// it published, counts as handed over when say has returned nil. It records only in a
+// workspace that exists. threads find the files that a subagent created.
+func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread.Set, say func([]byte) error) error {
 	if err := w.hub.Closed(); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := os.Lstat(w.dirs.Runtime); err != nil {
-		return nil, nil
+		return nil
 	}
+	var handed reviews.Handed
 	if in, known := w.worksIn(ctx, e.HandoffSession, e.HandoffRun); known && !in {
 		e.HandoffSession, e.HandoffRun = "", ""
 	}
@@ -43,11 +47,21 @@ func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread
 	}, News: func(ctx context.Context, e trace.HookEvent) (string, error) {
 		// without threads: an index of them that is not there yet takes too long for a hook
 		return w.News(thread.NewSet(nil, func(string) string { return "" }, "")).Digest(ctx, e.HandoffSession, e.HandoffRun)
+	}, Comments: func(ctx context.Context, list []handoff.Artifact) (text string, err error) {
+		handed, err = w.Reviews().New(ctx, e.Thread(), list)
+		return handed.Text, err
 	}}
 	reply, err := r.Handle(ctx, e)
+	if len(reply) > 0 {
+		failed := say(reply)
+		if failed == nil {
+			failed = handed.Mark()
+		}
+		err = errors.Join(err, failed)
+	}
 	if e.Kind == trace.SessionEnd {
 		err = errors.Join(err, w.Threads(threads).KeepReferenced(ctx, e.Thread(), e.HandoffSession+e.HandoffRun != ""))
 		w.sendAtEnd(ctx)
 	}
-	return reply, err
+	return err
 }

@@ -54,12 +54,17 @@ func (h hooks) pass(program, event, payload string) string {
 	if !ok {
 		return ""
 	}
-	reply, err := h.w.Hook(h.t.Context(), e, thread.NewSet(all.Drivers(), func(string) string { return "" }, h.home))
+	var said []byte
+	err := h.w.Hook(h.t.Context(), e, thread.NewSet(all.Drivers(), func(string) string { return "" }, h.home),
+		func(reply []byte) error { said = reply; return nil })
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return string(reply)
+	return string(said)
 }
+
+// unsaid takes up nothing of what hooks print.
+func unsaid([]byte) error { return nil }
 
 func (h hooks) work(harness, id string) handoff.Work {
 	h.t.Helper()
@@ -405,8 +410,8 @@ func TestHookFiles(t *testing.T) {
 	payload := `{"hook_event_name":"SubagentStop","session_id":"` + session + `","cwd":"` + h.dir +
 		`","agent_id":"a1","agent_type":"reviewer"}`
 	e, _ := workspace.ParseHook("claude", "", []byte(payload), func(name string) string { return h.env[name] })
-	if _, err := h.w.Hook(t.Context(), e, thread.NewSet(all.Drivers(), func(string) string { return "" },
-		h.home)); err == nil || !strings.Contains(err.Error(), "publish .env: usually holds credentials") {
+	if err := h.w.Hook(t.Context(), e, thread.NewSet(all.Drivers(), func(string) string { return "" },
+		h.home), unsaid); err == nil || !strings.Contains(err.Error(), "publish .env: usually holds credentials") {
 		t.Errorf("got %v, want an error that names .env", err)
 	}
 	page, err := h.w.List(t.Context(), workspace.ListOptions{})

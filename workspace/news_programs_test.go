@@ -53,7 +53,7 @@ func TestPrograms(t *testing.T) {
 			`{"hook_event_name":"UserPromptSubmit","session_id":%q,"cwd":%q,"turn_id":"t"}`} {
 			e, ok := workspace.ParseHook(program, "", fmt.Appendf(nil, payload, id, h.dir), func(string) string { return "" })
 			e.Process = process
-			if _, err := h.w.Hook(t.Context(), e, set); err != nil || !ok {
+			if err := h.w.Hook(t.Context(), e, set, unsaid); err != nil || !ok {
 				t.Fatal(ok, err)
 			}
 		}

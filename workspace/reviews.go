@@ -10,5 +10,6 @@ import (
 // Reviews returns the operations on reviews and comments of artifacts.
 func (w *Workspace) Reviews() reviews.Desk {
 	return reviews.New(reviews.Options{Hub: w.as, Bodies: w.bodies, Resolve: w.Resolve, Finish: w.finish,
+		Origin: w.runtimeDir.Origin, Home: w.dirs.Home(), State: w.state,
 		Redacted: func(ctx context.Context) ([]handoff.Digest, error) { return w.index.RedactedBodies(ctx) }})
 }

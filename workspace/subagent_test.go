@@ -37,10 +37,10 @@ func TestOneSubagent(t *testing.T) {
 			"opencode", map[string]any{"ai.opencode/sessionID": sub, "ai.opencode/callID": "call1"}},
 	} {
 		event := trace.HookEvent{Harness: tt.harness, Provider: tt.provider, Session: root, Kind: trace.SessionStart}
-		_, err := w.Hook(t.Context(), event, set)
+		err := w.Hook(t.Context(), event, set, unsaid)
 		must(t, err)
 		event.Kind, event.Agent, event.AgentType, event.OwnThread = trace.AgentStart, sub, tt.kind, true
-		_, err = w.Hook(t.Context(), event, set)
+		err = w.Hook(t.Context(), event, set, unsaid)
 		must(t, err)
 		work, err := w.Hub().Work(t.Context(), tt.harness, sub)
 		must(t, err)
@@ -63,7 +63,7 @@ func TestOneSubagent(t *testing.T) {
 			}
 		}
 		event.Kind, event.Message = trace.AgentEnd, "All of "+tt.harness+" is done."
-		_, err = w.Hook(t.Context(), event, set)
+		err = w.Hook(t.Context(), event, set, unsaid)
 		must(t, err)
 		page, err := w.Hub().Artifacts(t.Context(), handoff.ArtifactQuery{Channel: "handoff",
 			Producer: map[string]string{"harness": tt.harness}})

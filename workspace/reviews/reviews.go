@@ -23,6 +23,10 @@ type Options struct {
 	// the digests of bodies that may not be read
 	Redacted func(ctx context.Context) ([]handoff.Digest, error)
 	Finish   func(ctx context.Context, session string) []string // what follows a record; returns warnings
+
+	Origin func() (string, error) // of the records of this machine, "" if no other uses the log
+	Home   string                 // the main directory of the workspace
+	State  string                 // the state directory of the user, "" for none
 }
 
 // A Desk records and reads reviews and comments for the caller of a workspace.

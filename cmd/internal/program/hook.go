@@ -38,7 +38,9 @@ exists, and always exits 0.
 Some programs pass the output of a hook to the model. For these, hook prints
 what the session left when it starts or is resumed. At the end of a turn it
 prints the outputs of handoff run --expect that are missing, so that the agent
-continues once; if none is missing, it prints what the turn left.
+continues once; if none is missing, it prints what the turn left. New comments
+on what the agent published are printed at these points and at the start of a
+turn, once, if they were made on this machine; others are counted.
 
 EVENT is required for programs whose input does not name the event. With the
 program statusline, hook prints the URI of the thread and the newest
@@ -84,13 +86,14 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 		return
 	}
 	defer w.Close()
-	reply, err := w.Hook(context.WithoutCancel(c.Context()), e, thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")))
+	threads := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
+	err = w.Hook(context.WithoutCancel(c.Context()), e, threads, func(reply []byte) error {
+		_, err := fmt.Fprintln(a.Out, string(reply))
+		return cmp.Or(err, a.Flush())
+	})
 	setup.NoteHook(state, args[0], a.Now(), err)
 	if e.Harness == "gemini-cli" {
 		setup.NoteSession(state, e.Process, e.Session)
-	}
-	if len(reply) > 0 {
-		fmt.Fprintln(a.Out, string(reply))
 	}
 }
 

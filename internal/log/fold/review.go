@@ -22,6 +22,7 @@ type remark struct {
 	ID         string                     `json:"id"` // of the record
 	At         time.Time                  `json:"at"`
 	Import     string                     `json:"import,omitempty"`
+	Origin     string                     `json:"origin,omitempty"`
 	Producer   handoff.Producer           `json:"by,omitzero"`
 	Comment    *handoff.ArtifactCommented `json:"comment,omitempty"`
 	Review     *handoff.ArtifactReviewed  `json:"review,omitempty"`
@@ -42,11 +43,13 @@ func foldCommented(k Keeper, r handoff.Record, f *handoff.ArtifactCommented) err
 	} else {
 		id = of
 	}
-	return addRemark(k, id, remark{ID: r.ID, At: r.CreatedAt, Import: r.Import, Producer: r.Producer, Comment: f})
+	return addRemark(k, id, remark{ID: r.ID, At: r.CreatedAt, Import: r.Import, Origin: r.Origin, Producer: r.Producer,
+		Comment: f})
 }
 
 func foldReviewed(k Keeper, r handoff.Record, f *handoff.ArtifactReviewed) error {
-	return addRemark(k, f.ArtifactID, remark{ID: r.ID, At: r.CreatedAt, Import: r.Import, Producer: r.Producer, Review: f})
+	return addRemark(k, f.ArtifactID, remark{ID: r.ID, At: r.CreatedAt, Import: r.Import, Origin: r.Origin, Producer: r.Producer,
+		Review: f})
 }
 
 // foldDiscussed does what follows for a new artifact from remarks about others.
@@ -273,14 +276,14 @@ func (d *discussion) comment(a *ArtifactState, m remark, by handoff.Reviewer) {
 	f := m.Comment
 	if f.ReplyTo == "" {
 		d.comments = append(d.comments, handoff.Comment{ID: m.ID, ArtifactID: a.ID, State: handoff.CommentOpen,
-			Place: f.Place, Body: f.Body, By: by, CreatedAt: m.At})
+			Place: f.Place, Body: f.Body, By: by, CreatedAt: m.At, Origin: m.Origin})
 		return
 	}
 	c := d.find(f.ReplyTo)
 	if c == nil {
 		return
 	}
-	reply := handoff.Reply{ID: m.ID, State: f.State, Body: f.Body, By: by, CreatedAt: m.At}
+	reply := handoff.Reply{ID: m.ID, State: f.State, Body: f.Body, By: by, CreatedAt: m.At, Origin: m.Origin}
 	switch {
 	case c.ID != f.ReplyTo && c.ID != handoff.ShortCommentID(f.ReplyTo): // about a reply, not about the comment
 		for i := range c.Replies {

@@ -27,12 +27,15 @@ const shortID = 10
 // Handle records an event and returns what the hook prints, nil for nothing. At
 // the start of a session that is what it left, what it is expected to leave, and the news. At
 // the end of a turn it is what is missing of that, so that the program continues,
-// or else what the turn left; at most once for each turn.
+// or else what the turn left; at most once for each turn. New comments on what the agent
+// published are added at each of these points and at the start of a turn; the program
+// continues its turn with them.
 func (r Recorder) Handle(ctx context.Context, e trace.HookEvent) ([]byte, error) {
 	e = r.complete(ctx, e)
 	answered := e.Answered || e.Kind == trace.TurnEnd && r.ended(ctx, e)
 	recorded := r.Record(ctx, e)
-	if answered || e.Kind != trace.SessionStart && (e.Kind != trace.TurnEnd || e.Agent != "") {
+	if answered || e.Agent != "" && e.Kind != trace.SessionStart ||
+		!slices.Contains([]trace.HookKind{trace.SessionStart, trace.PromptStart, trace.TurnEnd}, e.Kind) {
 		return nil, recorded
 	}
 	reply, err := r.answer(ctx, e)
@@ -46,13 +49,20 @@ func (r Recorder) ended(ctx context.Context, e trace.HookEvent) bool {
 }
 
 func (r Recorder) answer(ctx context.Context, e trace.HookEvent) ([]byte, error) {
+	comments, unread := r.comments(ctx, e)
+	if e.Kind == trace.PromptStart {
+		answer, err := reply(e, comments)
+		return answer, errors.Join(err, unread)
+	}
 	missing, err := r.missing(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	if e.Kind == trace.TurnEnd && missing != "" && !e.Background {
-		return resume(e, missing+"Publish them with handoff, or say why they are not due yet. You are asked once in a "+
-			"turn.\n")
+	if missing != "" && e.Kind == trace.TurnEnd {
+		missing += "Publish them with handoff, or say why they are not due yet. You are asked once in a turn.\n"
+	}
+	if e.Kind == trace.TurnEnd && missing+comments != "" && !e.Background {
+		return resume(e, missing+comments)
 	}
 	left, err := r.left(ctx, e)
 	if err != nil {
@@ -61,12 +71,28 @@ func (r Recorder) answer(ctx context.Context, e trace.HookEvent) ([]byte, error)
 	if e.Kind != trace.SessionStart {
 		return reply(e, left)
 	}
-	news, unread := "", error(nil)
+	news := ""
 	if r.News != nil && answers(e) {
-		news, unread = r.News(ctx, e)
+		var failed error
+		news, failed = r.News(ctx, e)
+		unread = errors.Join(unread, failed)
 	}
-	answer, err := reply(e, left+missing+news)
+	answer, err := reply(e, left+missing+comments+news)
 	return answer, errors.Join(err, unread)
+}
+
+// comments returns the new comments on what the agent of an event published, "" for none,
+// and where the program would not take them up.
+func (r Recorder) comments(ctx context.Context, e trace.HookEvent) (string, error) {
+	if r.Comments == nil || !answers(e) || e.Kind == trace.TurnEnd && e.Background {
+		return "", nil
+	}
+	page, err := r.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{"thread": e.Thread()},
+		Discussed: true, Limit: maxRefs})
+	if err != nil || len(page.Artifacts) == 0 {
+		return "", err
+	}
+	return r.Comments(ctx, page.Artifacts)
 }
 
 // missing returns which outputs the session of handoff that the program runs in is

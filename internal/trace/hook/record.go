@@ -27,6 +27,10 @@ type Recorder struct {
 	// left. nil for nothing.
 	News func(ctx context.Context, e trace.HookEvent) (string, error)
 
+	// Comments returns what the agent is handed of the comments on artifacts that it
+	// published. nil for nothing.
+	Comments func(ctx context.Context, published []handoff.Artifact) (string, error)
+
 	// NoMessages leaves out the last messages of subagents, which are parts of
 	// threads: the log is sent to other machines, and the user does not share them.
 	NoMessages bool

@@ -23,6 +23,10 @@ func reply(e trace.HookEvent, text string) ([]byte, error) {
 	switch {
 	case text == "" || !answers(e):
 		return nil, nil
+	case e.Kind == trace.PromptStart && e.Provider == "gemini":
+		return handoff.EncodeJSON(map[string]any{"hookSpecificOutput": output{"BeforeAgent", text}})
+	case e.Kind == trace.PromptStart:
+		return handoff.EncodeJSON(map[string]any{"hookSpecificOutput": output{"UserPromptSubmit", text}})
 	case e.Kind == trace.SessionStart:
 		return handoff.EncodeJSON(map[string]any{"hookSpecificOutput": output{"SessionStart", text}})
 	case e.Kind == trace.TurnEnd:
