@@ -21,7 +21,7 @@ func Group(c *cobra.Command, args []string) error {
 
 // similar are commands for what a person may look for under another name.
 var similar = map[string]string{
-	"review": "show", "compare": "session compare", "diff": "session compare", "apply": "read",
+	"compare": "session compare", "diff": "session compare", "apply": "read",
 	"accept": "label", "doctor": "init --status",
 }
 
