@@ -79,8 +79,7 @@ func (d Desk) New(ctx context.Context, thread string, artifacts []handoff.Artifa
 		h.Text += fmt.Sprintf("%d more follow.\n", more)
 	}
 	if away > 0 {
-		h.Text += fmt.Sprintf("%d comments of other machines are on what you published; artifact_get and handoff show have them.\n",
-			away)
+		h.Text += fmt.Sprintf("%d comments of other machines, not shown here, are on what you published in handoff.\n", away)
 	}
 	return h, nil
 }

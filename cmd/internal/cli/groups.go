@@ -27,7 +27,7 @@ var groups = []group{
 
 // primary are the commands of the short help.
 var primary = []string{"news", "list", "show", "read", "thread", "why", "serve", "publish", "wait",
-	"review", "verify", "run", "session", "pipeline", "init"}
+	"review", "run", "session", "pipeline", "init"}
 
 // Former makes c a former name of the command now: it is called like before, and
 // help does not list it.

@@ -112,6 +112,9 @@ func TestCanary(t *testing.T) {
 	c.run(canary, "publish", "-", "--channel", "verification", "--filename", "../x")
 	c.ok("publish", "a.md", "--channel", "design", "--replaces", a, "--json")
 	c.ok("label", b, "chosen", "--json")
+	c.ok("review", b, "--approve")
+	c.ok("review", b, "--comment", "-m", "fine", "--json")
+	c.ok("review", "--json")
 	c.ok("withdraw", b, "--json")
 	for _, id := range []string{a, b, stored} {
 		for _, more := range [][]string{nil, {"--json"}, {"--history"}, {"--history", "--json"}, {"--lineage"},

@@ -154,6 +154,7 @@ func TestRemoteSurfaces(t *testing.T) {
 	}
 	waited := make(chan object, 1)
 	go func() { waited <- two.call("artifact_wait", `{"channel":"review","seconds":50}`) }()
+	one.call("artifact_review", `{"ref":"`+id+`","text":"from one"}`)
 	review := one.call("artifact_publish", `{"content":"fine","channel":"review","title":"Review","from":["`+id+
 		`"]}`)["id"].(string)
 	if got := <-waited; !strings.Contains(fmt.Sprint(got), review) {

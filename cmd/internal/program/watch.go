@@ -221,7 +221,7 @@ On a timeout, it prints what is there, and on standard error what is missing.`,
 		if f.barrier.Count == 0 && len(args) == 0 {
 			f.barrier.Count = 1
 		}
-		f.all = len(args) > 0 || f.barrier.Reviewed || c.Flags().Changed("count")
+		f.all = len(args) > 0 || f.barrier.Reviewed || f.barrier.Any || c.Flags().Changed("count")
 		if f.all && f.options.After != "" {
 			return cli.Invalid("wait", strings.Join(args, " "), "--after is for one artifact, without a ref",
 				"leave one of them out")

@@ -79,6 +79,9 @@ func (s *Server) unrecordedFolders() (list sessions.Adoptions, known bool, err e
 // isUnrecorded reports whether an ID is that of a folder that is not recorded. A page does not
 // read all folders for an ID that nothing has.
 func (s *Server) isUnrecorded(id string) bool {
+	if s.events == nil { // an export, which ends before a list is read
+		return true
+	}
 	list, _, _ := s.unrecordedFolders()
 	return slices.ContainsFunc(list.Sessions, func(a session.Adoption) bool { return a.ID == id })
 }

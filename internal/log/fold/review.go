@@ -48,8 +48,8 @@ func foldCommented(k Keeper, r handoff.Record, f *handoff.ArtifactCommented) err
 }
 
 func foldReviewed(k Keeper, r handoff.Record, f *handoff.ArtifactReviewed) error {
-	return addRemark(k, f.ArtifactID, remark{ID: r.ID, At: r.CreatedAt, Import: r.Import, Origin: r.Origin, Producer: r.Producer,
-		Review: f})
+	return addRemark(k, f.ArtifactID, remark{ID: r.ID, At: r.CreatedAt, Import: r.Import, Origin: r.Origin,
+		Producer: r.Producer, Review: f})
 }
 
 // foldDiscussed does what follows for a new artifact from remarks about others.
