@@ -331,6 +331,9 @@ type ShownComment struct {
 	Replies    []ShownReply         `json:"replies,omitempty"`
 }
 
+// Ref returns the short form of its ID.
+func (c ShownComment) Ref() string { return handoff.ShortCommentID(c.ID) }
+
 // At returns where the comment is, for people, "" for the artifact as a whole.
 func (c ShownComment) At() string {
 	at := c.Place.String()

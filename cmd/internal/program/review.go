@@ -167,7 +167,7 @@ func printDiscussion(a *cli.App, list []reviews.ShownComment) {
 // printComment prints a comment with what it quotes. Its texts are those of others, and
 // each line of them is marked.
 func printComment(a *cli.App, c reviews.ShownComment) {
-	head := []string{handoff.ShortCommentID(c.ID), string(c.State), "by " + c.By.Name}
+	head := []string{c.Ref(), string(c.State), "by " + c.By.Name}
 	if at := c.At(); at != "" {
 		head = append(head, at)
 	}

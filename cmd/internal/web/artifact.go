@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/workspace/reviews"
 )
 
 // linkedShown is how many inputs, users and results of an artifact a page shows, and
@@ -35,6 +36,7 @@ type artifactPage struct {
 	NoThread bool // the thread that its record names has no transcript here
 
 	Verification *trace.Verification
+	Discussion   []reviews.ShownComment
 }
 
 // artifact shows an artifact by any ref.
@@ -50,6 +52,11 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 	if shown := s.transcripts(&p, art.ID); shown.Artifact != nil {
 		a.Attributed, a.UsedBy = shown.Artifact.Attributed, shown.Artifact.UsedBy
 		a.NoThread, a.Verification = shown.NoThread, shown.Verification
+	}
+	if len(art.Comments) > 0 {
+		shown, err := s.o.Source.Artifacts.Show(ctx, art.ID, false)
+		p.warn(err)
+		a.Discussion = shown.Discussion
 	}
 	history, err := s.o.Source.Artifacts.History(ctx, art.ID)
 	p.warn(err)
