@@ -9,7 +9,7 @@ import (
 // TestRelations lets a subagent review what the main agent published, and the main agent what
 // the subagent published. The first never counts. docs/reviews.md has the table.
 func TestRelations(t *testing.T) {
-	for _, c := range []client{claude, codex, gemini, opencode} {
+	for _, c := range []client{claude, codex, gemini, opencode, qwen} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			h := newHome(t)
