@@ -47,6 +47,14 @@ func (refs *References) Add(r handoff.Record) {
 		if r.Import != "" {
 			refs.imports[strings.Clone(r.ID)] = strings.Clone(r.Import)
 		}
+	case *handoff.ArtifactCommented:
+		for _, d := range handoff.BodiesOf(f) {
+			value := strings.Clone(d.Value)
+			refs.artifacts[value] = append(refs.artifacts[value], strings.Clone(r.ID))
+		}
+		if f.State == handoff.CommentWithdrawn {
+			refs.withdrawn[strings.Clone(f.ReplyTo)] = true
+		}
 	case *handoff.BodyRedacted:
 		for _, d := range handoff.BodiesOf(f) { // of the artifact, as long as that is not withdrawn
 			value := strings.Clone(d.Value)

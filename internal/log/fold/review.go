@@ -93,6 +93,9 @@ func addRemark(k Keeper, id string, m remark) error {
 	if err != nil {
 		return err
 	}
+	if m.Import != "" && (!a.known() || a.Import != m.Import) {
+		return nil // an import says nothing of what it did not bring
+	}
 	if a == nil {
 		a = &ArtifactState{ID: id}
 	}

@@ -100,6 +100,10 @@ func (t *tree) has(r handoff.Record) bool {
 		return t.artifacts[f.ArtifactID]
 	case *handoff.ArtifactLabeled:
 		return t.artifacts[f.ArtifactID]
+	case *handoff.ArtifactCommented:
+		return t.artifacts[f.ArtifactID]
+	case *handoff.ArtifactReviewed:
+		return t.artifacts[f.ArtifactID]
 	case *handoff.BodyRedacted:
 		return t.artifacts[f.ArtifactID] || t.bodies[f.Digest.Value]
 	case *handoff.RecordRedacted:
