@@ -235,14 +235,15 @@ func (d Desk) Withdraw(ctx context.Context, comment string) (handoff.Published, 
 	if err != nil {
 		return handoff.Published{}, err
 	}
-	id := comment
-	withdrawn := false
+	id, state := comment, handoff.CommentState("")
 	for _, c := range a.Comments {
-		if c.ID == comment || handoff.ShortCommentID(c.ID) == comment {
-			id, withdrawn = c.ID, c.State == handoff.CommentWithdrawn
+		for _, r := range append([]handoff.Reply{{ID: c.ID, State: c.State}}, c.Replies...) {
+			if r.ID == comment || handoff.ShortCommentID(r.ID) == comment {
+				id, state = r.ID, r.State
+			}
 		}
 	}
-	if withdrawn {
+	if state == handoff.CommentWithdrawn {
 		return handoff.Published{Artifact: a, Existing: true}, nil
 	}
 	f := &handoff.ArtifactCommented{ArtifactID: a.ID, ReplyTo: id, State: handoff.CommentWithdrawn}

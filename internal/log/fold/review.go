@@ -32,16 +32,17 @@ type remark struct {
 
 func foldCommented(k Keeper, r handoff.Record, f *handoff.ArtifactCommented) error {
 	id := f.ArtifactID
-	if f.ReplyTo == "" {
-		for _, key := range []string{r.ID, handoff.ShortCommentID(r.ID)} {
-			if err := k.PutPointer(CommentSpace, key, id); err != nil {
-				return err
-			}
+	if f.ReplyTo != "" {
+		of, err := k.Pointer(CommentSpace, f.ReplyTo)
+		if err != nil || of == "" {
+			return err // what it answers is not known
 		}
-	} else if of, err := k.Pointer(CommentSpace, f.ReplyTo); err != nil || of == "" {
-		return err // what it answers is not known
-	} else {
 		id = of
+	}
+	for _, key := range []string{r.ID, handoff.ShortCommentID(r.ID)} {
+		if err := k.PutPointer(CommentSpace, key, id); err != nil {
+			return err
+		}
 	}
 	return addRemark(k, id, remark{ID: r.ID, At: r.CreatedAt, Import: r.Import, Origin: r.Origin, Producer: r.Producer,
 		Comment: f})
