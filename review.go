@@ -255,7 +255,7 @@ func Opened(list []Comment) (open []Comment) {
 // IsApproved reports whether somebody with one of the relations approved exactly these
 // bytes, and none of them requested changes. Without relations it is those of Accepted.
 func (a Artifact) IsApproved(by ...Relation) bool {
-	if by == nil {
+	if len(by) == 0 {
 		by = Accepted
 	}
 	approved := false

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/agent-handoff/handoff/workspace/reviews"
 )
 
@@ -11,5 +12,6 @@ import (
 func (w *Workspace) Reviews() reviews.Desk {
 	return reviews.New(reviews.Options{Hub: w.as, Bodies: w.bodies, Resolve: w.Resolve, Finish: w.finish,
 		Origin: w.runtimeDir.Origin, Home: w.dirs.Home(), State: w.state,
+		Gated:    func(ctx context.Context) ([]string, error) { return pipelines.Unapproved(ctx, w.Pipelines()) },
 		Redacted: func(ctx context.Context) ([]handoff.Digest, error) { return w.index.RedactedBodies(ctx) }})
 }

@@ -236,7 +236,6 @@ func TestFilterRefused(t *testing.T) {
 	for name, f := range map[string]workspace.Filter{
 		"two producers":    {Producer: map[string]string{"run": "a", "runId": "b"}},
 		"unknown status":   {Status: "lost"},
-		"status and all":   {Status: "active", IncludeInactive: true},
 		"unknown since":    {Since: "someday"},
 		"unknown until":    {Until: "-2h"},
 		"too many days":    {Since: "100000d"},

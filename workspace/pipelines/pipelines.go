@@ -364,6 +364,11 @@ func in[T any](p Runs, do func(*progress.Runs) (T, error)) (result T, err error)
 		Verify: p.o.Verify, Producer: p.o.Producer, Session: p.o.Session, Now: p.o.Now, Conclude: p.o.Conclude})
 }
 
+// Unapproved returns the IDs of the artifacts whose approval the gates of open runs need.
+func Unapproved(ctx context.Context, p Runs) ([]string, error) {
+	return in(p, func(r *progress.Runs) ([]string, error) { return r.Unapproved(ctx) })
+}
+
 // IsOpen reports whether an issue has a run that is not archived.
 func (p Runs) IsOpen(issue string) bool { return folder.Exists(p.of(issue).o.Root, issue) }
 

@@ -62,7 +62,7 @@ func Each(ctx context.Context, dir string, o workspace.Options,
 	}
 	for _, place := range list {
 		var more []string
-		w, err := workspace.Open(place, o)
+		w, err := open(place, o)
 		if err == nil {
 			more, err = do(place, w)
 			if err = cmp.Or(err, w.Close()); errors.Is(err, handoff.Invalid) {
@@ -80,6 +80,18 @@ func Each(ctx context.Context, dir string, o workspace.Options,
 		}
 	}
 	return warnings, nil
+}
+
+// open opens the workspace of a place, unless it is a part of another one now.
+func open(place string, o workspace.Options) (*workspace.Workspace, error) {
+	found, err := config.Find(place, o.Getenv)
+	if err == nil && found.Home() != place {
+		err = handoff.E("open workspace", place, handoff.NotFound, errors.New("it is in "+found.Home()+" now"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return workspace.Open(place, o)
 }
 
 // with returns Opened, and the workspace or repository that a directory is in.

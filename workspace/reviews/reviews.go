@@ -20,6 +20,8 @@ type Options struct {
 	Hub     *handoff.Hub   // whose records name the caller
 	Bodies  handoff.Bodies // where the texts of comments are kept
 	Resolve func(ctx context.Context, ref string) (string, error)
+	// the IDs of the artifacts whose approval a gate needs
+	Gated func(ctx context.Context) ([]string, error)
 	// the digests of bodies that may not be read
 	Redacted func(ctx context.Context) ([]handoff.Digest, error)
 	Finish   func(ctx context.Context, session string) []string // what follows a record; returns warnings
@@ -308,12 +310,22 @@ func (d Desk) Resolved(ctx context.Context, list, artifacts []string) (ids []str
 	return ids, nil
 }
 
-// Waiting returns the artifacts that wait for a review, newest first. See
-// handoff.Artifact.AwaitsReview.
+// Waiting returns the artifacts that wait for a review, newest first, and then those whose
+// approval the gate of an open pipeline run needs. See handoff.Artifact.AwaitsReview.
 func (d Desk) Waiting(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
 	q.Discussed, q.Status, q.IncludeInactive = true, handoff.Active, false
 	page, err := d.o.Hub.Artifacts(ctx, q)
 	page.Artifacts = slices.DeleteFunc(page.Artifacts, func(a handoff.Artifact) bool { return !a.AwaitsReview() })
+	if err != nil {
+		return page, err
+	}
+	gated, err := d.o.Gated(ctx)
+	for _, id := range gated {
+		is := func(a handoff.Artifact) bool { return a.ID == id }
+		if a, unknown := d.o.Hub.Artifact(ctx, id); unknown == nil && !slices.ContainsFunc(page.Artifacts, is) {
+			page.Artifacts = append(page.Artifacts, a)
+		}
+	}
 	return page, err
 }
 

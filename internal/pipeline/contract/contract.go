@@ -54,12 +54,29 @@ type Stage struct {
 	Routes   []Route  `yaml:"routes"`
 	Checks   []Check  `yaml:"checks"` // what its gate checks beside the contract
 	Requires []Need   `yaml:"requires"`
+	Gate     Gate     `yaml:"gate"`
 
 	after    string // the stage that a project's stage was inserted after
 	schema   func() *jsonschema.Schema
 	document func() (map[string]any, error) // the schema with all that it refers to
 	common   func() *jsonschema.Schema      // the fields of every artifact
 	assess   bool
+}
+
+// A Gate is what the gate of a stage needs before the run goes on to other stages.
+type Gate struct {
+	// Approved are the relations of reviewers of whom one must have approved exactly the bytes of
+	// the artifact; empty for those that count by default, nil for no approval.
+	Approved []handoff.Relation `yaml:"approved"`
+}
+
+func (g Gate) check() error {
+	for _, r := range g.Approved {
+		if !slices.Contains([]handoff.Relation{handoff.RelationHuman, handoff.RelationOther, handoff.RelationLead}, r) {
+			return fmt.Errorf("gate: approved by %q is none of human, other and lead", r)
+		}
+	}
+	return nil
 }
 
 // A Need is a command that must be verified for the gate of a stage: handoff attested it
@@ -224,6 +241,9 @@ func (s *Stage) check(stages []string) error {
 		if !slices.Contains(checks, c) {
 			return fmt.Errorf("unknown check %q (use %v)", c, checks)
 		}
+	}
+	if err := s.Gate.check(); err != nil {
+		return err
 	}
 	for _, n := range s.Requires {
 		if err := n.check(); err != nil {

@@ -355,6 +355,11 @@ merge, as in the table of stages. A stage without it has no rules beside its
 schema. A stage in place of plan, for example, has checks: [plan], and its
 artifact the fields of plan.json.
 
+The key gate can need an approval of exactly the bytes of the artifact, as ` + "`gate: {approved: [human]}`" + `
+does: by a reviewer with one of these relations, human, other or lead; an empty list is human and
+other ([reviews.md](reviews.md)). ` + "`handoff pipeline gate`" + ` fails without it, the run waits for a person
+after the stage, and ` + "`handoff review`" + ` lists the artifact.
+
 The key requires lists commands that must be verified for the gate: ` + "`handoff attest`" + ` ran
 exactly these arguments in this directory, they succeeded, and the files are the same
 since ([evidence.md](evidence.md)). Another command, such as true, does not count.

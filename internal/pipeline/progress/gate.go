@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/agent-handoff/handoff"
@@ -38,6 +39,9 @@ func (r *Runs) Gate(ctx context.Context, issue, stage, base string) (pipeline.Ga
 			handoff.Advice("leave it out"))
 	}
 	result, err := r.check(ctx, s, st, base)
+	if err == nil {
+		err = r.requireApproval(ctx, s, st, &result)
+	}
 	g := pipeline.Gate{GateResult: result}
 	if g.Rejected {
 		step := Next(r.Pipeline, s)
@@ -99,6 +103,64 @@ func (r *Runs) require(ctx context.Context, stage *contract.Stage, result *pipel
 		}
 	}
 	return nil
+}
+
+// requireApproval adds a finding if the artifact of a stage is not approved as its gate needs.
+func (r *Runs) requireApproval(ctx context.Context, s State, stage *contract.Stage, result *pipeline.GateResult) error {
+	_, reason, err := r.unapproved(ctx, s, stage)
+	if reason != "" {
+		result.Pass = false
+		result.Findings = append(result.Findings, pipeline.Finding{Level: pipeline.Error, Check: "approved", Text: reason})
+	}
+	return err
+}
+
+// Unapproved returns the IDs of the artifacts of open runs whose approval their gates need.
+// A run that can't be read has none.
+func (r *Runs) Unapproved(ctx context.Context) (ids []string, err error) {
+	gated := slices.ContainsFunc(r.Pipeline.Stages, func(s *contract.Stage) bool { return s.Gate.Approved != nil })
+	if !gated {
+		return nil, nil
+	}
+	for _, issue := range folder.Open(r.Files) {
+		s, err := r.Read(ctx, issue)
+		if err != nil {
+			continue
+		}
+		for _, stage := range r.Pipeline.Stages {
+			id, reason, err := r.unapproved(ctx, s, stage)
+			if err != nil {
+				return nil, err
+			}
+			if id != "" && reason != "" {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// unapproved returns the ID of the artifact of a stage and why it is not approved as the
+// gate of the stage needs; "" if it is, if there is none, or if the gate needs no approval.
+func (r *Runs) unapproved(ctx context.Context, s State, stage *contract.Stage) (id, reason string, err error) {
+	out, ok := s.Outputs[stage.Name]
+	if stage.Gate.Approved == nil || !ok {
+		return "", "", nil
+	}
+	at := s.last(stage.Name)
+	if at < 0 || s.Attempts[at].Digest != out.Digest || s.Attempts[at].ID == "" {
+		return "", out.File + " must be approved, and is not recorded", nil
+	}
+	id = s.Attempts[at].ID
+	a, err := r.Hub.Artifact(ctx, id)
+	if err != nil || a.IsApproved(stage.Gate.Approved...) {
+		return id, "", err
+	}
+	by := "a person or an agent that its author did not start"
+	if len(stage.Gate.Approved) > 0 {
+		by = strings.Trim(fmt.Sprint(stage.Gate.Approved), "[]")
+	}
+	return id, fmt.Sprintf("%s must be approved by %s: %s", out.File, by, id), nil
 }
 
 // reasonOf returns the reason of an error without its operation.

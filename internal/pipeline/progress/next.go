@@ -51,7 +51,19 @@ func (r *Runs) next(ctx context.Context, s State) (pipeline.Step, error) {
 	if s.Archived && step.Done {
 		step.Reason = "every stage is done; the run is archived"
 	}
-	if s.Archived || !step.Done {
+	if s.Archived {
+		return step, nil
+	}
+	for _, stage := range r.Pipeline.Stages {
+		if stage.Name == step.Stage {
+			break
+		}
+		if _, reason, err := r.unapproved(ctx, s, stage); err != nil || reason != "" {
+			return pipeline.Step{Agent: contract.Human, Reason: reason, Reads: []string{s.file(stage.Artifact)},
+				Outdated: s.Outdated}, err
+		}
+	}
+	if !step.Done {
 		return step, nil
 	}
 	for _, stage := range r.Pipeline.Stages {
