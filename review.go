@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff/internal/tool/ulid"
@@ -162,7 +164,13 @@ type Review struct {
 
 // String returns who decided what: "approved by alice (not signed)".
 func (r Review) String() string {
-	text := strings.ReplaceAll(string(r.Decision), "_", " ") + " by " + r.By.Name
+	name := r.By.Name
+	if strings.ContainsFunc(name, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune(" ._-@+/", c)
+	}) {
+		name = strconv.Quote(name)
+	}
+	text := strings.ReplaceAll(string(r.Decision), "_", " ") + " by " + name
 	switch r.By.Relation {
 	case RelationSelf:
 		text += " (self-review)"
@@ -209,6 +217,7 @@ type Comment struct {
 	CreatedAt  time.Time    `json:"createdAt"`
 	Origin     string       `json:"origin,omitempty"`     // of its record
 	ResolvedBy string       `json:"resolvedBy,omitempty"` // an artifact, or the record of a reply
+	ChangedBy  string       `json:"changedBy,omitempty"`  // the name of who resolved, withdrew or reopened it last
 	Replies    []Reply      `json:"replies,omitempty"`
 }
 
@@ -292,7 +301,7 @@ func (a Artifact) reviewNotices() (list []Notice) {
 	var approved, against, other []string
 	for _, r := range a.Reviews {
 		switch {
-		case r.counts() && r.Decision == ChangesRequested:
+		case r.counts() && r.Decision == ChangesRequested && a.Status == Active:
 			against = append(against, r.String())
 		case r.counts() && r.Decision == Approved:
 			approved = append(approved, r.String())

@@ -22,6 +22,10 @@ type VerificationList struct {
 	Base  string         `json:"base,omitempty"` // the artifacts are those of the commits after it
 	Head  string         `json:"head,omitempty"` // and up to it
 	Items []Verification `json:"verifications"`
+
+	// If approvals are required: the files that the commits changed and of which no artifact with
+	// the bytes at Head is approved, relative to the repository.
+	Unapproved []string `json:"unapproved,omitempty"`
 }
 
 // A Claim is a claim with its verdict: the weakest of its evidence.

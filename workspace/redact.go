@@ -53,6 +53,9 @@ func (r Redacted) JSONParts() []any { return append(r.Published.JSONParts(), red
 //
 // Kinds: those of Withdraw, and Invalid (nothing to do, or nothing looks like a secret).
 func (w *Workspace) Redact(ctx context.Context, ref string, o RedactOptions) (Redacted, error) {
+	if handoff.IsCommentID(ref) {
+		return w.redactComment(ctx, ref)
+	}
 	id, err := w.Resolve(ctx, ref)
 	if err != nil {
 		return Redacted{}, err
@@ -93,6 +96,28 @@ func (w *Workspace) Redact(ctx context.Context, ref string, o RedactOptions) (Re
 	return done, nil
 }
 
+// redactComment withdraws a comment or reply and erases its text.
+func (w *Workspace) redactComment(ctx context.Context, ref string) (done Redacted, err error) {
+	a, body, err := w.Reviews().BodyOf(ctx, ref)
+	if err != nil {
+		return done, err
+	}
+	warnings, err := w.as.Redact(ctx, &handoff.BodyRedacted{ArtifactID: a.ID, Digest: body})
+	if err != nil {
+		return done, err
+	}
+	if done.Published, err = w.Reviews().Withdraw(ctx, ref); err != nil {
+		return done, err
+	}
+	left, err := w.erase(ctx, []handoff.Digest{body})
+	if err != nil {
+		warnings = append(warnings, "the text is not shown, but a copy is still stored: "+err.Error())
+	}
+	done.Replaced, done.Warnings = 1, append(warnings, done.Warnings...)
+	done.Copies = slices.Concat(left, remaining)
+	return done, nil
+}
+
 // remaining are the copies that handoff can't reach.
 var remaining = []string{
 	"the records of the log: they never change; a copy of the log can be written without the secret",
@@ -107,7 +132,10 @@ func bodyDigests(a handoff.Artifact, facts []handoff.Fact) (list []handoff.Diges
 	}
 	for _, f := range facts {
 		if f, ok := f.(*handoff.BodyRedacted); ok {
-			list = append(list, bodyDigest(a.Digest), f.Digest)
+			list = append(list, f.Digest)
+			if f.Digest != bodyDigest(a.Digest) {
+				continue // of a comment
+			}
 			if a.Redacted != nil && f.Replacement == (handoff.Digest{}) {
 				list = append(list, a.Redacted.Digest)
 			}
@@ -126,10 +154,16 @@ func (w *Workspace) redactions(ctx context.Context, a handoff.Artifact, o Redact
 	}
 	erased := a.Redacted != nil && a.Redacted.Body == handoff.BodyErased
 	known, unread := w.bodySecrets(ctx, a)
+	for _, body := range w.Reviews().Secrets(ctx, a, known, o.Erase) {
+		facts = append(facts, &handoff.BodyRedacted{ArtifactID: a.ID, Digest: body})
+		done.Replaced++
+	}
 	if o.Replace {
-		if facts, err = w.recordRedactions(ctx, a, known, done); err != nil {
+		more, err := w.recordRedactions(ctx, a, known, done)
+		if err != nil {
 			return nil, err
 		}
+		facts = append(facts, more...)
 	}
 	if o.Erase && !erased {
 		facts = append(facts, &handoff.BodyRedacted{ArtifactID: a.ID, Digest: bodyDigest(a.Digest)})

@@ -48,6 +48,9 @@ func (b Barrier) Wait(ctx context.Context, w *Workspace) (there []handoff.Artifa
 			there = append(there, a)
 		}
 		missing = absent
+		if len(b.Refs) == 0 && len(there) > b.Count {
+			there = there[len(there)-b.Count:] // the newest
+		}
 		if n := b.Count - len(there); len(b.Refs) == 0 && n > 0 {
 			missing = []string{fmt.Sprintf("%d of %d artifacts", n, b.Count)}
 		}

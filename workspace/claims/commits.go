@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -89,18 +90,8 @@ func (c Checker) VerifyCommits(ctx context.Context, revisions string, p Policy) 
 	}
 	about := aboutCommits{repository: r, prefix: filepath.ToSlash(c.top(r)), commits: map[string]bool{},
 		blobs: map[string]map[string]bool{}, digests: map[string]string{}}
-	for _, commit := range commits {
-		about.commits[commit.ID] = true
-		for _, f := range commit.Files {
-			if f.New != "" {
-				if about.blobs[f.Path] == nil {
-					about.blobs[f.Path] = map[string]bool{}
-				}
-				about.blobs[f.Path][f.New] = true
-			}
-		}
-	}
-	checker := c.once()
+	about.add(commits, p.Approved)
+	checker, approved := c.once(), map[string]bool{}
 	q := handoff.ArtifactQuery{Claimed: !p.Approved, Limit: 200}
 	for more := len(commits) > 0; more; more = q.Cursor != "" {
 		page, err := c.o.Hub.Artifacts(ctx, q)
@@ -116,8 +107,13 @@ func (c Checker) VerifyCommits(ctx context.Context, revisions string, p Policy) 
 				return all, err
 			}
 			all.Items = append(all.Items, v)
+			approved[path.Join(about.prefix, a.Path)] = v.Approved
 		}
 		q.Cursor = page.Cursor
+	}
+	if p.Approved {
+		all.Unapproved = slices.DeleteFunc(slices.Sorted(maps.Keys(about.blobs)),
+			func(file string) bool { return approved[file] })
 	}
 	return all, ctx.Err()
 }
@@ -170,6 +166,25 @@ type aboutCommits struct {
 	commits    map[string]bool
 	blobs      map[string]map[string]bool // the blobs of each path
 	digests    map[string]string          // SHA-256 of blobs, "" of one that can't be read
+}
+
+// add adds commits, newest first, with the blobs of all or of the newest one of each path only.
+func (s aboutCommits) add(commits []git.Commit, newest bool) {
+	seen := map[string]bool{}
+	for _, commit := range commits {
+		s.commits[commit.ID] = true
+		for _, f := range commit.Files {
+			known := newest && seen[f.Path]
+			seen[f.Path] = true
+			if known || f.New == "" {
+				continue
+			}
+			if s.blobs[f.Path] == nil {
+				s.blobs[f.Path] = map[string]bool{}
+			}
+			s.blobs[f.Path][f.New] = true
+		}
+	}
 }
 
 // digest returns the SHA-256 of a blob, "" if it can't be read.

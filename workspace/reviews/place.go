@@ -32,8 +32,11 @@ func (d Desk) place(ctx context.Context, a handoff.Artifact, r Draft, text *hand
 	if p.Path == "" && r.Lines == "" && r.Quote == "" {
 		return p, nil
 	}
+	if r.Lines == "" && r.Quote == "" {
+		return p, d.has(ctx, a, p.Path)
+	}
 	content, err := d.content(ctx, a, p.Path)
-	if err != nil || r.Lines == "" && r.Quote == "" {
+	if err != nil {
 		return p, err
 	}
 	start, end, err := span(content, r)
@@ -46,7 +49,8 @@ func (d Desk) place(ctx context.Context, a handoff.Artifact, r Draft, text *hand
 	text.Before = last(content[:start], handoff.MaxQuoteContext)
 	text.After = first(content[start+len(text.Quote):], handoff.MaxQuoteContext)
 	if a.Kind == "patch" || strings.HasPrefix(content, "diff --git ") || strings.HasPrefix(content, "--- ") {
-		where.Side = side(quote)
+		line := strings.LastIndexByte(content[:start], '\n') + 1
+		where.Side = side(content[line:end])
 	}
 	return where, nil
 }
@@ -156,15 +160,15 @@ func (d Desk) moved(ctx context.Context, a handoff.Artifact, c handoff.Comment, 
 		}
 		texts[c.Place.Path] = content
 	}
-	if text.Quote == "" { // of a file as a whole
-		return c.Place, false
+	if text.Quote == "" { // a file, or an empty line, which nothing finds again
+		return c.Place, c.Place.FirstLine > 0
 	}
 	at, ok := Find(content, text)
 	if !ok {
 		return c.Place, true
 	}
 	where := newPlace(content, c.Place.Path, at, at+len(text.Quote))
-	where.Side = c.Place.Side
+	where.Side, where.LastLine = c.Place.Side, where.FirstLine+c.Place.LastLine-c.Place.FirstLine
 	return where, false
 }
 
@@ -218,6 +222,17 @@ func (d Desk) content(ctx context.Context, a handoff.Artifact, file string) (str
 			handoff.Advice("comment on the artifact, without a place"))
 	}
 	return string(b), nil
+}
+
+// has returns an error of kind NotFound unless a directory has a file.
+func (d Desk) has(ctx context.Context, a handoff.Artifact, file string) error {
+	c, err := d.o.Hub.Open(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = member(c, file)
+	return err
 }
 
 // member returns a file of a directory that is read as a tar.

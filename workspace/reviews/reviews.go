@@ -5,12 +5,10 @@ package reviews
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -71,6 +69,7 @@ type RecordedReview struct {
 // digest, or its content was redacted, so that no decision can be about its bytes),
 // Unavailable (its content can't be read for a place).
 func (d Desk) Review(ctx context.Context, ref string, r Draft) (RecordedReview, error) {
+	r.Text = strings.TrimSpace(r.Text)
 	id, err := d.o.Resolve(ctx, ref)
 	if err != nil {
 		return RecordedReview{}, err
@@ -150,6 +149,10 @@ func (d Desk) checkDecision(a handoff.Artifact, r Draft) error {
 		return handoff.E("review", a.ID, handoff.Conflict,
 			errors.New("it has no digest, so that a review can't name its bytes"),
 			handoff.Suggest("publish it with a copy", handoff.ActionPublishKept, a.ID))
+	case !a.Kept && (a.Target == handoff.Modified || a.Target == handoff.Missing):
+		return handoff.E("review", a.ID, handoff.Conflict,
+			fmt.Errorf("its file is %s and no copy was kept: its bytes can't be read", a.Target),
+			handoff.Suggest("publish it with a copy", handoff.ActionPublishKept, a.ID))
 	case a.Redacted != nil && a.Redacted.Body != "":
 		return handoff.E("review", a.ID, handoff.Conflict,
 			errors.New("its content was redacted: the bytes are not those of its digest"),
@@ -183,9 +186,13 @@ func (d Desk) comments(ctx context.Context, a handoff.Artifact, r Draft) (facts 
 		}
 	}
 	add := func(to string, state handoff.CommentState) error {
-		c, err := find(a, to)
+		c, err := d.find(ctx, a, to)
+		if err == nil && state != "" && c.State == handoff.CommentWithdrawn {
+			err = handoff.E("review", to, handoff.Conflict, errors.New("it was withdrawn"),
+				handoff.Advice("write another comment"))
+		}
 		f := fact
-		f.ReplyTo, f.State = c, state
+		f.ArtifactID, f.ReplyTo, f.State = c.ArtifactID, c.ID, state
 		facts = append(facts, &f)
 		return err
 	}
@@ -204,19 +211,37 @@ func (d Desk) comments(ctx context.Context, a handoff.Artifact, r Draft) (facts 
 	return facts, err
 }
 
-// find returns the ID of a comment on an artifact, by its ID or its short form.
-func find(a handoff.Artifact, id string) (string, error) {
+// find returns a comment on an artifact or an earlier revision, by the ID of it or of a reply
+// to it.
+func (d Desk) find(ctx context.Context, a handoff.Artifact, id string) (handoff.Comment, error) {
+	if c, err := find(a, id); err == nil || !handoff.IsCommentID(id) {
+		return c, err
+	}
+	of, err := d.artifactOf(ctx, id) // a comment of an earlier revision that is not open
+	if err != nil {
+		return handoff.Comment{}, err
+	}
+	q := handoff.ArtifactQuery{Family: a.ID, IDs: []string{of.ID}, IncludeInactive: true, Limit: 1}
+	if a.Name != "" {
+		q.Family, q.Namespace, q.Name = "", a.Namespace, a.Name
+	}
+	page, err := d.o.Hub.Artifacts(ctx, q)
+	if err == nil && len(page.Artifacts) == 1 && of.Seq < a.Seq {
+		return find(of, id)
+	}
+	return find(a, id)
+}
+
+// find returns a comment of an artifact, by the ID of it or of a reply to it.
+func find(a handoff.Artifact, id string) (handoff.Comment, error) {
 	for _, c := range slices.Backward(a.Comments) {
-		if c.ID == id || handoff.ShortCommentID(c.ID) == id {
-			return c.ID, nil
-		}
-		for _, r := range c.Replies {
+		for _, r := range append([]handoff.Reply{{ID: c.ID}}, c.Replies...) {
 			if r.ID == id || handoff.ShortCommentID(r.ID) == id {
-				return c.ID, nil
+				return c, nil
 			}
 		}
 	}
-	return "", handoff.E("review", id, handoff.NotFound, errors.New("no such comment on "+a.ID),
+	return handoff.Comment{}, handoff.E("review", id, handoff.NotFound, errors.New("no such comment on "+a.ID),
 		handoff.Suggest("see its comments", handoff.ActionShow, a.ID))
 }
 
@@ -263,12 +288,55 @@ func (d Desk) artifactOf(ctx context.Context, comment string) (handoff.Artifact,
 	page, err := d.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Comment: comment, IncludeInactive: true, Limit: 1})
 	if err == nil && len(page.Artifacts) == 0 {
 		err = handoff.E("find comment", comment, handoff.NotFound, nil,
-			handoff.Suggest("list what has comments", handoff.ActionReviews))
+			handoff.Suggest("list every artifact", handoff.ActionListAll))
 	}
 	if err != nil {
 		return handoff.Artifact{}, err
 	}
 	return page.Artifacts[0], nil
+}
+
+// BodyOf returns the artifact of a comment or reply, and the digest of the body that has its
+// text. Kind: NotFound.
+func (d Desk) BodyOf(ctx context.Context, comment string) (handoff.Artifact, handoff.Digest, error) {
+	a, err := d.artifactOf(ctx, comment)
+	if err != nil {
+		return a, handoff.Digest{}, err
+	}
+	for _, c := range a.Comments {
+		for _, r := range remarks(c) {
+			if (r.ID == comment || handoff.ShortCommentID(r.ID) == comment) && r.Body.Value != "" {
+				return a, r.Body, nil
+			}
+		}
+	}
+	return a, handoff.Digest{}, handoff.E("find comment", comment, handoff.NotFound, errors.New("it has no text"))
+}
+
+// Secrets returns the bodies of comments on an artifact that have one of the known secrets,
+// or what looks like one; with all, also those that quote the artifact.
+func (d Desk) Secrets(ctx context.Context, a handoff.Artifact, known map[string]string,
+	all bool) (bodies []handoff.Digest) {
+	for _, c := range a.Comments {
+		if c.ArtifactID != a.ID {
+			continue
+		}
+		for _, r := range remarks(c) {
+			text := d.text(ctx, r.Body, nil)
+			found := all && text.Quote != ""
+			for _, part := range []string{text.Text, text.Quote, text.Before, text.After} {
+				_, secret := handoff.RedactText(part)
+				found = found || secret
+				for value := range known {
+					found = found || strings.Contains(part, value)
+				}
+			}
+			if found && r.Body.Value != "" {
+				bodies = append(bodies, r.Body)
+			}
+		}
+	}
+	return bodies
 }
 
 // All stands for every open comment in the list that Resolved takes.
@@ -286,11 +354,11 @@ func (d Desk) Resolved(ctx context.Context, list, artifacts []string) (ids []str
 			if err != nil {
 				return nil, err
 			}
-			id, err := find(a, word)
+			c, err := find(a, word)
 			if err != nil {
 				return nil, err
 			}
-			ids = append(ids, id)
+			ids = append(ids, c.ID)
 			continue
 		}
 		if len(artifacts) == 0 {
@@ -327,89 +395,4 @@ func (d Desk) Waiting(ctx context.Context, q handoff.ArtifactQuery) (handoff.Art
 		}
 	}
 	return page, err
-}
-
-// A ShownComment is a comment with its text, as the reader of one revision sees it.
-type ShownComment struct {
-	ID         string               `json:"id"`
-	ArtifactID string               `json:"artifactId"` // of the revision that it was made on
-	State      handoff.CommentState `json:"state"`
-	Place      handoff.Place        `json:"place,omitzero"`     // in the revision that is read
-	Outdated   bool                 `json:"outdated,omitempty"` // what it quotes is not there any more: Place is in ArtifactID
-	Text       string               `json:"text"`
-	Quote      string               `json:"quote,omitempty"`
-	By         handoff.Reviewer     `json:"by"`
-	CreatedAt  time.Time            `json:"createdAt"`
-	ResolvedBy string               `json:"resolvedBy,omitempty"` // an artifact, or the record of a reply
-	Replies    []ShownReply         `json:"replies,omitempty"`
-}
-
-// Ref returns the short form of its ID.
-func (c ShownComment) Ref() string { return handoff.ShortCommentID(c.ID) }
-
-// At returns where the comment is, for people, "" for the artifact as a whole.
-func (c ShownComment) At() string {
-	at := c.Place.String()
-	if c.Outdated {
-		at = strings.TrimSpace(at + " of " + c.ArtifactID + " (outdated)")
-	}
-	return at
-}
-
-// A ShownReply is an answer to a comment, or a change of its state.
-type ShownReply struct {
-	ID        string               `json:"id"`
-	State     handoff.CommentState `json:"state,omitempty"` // that it gave the comment
-	Text      string               `json:"text,omitempty"`
-	By        handoff.Reviewer     `json:"by"`
-	CreatedAt time.Time            `json:"createdAt"`
-}
-
-// Discussion returns the comments of an artifact with their texts, and where they are in
-// it now.
-func (d Desk) Discussion(ctx context.Context, a handoff.Artifact) (list []ShownComment, err error) {
-	if len(a.Comments) == 0 {
-		return nil, nil
-	}
-	redacted, err := d.o.Redacted(ctx)
-	if err != nil {
-		return nil, err
-	}
-	texts := map[string]string{}
-	for _, c := range a.Comments {
-		text := d.text(ctx, c.Body, redacted)
-		shown := ShownComment{ID: c.ID, ArtifactID: c.ArtifactID, State: c.State, Place: c.Place,
-			Text: text.Text, Quote: text.Quote,
-			By: c.By, CreatedAt: c.CreatedAt, ResolvedBy: c.ResolvedBy}
-		if c.ArtifactID != a.ID {
-			shown.Place, shown.Outdated = d.moved(ctx, a, c, text, texts)
-		}
-		for _, r := range c.Replies {
-			shown.Replies = append(shown.Replies, ShownReply{ID: r.ID, State: r.State,
-				Text: d.text(ctx, r.Body, redacted).Text, By: r.By, CreatedAt: r.CreatedAt})
-		}
-		list = append(list, shown)
-	}
-	return list, nil
-}
-
-// maxBody is the size in bytes up to which the body of a comment is read.
-const maxBody = 256 << 10
-
-// text returns the content of the body of a comment. What can't be read says so.
-func (d Desk) text(ctx context.Context, body handoff.Digest, redacted []handoff.Digest) (text handoff.CommentText) {
-	switch {
-	case body.Value == "":
-		return text
-	case slices.ContainsFunc(redacted, func(r handoff.Digest) bool { return r.Value == body.Value }):
-		return handoff.CommentText{Text: "(redacted)"}
-	}
-	b, err := d.read(ctx, body)
-	if err == nil {
-		err = json.Unmarshal(b, &text)
-	}
-	if err != nil {
-		return handoff.CommentText{Text: fmt.Sprintf("(its text can't be read: %v)", err)}
-	}
-	return text
 }

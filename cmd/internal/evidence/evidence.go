@@ -98,6 +98,10 @@ func printAll(a *cli.App, found trace.VerificationList, one bool) error {
 	for _, v := range found.Items {
 		a.Warnings(v.Warnings)
 	}
+	if n := len(found.Unapproved); n > 0 {
+		a.Warn("no approved artifact has the bytes of %d changed files: %s", n,
+			strings.Join(found.Unapproved[:min(n, maxNamed)], ", "))
+	}
 	switch {
 	case a.AsJSON && one:
 		return a.JSON(found.Items[0])
@@ -117,6 +121,9 @@ func printAll(a *cli.App, found trace.VerificationList, one bool) error {
 	}
 	return nil
 }
+
+// maxNamed is how many files a warning names.
+const maxNamed = 10
 
 // InTotoCommand returns the command that exports an attestation.
 func InTotoCommand(a *cli.App) *cobra.Command {

@@ -50,6 +50,9 @@ func discussed(text string, list []reviews.ShownComment) string {
 		if at := c.At(); at != "" {
 			text += " at " + quoted(at)
 		}
+		if c.Quote != "" {
+			text += ", of " + quoted(c.Quote)
+		}
 		text += ": " + quoted(c.Text)
 	}
 	return text

@@ -80,7 +80,7 @@ var artifactWait = tool[WaitInput]{
 		waiting, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		defer c.reportProgress(waiting, "waiting for an artifact")()
-		if len(in.Refs) > 0 || in.Count != 0 || in.Reviewed {
+		if len(in.Refs) > 0 || in.Count != 0 || in.Reviewed || in.Any {
 			return c.waitAll(waiting, in, again)
 		}
 		a, err := c.Wait(waiting, workspace.WatchOptions{Filter: in.filter(), After: string(in.After)})
@@ -97,9 +97,13 @@ var artifactWait = tool[WaitInput]{
 
 // waitAll waits for several artifacts until ctx ends.
 func (c *call) waitAll(ctx context.Context, in WaitInput, again position) (answer, error) {
+	if in.After != "" {
+		return answer{}, handoff.E("wait", "", handoff.Invalid, errors.New("after is for one artifact"),
+			handoff.Advice("leave out after, or refs, count, any and reviewed"))
+	}
 	b := workspace.Barrier{Filter: in.filter(), Refs: in.Refs, Any: in.Any, Count: in.Count, Reviewed: in.Reviewed}
-	if len(b.Refs) == 0 {
-		b.Count = max(1, b.Count)
+	if len(b.Refs) == 0 && b.Count == 0 {
+		b.Count = 1
 	}
 	there, missing, err := b.Wait(ctx, c.Workspace)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {

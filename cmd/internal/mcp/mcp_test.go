@@ -298,7 +298,7 @@ func TestReview(t *testing.T) {
 	comments := fmt.Sprint(done.data["comments"])
 	got := mustCall(t, author, "artifact_get", `{"ref":"`+id+`"}`, one)
 	if comment := strings.Trim(comments, "[]"); !strings.Contains(got.text, "comment "+comment+" by ") ||
-		!strings.Contains(got.text, `at "line 2": "say \"please\""`) {
+		!strings.Contains(got.text, `at "line 2", of "two": "say \"please\""`) {
 		t.Errorf("artifact_get does not quote the comment: %s", got.text)
 	}
 	f.write("fix.diff", "one\n2\nthree\n")

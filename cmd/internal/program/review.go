@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -69,17 +70,18 @@ func reviewCommand(a *cli.App) *cobra.Command {
 			}
 		}
 		if len(args) == 0 {
-			if c.Flags().NFlag() > 0 && !onlyList(c) {
+			if r.Decision != "" || slices.ContainsFunc(ofReview, c.Flags().Changed) {
 				return cli.Invalid("review", "", "names no artifact", cli.Name()+" review REF --approve")
 			}
 			return a.Reading(func(w *workspace.Workspace) error { return listReviews(c.Context(), a, w, table) })
 		}
 		if r.Text == "-" {
-			text, err := io.ReadAll(io.LimitReader(a.In, 4*handoff.MaxComment+1))
+			text, err := io.ReadAll(io.LimitReader(a.In, maxInput))
 			if err != nil {
 				return err
 			}
-			r.Text = strings.TrimSpace(string(text))
+			r.Text = string(text)
+			a.Typed = a.Watched // standard input is that of the text
 		}
 		r.AllowSecret, r.Via = a.AllowSecret, handoff.ViaCommand
 		return a.Writing(func(w *workspace.Workspace) error {
@@ -104,16 +106,11 @@ var decisions = []struct {
 	{"dismiss", "take back your decision; by a person, those of everybody", handoff.Dismissed},
 }
 
-// onlyList reports whether the flags that were given are those of a list.
-func onlyList(c *cobra.Command) bool {
-	n := 0
-	for _, name := range []string{"json", "columns", "wide", "no-header", "fields"} {
-		if c.Flags().Changed(name) {
-			n++
-		}
-	}
-	return n == c.Flags().NFlag()
-}
+// ofReview are the flags that need a ref.
+var ofReview = []string{"message", "path", "lines", "quote", "reply-to", "resolve", "reopen"}
+
+// maxInput is how much of standard input is read: more than a comment may have.
+const maxInput = 1 << 20
 
 func review(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, r reviews.Draft) error {
 	if a.Typed && w.Caller().Producer.Source == handoff.FromNone {
@@ -170,6 +167,14 @@ func printComment(a *cli.App, c reviews.ShownComment) {
 	head := []string{c.Ref(), string(c.State), "by " + c.By.Name}
 	if at := c.At(); at != "" {
 		head = append(head, at)
+	}
+	switch {
+	case c.State == handoff.CommentWithdrawn:
+		head = append(head, "withdrawn by "+c.ChangedBy)
+	case c.State == handoff.CommentResolved && handoff.IsArtifactID(c.ResolvedBy):
+		head = append(head, "resolved by "+c.ResolvedBy)
+	case c.State == handoff.CommentResolved:
+		head = append(head, "resolved by "+c.ChangedBy)
 	}
 	fmt.Fprintf(a.Out, "\n%s\n", textfmt.OneLine(strings.Join(head, "  ")))
 	printQuoted(a, "  > ", c.Quote)

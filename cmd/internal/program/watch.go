@@ -218,13 +218,13 @@ On a timeout, it prints what is there, and on standard error what is missing.`,
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.barrier.Refs = args
-		if f.barrier.Count == 0 && len(args) == 0 {
+		if !c.Flags().Changed("count") && len(args) == 0 {
 			f.barrier.Count = 1
 		}
 		f.all = len(args) > 0 || f.barrier.Reviewed || f.barrier.Any || c.Flags().Changed("count")
 		if f.all && f.options.After != "" {
-			return cli.Invalid("wait", strings.Join(args, " "), "--after is for one artifact, without a ref",
-				"leave one of them out")
+			return cli.Invalid("wait", strings.Join(args, " "),
+				"--after is for one artifact, and not for refs, --count or --reviewed", "leave one of them out")
 		}
 		return run(c, args)
 	}

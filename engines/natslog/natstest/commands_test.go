@@ -121,7 +121,7 @@ func TestCommands(t *testing.T) {
 	s := start(t, nil)
 	p := newProxy(t, address(t, s))
 	u := user{dir: t.TempDir(), log: "nats://" + p.address() + "/team"}
-	if out, code, _ := u.run(t, "one", "list"); out != "" || code != 0 {
+	if out, code, _ := u.run(t, "one", "list"); out != "no results\n" || code != 0 {
 		t.Errorf("list of an empty log = %q, %d", out, code)
 	}
 	watch := u.command(t, "two", "watch", "--first", "--timeout", "60s")

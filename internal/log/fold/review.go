@@ -79,7 +79,8 @@ func foldResolves(k Keeper, a *ArtifactState) error {
 		of[artifact] = append(of[artifact], id)
 	}
 	for _, artifact := range order {
-		m := remark{ID: a.ID, At: a.Record.CreatedAt, Import: a.Import, ResolvedBy: a.ID, Resolved: of[artifact]}
+		m := remark{ID: a.ID, At: a.Record.CreatedAt, Import: a.Import, ResolvedBy: a.ID,
+			Producer: a.Record.Producer, Resolved: of[artifact]}
 		if err := addRemark(k, artifact, m); err != nil {
 			return err
 		}
@@ -297,14 +298,14 @@ func (d *discussion) comment(a *ArtifactState, m remark, by handoff.Reviewer) {
 			}
 		}
 	case f.State == handoff.CommentWithdrawn:
-		c.State, c.Body, c.ResolvedBy = f.State, handoff.Digest{}, m.ID
+		c.State, c.Body, c.ResolvedBy, c.ChangedBy = f.State, handoff.Digest{}, m.ID, by.Name
 		return
 	case c.State == handoff.CommentWithdrawn:
 		reply.State = ""
 	case f.State == handoff.CommentResolved:
-		c.State, c.ResolvedBy = f.State, m.ID
+		c.State, c.ResolvedBy, c.ChangedBy = f.State, m.ID, by.Name
 	case f.State == handoff.CommentOpen:
-		c.State, c.ResolvedBy = f.State, ""
+		c.State, c.ResolvedBy, c.ChangedBy = f.State, "", by.Name
 	}
 	c.Replies = append(c.Replies, reply)
 }
@@ -329,7 +330,7 @@ func (d *discussion) resolve(s Store, m remark) error {
 	}
 	for _, id := range m.Resolved {
 		if c := d.find(id); c != nil && c.State == handoff.CommentOpen {
-			c.State, c.ResolvedBy = handoff.CommentResolved, m.ResolvedBy
+			c.State, c.ResolvedBy, c.ChangedBy = handoff.CommentResolved, m.ResolvedBy, nameOf(m.Producer)
 		}
 	}
 	return nil

@@ -189,6 +189,7 @@ func TestRelations(t *testing.T) {
 	worker := handoff.Producer{Harness: "codex", Thread: "agents://codex/w", WorkID: "task", Source: handoff.FromHarness}
 	lead := handoff.Producer{Harness: "codex", Thread: "agents://codex/lead"}
 	codexSub := handoff.Producer{Harness: "codex", Thread: "agents://codex/sub", Session: "root", RunID: "sub"}
+	named := handoff.Producer{Harness: "x", Agent: "sh", Session: "s", Source: handoff.FromEnvironment}
 	child := claude("c")
 	child.ParentSession = "a"
 	for _, tt := range []struct {
@@ -211,6 +212,10 @@ func TestRelations(t *testing.T) {
 			handoff.RelationSelf},
 		{codexSub, handoff.Producer{Harness: "codex", Thread: "agents://codex/root", Session: "root"}, handoff.ViaCommand,
 			handoff.RelationLead},
+		{named, handoff.Producer{Harness: "zz", Agent: "sh", Session: "s"}, handoff.ViaCommand, handoff.RelationSelf},
+		{named, handoff.Producer{Harness: "x", Agent: "sh"}, handoff.ViaCommand, handoff.RelationUnknown},
+		{named, handoff.Producer{Harness: "x", Session: "s"}, handoff.ViaCommand, handoff.RelationUnknown},
+		{named, handoff.Producer{Harness: "x", Agent: "ann", Session: "s"}, handoff.ViaCommand, handoff.RelationOther},
 		{claude("a"), person, handoff.ViaTerminal, handoff.RelationHuman},
 		{person, person, handoff.ViaTerminal, handoff.RelationHuman},
 		{claude("a"), person, handoff.ViaCommand, handoff.RelationUnknown},

@@ -28,7 +28,7 @@ func identity(p handoff.Producer) string {
 	case p.Thread != "":
 		return p.Thread
 	case p.Session != "" || p.RunID != "":
-		return strings.Join([]string{p.Harness, p.Session, p.RunID, p.Agent}, "\x00")
+		return strings.Join([]string{p.Session, p.RunID, p.Agent}, "\x00")
 	}
 	return p.Agent
 }
@@ -36,11 +36,14 @@ func identity(p handoff.Producer) string {
 // reviewer returns who made a remark about the artifact.
 func (u *author) reviewer(m remark, user, via string) (handoff.Reviewer, error) {
 	p := m.Producer
-	by := handoff.Reviewer{Name: cmp.Or(user, p.Agent, p.Harness, "unknown"), Thread: p.Thread, Via: via}
+	by := handoff.Reviewer{Name: cmp.Or(user, nameOf(p)), Thread: p.Thread, Via: via}
 	var err error
 	by.Relation, err = u.relation(m, via)
 	return by, err
 }
+
+// nameOf names an agent for people.
+func nameOf(p handoff.Producer) string { return cmp.Or(p.Agent, p.Harness, "unknown") }
 
 func (u *author) relation(m remark, via string) (handoff.Relation, error) {
 	known := []string{handoff.ViaTerminal, handoff.ViaCommand, handoff.ViaMCP}
@@ -68,10 +71,25 @@ func (u *author) relation(m remark, via string) (handoff.Relation, error) {
 		}
 		u.traced = true
 	}
-	if slices.Contains(u.above, by) {
+	switch {
+	case slices.Contains(u.above, by):
 		return handoff.RelationLead, nil
+	case maybeSame(m.Producer, u.a.Record.Producer):
+		return handoff.RelationUnknown, nil
 	}
 	return handoff.RelationOther, nil
+}
+
+// maybeSame reports whether two producers can be the same agent, of which one names less of
+// itself: without a thread, the session or the agent is the same as far as both name it.
+func maybeSame(p, q handoff.Producer) bool {
+	if p.Thread != "" && q.Thread != "" {
+		return false
+	}
+	agent := p.Agent == "" || q.Agent == "" || p.Agent == q.Agent
+	place := p.Session != "" && p.Session == q.Session || p.RunID != "" && p.RunID == q.RunID
+	nowhere := p.Session == "" && p.RunID == "" || q.Session == "" && q.RunID == ""
+	return agent && place || p.Agent != "" && p.Agent == q.Agent && nowhere
 }
 
 // isNobody reports whether nothing in the environment of a producer named an agent.

@@ -88,7 +88,7 @@ func (r Recorder) comments(ctx context.Context, e trace.HookEvent) (string, erro
 		return "", nil
 	}
 	page, err := r.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{"thread": e.Thread()},
-		Discussed: true, Limit: maxRefs})
+		Discussed: true})
 	if err != nil || len(page.Artifacts) == 0 {
 		return "", err
 	}

@@ -1,0 +1,117 @@
+package reviews
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+)
+
+// A ShownComment is a comment with its text, as the reader of one revision sees it.
+type ShownComment struct {
+	ID         string               `json:"id"`
+	ArtifactID string               `json:"artifactId"` // of the revision that it was made on
+	State      handoff.CommentState `json:"state"`
+	Place      handoff.Place        `json:"place,omitzero"`     // in the revision that is read
+	Outdated   bool                 `json:"outdated,omitempty"` // what it quotes is not there any more: Place is in ArtifactID
+	Text       string               `json:"text"`
+	Quote      string               `json:"quote,omitempty"`
+	By         handoff.Reviewer     `json:"by"`
+	CreatedAt  time.Time            `json:"createdAt"`
+	ResolvedBy string               `json:"resolvedBy,omitempty"` // an artifact, or the record of a reply
+	ChangedBy  string               `json:"changedBy,omitempty"`  // the name of who resolved, withdrew or reopened it last
+	Replies    []ShownReply         `json:"replies,omitempty"`
+}
+
+// Ref returns the short form of its ID.
+func (c ShownComment) Ref() string { return handoff.ShortCommentID(c.ID) }
+
+// At returns where the comment is, for people, "" for the artifact as a whole.
+func (c ShownComment) At() string {
+	at := c.Place.String()
+	if c.Outdated {
+		at = strings.TrimSpace(at + " of " + c.ArtifactID + " (outdated)")
+	}
+	return at
+}
+
+// A ShownReply is an answer to a comment, or a change of its state.
+type ShownReply struct {
+	ID        string               `json:"id"`
+	State     handoff.CommentState `json:"state,omitempty"` // that it gave the comment
+	Text      string               `json:"text,omitempty"`
+	By        handoff.Reviewer     `json:"by"`
+	CreatedAt time.Time            `json:"createdAt"`
+}
+
+// Discussion returns the comments of an artifact with their texts, and where they are in
+// it now.
+func (d Desk) Discussion(ctx context.Context, a handoff.Artifact) (list []ShownComment, err error) {
+	if len(a.Comments) == 0 {
+		return nil, nil
+	}
+	redacted, err := d.o.Redacted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string]string{}
+	for _, c := range a.Comments {
+		text := d.textOf(ctx, a, c, redacted)
+		shown := ShownComment{ID: c.ID, ArtifactID: c.ArtifactID, State: c.State, Place: c.Place,
+			Text: text.Text, Quote: text.Quote,
+			By: c.By, CreatedAt: c.CreatedAt, ResolvedBy: c.ResolvedBy,
+			ChangedBy: c.ChangedBy}
+		if c.ArtifactID != a.ID {
+			shown.Place, shown.Outdated = d.moved(ctx, a, c, text, texts)
+		}
+		for _, r := range c.Replies {
+			shown.Replies = append(shown.Replies, ShownReply{ID: r.ID, State: r.State,
+				Text: d.text(ctx, r.Body, redacted).Text, By: r.By, CreatedAt: r.CreatedAt})
+		}
+		list = append(list, shown)
+	}
+	return list, nil
+}
+
+// textOf returns the content of the body of a comment, as it is shown with a revision of the
+// artifact: without the quote if the content that it quotes was redacted.
+func (d Desk) textOf(ctx context.Context, a handoff.Artifact, c handoff.Comment,
+	redacted []handoff.Digest) handoff.CommentText {
+	text := d.text(ctx, c.Body, redacted)
+	of := a
+	if c.ArtifactID != a.ID && text.Quote != "" {
+		var err error
+		if of, err = d.o.Hub.Artifact(ctx, c.ArtifactID); err != nil {
+			return handoff.CommentText{Text: text.Text}
+		}
+	}
+	if of.Redacted != nil && of.Redacted.Body != "" {
+		return handoff.CommentText{Text: text.Text}
+	}
+	return text
+}
+
+// maxBody is the size in bytes up to which the body of a comment is read.
+const maxBody = 256 << 10
+
+// text returns the content of the body of a comment. What can't be read says so.
+func (d Desk) text(ctx context.Context, body handoff.Digest, redacted []handoff.Digest) (text handoff.CommentText) {
+	switch {
+	case body.Value == "":
+		return text
+	case slices.ContainsFunc(redacted, func(r handoff.Digest) bool { return r.Value == body.Value }):
+		return handoff.CommentText{Text: "(redacted)"}
+	}
+	b, err := d.read(ctx, body)
+	if err == nil {
+		err = json.Unmarshal(b, &text)
+	}
+	if err != nil {
+		return handoff.CommentText{Text: fmt.Sprintf("(its text can't be read: %v)", err)}
+	}
+	return text
+}
