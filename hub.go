@@ -298,11 +298,11 @@ func (h *Hub) append(ctx context.Context, r Record) (stored Record, warnings []s
 	return r, warnings, nil
 }
 
-// Record appends a fact about a session, work or a path. The fact must be a
-// pointer, such as &SessionClosed{…}. Artifacts are recorded by Publish,
-// Withdraw and Use instead. When the error is nil the record is on stable
-// storage; the warnings then report what could not be derived from it.
-// Kinds: Invalid, and those of Log.Append.
+// Record appends a fact about a session, work or a path, or a review or comment of an
+// artifact, whose text is kept before. The fact must be a pointer, such as
+// &SessionClosed{…}. Artifacts are recorded by Publish, Withdraw and Use instead. When
+// the error is nil the record is on stable storage; the warnings then report what could
+// not be derived from it. Kinds: Invalid, and those of Log.Append.
 func (h *Hub) Record(ctx context.Context, f Fact) (Record, []string, error) {
 	switch f.(type) {
 	case *ArtifactPublished, *ArtifactWithdrawn, *ArtifactLabeled, *BodyRedacted, *RecordRedacted, *Gap, *Damaged:

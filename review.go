@@ -160,6 +160,8 @@ type Review struct {
 	By        Reviewer  `json:"by"`
 	Comments  []string  `json:"comments,omitempty"` // their IDs
 	CreatedAt time.Time `json:"createdAt"`
+	Queued    bool      `json:"queued,omitempty"` // it counts once it is in the log
+	Seq       Seq       `json:"-"`                // of its record
 }
 
 // String returns who decided what: "approved by alice (not signed)".
@@ -171,14 +173,16 @@ func (r Review) String() string {
 		name = strconv.Quote(name)
 	}
 	text := strings.ReplaceAll(string(r.Decision), "_", " ") + " by " + name
-	switch r.By.Relation {
-	case RelationSelf:
+	switch {
+	case r.Queued:
+		text += " (queued)"
+	case r.By.Relation == RelationSelf:
 		text += " (self-review)"
-	case RelationUnknown:
-		text += " (not known who)"
-	case RelationImported:
+	case r.By.Relation == RelationUnknown:
+		text += " (relation unknown)"
+	case r.By.Relation == RelationImported:
 		text += " (imported)"
-	case RelationLead:
+	case r.By.Relation == RelationLead:
 		text += " (lead, not signed)"
 	default:
 		text += " (not signed)"
@@ -251,8 +255,8 @@ func ShortCommentID(id string) string {
 	return id
 }
 
-// Opened returns the comments that are open.
-func Opened(list []Comment) (open []Comment) {
+// OpenComments returns the comments that are open.
+func OpenComments(list []Comment) (open []Comment) {
 	for _, c := range list {
 		if c.State == CommentOpen {
 			open = append(open, c)
@@ -270,7 +274,7 @@ func (a Artifact) IsApproved(by ...Relation) bool {
 	approved := false
 	for _, r := range a.Reviews {
 		switch {
-		case !slices.Contains(by, r.By.Relation):
+		case r.Queued || !slices.Contains(by, r.By.Relation):
 		case r.Decision == ChangesRequested:
 			return false
 		case r.Decision == Approved:
@@ -285,9 +289,10 @@ func (a Artifact) IsReviewed() bool {
 	return slices.ContainsFunc(a.Reviews, func(r Review) bool { return r.counts() && r.Decision != Commented })
 }
 
-// counts reports whether a review is by somebody who is not the author and is known.
+// counts reports whether a review is in the log, by somebody who is not the author and is
+// known.
 func (r Review) counts() bool {
-	return slices.Contains([]Relation{RelationHuman, RelationOther, RelationLead}, r.By.Relation)
+	return !r.Queued && slices.Contains([]Relation{RelationHuman, RelationOther, RelationLead}, r.By.Relation)
 }
 
 // AwaitsReview reports whether the artifact is active, nobody decided about it, and it was
@@ -328,7 +333,7 @@ func (a Artifact) reviewNotices() (list []Notice) {
 	default:
 		add(NoticeReviewAsked, "its author asks for a review")
 	}
-	switch n := len(Opened(a.Comments)); {
+	switch n := len(OpenComments(a.Comments)); {
 	case n == 1:
 		add(NoticeCommented, "1 open comment")
 	case n > 1:

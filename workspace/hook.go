@@ -34,7 +34,7 @@ func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread
 	if _, err := os.Lstat(w.dirs.Runtime); err != nil {
 		return nil
 	}
-	var handed reviews.Handed
+	var handed reviews.Delivery
 	if in, known := w.worksIn(ctx, e.HandoffSession, e.HandoffRun); known && !in {
 		e.HandoffSession, e.HandoffRun = "", ""
 	}
@@ -48,7 +48,7 @@ func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread
 		// without threads: an index of them that is not there yet takes too long for a hook
 		return w.News(thread.NewSet(nil, func(string) string { return "" }, "")).Digest(ctx, e.HandoffSession, e.HandoffRun)
 	}, Comments: func(ctx context.Context, list []handoff.Artifact) (text string, err error) {
-		handed, err = w.Reviews().New(ctx, e.Thread(), list)
+		handed, err = w.Reviews().Undelivered(ctx, e.Thread(), list)
 		return handed.Text, err
 	}}
 	reply, err := r.Handle(ctx, e)

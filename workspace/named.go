@@ -62,8 +62,8 @@ func (n namer) named(ctx context.Context, name string) (parts.Meaning, error) {
 	if strings.Contains(name, "://") {
 		return n.uri(name)
 	}
-	for _, find := range []func(context.Context, string) parts.Meaning{n.artifact, n.session, n.issue, n.work, n.field,
-		n.sessionField, n.program, n.thread, n.stage, n.other, n.commit, n.model} {
+	for _, find := range []func(context.Context, string) parts.Meaning{n.artifact, n.comment, n.session, n.issue, n.work,
+		n.field, n.sessionField, n.program, n.thread, n.stage, n.other, n.commit, n.model} {
 		if m := find(ctx, name); m.What != "" {
 			return m, ctx.Err()
 		}
@@ -91,6 +91,18 @@ func (n namer) artifact(ctx context.Context, name string) parts.Meaning {
 	}
 	return parts.Meaning{What: "an artifact", By: cost.ByArtifact, Keys: []string{found.ID},
 		Show: handoff.Suggest("show it", handoff.ActionShow, name)}
+}
+
+func (n namer) comment(ctx context.Context, name string) parts.Meaning {
+	if !handoff.IsCommentID(name) {
+		return parts.Meaning{}
+	}
+	ids := n.ids(ctx, handoff.ArtifactQuery{Comment: name, Limit: 1})
+	if len(ids) == 0 {
+		return parts.Meaning{}
+	}
+	return parts.Meaning{What: "a comment on " + ids[0], By: cost.ByArtifact, Keys: ids,
+		Show: handoff.Suggest("show it", handoff.ActionShow, ids[0])}
 }
 
 func (n namer) session(ctx context.Context, name string) parts.Meaning {

@@ -47,12 +47,13 @@ func (b Barrier) Wait(ctx context.Context, w *Workspace) (there []handoff.Artifa
 			}
 			there = append(there, a)
 		}
-		missing = absent
-		if len(b.Refs) == 0 && len(there) > b.Count {
-			there = there[len(there)-b.Count:] // the newest
-		}
-		if n := b.Count - len(there); len(b.Refs) == 0 && n > 0 {
+		switch n := b.Count - len(there); {
+		case len(b.Refs) > 0:
+			missing = absent
+		case n > 0:
 			missing = []string{fmt.Sprintf("%d of %d artifacts", n, b.Count)}
+		default:
+			there = there[-n:] // the newest
 		}
 		return len(missing) == 0 || b.Any && len(there) > 0, err
 	})

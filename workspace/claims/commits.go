@@ -107,7 +107,10 @@ func (c Checker) VerifyCommits(ctx context.Context, revisions string, p Policy) 
 				return all, err
 			}
 			all.Items = append(all.Items, v)
-			approved[path.Join(about.prefix, a.Path)] = v.Approved
+			if about.hasBytes(ctx, a) {
+				file := path.Join(about.prefix, a.Path)
+				approved[file] = approved[file] || v.Approved
+			}
 		}
 		q.Cursor = page.Cursor
 	}
@@ -203,9 +206,11 @@ func (s aboutCommits) digest(ctx context.Context, blob string) string {
 // has reports whether an artifact was claimed on one of the commits, or has the bytes that
 // one of them gives to its path.
 func (s aboutCommits) has(ctx context.Context, a handoff.Artifact) bool {
-	if a.Tree != nil && s.commits[a.Tree.Commit] {
-		return true
-	}
+	return a.Tree != nil && s.commits[a.Tree.Commit] || s.hasBytes(ctx, a)
+}
+
+// hasBytes reports whether an artifact has the bytes that one of the commits gives to its path.
+func (s aboutCommits) hasBytes(ctx context.Context, a handoff.Artifact) bool {
 	if a.Root != "" || a.Digest.Algorithm != handoff.SHA256 {
 		return false
 	}

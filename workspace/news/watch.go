@@ -22,7 +22,7 @@ const refresh = 10 * time.Second
 // 10 seconds.
 func (s Source) Watch(ctx context.Context, pause time.Duration) iter.Seq2[Status, error] {
 	return func(yield func(Status, error) bool) {
-		var l lookout
+		var l watchState
 		for {
 			status, err := s.look(ctx, &l)
 			if err = cmp.Or(err, ctx.Err()); err != nil {
@@ -65,8 +65,8 @@ func (s Source) WatchNeeds(ctx context.Context, pause time.Duration) iter.Seq2[N
 	}
 }
 
-// A lookout is what a watch has seen when it last found what needs a person.
-type lookout struct {
+// A watchState is what a watch has seen when it last found what needs a person.
+type watchState struct {
 	needs   []Need
 	log     logState
 	threads map[string]threadState
@@ -96,7 +96,7 @@ func threadsOf(list []trace.RunningThread) map[string]threadState {
 }
 
 // look returns the status. What runs is found each time.
-func (s Source) look(ctx context.Context, l *lookout) (Status, error) {
+func (s Source) look(ctx context.Context, l *watchState) (Status, error) {
 	if err := s.o.Hub.Closed(); err != nil {
 		return Status{}, err
 	}
@@ -110,10 +110,10 @@ func (s Source) look(ctx context.Context, l *lookout) (Status, error) {
 			return Status{l.needs, now}, err
 		}
 	}
-	*l = lookout{log: stateOf(log), at: s.o.Now()}
+	*l = watchState{log: stateOf(log), at: s.o.Now()}
 	status, err := s.statusOf(ctx, log)
 	if err != nil {
-		*l = lookout{}
+		*l = watchState{}
 	}
 	l.needs, l.threads = status.Needs, threadsOf(status.Threads)
 	return status, err

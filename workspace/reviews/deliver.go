@@ -25,18 +25,20 @@ const (
 	maxNoted  = 1 << 20 // of the IDs that were noted
 )
 
-// Handed is what an agent is handed of the comments on what it published.
-type Handed struct {
+// A Delivery is what an agent is handed of the comments on what it published.
+type Delivery struct {
 	Text string // "" for nothing
 
 	ids, before []string
 	file        string
 }
 
-// New returns the open comments, and the answers to them, on artifacts that an agent
-// published, as far as others made them on this machine and no earlier answer had them. thread tells
-// agents apart. Those of other machines are counted: nothing authenticates who wrote them.
-func (d Desk) New(ctx context.Context, thread string, artifacts []handoff.Artifact) (h Handed, err error) {
+// Undelivered returns the open comments on artifacts that an agent published, and the
+// answers to them, that others made on this machine and that the agent was not handed
+// before. thread tells agents apart. Comments of other machines are counted: nothing
+// authenticates who wrote them.
+func (d Reviews) Undelivered(ctx context.Context, thread string, artifacts []handoff.Artifact) (h Delivery,
+	err error) {
 	if d.o.State == "" || len(artifacts) == 0 {
 		return h, nil
 	}
@@ -56,7 +58,7 @@ func (d Desk) New(ctx context.Context, thread string, artifacts []handoff.Artifa
 	away, more := 0, 0
 	var current []string
 	for _, a := range artifacts {
-		for _, c := range handoff.Opened(a.Comments) {
+		for _, c := range handoff.OpenComments(a.Comments) {
 			for _, r := range remarks(c) {
 				current = append(current, r.ID)
 				own := r.By.Thread == thread || r.By.Relation == handoff.RelationSelf && c.ArtifactID == a.ID
@@ -103,7 +105,7 @@ func remarks(c handoff.Comment) []handoff.Reply {
 }
 
 // line returns a comment or an answer to it on one line.
-func (d Desk) line(ctx context.Context, a handoff.Artifact, c handoff.Comment, r handoff.Reply,
+func (d Reviews) line(ctx context.Context, a handoff.Artifact, c handoff.Comment, r handoff.Reply,
 	redacted []handoff.Digest) string {
 	what := c.ID
 	if r.ID != c.ID {
@@ -137,7 +139,7 @@ func phrase(text string) string {
 }
 
 // Mark notes that the agent was handed it. Without, it is handed again.
-func (h Handed) Mark() error {
+func (h Delivery) Mark() error {
 	if len(h.ids) == 0 {
 		return nil
 	}

@@ -17,7 +17,7 @@ type ShownComment struct {
 	ArtifactID string               `json:"artifactId"` // of the revision that it was made on
 	State      handoff.CommentState `json:"state"`
 	Place      handoff.Place        `json:"place,omitzero"`     // in the revision that is read
-	Outdated   bool                 `json:"outdated,omitempty"` // what it quotes is not there any more: Place is in ArtifactID
+	Outdated   bool                 `json:"outdated,omitempty"` // its quote is not there any more: Place is in ArtifactID
 	Text       string               `json:"text"`
 	Quote      string               `json:"quote,omitempty"`
 	By         handoff.Reviewer     `json:"by"`
@@ -50,7 +50,7 @@ type ShownReply struct {
 
 // Discussion returns the comments of an artifact with their texts, and where they are in
 // it now.
-func (d Desk) Discussion(ctx context.Context, a handoff.Artifact) (list []ShownComment, err error) {
+func (d Reviews) Discussion(ctx context.Context, a handoff.Artifact) (list []ShownComment, err error) {
 	if len(a.Comments) == 0 {
 		return nil, nil
 	}
@@ -79,7 +79,7 @@ func (d Desk) Discussion(ctx context.Context, a handoff.Artifact) (list []ShownC
 
 // textOf returns the content of the body of a comment, as it is shown with a revision of the
 // artifact: without the quote if the content that it quotes was redacted.
-func (d Desk) textOf(ctx context.Context, a handoff.Artifact, c handoff.Comment,
+func (d Reviews) textOf(ctx context.Context, a handoff.Artifact, c handoff.Comment,
 	redacted []handoff.Digest) handoff.CommentText {
 	text := d.text(ctx, c.Body, redacted)
 	of := a
@@ -99,7 +99,7 @@ func (d Desk) textOf(ctx context.Context, a handoff.Artifact, c handoff.Comment,
 const maxBody = 256 << 10
 
 // text returns the content of the body of a comment. What can't be read says so.
-func (d Desk) text(ctx context.Context, body handoff.Digest, redacted []handoff.Digest) (text handoff.CommentText) {
+func (d Reviews) text(ctx context.Context, body handoff.Digest, redacted []handoff.Digest) (text handoff.CommentText) {
 	switch {
 	case body.Value == "":
 		return text

@@ -19,7 +19,7 @@ import (
 const maxText = 8 << 20
 
 // place returns where the comment of a draft is, and adds the quote to its text.
-func (d Desk) place(ctx context.Context, a handoff.Artifact, r Draft, text *handoff.CommentText) (handoff.Place,
+func (d Reviews) place(ctx context.Context, a handoff.Artifact, r Draft, text *handoff.CommentText) (handoff.Place,
 	error) {
 	var p handoff.Place
 	if r.Path != "" {
@@ -147,7 +147,7 @@ func last(text string, n int) string {
 // moved returns where a comment on an earlier revision is in an artifact, and whether it
 // is outdated: then the place is the one in the earlier revision. texts are those that
 // were read, by path.
-func (d Desk) moved(ctx context.Context, a handoff.Artifact, c handoff.Comment, text handoff.CommentText,
+func (d Reviews) moved(ctx context.Context, a handoff.Artifact, c handoff.Comment, text handoff.CommentText,
 	texts map[string]string) (handoff.Place, bool) {
 	if c.Place == (handoff.Place{}) {
 		return c.Place, false
@@ -194,7 +194,7 @@ func Find(content string, text handoff.CommentText) (at int, ok bool) {
 }
 
 // content returns the text of an artifact or, of a directory, of a file in it.
-func (d Desk) content(ctx context.Context, a handoff.Artifact, file string) (string, error) {
+func (d Reviews) content(ctx context.Context, a handoff.Artifact, file string) (string, error) {
 	c, err := d.o.Hub.Open(ctx, a.ID)
 	if err != nil {
 		return "", err
@@ -225,7 +225,7 @@ func (d Desk) content(ctx context.Context, a handoff.Artifact, file string) (str
 }
 
 // has returns an error of kind NotFound unless a directory has a file.
-func (d Desk) has(ctx context.Context, a handoff.Artifact, file string) error {
+func (d Reviews) has(ctx context.Context, a handoff.Artifact, file string) error {
 	c, err := d.o.Hub.Open(ctx, a.ID)
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func member(r io.Reader, file string) (io.Reader, error) {
 }
 
 // read returns the content of the body of a comment. One on another machine is fetched.
-func (d Desk) read(ctx context.Context, body handoff.Digest) ([]byte, error) {
+func (d Reviews) read(ctx context.Context, body handoff.Digest) ([]byte, error) {
 	if f, ok := d.o.Bodies.(handoff.BodyFetcher); ok {
 		if err := f.Fetch(ctx, body, maxBody); err != nil {
 			return nil, err

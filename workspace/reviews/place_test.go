@@ -77,7 +77,7 @@ func TestMoveInHistory(t *testing.T) {
 	git := func(args ...string) string {
 		out, err := exec.Command("git", append([]string{"-C", "../.."}, args...)...).Output()
 		if err != nil {
-			t.Skip("there is no history of this repository")
+			t.Skip("needs the history of this repository")
 		}
 		return string(out)
 	}
@@ -93,7 +93,7 @@ func TestMoveInHistory(t *testing.T) {
 		}
 	}
 	if len(paths) < 5 {
-		t.Skip("the history of this repository has too few revisions of documents")
+		t.Skip("needs five documents with several revisions in the history of this repository")
 	}
 	r := rand.New(rand.NewPCG(31, 1))
 	moved, outdated := 0, 0

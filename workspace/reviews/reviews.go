@@ -29,11 +29,11 @@ type Options struct {
 	State  string                 // the state directory of the user, "" for none
 }
 
-// A Desk records and reads reviews and comments for the caller of a workspace.
-type Desk struct{ o Options }
+// A Reviews value records and reads reviews and comments for the caller of a workspace.
+type Reviews struct{ o Options }
 
-// New returns the Desk that o describes. Workspace.Reviews of package workspace calls it.
-func New(o Options) Desk { return Desk{o} }
+// New returns the Reviews that o describes. Workspace.Reviews of package workspace calls it.
+func New(o Options) Reviews { return Reviews{o} }
 
 // A Draft is a review, comments, or both, to record about one artifact.
 type Draft struct {
@@ -68,7 +68,7 @@ type RecordedReview struct {
 // secret), NotFound (a comment, the file or the quote), Conflict (the artifact has no
 // digest, or its content was redacted, so that no decision can be about its bytes),
 // Unavailable (its content can't be read for a place).
-func (d Desk) Review(ctx context.Context, ref string, r Draft) (RecordedReview, error) {
+func (d Reviews) Review(ctx context.Context, ref string, r Draft) (RecordedReview, error) {
 	r.Text = strings.TrimSpace(r.Text)
 	id, err := d.o.Resolve(ctx, ref)
 	if err != nil {
@@ -142,7 +142,7 @@ func (r Draft) check() error {
 
 // checkDecision returns an error of kind Conflict if no decision can be about the bytes of
 // the artifact.
-func (d Desk) checkDecision(a handoff.Artifact, r Draft) error {
+func (d Reviews) checkDecision(a handoff.Artifact, r Draft) error {
 	switch {
 	case r.Decision == "" || r.Decision == handoff.Dismissed:
 	case a.Digest == (handoff.Digest{}):
@@ -163,7 +163,7 @@ func (d Desk) checkDecision(a handoff.Artifact, r Draft) error {
 
 // comments returns the facts of the comment, replies and states of a draft. Their texts
 // are kept.
-func (d Desk) comments(ctx context.Context, a handoff.Artifact, r Draft) (facts []handoff.Fact, err error) {
+func (d Reviews) comments(ctx context.Context, a handoff.Artifact, r Draft) (facts []handoff.Fact, err error) {
 	if r.Text != "" && !r.AllowSecret {
 		if _, found := handoff.RedactText(r.Text); found {
 			return nil, handoff.E("review", a.ID, handoff.Invalid, errors.New("the text has what looks like a secret"),
@@ -213,7 +213,7 @@ func (d Desk) comments(ctx context.Context, a handoff.Artifact, r Draft) (facts 
 
 // find returns a comment on an artifact or an earlier revision, by the ID of it or of a reply
 // to it.
-func (d Desk) find(ctx context.Context, a handoff.Artifact, id string) (handoff.Comment, error) {
+func (d Reviews) find(ctx context.Context, a handoff.Artifact, id string) (handoff.Comment, error) {
 	if c, err := find(a, id); err == nil || !handoff.IsCommentID(id) {
 		return c, err
 	}
@@ -245,7 +245,7 @@ func find(a handoff.Artifact, id string) (handoff.Comment, error) {
 		handoff.Suggest("see its comments", handoff.ActionShow, a.ID))
 }
 
-func (d Desk) keep(ctx context.Context, text handoff.CommentText) (handoff.Digest, error) {
+func (d Reviews) keep(ctx context.Context, text handoff.CommentText) (handoff.Digest, error) {
 	b, err := handoff.EncodeJSON(text)
 	if err != nil {
 		return handoff.Digest{}, err
@@ -257,7 +257,7 @@ func (d Desk) keep(ctx context.Context, text handoff.CommentText) (handoff.Diges
 // the artifact.
 //
 // Kinds: NotFound, and those of Log.Append.
-func (d Desk) Withdraw(ctx context.Context, comment string) (handoff.Published, error) {
+func (d Reviews) Withdraw(ctx context.Context, comment string) (handoff.Published, error) {
 	a, err := d.artifactOf(ctx, comment)
 	if err != nil {
 		return handoff.Published{}, err
@@ -284,7 +284,7 @@ func (d Desk) Withdraw(ctx context.Context, comment string) (handoff.Published, 
 }
 
 // artifactOf returns the artifact of a comment. Kind: NotFound.
-func (d Desk) artifactOf(ctx context.Context, comment string) (handoff.Artifact, error) {
+func (d Reviews) artifactOf(ctx context.Context, comment string) (handoff.Artifact, error) {
 	page, err := d.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Comment: comment, IncludeInactive: true, Limit: 1})
 	if err == nil && len(page.Artifacts) == 0 {
 		err = handoff.E("find comment", comment, handoff.NotFound, nil,
@@ -298,7 +298,7 @@ func (d Desk) artifactOf(ctx context.Context, comment string) (handoff.Artifact,
 
 // BodyOf returns the artifact of a comment or reply, and the digest of the body that has its
 // text. Kind: NotFound.
-func (d Desk) BodyOf(ctx context.Context, comment string) (handoff.Artifact, handoff.Digest, error) {
+func (d Reviews) BodyOf(ctx context.Context, comment string) (handoff.Artifact, handoff.Digest, error) {
 	a, err := d.artifactOf(ctx, comment)
 	if err != nil {
 		return a, handoff.Digest{}, err
@@ -315,7 +315,7 @@ func (d Desk) BodyOf(ctx context.Context, comment string) (handoff.Artifact, han
 
 // Secrets returns the bodies of comments on an artifact that have one of the known secrets,
 // or what looks like one; with all, also those that quote the artifact.
-func (d Desk) Secrets(ctx context.Context, a handoff.Artifact, known map[string]string,
+func (d Reviews) Secrets(ctx context.Context, a handoff.Artifact, known map[string]string,
 	all bool) (bodies []handoff.Digest) {
 	for _, c := range a.Comments {
 		if c.ArtifactID != a.ID {
@@ -347,7 +347,7 @@ const All = "all"
 // revisions of them.
 //
 // Kinds: NotFound (a comment), Invalid (All without artifacts).
-func (d Desk) Resolved(ctx context.Context, list, artifacts []string) (ids []string, err error) {
+func (d Reviews) Resolved(ctx context.Context, list, artifacts []string) (ids []string, err error) {
 	for _, word := range list {
 		if word != All {
 			a, err := d.artifactOf(ctx, word)
@@ -370,7 +370,7 @@ func (d Desk) Resolved(ctx context.Context, list, artifacts []string) (ids []str
 			if err != nil {
 				return nil, err
 			}
-			for _, c := range handoff.Opened(a.Comments) {
+			for _, c := range handoff.OpenComments(a.Comments) {
 				ids = append(ids, c.ID)
 			}
 		}
@@ -380,7 +380,7 @@ func (d Desk) Resolved(ctx context.Context, list, artifacts []string) (ids []str
 
 // Waiting returns the artifacts that wait for a review, newest first, and then those whose
 // approval the gate of an open pipeline run needs. See handoff.Artifact.AwaitsReview.
-func (d Desk) Waiting(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
+func (d Reviews) Waiting(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
 	q.Discussed, q.Status, q.IncludeInactive = true, handoff.Active, false
 	page, err := d.o.Hub.Artifacts(ctx, q)
 	page.Artifacts = slices.DeleteFunc(page.Artifacts, func(a handoff.Artifact) bool { return !a.AwaitsReview() })

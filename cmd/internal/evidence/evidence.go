@@ -58,8 +58,8 @@ Without an argument, these are the commits of the branch since the default one.
 The exit code is 0 if all claims are verified, otherwise 1; with --fail-on
 contradicted, it is 1 only for that verdict. A named artifact without claims is
 1. Commits without claims are 0, or 1 with --require verified. With --require
-approved, it is 1 for each artifact whose bytes no person and no agent but those
-of its author approved, also without claims; nothing authenticates an approval.`,
+approved, each artifact must be approved by a person or by an agent that its
+author did not start, also if it has no claims. Approvals are not authenticated.`,
 		Example: "  handoff verify verification:latest\n  handoff verify --require verified\n" +
 			"  handoff verify v1.0..HEAD --fail-on contradicted --json",
 		Args:              cobra.ArbitraryArgs,

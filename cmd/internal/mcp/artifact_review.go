@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -40,10 +41,20 @@ var artifactReview = tool[ReviewInput]{
 	},
 }
 
+// The limits of the comments in a text; the structured content has all of them.
+const (
+	maxDiscussed  = 20
+	maxDiscussion = 500 // characters of each text
+)
+
 // discussed appends the open comments of an artifact to a text, as data of their authors.
 func discussed(text string, list []reviews.ShownComment) string {
+	n := 0
 	for _, c := range list {
 		if c.State != handoff.CommentOpen {
+			continue
+		}
+		if n++; n > maxDiscussed {
 			continue
 		}
 		text += "\ncomment " + c.ID + " by " + quoted(c.By.Name) + " (" + string(c.By.Relation) + ")"
@@ -51,9 +62,20 @@ func discussed(text string, list []reviews.ShownComment) string {
 			text += " at " + quoted(at)
 		}
 		if c.Quote != "" {
-			text += ", of " + quoted(c.Quote)
+			text += ", of " + quoted(cut(c.Quote))
 		}
-		text += ": " + quoted(c.Text)
+		text += ": " + quoted(cut(c.Text))
+	}
+	if n > maxDiscussed {
+		text += fmt.Sprintf("\nand %d more open comments, in discussion", n-maxDiscussed)
+	}
+	return text
+}
+
+// cut returns the first characters of a text.
+func cut(text string) string {
+	if r := []rune(text); len(r) > maxDiscussion {
+		return string(r[:maxDiscussion]) + "…"
 	}
 	return text
 }

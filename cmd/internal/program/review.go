@@ -23,8 +23,8 @@ or both. Without a ref, it lists the artifacts that wait for a review: those
 published with --ask-review, and new revisions of reviewed ones.
 
 An approval ends when the artifact is replaced: a new revision is not reviewed.
-The author of an artifact, and the agents that it started, can record a review,
-which counts for nothing. A review at a terminal, with no agent in the
+A review by the author of an artifact, or by an agent that it started, is
+recorded and does not count. A review at a terminal, with no agent in the
 environment, counts as that of a person. Nothing authenticates it.
 
 A comment is about the artifact, about --path in a directory, or about --lines

@@ -20,6 +20,7 @@ const discussionSpace = "discussion"
 // comments of it.
 type remark struct {
 	ID         string                     `json:"id"` // of the record
+	Seq        handoff.Seq                `json:"seq,omitempty"`
 	At         time.Time                  `json:"at"`
 	Import     string                     `json:"import,omitempty"`
 	Origin     string                     `json:"origin,omitempty"`
@@ -49,7 +50,7 @@ func foldCommented(k Keeper, r handoff.Record, f *handoff.ArtifactCommented) err
 }
 
 func foldReviewed(k Keeper, r handoff.Record, f *handoff.ArtifactReviewed) error {
-	return addRemark(k, f.ArtifactID, remark{ID: r.ID, At: r.CreatedAt, Import: r.Import, Origin: r.Origin,
+	return addRemark(k, f.ArtifactID, remark{ID: r.ID, Seq: r.Seq, At: r.CreatedAt, Import: r.Import, Origin: r.Origin,
 		Producer: r.Producer, Review: f})
 }
 
@@ -222,7 +223,7 @@ func addEarlier(s Store, a *ArtifactState, v *handoff.Artifact) error {
 		if err != nil {
 			return err
 		}
-		v.Comments = append(v.Comments, handoff.Opened(d.comments)...)
+		v.Comments = append(v.Comments, handoff.OpenComments(d.comments)...)
 		earlier := handoff.Artifact{Reviews: d.reviews()}
 		if !decided && v.EarlierReview == nil && earlier.IsReviewed() {
 			v.EarlierReview = &handoff.EarlierReview{ArtifactID: b.ID, Revision: b.Predecessors + 1,
@@ -355,7 +356,7 @@ func (d *discussion) decide(a *ArtifactState, m remark, by handoff.Reviewer) {
 		return
 	}
 	d.decisions = append(slices.DeleteFunc(d.decisions, own), decision{key, handoff.Review{ID: m.ID, Decision: f.Decision,
-		By: by, Comments: f.Comments, CreatedAt: m.At}})
+		By: by, Comments: f.Comments, CreatedAt: m.At, Seq: m.Seq}})
 }
 
 func (d discussion) reviews() (list []handoff.Review) {

@@ -78,5 +78,16 @@ func inMemory(ctx context.Context, log handoff.Log, records []handoff.Record) (h
 	return memory, last + 1, err
 }
 
-// markQueued marks an artifact whose record is queued.
-func markQueued(a *handoff.Artifact, start handoff.Seq) { a.Queued = a.Seq >= start }
+// markQueued marks an artifact whose record is queued, and the reviews of it that are.
+func markQueued(a *handoff.Artifact, start handoff.Seq) {
+	a.Queued = a.Seq >= start
+	for i := range a.Reviews {
+		a.Reviews[i].Queued = a.Reviews[i].Seq >= start
+	}
+	if a.EarlierReview != nil {
+		for i := range a.EarlierReview.Reviews {
+			r := &a.EarlierReview.Reviews[i]
+			r.Queued = r.Seq >= start
+		}
+	}
+}
