@@ -18,12 +18,14 @@ func TestCopying(t *testing.T) {
 	file := filepath.Join(dir, "large.bin")
 	must(t, os.WriteFile(file, []byte(strings.Repeat("x", size)), 0o644))
 	var calls, last int64
-	w, err := Open(dir, Options{Copying: func(done, total int64) {
+	o := optionsFor(dir)
+	o.Copying = func(done, total int64) {
 		if total != size || done > total {
 			t.Errorf("%d of %d bytes", done, total)
 		}
 		calls, last = calls+1, done
-	}})
+	}
+	w, err := Open(dir, o)
 	must(t, err)
 	t.Cleanup(func() { w.Close() })
 	check := func(what string) {
