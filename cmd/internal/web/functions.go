@@ -55,6 +55,7 @@ func (s *Server) functions() template.FuncMap {
 		"linked":      linked,
 		"class":       noticeClass,
 		"chainURL":    chainURL,
+		"snippet":     snippet,
 	}
 }
 
@@ -123,6 +124,15 @@ func graphURL(focus string) string { return "/graph?focus=" + url.QueryEscape(fo
 
 // escape escapes a path, whose slashes stay.
 func escape(p string) string { return (&url.URL{Path: p}).EscapedPath() }
+
+// snippet returns a piece of what a search found on one line, without the marks of bold text.
+// The input of a tool is JSON, in which a line break is two characters.
+func snippet(field, piece string) string {
+	if field == "tool" {
+		piece = strings.NewReplacer(`\n`, " ", `\t`, " ").Replace(piece)
+	}
+	return printable.Line(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ", "**", "").Replace(piece))
+}
 
 // shortID returns the end of an ID that is a ref, and for people to compare.
 func shortID(id string) string {

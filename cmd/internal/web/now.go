@@ -36,7 +36,7 @@ type activity struct {
 func (s *Server) now(r *http.Request) (page, error) {
 	ctx := r.Context()
 	var a activity
-	p := page{Name: "now", Title: "Now", Section: "/", Live: true, Poll: true}
+	p := page{Name: "now", Title: "Now", Section: "/", Live: true, Poll: threadRest}
 	list := func(f workspace.Filter) handoff.ArtifactPage {
 		found, err := s.o.Source.Artifacts.List(ctx, workspace.ListOptions{Filter: f, Limit: newestShown})
 		p.warn(err)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -22,12 +23,12 @@ type page struct {
 	Section  string  // the entry of the navigation that it belongs to: a path
 	Data     any
 	Warnings []string
-	Scripts  []string    // files in assets/
-	Styles   []string    // files in assets/, besides those of every page
-	Live     bool        // it is replaced when the log grows
-	At       handoff.Seq // the newest record when it was made
-	Poll     bool        // it also shows what changes without the log, and asks for that
-	Status   int         // by default 200
+	Scripts  []string      // files in assets/
+	Styles   []string      // files in assets/, besides those of every page
+	Live     bool          // it is replaced when the log grows
+	At       handoff.Seq   // the newest record when it was made
+	Poll     time.Duration // it also shows what changes without the log, and asks for that at most so often; 0 for never
+	Status   int           // by default 200
 }
 
 // A crumb is a page above another one.

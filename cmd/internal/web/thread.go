@@ -27,6 +27,8 @@ const (
 	inlineAgents  = 10      // subagents whose messages are on the page of their main agent
 	inlineShown   = 20      // messages of such a subagent
 	inlineBytes   = 64 << 10
+
+	messageRest = time.Second // a page asks for new messages after this time
 )
 
 // errNoThreads is the error where threads are not served.
@@ -52,12 +54,16 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	list := threadsPage{Page: found}
+	p := page{Name: "threads", Title: "Threads", Section: "/threads", Warnings: found.Warnings}
+	if q.Get("cursor") == "" {
+		p.Poll = threadRest
+	}
 	if found.Cursor != "" {
 		q.Set("cursor", found.Cursor)
 		list.Next = "?" + q.Encode()
 	}
-	return page{Name: "threads", Title: "Threads", Section: "/threads", Poll: q.Get("cursor") == "", Data: list,
-		Warnings: found.Warnings}, nil
+	p.Data = list
+	return p, nil
 }
 
 // threadPage is what the page of a thread shows.
@@ -72,6 +78,7 @@ type threadPage struct {
 	Turns    int
 	Next     int // the number of the first message on the next page, 0 at the end
 	Previous int // of the page before, 0 at the beginning
+	Newest   int // of the page with the newest messages
 }
 
 // A message is a message as it is shown.
@@ -80,6 +87,7 @@ type message struct {
 	HTML     template.HTML
 	Thoughts template.HTML
 	Calls    []call
+	Answers  int // the message of the user that it follows, if it has no number
 }
 
 // A call is a tool call as it is shown.
@@ -116,7 +124,7 @@ func (s *Server) thread(r *http.Request) (page, error) {
 		p.Warnings = append(p.Warnings, t.Thread.Warnings...)
 		p.Scripts = []string{"vendor/highlight.min.js", "preview.js"}
 	}
-	p.Data, p.Styles = t, []string{"thread.css"}
+	p.Data, p.Styles, p.Poll = t, []string{"thread.css"}, messageRest
 	return p, nil
 }
 
@@ -162,18 +170,20 @@ func (t *threadPage) read(ctx context.Context, from int) error {
 		case m.N > 0 && (m.N >= from+messagesShown || size > threadBytes):
 			t.Next = m.N
 		case size <= 2*threadBytes:
-			shown := showMessage(m, agents)
-			size += len(shown.HTML) + len(shown.Thoughts)
-			for _, c := range shown.Calls {
-				size += len(c.In) + len(c.Out)
+			for _, shown := range showMessage(m, agents) {
+				size += len(shown.HTML) + len(shown.Thoughts)
+				for _, c := range shown.Calls {
+					size += len(c.In) + len(c.Out)
+				}
+				t.Messages = append(t.Messages, shown)
 			}
-			t.Messages = append(t.Messages, shown)
 		}
 		return nil
 	})
 	if from > 1 {
 		t.Previous = max(1, from-messagesShown)
 	}
+	t.Newest = max(1, number-messagesShown+1)
 	t.Timeline.finish(t.Thread, t.Agents)
 	if err == nil {
 		t.inline(ctx)
@@ -200,16 +210,31 @@ func (t *threadPage) inline(ctx context.Context) {
 				if len(c.Inline) == inlineShown || size > inlineBytes {
 					return errEnough
 				}
-				one := showMessage(m, nil)
-				size += len(one.HTML)
-				c.Inline = append(c.Inline, one)
+				for _, one := range showMessage(m, nil) {
+					size += len(one.HTML)
+					c.Inline = append(c.Inline, one)
+				}
 				return nil
 			})
 		}
 	}
 }
 
-func showMessage(m thread.Message, agents map[string]*thread.Agent) message {
+// showMessage returns a message as it is shown. What follows a message of the user before
+// the next one is of the assistant: it is a part of its own.
+func showMessage(m thread.Message, agents map[string]*thread.Agent) []message {
+	if m.Role != thread.User || m.Thinking == "" && len(m.Tools) == 0 && m.Usage == nil {
+		return []message{showPart(m, agents)}
+	}
+	prompt, answer := m, m
+	prompt.Thinking, prompt.Model, prompt.Usage, prompt.Tools = "", "", nil, nil
+	answer.N, answer.Role, answer.Text = 0, thread.Assistant, ""
+	shown := showPart(answer, agents)
+	shown.Answers = m.N
+	return []message{showPart(prompt, agents), shown}
+}
+
+func showPart(m thread.Message, agents map[string]*thread.Agent) message {
 	shown := message{Message: m, HTML: preview.Message(m.Text)}
 	if m.Thinking != "" {
 		shown.Thoughts, _ = preview.Plain(m.Thinking, callBytes)

@@ -308,3 +308,52 @@ func TestThreadOfArtifact(t *testing.T) {
 		}
 	}
 }
+
+// TestThreadIsLive checks that the pages of threads ask for what was added, which no record
+// announces: that of a thread, and the first one of a list with several.
+func TestThreadIsLive(t *testing.T) {
+	home := t.TempDir()
+	s := newSite(t, func(o *web.Options) {
+		o.Source.Threads = thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	})
+	for i := range 51 {
+		x := &transcript{t: t, id: fmt.Sprintf("2823d1df-720a-4c31-ac55-ae8ba726%04d", i+1), dir: s.ws.Root(),
+			at: time.Now().Add(-time.Hour)}
+		x.user("Add a cart")
+		x.answer(map[string]any{"type": "tool_use", "id": "t1", "name": "Bash", "input": map[string]any{"command": "ls"}})
+		x.answer(said("**Done**,\nand the cart works."))
+		x.store(home)
+	}
+	page := s.get("/threads")
+	next := between(page, `<a href="?cursor=`, `"`)
+	if next == "" || !strings.Contains(page, "data-poll=") {
+		t.Errorf("the list with a second page does not poll\n%s", page)
+	}
+	if page := s.get("/threads?cursor=" + next); strings.Contains(page, "data-poll=") {
+		t.Errorf("the second page polls\n%s", page)
+	}
+	page = s.get("/threads/claude/" + threadID)
+	if !strings.Contains(page, "data-poll=") {
+		t.Errorf("the page of a thread does not poll\n%s", page)
+	}
+	user := between(page, `<li class="message m-user" id="M1"`, "</li>")
+	answer := between(page, `<li class="message m-assistant">`, "</li>")
+	if user == "" || strings.Contains(user, "Bash") || strings.Contains(user, "cached") ||
+		!strings.Contains(answer, "Bash") || !strings.Contains(answer, "10 in, 7 cached, 5 out") {
+		t.Errorf("the calls of the assistant are not in a part of their own\n%s", page)
+	}
+	if page := s.eventually("/search?q=cart+works", "<mark>works</mark>"); !strings.Contains(page,
+		"Done, and the <mark>cart</mark> <mark>works</mark>") {
+		t.Errorf("a snippet has Markdown or line breaks\n%s", page)
+	}
+}
+
+// between returns the text between two others, "" if they are not there.
+func between(text, from, to string) string {
+	_, text, _ = strings.Cut(text, from)
+	text, _, found := strings.Cut(text, to)
+	if !found {
+		return ""
+	}
+	return text
+}

@@ -22,14 +22,21 @@
     if (s.row >= 0) mark(rows().find((r) => r.querySelector("a")?.getAttribute("href") === s.link) || rows()[s.row]);
     if (s.focus) document.getElementById(s.focus)?.focus({ preventScroll: true });
   };
+  let shown = "", took = 0;
   const update = async () => {
     if (busy) { again = true; return; }
     busy = true;
+    const start = performance.now();
     try {
       const r = await fetch(location.href, { headers: { Accept: "text/html" } });
-      const next = new DOMParser().parseFromString(await r.text(), "text/html").getElementById("main");
+      const text = await r.text();
+      const body = text.slice(text.indexOf("<main"));
+      const same = body === shown;
+      shown = body;
+      const next = same ? null : new DOMParser().parseFromString(text, "text/html").getElementById("main");
       const typing = document.activeElement && main().contains(document.activeElement) && document.activeElement.matches("input, select");
-      if (next && !typing && !window.getSelection().toString()) {
+      if (next && (typing || window.getSelection().toString())) shown = ""; // later
+      else if (next) {
         const before = state();
         for (const kept of main().querySelectorAll("[data-keep][id]")) next.querySelector("#" + CSS.escape(kept.id))?.replaceWith(kept);
         main().replaceWith(next);
@@ -38,6 +45,7 @@
       }
     } catch { /* the server is gone: the stream says so */ }
     busy = false;
+    took = performance.now() - start;
     if (again) { again = false; later(); }
   };
   const later = () => { pending ??= setTimeout(() => { pending = undefined; update(); }, 150); };
@@ -54,8 +62,10 @@
   document.addEventListener("visibilitychange", () => { connect(); if (!document.hidden) later(); });
   addEventListener("pagehide", () => source?.close());
   connect();
-  // Conversations change without the log.
-  if (document.body.hasAttribute("data-poll")) setInterval(() => { if (!document.hidden) later(); }, 5000);
+  // Conversations change without the log. A page that takes long is asked for less often.
+  const poll = () => { if (!document.hidden) later(); setTimeout(poll, Math.max(pause, 10 * took)); };
+  const pause = parseInt(document.body.dataset.poll, 10);
+  if (pause) setTimeout(poll, pause);
 
   // Keyboard.
   const mark = (row) => {
