@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"html"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -358,6 +359,8 @@ func (s scenario) get(client *http.Client, url string) string {
 var (
 	noticeMark = regexp.MustCompile(`<span class="tag n-[a-z]+" data-notice="([a-z_]+)"`)
 	rowOf      = regexp.MustCompile(`(?s)<li class="row".*?</li>`)
+	rowID      = regexp.MustCompile(`href="/artifacts/(art_[0-9A-Z]+)"`)
+	olderPage  = regexp.MustCompile(`<p class="more"><a href="(\?[^"]*)"`)
 	pageBy     = regexp.MustCompile(`<dt>By</dt><dd>([^<]*)`)
 	pageFile   = regexp.MustCompile(`<dt>Path</dt><dd class="mono">[^<]*<button[^>]* data-copy="([^"]*)"`)
 )
@@ -461,23 +464,34 @@ func (s scenario) compare(seen map[string]bool) {
 		}
 	}
 	all := func(a shownArtifact) shownArtifact { return a }
-	equal("table", s.table("list", "--all", "--columns", "id,notices,by"),
+	equal("table", s.table("list", "--all", "--limit", "0", "--columns", "id,notices,by"),
 		func(a shownArtifact) shownArtifact { a.File = ""; return a })
-	equal("JSON", s.decode(s.in(s.dir, "list", "--all", "--json")).shown(""), all)
+	equal("JSON", s.decode(s.in(s.dir, "list", "--all", "--limit", "0", "--json")).shown(""), all)
 	for name, c := range clients {
-		b, _ := json.Marshal(c.call("artifact_list", `{"all":true,"limit":100}`))
-		equal("MCP over "+name, s.decode(string(b)).shown(s.dir), all)
+		rows := map[string]shownArtifact{}
+		for cursor, more := "", true; more; more = cursor != "" {
+			page := c.call("artifact_list", fmt.Sprintf(`{"all":true,"limit":100,"cursor":%q}`, cursor))
+			b, _ := json.Marshal(page)
+			maps.Copy(rows, s.decode(string(b)).shown(s.dir))
+			cursor, _ = page["cursor"].(string)
+		}
+		equal("MCP over "+name, rows, all)
 	}
 	pages, rows := map[string]shownArtifact{}, map[string]shownArtifact{}
 	for id := range want {
 		pages[id] = s.page(s.get(client, root+"/artifacts/"+id))
 	}
 	for _, channel := range []string{"design", "plan", "patch", "verification", "analysis", "review"} {
-		for _, row := range rowOf.FindAllString(s.get(client, root+"/channels/"+channel+"?status=all"), -1) {
-			for id := range want {
-				if strings.Contains(row, `href="/artifacts/`+id+`"`) {
-					rows[id] = shownArtifact{Codes: marksIn(row)}
+		for query := "?status=all"; query != ""; {
+			text := s.get(client, root+"/channels/"+channel+query)
+			for _, row := range rowOf.FindAllString(text, -1) {
+				if m := rowID.FindStringSubmatch(row); m != nil {
+					rows[m[1]] = shownArtifact{Codes: marksIn(row)}
 				}
+			}
+			query = ""
+			if m := olderPage.FindStringSubmatch(text); m != nil {
+				query = html.UnescapeString(m[1])
 			}
 		}
 	}
