@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/internal/parts"
@@ -302,12 +303,26 @@ func (n namer) commit(ctx context.Context, name string) parts.Meaning {
 	return parts.Meaning{What: "a commit", Show: handoff.Suggest("trace it", handoff.ActionWhy, name)}
 }
 
-// model finds a model that has a price.
-func (n namer) model(_ context.Context, name string) parts.Meaning {
-	if !cost.IsPriced(name) {
+// model finds a model that has a price, or that a thread of this repository used.
+func (n namer) model(ctx context.Context, name string) (m parts.Meaning) {
+	found := costs("a model", cost.ByModel, name)
+	switch {
+	case cost.IsPriced(name):
+		return found
+	case n.set == nil:
+		return m
+	}
+	q := threadindex.Query{In: threadindex.Nearest(n.dirs.Worktrees(), nil)}
+	_, err := n.archive(n.set, false).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
+		if slices.ContainsFunc(t.Requests, func(r thread.Request) bool { return r.Model == name }) {
+			m = found
+		}
+		return nil
+	})
+	if err != nil { // the error about the name says more
 		return parts.Meaning{}
 	}
-	return costs("a model", cost.ByModel, name)
+	return m
 }
 
 // costs is what only a report of costs has: a row of a group, or "" for no group.

@@ -2,6 +2,7 @@ package program
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os/exec"
 	"slices"
@@ -29,6 +30,9 @@ func printed(member string, v any) map[string]string {
 			if name == "name" && (member == "agent" || member == "workflow" || member == "channels") {
 				name = "agent"
 			}
+			if name == "key" && member == "rows" { // of costs
+				name = "id"
+			}
 			maps.Copy(found, printed(name, x))
 		}
 	case []any:
@@ -43,6 +47,8 @@ func printed(member string, v any) map[string]string {
 	return found
 }
 
+const ownThread = "5e0c1a52-9d2f-4c77-8c1b-0f6a7d1e2b3c"
+
 // TestPaste gives each ID, URI and name that a command prints to each command that takes
 // one. A command that has nothing to say about it names one that has, which works.
 func TestPaste(t *testing.T) {
@@ -54,6 +60,14 @@ func TestPaste(t *testing.T) {
 	c.ok("publish", "task.md", "--channel", "notes", "--agent", "eve", "--harness", "codex", "--task", "task-7",
 		"--operation", "op-8", "--kind", "memo", "--thread", "agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592")
 	c.ok("label", id, "reviewed")
+	// a model without a price, of which only a transcript knows
+	c.write("home/.claude/projects/-own/"+ownThread+".jsonl", fmt.Sprintf(
+		`{"type":"user","uuid":"u1","sessionId":"%[1]s","version":"2.1.330","timestamp":"2026-02-23T00:00:01Z",`+
+			`"cwd":"%[2]s","message":{"role":"user","content":"Go on."}}`+"\n"+
+			`{"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"%[1]s","version":"2.1.330",`+
+			`"timestamp":"2026-02-23T00:00:02Z","cwd":"%[2]s","message":{"id":"m1","role":"assistant",`+
+			`"model":"house-model-7","content":[{"type":"text","text":"Done."}],"stop_reason":"end_turn",`+
+			`"usage":{"input_tokens":10,"output_tokens":5}}}`+"\n", ownThread, c.dir))
 	words := map[string]string{id + "@v1": "ref", "design:reviewed": "ref", "design:latest": "ref", "reviewed": "label",
 		"memo": "kind", "task-7": "task", "op-8": "operation", "docs/design.md": "path",
 		"handoff://artifacts/" + id: "uri", "agents://codex": "uri",
@@ -78,6 +92,9 @@ func TestPaste(t *testing.T) {
 	delete(words, "claude-opus") // no model: it has no price, and nothing in this repository used it
 	delete(words, "id")          // the head of these tables
 	c.width = 0
+	if words["house-model-7"] == "" {
+		t.Errorf("no command prints the model of the transcript: %q", words)
+	}
 	if len(words) < 50 {
 		t.Errorf("found %d words, which can't be all: %q", len(words), words)
 	}
