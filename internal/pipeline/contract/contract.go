@@ -1,11 +1,12 @@
 // Package contract defines pipelines and validates the artifacts of their
 // stages.
 //
-// A [Pipeline] is data: the stages in their order, the agents that write and
-// read each artifact, the next stage for each outcome, and one JSON Schema
-// (2020-12) per artifact. The built-in pipeline is embedded. Projects add and
-// change stages with YAML and JSON Schema files. How artifacts relate to each
-// other is the subject of package pipeline.
+// A [Pipeline] is data: the stages in their order, what each needs, the agents that
+// write and read each artifact, the next stage for each outcome, and what the artifact
+// must look like. [Parse] reads the pipelines of a repository, handoff.pipeline.yaml. The
+// built-in pipeline is embedded in the same format; [Load] changes it as a project's files
+// in .handoff/pipelines say. How artifacts relate to each other is the subject of package
+// progress.
 package contract
 
 import (
@@ -17,19 +18,41 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/jsonschema"
+	"go.yaml.in/yaml/v4"
 )
 
-// A Pipeline is a list of stages from an issue to a merge.
+// A Pipeline is a list of stages. Each needs the results of stages before it.
 type Pipeline struct {
+	Name string // "" for the one at the top level of a definition
+
+	// Folder is the directory of the folders of its runs, relative to the workspace.
+	Folder string
+
 	// SelfAssessment is Required if every artifact must contain one.
 	SelfAssessment Requirement
 
 	// Planner is the agent that reads every artifact and the lessons, and writes
-	// state.yaml.
+	// state.yaml, "" if there is none.
 	Planner string
 
+	// AgentPrefix is a prefix that the name of an agent may have or not.
+	AgentPrefix string
+
 	Stages []*Stage // in order
+
+	preset string
+	place  place
+	stages *yaml.Node // while it is read
+	source []byte     // its definition, complete in itself; nil for the preset as it is
 }
+
+// IsPreset reports whether the stages are those of the built-in pipeline, with changes of
+// the project.
+func (p *Pipeline) IsPreset() bool { return p.preset == PresetJG }
+
+// Source returns the definition of a pipeline, complete in itself, nil if it is the
+// built-in one with the files of .handoff/pipelines.
+func (p *Pipeline) Source() []byte { return p.source }
 
 // A Requirement is "optional" or "required".
 type Requirement string
@@ -41,59 +64,58 @@ const (
 
 // A Stage is one step of a pipeline. Its name is also its channel.
 type Stage struct {
-	Name     string   `yaml:"name"`
-	Purpose  string   `yaml:"purpose"`
-	Artifact string   `yaml:"artifact"` // the file in the run's folder
-	Aliases  []string `yaml:"aliases"`  // other names of that file, oldest attempt first
-	Writer   string   `yaml:"writer"`   // the one agent that writes it
-	Readers  []string `yaml:"readers"`  // the agents that read it
-	Retries  int      `yaml:"retries"`  // the number of retries before a person is asked
-	Optional bool     `yaml:"optional"` // the run goes on without it
-	Detour   bool     `yaml:"detour"`   // entered by a route only
-	Skip     string   `yaml:"skip"`     // the complexity of issues that do not need it
-	Routes   []Route  `yaml:"routes"`
-	Checks   []Check  `yaml:"checks"` // what its gate checks beside the contract
-	Requires []Need   `yaml:"requires"`
-	Gate     Gate     `yaml:"gate"`
+	Name     string
+	Purpose  string
+	Artifact string   // the file in the run's folder, or a pattern of its files
+	Aliases  []string // other names of that file, oldest attempt first
+	Writer   string   // the one agent that writes it
+	Needs    []string // the earlier stages that it is made from
+	Readers  []string // the agents that read it; nil for those of the stages that need it
+	Retries  int      // the number of retries before a person is asked
+	Optional bool     // the run goes on without it
+	Detour   bool     // entered by a route only
+	Skip     string   // the complexity of issues that do not need it
+	Headings []string // those of a text, nil if it needs none
+	Routes   []Route
+	Checks   []Check // what its gate checks beside the contract
+	Requires []Need
+	Gate     Gate
 
-	after    string // the stage that a project's stage was inserted after
-	schema   func() *jsonschema.Schema
+	given
+
+	schema   func() *jsonschema.Schema      // nil if the artifact needs none
 	document func() (map[string]any, error) // the schema with all that it refers to
-	common   func() *jsonschema.Schema      // the fields of every artifact
+	common   func() *jsonschema.Schema      // the fields of every artifact, nil if there are none
 	assess   bool
+}
+
+// given is how a stage was defined.
+type given struct {
+	after string           // the stage that a project's stage was inserted after
+	at    map[string]place // where its keys are; "" is the stage
+}
+
+// wrong returns a mistake in a key of a stage.
+func (g given) wrong(key, hint, format string, args ...any) Mistake {
+	at, ok := g.at[key]
+	if !ok {
+		at = g.at[""]
+	}
+	return at.wrong(hint, format, args...)
 }
 
 // A Gate is what the gate of a stage needs before the run goes on to other stages.
 type Gate struct {
 	// Approved are the relations of reviewers of whom one must have approved exactly the bytes of
 	// the artifact; empty for those that count by default, nil for no approval.
-	Approved []handoff.Relation `yaml:"approved"`
-}
-
-func (g Gate) check() error {
-	for _, r := range g.Approved {
-		if !slices.Contains([]handoff.Relation{handoff.RelationHuman, handoff.RelationOther, handoff.RelationLead}, r) {
-			return fmt.Errorf("gate: approved by %q is none of human, other and lead", r)
-		}
-	}
-	return nil
+	Approved []handoff.Relation
 }
 
 // A Need is a command that must be verified for the gate of a stage: handoff attested it
 // on the files as they are when the gate checks. Another command does not count.
 type Need struct {
-	Verified []string `yaml:"verified"` // its arguments
-	Dir      string   `yaml:"dir"`      // slash-separated, relative to the workspace; "" for its root
-}
-
-func (n Need) check() error {
-	if len(n.Verified) == 0 || n.Verified[0] == "" {
-		return errors.New("requires must name the arguments of a command (verified)")
-	}
-	if n.Dir != "" && !filepath.IsLocal(filepath.FromSlash(n.Dir)) {
-		return fmt.Errorf("requires: directory %q leaves the workspace", n.Dir)
-	}
-	return nil
+	Verified []string // its arguments
+	Dir      string   // slash-separated, relative to the workspace; "" for its root
 }
 
 // A Check is a set of rules that a gate applies to an artifact. A stage has the
@@ -116,17 +138,26 @@ func (s *Stage) Has(c Check) bool { return slices.Contains(s.Checks, c) }
 // A Route maps an outcome to a stage or to an agent that writes no artifact. The
 // first matching route of a stage is used.
 type Route struct {
-	When     map[string]any `yaml:"when"` // the artifact's fields; a list contains alternative values
-	To       string         `yaml:"to"`
-	Ask      string         `yaml:"ask"`
-	Escalate bool           `yaml:"escalate"` // to the next tier, which does not count as a retry
-	Reason   string         `yaml:"reason"`
+	When     map[string]any // the artifact's fields; a list contains alternative values
+	To       string
+	Ask      string
+	Escalate bool // to the next tier, which does not count as a retry
+	Reason   string
+
+	at place
 }
+
+// OutcomeField is the field of a condition that is the outcome of an artifact, wherever
+// the artifact has it.
+const OutcomeField = "outcome"
 
 // Matches reports whether an artifact has the value of every field of the route.
 func (r Route) Matches(artifact map[string]any) bool {
 	for field, want := range r.When {
 		got, ok := artifact[field]
+		if field == OutcomeField {
+			got, ok = Outcome(artifact), artifact != nil
+		}
 		if !ok || !slices.ContainsFunc(values(want),
 			func(v any) bool { return fmt.Sprint(v) == fmt.Sprint(got) && (v == nil) == (got == nil) }) {
 			return false
@@ -146,7 +177,7 @@ func values(v any) []any {
 // kind is Invalid.
 func (p *Pipeline) Stage(name string) (*Stage, error) {
 	for _, s := range p.Stages {
-		if name == s.Name || name == s.Artifact || slices.Contains(s.Aliases, name) {
+		if name == s.Name || s.Writes(name) {
 			return s, nil
 		}
 	}
@@ -164,6 +195,20 @@ func (p *Pipeline) names() []string {
 
 // Files returns the file names of a stage's artifact, oldest attempt first.
 func (s *Stage) Files() []string { return append(slices.Clone(s.Aliases), s.Artifact) }
+
+// IsPattern reports whether the artifact of a stage is the set of files that match a
+// pattern.
+func (s *Stage) IsPattern() bool { return IsPattern(s.Artifact) }
+
+// Writes reports whether a file of a run, by its path in the run's folder, is one of the
+// stage.
+func (s *Stage) Writes(file string) bool {
+	return slices.Contains(s.Files(), file) ||
+		s.IsPattern() && Glob(strings.Split(s.Artifact, "/"), strings.Split(file, "/"))
+}
+
+// IsJSON reports whether the artifact must be a JSON object.
+func (s *Stage) IsJSON() bool { return s.schema != nil }
 
 // Tiers are the tiers of models, lowest first.
 var Tiers = []string{"fast", "standard", "high"}
@@ -199,67 +244,5 @@ func isPlain(word string) bool {
 	return word != ""
 }
 
-// check returns the first mistake in a pipeline.
-func (p *Pipeline) check() error {
-	if p.SelfAssessment != Optional && p.SelfAssessment != Required {
-		return fmt.Errorf("self_assessment is %q, must be optional or required", p.SelfAssessment)
-	}
-	owner := map[string]string{}
-	for _, s := range p.Stages {
-		if err := s.check(p.names()); err != nil {
-			return fmt.Errorf("stage %s: %w", s.Name, err)
-		}
-		for _, file := range s.Files() {
-			if other, taken := owner[file]; taken {
-				return fmt.Errorf("stages %s and %s both write %s", other, s.Name, file)
-			}
-			owner[file] = s.Name
-		}
-	}
-	return nil
-}
-
-func (s *Stage) check(stages []string) error {
-	if err := handoff.CheckChannel(s.Name); err != nil {
-		return err
-	}
-	for _, file := range s.Files() {
-		if !isFileName(file) {
-			return fmt.Errorf(`invalid artifact name %q; it may contain letters, digits, ".", "-" and "_" and must end in .json`,
-				file)
-		}
-	}
-	switch {
-	case s.Writer == "":
-		return errors.New("has no writer")
-	case s.Retries < 0:
-		return fmt.Errorf("retries is %d", s.Retries)
-	case s.schema == nil:
-		return errors.New("has no schema")
-	}
-	for _, c := range s.Checks {
-		if !slices.Contains(checks, c) {
-			return fmt.Errorf("unknown check %q (use %v)", c, checks)
-		}
-	}
-	if err := s.Gate.check(); err != nil {
-		return err
-	}
-	for _, n := range s.Requires {
-		if err := n.check(); err != nil {
-			return err
-		}
-	}
-	for i, r := range s.Routes {
-		if (r.To == "") == (r.Ask == "") {
-			return fmt.Errorf("route %d must have either a stage (to) or an agent (ask)", i+1)
-		}
-		if r.To != "" && !slices.Contains(stages, r.To) {
-			return fmt.Errorf("route %d leads to unknown stage %s", i+1, r.To)
-		}
-		if len(r.When) == 0 {
-			return fmt.Errorf("route %d has no condition (when)", i+1)
-		}
-	}
-	return nil
-}
+// isLocal reports whether a slash-separated path is relative and stays inside.
+func isLocal(name string) bool { return filepath.IsLocal(filepath.FromSlash(name)) }

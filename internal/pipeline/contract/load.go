@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/jsonschema"
 	"go.yaml.in/yaml/v4"
 )
@@ -25,41 +24,65 @@ var embedded embed.FS
 // MaxFile is the maximum size of a pipeline or schema file, in bytes.
 const MaxFile = 1 << 20
 
-// Load returns the built-in pipeline, changed by the *.yaml files of a project's
-// folder in the order of their names. In an existing stage a file replaces the
-// keys it contains; a new stage names the stage it comes after. A schema is
-// inline or a file in the same folder. A nil or missing folder changes nothing.
-// Its kinds are Invalid and Unavailable.
-func Load(project fs.FS) (*Pipeline, error) {
-	builtin, err := fs.Sub(embedded, "builtin")
+// The folders that schemas are in.
+const (
+	builtinFolder = "builtin"
+	projectFolder = "project"
+)
+
+// preset returns the built-in pipeline. The caller may change it.
+func preset() *Pipeline {
+	d := newDefinition("pipeline.yaml", builtinFolder, nil)
+	b, err := d.loader.read(builtinFolder, d.file)
 	if err != nil {
-		return nil, err
+		panic(err) // unreachable: it is embedded
 	}
-	p := &Pipeline{}
-	l := loader{"builtin": builtin, "project": project}
-	if err := l.overlay(p, "builtin", "pipeline.yaml"); err != nil {
-		return nil, err
+	p, k := d.pipeline("")
+	root := d.document(b)
+	d.mapping(root, "a pipeline", k)
+	if d.finish(p, root); len(d.mistakes) > 0 {
+		panic(d.mistakes) // unreachable: a test reads it
 	}
+	common, err := d.loader.compile(builtinFolder, "", commonSchema)
+	if err != nil {
+		panic(err) // unreachable: a test compiles it
+	}
+	for _, s := range p.Stages {
+		s.common = common
+	}
+	p.preset, p.source = PresetJG, nil
+	return p
+}
+
+// Load returns the built-in pipeline, changed by the *.yaml files of a project's
+// folder in the order of their names, which have the format of earlier versions. In an
+// existing stage a file replaces the keys it contains; a new stage names the stage it
+// comes after. A schema is inline or a file in the same folder. A nil or missing folder
+// changes nothing. Its kinds are Invalid and Unavailable.
+func Load(project fs.FS) (*Pipeline, error) {
+	p := preset()
 	names, err := files(project)
 	if err != nil {
 		return nil, loadError("", err)
 	}
+	d := newDefinition("", projectFolder, project)
 	for _, name := range names {
-		if err := l.overlay(p, "project", name); err != nil {
+		b, err := d.loader.read(projectFolder, name)
+		if err != nil {
 			return nil, loadError(name, err)
 		}
+		if d.file = name; len(bytes.TrimSpace(b)) > 0 {
+			d.overlay(p, b)
+		}
+		if len(d.mistakes) > 0 {
+			return nil, d.mistakes.err()
+		}
 	}
-	if err := p.check(); err != nil {
-		return nil, loadError(strings.Join(names, ", "), err)
+	if len(names) > 0 {
+		p.sequence()
+		d.mistakes = p.check()
 	}
-	common, err := l.compile("builtin", "", commonSchema)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range p.Stages {
-		s.assess, s.common = p.SelfAssessment == Required, common
-	}
-	return p, nil
+	return p, d.mistakes.err()
 }
 
 // files returns the names of a project's files, sorted.
@@ -92,6 +115,14 @@ func loadError(name string, err error) error {
 // project folder. It does not access the network.
 type loader map[string]fs.FS
 
+func newLoader(project fs.FS) loader {
+	builtin, err := fs.Sub(embedded, builtinFolder)
+	if err != nil {
+		panic(err) // unreachable: the folder is embedded
+	}
+	return loader{builtinFolder: builtin, projectFolder: project}
+}
+
 // scheme is the scheme of schema URLs: contract:///builtin/…,
 // contract:///project/….
 const scheme = "contract"
@@ -123,95 +154,79 @@ func (l loader) read(folder, name string) ([]byte, error) {
 	return b, nil
 }
 
-// overlay applies one file to p.
-func (l loader) overlay(p *Pipeline, folder, name string) error {
-	b, err := l.read(folder, name)
-	if err != nil {
-		return err
+// overlay applies a file of .handoff/pipelines to p.
+func (d *definition) overlay(p *Pipeline, b []byte) {
+	root := d.document(b)
+	if root == nil {
+		return
 	}
-	var file struct {
-		SelfAssessment Requirement `yaml:"self_assessment"`
-		Planner        string      `yaml:"planner"`
-		Stages         []yaml.Node `yaml:"stages"`
+	d.former = true
+	file, k := d.pipeline("")
+	file.SelfAssessment = p.SelfAssessment
+	file.Planner = p.Planner
+	k["stages"] = func(n *yaml.Node) {
+		d.list(n, "stages", func(n *yaml.Node) { d.change(p, n) })
 	}
-	if len(bytes.TrimSpace(b)) == 0 {
-		return nil
+	for _, later := range []string{"folder", "preset", "agent_prefix"} {
+		delete(k, later)
 	}
-	if err := yaml.Load(b, &file, yaml.WithKnownFields()); err != nil {
-		return plainfile.InvalidAt(err)
+	d.mapping(root, "a pipeline", k)
+	p.SelfAssessment, p.Planner = file.SelfAssessment, file.Planner
+	for _, s := range p.Stages {
+		s.assess = p.SelfAssessment == Required
 	}
-	if file.SelfAssessment != "" {
-		p.SelfAssessment = file.SelfAssessment
-	}
-	if file.Planner != "" {
-		p.Planner = file.Planner
-	}
-	for i := range file.Stages {
-		if err := l.stage(p, folder, name, &file.Stages[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-// A stageEntry is a stage in a YAML file.
-type stageEntry struct {
-	Stage  `yaml:",inline"`
-	After  string `yaml:"after"`
-	Schema any    `yaml:"schema"`
-}
-
-func (l loader) stage(p *Pipeline, folder, file string, n *yaml.Node) error {
-	var named struct {
-		Name string `yaml:"name"`
+// change reads a stage, which changes that of the same name or is a new one. In a preset, a
+// new one follows the last stage that it needs.
+func (d *definition) change(p *Pipeline, n *yaml.Node) {
+	s, at, key := &Stage{Retries: defaultRetries}, -1, "id"
+	if d.former {
+		s.Retries, key = 0, formerKeys[key]
 	}
-	if err := n.Decode(&named); err != nil {
-		return plainfile.InvalidAt(err)
-	}
-	at := slices.IndexFunc(p.Stages, func(s *Stage) bool { return s.Name == named.Name })
-	var given stageEntry
-	if at >= 0 {
-		given.Stage = *p.Stages[at]
-	}
-	if err := n.Load(&given, yaml.WithKnownFields()); err != nil {
-		return fmt.Errorf("stage %s: %w", named.Name, plainfile.InvalidAt(err))
-	}
-	s := given.Stage
-	if given.Schema != nil {
-		schema, err := l.compile(folder, file+"/"+s.Name, given.Schema)
-		if err != nil {
-			return fmt.Errorf("stage %s: %w", s.Name, err)
-		}
-		s.schema, s.document = schema, func() (map[string]any, error) {
-			return l.bundle(folder, file+"/"+s.Name, given.Schema)
+	for i := 0; n.Kind == yaml.MappingNode && p.IsPreset() && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			at = slices.Index(p.names(), n.Content[i+1].Value)
 		}
 	}
-	if at >= 0 && given.After == "" {
-		p.Stages[at] = &s
-		return nil
-	}
 	if at >= 0 {
+		*s = *p.Stages[at]
+	}
+	s.given = given{at: map[string]place{"": d.place(n)}}
+	d.mapping(n, "a stage", d.stage(s))
+	if p.IsPreset() && !d.former && at < 0 && len(s.Needs) > 0 {
+		s.after = s.Needs[len(s.Needs)-1]
+	}
+	switch {
+	case at >= 0 && s.after == "":
+		p.Stages[at] = s
+		return
+	case at >= 0:
 		p.Stages = slices.Delete(p.Stages, at, at+1)
+	case !p.IsPreset():
+		p.Stages = append(p.Stages, s)
+		return
 	}
-	return p.insert(&s, given.After, folder == "project")
+	d.insert(p, s)
 }
 
-// insert inserts a stage after another. Stages of the built-in file are appended.
-func (p *Pipeline) insert(s *Stage, after string, project bool) error {
-	if !project {
-		p.Stages = append(p.Stages, s)
-		return nil
-	}
-	at := slices.IndexFunc(p.Stages, func(other *Stage) bool { return other.Name == after })
+// insert inserts a stage of a project after another one of a preset.
+func (d *definition) insert(p *Pipeline, s *Stage) {
+	at := slices.Index(p.names(), s.after)
 	if at < 0 {
-		return fmt.Errorf("stage %s: after: unknown stage %q (use %s)", s.Name, after, strings.Join(p.names(), ", "))
+		key := "needs"
+		if d.former {
+			key = formerKeys[key]
+		}
+		d.mistakes = append(d.mistakes, s.wrong(key, "use "+strings.Join(p.names(), ", "),
+			"stage %s: %s: unknown stage %q", s.Name, key, s.after))
+		return
 	}
-	for at+1 < len(p.Stages) && p.Stages[at+1].after == after {
+	for at+1 < len(p.Stages) && p.Stages[at+1].after == s.after {
 		at++ // files that come earlier are inserted first
 	}
-	s.after = after
+	s.common = p.Stages[0].common
 	p.Stages = slices.Insert(p.Stages, at+1, s)
-	return nil
 }
 
 // compile returns a schema, which is given inline or as a file name. Built-in
@@ -219,7 +234,7 @@ func (p *Pipeline) insert(s *Stage, after string, project bool) error {
 // mistakes.
 func (l loader) compile(folder, name string, given any) (func() *jsonschema.Schema, error) {
 	if file, ok := given.(string); ok && !fs.ValidPath(file) {
-		return nil, fmt.Errorf("schema %s: not a file in the pipeline's folder", file)
+		return nil, fmt.Errorf("%s: not a file in the pipeline's folder", file)
 	}
 	compiled := func() (*jsonschema.Schema, error) {
 		at, doc, err := l.schema(folder, name, given)
@@ -228,7 +243,7 @@ func (l loader) compile(folder, name string, given any) (func() *jsonschema.Sche
 		}
 		return jsonschema.Compile(at, doc, l.load)
 	}
-	if folder == "builtin" {
+	if folder == builtinFolder {
 		return sync.OnceValue(func() *jsonschema.Schema {
 			s, err := compiled()
 			if err != nil {

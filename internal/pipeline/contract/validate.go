@@ -3,6 +3,7 @@ package contract
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -19,6 +20,9 @@ const MaxArtifact = 16 << 20
 // Validate validates an artifact against the stage's contract. Wrong types,
 // values and structures are errors; unknown and deprecated keys are warnings.
 func (s *Stage) Validate(b []byte) pipeline.Report {
+	if !s.IsJSON() {
+		return s.validateText(b)
+	}
 	value, problems := decode(b)
 	r := pipeline.Report{Errors: problems, Warnings: []jsonschema.Problem{}}
 	r.Value, _ = value.(map[string]any)
@@ -35,6 +39,57 @@ func (s *Stage) Validate(b []byte) pipeline.Report {
 	r.Errors, r.Warnings = jsonschema.Sort(r.Errors), jsonschema.Sort(r.Warnings)
 	return r
 }
+
+// validateText validates an artifact that need not be JSON. Its value has no fields, unless
+// it is a JSON object all the same.
+func (s *Stage) validateText(b []byte) pipeline.Report {
+	r := pipeline.Report{Errors: []jsonschema.Problem{}, Warnings: []jsonschema.Problem{}, Value: map[string]any{}}
+	if len(b) > MaxArtifact {
+		r.Errors = append(r.Errors, jsonschema.Problem{Text: fmt.Sprintf("is larger than %d bytes", MaxArtifact)})
+	}
+	found := headings(b)
+	for _, want := range s.Headings {
+		if !slices.Contains(found, fold(want)) {
+			r.Errors = append(r.Errors, jsonschema.Problem{Text: "has no heading " + strconv.Quote(want)})
+		}
+	}
+	if value, problems := decode(b); strings.HasSuffix(s.Artifact, ".json") && len(problems) == 0 {
+		if object, ok := value.(map[string]any); ok {
+			r.Value = object
+		}
+	}
+	return r
+}
+
+// headings returns the headings of a Markdown text: those that start with #, and those
+// that are underlined.
+func headings(b []byte) (list []string) {
+	before, fence := "", ""
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		mark := line[:len(line)-len(strings.TrimLeft(line, "`~"))]
+		switch {
+		case fence != "":
+			if strings.HasPrefix(mark, fence) && mark == line {
+				fence = ""
+			}
+			continue
+		case len(mark) >= 3:
+			fence = mark
+		case strings.HasPrefix(line, "#"):
+			if text := strings.TrimLeft(line, "#"); text == "" || text[0] == ' ' || text[0] == '\t' {
+				list = append(list, fold(strings.TrimRight(text, "# \t")))
+			}
+		case before != "" && line != "" && (strings.Trim(line, "=") == "" || strings.Trim(line, "-") == ""):
+			list = append(list, fold(before))
+		}
+		before = line
+	}
+	return list
+}
+
+// fold returns a heading without differences of case and white space.
+func fold(heading string) string { return strings.ToLower(strings.Join(strings.Fields(heading), " ")) }
 
 // checkPaths returns the planned files that are outside the workspace.
 func (s *Stage) checkPaths(artifact map[string]any) (problems []jsonschema.Problem) {
@@ -53,6 +108,9 @@ func (s *Stage) checkPaths(artifact map[string]any) (problems []jsonschema.Probl
 // checkCommon validates the fields of every artifact that the schema of the stage
 // does not have, and returns the keys that are still unknown.
 func (s *Stage) checkCommon(r *pipeline.Report, unknown []jsonschema.Problem) []jsonschema.Problem {
+	if s.common == nil {
+		return unknown
+	}
 	common := s.common()
 	rest := map[string]bool{}
 	for _, p := range common.UnknownKeys(map[string]any(r.Value)) {

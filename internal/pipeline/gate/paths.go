@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
 // maxPatterns is the maximum number of patterns in a list of paths, since each is
@@ -21,14 +23,12 @@ type paths struct {
 func newPaths(list []string) paths {
 	p := paths{list: list, exact: setOf(list)}
 	for _, name := range list {
-		if isPattern(name) && len(p.patterns) < maxPatterns {
+		if contract.IsPattern(name) && len(p.patterns) < maxPatterns {
 			p.patterns = append(p.patterns, segments(name))
 		}
 	}
 	return p
 }
-
-func isPattern(name string) bool { return strings.ContainsAny(name, `*?[\`) }
 
 func segments(name string) []string { return strings.Split(clean(name), "/") }
 
@@ -46,7 +46,7 @@ func (p paths) match(file string) bool {
 		return true
 	}
 	at := segments(file)
-	return slices.ContainsFunc(p.patterns, func(pattern []string) bool { return glob(pattern, at) })
+	return slices.ContainsFunc(p.patterns, func(pattern []string) bool { return contract.Glob(pattern, at) })
 }
 
 // unused reports, for each entry of the list, whether it matches none of the
@@ -60,43 +60,13 @@ func (p paths) unused(files []string) []bool {
 	unused, patterns := make([]bool, len(p.list)), 0
 	for i, name := range p.list {
 		unused[i] = !set[clean(name)]
-		if unused[i] && isPattern(name) && patterns < maxPatterns {
+		if unused[i] && contract.IsPattern(name) && patterns < maxPatterns {
 			patterns++
 			pattern := segments(name)
-			unused[i] = !slices.ContainsFunc(split, func(file []string) bool { return glob(pattern, file) })
+			unused[i] = !slices.ContainsFunc(split, func(file []string) bool { return contract.Glob(pattern, file) })
 		}
 	}
 	return unused
-}
-
-// maxDepth is the maximum number of segments of a path that a pattern matches.
-const maxDepth = 62
-
-// glob reports whether a pattern matches a file, both split into segments.
-func glob(pattern, file []string) bool {
-	if len(file) > maxDepth {
-		return false
-	}
-	reach := uint64(1) // bit j: the pattern so far matches the first j segments
-	for _, part := range pattern {
-		var next uint64
-		if part == "**" {
-			next = -(reach & -reach) // the lowest set bit and all above it
-		} else {
-			for j, name := range file {
-				if reach>>j&1 == 0 {
-					continue
-				}
-				if ok, err := path.Match(part, name); ok && err == nil {
-					next |= 1 << (j + 1)
-				}
-			}
-		}
-		if reach = next; reach == 0 {
-			return false
-		}
-	}
-	return reach>>len(file)&1 == 1
 }
 
 func clean(file string) string {
