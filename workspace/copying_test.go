@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,7 +12,7 @@ import (
 )
 
 // TestCopying checks that a publish, a read of the file and a read of the kept copy report
-// the bytes that were read.
+// the bytes that were read, also those of a directory.
 func TestCopying(t *testing.T) {
 	dir := testWorkspace(t)
 	const size = 3 << 20
@@ -47,4 +48,17 @@ func TestCopying(t *testing.T) {
 		check(what)
 		must(t, os.RemoveAll(file))
 	}
+
+	must(t, os.Mkdir(filepath.Join(dir, "site"), 0o755))
+	for _, name := range []string{"a.bin", "b.bin", "c.bin"} {
+		must(t, os.WriteFile(filepath.Join(dir, "site", name), []byte(strings.Repeat("x", size/3)), 0o644))
+	}
+	p, err = w.Publish(t.Context(), handoff.Draft{Path: "site", Channel: "site", Keep: handoff.KeepAlways})
+	must(t, err)
+	check("publish of a directory")
+	b, err := w.Read(t.Context(), p.ID, ReadOptions{})
+	must(t, err)
+	_, err = io.Copy(io.Discard, b)
+	must(t, errors.Join(err, b.Close()))
+	check("the directory")
 }

@@ -150,7 +150,7 @@ type Options struct {
 	// the number of bytes that were copied and its size.
 	Fetching func(done, total int64)
 
-	// Copying is called while a file is read to publish or verify it, or a kept copy is
+	// Copying is called while a file or directory is read to publish or verify it, or a kept copy is
 	// written, with the number of bytes that were read and the size.
 	Copying func(done, total int64)
 

@@ -68,7 +68,7 @@ func tree(t *testing.T, names []string) string {
 
 func pack(t *testing.T, dir string) []byte {
 	t.Helper()
-	r := content.Pack(t.Context(), root(t, dir))
+	r := content.Pack(t.Context(), root(t, dir), nil)
 	defer r.Close()
 	b, err := io.ReadAll(r)
 	must(t, err)
@@ -117,13 +117,13 @@ func TestPackRefuses(t *testing.T) {
 		dir := tree(t, []string{"a/b.txt"})
 		must(t, os.Symlink(".", filepath.Join(dir, "here")))
 		must(t, os.Symlink(link, filepath.Join(dir, "l")))
-		r := content.Pack(t.Context(), root(t, dir))
+		r := content.Pack(t.Context(), root(t, dir), nil)
 		if _, err := io.ReadAll(r); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("a link %s: %v, want kind Invalid", name, err)
 		}
 	}
 	for _, name := range []string{"a/.git/config", ".GIT", "a/b/.handoff/log/ID"} {
-		r := content.Pack(t.Context(), root(t, tree(t, []string{"a/b.txt", name})))
+		r := content.Pack(t.Context(), root(t, tree(t, []string{"a/b.txt", name})), nil)
 		if _, err := io.ReadAll(r); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("%s: %v, want kind Invalid", name, err)
 		}

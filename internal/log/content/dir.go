@@ -17,24 +17,25 @@ import (
 type packedDir struct {
 	ctx  context.Context
 	dir  *os.Root
-	want string        // digest, "" for none
+	want string // digest, "" for none
+	read func(done, total int64)
 	tar  io.ReadCloser // nil before the first read
 	sum  hash.Hash
 }
 
 // openDir opens a directory whose content is that of an artifact, or may be. It returns
 // nil if it can't be opened.
-func openDir(ctx context.Context, a handoff.Artifact, root *os.Root, name string) io.ReadSeekCloser {
+func (s *Files) openDir(ctx context.Context, a handoff.Artifact, root *os.Root, name string) io.ReadSeekCloser {
 	dir, err := root.OpenRoot(name)
 	if err != nil {
 		return nil
 	}
-	return &packedDir{ctx: ctx, dir: dir, want: a.Digest.Value}
+	return &packedDir{ctx: ctx, dir: dir, want: a.Digest.Value, read: s.Reading}
 }
 
 func (d *packedDir) Read(p []byte) (int, error) {
 	if d.tar == nil {
-		d.tar, d.sum = Pack(d.ctx, d.dir), sha256.New()
+		d.tar, d.sum = Pack(d.ctx, d.dir, d.read), sha256.New()
 	}
 	n, err := d.tar.Read(p)
 	d.sum.Write(p[:n])

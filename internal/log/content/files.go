@@ -65,8 +65,8 @@ type Files struct {
 	// to Root, "" if none is.
 	MovingTo func(ctx context.Context, path string) string
 
-	// Reading is called while a file is read, with the number of bytes that were read and its
-	// size. It may be nil.
+	// Reading is called while a file or directory is read, with the number of bytes that were
+	// read and its size. It may be nil.
 	Reading func(done, total int64)
 
 	Keep        handoff.Keep // default handoff.KeepAuto

@@ -33,7 +33,7 @@ func FuzzUnpack(f *testing.F) {
 	}
 	defer from.Close()
 	var b bytes.Buffer
-	if _, err := b.ReadFrom(content.Pack(f.Context(), from)); err != nil {
+	if _, err := b.ReadFrom(content.Pack(f.Context(), from, nil)); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())

@@ -167,12 +167,7 @@ func treeSize(ctx context.Context, root *os.Root, name string) (size int64, err 
 	}
 	defer dir.Close()
 	entries, err := list(ctx, dir)
-	for _, e := range entries {
-		if e.mode.IsRegular() {
-			size += e.size
-		}
-	}
-	return size, err
+	return sizeOf(entries), err
 }
 
 // readDir sets the digest of a directory, and keeps it as one body if to is not nil.
@@ -185,23 +180,23 @@ func (s *Files) readDir(ctx context.Context, name string, p *handoff.ArtifactPub
 	if to != nil {
 		read = to.Put
 	}
-	d, err := packed(ctx, s.Root, name, read)
+	d, err := s.packed(ctx, s.Root, name, read)
 	if errors.Is(err, handoff.Conflict) {
-		d, err = packed(ctx, s.Root, name, read)
+		d, err = s.packed(ctx, s.Root, name, read)
 	}
 	p.Digest, p.Kept = handoff.Digest{Algorithm: handoff.SHA256Tar, Value: d.Value}, to != nil
 	return err
 }
 
 // packed calls read with a directory packed as one body.
-func packed(ctx context.Context, root *os.Root, name string,
+func (s *Files) packed(ctx context.Context, root *os.Root, name string,
 	read func(context.Context, io.Reader) (handoff.Digest, error)) (handoff.Digest, error) {
 	dir, err := root.OpenRoot(name)
 	if err != nil {
 		return handoff.Digest{}, err
 	}
 	defer dir.Close()
-	r := Pack(ctx, dir)
+	r := Pack(ctx, dir, s.Reading)
 	defer r.Close()
 	return read(ctx, r)
 }

@@ -25,27 +25,35 @@ import (
 //
 // Reading fails with kind Conflict if the directory changes while it is read, and
 // with Invalid if it contains anything but files, directories and such links. The
-// caller must close the reader.
-func Pack(ctx context.Context, dir *os.Root) io.ReadCloser {
+// caller must close the reader. report, which may be nil, is called while the files are
+// read, with the number of their bytes that were read and their size.
+func Pack(ctx context.Context, dir *os.Root, report func(done, total int64)) io.ReadCloser {
 	r, w := io.Pipe()
-	go func() { w.CloseWithError(pack(ctx, dir, w)) }()
+	go func() { w.CloseWithError(pack(ctx, dir, report, w)) }()
 	return r
 }
 
-func pack(ctx context.Context, dir *os.Root, w io.Writer) error {
+func pack(ctx context.Context, dir *os.Root, report func(done, total int64), w io.Writer) error {
 	before, err := list(ctx, dir)
 	if err != nil {
 		return err
 	}
 	t := tar.NewWriter(w)
+	var done int64
+	total := sizeOf(before)
 	for _, e := range before {
 		if err := t.WriteHeader(e.header()); err != nil {
 			return err
 		}
 		if e.mode.IsRegular() {
-			if err := e.copy(ctx, dir, t); err != nil {
+			var read func(n, size int64)
+			if report != nil {
+				read = func(n, _ int64) { report(done+n, total) }
+			}
+			if err := e.copy(ctx, dir, read, t); err != nil {
 				return err
 			}
+			done += e.size
 		}
 	}
 	after, err := list(ctx, dir)
@@ -133,7 +141,17 @@ func (e entry) header() *tar.Header {
 }
 
 // copy writes a file that must still have the size that was listed.
-func (e entry) copy(ctx context.Context, dir *os.Root, w io.Writer) error {
+// sizeOf returns the size of the files of a directory.
+func sizeOf(entries []entry) (size int64) {
+	for _, e := range entries {
+		if e.mode.IsRegular() {
+			size += e.size
+		}
+	}
+	return size
+}
+
+func (e entry) copy(ctx context.Context, dir *os.Root, report func(n, size int64), w io.Writer) error {
 	f, err := openSteady(ctx, dir, e.name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && f.was.Size() != e.size {
 		err = errChanging
@@ -142,6 +160,7 @@ func (e entry) copy(ctx context.Context, dir *os.Root, w io.Writer) error {
 		defer f.Close()
 	}
 	if err == nil {
+		f.report = report
 		_, err = io.CopyN(w, f, e.size)
 	}
 	if errors.Is(err, errChanging) || errors.Is(err, io.EOF) {

@@ -51,7 +51,7 @@ func (s *Files) Open(ctx context.Context, a handoff.Artifact) (state handoff.Fil
 	case state.Target != handoff.Unknown || info == nil:
 	case info.IsDir():
 		if state.Target = s.compareDir(ctx, a, root, name); !a.Kept && state.Target != handoff.Modified {
-			f = openDir(ctx, a, root, name)
+			f = s.openDir(ctx, a, root, name)
 		}
 	default:
 		state.Target, state.Fingerprint, f = s.verifyFile(ctx, a, root, name)
@@ -184,7 +184,7 @@ func (s *Files) compareDir(ctx context.Context, a handoff.Artifact, root *os.Roo
 	if a.Digest.Algorithm != handoff.SHA256Tar {
 		return handoff.Unknown
 	}
-	d, err := packed(ctx, root, name, digestOf)
+	d, err := s.packed(ctx, root, name, digestOf)
 	switch {
 	case errors.Is(err, handoff.Invalid), err == nil && d.Value != a.Digest.Value:
 		return handoff.Modified // other content, or content that can't be kept
