@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -252,31 +253,27 @@ func TestSituations(t *testing.T) {
 	}
 }
 
-// TestReleases installs the programs of two releases, which are built without version
-// control, so that Go records the same version in both.
+// TestReleases installs the programs of two releases. One is built, without version
+// control; the other has another version in its stamp, so that Go records the same in both.
 func TestReleases(t *testing.T) {
 	p := newPlace(t)
-	build := func(file, version string) {
-		t.Helper()
-		const stamp = "github.com/agent-handoff/handoff/cmd/internal/stamp.stamp"
-		c := exec.Command("go", "build", "-buildvcs=false", "-o", file,
-			"-ldflags=-s -w -X '"+stamp+"=agent-handoff release: "+version+";'", "../../agent-handoff")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
 	other, later := filepath.Join(p.home, "other"), filepath.Join(p.home, "later")
 	p.check(os.Mkdir(other, 0o755))
 	for _, name := range []string{"handoff", "agent-handoff"} {
 		p.check(os.Remove(filepath.Join(p.bin, name)))
 	}
-	build(p.self, "v0.1.0")
-	build(later, "v0.2.0")
+	const stamp = "github.com/agent-handoff/handoff/cmd/internal/stamp.stamp"
+	c := exec.Command("go", "build", "-buildvcs=false", "-o", p.self,
+		"-ldflags=-s -w -X '"+stamp+"=agent-handoff release: v0.1.0;'", "../../agent-handoff")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	if out, err := exec.Command(p.self, "--version").Output(); !strings.Contains(string(out), " v0.1.0 ") {
 		t.Errorf("--version: got %s, %v", out, err)
 	}
 	text, err := os.ReadFile(p.self)
 	p.check(err)
+	p.check(os.WriteFile(later, bytes.ReplaceAll(text, []byte("release: v0.1.0;"), []byte("release: v0.2.0;")), 0o755))
 	p.check(os.WriteFile(filepath.Join(p.bin, "agent-handoff"), text, 0o755))
 	for _, name := range []string{"handoff", "agent-handoff"} {
 		p.check(os.WriteFile(filepath.Join(other, name), text, 0o755))

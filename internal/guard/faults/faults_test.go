@@ -5,8 +5,10 @@ package faults
 import (
 	"context"
 	"crypto/rand"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
@@ -15,13 +17,35 @@ import (
 
 const session = "a3f2c9d1-4b5e-4789-81ab-cdef12345678"
 
+// built is the program, which all tests share, and its directory.
+var built struct {
+	sync.Once
+	dir string
+	out []byte
+	err error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// build builds the program once, for the first test that needs it.
 func build(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "handoff")
-	if out, err := exec.Command("go", "build", "-o", program, "../../../cmd/handoff").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v: %s", err, out)
+	built.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "handoff-test-"); built.err == nil {
+			built.out, built.err = exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", built.dir,
+				"../../../cmd/handoff").CombinedOutput()
+		}
+	})
+	if built.err != nil {
+		t.Fatalf("go build: %v: %s", built.err, built.out)
 	}
-	return program
+	return filepath.Join(built.dir, "handoff")
 }
 
 // records returns the records of a type in the log of a workspace.

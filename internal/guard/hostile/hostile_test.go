@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -118,13 +119,35 @@ func TestOriginalWorkspace(t *testing.T) {
 	}
 }
 
+// built is the program, which all tests share, and its directory.
+var built struct {
+	sync.Once
+	dir string
+	out []byte
+	err error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// build builds the program once, for the first test that needs it.
 func build(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "handoff")
-	if out, err := exec.Command("go", "build", "-o", program, "../../../cmd/handoff").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v: %s", err, out)
+	built.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "handoff-test-"); built.err == nil {
+			built.out, built.err = exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", built.dir,
+				"../../../cmd/handoff").CombinedOutput()
+		}
+	})
+	if built.err != nil {
+		t.Fatalf("go build: %v: %s", built.err, built.out)
 	}
-	return program
+	return filepath.Join(built.dir, "handoff")
 }
 
 // newPlace makes the ordinary workspace that every case changes.
