@@ -273,24 +273,32 @@ func share(rows map[string]int64, by string, used int64, th *costThread, in func
 }
 
 // TestCostTrees compares the cost of generated trees of threads, in periods that begin
-// and end between their requests, with a program that shares no code with it.
+// and end between their requests, with a program that shares no code with it. It has a
+// fifth of the trees unless HANDOFF_LONG is set.
 func TestCostTrees(t *testing.T) {
-	for seed := range uint64(100) {
-		c := newCostTree(t, seed)
-		for range 1 + c.random.IntN(2) {
-			c.grow(nil, 0)
-		}
-		w := c.open(c.repo)
-		c.records(w)
-		c.transcripts()
-		since := c.begin.Add(24 * time.Hour).Add(time.Duration(c.random.IntN(1440)) * time.Minute)
-		until := since.Add(24 * time.Hour)
-		c.at = c.begin.Add(5 * 24 * time.Hour)
-		for _, period := range [][2]time.Time{{since, until}, {time.Time{}, c.at}} {
-			c.compare(seed, w, period[0], period[1])
-		}
-		c.receipts(seed, w)
-		w.Close()
+	trees := uint64(20)
+	if os.Getenv("HANDOFF_LONG") != "" {
+		trees = 100
+	}
+	for seed := range trees {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			c := newCostTree(t, seed)
+			for range 1 + c.random.IntN(2) {
+				c.grow(nil, 0)
+			}
+			w := c.open(c.repo)
+			defer w.Close()
+			c.records(w)
+			c.transcripts()
+			since := c.begin.Add(24 * time.Hour).Add(time.Duration(c.random.IntN(1440)) * time.Minute)
+			until := since.Add(24 * time.Hour)
+			c.at = c.begin.Add(5 * 24 * time.Hour)
+			for _, period := range [][2]time.Time{{since, until}, {time.Time{}, c.at}} {
+				c.compare(seed, w, period[0], period[1])
+			}
+			c.receipts(seed, w)
+		})
 	}
 }
 

@@ -272,7 +272,8 @@ func mentions(ctx context.Context, path string, texts ...string) bool {
 		return false
 	}
 	defer src.Close()
-	rd := jsonl.NewReader(src)
+	rd := jsonl.Borrow(src)
+	defer rd.Return()
 	for rd.Next() && ctx.Err() == nil {
 		for _, text := range texts {
 			if bytes.Contains(rd.Line(), []byte(text)) {
