@@ -27,6 +27,7 @@ func TestKilledBuild(t *testing.T) {
 	}
 	t.Parallel()
 	tr := newTree(t, 2)
+	tr.large = true
 	for range 150 {
 		tr.create()
 	}

@@ -24,6 +24,7 @@ type tree struct {
 	r     *rand.Rand
 	home  string
 	count int
+	large bool // comparing all queries takes long
 
 	open string // ID of a call without a result
 
