@@ -249,11 +249,20 @@ func hasType(outputType string) func(kind string) bool {
 	return func(kind string) bool { return outputType == "" || manifest.OutputType(kind) == outputType }
 }
 
+// maxPattern is the length of a pattern in bytes. Compiling takes time and memory for
+// each of them.
+const maxPattern = 1000
+
 // WorkflowPattern compiles a regular expression for names of workflows, nil for
 // "". Error kind: Invalid.
 func WorkflowPattern(text string) (*regexp.Regexp, error) {
 	if text == "" {
 		return nil, nil
+	}
+	if len(text) > maxPattern {
+		return nil, handoff.E("find sessions", "", handoff.Invalid,
+			fmt.Errorf("workflow: the regular expression has %d bytes, more than %d", len(text), maxPattern),
+			handoff.Advice("write a shorter one, such as '^deep-dive-'"))
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
