@@ -55,6 +55,8 @@ type Artifact struct {
 	Attributed *Attribution // who published it as transcripts show, nil if they were not read or do not show it
 
 	Reviews       []Review       // the newest decision of each reviewer about these bytes
+	SignedReviews []Review       // every signed decision about them
+	Authenticated bool           // the signatures of the reviews were verified: others do not approve
 	EarlierReview *EarlierReview // of the nearest earlier revision that was reviewed, if it is not itself; nil for none
 	Comments      []Comment      // on it and, if it is active, the open ones on earlier revisions
 

@@ -37,6 +37,9 @@ func TestArtifactJSON(t *testing.T) {
 	for i := range reflect.TypeFor[handoff.Artifact]().NumField() {
 		f := reflect.TypeFor[handoff.Artifact]().Field(i)
 		g, w := reflect.ValueOf(got).Field(i), reflect.ValueOf(want).Field(i)
+		if f.Name == "SignedReviews" || f.Name == "Authenticated" { // not in JSON
+			continue
+		}
 		if w.IsZero() {
 			t.Errorf("%s is not tested", f.Name)
 		}

@@ -27,6 +27,8 @@ func ptr[T any](v T) *T { return &v }
 var process = handoff.Process{BootID: "6f1c0e2a-77f0-4c55-9d2e-0d5b1f0b8a11", PIDNamespace: "pid:[4026531836]", PID: 7,
 	StartTime: "991"}
 
+var signature = handoff.Signature{At: when, Value: "U1NIU0lH"}
+
 // facts has one fact of each type, with every field set.
 var facts = map[string]handoff.Fact{
 	"artifact.published": &handoff.ArtifactPublished{
@@ -52,11 +54,12 @@ var facts = map[string]handoff.Fact{
 	"artifact.commented": &handoff.ArtifactCommented{ArtifactID: "art_00000000000000000000000001",
 		Place:   handoff.Place{Path: "docs/<a>.md", Side: handoff.SideOld, FirstLine: 4, LastLine: 9, Start: 12, End: 40},
 		Body:    handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)},
-		ReplyTo: "cmt_00000000000000000000000002", State: handoff.CommentResolved, User: "alice", Via: handoff.ViaTerminal},
+		ReplyTo: "cmt_00000000000000000000000002", State: handoff.CommentResolved, User: "alice", Via: handoff.ViaTerminal,
+		Signature: signature},
 	"artifact.reviewed": &handoff.ArtifactReviewed{ArtifactID: "art_00000000000000000000000001",
 		Digest:   handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)},
 		Decision: handoff.ChangesRequested, Comments: []string{"cmt_00000000000000000000000002"}, User: "alice",
-		Via: handoff.ViaMCP},
+		Via: handoff.ViaMCP, Signature: signature},
 	"session.opened": &handoff.SessionOpened{SessionID: "s", Parent: "p", Title: "Retries",
 		Agent:    handoff.SessionAgent{Name: "alex", Title: "Alex the Facilitator", Bundle: "bmad/bmm"},
 		Workflow: handoff.SessionWorkflow{Name: "intake-app", Description: "Initial requirements"}, User: "Bryan",

@@ -24,6 +24,8 @@ type ArtifactCommented struct {
 	State      CommentState `json:"state,omitempty"`   // that ReplyTo gets
 	User       string       `json:"user,omitempty"`    // the name of the person, see ArtifactReviewed
 	Via        string       `json:"via,omitempty"`     // see ArtifactReviewed
+
+	Signature Signature `json:"signature,omitzero"`
 }
 
 // ArtifactReviewed states that somebody decided about the bytes of an artifact.
@@ -38,6 +40,8 @@ type ArtifactReviewed struct {
 	// request from which the review was imported.
 	User string `json:"user,omitempty"`
 	Via  string `json:"via,omitempty"`
+
+	Signature Signature `json:"signature,omitzero"`
 }
 
 // The surfaces of reviews. Only one at a terminal can be of a person.
@@ -161,18 +165,13 @@ type Review struct {
 	Comments  []string  `json:"comments,omitempty"` // their IDs
 	CreatedAt time.Time `json:"createdAt"`
 	Queued    bool      `json:"queued,omitempty"` // it counts once it is in the log
-	Seq       Seq       `json:"-"`                // of its record
+	Signed    *Signed   `json:"signed,omitempty"`
+	Seq       Seq       `json:"-"` // of its record
 }
 
 // String returns who decided what: "approved by alice (not signed)".
 func (r Review) String() string {
-	name := r.By.Name
-	if strings.ContainsFunc(name, func(c rune) bool {
-		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune(" ._-@+/", c)
-	}) {
-		name = strconv.Quote(name)
-	}
-	text := strings.ReplaceAll(string(r.Decision), "_", " ") + " by " + name
+	text := strings.ReplaceAll(string(r.Decision), "_", " ") + " by " + quoteName(r.By.Name)
 	switch {
 	case r.Queued:
 		text += " (queued)"
@@ -183,11 +182,21 @@ func (r Review) String() string {
 	case r.By.Relation == RelationImported:
 		text += " (imported)"
 	case r.By.Relation == RelationLead:
-		text += " (lead, not signed)"
+		text += " (lead, " + r.Signed.String() + ")"
 	default:
-		text += " (not signed)"
+		text += " (" + r.Signed.String() + ")"
 	}
 	return text
+}
+
+// quoteName returns a name for people, in quotes if it has other characters than names have.
+func quoteName(name string) string {
+	if strings.ContainsFunc(name, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune(" ._-@+/", c)
+	}) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // An EarlierReview is the review of an earlier revision than that of an artifact.
@@ -219,7 +228,8 @@ type Comment struct {
 	Body       Digest       `json:"body,omitzero"`
 	By         Reviewer     `json:"by"`
 	CreatedAt  time.Time    `json:"createdAt"`
-	Origin     string       `json:"origin,omitempty"`     // of its record
+	Origin     string       `json:"origin,omitempty"` // of its record
+	Signed     *Signed      `json:"signed,omitempty"`
 	ResolvedBy string       `json:"resolvedBy,omitempty"` // an artifact, or the record of a reply
 	ChangedBy  string       `json:"changedBy,omitempty"`  // the name of who resolved, withdrew or reopened it last
 	Replies    []Reply      `json:"replies,omitempty"`
@@ -233,6 +243,7 @@ type Reply struct {
 	By        Reviewer     `json:"by"`
 	CreatedAt time.Time    `json:"createdAt"`
 	Origin    string       `json:"origin,omitempty"` // of its record
+	Signed    *Signed      `json:"signed,omitempty"`
 }
 
 const commentPrefix = "cmt_"
@@ -266,10 +277,14 @@ func OpenComments(list []Comment) (open []Comment) {
 }
 
 // IsApproved reports whether somebody with one of the relations approved exactly these
-// bytes, and none of them requested changes. Without relations it is those of Accepted.
+// bytes, and none of them requested changes. Without relations it is those of Accepted. If
+// the signatures were verified, only accepted ones approve.
 func (a Artifact) IsApproved(by ...Relation) bool {
 	if len(by) == 0 {
 		by = Accepted
+	}
+	if a.Authenticated {
+		return a.isApprovedBySignature(by)
 	}
 	approved := false
 	for _, r := range a.Reviews {

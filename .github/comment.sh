@@ -49,6 +49,10 @@ policy=(--fail-on "${FAIL_ON:-contradicted}")
 if [[ -n "${REQUIRE:-}" ]]; then
   policy+=(--require "$REQUIRE")
 fi
+if [[ -n "${ALLOWED_SIGNERS:-}" ]]; then
+  printf '%s\n' "$ALLOWED_SIGNERS" >"$work/signers"
+  policy+=(--allowed-signers "$work/signers")
+fi
 # In an empty directory: no settings of a repository apply.
 verdict=0
 (cd "$work/empty" && env -u GH_TOKEN HOME="$work/home" HANDOFF_WORKSPACE="$work/empty" "$work/agent-handoff" export pr "${policy[@]}") <"$work/request.json" >"$work/comment.md" || verdict=$?

@@ -11,6 +11,7 @@ import (
 // Reviews returns the operations on reviews and comments of artifacts.
 func (w *Workspace) Reviews() reviews.Reviews {
 	return reviews.New(reviews.Options{Hub: w.as, Bodies: w.bodies, Resolve: w.Resolve, Finish: w.finish,
+		Now: w.now, Dir: w.caller.Dir,
 		Origin: w.runtimeDir.Origin, Home: w.dirs.Home(), State: w.state,
 		Gated:    func(ctx context.Context) ([]string, error) { return pipelines.Unapproved(ctx, w.Pipelines()) },
 		Redacted: func(ctx context.Context) ([]handoff.Digest, error) { return w.index.RedactedBodies(ctx) }})

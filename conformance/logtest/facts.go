@@ -134,11 +134,12 @@ func (d *drawing) remark(i int) {
 	if rapid.Bool().Draw(d.t, "reviewed") {
 		d.add(fmt.Sprintf("rec_%026d", i), &handoff.ArtifactReviewed{ArtifactID: of, Via: via,
 			Digest: drawnDigest(d, "bytes"), Decision: rapid.SampledFrom([]handoff.Decision{handoff.Approved,
-				handoff.ChangesRequested, handoff.Commented, handoff.Dismissed}).Draw(d.t, "decision")})
+				handoff.ChangesRequested, handoff.Commented, handoff.Dismissed}).Draw(d.t, "decision"),
+			Signature: drawnSignature(d)})
 		return
 	}
 	id := fmt.Sprintf("cmt_%026d", i)
-	c := &handoff.ArtifactCommented{ArtifactID: of, Via: via}
+	c := &handoff.ArtifactCommented{ArtifactID: of, Via: via, Signature: drawnSignature(d)}
 	if len(d.comments) > 0 && rapid.Bool().Draw(d.t, "reply") {
 		c.ReplyTo = rapid.SampledFrom(d.comments).Draw(d.t, "to")
 		c.State = rapid.SampledFrom([]handoff.CommentState{"", handoff.CommentOpen, handoff.CommentResolved,
@@ -146,6 +147,13 @@ func (d *drawing) remark(i int) {
 	}
 	d.comments = append(d.comments, id)
 	d.add(id, c)
+}
+
+func drawnSignature(d *drawing) (s handoff.Signature) {
+	if at := rapid.Int64Range(0, 2).Draw(d.t, "signed at"); at > 0 {
+		s = handoff.Signature{At: time.Unix(at, at).UTC(), Value: "c2ln"}
+	}
+	return s
 }
 
 func (d *drawing) artifact() *handoff.ArtifactPublished {

@@ -67,10 +67,10 @@ func (c Checker) Publish(ctx context.Context, d handoff.Draft) (handoff.Publishe
 //
 // Kinds: those of Resolve.
 func (c Checker) Verify(ctx context.Context, ref string) (trace.Verification, error) {
-	return c.verify(ctx, c.checker(), ref)
+	return c.verify(ctx, c.checker(), ref, Policy{})
 }
 
-func (c Checker) verify(ctx context.Context, with *evidence.Checker, ref string) (trace.Verification, error) {
+func (c Checker) verify(ctx context.Context, with *evidence.Checker, ref string, p Policy) (trace.Verification, error) {
 	id, err := c.o.Resolve(ctx, ref)
 	if err != nil {
 		return trace.Verification{}, err
@@ -79,11 +79,14 @@ func (c Checker) verify(ctx context.Context, with *evidence.Checker, ref string)
 	if err != nil {
 		return trace.Verification{}, err
 	}
-	return checked(ctx, with, a)
+	return checked(ctx, with, a, p)
 }
 
 // checked returns the verification of an artifact with its reviews.
-func checked(ctx context.Context, with *evidence.Checker, a handoff.Artifact) (trace.Verification, error) {
+func checked(ctx context.Context, with *evidence.Checker, a handoff.Artifact, p Policy) (trace.Verification, error) {
+	if err := p.Authenticate(ctx, &a); err != nil {
+		return trace.Verification{}, err
+	}
 	v, err := with.Check(ctx, a)
 	v.Approved, v.Reviews = a.IsApproved(), a.Reviews
 	return v, err

@@ -32,7 +32,7 @@ func (c Checker) VerifyAll(ctx context.Context, args []string, p Policy) (all tr
 	}
 	checker := c.once()
 	for _, ref := range args {
-		v, err := c.verify(ctx, checker, ref)
+		v, err := c.verify(ctx, checker, ref, p)
 		if errors.Is(err, handoff.NotFound) && len(args) == 1 && isRange(ref) {
 			return c.VerifyCommits(ctx, ref, p)
 		}
@@ -102,7 +102,7 @@ func (c Checker) VerifyCommits(ctx context.Context, revisions string, p Policy) 
 			if len(a.Claims) == 0 && !p.Approved || !about.has(ctx, a) {
 				continue
 			}
-			v, err := checked(ctx, checker, a)
+			v, err := checked(ctx, checker, a, p)
 			if err != nil {
 				return all, err
 			}

@@ -95,7 +95,8 @@ func (d Reviews) Undelivered(ctx context.Context, thread string, artifacts []han
 
 // remarks returns a comment and the replies to it that are not withdrawn, each as a reply.
 func remarks(c handoff.Comment) []handoff.Reply {
-	list := []handoff.Reply{{ID: c.ID, Body: c.Body, By: c.By, CreatedAt: c.CreatedAt, Origin: c.Origin}}
+	list := []handoff.Reply{{ID: c.ID, Body: c.Body, By: c.By, CreatedAt: c.CreatedAt, Origin: c.Origin,
+		Signed: c.Signed}}
 	for _, r := range c.Replies {
 		if r.State != handoff.CommentWithdrawn {
 			list = append(list, r)

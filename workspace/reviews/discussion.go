@@ -22,6 +22,7 @@ type ShownComment struct {
 	Quote      string               `json:"quote,omitempty"`
 	By         handoff.Reviewer     `json:"by"`
 	CreatedAt  time.Time            `json:"createdAt"`
+	Signed     *handoff.Signed      `json:"signed,omitempty"`
 	ResolvedBy string               `json:"resolvedBy,omitempty"` // an artifact, or the record of a reply
 	ChangedBy  string               `json:"changedBy,omitempty"`  // the name of who resolved, withdrew or reopened it last
 	Replies    []ShownReply         `json:"replies,omitempty"`
@@ -46,6 +47,7 @@ type ShownReply struct {
 	Text      string               `json:"text,omitempty"`
 	By        handoff.Reviewer     `json:"by"`
 	CreatedAt time.Time            `json:"createdAt"`
+	Signed    *handoff.Signed      `json:"signed,omitempty"`
 }
 
 // Discussion returns the comments of an artifact with their texts, and where they are in
@@ -64,13 +66,14 @@ func (d Reviews) Discussion(ctx context.Context, a handoff.Artifact) (list []Sho
 		shown := ShownComment{ID: c.ID, ArtifactID: c.ArtifactID, State: c.State, Place: c.Place,
 			Text: text.Text, Quote: text.Quote,
 			By: c.By, CreatedAt: c.CreatedAt, ResolvedBy: c.ResolvedBy,
-			ChangedBy: c.ChangedBy}
+			ChangedBy: c.ChangedBy, Signed: c.Signed}
 		if c.ArtifactID != a.ID {
 			shown.Place, shown.Outdated = d.moved(ctx, a, c, text, texts)
 		}
 		for _, r := range c.Replies {
 			shown.Replies = append(shown.Replies, ShownReply{ID: r.ID, State: r.State,
-				Text: d.text(ctx, r.Body, redacted).Text, By: r.By, CreatedAt: r.CreatedAt})
+				Text: d.text(ctx, r.Body, redacted).Text, By: r.By, CreatedAt: r.CreatedAt,
+				Signed: r.Signed})
 		}
 		list = append(list, shown)
 	}

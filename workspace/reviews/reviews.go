@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -23,6 +24,8 @@ type Options struct {
 	// the digests of bodies that may not be read
 	Redacted func(ctx context.Context) ([]handoff.Digest, error)
 	Finish   func(ctx context.Context, session string) []string // what follows a record; returns warnings
+	Now      func() time.Time
+	Dir      string // of the caller, whose git settings name the key that signs
 
 	Origin func() (string, error) // of the records of this machine, "" if no other uses the log
 	Home   string                 // the main directory of the workspace
@@ -52,6 +55,7 @@ type Draft struct {
 	Via  string // the surface, see handoff.ArtifactReviewed
 
 	AllowSecret bool // Text may have what looks like a secret
+	Sign        bool // with the SSH key of git's user.signingKey
 }
 
 // A RecordedReview is what a Review recorded.
@@ -67,7 +71,7 @@ type RecordedReview struct {
 // Kinds: those of Workspace.Resolve; Invalid (the draft; a text with what looks like a
 // secret), NotFound (a comment, the file or the quote), Conflict (the artifact has no
 // digest, or its content was redacted, so that no decision can be about its bytes),
-// Unavailable (its content can't be read for a place).
+// Unavailable (its content can't be read for a place; no signature can be made).
 func (d Reviews) Review(ctx context.Context, ref string, r Draft) (RecordedReview, error) {
 	r.Text = strings.TrimSpace(r.Text)
 	id, err := d.o.Resolve(ctx, ref)
@@ -87,6 +91,9 @@ func (d Reviews) Review(ctx context.Context, ref string, r Draft) (RecordedRevie
 	}
 	done := RecordedReview{Artifact: a}
 	for _, f := range facts {
+		if err := d.sign(ctx, r, f); err != nil {
+			return done, err
+		}
 		rec, warnings, err := d.o.Hub.Record(ctx, f)
 		if err != nil {
 			return done, err
@@ -96,6 +103,9 @@ func (d Reviews) Review(ctx context.Context, ref string, r Draft) (RecordedRevie
 	if r.Decision != "" {
 		f := &handoff.ArtifactReviewed{ArtifactID: id, Digest: a.Digest, Decision: r.Decision, Comments: done.Comments,
 			User: r.User, Via: r.Via}
+		if err := d.sign(ctx, r, f); err != nil {
+			return done, err
+		}
 		_, warnings, err := d.o.Hub.Record(ctx, f)
 		if err != nil {
 			return done, err

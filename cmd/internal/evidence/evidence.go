@@ -3,6 +3,7 @@ package evidence
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
@@ -22,16 +23,25 @@ import (
 var Commands = []cli.Command{cli.NewCommand(verifyCommand, "verify")}
 
 // policyFlags are the flags about what verdicts are a failure.
-type policyFlags struct{ failOn, require string }
+type policyFlags struct{ failOn, require, signers string }
 
 func (f *policyFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.failOn, "fail-on", string(handoff.VerdictStale),
 		"fail on this `verdict` and on weaker ones: stale, asserted or contradicted")
 	c.Flags().StringVar(&f.require, "require", "",
 		"fail without this `verdict`: verified, if there are no claims; approved; or both")
+	c.Flags().StringVar(&f.signers, "allowed-signers", "",
+		"accept only approvals that a key of this `file` signed, see ssh-keygen(1)")
 }
 
-func (f *policyFlags) policy() (claims.Policy, error) { return claims.ParsePolicy(f.failOn, f.require) }
+// policy returns the policy of the flags. A file is relative to the caller's directory.
+func (f *policyFlags) policy(a *cli.App) (claims.Policy, error) {
+	file := f.signers
+	if file != "" && !filepath.IsAbs(file) {
+		file = filepath.Join(a.Dir, file)
+	}
+	return claims.ParsePolicy(f.failOn, f.require, file)
+}
 
 func verifyCommand(a *cli.App) *cobra.Command {
 	var f policyFlags
@@ -59,7 +69,9 @@ The exit code is 0 if all claims are verified, otherwise 1; with --fail-on
 contradicted, it is 1 only for that verdict. A named artifact without claims is
 1. Commits without claims are 0, or 1 with --require verified. With --require
 approved, each artifact must be approved by a person or by an agent that its
-author did not start, also if it has no claims. Approvals are not authenticated.`,
+author did not start, also if it has no claims. Approvals are not authenticated:
+with --allowed-signers, only those count that handoff review --sign signed with
+a key of the file, whose format is that of ssh-keygen.`,
 		Example: "  handoff verify verification:latest\n  handoff verify --require verified\n" +
 			"  handoff verify v1.0..HEAD --fail-on contradicted --json",
 		Args:              cobra.ArbitraryArgs,
@@ -68,7 +80,7 @@ author did not start, also if it has no claims. Approvals are not authenticated.
 	f.add(c)
 	a.JSONFlag(c, "print JSON", cli.Prints(trace.Verification{}), cli.Prints(trace.VerificationList{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		policy, err := f.policy()
+		policy, err := f.policy(a)
 		if err != nil {
 			return err
 		}
@@ -78,10 +90,7 @@ author did not start, also if it has no claims. Approvals are not authenticated.
 			if err != nil {
 				return err
 			}
-			if policy.Approved {
-				a.Warn("approvals are not signed: nothing authenticates them")
-			}
-			if err := printAll(a, found, len(args) == 1 && found.Head == ""); err != nil {
+			if err := printAll(a, found, policy, len(args) == 1 && found.Head == ""); err != nil {
 				return err
 			}
 			if policy.Fails(found) {
@@ -94,7 +103,10 @@ author did not start, also if it has no claims. Approvals are not authenticated.
 }
 
 // printAll prints verifications, one alone as such.
-func printAll(a *cli.App, found trace.VerificationList, one bool) error {
+func printAll(a *cli.App, found trace.VerificationList, policy claims.Policy, one bool) error {
+	if policy.Approved && policy.Signers == nil {
+		a.Warn("approvals are not authenticated: pass --allowed-signers to accept only signed ones")
+	}
 	for _, v := range found.Items {
 		a.Warnings(v.Warnings)
 	}

@@ -30,7 +30,7 @@ can't be reached, it writes one line that states so.
 Artifacts with claims have a verdict: what the log alone shows of them. The exit
 code is 0 if all active ones are verified, otherwise 1; with --fail-on
 contradicted, it is 1 only for that verdict. Without claims it is 0, or 1 with
---require verified.
+--require verified. With --require approved, each active one must be approved.
 
 action.yml posts the comment; docs/machines.md shows how to use it.`,
 		Example: "  gh api repos/OWNER/REPO/pulls/1 | handoff export pr --fail-on contradicted",
@@ -38,7 +38,7 @@ action.yml posts the comment; docs/machines.md shows how to use it.`,
 	}
 	f.add(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		policy, err := f.policy()
+		policy, err := f.policy(a)
 		if err != nil {
 			return err
 		}
@@ -70,6 +70,11 @@ func comment(c *cobra.Command, a *cli.App, policy *claims.Policy) error {
 			return err
 		}
 		found, err := pullrequest.Find(c.Context(), w.Hub(), request)
+		for i := range found.Artifacts {
+			if err == nil && policy != nil {
+				err = policy.Authenticate(c.Context(), &found.Artifacts[i])
+			}
+		}
 		if err == nil {
 			text, all = pullrequest.Comment(found), found.Verdicts(policy != nil && policy.Approved)
 		}

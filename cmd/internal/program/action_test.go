@@ -150,6 +150,33 @@ func (h *hub) step(server, dir, number string, inputs map[string]string) (code i
 	return code, h.asked
 }
 
+// signed publishes an artifact, and calls run with the exit code that signers must lead to
+// when it is approved with a signature.
+func (c *console) signed(h *hub, run func(want int, signers string)) {
+	c.t.Helper()
+	if _, err := exec.LookPath("ssh-keygen"); err != nil {
+		return
+	}
+	key := filepath.Join(c.t.TempDir(), "key")
+	for _, argv := range [][]string{{"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", key},
+		{"git", "init", "-q", c.dir}, {"git", "-C", c.dir, "config", "user.signingKey", key}} {
+		if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			c.t.Fatal(err, string(out))
+		}
+	}
+	public, err := os.ReadFile(key + ".pub")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	id := strings.TrimSpace(c.ok("publish", "report.md", "--channel", "verification", "--agent", "ann", "--session", "a"))
+	h.body = "Handoff: " + id
+	c.ok("review", id, "--approve", "--agent", "bob", "--session", "b")
+	run(1, "a@example.com "+string(public))
+	c.ok("review", id, "--approve", "--sign", "--agent", "bob", "--session", "b")
+	run(0, "a@example.com "+string(public))
+	run(1, "a@example.com ssh-ed25519 AAAA")
+}
+
 // TestAction runs the step of action.yml with a server in place of GitHub's. The first run
 // posts a comment, the second updates it, also with the token of an app; the comment of
 // another user that starts with the marker is left alone. The exit code follows the
@@ -216,6 +243,10 @@ func TestAction(t *testing.T) {
 		t.Errorf("after the withdrawal it posts\n%s", text)
 	}
 	run(1, patch, "require", "verified")
+	c.signed(h, func(want int, signers string) {
+		run(want, patch, "require", "approved", "allowed-signers", signers)
+	})
+	inputs["allowed-signers"] = ""
 	h.viewer = "team[bot]"
 	run(0, post)
 	run(0, "PATCH /repos/o/r/issues/comments/102")

@@ -16,6 +16,7 @@ import (
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/reviews"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const reviewHelp = `Review records a decision about the exact bytes of an artifact, comments on it,
@@ -25,7 +26,8 @@ published with --ask-review, and new revisions of reviewed ones.
 An approval ends when the artifact is replaced: a new revision is not reviewed.
 A review by the author of an artifact, or by an agent that it started, is
 recorded and does not count. A review at a terminal, with no agent in the
-environment, counts as that of a person. Nothing authenticates it.
+environment, counts as that of a person. Nothing authenticates it unless it is
+signed, with --sign, and verified with handoff verify --allowed-signers.
 
 A comment is about the artifact, about --path in a directory, or about --lines
 or a --quote, which occurs once. It follows the quoted text into later
@@ -48,16 +50,7 @@ func reviewCommand(a *cli.App) *cobra.Command {
 		ValidArgsFunction: complete.Ref(a),
 	}
 	f := c.Flags()
-	for _, d := range decisions {
-		f.Bool(d.flag, false, d.usage)
-	}
-	f.StringVarP(&r.Text, "message", "m", "", "`text` of the comment or reply; - for standard input")
-	f.StringVar(&r.Path, "path", "", "comment on this `file` of a directory")
-	f.StringVar(&r.Lines, "lines", "", "comment on these lines, a `number` or two: 12-14")
-	f.StringVar(&r.Quote, "quote", "", "comment on this `text`")
-	f.StringVar(&r.ReplyTo, "reply-to", "", "answer the comment with this `ID`")
-	f.StringArrayVar(&r.Resolve, "resolve", nil, "resolve the comment with this `ID`; may be repeated")
-	f.StringArrayVar(&r.Reopen, "reopen", nil, "open the comment with this `ID` again; may be repeated")
+	reviewFlags(f, &r)
 	c.MarkFlagsMutuallyExclusive("approve", "request-changes", "comment", "dismiss")
 	a.AllowSecretFlag(c)
 	a.JSONFlag(c, "print JSON", cli.Prints(reviews.RecordedReview{}), cli.Prints(handoff.ArtifactPage{}))
@@ -95,6 +88,21 @@ func reviewCommand(a *cli.App) *cobra.Command {
 	return c
 }
 
+// reviewFlags defines the flags of a draft.
+func reviewFlags(f *pflag.FlagSet, r *reviews.Draft) {
+	for _, d := range decisions {
+		f.Bool(d.flag, false, d.usage)
+	}
+	f.StringVarP(&r.Text, "message", "m", "", "`text` of the comment or reply; - for standard input")
+	f.StringVar(&r.Path, "path", "", "comment on this `file` of a directory")
+	f.StringVar(&r.Lines, "lines", "", "comment on these lines, a `number` or two: 12-14")
+	f.StringVar(&r.Quote, "quote", "", "comment on this `text`")
+	f.StringVar(&r.ReplyTo, "reply-to", "", "answer the comment with this `ID`")
+	f.StringArrayVar(&r.Resolve, "resolve", nil, "resolve the comment with this `ID`; may be repeated")
+	f.StringArrayVar(&r.Reopen, "reopen", nil, "open the comment with this `ID` again; may be repeated")
+	f.BoolVar(&r.Sign, "sign", false, "sign with the SSH key of git's user.signingKey")
+}
+
 // decisions are the flags of decisions.
 var decisions = []struct {
 	flag, usage string
@@ -107,7 +115,7 @@ var decisions = []struct {
 }
 
 // ofReview are the flags that need a ref.
-var ofReview = []string{"message", "path", "lines", "quote", "reply-to", "resolve", "reopen"}
+var ofReview = []string{"message", "path", "lines", "quote", "reply-to", "resolve", "reopen", "sign"}
 
 // maxInput is how much of standard input is read: more than a comment may have.
 const maxInput = 1 << 20
@@ -164,7 +172,7 @@ func printDiscussion(a *cli.App, list []reviews.ShownComment) {
 // printComment prints a comment with what it quotes. Its texts are those of others, and
 // each line of them is marked.
 func printComment(a *cli.App, c reviews.ShownComment) {
-	head := []string{c.Ref(), string(c.State), "by " + c.By.Name}
+	head := []string{c.Ref(), string(c.State), "by " + c.By.Name + signed(c.Signed)}
 	if at := c.At(); at != "" {
 		head = append(head, at)
 	}
@@ -180,13 +188,21 @@ func printComment(a *cli.App, c reviews.ShownComment) {
 	printQuoted(a, "  > ", c.Quote)
 	printQuoted(a, "  ", c.Text)
 	for _, r := range c.Replies {
-		what := "by " + r.By.Name
+		what := "by " + r.By.Name + signed(r.Signed)
 		if r.State != "" {
 			what = string(r.State) + " " + what
 		}
 		fmt.Fprintf(a.Out, "  %s  %s\n", handoff.ShortCommentID(r.ID), textfmt.OneLine(what))
 		printQuoted(a, "    ", r.Text)
 	}
+}
+
+// signed returns what is known of the signature of a comment, if it has one.
+func signed(s *handoff.Signed) string {
+	if s == nil {
+		return ""
+	}
+	return " (" + s.String() + ")"
 }
 
 func printQuoted(a *cli.App, prefix, text string) {

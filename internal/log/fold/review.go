@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -191,7 +192,7 @@ func addDiscussion(s Store, a *ArtifactState, v *handoff.Artifact) error {
 		return err
 	}
 	if v.Redacted == nil || v.Redacted.Body == "" { // otherwise the bytes are others
-		v.Reviews = d.reviews()
+		v.Reviews, v.SignedReviews = d.reviews(), d.signed
 	}
 	v.Comments = d.comments
 	if !a.Later || v.Status != handoff.Active {
@@ -237,6 +238,7 @@ func addEarlier(s Store, a *ArtifactState, v *handoff.Artifact) error {
 type discussion struct {
 	comments  []handoff.Comment
 	decisions []decision
+	signed    []handoff.Review // also those that others replaced
 }
 
 // A decision is a review with what tells its reviewer apart.
@@ -282,14 +284,16 @@ func (d *discussion) comment(a *ArtifactState, m remark, by handoff.Reviewer) {
 	f := m.Comment
 	if f.ReplyTo == "" {
 		d.comments = append(d.comments, handoff.Comment{ID: m.ID, ArtifactID: a.ID, State: handoff.CommentOpen,
-			Place: f.Place, Body: f.Body, By: by, CreatedAt: m.At, Origin: m.Origin})
+			Place: f.Place, Body: f.Body, By: by, CreatedAt: m.At, Origin: m.Origin,
+			Signed: handoff.NewSigned(f.Signature, f.SignedText)})
 		return
 	}
 	c := d.find(f.ReplyTo)
 	if c == nil {
 		return
 	}
-	reply := handoff.Reply{ID: m.ID, State: f.State, Body: f.Body, By: by, CreatedAt: m.At, Origin: m.Origin}
+	reply := handoff.Reply{ID: m.ID, State: f.State, Body: f.Body, By: by, CreatedAt: m.At, Origin: m.Origin,
+		Signed: handoff.NewSigned(f.Signature, f.SignedText)}
 	switch {
 	case c.ID != f.ReplyTo && c.ID != handoff.ShortCommentID(f.ReplyTo): // about a reply, not about the comment
 		for i := range c.Replies {
@@ -343,6 +347,14 @@ func (d *discussion) decide(a *ArtifactState, m remark, by handoff.Reviewer) {
 	if f.Digest != a.Published.Digest {
 		return
 	}
+	r := handoff.Review{ID: m.ID, Decision: f.Decision, By: by, Comments: f.Comments, CreatedAt: m.At, Seq: m.Seq,
+		Signed: handoff.NewSigned(f.Signature, f.SignedText)}
+	if r.Signed != nil {
+		if slices.ContainsFunc(d.signed, func(s handoff.Review) bool { return bytes.Equal(s.Signed.Text, r.Signed.Text) }) {
+			return // a copy of an earlier record, so that nobody repeats what its author took back
+		}
+		d.signed = append(d.signed, r)
+	}
 	key := cmp.Or(by.Thread, m.Producer.Session+"\x00"+m.Producer.RunID+"\x00"+m.Producer.Agent+"\x00"+f.User)
 	own := func(o decision) bool { return o.reviewer == key }
 	switch {
@@ -355,8 +367,7 @@ func (d *discussion) decide(a *ArtifactState, m remark, by handoff.Reviewer) {
 	case f.Decision == handoff.Commented && slices.ContainsFunc(d.decisions, own):
 		return
 	}
-	d.decisions = append(slices.DeleteFunc(d.decisions, own), decision{key, handoff.Review{ID: m.ID, Decision: f.Decision,
-		By: by, Comments: f.Comments, CreatedAt: m.At, Seq: m.Seq}})
+	d.decisions = append(slices.DeleteFunc(d.decisions, own), decision{key, r})
 }
 
 func (d discussion) reviews() (list []handoff.Review) {
