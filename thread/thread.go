@@ -35,6 +35,10 @@ type Thread struct {
 	AgentName  string `json:"agentName,omitempty"`
 	AgentRole  string `json:"agentRole,omitempty"`
 
+	// Described reports whether AgentName describes the task of a subagent that its
+	// program gave no name: hooks and shells of the program know only its role.
+	Described bool `json:"agentDescribed,omitempty"`
+
 	Subagent bool   `json:"-"` // with or without a known parent; set by Stored.Open
 	Family   string `json:"-"` // threads of one family may have copies of each other's records; set by Stored.Open
 
@@ -155,6 +159,20 @@ func (t *Thread) HasRole(role string) bool {
 	return t.IsAgent() && (strings.ToLower(t.AgentRole) == role || strings.ToLower(t.AgentName) == role)
 }
 
+// ProducerAgent returns the name of a subagent in the producer of records: the one that its
+// program gave it, otherwise its role.
+func (t *Thread) ProducerAgent() string { return producerAgent(t.AgentName, t.AgentRole, t.Described) }
+
+// ProducerAgent returns the name of a subagent in the producer of records, as that of Thread.
+func (a *Agent) ProducerAgent() string { return producerAgent(a.Name, a.Role, a.Described) }
+
+func producerAgent(name, role string, described bool) string {
+	if described {
+		return cmp.Or(role, name)
+	}
+	return cmp.Or(name, role)
+}
+
 // IsAgent reports whether t is a subagent.
 func (t *Thread) IsAgent() bool { return t.Subagent || t.Parent != "" }
 
@@ -240,6 +258,7 @@ type Agent struct {
 	Aliases   []string  `json:"aliases,omitempty"` // other names that a URI may use
 	Name      string    `json:"name,omitempty"`
 	Role      string    `json:"role,omitempty"`
+	Described bool      `json:"described,omitempty"` // Name describes its task, as in Thread
 	State     State     `json:"state"`
 	Validated bool      `json:"validated"` // the parent's or the child's transcript names the other
 	Evidence  []string  `json:"evidence,omitempty"`

@@ -232,7 +232,7 @@ func (j *family) inside(r *transcript, s *subagent) *thread.Thread {
 	}
 	return &thread.Thread{
 		Provider: m.Provider, ID: s.ID, Source: m.Source, Modified: m.Modified, Started: s.started, Parent: m.ID,
-		Cwd: m.Cwd, Branch: m.Branch, Version: m.Version, AgentName: s.Name, AgentRole: s.Role,
+		Cwd: m.Cwd, Branch: m.Branch, Version: m.Version, AgentName: s.Name, AgentRole: s.Role, Described: s.Described,
 		Reader: part,
 	}
 }
@@ -261,7 +261,7 @@ func (j *family) byPrompt(s subagent) subagent {
 	if list := j.byPrompts[s.prompt]; len(list) > 0 {
 		o := list[0]
 		j.byPrompts[s.prompt] = list[1:]
-		s.call, s.Name, s.Role, s.State = o.id, o.title, o.role, o.state
+		s.call, s.Name, s.Described, s.Role, s.State = o.id, o.title, o.described, o.role, o.state
 		s.AddEvent(o.at, o.name, "subagent spawned")
 		if s.State.Status == "" {
 			s.State = parentState(thread.Running, o.name, o.at, o.line)
@@ -290,8 +290,11 @@ func (j *family) agent(ctx context.Context, s *subagent, child *thread.Thread) (
 	}
 	var own thread.Facts
 	if child != nil {
-		child.AgentName, child.AgentRole = cmp.Or(a.Name, child.AgentName), cmp.Or(child.AgentRole, a.Role)
-		a.Name, a.Role = child.AgentName, child.AgentRole
+		if a.Name != "" && (child.Described || child.AgentName == "") {
+			child.AgentName, child.Described = a.Name, a.Described
+		}
+		child.AgentRole = cmp.Or(child.AgentRole, a.Role)
+		a.Name, a.Role, a.Described = child.AgentName, child.AgentRole, child.Described
 		r := child.Reader.(*transcript)
 		r.relate(&a, j.main.Reader.(*transcript).file)
 		var err error

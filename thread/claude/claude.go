@@ -159,6 +159,7 @@ func (p *provider) thread(f file, m meta) *thread.Thread {
 	}
 	if f.agent {
 		t.Parent, t.AgentName, t.AgentRole = cmp.Or(f.session, m.session), m.name, m.role
+		t.Described = m.described
 	} else if m.session != "" && m.session != f.id {
 		if m.copied = m.last == f.id; m.copied {
 			t.ForkedFrom = m.session

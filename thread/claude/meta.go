@@ -29,6 +29,7 @@ type meta struct {
 	first      uint64 // hash of the UUID of the first message
 	firstID    string // that UUID
 	name, role string
+	described  bool  // the name describes the task
 	depth      int64 // of a subagent: 1 for one of a session; 0 unknown
 }
 
@@ -128,6 +129,9 @@ func (m *meta) readMetaFile(f file) {
 	}
 	v := jsonl.Value(b)
 	m.role = cmp.Or(v.Get("agentType").Text(), m.role)
-	m.name = cmp.Or(v.Get("name").Text(), v.Get("description").Text())
+	m.name = v.Get("name").Text()
+	if m.described = m.name == ""; m.described {
+		m.name = v.Get("description").Text()
+	}
 	m.depth = v.Get("spawnDepth").Int()
 }

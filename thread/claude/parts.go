@@ -106,5 +106,8 @@ func (p *provider) parts(ctx context.Context, main *thread.Thread, known map[str
 
 // mayHaveAgents reports whether a transcript may have started subagents.
 func (r *transcript) mayHaveAgents(ctx context.Context) bool {
+	if r.file.agent { // each of its records has its own ID
+		return mentions(ctx, r.file.path, `"Agent"`, `"Task"`, `"status"`)
+	}
 	return mentions(ctx, r.file.path, `agentId`, `"isSidechain":true`)
 }

@@ -117,3 +117,41 @@ func TestPartsCount(t *testing.T) {
 		t.Errorf("got %+v, want that of %s and %s", usage, mainID, id)
 	}
 }
+
+// TestNestedAgents has a subagent that started another one, which has no transcript: it is
+// named. In records, both have the name of their role, because no program gave them one; the
+// text of the call describes their task.
+func TestNestedAgents(t *testing.T) {
+	home := t.TempDir()
+	const agent = "a0000001"
+	put(t, home, ".claude", project+mainID+".jsonl", start(mainID, "", "2.1.140", 0).user("go").
+		call("m", "t", "Agent", obj{"description": "search", "prompt": "find it", "subagent_type": "Explore"},
+			used(1, 0, 0, 0, 5)).result("t", "found", obj{"status": "completed", "agentId": agent}).String())
+	put(t, home, ".claude", project+mainID+"/subagents/agent-"+agent+".jsonl",
+		start(mainID, agent, "2.1.140", 0).user("find it").
+			call("c", "u", "Agent", obj{"name": "Otto", "prompt": "deeper", "subagent_type": "Explore"}, used(9, 0, 0, 0, 3)).
+			result("u", "depth", obj{"status": "completed", "agentId": "deep1"}).String())
+	put(t, home, ".claude", project+mainID+"/subagents/agent-"+agent+".meta.json",
+		`{"agentType":"Explore","description":"search"}`)
+	p := threadtest.Open(t, claude.Driver(), home)
+	if _, named := usageOf(t, p); !slices.Equal(named, []string{agent, "deep1"}) {
+		t.Errorf("subagents %q are named, want both", named)
+	}
+	th, err := p.Thread(t.Context(), agent)
+	if err != nil || th.AgentName != "search" || th.ProducerAgent() != "Explore" {
+		t.Errorf("got %+v, %v, want Explore in records", th, err)
+	}
+	got := map[string]string{}
+	for _, of := range []*thread.Thread{threadtest.Load(t, p, mainID), th} {
+		agents, err := p.Agents(t.Context(), of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range agents {
+			got[a.ID] = a.ProducerAgent()
+		}
+	}
+	if got[agent] != "Explore" || got["deep1"] != "Otto" {
+		t.Errorf("records name the subagents %v", got)
+	}
+}

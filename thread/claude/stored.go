@@ -161,7 +161,7 @@ func (t *storedThread) open(ctx context.Context) (*thread.Thread, error) {
 // ReadUsage implements thread.UsageReader.
 func (t *storedThread) ReadUsage(ctx context.Context) (list []*thread.Thread, ok bool, err error) {
 	r := transcript{file: t.copies[0].file}
-	if !r.file.agent && r.mayHaveAgents(ctx) {
+	if r.mayHaveAgents(ctx) {
 		return nil, false, ctx.Err()
 	}
 	found, err := t.p.readUsage(ctx, r.file)

@@ -39,11 +39,20 @@ type subagent struct {
 type call struct {
 	id, name    string
 	agent       string // ID of the subagent, "" if not known yet
-	title, role string
+	title, role string // the title is the name, or describes the task
+	described   bool   // it does
 	prompt      uint64
 	at          time.Time
 	line        int
 	state       thread.State // its outcome, if the subagent is not named
+}
+
+// names sets what a call or its result says of the subagent.
+func (o *call) names(v jsonl.Value, role string) {
+	o.title, o.role = v.Get("name").Text(), v.Get(role).Text()
+	if o.described = o.title == ""; o.described {
+		o.title = v.Get("description").Text()
+	}
 }
 
 func newSubagent(id string) *subagent { return &subagent{Agent: thread.Agent{ID: id}} }
@@ -73,7 +82,7 @@ func (l *subagents) called(c thread.Call, input jsonl.Value, line int) {
 	o := &call{id: c.ID, name: c.Name, at: c.Time, line: line}
 	switch c.Name {
 	case "Task", "Agent":
-		o.title, o.role = input.Get("description").Text(), input.Get("subagent_type").Text()
+		o.names(input, "subagent_type")
 		o.prompt = digest(strings.TrimSpace(input.Get("prompt").Text()))
 		o.agent = input.Get("resume").Text()
 		l.spawns = append(l.spawns, o)
@@ -103,7 +112,10 @@ func (l *subagents) spawn(o *call, id string) *subagent {
 	}
 	o.agent = a.ID
 	a.spawned, a.own, a.call, a.prompt, a.started = true, !l.inherited, o.id, o.prompt, o.at
-	a.Name, a.Role = cmp.Or(a.Name, o.title), cmp.Or(a.Role, o.role)
+	if a.Name == "" {
+		a.Name, a.Described = o.title, o.described
+	}
+	a.Role = cmp.Or(a.Role, o.role)
 	a.AddEvent(o.at, o.name, "subagent spawned")
 	if a.State.Status == "" {
 		a.State = parentState(thread.Running, o.name, o.at, o.line)
@@ -118,8 +130,8 @@ func (l *subagents) returned(id string, result, body jsonl.Value, failed bool, a
 	o := l.calls[id]
 	if o == nil && result.Get("agentId").Kind() == jsonl.String && status(result.Get("status").Text()) != "" {
 		// The call is in the transcript that this one continues.
-		o = &call{id: id, name: "Agent", title: result.Get("description").Text(), role: result.Get("agentType").Text(),
-			at: at, line: line}
+		o = &call{id: id, name: "Agent", at: at, line: line}
+		o.names(result, "agentType")
 	}
 	if o == nil {
 		return ""

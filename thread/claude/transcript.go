@@ -291,7 +291,7 @@ func (s *scanner) finish() (thread.Facts, error) {
 	s.facts.Messages, s.facts.ToolCalls = s.timeline.Messages, s.timeline.ToolCalls
 	s.facts.Last = s.last.Time()
 	s.facts.State = s.turn.end(s.facts.Last)
-	if !s.r.file.agent && s.r.only == "" {
+	if s.r.only == "" {
 		s.facts.Spawned = s.subagents.own()
 	}
 	if !s.known && s.facts.Lines > s.facts.BadLines {

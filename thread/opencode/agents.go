@@ -108,7 +108,7 @@ func (p *provider) agent(ctx context.Context, main *thread.Thread, s *session, m
 		a.Complete(main, thread.Facts{})
 		return a, nil
 	}
-	a.Name, a.Role, a.Thread = s.title, cmp.Or(a.Role, s.agent), p.thread(s)
+	a.Name, a.Described, a.Role, a.Thread = s.title, true, cmp.Or(a.Role, s.agent), p.thread(s)
 	switch s.parent {
 	case main.ID:
 		a.Evidence = append(a.Evidence, "session.parent_id points to main thread")

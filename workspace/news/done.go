@@ -194,7 +194,7 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 	for _, t := range active {
 		if uri := t.URI.String(); t.State.Status.Ended() && !inSession[uri] {
 			made := r.made[origin{"thread", uri}]
-			r.Done = append(r.Done, Done{Thread: uri, Title: t.Name(), Agent: t.AgentName, Program: t.Provider,
+			r.Done = append(r.Done, Done{Thread: uri, Title: t.Name(), Agent: t.ProducerAgent(), Program: t.Provider,
 				Branch: t.Branch, Outcome: string(t.State.Status), Reason: t.State.Reason, Artifacts: made.count,
 				Verdict: made.verdict, Files: changedFiles(t.Writes), Started: t.Started, Ended: t.Seen(), Usage: r.usage(uri)})
 		}

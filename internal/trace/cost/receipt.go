@@ -265,7 +265,7 @@ func ofAgent(ctx context.Context, a thread.Agent, main string) Conversation {
 	if a.Thread != nil && a.Thread.Parent != "" {
 		c.By = thread.URI{Provider: a.URI.Provider, Thread: a.Thread.Parent}.String()
 	}
-	c.Agent, c.Main, c.Status = cmp.Or(a.Name, a.Role), main, cmp.Or(a.State.Status, c.Status)
+	c.Agent, c.Main, c.Status = a.ProducerAgent(), main, cmp.Or(a.State.Status, c.Status)
 	return c
 }
 

@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"time"
@@ -62,5 +61,5 @@ func NameOf(ctx context.Context, threads *thread.Set, e trace.HookEvent) string 
 	if err != nil {
 		return ""
 	}
-	return cmp.Or(t.AgentName, t.AgentRole)
+	return t.ProducerAgent()
 }

@@ -108,7 +108,7 @@ func (r *tracer) thread(ctx context.Context, h trace.Hop) {
 	item, err := r.conversations.Item(ctx, uri)
 	if err == nil {
 		if h.Agent == "" || item.Parent != "" { // a subagent has its name in every record
-			h.Agent = cmp.Or(item.AgentName, item.AgentRole, h.Agent)
+			h.Agent = cmp.Or(item.ProducerAgent(), h.Agent)
 		}
 		if h.Text == "" {
 			h.Text = item.Name()
@@ -255,7 +255,7 @@ func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, 
 			h := trace.Hop{Kind: trace.HopUse, Ref: u.URI.String(), Text: u.Path, At: u.At, Certainty: trace.Inferred,
 				Evidence: []trace.Evidence{{Kind: "message", Ref: u.URI.String()}}}
 			if item, err := r.conversations.Item(ctx, u.URI); err == nil {
-				h.Agent = cmp.Or(item.AgentName, item.AgentRole)
+				h.Agent = item.ProducerAgent()
 			}
 			r.add(h)
 		}

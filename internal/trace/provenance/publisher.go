@@ -1,7 +1,6 @@
 package provenance
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -112,7 +111,7 @@ func (r *tracer) attribution(ctx context.Context, a handoff.Artifact) (thread.UR
 	for main = range r.levels(ctx, threadOf(by.uri)) {
 	}
 	return threadOf(by.uri), &handoff.Attribution{Source: handoff.FromTranscript, Thread: by.uri.String(),
-		Session: main.Thread, Agent: cmp.Or(item.AgentName, item.AgentRole), Model: model}
+		Session: main.Thread, Agent: item.ProducerAgent(), Model: model}
 }
 
 // recordedThread returns the thread that a record names.

@@ -133,7 +133,7 @@ func (s Sources) usesOf(ctx context.Context, l threadindex.Lookup,
 func inferred(ctx context.Context, l threadindex.Lookup, t threadindex.Touch) handoff.Use {
 	u := handoff.Use{Thread: t.URI.String(), Inferred: true}
 	if item, err := l.Item(ctx, t.URI); err == nil {
-		u.Agent = cmp.Or(item.AgentName, item.AgentRole)
+		u.Agent = item.ProducerAgent()
 	}
 	return u
 }

@@ -1,7 +1,6 @@
 package threadindex
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -56,7 +55,7 @@ func shellURI(provider, id string) string {
 // agent returns the name or role of a subagent, and the URI of its thread.
 func (e *entry) agent() (name, main string) {
 	if e.IsAgent() {
-		name = cmp.Or(e.AgentName, e.AgentRole)
+		name = e.ProducerAgent()
 	}
 	if e.Parent != "" {
 		main = thread.URI{Provider: e.Provider, Thread: e.Parent}.String()
