@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -303,13 +304,17 @@ func (n namer) commit(ctx context.Context, name string) parts.Meaning {
 	return parts.Meaning{What: "a commit", Show: handoff.Suggest("trace it", handoff.ActionWhy, name)}
 }
 
-// model finds a model that has a price, or that a thread of this repository used.
+// model finds a model that has a price, or that a thread of this repository used: a report
+// has printed its name, and made an index of threads.
 func (n namer) model(ctx context.Context, name string) (m parts.Meaning) {
 	found := costs("a model", cost.ByModel, name)
 	switch {
 	case cost.IsPriced(name):
 		return found
-	case n.set == nil:
+	case n.set == nil || n.cache == "":
+		return m
+	}
+	if indexes, err := filepath.Glob(filepath.Join(n.cache, "threads", "*.db")); err != nil || len(indexes) == 0 {
 		return m
 	}
 	q := threadindex.Query{In: threadindex.Nearest(n.dirs.Worktrees(), nil)}
