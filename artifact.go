@@ -66,6 +66,8 @@ type Artifact struct {
 
 	Redacted *Redaction // what of it is not shown, nil for nothing
 
+	Dropped *Dropped // why its kept copy may be gone, nil if it was not dropped
+
 	RecordPath string // path of the file of its record, "" if it has none
 	Target     Target // "" if the reader has no access to files
 	File       string // absolute path of the file on this machine, "" if it can't be reached
@@ -150,6 +152,7 @@ type computed struct {
 	StaleInputs  []StaleInput `json:"staleInputs,omitempty"`
 
 	Redacted *Redaction `json:"redacted,omitempty"`
+	Dropped  *Dropped   `json:"dropped,omitempty"`
 	Notices  []Notice   `json:"notices,omitempty"`
 
 	RecordPath string `json:"recordPath,omitempty"`
@@ -170,7 +173,7 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	}
 	c := computed{seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued, a.UsedBy,
 		a.Attributed, a.Reviews, a.EarlierReview, a.Comments,
-		a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Notices(), a.RecordPath, a.Target, a.File, ""}
+		a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Dropped, a.Notices(), a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
 	}
@@ -195,7 +198,7 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 		Competing: c.Competing, Unresolved: c.Unresolved, Late: c.Late, Queued: c.Queued, UsedBy: c.UsedBy,
 		Attributed: c.Attributed, Reviews: c.Reviews, EarlierReview: c.EarlierReview, Comments: c.Comments,
 		Labels: c.Labels, LabelHistory: c.LabelHistory, StaleInputs: c.StaleInputs,
-		Redacted: c.Redacted, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
+		Redacted: c.Redacted, Dropped: c.Dropped, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
 	a.Seq = c.Seq
 	if i := slices.IndexFunc(c.Notices, func(n Notice) bool { return n.Code.isOfClaims() }); i >= 0 {
 		a.Claimed = &c.Notices[i]

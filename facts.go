@@ -276,6 +276,7 @@ func (*ArtifactCommented) factType() string { return "artifact.commented" }
 func (*ArtifactReviewed) factType() string  { return "artifact.reviewed" }
 func (*BodyRedacted) factType() string      { return "body.redacted" }
 func (*RecordRedacted) factType() string    { return "record.redacted" }
+func (*BodiesDropped) factType() string     { return "bodies.dropped" }
 func (*SessionOpened) factType() string     { return "session.opened" }
 func (*SessionClosed) factType() string     { return "session.closed" }
 func (*SessionLinked) factType() string     { return "session.linked" }
@@ -301,6 +302,7 @@ var newFact = map[string]func() Fact{
 	"artifact.reviewed":  func() Fact { return new(ArtifactReviewed) },
 	"body.redacted":      func() Fact { return new(BodyRedacted) },
 	"record.redacted":    func() Fact { return new(RecordRedacted) },
+	"bodies.dropped":     func() Fact { return new(BodiesDropped) },
 	"session.opened":     func() Fact { return new(SessionOpened) },
 	"session.closed":     func() Fact { return new(SessionClosed) },
 	"session.linked":     func() Fact { return new(SessionLinked) },

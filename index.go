@@ -87,6 +87,7 @@ type KeptThread struct {
 	ThreadKept
 	RecordID string    `json:"recordId"`
 	KeptAt   time.Time `json:"keptAt"`
+	Dropped  *Dropped  `json:"dropped,omitempty"` // why the copy may be gone
 }
 
 // A KeptThreadLister is an Index that finds the kept copies of transcripts.

@@ -139,7 +139,10 @@ func (h *Hub) fetch(ctx context.Context, d Digest, limit int64) (io.ReadSeekClos
 // a withdrawn artifact may have been collected; any other is lost.
 func missingCopy(a Artifact) error {
 	e := E("read", a.ID, Corrupt, errors.New("its kept copy is missing"), Suggest("find other missing data", ActionCheck))
-	if a.Status == Withdrawn {
+	if a.Dropped != nil {
+		e.Err = errors.New(a.Dropped.Notice())
+	}
+	if a.Dropped != nil || a.Status == Withdrawn {
 		e.Kind, e.Hint = Unavailable, Suggest("see its path and producer", ActionShow, a.ID)
 	}
 	return e

@@ -85,6 +85,12 @@ var facts = map[string]handoff.Fact{
 		RecordID: "art_01K8ZZZZZZZZZZZZZZZZZZZZZZ",
 		Replaced: []handoff.Replacement{{Field: "/metadata/api_key", Start: 3, End: 19, Kind: "password"},
 			{Field: "/metadata/x", Kind: "GitHub token"}}},
+	"bodies.dropped": &handoff.BodiesDropped{Policy: "keep-last 3, keep-within 30d", Bodies: []handoff.DroppedBody{
+		{Digest: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)}, SizeBytes: 7,
+			Artifacts: []string{"art_01K8ZZZZZZZZZZZZZZZZZZZZZZ"}},
+		{Digest: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("cd", 32)}, SizeBytes: 9,
+			Threads: []string{"agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592"},
+			Records: []string{"rec_01K8ZZZZZZZZZZZZZZZZZZZZZZ"}}}},
 	"thread.kept": &handoff.ThreadKept{Thread: "agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592",
 		Digest:    handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)},
 		SizeBytes: 7, Files: 2, TranscriptBytes: 18342, ModifiedAt: when, Redacted: 3, Secrets: 1},

@@ -49,5 +49,6 @@ const (
 	Withdrawn  Reference = "withdrawn" // by withdrawn artifacts only
 	Replaced   Reference = "replaced"  // by a copy of a transcript of which there is a later one
 	Redacted   Reference = "redacted"  // by artifacts only whose content it no longer is, because it had a secret
+	Dropped    Reference = "dropped"   // by records only whose copy of it a policy dropped
 	Orphan     Reference = "orphan"    // by no record: its publish failed or is in progress
 )

@@ -116,13 +116,13 @@ func TestEmptyTrashKilled(t *testing.T) {
 	if _, err := w.Sessions().Restore(t.Context(), []string{id}); !errors.Is(err, handoff.NotFound) {
 		t.Errorf("restoring a folder that is being removed: %v, want NotFound", err)
 	}
-	if done, err := w.Sessions().EmptyTrash(t.Context()); err != nil || len(done.Removed) != 1 {
+	if done, err := w.Sessions().EmptyTrash(t.Context(), nil); err != nil || len(done.Removed) != 1 {
 		t.Errorf("EmptyTrash = %+v, %v, want one session", done, err)
 	}
 	if _, err := os.Lstat(trash); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the trash still has files: %v", err)
 	}
-	if done, err := w.Sessions().EmptyTrash(t.Context()); err != nil || len(done.Removed)+len(done.Kept) != 0 {
+	if done, err := w.Sessions().EmptyTrash(t.Context(), nil); err != nil || len(done.Removed)+len(done.Kept) != 0 {
 		t.Errorf("the second EmptyTrash = %+v, %v, want nothing", done, err)
 	}
 }

@@ -61,7 +61,7 @@ func TestMonths(t *testing.T) {
 			case "restore":
 				_, err = here.Sessions().Restore(t.Context(), []string{id})
 			case "empty trash":
-				_, err = here.Sessions().EmptyTrash(t.Context())
+				_, err = here.Sessions().EmptyTrash(t.Context(), nil)
 			case "transfer":
 				file := filepath.Join(dir, fmt.Sprintf("%d.tar", step))
 				if _, err = here.Sessions().Export(t.Context(), id, file); err == nil {

@@ -207,7 +207,7 @@ func TestImportAfterEmptiedTrash(t *testing.T) {
 	if _, err := w.Sessions().Import(t.Context(), backup); !errors.Is(err, handoff.Conflict) {
 		t.Errorf("import while the folder is in the trash: got %v, want Conflict", err)
 	}
-	if _, err := w.Sessions().EmptyTrash(t.Context()); err != nil {
+	if _, err := w.Sessions().EmptyTrash(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	before := countFacts(t, dir)

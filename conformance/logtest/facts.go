@@ -80,6 +80,8 @@ func (d *drawing) draw(i int) {
 			Digest: handoff.Digest{Algorithm: handoff.SHA256,
 				Value: strings.Repeat(rapid.SampledFrom([]string{"ab", "cd"}).Draw(d.t, "copy"), 32)}, SizeBytes: 7, Files: 1,
 			TranscriptBytes: 9})
+	case kind == 9 && rapid.IntRange(0, 3).Draw(d.t, "dropped") == 0:
+		d.add(id, d.dropped())
 	case kind == 9 && rapid.IntRange(0, 1).Draw(d.t, "redacted") == 0:
 		d.add(id, d.redaction())
 	case kind == 9:
@@ -231,6 +233,18 @@ func (d *drawing) redaction() handoff.Fact {
 		f.Replacement = drawnDigest(d, "replacement")
 	}
 	return f
+}
+
+// dropped draws a fact about bodies that a policy dropped.
+func (d *drawing) dropped() handoff.Fact {
+	b := handoff.DroppedBody{Digest: drawnDigest(d, "dropped body"), SizeBytes: 1, Artifacts: []string{
+		rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t, "whose")}}
+	for _, r := range d.records {
+		if f, ok := r.Fact.(*handoff.ThreadKept); ok {
+			b.Threads, b.Records = []string{f.Thread}, []string{r.ID}
+		}
+	}
+	return &handoff.BodiesDropped{Policy: "keep-last 1", Bodies: []handoff.DroppedBody{b}}
 }
 
 func drawnDigest(d *drawing, label string) handoff.Digest {

@@ -53,6 +53,10 @@ type Config struct {
 	// it ends, with their secrets redacted.
 	KeepThreads *bool `yaml:"keep_threads"`
 
+	// Retention says which copies are kept of what is no longer current; see
+	// settings.ParsePolicy.
+	Retention string `yaml:"retention"`
+
 	// ShareThreads is true if kept transcripts may be stored in a log that other
 	// machines use, with their secrets redacted.
 	ShareThreads *bool `yaml:"share_threads"`
@@ -114,6 +118,9 @@ func (c Config) check() error {
 	}
 	if c.Keep.Check() != nil {
 		return errors.New("keep: must be auto, always or never")
+	}
+	if _, err := settings.ParsePolicy(c.Retention); err != nil {
+		return fmt.Errorf("retention: %w", err)
 	}
 	if c.Log != "" && Redact(c.Log) == "" {
 		return errors.New("log: not a URL of the form scheme:location")

@@ -33,6 +33,7 @@ const (
 var places = map[string]place{
 	"keep_threads":  ofUser,
 	"share_threads": userSection,
+	"retention":     ofUser,
 
 	"channels":  ofRepository,
 	"pipelines": ofRepository,
@@ -164,6 +165,12 @@ func (c Config) Source(name string) string { return c.source[name] }
 // SharesThreads reports whether the user lets kept transcripts be stored in a log
 // that other machines use.
 func (c Config) SharesThreads() bool { return c.ShareThreads != nil && *c.ShareThreads }
+
+// Policy returns the policy that the user has set, the zero value for none.
+func (c Config) Policy() settings.Policy {
+	p, _ := settings.ParsePolicy(c.Retention) // it was checked when it was read
+	return p
+}
 
 // KeepsThreads reports whether the user wants the transcripts that a session
 // references to be kept when it ends.

@@ -24,6 +24,7 @@ import (
 // others can be shared by a repository, or be in either.
 var classes = map[string]struct{ class, value string }{
 	"keep_threads":  {"user", "true"},
+	"retention":     {"user", "keep-last 3"},
 	"share_threads": {"user", "true"},
 
 	"channels":  {"shared", "{own: purpose}"},

@@ -123,14 +123,15 @@ func (s Sessions) Trash(ctx context.Context) ([]session.Summary, error) {
 	return s.o.Mover().Trash(ctx, s.o.Store)
 }
 
-// EmptyTrash removes the files of the sessions in the trash. It keeps those that an
+// EmptyTrash removes the files of the sessions in the trash, or with a function of those
+// that it selects. It keeps those that an
 // active artifact needs, because its content is nowhere else; the records remain. No
 // other operation removes files of a session.
 //
 // Kinds: Unavailable, Corrupt (a record is missing or can't be read, and may need any
 // file).
-func (s Sessions) EmptyTrash(ctx context.Context) (session.EmptiedTrash, error) {
-	return s.o.Mover().EmptyTrash(ctx, s.o.Store)
+func (s Sessions) EmptyTrash(ctx context.Context, selects func(session.Summary) bool) (session.EmptiedTrash, error) {
+	return s.o.Mover().EmptyTrash(ctx, s.o.Store, selects)
 }
 
 // Export writes a session with all its runs to a tar file that must not exist:

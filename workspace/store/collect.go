@@ -2,10 +2,16 @@ package store
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
+	"github.com/agent-handoff/handoff/internal/log/retention"
 	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/settings"
 	"github.com/agent-handoff/handoff/storage"
 )
 
@@ -13,64 +19,178 @@ import (
 // publish that is running.
 const minAge = time.Hour
 
-// Garbage are the kept bodies that no artifact needs, the largest first, and the
-// sessions that are due to be archived.
+// Garbage are what takes space, the kept bodies that no artifact needs, the largest first,
+// the sessions that are due to be archived, and what a policy decides about the others.
 type Garbage struct {
+	Usage     []storage.DiskUsage    `json:"usage,omitempty"`
 	Bodies    []storage.UnneededBody `json:"bodies"`
-	SizeBytes int64                  `json:"sizeBytes"`
+	SizeBytes int64                  `json:"sizeBytes"` // of Bodies
 	Collected bool                   `json:"collected"` // the bodies have been removed
+
+	Retention *storage.Retention `json:"retention,omitempty"` // nil without a policy
 
 	Archive []session.Due     `json:"archive,omitempty"` // the sessions to archive, of Unneeded
 	Trash   []session.Summary `json:"trash,omitempty"`   // the sessions in the trash, of Unneeded
 }
 
+// GarbageOptions select what Garbage does.
+type GarbageOptions struct {
+	By      string          // what Usage is grouped by: channel, agent, session or state; "" for no Usage
+	Policy  settings.Policy // the zero value for none
+	Collect bool            // remove what no artifact needs, and what the policy does not keep
+}
+
 // Unneeded returns the kept bodies that no artifact needs, except withdrawn
 // ones, and what SessionsToArchive returns. Bodies that were stored in the last
-// hour are left out. It changes nothing.
-//
-// Kinds: Unavailable, Corrupt (there is a problem in the log, so a damaged
-// record may need any body), Unsupported (the store can't list its bodies).
+// hour are left out. It changes nothing. Kinds: those of Garbage.
 func (s Store) Unneeded(ctx context.Context) (Garbage, error) {
-	list, err := s.unneeded(ctx, s.o.Now().Add(-minAge))
-	g := garbage(list, false)
-	if err == nil {
-		g.Archive, err = s.o.Due(ctx)
-	}
-	if err == nil {
-		g.Trash, err = s.o.Trash(ctx)
-	}
-	return g, err
+	return s.Garbage(ctx, GarbageOptions{})
 }
 
 // Collect removes the bodies that Unneeded returns, and returns those that it
 // removed. A body that is stored again meanwhile remains. Kinds: those of
-// Unneeded.
+// Garbage.
 func (s Store) Collect(ctx context.Context) (Garbage, error) {
-	if err := s.o.RuntimeDir.Writable(); err != nil {
-		return Garbage{}, err
-	}
-	before := s.o.Now().Add(-minAge)
-	list, err := s.unneeded(ctx, before)
-	if err == nil {
-		list, err = content.Collect(ctx, s.o.Bodies, list, before)
-	}
-	return garbage(list, true), err
+	return s.Garbage(ctx, GarbageOptions{Collect: true})
 }
 
-func (s Store) unneeded(ctx context.Context, before time.Time) ([]storage.UnneededBody, error) {
+// Policy returns the policy of the user's settings.
+func (s Store) Policy() settings.Policy { return s.o.Settings.Policy() }
+
+// Garbage returns what takes space and what of it is not needed. With Collect it removes
+// that: a record names what a policy dropped before the first body is removed.
+//
+// Kinds: Unavailable, Corrupt (there is a problem in the log, so a damaged
+// record may need any body), Unsupported (the store can't list its bodies, or with Collect
+// not remove them).
+func (s Store) Garbage(ctx context.Context, o GarbageOptions) (g Garbage, err error) {
 	if err := s.o.Hub.Closed(); err != nil {
-		return nil, err
+		return g, err
+	}
+	if o.By != "" && !slices.Contains(retention.Groups, o.By) {
+		return g, handoff.E("list usage", o.By, handoff.Invalid, errors.New("bodies are not grouped by this"),
+			handoff.Advice("use one of: "+strings.Join(retention.Groups, ", ")))
+	}
+	if o.Collect {
+		if err := s.o.RuntimeDir.Writable(); err != nil {
+			return g, err
+		}
 	}
 	if err := s.o.Index.Verify(ctx); err != nil {
-		return nil, err
+		return g, err
 	}
-	return content.Unneeded(ctx, s.o.Checked, s.o.Bodies, before)
-}
-
-func garbage(list []storage.UnneededBody, collected bool) Garbage {
-	g := Garbage{Bodies: append([]storage.UnneededBody{}, list...), Collected: collected}
-	for _, b := range list {
+	before := s.o.Now().Add(-minAge)
+	needed, unneeded, err := content.Survey(ctx, s.o.Checked, s.o.Bodies, before)
+	if err != nil {
+		return g, err
+	}
+	var views retention.Views
+	if o.By != "" || !o.Policy.IsZero() {
+		if views, err = s.views(ctx, needed); err != nil {
+			return g, err
+		}
+	}
+	if !o.Collect || !o.Policy.IsZero() {
+		if g.Trash, err = s.o.Trash(ctx); err != nil {
+			return g, err
+		}
+		views.Trash = trashed(g.Trash)
+	}
+	if !o.Collect {
+		g.Archive, err = s.o.Due(ctx)
+	}
+	if o.By != "" && err == nil {
+		g.Usage = append(retention.Usage(views, o.By), s.others(unneeded, g.Trash)...)
+	}
+	if !o.Policy.IsZero() && err == nil {
+		r := retention.Plan(o.Policy, views, s.o.Now(), before)
+		g.Retention = &r
+	}
+	if o.Collect && err == nil {
+		unneeded, err = s.collect(ctx, unneeded, g.Retention, views, before)
+		g.Trash = nil
+	}
+	g.Bodies, g.Collected = append([]storage.UnneededBody{}, unneeded...), o.Collect
+	for _, b := range unneeded {
 		g.SizeBytes += b.SizeBytes
 	}
-	return g
+	return g, err
+}
+
+// collect removes what is not needed and what a policy does not keep, and returns the
+// bodies that were not needed and that it removed.
+func (s Store) collect(ctx context.Context, unneeded []storage.UnneededBody, r *storage.Retention,
+	views retention.Views, before time.Time) ([]storage.UnneededBody, error) {
+	if r != nil && r.DropBytes > 0 {
+		if err := s.drop(ctx, r, views, before); err != nil {
+			return nil, err
+		}
+	}
+	return content.Collect(ctx, s.o.Bodies, unneeded, before)
+}
+
+// drop records what a policy drops, and removes it. What a killed process leaves is
+// removed by the next collection.
+func (s Store) drop(ctx context.Context, r *storage.Retention, views retention.Views, before time.Time) error {
+	if _, err := content.Collect(ctx, s.o.Bodies, nil, before); err != nil {
+		return err // the bodies can't be removed
+	}
+	for _, f := range retention.Facts(*r, views) {
+		if _, _, err := s.o.As.Record(ctx, f); err != nil {
+			return err
+		}
+	}
+	var list []storage.UnneededBody
+	for _, b := range r.Bodies {
+		if b.Drop {
+			list = append(list, storage.UnneededBody{StoredBody: b.StoredBody, Need: storage.Dropped})
+		}
+	}
+	if _, err := content.Collect(ctx, s.o.Bodies, list, before); err != nil {
+		return err
+	}
+	_, err := s.o.EmptyTrash(ctx, func(t session.Summary) bool {
+		return slices.ContainsFunc(r.Sessions, func(s storage.RetainedSession) bool { return s.Drop && s.ID == t.ID })
+	})
+	r.Dropped = err == nil
+	return err
+}
+
+// views returns what a policy decides about.
+func (s Store) views(ctx context.Context, bodies []retention.Body) (v retention.Views, err error) {
+	v.Bodies = bodies
+	err = content.EachArtifact(ctx, s.o.Hub, handoff.ArtifactQuery{IncludeInactive: true}, func(a handoff.Artifact) error {
+		v.Artifacts = append(v.Artifacts, retention.Of(a))
+		return ctx.Err()
+	})
+	if err != nil {
+		return v, err
+	}
+	slices.Reverse(v.Artifacts)
+	if v.Threads, err = s.o.Hub.KeptThreads(ctx, ""); err != nil {
+		return v, err
+	}
+	page, err := s.o.Hub.Sessions(ctx, handoff.SessionQuery{IncludeArchived: true})
+	for _, open := range page.Sessions {
+		if open.Status == handoff.Running {
+			v.Open = append(v.Open, open)
+		}
+	}
+	return v, err
+}
+
+// trashed returns what a policy decides about, the session that started last first.
+func trashed(list []session.Summary) (t []retention.Trashed) {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b session.Summary) int {
+		if c := b.OpenedAt.Compare(a.OpenedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	for _, s := range list {
+		t = append(t, retention.Trashed{ID: s.ID, StartedAt: s.OpenedAt, SizeBytes: s.SizeBytes,
+			Needed: len(s.NeededBy) > 0})
+	}
+	return t
 }

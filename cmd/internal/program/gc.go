@@ -1,11 +1,15 @@
 package program
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/settings"
+	"github.com/agent-handoff/handoff/storage"
 
 	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/agent-handoff/handoff/workspace/store"
@@ -17,34 +21,42 @@ import (
 	"github.com/spf13/cobra"
 )
 
+const gcHelp = `Gc lists what takes space, and the kept bodies that no artifact needs: those of
+withdrawn artifacts only, and of publishes that were killed. Bodies that were
+stored in the last hour are not among them.
+
+The --keep flags and --max-size are a policy for superseded artifacts, kept
+threads and the trash: gc then lists each body with the reason why it stays or
+goes. What an active artifact, an open session, a claim or a review refers to
+always stays. Records stay, and "handoff read" names the policy that dropped a
+body. "handoff config set retention" sets a policy for every call.
+
+Gc also lists the sessions that ended longer ago than archive_after of the
+settings, and those in the trash; --empty-trash removes their files.
+
+Nothing is deleted without --collect or --empty-trash. If a record is missing or
+can't be read, gc refuses, because that record may need any body or file.`
+
 func gcCommand(a *cli.App) *cobra.Command {
 	var collect, archive, emptyTrash bool
+	var o store.GarbageOptions
 	c := &cobra.Command{
 		Use:     "gc",
 		Aliases: []string{"du"},
-		Short:   "List what can be collected or archived, and do it with a flag",
-		Long: `Gc lists the kept bodies that no artifact needs: bodies whose artifacts were
-all withdrawn, and bodies of publishes that were killed. A superseded artifact
-still needs its body. Bodies that were stored in the last hour are never listed.
-
-Gc also lists the sessions that ended longer ago than archive_after of
-.handoff/config.yaml, such as archive_after: 30d; handoff session archive
---older-than 30d archives them. It lists the sessions in the trash, too;
---empty-trash removes their files, for good, but not those that an active
-artifact needs.
-
-Nothing is deleted without --collect or --empty-trash. If a record is missing or
-can't be read, gc refuses, because that record may need any body or file.`,
-		Example: "  handoff gc\n  handoff gc --collect",
-		Args:    cli.Exactly(0, ""),
+		Short:   "List what takes space and what can be removed, and remove it with a flag",
+		Long:    gcHelp,
+		Example: "  handoff gc --by agent\n  handoff gc --keep-last 3 --keep-within 30d\n" +
+			"  handoff gc --keep-last 3 --keep-within 30d --collect",
+		Args: cli.Exactly(0, ""),
 	}
-	c.Flags().BoolVar(&collect, "collect", false, "delete the listed bodies")
+	policy := policyFlags(c)
+	c.Flags().StringVar(&o.By, "by", "channel", "group bodies by a `field`: channel, agent, session or state")
+	c.Flags().BoolVar(&collect, "collect", false, "delete what no artifact needs and the policy does not keep")
 	c.Flags().BoolVar(&archive, "archive", false, "archive the listed sessions")
 	c.Flags().MarkHidden("archive") // session archive --older-than
 	c.Flags().BoolVar(&emptyTrash, "empty-trash", false, "remove the files of the sessions in the trash")
 	c.MarkFlagsMutuallyExclusive("collect", "archive", "empty-trash")
-	a.JSONFlag(c, "print JSON",
-		cli.Prints(store.Garbage{}),
+	a.JSONFlag(c, "print JSON", cli.Prints(store.Garbage{}),
 		cli.PrintsWith("empty-trash", session.EmptiedTrash{}), cli.PrintsWith("archive", sessions.Moves{}))
 	table := a.NewTable(c, bodyColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -56,19 +68,52 @@ can't be read, gc refuses, because that record may need any body or file.`,
 		if emptyTrash {
 			return sessioncmd.EmptyTrash(c.Context(), a)
 		}
+		p, set, err := policy()
+		if err != nil {
+			return err
+		}
+		o.Policy, o.Collect = p, collect
 		return a.Reading(func(w *workspace.Workspace) error {
-			find := w.Store().Unneeded
-			if collect {
-				find = w.Store().Collect
+			if !set {
+				o.Policy = w.Store().Policy()
 			}
-			found, err := find(c.Context())
-			if err != nil {
-				return err
+			found, err := w.Store().Garbage(c.Context(), o)
+			if err == nil {
+				err = printGarbage(a, found, table)
 			}
-			return printGarbage(a, found, table)
+			return err
 		})
 	}
 	return c
+}
+
+// policyFlags defines the flags of a policy. The function returns it, and whether one of
+// them was given.
+func policyFlags(c *cobra.Command) func() (settings.Policy, bool, error) {
+	f := c.Flags()
+	f.String("keep-last", "", "keep a `count` of artifacts of each name or family")
+	f.String("keep-within", "", "keep what is not older than a `duration`, such as 30d")
+	f.Bool("keep-labeled", false, "keep artifacts that have a label")
+	f.Bool("keep-approved", false, "keep artifacts that were approved")
+	f.String("max-size", "", "drop the oldest first, until the rest has a `size`, such as 2GB")
+	return func() (settings.Policy, bool, error) {
+		var rules []string
+		for _, name := range []string{"keep-last", "keep-within", "keep-labeled", "keep-approved", "max-size"} {
+			flag := f.Lookup(name)
+			switch value := flag.Value.String(); {
+			case !flag.Changed || value == "false":
+			case value == "true":
+				rules = append(rules, name)
+			default:
+				rules = append(rules, name+" "+value)
+			}
+		}
+		p, err := settings.ParsePolicy(strings.Join(rules, ", "))
+		if err != nil {
+			err = handoff.E("gc", "", handoff.Invalid, err, handoff.Advice("the help of the command has an example"))
+		}
+		return p, len(rules) > 0, err
+	}
 }
 
 var bodyColumns = []cli.Column{{Name: "body", Text: true}, {Name: "size", Rank: 2},
@@ -78,31 +123,87 @@ func printGarbage(a *cli.App, g store.Garbage, table *cli.Table) error {
 	if a.AsJSON {
 		return a.JSONList("bodies", g)
 	}
-	rows := make([][]string, len(g.Bodies))
-	for i, b := range g.Bodies {
-		rows[i] = []string{handoff.SHA256 + ":" + b.Digest.Value, textfmt.Size(b.SizeBytes), string(b.Need)}
-	}
-	for _, s := range g.Archive {
-		rows = append(rows, []string{"session " + s.ID, "", "to archive: " + s.Name})
-	}
-	for _, s := range g.Trash {
-		rows = append(rows, []string{"session " + s.ID, textfmt.Size(s.SizeBytes), sessioncmd.TrashReason(s)})
-	}
-	if err := table.Print(bodyColumns, rows); err != nil {
+	if err := table.Print(bodyColumns, garbageRows(g)); err != nil {
 		return err
-	}
-	bodies := "1 body"
-	if len(g.Bodies) != 1 {
-		bodies = strconv.Itoa(len(g.Bodies)) + " bodies"
 	}
 	if n := len(g.Archive); n > 0 {
 		fmt.Fprintf(a.Err, "to archive: %s\n", textfmt.Count(n, "session"))
 	}
 	switch {
 	case g.Collected:
-		fmt.Fprintf(a.Err, "collected %s, %s\n", bodies, textfmt.Size(g.SizeBytes))
+		fmt.Fprintf(a.Err, "collected %s, %s\n", bodies(len(g.Bodies)), textfmt.Size(g.SizeBytes))
 	case len(g.Bodies) > 0:
-		fmt.Fprintf(a.Err, "unreferenced: %s, %s\n", bodies, textfmt.Size(g.SizeBytes))
+		fmt.Fprintf(a.Err, "unreferenced: %s, %s\n", bodies(len(g.Bodies)), textfmt.Size(g.SizeBytes))
+	}
+	if r := g.Retention; r != nil {
+		verb := "to drop"
+		if g.Collected {
+			verb = "dropped"
+		}
+		fmt.Fprintf(a.Err, "%s by %s: %s, %s; %s stay\n", verb, r.Policy, bodies(r.Drops()), textfmt.Size(r.DropBytes),
+			textfmt.Size(r.KeepBytes))
+		if r.OverBytes > 0 {
+			fmt.Fprintf(a.Err, "%s above max-size: the rest is protected or kept by a rule\n", textfmt.Size(r.OverBytes))
+		}
 	}
 	return nil
+}
+
+// garbageRows returns what takes space, unless it was removed, and then what can be removed.
+func garbageRows(g store.Garbage) (rows [][]string) {
+	if !g.Collected && g.Retention == nil {
+		for _, u := range g.Usage {
+			rows = append(rows, []string{textfmt.OneLine(strings.TrimSpace(u.By + " " + u.Name)),
+				textfmt.Size(u.SizeBytes), usageText(u)})
+		}
+	}
+	for _, b := range g.Bodies {
+		rows = append(rows, []string{handoff.SHA256 + ":" + b.Digest.Value, textfmt.Size(b.SizeBytes), string(b.Need)})
+	}
+	if r := g.Retention; r != nil {
+		for _, b := range r.Bodies {
+			if b.Drop || !g.Collected {
+				of := strings.TrimSpace(b.Channel + " " + cmp.Or(b.Artifact, b.Thread))
+				rows = append(rows, []string{handoff.SHA256 + ":" + b.Digest.Value, textfmt.Size(b.SizeBytes),
+					retentionText(b.Drop, b.Reason) + ": " + of})
+			}
+		}
+		for _, s := range r.Sessions {
+			rows = append(rows, []string{"session " + s.ID, textfmt.Size(s.SizeBytes),
+				retentionText(s.Drop, s.Reason) + ": trash"})
+		}
+	}
+	for _, s := range g.Archive {
+		rows = append(rows, []string{"session " + s.ID, "", "to archive: " + s.Name})
+	}
+	if g.Retention == nil {
+		for _, s := range g.Trash {
+			rows = append(rows, []string{"session " + s.ID, textfmt.Size(s.SizeBytes), sessioncmd.TrashReason(s)})
+		}
+	}
+	return rows
+}
+
+func usageText(u storage.DiskUsage) string {
+	switch {
+	case u.Bodies == 0:
+		return ""
+	case u.Superseded > 0:
+		return fmt.Sprintf("%s, %d superseded", bodies(u.Bodies), u.Superseded)
+	}
+	return bodies(u.Bodies)
+}
+
+func retentionText(drop bool, reason string) string {
+	if drop {
+		return "goes, " + reason
+	}
+	return "stays, " + reason
+}
+
+func bodies(n int) string {
+	if n == 1 {
+		return "1 body"
+	}
+	return strconv.Itoa(n) + " bodies"
 }

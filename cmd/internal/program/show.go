@@ -149,6 +149,7 @@ func showArtifact(a *cli.App, art handoff.Artifact, noThread bool) {
 		{"kind", art.Kind},
 		{"status", status(art)},
 		{"redacted", art.Redacted.Notice()},
+		{"dropped", art.Dropped.Notice()},
 		{"revision", fmt.Sprint("v", art.Revision)},
 		{"labels", strings.Join(art.Labels, " ")},
 		{"title", art.Title},

@@ -11,7 +11,8 @@ import (
 // facts are the facts of records.
 var facts = []handoff.Fact{
 	&handoff.ArtifactPublished{}, &handoff.ArtifactWithdrawn{}, &handoff.ArtifactUsed{}, &handoff.ArtifactLabeled{},
-	&handoff.BodyRedacted{}, &handoff.RecordRedacted{}, &handoff.SessionOpened{}, &handoff.SessionClosed{},
+	&handoff.BodyRedacted{}, &handoff.RecordRedacted{}, &handoff.BodiesDropped{},
+	&handoff.SessionOpened{}, &handoff.SessionClosed{},
 	&handoff.SessionLinked{}, &handoff.SessionNoted{}, &handoff.SessionArchived{}, &handoff.SessionDeleted{},
 	&handoff.SessionRestored{}, &handoff.SessionImported{}, &handoff.PathMoved{}, &handoff.ThreadKept{},
 	&handoff.WorkStarted{}, &handoff.WorkEnded{}, &handoff.Gap{},

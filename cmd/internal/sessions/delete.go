@@ -121,7 +121,7 @@ func parseNumbers(text string, most int) ([]int, error) {
 // removed and what was kept.
 func EmptyTrash(ctx context.Context, a *cli.App) error {
 	return a.Writing(func(w *workspace.Workspace) error {
-		done, err := w.Sessions().EmptyTrash(ctx)
+		done, err := w.Sessions().EmptyTrash(ctx, nil)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/log/retention"
 	"github.com/agent-handoff/handoff/storage"
 )
 
@@ -102,6 +103,11 @@ func CheckBodies(ctx context.Context, bodies handoff.Bodies, refs *References) (
 					Text: "had a secret and is still stored: the process that redacted it was killed, or it was published again",
 					Hint: handoff.Suggest("complete the redaction", handoff.ActionRepair)})
 			}
+			if refs.Of(b.Digest) == storage.Dropped {
+				found = append(found, handoff.Finding{Name: bodyName(b.Digest), Note: true,
+					Text: "was dropped by a policy and is still stored: the process that dropped it was killed",
+					Hint: handoff.Suggest("list the bodies that can be collected", handoff.ActionGarbage)})
+			}
 			if refs.Of(b.Digest) == storage.Orphan {
 				found = append(found, handoff.Finding{
 					Name: bodyName(b.Digest), Note: true, Text: "is needed by no record: its publish is running or was killed",
@@ -137,44 +143,48 @@ func verifyBody(ctx context.Context, bodies handoff.Bodies, d handoff.Digest) []
 
 func bodyName(d handoff.Digest) string { return d.Algorithm + ":" + d.Value }
 
-// Unneeded returns the bodies that were stored before a time and that no
-// artifact refers to, except withdrawn ones, the largest first. It changes nothing.
+// Survey returns the stored bodies that records need, and those that no artifact refers to,
+// except withdrawn ones, the largest first, if they were stored before a time. It changes
+// nothing.
 //
 // Kinds: Unavailable, Corrupt (there is a problem in the log, so a damaged
 // record may need any body), Unsupported (the store can't list its bodies).
-func Unneeded(ctx context.Context, log handoff.Log, bodies handoff.Bodies, before time.Time) ([]storage.UnneededBody,
-	error) {
+func Survey(ctx context.Context, log handoff.Log, bodies handoff.Bodies, before time.Time) (
+	needed []retention.Body, unneeded []storage.UnneededBody, err error) {
 	lister, ok := bodies.(handoff.BodyLister)
 	if !ok {
-		return nil, unsupported("list")
+		return nil, nil, unsupported("list")
 	}
 	refs := new(References)
 	report, err := CheckLog(ctx, log, refs.Add)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if i := slices.IndexFunc(report.Findings, func(f handoff.Finding) bool { return !f.Note }); i >= 0 {
 		first := report.Findings[i]
-		return nil, handoff.E("collect", first.Name, handoff.Corrupt,
+		return nil, nil, handoff.E("collect", first.Name, handoff.Corrupt,
 			errors.New("there is a problem in the log: "+first.Text),
 			handoff.Suggest("list every problem", handoff.ActionCheck))
 	}
-	stored, list := 0, []storage.UnneededBody(nil)
+	stored := 0
 	for b, err := range lister.List(ctx) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		stored++
-		if need := refs.Of(b.Digest); need != storage.Referenced && b.StoredAt.Before(before) {
-			list = append(list, storage.UnneededBody{StoredBody: b, Need: need})
+		if need := refs.Of(b.Digest); need == storage.Referenced {
+			needed = append(needed,
+				retention.Body{StoredBody: b, Records: refs.Records(b.Digest), Unknown: refs.Unknown(b.Digest)})
+		} else if b.StoredAt.Before(before) {
+			unneeded = append(unneeded, storage.UnneededBody{StoredBody: b, Need: need})
 		}
 	}
 	if stored > 0 && report.Records == 0 && !exists(ctx, log) {
-		return nil, handoff.E("collect", "", handoff.Corrupt, errors.New("there are stored bodies but no log"),
+		return nil, nil, handoff.E("collect", "", handoff.Corrupt, errors.New("there are stored bodies but no log"),
 			handoff.Suggest("list what is missing", handoff.ActionCheck))
 	}
-	slices.SortStableFunc(list, func(x, y storage.UnneededBody) int { return cmp.Compare(y.SizeBytes, x.SizeBytes) })
-	return list, nil
+	slices.SortStableFunc(unneeded, func(x, y storage.UnneededBody) int { return cmp.Compare(y.SizeBytes, x.SizeBytes) })
+	return needed, unneeded, nil
 }
 
 // exists reports whether a log without records is known to exist.
@@ -187,7 +197,7 @@ func exists(ctx context.Context, log handoff.Log) bool {
 	return err == nil && id != ""
 }
 
-// Collect removes bodies that Unneeded returned for the same time, and returns
+// Collect removes bodies that Survey returned for the same time, and returns
 // those that it removed. A body that was stored again meanwhile remains. Kinds:
 // Unavailable, Unsupported.
 func Collect(ctx context.Context, bodies handoff.Bodies, list []storage.UnneededBody,

@@ -15,17 +15,21 @@ type References struct {
 	artifacts map[string][]string // artifact IDs by the value of their digest
 	withdrawn map[string]bool     // artifact IDs
 	threads   map[string]keptCopy // the newest by thread and import
-	copies    map[string]int      // by digest: of how many threads it is the newest copy; 0 if there are later ones
+	copies    map[string]bool     // digests of copies of threads
 	other     map[string]bool     // digests in records that this program doesn't understand
 	imports   map[string]string   // of artifacts that were imported
 	redacted  handoff.Redactions
-	lost      bool // a record is lost or damaged
+	dropped   handoff.Drops
+	newest    map[string][]string // by digest: the records of newest copies that were not dropped; nil if not computed
+	gone      map[string]bool     // by digest: the newest copy of a thread was dropped
+	lost      bool                // a record is lost or damaged
 }
 
 type keptCopy struct {
-	seq    handoff.Seq
-	record string
-	digest string
+	seq      handoff.Seq
+	record   string
+	digest   string
+	imported string
 }
 
 var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
@@ -35,9 +39,11 @@ var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 func (refs *References) Add(r handoff.Record) {
 	if refs.artifacts == nil {
 		refs.artifacts, refs.withdrawn, refs.other = map[string][]string{}, map[string]bool{}, map[string]bool{}
-		refs.threads, refs.copies, refs.imports = map[string]keptCopy{}, map[string]int{}, map[string]string{}
+		refs.threads, refs.copies, refs.imports = map[string]keptCopy{}, map[string]bool{}, map[string]string{}
 	}
 	refs.redacted.Add(r)
+	refs.dropped.Add(r)
+	refs.newest = nil
 	switch f := r.Fact.(type) {
 	case *handoff.ArtifactPublished:
 		for _, d := range handoff.BodiesOf(f) {
@@ -65,7 +71,7 @@ func (refs *References) Add(r handoff.Record) {
 		refs.withdrawn[strings.Clone(f.ArtifactID)] = true
 	case *handoff.ThreadKept:
 		refs.addThread(strings.Clone(f.Thread+"\x00"+r.Import),
-			keptCopy{r.Seq, strings.Clone(r.ID), strings.Clone(f.Digest.Value)})
+			keptCopy{r.Seq, strings.Clone(r.ID), strings.Clone(f.Digest.Value), strings.Clone(r.Import)})
 	case *handoff.Gap, *handoff.Damaged:
 		refs.lost = true
 	}
@@ -83,9 +89,9 @@ func (refs *References) addThread(key string, c keptCopy) {
 		old, c = c, old
 	}
 	refs.threads[key] = c
-	refs.copies[c.digest]++
+	refs.copies[c.digest] = true
 	if known {
-		refs.copies[old.digest]--
+		refs.copies[old.digest] = true
 	}
 }
 
@@ -93,26 +99,62 @@ func (refs *References) addThread(key string, c keptCopy) {
 // is lost, a body that no other record refers to counts as Referenced.
 func (refs *References) Of(d handoff.Digest) storage.Reference {
 	ids, known := refs.artifacts[d.Value]
-	redacted := 0
+	refs.findNewest()
+	redacted, dropped := 0, refs.gone[d.Value]
 	for _, id := range ids {
-		if refs.isRedacted(id, d) {
+		switch {
+		case refs.isRedacted(id, d):
 			redacted++
-		} else if !refs.withdrawn[id] {
+		case refs.withdrawn[id]:
+		case refs.dropped.Has(refs.imports[id], id, d):
+			dropped = true
+		default:
 			return storage.Referenced
 		}
 	}
-	n, copied := refs.copies[d.Value]
 	switch {
-	case n > 0, refs.other[d.Value], !known && refs.lost:
+	case len(refs.newest[d.Value]) > 0, refs.other[d.Value], !known && refs.lost:
 		return storage.Referenced
+	case dropped:
+		return storage.Dropped
 	case known && redacted == len(ids):
 		return storage.Redacted
 	case known:
 		return storage.Withdrawn
-	case copied:
+	case refs.copies[d.Value]:
 		return storage.Replaced
 	}
 	return storage.Orphan
+}
+
+// Records returns the IDs of the records that need the body with digest d, in no order. A
+// body that is Referenced may have none: a record of a newer version may need it.
+func (refs *References) Records(d handoff.Digest) (ids []string) {
+	for _, id := range refs.artifacts[d.Value] {
+		if !refs.withdrawn[id] && !refs.isRedacted(id, d) && !refs.dropped.Has(refs.imports[id], id, d) {
+			ids = append(ids, id)
+		}
+	}
+	refs.findNewest()
+	return append(ids, refs.newest[d.Value]...)
+}
+
+// Unknown reports whether a record of a newer version may need the body with digest d.
+func (refs *References) Unknown(d handoff.Digest) bool { return refs.other[d.Value] }
+
+// findNewest finds the newest copy of each thread.
+func (refs *References) findNewest() {
+	if refs.newest != nil {
+		return
+	}
+	refs.newest, refs.gone = map[string][]string{}, map[string]bool{}
+	for _, c := range refs.threads {
+		if refs.dropped.Has(c.imported, c.record, handoff.Digest{Algorithm: handoff.SHA256, Value: c.digest}) {
+			refs.gone[c.digest] = true
+		} else {
+			refs.newest[c.digest] = append(refs.newest[c.digest], c.record)
+		}
+	}
 }
 
 // isRedacted reports whether a body is no longer the content of an artifact.
@@ -124,14 +166,16 @@ func (refs *References) isRedacted(id string, d handoff.Digest) bool {
 // Needed returns the digest of every body that is Referenced by a known record, each
 // with the ID of one such record.
 func (refs *References) Needed() map[handoff.Digest]string {
+	refs.findNewest()
 	referenced := map[handoff.Digest]string{}
-	for _, c := range refs.threads {
-		referenced[handoff.Digest{Algorithm: handoff.SHA256, Value: c.digest}] = c.record
+	for value, records := range refs.newest {
+		referenced[handoff.Digest{Algorithm: handoff.SHA256, Value: value}] = records[0]
 	}
 	for value, ids := range refs.artifacts {
+		d := handoff.Digest{Algorithm: handoff.SHA256, Value: value}
 		for _, id := range ids {
-			if d := (handoff.Digest{Algorithm: handoff.SHA256, Value: value}); !refs.withdrawn[id] && !refs.isRedacted(id, d) {
-				referenced[handoff.Digest{Algorithm: handoff.SHA256, Value: value}] = id
+			if !refs.withdrawn[id] && !refs.isRedacted(id, d) && !refs.dropped.Has(refs.imports[id], id, d) {
+				referenced[d] = id
 			}
 		}
 	}

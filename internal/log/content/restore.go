@@ -33,7 +33,8 @@ func EachArtifact(ctx context.Context, from handoff.Reader, q handoff.ArtifactQu
 // StoreMissing stores the missing bodies of artifacts whose files are as published.
 func StoreMissing(ctx context.Context, hub *handoff.Hub, bodies handoff.Bodies) error {
 	return EachArtifact(ctx, hub, handoff.ArtifactQuery{IncludeInactive: true}, func(a handoff.Artifact) error {
-		if !a.Kept || a.Redacted != nil || a.Status == handoff.Withdrawn || a.Digest.Algorithm != handoff.SHA256 {
+		if !a.Kept || a.Redacted != nil || a.Dropped != nil ||
+			a.Status == handoff.Withdrawn || a.Digest.Algorithm != handoff.SHA256 {
 			return nil
 		}
 		if there, err := bodies.Has(ctx, a.Digest); err != nil || there {

@@ -242,7 +242,7 @@ func TestCheckNotesOrphans(t *testing.T) {
 func (k *keeping) collected() map[handoff.Digest]storage.Reference {
 	k.Helper()
 	before := time.Now().Add(-time.Hour)
-	list, err := content.Unneeded(k.Context(), k.log, k.bodies, before)
+	_, list, err := content.Survey(k.Context(), k.log, k.bodies, before)
 	k.must(err)
 	gone, err := content.Collect(k.Context(), k.bodies, list, before)
 	k.must(err)
@@ -307,7 +307,7 @@ func TestCollectRefuses(t *testing.T) {
 		}
 		k.age(k.put("orphan"))
 		damage(k)
-		if list, err := content.Unneeded(t.Context(), k.log, k.bodies, time.Now().Add(-time.Hour)); !errors.Is(err,
+		if _, list, err := content.Survey(t.Context(), k.log, k.bodies, time.Now().Add(-time.Hour)); !errors.Is(err,
 			handoff.Corrupt) || list != nil {
 			t.Errorf("%s: Unneeded = %v, %v, want kind Corrupt", name, list, err)
 		}
@@ -322,7 +322,7 @@ func TestCollectSparesStoredAgain(t *testing.T) {
 	x, y := k.put("x"), k.put("y")
 	k.age(x, y)
 	before := time.Now().Add(-time.Hour)
-	list, err := content.Unneeded(t.Context(), k.log, k.bodies, before)
+	_, list, err := content.Survey(t.Context(), k.log, k.bodies, before)
 	k.must(err)
 	k.put("x")
 	gone, err := content.Collect(t.Context(), k.bodies, list, before)

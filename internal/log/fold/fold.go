@@ -99,6 +99,7 @@ type ArtifactState struct {
 
 	Redactions []handoff.Replacement `json:"redactions,omitempty"` // parts of the record that are secrets
 	Import     string                `json:"import,omitempty"`     // of its record
+	Dropped    []droppedBody         `json:"dropped,omitempty"`    // its bodies that a policy dropped
 	// when the newest of them, or of the reason, was recorded
 	RedactedAt time.Time `json:"redactedAt,omitzero"`
 }
@@ -154,6 +155,8 @@ func apply(k Keeper, r handoff.Record) error {
 		return foldBodyRedacted(k, r, f)
 	case *handoff.RecordRedacted:
 		return foldRecordRedacted(k, r, f)
+	case *handoff.BodiesDropped:
+		return foldDropped(k, r, f)
 	case *handoff.PathMoved:
 		return foldMoved(k, r, f)
 	case *handoff.SessionImported:

@@ -10,6 +10,12 @@ import (
 // the thread. See DecodeKept.
 const KeptSpace = "thread"
 
+// A keptThread is the value of a pointer of KeptSpace.
+type keptThread struct {
+	handoff.KeptThread
+	Import string `json:"import,omitempty"` // of its record
+}
+
 // foldKept makes a copy of a transcript that of its thread. An imported copy
 // does not replace one that this workspace made.
 func foldKept(k Keeper, r handoff.Record, f *handoff.ThreadKept) error {
@@ -17,7 +23,8 @@ func foldKept(k Keeper, r handoff.Record, f *handoff.ThreadKept) error {
 	if err != nil || known != "" && r.Import != "" {
 		return err
 	}
-	b, err := handoff.EncodeJSON(handoff.KeptThread{ThreadKept: *f, RecordID: r.ID, KeptAt: r.CreatedAt})
+	t := keptThread{handoff.KeptThread{ThreadKept: *f, RecordID: r.ID, KeptAt: r.CreatedAt}, r.Import}
+	b, err := handoff.EncodeJSON(t)
 	if err != nil {
 		return err
 	}

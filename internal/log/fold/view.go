@@ -13,6 +13,7 @@ func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
 	if err != nil {
 		return v, err
 	}
+	v.Dropped = dropped(a, v)
 	v.Revision = a.Predecessors + 1
 	v.Labels, v.LabelHistory = slices.Clone(a.Labels), slices.Clone(a.LabelHistory)
 	if v.UsedBy, err = uses(s, a); err != nil {

@@ -62,6 +62,7 @@ func Copy(ctx context.Context, from, to Side, o Options) (storage.LogCopy, error
 			break // the copy reports it
 		}
 		c.redacted.Add(r)
+		c.dropped.Add(r)
 	}
 	if err := c.skip(ctx); err != nil {
 		return c.result, err
@@ -78,6 +79,7 @@ type copier struct {
 	o        Options
 	total    handoff.Seq
 	redacted handoff.Redactions
+	dropped  handoff.Drops
 	result   storage.LogCopy
 }
 
@@ -245,7 +247,13 @@ func (c *copier) body(ctx context.Context, r handoff.Record, d handoff.Digest) e
 	}
 	body, err := c.from.Bodies.Open(ctx, d)
 	if errors.Is(err, handoff.NotFound) {
-		c.result.Missing = append(c.result.Missing, r.ID) // collected after a withdrawal, or lost
+		of := r.ID
+		if f, ok := r.Fact.(*handoff.BodyRedacted); ok {
+			of = f.ArtifactID
+		}
+		if !c.dropped.Has(r.Import, of, d) {
+			c.result.Missing = append(c.result.Missing, r.ID) // collected after a withdrawal, or lost
+		}
 		return nil
 	}
 	if err != nil {

@@ -200,11 +200,13 @@ func unknownRecords(ctx context.Context, log handoff.Log) ([]handoff.Record, err
 	return unknown, err
 }
 
-// EmptyTrash removes the files of the sessions in the trash, unless an active
+// EmptyTrash removes the files of the sessions in the trash that selects returns true for,
+// nil for all of them, unless an active
 // artifact has its content nowhere else. Their records remain. It is the only
 // operation that removes files of a session. A folder is renamed before it is
 // removed, so that none is ever restored in part. Kinds: those of Trash.
-func (m *Mover) EmptyTrash(ctx context.Context, from Store) (session.EmptiedTrash, error) {
+func (m *Mover) EmptyTrash(ctx context.Context, from Store,
+	selects func(session.Summary) bool) (session.EmptiedTrash, error) {
 	done := session.EmptiedTrash{Removed: []session.Summary{}, Kept: []session.Summary{}}
 	err := m.Locked(ctx, func() error {
 		list, err := m.Trash(ctx, from)
@@ -212,6 +214,9 @@ func (m *Mover) EmptyTrash(ctx context.Context, from Store) (session.EmptiedTras
 			return err
 		}
 		for _, s := range list {
+			if selects != nil && !selects(s) {
+				continue
+			}
 			if len(s.NeededBy) > 0 {
 				done.Kept = append(done.Kept, s)
 				continue

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -64,7 +65,7 @@ type Transfer struct {
 // most one session, so that several exports never have the same record.
 type tree struct {
 	sessions  map[string]bool
-	artifacts map[string]bool
+	artifacts map[string]bool // and copies of threads
 	works     map[string]bool // by harness and ID
 	bodies    map[string]bool // by digest
 }
@@ -108,7 +109,12 @@ func (t *tree) has(r handoff.Record) bool {
 		return t.artifacts[f.ArtifactID] || t.bodies[f.Digest.Value]
 	case *handoff.RecordRedacted:
 		return t.artifacts[f.ArtifactID]
-	case *handoff.ArtifactUsed, *handoff.ThreadKept:
+	case *handoff.ThreadKept:
+		t.artifacts[r.ID] = made
+		return made
+	case *handoff.BodiesDropped:
+		return len(f.IDs()) > 0 && !slices.ContainsFunc(f.IDs(), func(id string) bool { return !t.artifacts[id] })
+	case *handoff.ArtifactUsed:
 		return made
 	case *handoff.WorkStarted:
 		if made || t.sessions[f.SessionID] || f.SessionID == "" && t.sessions[f.RunID] {
@@ -154,8 +160,10 @@ func (t *tree) check(r handoff.Record) error {
 func needed(records []handoff.Record) map[string]string {
 	bodies, withdrawn := map[string]string{}, map[string]bool{}
 	var redacted handoff.Redactions
+	var dropped handoff.Drops
 	for _, r := range records {
 		redacted.Add(r)
+		dropped.Add(r)
 		if f, ok := r.Fact.(*handoff.ArtifactWithdrawn); ok {
 			withdrawn[f.ArtifactID] = true
 		}
@@ -163,7 +171,8 @@ func needed(records []handoff.Record) map[string]string {
 	for _, r := range records {
 		_, published := r.Fact.(*handoff.ArtifactPublished)
 		for _, d := range handoff.BodiesOf(r.Fact) {
-			if _, gone := redacted.Body(r.Import, d); published && !withdrawn[r.ID] && !gone {
+			if _, gone := redacted.Body(r.Import, d); published && !withdrawn[r.ID] && !gone &&
+				!dropped.Has(r.Import, r.ID, d) {
 				bodies[d.Value] = r.ID
 			}
 		}

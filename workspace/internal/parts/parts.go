@@ -82,9 +82,14 @@ type Store struct {
 	Settings   config.Config
 	Now        func() time.Time
 
-	Due       func(ctx context.Context) ([]session.Due, error)     // the sessions to archive
-	Trash     func(ctx context.Context) ([]session.Summary, error) // the sessions in the trash
-	EraseLeft func(ctx context.Context) error                      // erases redacted bodies that are still here
+	Due   func(ctx context.Context) ([]session.Due, error)     // the sessions to archive
+	Trash func(ctx context.Context) ([]session.Summary, error) // the sessions in the trash
+	// removes the files of those sessions in the trash that a function selects
+	EmptyTrash func(ctx context.Context, selects func(session.Summary) bool) (session.EmptiedTrash, error)
+	As         *handoff.Hub // whose records name the caller
+	Cache      string       // the directory of the user's caches, "" for none
+
+	EraseLeft func(ctx context.Context) error // erases redacted bodies that are still here
 
 	Tidy    func(ctx context.Context) ([]string, error)           // completes the work of killed processes
 	Resolve func(ctx context.Context, ref string) (string, error) // the ID of an artifact
