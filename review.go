@@ -299,6 +299,17 @@ func (a Artifact) IsApproved(by ...Relation) bool {
 	return approved
 }
 
+// IsRefused reports whether somebody with one of the relations requested changes of exactly
+// these bytes. Without relations it is those of Accepted.
+func (a Artifact) IsRefused(by ...Relation) bool {
+	if len(by) == 0 {
+		by = Accepted
+	}
+	return slices.ContainsFunc(a.Reviews, func(r Review) bool {
+		return !r.Queued && slices.Contains(by, r.By.Relation) && r.Decision == ChangesRequested
+	})
+}
+
 // IsReviewed reports whether somebody else than the author decided about the artifact.
 func (a Artifact) IsReviewed() bool {
 	return slices.ContainsFunc(a.Reviews, func(r Review) bool { return r.counts() && r.Decision != Commented })

@@ -36,6 +36,12 @@ type Step struct {
 	// Open is the work for Ticket that was started and has not ended.
 	Open []handoff.Work `json:"open,omitempty"`
 
+	// Needs are the stages whose artifacts Stage is made from.
+	Needs []string `json:"needs,omitempty"`
+
+	// Parallel are the steps that can be taken at the same time.
+	Parallel []Step `json:"parallel,omitempty"`
+
 	Reason string   `json:"reason"`
 	Tier   string   `json:"tier,omitempty"` // the tier to work in, after an escalation
 	Done   bool     `json:"done"`
@@ -89,6 +95,9 @@ func (s Step) String() string {
 	}
 	for _, o := range s.Open {
 		fmt.Fprintf(&b, "open    %s\n", DescribeWork(o))
+	}
+	for _, p := range s.Parallel {
+		fmt.Fprintf(&b, "also    %s  %s  %s\n", p.Agent, p.Stage, strings.ReplaceAll(p.Reason, "\n", " "))
 	}
 	for _, c := range s.Decide {
 		fmt.Fprintf(&b, "decide  %s@v%d  %s  %s\n", c.Ref, c.Rev, c.ID, c.Outcome)

@@ -185,6 +185,33 @@ func (p *Pipeline) Stage(name string) (*Stage, error) {
 		handoff.Advice("the stages are "+strings.Join(p.names(), ", ")))
 }
 
+// Ancestors returns a stage and all that it needs, directly or not.
+func (p *Pipeline) Ancestors(name string) map[string]bool {
+	all := map[string]bool{name: true}
+	for _, s := range slices.Backward(p.Stages) {
+		for _, need := range s.Needs {
+			if all[s.Name] {
+				all[need] = true
+			}
+		}
+	}
+	return all
+}
+
+// Reads reports whether an agent that does a stage, "" for none, reads the artifact of
+// another one. Without readers, those are the stages that need it, and those that its
+// outcomes lead to.
+func (p *Pipeline) Reads(stage, agent string, from *Stage) bool {
+	if from.Readers != nil {
+		return slices.Contains(from.Readers, agent)
+	}
+	return slices.ContainsFunc(p.Stages, func(s *Stage) bool {
+		leads := func(r Route) bool { return r.To == s.Name }
+		return s.Writer == agent && (stage == "" || stage == s.Name) &&
+			(slices.Contains(s.Needs, from.Name) || slices.ContainsFunc(from.Routes, leads))
+	})
+}
+
 func (p *Pipeline) names() []string {
 	var names []string
 	for _, s := range p.Stages {
@@ -207,6 +234,25 @@ func (s *Stage) Writes(file string) bool {
 		s.IsPattern() && Glob(strings.Split(s.Artifact, "/"), strings.Split(file, "/"))
 }
 
+// Owns reports whether a file of a run is the newest artifact of a stage, or one of its
+// files, and not an alias.
+func (s *Stage) Owns(file string) bool {
+	return file == s.Artifact || s.IsPattern() && s.Writes(file)
+}
+
+// Prefix returns the directory that all files of a pattern are in, with a final slash, ""
+// if there is none.
+func (s *Stage) Prefix() string {
+	var prefix string
+	for _, segment := range strings.SplitAfter(s.Artifact, "/") {
+		if IsPattern(segment) || !strings.HasSuffix(segment, "/") {
+			break
+		}
+		prefix += segment
+	}
+	return prefix
+}
+
 // IsJSON reports whether the artifact must be a JSON object.
 func (s *Stage) IsJSON() bool { return s.schema != nil }
 
@@ -215,7 +261,7 @@ var Tiers = []string{"fast", "standard", "high"}
 
 // The reserved names.
 const (
-	Folder    = ".pipeline"    // the folder of all runs, relative to the workspace
+	Folder    = ".pipeline"    // the folder of all runs, relative to the workspace, unless a definition has another
 	Human     = "human"        // the agent that is a person
 	Completed = "completed"    // the folder of archived runs
 	Lessons   = "lessons.yaml" // the lessons file, beside the runs

@@ -194,6 +194,9 @@ func (d *definition) change(p *Pipeline, n *yaml.Node) {
 	}
 	s.given = given{at: map[string]place{"": d.place(n)}}
 	d.mapping(n, "a stage", d.stage(s))
+	if d.former && s.Readers == nil {
+		s.Readers = []string{}
+	}
 	if p.IsPreset() && !d.former && at < 0 && len(s.Needs) > 0 {
 		s.after = s.Needs[len(s.Needs)-1]
 	}

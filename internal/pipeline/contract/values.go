@@ -2,6 +2,7 @@ package contract
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -44,13 +45,18 @@ func Integer(v any) (int64, bool) {
 	return int64(f), err == nil && f == float64(int64(f))
 }
 
+// IsNegative reports whether the outcome of an artifact is that it failed or is blocked.
+func IsNegative(artifact map[string]any) bool {
+	return slices.Contains([]string{"fail", "failed", "blocked", "rejected"}, strings.ToLower(Outcome(artifact)))
+}
+
 // maxOutcome is the maximum length of an outcome, in bytes. A longer value, or
 // one of several words, is text.
 const maxOutcome = 40
 
 // Outcome returns the word that states an artifact's result, "" if it has none.
 func Outcome(artifact map[string]any) string {
-	for _, field := range []string{"verdict", "status", "classification"} {
+	for _, field := range []string{"verdict", "status", "classification", OutcomeField} {
 		if v := Text(artifact[field]); v != "" && len(v) <= maxOutcome && len(strings.Fields(v)) == 1 {
 			return v
 		}

@@ -17,7 +17,8 @@ type Artifacts struct {
 // An Output is one stage's artifact in the folder.
 type Output struct {
 	File   string
-	Digest string // SHA-256 in hexadecimal, "" if the file can't be read
+	Files  map[string]string // the digests of its files, by their names; nil unless the stage has a pattern
+	Digest string            // SHA-256 in hexadecimal, "" if the file can't be read; see DigestOf for several
 	Report pipeline.Report
 
 	// Accepted says that the artifact was recorded as it is: what its gate finds in

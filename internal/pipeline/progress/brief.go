@@ -75,14 +75,14 @@ func readsAndWrites(p *contract.Pipeline, s State, agent string) (reads []string
 	}
 	for _, stage := range p.Stages {
 		if out, ok := s.Outputs[stage.Name]; ok &&
-			(slices.Contains(stage.Readers, agent) || agent == contract.Human || agent == p.Planner) {
-			reads = append(reads, s.file(out.File))
+			(p.Reads("", agent, stage) || agent == contract.Human || agent == p.Planner) {
+			reads = append(reads, s.paths(out)...)
 		}
 		if stage.Writer == agent {
 			writes = append(writes, s.file(stage.Artifact))
 		}
 	}
-	if agent == p.Planner {
+	if agent != "" && agent == p.Planner {
 		if s.Notes != nil {
 			reads = append(reads, s.file(contract.StateFile))
 		}
@@ -106,7 +106,7 @@ func agents(p *contract.Pipeline) []string {
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
 // A briefLine is a line of a brief: what the agent does with a file and its path, and

@@ -107,7 +107,7 @@ func (r *Runs) require(ctx context.Context, stage *contract.Stage, result *pipel
 
 // requireApproval adds a finding if the artifact of a stage is not approved as its gate needs.
 func (r *Runs) requireApproval(ctx context.Context, s State, stage *contract.Stage, result *pipeline.GateResult) error {
-	_, reason, err := r.unapproved(ctx, s, stage)
+	_, reason, _, err := r.unapproved(ctx, s, stage)
 	if reason != "" {
 		result.Pass = false
 		result.Findings = append(result.Findings, pipeline.Finding{Level: pipeline.Error, Check: "approved", Text: reason})
@@ -128,39 +128,102 @@ func (r *Runs) Unapproved(ctx context.Context) (ids []string, err error) {
 			continue
 		}
 		for _, stage := range r.Pipeline.Stages {
-			id, reason, err := r.unapproved(ctx, s, stage)
+			open, reason, _, err := r.unapproved(ctx, s, stage)
 			if err != nil {
 				return nil, err
 			}
-			if id != "" && reason != "" {
-				ids = append(ids, id)
+			if reason != "" {
+				ids = append(ids, open...)
 			}
 		}
 	}
 	return ids, nil
 }
 
-// unapproved returns the ID of the artifact of a stage and why it is not approved as the
-// gate of the stage needs; "" if it is, if there is none, or if the gate needs no approval.
-func (r *Runs) unapproved(ctx context.Context, s State, stage *contract.Stage) (id, reason string, err error) {
+// unapproved returns the IDs of the artifacts of a stage that are not approved as its gate
+// needs, and the reason, "" if there are none. Changes says that a reviewer requested some.
+func (r *Runs) unapproved(ctx context.Context, s State, stage *contract.Stage) (ids []string, reason string, changes bool,
+	err error) {
 	out, ok := s.Outputs[stage.Name]
 	if stage.Gate.Approved == nil || !ok {
-		return "", "", nil
+		return nil, "", false, nil
 	}
 	at := s.last(stage.Name)
 	if at < 0 || s.Attempts[at].Digest != out.Digest || s.Attempts[at].ID == "" {
-		return "", out.File + " must be approved, and is not recorded", nil
+		return nil, out.File + " must be approved, and is not recorded", false, nil
 	}
-	id = s.Attempts[at].ID
-	a, err := r.Hub.Artifact(ctx, id)
-	if err != nil || a.IsApproved(stage.Gate.Approved...) {
-		return id, "", err
+	for _, id := range append(slices.Clone(s.Attempts[at].Others), s.Attempts[at].ID) {
+		a, err := r.Hub.Artifact(ctx, id)
+		if err != nil {
+			return ids, "", false, err
+		}
+		if !a.IsApproved(stage.Gate.Approved...) {
+			ids, changes = append(ids, id), changes || a.IsRefused(stage.Gate.Approved...)
+		}
 	}
 	by := "a person or an agent that its author did not start"
 	if len(stage.Gate.Approved) > 0 {
 		by = strings.Trim(fmt.Sprint(stage.Gate.Approved), "[]")
 	}
-	return id, fmt.Sprintf("%s must be approved by %s: %s", out.File, by, id), nil
+	switch {
+	case len(ids) == 0:
+		return nil, "", false, nil
+	case changes:
+		return ids, out.File + ": changes were requested", true, nil
+	}
+	return ids, fmt.Sprintf("%s must be approved by %s: %s", out.File, by, strings.Join(ids, " ")), false, nil
+}
+
+// A wait is what the gate of a stage waits for.
+type wait struct {
+	agent, reason string
+	outcome       string // of a review that requests changes, otherwise ""
+}
+
+// changesRequested is the outcome of a stage whose artifact a reviewer wants to be changed.
+const changesRequested = string(handoff.ChangesRequested)
+
+// addWaits finds out which gates of a run that is not archived wait for an approval, or for
+// a command to be verified: when the artifact was submitted, or now. No command is run.
+func (r *Runs) addWaits(ctx context.Context, s *State) {
+	s.Waits = map[string]wait{}
+	for _, stage := range r.Pipeline.Stages {
+		if _, ok := s.Outputs[stage.Name]; !ok || s.Archived {
+			continue
+		}
+		_, reason, changes, err := r.unapproved(ctx, *s, stage)
+		switch {
+		case err != nil:
+			s.Waits[stage.Name] = wait{agent: contract.Human, reason: reasonOf(err)}
+		case changes:
+			s.Waits[stage.Name] = wait{agent: contract.Human, reason: reason, outcome: changesRequested}
+		case reason != "":
+			s.Waits[stage.Name] = wait{agent: contract.Human, reason: reason}
+		default:
+			if reason := r.unverified(ctx, *s, stage); reason != "" {
+				s.Waits[stage.Name] = wait{agent: stage.Writer, reason: reason}
+			}
+		}
+	}
+}
+
+// unverified returns which command of the gate of a stage is not verified, "" if all are.
+// The gates of the built-in pipeline check that themselves.
+func (r *Runs) unverified(ctx context.Context, s State, stage *contract.Stage) string {
+	if len(stage.Requires) == 0 || r.Pipeline.IsPreset() {
+		return ""
+	}
+	if at := s.last(stage.Name); at >= 0 && s.Attempts[at].Gate != nil && s.Attempts[at].Gate.Pass {
+		return ""
+	}
+	var result pipeline.GateResult
+	if err := r.require(ctx, stage, &result); err != nil {
+		return reasonOf(err)
+	}
+	if len(result.Findings) == 0 {
+		return ""
+	}
+	return s.Outputs[stage.Name].File + ": " + result.Findings[0].Text
 }
 
 // reasonOf returns the reason of an error without its operation.

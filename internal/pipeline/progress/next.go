@@ -28,18 +28,52 @@ func Next(p *contract.Pipeline, s State) pipeline.Step {
 		w = walk{p: p, s: &s}
 		step = w.next()
 	}
-	return w.complete(step)
+	parallel := w.parallel(step)
+	step = w.complete(step)
+	step.Parallel = parallel
+	return step
+}
+
+// parallel returns the steps that a run can take at the same time as another one: those
+// of stages that do not need its stage, directly or not, and that it does not need.
+func (w *walk) parallel(first pipeline.Step) (steps []pipeline.Step) {
+	if first.Done || len(w.visited) == 0 && first.Stage == "" {
+		return nil
+	}
+	at := []string{first.Stage}
+	if first.Stage == "" {
+		at[0] = w.visited[len(w.visited)-1]
+	}
+	at = append(at, w.led...)
+	for _, stage := range w.p.Stages {
+		only := w.p.Ancestors(stage.Name)
+		related := slices.ContainsFunc(at, func(name string) bool {
+			return only[name] || w.p.Ancestors(name)[stage.Name]
+		})
+		if related || stage.Detour {
+			continue
+		}
+		branch := walk{p: w.p, s: w.s, only: only}
+		step := branch.next()
+		known := slices.ContainsFunc(steps, func(s pipeline.Step) bool { return s.Stage == step.Stage && s.Reason == step.Reason })
+		if !step.Done && !known {
+			steps = append(steps, branch.complete(step))
+		}
+	}
+	return steps
 }
 
 // complete adds to a step what its agent reads and writes.
 func (w *walk) complete(step pipeline.Step) pipeline.Step {
-	step.Reads, step.Findings, step.Outdated = w.reads(step), w.findings(step), w.s.Outdated
+	if step.Outdated = w.s.Outdated; step.Reads == nil {
+		step.Reads, step.Findings = w.reads(step), w.findings(step)
+	}
 	if w.s.Lessons != "" && readsLessons(w.p, step.Agent) {
 		step.Reads = append(step.Reads, path.Join(w.s.Base, w.s.Lessons))
 	}
 	if step.Stage != "" {
 		stage := w.stage(step.Stage)
-		step.Writes, step.Ticket = w.s.file(stage.Artifact), w.ticket(stage).String()
+		step.Writes, step.Needs, step.Ticket = w.s.file(stage.Artifact), stage.Needs, w.ticket(stage).String()
 	}
 	return step
 }
@@ -53,15 +87,6 @@ func (r *Runs) next(ctx context.Context, s State) (pipeline.Step, error) {
 	}
 	if s.Archived {
 		return step, nil
-	}
-	for _, stage := range r.Pipeline.Stages {
-		if stage.Name == step.Stage {
-			break
-		}
-		if _, reason, err := r.unapproved(ctx, s, stage); err != nil || reason != "" {
-			return pipeline.Step{Agent: contract.Human, Reason: reason, Reads: []string{s.file(stage.Artifact)},
-				Outdated: s.Outdated}, err
-		}
 	}
 	if !step.Done {
 		return step, nil
@@ -87,7 +112,7 @@ func (r *Runs) next(ctx context.Context, s State) (pipeline.Step, error) {
 
 // readsLessons reports whether an agent plans: it is the planner or writes plans.
 func readsLessons(p *contract.Pipeline, agent string) bool {
-	return agent == p.Planner || slices.ContainsFunc(p.Stages, func(s *contract.Stage) bool {
+	return agent != "" && agent == p.Planner || slices.ContainsFunc(p.Stages, func(s *contract.Stage) bool {
 		return s.Has(contract.CheckPlan) && s.Writer == agent
 	})
 }
@@ -101,6 +126,8 @@ type walk struct {
 	why     string   // the reason of that route
 	revise  bool     // the step revises an existing artifact
 	led     []string // stages whose routes led one to the next, up to the current one
+
+	only map[string]bool // the stages that it goes through without a route, nil for all
 }
 
 func (w *walk) next() pipeline.Step {
@@ -110,8 +137,14 @@ func (w *walk) next() pipeline.Step {
 		}
 		out, ok := w.s.Outputs[stage.Name]
 		w.visited = append(w.visited, stage.Name)
-		route, routed := match(stage, out)
+		wait, waits := w.s.Waits[stage.Name]
+		route, routed := match(stage, out, wait.outcome)
 		switch {
+		case ok && !routed && waits:
+			return w.wait(stage, wait)
+		case ok && !routed && !w.p.IsPreset() && contract.IsNegative(out.Report.Value):
+			return w.ask(stage, contract.Route{Ask: contract.Human, Reason: "its outcome is " +
+				contract.Outcome(out.Report.Value)})
 		case !ok || !routed:
 			w.from, w.why, w.led = "", "", nil
 			stage = w.following(stage)
@@ -187,9 +220,14 @@ func reason(r contract.Route) string {
 	return "leads to " + r.To + r.Ask
 }
 
-func match(stage *contract.Stage, out gate.Output) (contract.Route, bool) {
+// match returns the route of a stage for its artifact, or for another outcome.
+func match(stage *contract.Stage, out gate.Output, outcome string) (contract.Route, bool) {
+	value := out.Report.Value
+	if outcome != "" {
+		value = map[string]any{contract.OutcomeField: outcome}
+	}
 	for _, r := range stage.Routes {
-		if r.Matches(out.Report.Value) {
+		if r.Matches(value) {
 			return r, true
 		}
 	}
@@ -238,6 +276,15 @@ func (w *walk) ask(from *contract.Stage, r contract.Route) pipeline.Step {
 		return pipeline.Step{Agent: contract.Human, Reason: fmt.Sprintf("%s; %s was done %d times", why, from.Name, n)}
 	}
 	return pipeline.Step{Agent: r.Ask, Reason: why}
+}
+
+// wait returns the step that the gate of a stage waits for.
+func (w *walk) wait(stage *contract.Stage, wait wait) pipeline.Step {
+	if wait.outcome != "" {
+		w.revise = true
+		return w.retry(stage, ownTier, wait.reason)
+	}
+	return pipeline.Step{Agent: wait.agent, Reason: wait.reason, Reads: w.s.paths(w.s.Outputs[stage.Name])}
 }
 
 // repeat returns the step that does a stage again.
@@ -293,31 +340,32 @@ func (w *walk) stage(name string) *contract.Stage {
 func (w *walk) following(stage *contract.Stage) *contract.Stage {
 	at := slices.Index(w.p.Stages, stage)
 	for _, s := range w.p.Stages[at+1:] {
-		if !s.Detour {
+		if !s.Detour && (w.only == nil || w.only[s.Name]) {
 			return s
 		}
 	}
 	return nil
 }
 
-// inputs returns the earlier stages that a stage's artifact is made from: those
-// that its writer reads and the one before it.
+// inputs returns the stages that a stage's artifact is made from: those that it needs. In
+// place of one that was left out are those that this one needs.
 func (w *walk) inputs(stage *contract.Stage) []string {
-	var names []string
-	before := ""
-	for _, s := range w.p.Stages[:slices.Index(w.p.Stages, stage)] {
-		if _, ok := w.s.Outputs[s.Name]; !ok {
-			continue
-		}
-		if slices.Contains(s.Readers, stage.Writer) {
-			names = append(names, s.Name)
-		}
-		if !s.Detour {
-			before = s.Name
+	from := map[string]bool{}
+	var add func(stage *contract.Stage)
+	add = func(stage *contract.Stage) {
+		for _, need := range stage.Needs {
+			_, done := w.s.Outputs[need]
+			if from[need] = done; !done && !w.stage(need).Detour {
+				add(w.stage(need))
+			}
 		}
 	}
-	if before != "" && !slices.Contains(names, before) {
-		names = append(names, before)
+	add(stage)
+	var names []string
+	for _, s := range w.p.Stages {
+		if from[s.Name] {
+			names = append(names, s.Name)
+		}
 	}
 	return names
 }
@@ -342,15 +390,15 @@ func (w *walk) reads(step pipeline.Step) []string {
 	files := []string{}
 	for i, name := range w.visited {
 		out, ok := w.s.Outputs[name]
-		reader := slices.Contains(w.stage(name).Readers, step.Agent) || step.Agent == contract.Human || step.Stage == "" &&
+		reader := w.p.Reads(step.Stage, step.Agent, w.stage(name)) || step.Agent == contract.Human || step.Stage == "" &&
 			!step.Done
 		led := i == len(w.visited)-1 && (w.why != "" || slices.Contains(w.visited, step.Stage))
 		if ok && name != step.Stage && (reader || led) && w.s.file(out.File) != w.findings(step) {
-			files = append(files, w.s.file(out.File))
+			files = append(files, w.s.paths(out)...)
 		}
 	}
 	if out, ok := w.s.Outputs[step.Stage]; ok && w.revise {
-		files = append(files, w.s.file(out.File))
+		files = append(files, w.s.paths(out)...)
 	}
 	return files
 }

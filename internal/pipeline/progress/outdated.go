@@ -74,7 +74,7 @@ func (r *Runs) RestoreStage(ctx context.Context, issue, stage string) (pipeline.
 	// The shared lock keeps Archive from moving the folder.
 	err := folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) error {
 		records, err := r.records(ctx, issue)
-		head, ok := currentHeads(records, issue)[name]
+		head, ok := r.currentHeads(records, issue)[name]
 		if err != nil || !ok {
 			return err
 		}

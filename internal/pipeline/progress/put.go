@@ -267,7 +267,7 @@ func (w *walk) sources(stage *contract.Stage) []string {
 	names := w.inputs(stage)
 	for _, s := range w.p.Stages {
 		_, ok := w.s.Outputs[s.Name]
-		if ok && s != stage && slices.Contains(s.Readers, stage.Writer) && !slices.Contains(names, s.Name) {
+		if ok && s != stage && w.p.Reads(stage.Name, stage.Writer, s) && !slices.Contains(names, s.Name) {
 			names = append(names, s.Name)
 		}
 	}

@@ -21,6 +21,12 @@ func (a Attempt) sameWork(b Attempt) bool {
 		maps.Equal(a.From, b.From)
 }
 
+// sameSet reports whether two records are files of one attempt.
+func (a Attempt) sameSet(b Attempt) bool {
+	return a.Stage == b.Stage && a.Digest == b.Digest && a.Number == b.Number && a.Writer == b.Writer &&
+		a.Adopted == b.Adopted && maps.Equal(a.Read, b.Read)
+}
+
 // isRival reports whether another writer did the work of an attempt before, by its index.
 func (s *State) isRival(i int) bool {
 	return slices.ContainsFunc(s.Attempts[:i], func(before Attempt) bool {

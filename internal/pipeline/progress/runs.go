@@ -64,6 +64,7 @@ type attemptMetadata struct {
 	Number  int                   `json:"attempt,omitempty"` // that its writer was given
 	Read    map[string]string     `json:"read"`              // the digests of what it was made from, by stage
 	Gate    *pipeline.GateVerdict `json:"gate,omitempty"`
+	Files   map[string]string     `json:"files,omitempty"` // the digests of the files of a pattern, by name
 }
 
 // verdict returns the result of the gate of a stage whose artifact is submitted, nil if
@@ -119,7 +120,7 @@ func (r *Runs) read(ctx context.Context, issue string) (State, []handoff.Artifac
 // record, was not written by the process that recorded head. See names.Writer.Stale.
 func (r *Runs) Stale(ctx context.Context, head handoff.Artifact) (bool, error) {
 	stage, err := r.Pipeline.Stage(head.Name)
-	if known := err == nil && stage.Artifact == head.Name || head.Name == contract.StateFile; !known ||
+	if known := err == nil && stage.Owns(head.Name) || head.Name == contract.StateFile; !known ||
 		contract.CheckIssue(head.Namespace) != nil {
 		return false, nil
 	}
@@ -133,7 +134,8 @@ func (r *Runs) Stale(ctx context.Context, head handoff.Artifact) (bool, error) {
 func (r *Runs) writer(issue string) names.Writer {
 	dir := r.Files.Name()
 	return names.Writer{Hub: r.Hub, Workspace: dir,
-		Scope: names.Scope{Run: issue, Dir: dir, Within: dir, Folders: []string{contract.Folder, issue}}}
+		Scope: names.Scope{Run: issue, Dir: dir, Within: dir,
+			Folders: append(strings.Split(r.Pipeline.Folder, "/"), issue)}}
 }
 
 // Find is Read for a run that may be archived. A name is that of an issue, or
@@ -171,7 +173,7 @@ func (r *Runs) Find(ctx context.Context, name string) (State, error) {
 // there is none. Of an archived run it is the folder that exists.
 func (r *Runs) lastFolder(issue string, records []handoff.Artifact) string {
 	for _, a := range slices.Backward(records) {
-		in := path.Dir(a.Path)
+		in := strings.TrimSuffix(a.Path, "/"+a.Name)
 		if _, err := r.Files.Lstat(in); in == path.Join(contract.Folder, issue) || err == nil &&
 			path.Dir(in) == path.Join(contract.Folder, contract.Completed) {
 			return in
@@ -241,14 +243,18 @@ func (r *Runs) restore(ctx context.Context, issue string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	heads := currentHeads(records, issue)
+	heads := r.currentHeads(records, issue)
 	if len(heads) == 0 {
 		return nil, handoff.E("restore run", issue, handoff.NotFound, errors.New("no records of a current run"),
 			handoff.Suggest("list the runs", handoff.ActionRuns))
 	}
 	restored := []string{}
 	for _, name := range slices.Sorted(maps.Keys(heads)) {
-		missing, err := r.writer(issue).Restore(ctx, heads[name])
+		w := r.writer(issue)
+		if name == contract.RunDefinition {
+			w = r.definitionWriter(issue)
+		}
+		missing, err := w.Restore(ctx, heads[name])
 		if err != nil {
 			return restored, err
 		}
@@ -260,10 +266,12 @@ func (r *Runs) restore(ctx context.Context, issue string) ([]string, error) {
 }
 
 // currentHeads returns the newest attempts of an issue's current run, by file name.
-func currentHeads(records []handoff.Artifact, issue string) map[string]handoff.Artifact {
+func (r *Runs) currentHeads(records []handoff.Artifact, issue string) map[string]handoff.Artifact {
 	heads := map[string]handoff.Artifact{}
 	for _, a := range records {
-		if a.Status == handoff.Active && a.Root == "" && path.Dir(a.Path) == path.Join(contract.Folder, issue) {
+		if current := a.Path == path.Join(r.Pipeline.Folder, issue, a.Name) ||
+			a.Path == path.Join(contract.Folder, issue, contract.RunDefinition); current && a.Status == handoff.Active &&
+			a.Root == "" {
 			heads[a.Name] = a
 		}
 	}
@@ -284,7 +292,7 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 	revisions := map[string]int{}
 	for _, record := range records {
 		revisions[record.Name]++
-		if path.Dir(record.Path) != s.Folder || record.Root != "" || record.Status == handoff.Withdrawn {
+		if record.Path != path.Join(s.Folder, record.Name) || record.Root != "" || record.Status == handoff.Withdrawn {
 			continue
 		}
 		stage, err := r.Pipeline.Stage(record.Name)
@@ -293,10 +301,17 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 				Attempt{Stage: contract.State, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent,
 					At: record.CreatedAt, Ref: record.Namespace + "/" + record.Name, Revision: revisions[record.Name]})
 		}
-		if err != nil || record.Name != stage.Artifact {
+		if err != nil || !stage.Owns(record.Name) {
 			continue
 		}
 		a := r.attempt(ctx, stage, record)
+		if stage.IsPattern() && a.Digest == "" {
+			continue // an edit of one file, which has no attempt of its own
+		}
+		if at := len(attempts) - 1; stage.IsPattern() && at >= 0 && attempts[at].sameSet(a) {
+			a.Others = append(attempts[at].Others, attempts[at].ID)
+			attempts = attempts[:at]
+		}
 		a.Ref, a.Revision = record.Namespace+"/"+record.Name, revisions[record.Name]
 		if a.Adopted {
 			if at := s.last(a.Stage); at >= 0 { // in the run's own trace
@@ -319,6 +334,20 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 	}
 	s.addOutdated(r.Pipeline)
 	s.accept()
+	s.addOutcomes(r.Pipeline)
+	r.addWaits(ctx, s)
+}
+
+// addOutcomes gives artifacts that are not JSON the outcome that was recorded with them.
+func (s *State) addOutcomes(p *contract.Pipeline) {
+	for _, stage := range p.Stages {
+		out, ok := s.Outputs[stage.Name]
+		at := s.last(stage.Name)
+		if ok && at >= 0 && !stage.IsJSON() && s.Attempts[at].Digest == out.Digest && s.Attempts[at].Outcome != "" {
+			out.Report.Value = map[string]any{contract.OutcomeField: s.Attempts[at].Outcome}
+			s.Outputs[stage.Name] = out
+		}
+	}
 }
 
 // accept turns the errors of artifacts that were recorded as they are into
@@ -354,9 +383,15 @@ func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handof
 		a.Outcome, a.Tier, a.Read, a.Lenient, a.Adopted = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient,
 			metadata.Adopted
 		a.Gate, a.Assumed, a.Number = metadata.Gate, metadata.Assumed, metadata.Number
+		if stage.IsPattern() {
+			a.Digest = setDigest(metadata.Files)
+		}
 		return a
 	}
-	a.Adopted = true
+	if a.Adopted = true; stage.IsPattern() {
+		a.Digest = ""
+		return a
+	}
 	body, err := r.Hub.Open(ctx, record.ID)
 	if err != nil {
 		return a
@@ -396,7 +431,8 @@ func (r *Runs) checkUnused(ctx context.Context, issue string) error {
 			handoff.Advice("use another issue ID, such as issue-"+issue))
 	}
 	for _, a := range records {
-		if a.Root != "" || !inRunFolder(a.Path) {
+		if own := strings.HasPrefix(a.Path, path.Join(r.Pipeline.Folder, issue)+"/"); a.Root != "" ||
+			!own && !strings.HasPrefix(a.Path, contract.Folder+"/") {
 			return conflict("this is the ID of a run that wrote " + a.Name)
 		}
 	}
@@ -408,13 +444,6 @@ func (r *Runs) checkUnused(ctx context.Context, issue string) error {
 		return nil
 	}
 	return err
-}
-
-// inRunFolder reports whether a file is in the folder of a run, archived or not.
-func inRunFolder(file string) bool {
-	ok, _ := path.Match(contract.Folder+"/*/*", file)
-	archived, _ := path.Match(path.Join(contract.Folder, contract.Completed, "*/*"), file)
-	return ok || archived
 }
 
 // Get returns the file of a stage's artifact in a run, archived or not. Its kinds
@@ -435,7 +464,7 @@ func (r *Runs) Get(ctx context.Context, name, stage string) (pipeline.File, erro
 		return f, err
 	}
 	if out, ok := s.Outputs[st.Name]; ok {
-		f.Path = s.file(out.File)
+		f.Path = strings.Join(s.paths(out), "\n")
 		if failedGate(HistoryOf(r.Pipeline, s)) == st.Name {
 			f.Notices = []handoff.Notice{pipeline.GateFailed(st.Name)}
 		}

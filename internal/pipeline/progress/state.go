@@ -59,6 +59,9 @@ type State struct {
 	Notes        []byte
 	NoteAttempts []Attempt
 
+	// Waits are the stages whose gates wait for somebody.
+	Waits map[string]wait
+
 	// Lessons is the path of the lessons file, "" if there is none.
 	Lessons string
 }
@@ -90,6 +93,9 @@ type Attempt struct {
 	// that is unknown. From are the IDs of their records, for those that had one.
 	Read, From map[string]string
 
+	// Others are the IDs of the other files of an attempt with several, of which ID is the last.
+	Others []string
+
 	Started time.Time     // zero if it is unknown
 	Took    time.Duration // 0 if it is unknown
 	At      time.Time     // when it was recorded, zero if it was not
@@ -102,6 +108,21 @@ func Read(workspace *os.Root, p *contract.Pipeline, issue string) (State, error)
 	return readFolder(workspace, p, issue, path.Join(contract.Folder, issue))
 }
 
+// readOutside reads the files of a run in the folder that its definition names. The folder
+// need not exist.
+func (s *State) readOutside(workspace *os.Root, p *contract.Pipeline) error {
+	s.Folder = path.Join(p.Folder, s.Issue)
+	dir, err := workspace.OpenRoot(s.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return s.readError(err)
+	}
+	defer dir.Close()
+	return s.readOutputs(dir, p)
+}
+
 func readFolder(workspace *os.Root, p *contract.Pipeline, issue, folder string) (State, error) {
 	s := State{Issue: issue, Folder: folder, Artifacts: gate.Artifacts{Outputs: map[string]gate.Output{}}}
 	if err := contract.CheckIssue(issue); err != nil {
@@ -112,20 +133,16 @@ func readFolder(workspace *os.Root, p *contract.Pipeline, issue, folder string) 
 		return s, s.readError(err)
 	}
 	defer dir.Close()
-	for _, stage := range p.Stages {
-		for _, name := range stage.Files() {
-			b, err := readFile(dir, name)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			out := output(stage, name, b, err)
-			if name != stage.Artifact {
-				s.Attempts = append(s.Attempts, attemptOf(stage.Name, out))
-			}
-			s.Outputs[stage.Name] = out
-		}
+	if p.Folder != contract.Folder {
+		err := s.readOutside(workspace, p)
+		return s, err
 	}
-	s.dropSingleAliases(p)
+	if err := s.readOutputs(dir, p); err != nil {
+		return s, err
+	}
+	if !p.IsPreset() {
+		return s, nil
+	}
 	if b, err := readFile(dir, contract.TraceFile); err == nil {
 		if attempts := tracedAttempts(p, b); len(attempts) > 0 {
 			s.Attempts = attempts
@@ -139,6 +156,35 @@ func readFolder(workspace *os.Root, p *contract.Pipeline, issue, folder string) 
 		s.Lessons = file
 	}
 	return s, nil
+}
+
+// readOutputs reads the artifacts of the stages.
+func (s *State) readOutputs(dir *os.Root, p *contract.Pipeline) error {
+	for _, stage := range p.Stages {
+		if stage.IsPattern() {
+			out, err := outputOfFiles(dir, stage)
+			if err != nil {
+				return s.readError(err)
+			}
+			if len(out.Files) > 0 {
+				s.Outputs[stage.Name] = out
+			}
+			continue
+		}
+		for _, name := range stage.Files() {
+			b, err := readFile(dir, name)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			out := output(stage, name, b, err)
+			if name != stage.Artifact {
+				s.Attempts = append(s.Attempts, attemptOf(stage.Name, out))
+			}
+			s.Outputs[stage.Name] = out
+		}
+	}
+	s.dropSingleAliases(p)
+	return nil
 }
 
 func (s State) readError(err error) error {

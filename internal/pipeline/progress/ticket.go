@@ -107,17 +107,26 @@ func (r *Runs) ticketed(ctx context.Context, sub Submission, stage *contract.Sta
 		}
 		a, err := r.Hub.Artifact(ctx, in.ID)
 		switch {
-		case errors.Is(err, handoff.NotFound) || err == nil && (a.ID != in.ID || a.Digest.Value != in.Digest ||
-			a.Namespace != sub.Issue || a.Name != from.Artifact):
+		case errors.Is(err, handoff.NotFound) || err == nil && (a.ID != in.ID || recordedDigest(from, a) != in.Digest ||
+			a.Namespace != sub.Issue || !from.Owns(a.Name)):
 			return refuse(in.Stage + " is not the artifact that the records have")
 		case err != nil:
 			return nil, err
-		case path.Dir(a.Path) != path.Join(contract.Folder, sub.Issue):
+		case a.Path != path.Join(r.Pipeline.Folder, sub.Issue, a.Name):
 			return refuse("it is of an archived run")
 		}
 		m.ids = append(m.ids, in.ID)
 	}
 	return m, nil
+}
+
+// recordedDigest returns the digest of the attempt that a record belongs to.
+func recordedDigest(stage *contract.Stage, a handoff.Artifact) string {
+	var metadata attemptMetadata
+	if stage.IsPattern() && json.Unmarshal(a.Metadata, &metadata) == nil {
+		return setDigest(metadata.Files)
+	}
+	return a.Digest.Value
 }
 
 // isDigest reports whether a text is a SHA-256 in lower-case hexadecimal.
