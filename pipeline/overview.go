@@ -8,10 +8,11 @@ import "github.com/agent-handoff/handoff"
 
 // A Stage describes a stage of the pipeline.
 type Stage struct {
-	Name     string `json:"name"`
-	Purpose  string `json:"purpose"`
-	Artifact string `json:"artifact"` // its file name
-	Writer   string `json:"writer"`
+	Name    string   `json:"name"`
+	Purpose string   `json:"purpose"`
+	By      string   `json:"by"`     // the agent that does it
+	Writes  string   `json:"writes"` // its file, or a pattern of files
+	Needs   []string `json:"needs"`  // the stages that it is made from
 }
 
 // An Overview is the summary of a run.

@@ -25,6 +25,7 @@ type AdoptedStage struct {
 type Run struct {
 	Issue    string   `json:"issue"`
 	Path     string   `json:"path"`
+	Pipeline string   `json:"pipeline,omitempty"` // its name; "" for the one without a name
 	Restored []string `json:"restored,omitempty"` // the files that were written from records
 }
 

@@ -263,10 +263,10 @@ func (n namer) thread(ctx context.Context, name string) parts.Meaning {
 // stage finds a stage of the pipeline by its name, also as STAGE#ATTEMPT, or by its
 // agent or file.
 func (n namer) stage(_ context.Context, name string) parts.Meaning {
-	stages, _ := n.Pipelines().Stages()
+	stages, _ := n.Pipelines().Stages("")
 	name, _, _ = strings.Cut(name, "#")
 	for _, s := range stages {
-		if name != "" && slices.Contains([]string{s.Name, s.Writer, s.Artifact}, name) {
+		if name != "" && slices.Contains([]string{s.Name, s.By, s.Writes}, name) {
 			return parts.Meaning{What: "of the pipeline stage " + s.Name,
 				Show: handoff.Suggest("print its schema", handoff.ActionSchema, s.Name)}
 		}

@@ -4,13 +4,16 @@ package pipelines
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -18,6 +21,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 	"github.com/agent-handoff/handoff/internal/pipeline/progress"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/pipeline"
@@ -53,20 +57,26 @@ type Options struct {
 // Every method returns an error of kind Invalid for an invalid issue ID, an
 // unknown stage, or a mistake in the project's pipeline files, NotFound if the
 // issue has no run, and Unavailable.
-type Runs struct{ o Options }
+type Runs struct {
+	o   Options
+	run string // the name of the run that is used, "" for none
+}
 
 // New returns the pipeline runs that o describes. Workspace.Pipelines of package
 // workspace calls it.
-func New(o Options) Runs { return Runs{o} }
+func New(o Options) Runs { return Runs{o: o} }
 
 // A Submission is an artifact to submit for a stage: the bytes of Body, or of the
-// file at Path.
+// file at Path. A stage with a pattern takes the directory or file at Path.
 type Submission struct {
 	Issue string
 	Stage string // its name, or that of its file
 	Path  string // as the caller types it
 	Body  io.Reader
-	From  []string // refs of what it was made from; by default what its writer reads
+
+	Outcome string // one word about an artifact that is not JSON, such as FAIL
+
+	From []string // refs of what it was made from; by default what its writer reads
 
 	// Ticket is that of the step that the artifact is the result of, in place of From. By
 	// default it is that of the caller's open work on the stage; see Start.
@@ -88,9 +98,10 @@ type Submitted struct {
 	SavedEdits []handoff.Artifact
 }
 
-// Stages returns the stages of the pipeline, in order.
-func (p Runs) Stages() ([]pipeline.Stage, error) {
-	return in(p, func(r *progress.Runs) ([]pipeline.Stage, error) { return r.Stages(), nil })
+// Stages returns the stages of the pipeline of a run, in order; without one, of the pipeline
+// that a new run has.
+func (p Runs) Stages(run string) ([]pipeline.Stage, error) {
+	return in(p.of(run), func(r *progress.Runs) ([]pipeline.Stage, error) { return r.Stages(), nil })
 }
 
 // List returns the runs of the workspace: the open ones, then the archived ones. In a linked
@@ -134,11 +145,24 @@ func (p Runs) Issues() ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(append(all, own...)))), err
 }
 
-// Init creates the folder of a run, unless it exists. With a complexity (trivial,
-// standard or complex) it also creates state.yaml, and returns an error of kind
-// Conflict if that exists.
-func (p Runs) Init(issue, complexity string) (pipeline.Run, error) {
-	return in(p.of(issue), func(r *progress.Runs) (pipeline.Run, error) { return r.Init(issue, complexity) })
+// InitOptions say how Init creates a run.
+type InitOptions struct {
+	// Complexity is that of the issue: trivial, standard or complex. It is written to
+	// state.yaml, and the kind is Conflict if that exists.
+	Complexity string
+
+	// Pipeline is the name of the run's pipeline in handoff.pipeline.yaml, or jg, the built-in
+	// one. By default it is the pipeline at the top level of that file; without the file, jg.
+	Pipeline string
+}
+
+// Init creates the folder of a run, unless it exists, with the definition of its pipeline,
+// which the run keeps. Kinds: Invalid (no such pipeline, a mistake in its definition),
+// Conflict (the run has another definition).
+func (p Runs) Init(issue string, o InitOptions) (pipeline.Run, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.Run, error) {
+		return r.Init(issue, o.Complexity, o.Pipeline)
+	})
 }
 
 // Restore writes the missing files of a run whose folder was removed, from the
@@ -161,14 +185,23 @@ func (p Runs) Put(ctx context.Context, sub Submission) (done Submitted, err erro
 			handoff.Advice("leave one of them out"))
 	}
 	read := progress.Submission{Issue: sub.Issue, Stage: sub.Stage, Agent: p.o.Producer.Agent, Lenient: sub.Lenient,
-		Ticket: sub.Ticket}
-	if read.Body, err = p.read(sub.Path, sub.Body); err != nil {
-		return done, err
-	}
+		Ticket: sub.Ticket, Outcome: sub.Outcome}
 	if read.From, err = p.o.Resolve(ctx, sub.From); err != nil {
 		return done, err
 	}
-	receipt, err := in(p.of(sub.Issue), func(r *progress.Runs) (progress.Receipt, error) { return r.Put(ctx, read) })
+	receipt, err := in(p.of(sub.Issue), func(r *progress.Runs) (_ progress.Receipt, err error) {
+		stage, unknown := r.Pipeline.Stage(sub.Stage)
+		if unknown == nil && stage.IsPattern() && sub.Body == nil {
+			folder := filepath.Join(p.of(sub.Issue).o.Root, filepath.FromSlash(r.Pipeline.Folder), sub.Issue)
+			read.Files, err = progress.FilesAt(stage, folder, p.o.Path(sub.Path))
+		} else {
+			read.Body, err = p.read(sub.Path, sub.Body)
+		}
+		if err != nil {
+			return progress.Receipt{}, err
+		}
+		return r.Put(ctx, read)
+	})
 	done = Submitted{Published: receipt.Published, Report: receipt.Report, SavedEdits: receipt.SavedEdits}
 	if err == nil {
 		done.File = path.Join(p.of(sub.Issue).base(), done.Path)
@@ -323,6 +356,7 @@ func (p Runs) files() (*os.Root, error) {
 // linked worktree, a folder that was made there by hand is used where it is, unless the main
 // worktree has that run. An archived run is that of an issue only if neither has another.
 func (p Runs) of(name string) Runs {
+	p.run = name
 	for _, has := range []func(dir, name string) bool{folder.Exists, folder.IsArchived} {
 		if has(p.o.Root, name) {
 			return p
@@ -350,18 +384,42 @@ func in[T any](p Runs, do func(*progress.Runs) (T, error)) (result T, err error)
 		return result, err
 	}
 	defer files.Close()
-	dir, err := p.o.Definition()
-	if err != nil {
-		return result, err
-	}
-	stages, err := contract.Load(plainfile.FS(dir, contract.MaxFile))
-	if err != nil {
+	r := &progress.Runs{Hub: p.o.Hub, Files: files, Definitions: p.definitions(files), Base: p.base(),
+		Verify: p.o.Verify, Producer: p.o.Producer, Session: p.o.Session, Now: p.o.Now, Conclude: p.o.Conclude}
+	if r, err = r.Of(context.Background(), p.run); err != nil {
 		return result, err
 	}
 	own := append([]string{contract.Folder}, p.o.Own()...)
-	repository := gate.Repository{Git: git.Run, Workspace: p.o.Workspace, Own: own}
-	return do(&progress.Runs{Hub: p.o.Hub, Files: files, Pipeline: stages, Repository: repository, Base: p.base(),
-		Verify: p.o.Verify, Producer: p.o.Producer, Session: p.o.Session, Now: p.o.Now, Conclude: p.o.Conclude})
+	if r.Pipeline.Folder != contract.Folder {
+		own = append(own, r.Pipeline.Folder)
+	}
+	r.Repository = gate.Repository{Git: git.Run, Workspace: p.o.Workspace, Own: own}
+	return do(r)
+}
+
+// definitions returns the pipelines that runs can have. They are read when they are needed,
+// once.
+func (p Runs) definitions(files *os.Root) progress.Definitions {
+	return progress.Definitions{
+		Preset: sync.OnceValues(func() (*contract.Pipeline, error) {
+			dir, err := p.o.Definition()
+			if err != nil {
+				return nil, err
+			}
+			return contract.Load(plainfile.FS(dir, contract.MaxFile))
+		}),
+		Own: sync.OnceValues(func() (map[string]*contract.Pipeline, error) {
+			b, err := plainfile.ReadIn(files, contract.Definition, contract.MaxFile)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, nil
+			}
+			if err != nil {
+				return nil, handoff.E("read pipeline", contract.Definition, handoff.Unavailable, durable.Reason(err),
+					handoff.Advice("make it a readable file of at most 1 MiB"))
+			}
+			return contract.Parse(contract.Definition, b, plainfile.FS(p.o.Root, contract.MaxFile))
+		}),
+	}
 }
 
 // Unapproved returns the IDs of the artifacts whose approval the gates of open runs need.
@@ -389,7 +447,15 @@ func (p Runs) IsPast(ctx context.Context, ref string) bool {
 
 // IsStage reports whether an artifact is that of a stage in the folder of a run.
 func IsStage(a handoff.Artifact) bool {
-	return a.Root == "" && path.Dir(a.Path) == path.Join(contract.Folder, a.Namespace)
+	var metadata struct {
+		Stage string `json:"stage"`
+	}
+	if a.Root == "" && strings.HasPrefix(a.Path, path.Join(contract.Folder, a.Namespace)+"/") {
+		return true
+	}
+	_ = json.Unmarshal(a.Metadata, &metadata) // that of others may be anything
+	return a.Root == "" && metadata.Stage != "" && metadata.Stage == a.Channel &&
+		strings.HasSuffix(a.Path, "/"+a.Namespace+"/"+a.Name)
 }
 
 // Stale reports whether the file of a stage's artifact was not rendered by the

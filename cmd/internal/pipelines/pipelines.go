@@ -60,7 +60,7 @@ func (a *app) complete(c *cobra.Command, args []string, _ string) ([]string, cob
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	if len(args) > 0 {
-		return a.stages(), cobra.ShellCompDirectiveNoFileComp
+		return a.stages(args[0]), cobra.ShellCompDirectiveNoFileComp
 	}
 	var issues []string
 	_ = a.reading(func(p pipelines.Runs) (err error) { // on an error nothing is completed
@@ -71,26 +71,30 @@ func (a *app) complete(c *cobra.Command, args []string, _ string) ([]string, cob
 }
 
 // stages returns the stages for completion.
-func (a *app) stages() []string {
-	return a.eachStage(func(s pipeline.Stage) string { return s.Name + "\t" + s.Purpose })
+func (a *app) stages(run string) []string {
+	return a.eachStage(run, func(s pipeline.Stage) string { return s.Name + "\t" + s.Purpose })
 }
 
 // completeStage completes a flag with the stages.
 func (a *app) completeStage(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return a.stages(), cobra.ShellCompDirectiveNoFileComp
+	return a.stages(""), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeAgent completes a flag with the agents that write artifacts.
-func (a *app) completeAgent(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return a.eachStage(func(s pipeline.Stage) string {
-		return s.Writer + "\t" + s.Name
+func (a *app) completeAgent(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	run := ""
+	if len(args) > 0 {
+		run = args[0]
+	}
+	return a.eachStage(run, func(s pipeline.Stage) string {
+		return s.By + "\t" + s.Name
 	}), cobra.ShellCompDirectiveNoFileComp
 }
 
-// eachStage returns a word for each stage.
-func (a *app) eachStage(word func(pipeline.Stage) string) (words []string) {
+// eachStage returns a word for each stage of the pipeline of a run.
+func (a *app) eachStage(run string, word func(pipeline.Stage) string) (words []string) {
 	_ = a.reading(func(p pipelines.Runs) error { // on an error nothing is completed
-		stages, err := p.Stages()
+		stages, err := p.Stages(run)
 		for _, s := range stages {
 			words = append(words, word(s))
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 func putCommand(a *app) *cobra.Command {
-	var agent, ticket string
+	var agent, ticket, outcome string
 	var from []string
 	var lenient bool
 	c := &cobra.Command{
@@ -35,7 +35,8 @@ ends.
 The same artifact made from the same inputs adds no attempt, unless handoff
 pipeline next asks for it.
 
-Keep FILE outside the repository: the gates report it as a change.
+A stage with a pattern takes a directory, or one file of it. Keep FILE outside
+the repository: the gates report it as a change.
 
 The stage state is the planner's state.yaml. It is recorded as it is.
 
@@ -48,6 +49,7 @@ gates.`,
 	}
 	c.Flags().StringVar(&ticket, "ticket", "", "`ticket` of next or brief: record the inputs that it names")
 	c.Flags().StringVar(&agent, "as", "", "agent `name` (default: HANDOFF_AGENT)")
+	c.Flags().StringVar(&outcome, "outcome", "", "`word` about an artifact that is not JSON, such as FAIL")
 	c.Flags().BoolVar(&lenient, "lenient", false, "record an artifact that violates its contract, with warnings")
 	c.Flags().StringArrayVar(&from, "from", nil,
 		"`ref` of an artifact that it was made from; may be repeated (default: what its writer reads)")
@@ -56,7 +58,7 @@ gates.`,
 	cli.Answers(a.App, c, cli.Prints(handoff.Published{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		sub := pipelines.Submission{Issue: args[0], Stage: args[1], Path: args[2], From: from, Lenient: lenient,
-			Ticket: ticket}
+			Ticket: ticket, Outcome: outcome}
 		if sub.Path == "-" {
 			sub.Body, sub.Path = a.In, ""
 		}

@@ -53,7 +53,7 @@ func (s *Server) pipeline(r *http.Request) (page, error) {
 			b.Overview = overview
 		}
 	}
-	stages, err := s.o.Source.Pipelines.Stages()
+	stages, err := s.o.Source.Pipelines.Stages(name)
 	p.warn(err)
 	for _, stage := range stages {
 		one := boardStage{Stage: stage}

@@ -80,7 +80,7 @@ type Pipelines interface {
 	List(ctx context.Context) (pipeline.List, error)
 	History(ctx context.Context, issue string) (pipeline.History, error)
 	Overview(ctx context.Context, issue string) (pipeline.Overview, error)
-	Stages() ([]pipeline.Stage, error)
+	Stages(run string) ([]pipeline.Stage, error)
 }
 
 // A Log reports new records, and what is damaged.

@@ -185,6 +185,17 @@ func (p *Pipeline) Stage(name string) (*Stage, error) {
 		handoff.Advice("the stages are "+strings.Join(p.names(), ", ")))
 }
 
+// SameAgent reports whether two names are those of one agent.
+func (p *Pipeline) SameAgent(a, b string) bool {
+	return strings.TrimPrefix(a, p.AgentPrefix) == strings.TrimPrefix(b, p.AgentPrefix)
+}
+
+// IsAgent reports whether an agent is another one, or its variant for a tier.
+func (p *Pipeline) IsAgent(want, agent string) bool {
+	at := strings.LastIndexByte(agent, '-')
+	return p.SameAgent(agent, want) || at >= 0 && slices.Contains(Tiers, agent[at+1:]) && p.SameAgent(agent[:at], want)
+}
+
 // Ancestors returns a stage and all that it needs, directly or not.
 func (p *Pipeline) Ancestors(name string) map[string]bool {
 	all := map[string]bool{name: true}
@@ -230,8 +241,9 @@ func (s *Stage) IsPattern() bool { return IsPattern(s.Artifact) }
 // Writes reports whether a file of a run, by its path in the run's folder, is one of the
 // stage.
 func (s *Stage) Writes(file string) bool {
+	reserved := []string{RunDefinition, StateFile, TraceFile}
 	return slices.Contains(s.Files(), file) ||
-		s.IsPattern() && Glob(strings.Split(s.Artifact, "/"), strings.Split(file, "/"))
+		s.IsPattern() && !slices.Contains(reserved, file) && Glob(strings.Split(s.Artifact, "/"), strings.Split(file, "/"))
 }
 
 // Owns reports whether a file of a run is the newest artifact of a stage, or one of its

@@ -48,14 +48,31 @@ func Parse(file string, b []byte, files fs.FS) (map[string]*Pipeline, error) {
 		return nil, d.mistakes.err()
 	}
 	top, k := d.pipeline("")
+	k["name"] = func(n *yaml.Node) { top.Name = d.text(n, "name") }
 	k["pipelines"] = func(n *yaml.Node) { d.named(n, pipelines) }
 	before := len(d.mistakes)
 	d.mapping(root, "a definition", k)
 	if top.stages != nil || top.preset != "" || len(pipelines) == 0 && len(d.mistakes) == before {
 		d.finish(top, root)
+		if pipelines[top.Name] != nil {
+			d.mistakes = append(d.mistakes, top.place.wrong("give each its own name", "two pipelines have the name %q", top.Name))
+		}
 		pipelines[""] = top
 	}
 	return pipelines, d.mistakes.err()
+}
+
+// ParseRun returns the pipeline of the definition that a run has in its folder. Its kind
+// is Invalid.
+func ParseRun(file string, b []byte) (*Pipeline, error) {
+	all, err := Parse(file, b, nil)
+	if p := all[""]; p != nil && err == nil {
+		return p, nil
+	}
+	if err == nil {
+		err = Mistakes{place{file, 1, 1}.wrong("write stages at the top level", "has no stages")}.err()
+	}
+	return nil, err
 }
 
 // named reads pipelines by their names.
@@ -144,9 +161,28 @@ func (d *definition) finish(p *Pipeline, n *yaml.Node) {
 		d.mistakes = p.check()
 	}
 	if len(d.mistakes) == 0 {
-		p.source, _ = yaml.Dump(n) // it was read: no error
+		p.source = source(p.Name, n)
 	}
 	p.stages = nil
+}
+
+// source returns a definition as the run that has it keeps it. Its top level has the name.
+func source(name string, n *yaml.Node) []byte {
+	own := yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	text := func(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
+	if name != "" {
+		own.Content = append(own.Content, text("name"), text(name))
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if key := n.Content[i].Value; key != "pipelines" && key != "name" {
+			own.Content = append(own.Content, n.Content[i:i+2]...)
+		}
+	}
+	b, err := yaml.Dump(&own)
+	if err != nil {
+		panic(err) // unreachable: it was read
+	}
+	return b
 }
 
 // formerKeys are the names that keys have in files of .handoff/pipelines.

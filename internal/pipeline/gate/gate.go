@@ -39,7 +39,8 @@ func Check(p *contract.Pipeline, name string, s Artifacts, scope *Scope) pipelin
 	} else {
 		v.Stage = stage.Name
 		v.gate(p, stage, s)
-		v.Rejected = rejected(s.Outputs[stage.Name].Report)
+		report := s.Outputs[stage.Name].Report
+		v.Rejected = rejected(report) || !p.IsPreset() && contract.IsNegative(report.Value)
 	}
 	v.Pass = len(v.Errors()) == 0 && !v.Rejected
 	return *v.GateResult

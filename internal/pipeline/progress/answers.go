@@ -3,10 +3,8 @@ package progress
 import (
 	"context"
 	"errors"
-	"path"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 	"github.com/agent-handoff/handoff/pipeline"
 )
 
@@ -14,15 +12,9 @@ import (
 func (r *Runs) Stages() []pipeline.Stage {
 	var list []pipeline.Stage
 	for _, s := range r.Pipeline.Stages {
-		list = append(list, pipeline.Stage{Name: s.Name, Purpose: s.Purpose, Artifact: s.Artifact, Writer: s.Writer})
+		list = append(list, pipeline.Stage{Name: s.Name, Purpose: s.Purpose, By: s.Writer, Writes: s.Artifact, Needs: s.Needs})
 	}
 	return list
-}
-
-// Init creates the folder of a run with folder.Init.
-func (r *Runs) Init(issue, complexity string) (pipeline.Run, error) {
-	name, err := folder.Init(r.Files, issue, complexity)
-	return pipeline.Run{Issue: issue, Path: path.Join(r.Base, name)}, err
 }
 
 // Next returns the next step of a run. Its kinds are those of Read.

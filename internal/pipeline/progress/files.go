@@ -7,11 +7,14 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/jsonschema"
 	"github.com/agent-handoff/handoff/pipeline"
 )
@@ -46,17 +49,66 @@ func outputOfFiles(dir *os.Root, stage *contract.Stage) (gate.Output, error) {
 func eachFile(dir *os.Root, stage *contract.Stage, do func(name string) error) error {
 	from := path.Clean("./" + stage.Prefix())
 	return fs.WalkDir(dir.FS(), from, func(name string, e fs.DirEntry, err error) error {
-		reserved := []string{contract.RunDefinition, contract.StateFile, contract.TraceFile}
 		switch {
 		case name == from && (errors.Is(err, fs.ErrNotExist) || e != nil && !e.IsDir()):
 			return nil
 		case err != nil:
 			return err
-		case e.Type().IsRegular() && stage.Owns(name) && !slices.Contains(reserved, name):
+		case e.Type().IsRegular() && stage.Owns(name):
 			return do(name)
 		}
 		return nil
 	})
+}
+
+// FilesAt returns the files of a stage with a pattern at a path: one file, or those below a
+// directory. A file in folder, that of the run, keeps its name there; the name of another
+// one is relative to the directory, or to the one that all files of the pattern are in.
+// Kinds: NotFound and Unavailable.
+func FilesAt(stage *contract.Stage, folder, file string) (map[string][]byte, error) {
+	unavailable := func(err error) error {
+		kind := handoff.Unavailable
+		if errors.Is(err, fs.ErrNotExist) {
+			kind = handoff.NotFound
+		}
+		return handoff.E("read", file, kind, durable.Reason(err), handoff.Advice("name a readable file or directory"))
+	}
+	dir, from := file, "."
+	if info, err := os.Stat(file); err != nil {
+		return nil, unavailable(err)
+	} else if !info.IsDir() {
+		dir, from = filepath.Split(file)
+	}
+	base := ""
+	if rel, err := filepath.Rel(folder, dir); err == nil && filepath.IsLocal(rel) {
+		base = filepath.ToSlash(rel)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	defer root.Close()
+	files := map[string][]byte{}
+	err = fs.WalkDir(root.FS(), from, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		for _, own := range []string{path.Join(base, name), name, stage.Prefix() + name} {
+			if !stage.Owns(own) {
+				continue
+			}
+			if len(files) == maxFiles {
+				return fmt.Errorf("more than %d files match %s", maxFiles, stage.Artifact)
+			}
+			files[own], err = readFile(root, name)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return files, nil
 }
 
 // validateFiles returns the report about the files of a stage with a pattern.

@@ -118,26 +118,27 @@ func (r *Runs) requireApproval(ctx context.Context, s State, stage *contract.Sta
 // Unapproved returns the IDs of the artifacts of open runs whose approval their gates need.
 // A run that can't be read has none.
 func (r *Runs) Unapproved(ctx context.Context) (ids []string, err error) {
-	gated := slices.ContainsFunc(r.Pipeline.Stages, func(s *contract.Stage) bool { return s.Gate.Approved != nil })
-	if !gated {
-		return nil, nil
-	}
-	for _, issue := range folder.Open(r.Files) {
+	err = r.each(ctx, func(r *Runs, issue string) error {
+		gated := slices.ContainsFunc(r.Pipeline.Stages, func(s *contract.Stage) bool { return s.Gate.Approved != nil })
+		if !gated {
+			return nil
+		}
 		s, err := r.Read(ctx, issue)
 		if err != nil {
-			continue
+			return nil
 		}
 		for _, stage := range r.Pipeline.Stages {
 			open, reason, _, err := r.unapproved(ctx, s, stage)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if reason != "" {
 				ids = append(ids, open...)
 			}
 		}
-	}
-	return ids, nil
+		return nil
+	})
+	return ids, err
 }
 
 // unapproved returns the IDs of the artifacts of a stage that are not approved as its gate

@@ -2,6 +2,8 @@ package progress
 
 import (
 	"context"
+	"path"
+	"strings"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
@@ -13,16 +15,21 @@ import (
 func (r *Runs) List(ctx context.Context) pipeline.List {
 	list := pipeline.List{Runs: []pipeline.RunSummary{}}
 	for _, issue := range folder.Open(r.Files) {
-		addRun(&list, ctx, r, issue, func() (State, error) { return r.Read(ctx, issue) })
+		addRun(&list, ctx, r, issue, func(r *Runs) (State, error) { return r.Read(ctx, issue) })
 	}
 	for _, name := range folder.Archived(r.Files) {
-		addRun(&list, ctx, r, contract.Completed+"/"+name, func() (State, error) { return r.readArchived(ctx, name) })
+		addRun(&list, ctx, r, contract.Completed+"/"+name, func(r *Runs) (State, error) { return r.readArchived(ctx, name) })
 	}
 	return list
 }
 
-func addRun(l *pipeline.List, ctx context.Context, r *Runs, name string, read func() (State, error)) {
-	s, err := read()
+func addRun(l *pipeline.List, ctx context.Context, r *Runs, name string, read func(*Runs) (State, error)) {
+	issue, _ := contract.IssueOf(strings.TrimPrefix(name, contract.Completed+"/"))
+	s := State{Issue: issue, Folder: path.Join(contract.Folder, name), Base: r.Base}
+	r, err := r.Of(ctx, name)
+	if err == nil {
+		s, err = read(r)
+	}
 	step := pipeline.Step{}
 	if err == nil {
 		step, err = r.next(ctx, s)

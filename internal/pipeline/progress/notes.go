@@ -102,7 +102,9 @@ func Compare(p *contract.Pipeline, s State) (pipeline.Notes, error) {
 	}
 	differ("/status", written["status"], derived.Status, strings.EqualFold)
 	if derived.CurrentStage != "" {
-		differ("/current_stage", written["current_stage"], derived.CurrentStage, sameStage)
+		differ("/current_stage", written["current_stage"], derived.CurrentStage, func(a, b string) bool {
+			return a == b || a == beforeStages && b == p.Stages[0].Name
+		})
 	}
 	stages := contract.Object(written["stages"])
 	for _, name := range slices.Sorted(maps.Keys(stages)) {
@@ -111,7 +113,7 @@ func Compare(p *contract.Pipeline, s State) (pipeline.Notes, error) {
 			differ("/stages/"+name, stages[name], "", func(string, string) bool { return !declared(p, name) })
 			continue
 		}
-		differ("/stages/"+name+"/agent", contract.Object(stages[name])["agent"], note.Agent, sameAgent)
+		differ("/stages/"+name+"/agent", contract.Object(stages[name])["agent"], note.Agent, p.SameAgent)
 		differ("/stages/"+name+"/result", contract.Object(stages[name])["result"], note.Result, sameResult)
 	}
 	return derived, nil
@@ -130,15 +132,6 @@ func scalar(v any) string {
 
 func declared(p *contract.Pipeline, name string) bool {
 	return slices.ContainsFunc(p.Stages, func(s *contract.Stage) bool { return s.Name == name })
-}
-
-// sameStage accepts triage, which comes before the first stage.
-func sameStage(written, derived string) bool {
-	return written == derived || written == "triage" && derived == "plan"
-}
-
-func sameAgent(written, derived string) bool {
-	return strings.TrimPrefix(written, "jg-") == strings.TrimPrefix(derived, "jg-")
 }
 
 // sameResult accepts that a stage that succeeded has passed, whatever the artifact

@@ -66,7 +66,9 @@ func (r *Runs) RestoreStage(ctx context.Context, issue, stage string) (pipeline.
 		if err != nil {
 			return pipeline.File{}, err
 		}
-		name = st.Artifact
+		if name = st.Artifact; st.IsPattern() {
+			name = stage
+		}
 	}
 	if _, err := r.Read(ctx, issue); err != nil { // the lock would create the folder of all runs
 		return pipeline.File{}, err

@@ -31,6 +31,13 @@ type Submission struct {
 	Agent string // who submits it, "" if unknown
 	Body  []byte
 
+	// Files are the files of a stage with a pattern, by their names in the run's folder, in
+	// place of Body. Those that the run has and that are not in Files stay as they are.
+	Files map[string][]byte
+
+	// Outcome is one word about an artifact that is not JSON; it is recorded with it.
+	Outcome string
+
 	// Lenient records an artifact that violates its contract as it is.
 	Lenient bool
 
@@ -73,15 +80,17 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	receipt := Receipt{Stage: stage.Name, Report: stage.Validate(sub.Body)}
+	receipt := Receipt{Stage: stage.Name, Report: sub.output(stage, nil).Report}
 	if sub.Lenient {
 		receipt.Report = lenient(receipt.Report)
 	}
-	if err := checkSubmission(sub, stage, receipt.Report); err != nil {
+	if err := checkSubmission(r.Pipeline, sub, stage, receipt.Report); err != nil {
 		return receipt, err
 	}
-	if sub.Body, err = indented(sub.Issue+"/"+stage.Artifact, sub.Body); err != nil {
-		return receipt, err
+	if stage.IsJSON() {
+		if sub.Body, err = indented(sub.Issue+"/"+stage.Artifact, sub.Body); err != nil {
+			return receipt, err
+		}
 	}
 	if err := r.checkUnused(ctx, sub.Issue); err != nil {
 		return receipt, err
@@ -96,6 +105,9 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 	}
 	// The shared lock keeps Archive from moving the folder.
 	err = folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) (err error) {
+		if err := r.recordDefinition(ctx, sub.Issue); err != nil {
+			return err
+		}
 		receipt.Written, err = r.record(ctx, sub, stage, receipt.Report.Value, from)
 		return err
 	})
@@ -109,11 +121,20 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 	return receipt, nil
 }
 
-func checkSubmission(sub Submission, stage *contract.Stage, report pipeline.Report) error {
+func checkSubmission(p *contract.Pipeline, sub Submission, stage *contract.Stage, report pipeline.Report) error {
 	refuse := func(reason string, hint handoff.Hint) error {
 		return handoff.E("put", sub.Issue+"/"+stage.Artifact, handoff.Invalid, errors.New(reason), hint)
 	}
-	if sub.Agent != "" && !isWriter(stage, sub.Agent) {
+	switch {
+	case stage.IsPattern() != (sub.Files != nil):
+		return refuse("the stage has "+stage.Artifact, handoff.Advice("submit a file, or the directory with the files of a pattern"))
+	case sub.Files != nil && len(sub.Files) == 0:
+		return refuse("no file matches "+stage.Artifact, handoff.Advice("name a directory with such files"))
+	case sub.Outcome != "" && (stage.IsJSON() || len(strings.Fields(sub.Outcome)) != 1 || len(sub.Outcome) > maxWord):
+		return refuse(fmt.Sprintf("outcome %.60q is not one word, or the artifact has it itself", sub.Outcome),
+			handoff.Advice("give one word for a stage whose format is not a schema"))
+	}
+	if sub.Agent != "" && !p.IsAgent(stage.Writer, sub.Agent) {
 		return refuse(fmt.Sprintf("must be written by %s, not by %s", stage.Writer, sub.Agent),
 			handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue))
 	}
@@ -121,7 +142,7 @@ func checkSubmission(sub Submission, stage *contract.Stage, report pipeline.Repo
 		return violation(sub.Issue+"/"+stage.Artifact, errs,
 			handoff.Suggest("see an example", handoff.ActionExample, stage.Name))
 	}
-	if by := contract.Text(report.Value["produced_by"]); by != "" && !isWriter(stage, by) {
+	if by := contract.Text(report.Value["produced_by"]); by != "" && !p.IsAgent(stage.Writer, by) {
 		return refuse(fmt.Sprintf("produced_by is %s; the writer of this stage is %s", by, stage.Writer),
 			handoff.Advice("let "+stage.Writer+" submit it"))
 	}
@@ -138,19 +159,6 @@ func violation(name string, problems []jsonschema.Problem, hint handoff.Hint) er
 	e := handoff.E("put", name, handoff.Invalid, reason, hint)
 	e.Details = details
 	return e
-}
-
-// isWriter reports whether an agent is a stage's writer, or its variant for a
-// tier.
-func isWriter(stage *contract.Stage, agent string) bool {
-	return isAgent(stage.Writer, agent)
-}
-
-// isAgent reports whether an agent is another one, or its variant for a tier.
-func isAgent(want, agent string) bool {
-	at := strings.LastIndexByte(agent, '-')
-	return sameAgent(agent, want) || at >= 0 && slices.Contains(contract.Tiers, agent[at+1:]) &&
-		sameAgent(agent[:at], want)
 }
 
 // title returns the title of a record of a run. It is ASCII.
@@ -184,18 +192,61 @@ func (r *Runs) record(ctx context.Context, sub Submission, stage *contract.Stage
 	if from == nil {
 		from = r.assume(stage, &s)
 	}
+	from.ids = s.withSet(from.ids)
 	draft := draftOf(stage, sub.Issue, value, from, sub.Lenient)
-	draft.Key = r.attemptKey(records, s, stage, sub, draft.Metadata, from.ids)
+	files, out := sub.Files, sub.output(stage, s.Outputs[stage.Name].Files)
+	if files == nil {
+		files = map[string][]byte{stage.Artifact: sub.Body}
+	} else {
+		draft.Metadata["files"] = out.Files
+	}
+	keys := map[string]string{}
+	for name, body := range files {
+		keys[name] = r.attemptKey(records, s, stage, sub, out.Digest, name, body, draft.Metadata, from.ids)
+	}
 	draft.Metadata["attempt"] = cmp.Or(from.number, r.number(s, stage, from))
 	if from.assumed && len(from.read) > 0 {
 		draft.Metadata["assumed"] = true
 	}
-	if v := r.verdict(ctx, s, stage, sub); v != nil {
+	if v := r.verdict(ctx, s, stage, out); v != nil {
 		draft.Metadata["gate"] = v
 	}
-	draft.Body = bytes.NewReader(sub.Body)
-	return r.writer(sub.Issue).Write(ctx, draft)
+	var written names.Written
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		draft.Name, draft.Key, draft.Body = name, keys[name], bytes.NewReader(files[name])
+		before := written
+		if written, err = r.writer(sub.Issue).Write(ctx, draft); err != nil {
+			return written, err
+		}
+		written.Warnings = append(before.Warnings, written.Warnings...)
+		written.SavedEdits = append(before.SavedEdits, written.SavedEdits...)
+	}
+	return written, nil
 }
+
+// output returns the output that a submission becomes, together with the files that the
+// run has.
+func (sub Submission) output(stage *contract.Stage, has map[string]string) gate.Output {
+	if !stage.IsPattern() {
+		out := output(stage, stage.Artifact, sub.Body, nil)
+		if sub.Outcome != "" && !stage.IsJSON() {
+			out.Report.Value[contract.OutcomeField] = sub.Outcome
+		}
+		return out
+	}
+	out := gate.Output{File: stage.Artifact, Files: map[string]string{}, Report: validateFiles(stage, sub.Files)}
+	maps.Copy(out.Files, has)
+	for name, b := range sub.Files {
+		out.Files[name] = digestOf(b)
+	}
+	if out.Digest = setDigest(out.Files); sub.Outcome != "" {
+		out.Report.Value[contract.OutcomeField] = sub.Outcome
+	}
+	return out
+}
+
+// maxWord is the maximum length of an outcome, in bytes.
+const maxWord = 40
 
 // number returns the number of the attempt that a submission without a ticket is the
 // result of. If the run does not wait for its stage, and the stage was done from the same
@@ -221,9 +272,12 @@ func draftOf(stage *contract.Stage, issue string, value map[string]any, from *ma
 	if lenient {
 		metadata["lenient"] = true
 	}
-	return handoff.Draft{Channel: stage.Name, Name: stage.Artifact, MediaType: "application/json",
-		Title:   title(stage.Name, issue),
+	d := handoff.Draft{Channel: stage.Name, Name: stage.Artifact, Title: title(stage.Name, issue),
 		Summary: summarize(stage, value), Parents: from.ids, Metadata: metadata}
+	if stage.IsJSON() {
+		d.MediaType = "application/json"
+	}
+	return d
 }
 
 // given returns what a submission, or the open work of the caller, says that it was made
@@ -279,16 +333,15 @@ func (w *walk) sources(stage *contract.Stage) []string {
 // named none, and as long as results compete, every one counts. Otherwise it returns a key
 // that only the same submission after that attempt has.
 func (r *Runs) attemptKey(records []handoff.Artifact, s State, stage *contract.Stage, sub Submission,
-	metadata map[string]any, parents []string) string {
-	digest := digestOf(sub.Body)
+	digest, name string, body []byte, metadata map[string]any, parents []string) string {
 	read, _ := metadata["read"].(map[string]string)
 	out, ok := s.Outputs[stage.Name]
 	repeats := s.isOutdated(stage.Name) || !r.isNext(s, stage) && (!ok || out.Digest == digest)
 	repeats = repeats && len(s.rivals(stage.Name)) == 0
 	encoded, _ := json.Marshal(metadata) // of strings: no error
-	seed := slices.Concat([]byte(s.Issue+" "+stage.Name+" "), sub.Body, encoded)
-	return keyOf(records, s, stage.Artifact, digest, seed, func(a handoff.Artifact) bool {
-		return repeats && madeFrom(a, read, parents) && (a.Producer.Agent != "" || sub.Agent == "")
+	seed := slices.Concat([]byte(s.Issue+" "+stage.Name+" "), body, encoded)
+	return keyOf(records, s, name, digestOf(body), seed, func(a handoff.Artifact) bool {
+		return repeats && recordedDigest(stage, a) == digest && madeFrom(a, read, parents) && (a.Producer.Agent != "" || sub.Agent == "")
 	})
 }
 
@@ -302,7 +355,7 @@ func keyOf(records []handoff.Artifact, s State, name, digest string, seed []byte
 			continue
 		}
 		before = a.ID
-		if a.Status == handoff.Active && path.Dir(a.Path) == s.Folder && a.Digest.Value == digest && repeated(a) {
+		if a.Status == handoff.Active && a.Path == path.Join(s.Folder, a.Name) && a.Digest.Value == digest && repeated(a) {
 			return a.Key
 		}
 	}

@@ -19,11 +19,14 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
+// beforeStages is the current stage in notes that were written before the first stage.
+const beforeStages = "triage"
+
 // isState reports whether a name is that of the planner's notes. A project's
 // stage can have it.
 func (r *Runs) isState(name string) bool {
 	_, err := r.Pipeline.Stage(name)
-	return err != nil && (name == contract.State || name == contract.StateFile)
+	return err != nil && r.Pipeline.Planner != "" && (name == contract.State || name == contract.StateFile)
 }
 
 // putState records the planner's notes as the newest revision of state.yaml and
@@ -31,7 +34,7 @@ func (r *Runs) isState(name string) bool {
 // revision. Its kinds are those of Put.
 func (r *Runs) putState(ctx context.Context, sub Submission) (Receipt, error) {
 	receipt := Receipt{Stage: contract.State, Report: checkNotes(r.Pipeline, sub.Issue, sub.Body)}
-	if sub.Agent != "" && !isAgent(r.Pipeline.Planner, sub.Agent) {
+	if sub.Agent != "" && !r.Pipeline.IsAgent(r.Pipeline.Planner, sub.Agent) {
 		return receipt, handoff.E("put", sub.Issue+"/"+contract.StateFile, handoff.Invalid,
 			fmt.Errorf("must be written by %s, not by %s", r.Pipeline.Planner, sub.Agent),
 			handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue))
@@ -95,7 +98,7 @@ func checkNotes(p *contract.Pipeline, issue string, b []byte) pipeline.Report {
 		"paused"}, status) {
 		add(&r.Errors, fmt.Sprintf("is %q, must be in_progress, completed, failed or paused", status), "status")
 	}
-	if stage := contract.Text(r.Value["current_stage"]); stage != "" && stage != "triage" && !declared(p, stage) {
+	if stage := contract.Text(r.Value["current_stage"]); stage != "" && stage != beforeStages && !declared(p, stage) {
 		add(&r.Warnings, fmt.Sprintf("is %q, which is not a stage", stage), "current_stage")
 	}
 	return r

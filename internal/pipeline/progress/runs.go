@@ -32,6 +32,9 @@ type Runs struct {
 	Files    *os.Root // the directory that contains .pipeline
 	Pipeline *contract.Pipeline
 
+	// Definitions are the pipelines of which Pipeline is one.
+	Definitions Definitions
+
 	// Repository is what gates compare with artifacts.
 	Repository gate.Repository
 
@@ -69,7 +72,7 @@ type attemptMetadata struct {
 
 // verdict returns the result of the gate of a stage whose artifact is submitted, nil if
 // it can't be known.
-func (r *Runs) verdict(ctx context.Context, s State, stage *contract.Stage, sub Submission) *pipeline.GateVerdict {
+func (r *Runs) verdict(ctx context.Context, s State, stage *contract.Stage, out gate.Output) *pipeline.GateVerdict {
 	if gate.ComparesChanges(stage) && r.Repository.Git == nil || len(stage.Requires) > 0 && r.Verify == nil {
 		return nil
 	}
@@ -77,7 +80,7 @@ func (r *Runs) verdict(ctx context.Context, s State, stage *contract.Stage, sub 
 	if s.Outputs == nil {
 		s.Outputs = map[string]gate.Output{}
 	}
-	s.Outputs[stage.Name] = output(stage, stage.Artifact, sub.Body, nil)
+	s.Outputs[stage.Name] = out
 	result, err := r.check(ctx, s, stage, "")
 	if err != nil {
 		return nil

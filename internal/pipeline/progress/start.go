@@ -35,7 +35,7 @@ func (r *Runs) Start(ctx context.Context, issue, name string, again bool) (pipel
 	if err != nil {
 		return pipeline.Step{}, err
 	}
-	if agent := r.Producer.Agent; agent != "" && !isWriter(stage, agent) {
+	if agent := r.Producer.Agent; agent != "" && !r.Pipeline.IsAgent(stage.Writer, agent) {
 		return pipeline.Step{}, handoff.E("start", issue+"/"+stage.Name, handoff.Invalid,
 			fmt.Errorf("must be written by %s, not by %s", stage.Writer, agent),
 			handoff.Suggest("see which agent acts next", handoff.ActionNext, issue))
