@@ -39,8 +39,12 @@ func (c Contracts) Validate(o ValidateOptions) (ValidationList, error) {
 	})
 }
 
-// Schema returns the JSON Schema of a stage's artifact, complete in itself.
+// Schema returns the JSON Schema of a stage's artifact, complete in itself; without a stage,
+// that of handoff.pipeline.yaml.
 func (c Contracts) Schema(stage string) (map[string]any, error) {
+	if stage == "" {
+		return contract.DefinitionSchema()
+	}
 	return in(c.p, func(r *progress.Runs) (map[string]any, error) {
 		s, err := r.Pipeline.Stage(stage)
 		if err != nil {

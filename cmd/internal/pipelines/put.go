@@ -49,7 +49,7 @@ gates.`,
 	}
 	c.Flags().StringVar(&ticket, "ticket", "", "`ticket` of next or brief: record the inputs that it names")
 	c.Flags().StringVar(&agent, "as", "", "agent `name` (default: HANDOFF_AGENT)")
-	c.Flags().StringVar(&outcome, "outcome", "", "`word` about an artifact that is not JSON, such as FAIL")
+	c.Flags().StringVar(&outcome, "outcome", "", "`verdict` on an artifact that is not JSON, such as FAIL")
 	c.Flags().BoolVar(&lenient, "lenient", false, "record an artifact that violates its contract, with warnings")
 	c.Flags().StringArrayVar(&from, "from", nil,
 		"`ref` of an artifact that it was made from; may be repeated (default: what its writer reads)")

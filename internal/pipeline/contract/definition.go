@@ -55,7 +55,8 @@ func Parse(file string, b []byte, files fs.FS) (map[string]*Pipeline, error) {
 	if top.stages != nil || top.preset != "" || len(pipelines) == 0 && len(d.mistakes) == before {
 		d.finish(top, root)
 		if pipelines[top.Name] != nil {
-			d.mistakes = append(d.mistakes, top.place.wrong("give each its own name", "two pipelines have the name %q", top.Name))
+			d.mistakes = append(d.mistakes,
+				top.place.wrong("give each its own name", "two pipelines have the name %q", top.Name))
 		}
 		pipelines[""] = top
 	}

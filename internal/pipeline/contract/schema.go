@@ -16,12 +16,30 @@ const commonSchema = "common.schema.json"
 
 // Schema returns the JSON Schema of a stage's artifact. The documents that it
 // refers to are embedded in its $defs.
-func (s *Stage) Schema() (map[string]any, error) { return s.document() }
+//
+// Its kind is NotFound if the artifact is not JSON.
+func (s *Stage) Schema() (map[string]any, error) {
+	if s.document == nil {
+		return nil, handoff.E("schema", s.Name, handoff.NotFound, errors.New("the artifact of the stage has no schema"),
+			handoff.Advice("read its format in the definition of the pipeline"))
+	}
+	return s.document()
+}
+
+// DefinitionSchema returns the JSON Schema of handoff.pipeline.yaml.
+func DefinitionSchema() (map[string]any, error) {
+	b, err := embedded.ReadFile("builtin/definition.schema.json")
+	if err != nil {
+		return nil, err
+	}
+	doc, err := parseSchema(b)
+	return Object(doc), err
+}
 
 // Example returns an example of a stage's artifact: the first one in its schema.
 // Its kind is NotFound if the schema has none.
 func (s *Stage) Example() (any, error) {
-	doc, err := s.document()
+	doc, err := s.Schema()
 	if err != nil {
 		return nil, err
 	}

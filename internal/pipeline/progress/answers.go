@@ -12,7 +12,8 @@ import (
 func (r *Runs) Stages() []pipeline.Stage {
 	var list []pipeline.Stage
 	for _, s := range r.Pipeline.Stages {
-		list = append(list, pipeline.Stage{Name: s.Name, Purpose: s.Purpose, By: s.Writer, Writes: s.Artifact, Needs: s.Needs})
+		list = append(list, pipeline.Stage{Name: s.Name, Purpose: s.Purpose, By: s.Writer, Writes: s.Artifact,
+			Needs: s.Needs})
 	}
 	return list
 }

@@ -34,18 +34,22 @@ func Brief(p *contract.Pipeline, s State, agent string, budget int) (string, err
 	var lines []briefLine
 	for _, stage := range p.Stages {
 		out, ok := s.Outputs[stage.Name]
-		file := s.file(out.File)
-		if !ok || file != findings && !slices.Contains(reads, file) {
+		files := slices.DeleteFunc(s.paths(out), func(file string) bool {
+			return file != findings && !slices.Contains(reads, file)
+		})
+		if !ok || len(files) == 0 {
 			continue
 		}
 		about := "  "
-		if file == findings {
+		if files[0] == findings {
 			about += "(findings to fix) "
 		}
 		if why := stale[stage.Name]; why != "" {
 			about += "(stale: " + why + ") "
 		}
-		lines = append(lines, briefLine{"read   " + file, about + summarize(stage, out.Report.Value)})
+		for _, file := range files {
+			lines = append(lines, briefLine{"read   " + file, about + summarize(stage, out.Report.Value)})
+		}
 	}
 	for _, other := range [][2]string{{s.file(contract.StateFile), "the planner's notes"},
 		{path.Join(s.Base, s.Lessons), "known failures and their mitigations"}} {

@@ -122,12 +122,13 @@ func (r *Runs) Init(issue, complexity, name string) (pipeline.Run, error) {
 		}
 	}
 	if complexity != "" && p.Planner == "" {
-		return run, handoff.E("init", issue, handoff.Invalid, errors.New("the pipeline has no planner, who needs a complexity"),
-			handoff.Advice("leave the complexity out"))
+		return run, handoff.E("init", issue, handoff.Invalid,
+			errors.New("the pipeline has no planner, who needs a complexity"), handoff.Advice("leave the complexity out"))
 	}
 	known := contract.CheckIssue(issue) == nil && exists(r.Files, path.Join(contract.Folder, issue))
 	if known && name != "" && !bytes.Equal(p.Source(), r.Pipeline.Source()) {
-		return run, handoff.E("init", issue, handoff.Conflict, errors.New("the run exists with another definition, which it keeps"),
+		return run, handoff.E("init", issue, handoff.Conflict,
+			errors.New("the run exists with another definition, which it keeps"),
 			handoff.Suggest("archive it first", handoff.ActionArchive, issue))
 	}
 	dir, err := folder.Init(r.Files, issue, complexity)

@@ -143,8 +143,8 @@ func (r *Runs) Unapproved(ctx context.Context) (ids []string, err error) {
 
 // unapproved returns the IDs of the artifacts of a stage that are not approved as its gate
 // needs, and the reason, "" if there are none. Changes says that a reviewer requested some.
-func (r *Runs) unapproved(ctx context.Context, s State, stage *contract.Stage) (ids []string, reason string, changes bool,
-	err error) {
+func (r *Runs) unapproved(ctx context.Context, s State, stage *contract.Stage) (ids []string, reason string,
+	changes bool, err error) {
 	out, ok := s.Outputs[stage.Name]
 	if stage.Gate.Approved == nil || !ok {
 		return nil, "", false, nil

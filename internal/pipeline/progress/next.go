@@ -55,7 +55,9 @@ func (w *walk) parallel(first pipeline.Step) (steps []pipeline.Step) {
 		}
 		branch := walk{p: w.p, s: w.s, only: only}
 		step := branch.next()
-		known := slices.ContainsFunc(steps, func(s pipeline.Step) bool { return s.Stage == step.Stage && s.Reason == step.Reason })
+		known := slices.ContainsFunc(steps, func(s pipeline.Step) bool {
+			return s.Stage == step.Stage && s.Reason == step.Reason
+		})
 		if !step.Done && !known {
 			steps = append(steps, branch.complete(step))
 		}
@@ -216,6 +218,9 @@ func andMore(n int) string {
 func reason(r contract.Route) string {
 	if r.Reason != "" {
 		return r.Reason
+	}
+	if outcome := contract.Text(r.When[contract.OutcomeField]); outcome != "" {
+		return "its outcome is " + outcome
 	}
 	return "leads to " + r.To + r.Ask
 }

@@ -127,7 +127,8 @@ func checkSubmission(p *contract.Pipeline, sub Submission, stage *contract.Stage
 	}
 	switch {
 	case stage.IsPattern() != (sub.Files != nil):
-		return refuse("the stage has "+stage.Artifact, handoff.Advice("submit a file, or the directory with the files of a pattern"))
+		return refuse("the stage has "+stage.Artifact,
+			handoff.Advice("submit a file, or the directory with the files of a pattern"))
 	case sub.Files != nil && len(sub.Files) == 0:
 		return refuse("no file matches "+stage.Artifact, handoff.Advice("name a directory with such files"))
 	case sub.Outcome != "" && (stage.IsJSON() || len(strings.Fields(sub.Outcome)) != 1 || len(sub.Outcome) > maxWord):
@@ -139,8 +140,11 @@ func checkSubmission(p *contract.Pipeline, sub Submission, stage *contract.Stage
 			handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue))
 	}
 	if errs := report.Errors; len(errs) > 0 {
-		return violation(sub.Issue+"/"+stage.Artifact, errs,
-			handoff.Suggest("see an example", handoff.ActionExample, stage.Name))
+		hint := handoff.Suggest("see an example", handoff.ActionExample, stage.Name)
+		if !stage.IsJSON() {
+			hint = handoff.Advice("the headings of " + stage.Artifact + " are " + strings.Join(stage.Headings, ", "))
+		}
+		return violation(sub.Issue+"/"+stage.Artifact, errs, hint)
 	}
 	if by := contract.Text(report.Value["produced_by"]); by != "" && !p.IsAgent(stage.Writer, by) {
 		return refuse(fmt.Sprintf("produced_by is %s; the writer of this stage is %s", by, stage.Writer),
@@ -335,13 +339,15 @@ func (w *walk) sources(stage *contract.Stage) []string {
 func (r *Runs) attemptKey(records []handoff.Artifact, s State, stage *contract.Stage, sub Submission,
 	digest, name string, body []byte, metadata map[string]any, parents []string) string {
 	read, _ := metadata["read"].(map[string]string)
+	outcome, _ := metadata["outcome"].(string)
 	out, ok := s.Outputs[stage.Name]
 	repeats := s.isOutdated(stage.Name) || !r.isNext(s, stage) && (!ok || out.Digest == digest)
 	repeats = repeats && len(s.rivals(stage.Name)) == 0
 	encoded, _ := json.Marshal(metadata) // of strings: no error
 	seed := slices.Concat([]byte(s.Issue+" "+stage.Name+" "), body, encoded)
 	return keyOf(records, s, name, digestOf(body), seed, func(a handoff.Artifact) bool {
-		return repeats && recordedDigest(stage, a) == digest && madeFrom(a, read, parents) && (a.Producer.Agent != "" || sub.Agent == "")
+		return repeats && recordedDigest(stage, a) == digest && madeFrom(a, read, parents, outcome) &&
+			(a.Producer.Agent != "" || sub.Agent == "")
 	})
 }
 
@@ -363,11 +369,11 @@ func keyOf(records []handoff.Artifact, s State, name, digest string, seed []byte
 }
 
 // madeFrom reports whether an attempt was made from the same attempts, recorded
-// or not.
-func madeFrom(a handoff.Artifact, read map[string]string, parents []string) bool {
+// or not, and has the same outcome.
+func madeFrom(a handoff.Artifact, read map[string]string, parents []string, outcome string) bool {
 	var metadata attemptMetadata
 	err := json.Unmarshal(a.Metadata, &metadata)
-	return err == nil && metadata.Stage != "" && maps.Equal(metadata.Read, read) &&
+	return err == nil && metadata.Stage != "" && metadata.Outcome == outcome && maps.Equal(metadata.Read, read) &&
 		slices.Equal(slices.Sorted(slices.Values(a.Parents)), slices.Sorted(slices.Values(parents)))
 }
 

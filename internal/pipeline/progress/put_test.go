@@ -18,6 +18,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names"
+	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 	"github.com/agent-handoff/handoff/internal/pipeline/progress"
 	"github.com/agent-handoff/handoff/internal/tool/git"
@@ -52,6 +53,9 @@ func openFixture(t testing.TB, dir string) fixture {
 	must(t, err)
 	t.Cleanup(func() { files.Close() })
 	return fixture{&progress.Runs{Hub: w.Hub().As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: builtin(),
+		Definitions: progress.Definitions{
+			Preset: func() (*contract.Pipeline, error) { return builtin(), nil },
+			Own:    func() (map[string]*contract.Pipeline, error) { return nil, nil }},
 		Repository: gate.Repository{Git: git.Run, Workspace: dir}, Now: time.Now, Conclude: running}, w, dir}
 }
 
