@@ -2,7 +2,6 @@ package workspace_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -20,14 +19,10 @@ func review(ctx context.Context) error {
 		return err
 	}
 	defer w.Close()
-	p, err := w.Publish(ctx, handoff.Draft{
+	_, err = w.Publish(ctx, handoff.Draft{
 		Channel: "verification", Path: "reports/review.md", Title: "Security review", Parents: []string{"patch:latest"},
 	})
-	if err != nil {
-		return err
-	}
-	fmt.Println(p.ID, p.Status)
-	return nil
+	return err
 }
 
 // TestReadmeExample runs the example beside a patch that is already published.

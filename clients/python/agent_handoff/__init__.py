@@ -214,6 +214,13 @@ class Reviewer(Object):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Signed(Object):
+    signed_at: str
+    by: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Review(Object):
     id: str
     decision: str
@@ -221,6 +228,7 @@ class Review(Object):
     comments: tuple[str, ...] = ()
     created_at: str
     queued: bool | None = None
+    signed: Signed | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,6 +256,7 @@ class Reply(Object):
     by: Reviewer
     created_at: str
     origin: str | None = None
+    signed: Signed | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,6 +269,7 @@ class Comment(Object):
     by: Reviewer
     created_at: str
     origin: str | None = None
+    signed: Signed | None = None
     resolved_by: str | None = None
     changed_by: str | None = None
     replies: tuple[Reply, ...] = ()
@@ -295,6 +305,12 @@ class Redaction(Object):
     body: str | None = None
     digest: Digest | None = None
     redacted_at: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dropped(Object):
+    policy: str
+    dropped_at: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -357,6 +373,7 @@ class Artifact(Object):
     label_history: tuple[Labeling, ...] = ()
     stale_inputs: tuple[StaleInput, ...] = ()
     redacted: Redaction | None = None
+    dropped: Dropped | None = None
     notices: tuple[Notice, ...] = ()
     record_path: str | None = None
     target: str | None = None
@@ -457,6 +474,7 @@ class ShownReply(Object):
     text: str | None = None
     by: Reviewer
     created_at: str
+    signed: Signed | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -470,6 +488,7 @@ class ShownComment(Object):
     quote: str | None = None
     by: Reviewer
     created_at: str
+    signed: Signed | None = None
     resolved_by: str | None = None
     changed_by: str | None = None
     replies: tuple[ShownReply, ...] = ()

@@ -31,7 +31,7 @@ export class Body implements AsyncIterable<Uint8Array> {
   async bytes(): Promise<Uint8Array> {
     const parts: Uint8Array[] = []
     for await (const data of this) parts.push(data)
-    return Uint8Array.from(Buffer.concat(parts))
+    return new Uint8Array(Buffer.concat(parts))
   }
 
   /** Return all of it, which must be UTF-8. */

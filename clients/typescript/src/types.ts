@@ -111,6 +111,12 @@ export interface Reviewer {
   via?: string
 }
 
+export interface Signed {
+  signedAt: string
+  by?: string
+  problem?: string
+}
+
 export interface Review {
   id: string
   decision: string
@@ -118,6 +124,7 @@ export interface Review {
   comments?: string[]
   createdAt: string
   queued?: boolean
+  signed?: Signed
 }
 
 export interface EarlierReview {
@@ -142,6 +149,7 @@ export interface Reply {
   by: Reviewer
   createdAt: string
   origin?: string
+  signed?: Signed
 }
 
 export interface Comment {
@@ -153,6 +161,7 @@ export interface Comment {
   by: Reviewer
   createdAt: string
   origin?: string
+  signed?: Signed
   resolvedBy?: string
   changedBy?: string
   replies?: Reply[]
@@ -184,6 +193,11 @@ export interface Redaction {
   body?: string
   digest?: Digest
   redactedAt?: string
+}
+
+export interface Dropped {
+  policy: string
+  droppedAt: string
 }
 
 export interface Notice {
@@ -244,6 +258,7 @@ export interface Artifact {
   labelHistory?: Labeling[]
   staleInputs?: StaleInput[]
   redacted?: Redaction
+  dropped?: Dropped
   notices?: Notice[]
   recordPath?: string
   target?: string
@@ -336,6 +351,7 @@ export interface ShownReply {
   text?: string
   by: Reviewer
   createdAt: string
+  signed?: Signed
 }
 
 export interface ShownComment {
@@ -348,6 +364,7 @@ export interface ShownComment {
   quote?: string
   by: Reviewer
   createdAt: string
+  signed?: Signed
   resolvedBy?: string
   changedBy?: string
   replies?: ShownReply[]
