@@ -71,6 +71,9 @@ func TestOwnLog(t *testing.T) {
 // buildOutside builds a program in a new module that requires this one.
 func buildOutside(t *testing.T, root string, source []byte) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the race detector's run would compile all packages again, without it")
+	}
 	const module = "github.com/agent-handoff/handoff"
 	requirements, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -86,7 +89,8 @@ func buildOutside(t *testing.T, root string, source []byte) string {
 	writeFile(t, filepath.Join(dir, "go.sum"), string(sums))
 	writeFile(t, filepath.Join(dir, "main.go"), string(source))
 	cmd := exec.Command("go", "build", "-o", "sdk", ".")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod",
+		"GOPROXY=off", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%.2000s", err, out)
 	}

@@ -138,7 +138,7 @@ func (s *answers) schema(name string, selected bool) (*jsonschema.Schema, error)
 	if known := s.compiled[key]; known != nil {
 		return known, nil
 	}
-	defs := s.doc["$defs"]
+	var defs any = referred(s.doc["$defs"].(map[string]any), name)
 	if selected {
 		b, err := json.Marshal(defs)
 		if err != nil {
@@ -150,6 +150,33 @@ func (s *answers) schema(name string, selected bool) (*jsonschema.Schema, error)
 	compiled, err := jsonschema.Compile("test:///answers", map[string]any{"$ref": "#/$defs/" + name, "$defs": defs}, nil)
 	s.compiled[key] = compiled
 	return compiled, err
+}
+
+// referred returns a schema of $defs and those that it refers to. All of them, compiled
+// for each name, would make the heap large.
+func referred(defs map[string]any, name string) map[string]any {
+	found := map[string]any{}
+	var add func(v any)
+	add = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, x := range v {
+				ref, isRef := x.(string)
+				name := strings.TrimPrefix(ref, "#/$defs/")
+				if _, known := found[name]; key == "$ref" && isRef && !known {
+					found[name] = defs[name]
+					add(defs[name])
+				}
+				add(x)
+			}
+		case []any:
+			for _, x := range v {
+				add(x)
+			}
+		}
+	}
+	add(map[string]any{"$ref": "#/$defs/" + name})
+	return found
 }
 
 // decoded returns a value of JSON that the program printed.
@@ -240,7 +267,9 @@ func mayPrintJSON(args []string) *cobra.Command {
 	root := &cobra.Command{Use: "handoff"}
 	root.PersistentFlags().String("workspace", "", "")
 	for _, command := range commands {
-		root.AddCommand(command.New(&cli.App{}))
+		if slices.ContainsFunc(command.Names, func(name string) bool { return slices.Contains(args, name) }) {
+			root.AddCommand(command.New(&cli.App{}))
+		}
 	}
 	c, rest, err := root.Find(args)
 	if err != nil || c == root || slices.Contains(args, "--help") {
