@@ -13,6 +13,13 @@ type Adoption struct {
 	Warnings []string       `json:"warnings,omitempty"`
 }
 
+// An AdoptionList is the result of adopting the runs in a directory.
+type AdoptionList struct {
+	Runs    []Adoption `json:"runs"`
+	Defined string     `json:"defined,omitempty"` // the definition that was written
+	DryRun  bool       `json:"dryRun,omitempty"`
+}
+
 // An AdoptedStage is a stage whose artifact was recorded as it is.
 type AdoptedStage struct {
 	Stage    string               `json:"stage"`

@@ -226,6 +226,53 @@ func (p Runs) Adopt(ctx context.Context, issue string, dryRun bool) (pipeline.Ad
 	return done, err
 }
 
+// AdoptOptions say how AdoptAt adopts the runs in a directory.
+type AdoptOptions struct {
+	DryRun bool
+	Define bool // write handoff.pipeline.yaml with the definition of the tool
+}
+
+// IsFolder reports whether what the caller types names a directory with runs, and not a run.
+func (p Runs) IsFolder(typed string) bool {
+	return strings.Contains(typed, "/") || contract.CheckIssue(typed) != nil || !p.IsOpen(typed) &&
+		plainfile.CheckDir(p.o.Path(typed)) == nil
+}
+
+// AdoptAt records the files of the runs in a directory of another tool as they are: of
+// OpenSpec, spec-kit or Kiro, or of a pipeline whose definition has a folder. Nothing is
+// moved, and what is recorded already is not recorded again. Kinds: NotFound (no pipeline
+// has its runs there), Conflict, and those of Put.
+func (p Runs) AdoptAt(ctx context.Context, typed string, o AdoptOptions) (pipeline.AdoptionList, error) {
+	rel, err := filepath.Rel(p.o.Root, p.o.Path(typed))
+	if err != nil || !filepath.IsLocal(rel) {
+		return pipeline.AdoptionList{}, handoff.E("adopt", typed, handoff.Invalid, errors.New("is not in the workspace"),
+			handoff.Advice("name a directory of the main worktree"))
+	}
+	if dir, issue := path.Split(filepath.ToSlash(rel)); path.Clean(dir) == contract.Folder {
+		done, err := p.Adopt(ctx, issue, o.DryRun)
+		return pipeline.AdoptionList{Runs: []pipeline.Adoption{done}, DryRun: o.DryRun}, err
+	}
+	list, err := in(p, func(r *progress.Runs) (list pipeline.AdoptionList, err error) {
+		defined := ""
+		if o.Define {
+			if defined, err = r.Define(filepath.ToSlash(rel)); err != nil {
+				return list, err
+			}
+		}
+		list, err = r.AdoptAt(ctx, filepath.ToSlash(rel), o.DryRun)
+		list.Defined = defined
+		return list, err
+	})
+	if err == nil && !o.DryRun {
+		for i, run := range list.Runs {
+			if len(run.Adopted) > 0 {
+				list.Runs[i].Warnings = append(run.Warnings, p.o.Finish(ctx, p.o.Producer.Session)...)
+			}
+		}
+	}
+	return list, err
+}
+
 // Get returns the path of a stage's artifact in a run, archived or not. Kinds:
 // NotFound (the stage has not been done), Unavailable (its file is missing).
 func (p Runs) Get(ctx context.Context, issue, stage string) (pipeline.File, error) {

@@ -81,6 +81,9 @@ func (r *Runs) adopt(ctx context.Context, adoption *pipeline.Adoption, stage *co
 	case !ok || out.File != stage.Artifact:
 		return nil
 	}
+	if stage.IsPattern() {
+		return r.adoptFiles(ctx, adoption, stage, s)
+	}
 	if at := s.last(stage.Name); at >= 0 && s.Attempts[at].ID != "" && s.Attempts[at].Digest == out.Digest &&
 		out.Report.Valid() {
 		return nil
@@ -91,7 +94,7 @@ func (r *Runs) adopt(ctx context.Context, adoption *pipeline.Adoption, stage *co
 		return nil
 	}
 	draft := draftOf(stage, adoption.Issue, out.Report.Value, r.assume(stage, &s), true)
-	draft.Metadata["adopted"] = true
+	draft.Metadata["adopted"], draft.Parents = true, s.withSet(draft.Parents)
 	written, err := r.writer(adoption.Issue).Adopt(ctx, draft)
 	if err != nil {
 		return err

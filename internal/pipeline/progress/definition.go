@@ -114,23 +114,30 @@ func (r *Runs) pipelineOf(ctx context.Context, name string) (*contract.Pipeline,
 // Conflict if it has another one.
 func (r *Runs) Init(issue, complexity, name string) (pipeline.Run, error) {
 	run := pipeline.Run{Issue: issue}
-	p := r.Pipeline
-	if name != "" || !exists(r.Files, path.Join(contract.Folder, issue)) {
-		var err error
-		if p, err = r.Definitions.Named(name); err != nil {
-			return run, err
-		}
+	if p := r.Pipeline; name == "" && exists(r.Files, path.Join(contract.Folder, issue)) {
+		return r.initWith(issue, complexity, p)
 	}
+	p, err := r.Definitions.Named(name)
+	if err != nil {
+		return run, err
+	}
+	if known := contract.CheckIssue(issue) == nil && exists(r.Files, path.Join(contract.Folder, issue)); known &&
+		!bytes.Equal(p.Source(), r.Pipeline.Source()) {
+		return run, handoff.E("init", issue, handoff.Conflict,
+			errors.New("the run exists with another definition, which it keeps"),
+			handoff.Suggest("archive it first", handoff.ActionArchive, issue))
+	}
+	return r.initWith(issue, complexity, p)
+}
+
+// initWith is Init with a pipeline.
+func (r *Runs) initWith(issue, complexity string, p *contract.Pipeline) (pipeline.Run, error) {
+	run := pipeline.Run{Issue: issue}
 	if complexity != "" && p.Planner == "" {
 		return run, handoff.E("init", issue, handoff.Invalid,
 			errors.New("the pipeline has no planner, who needs a complexity"), handoff.Advice("leave the complexity out"))
 	}
 	known := contract.CheckIssue(issue) == nil && exists(r.Files, path.Join(contract.Folder, issue))
-	if known && name != "" && !bytes.Equal(p.Source(), r.Pipeline.Source()) {
-		return run, handoff.E("init", issue, handoff.Conflict,
-			errors.New("the run exists with another definition, which it keeps"),
-			handoff.Suggest("archive it first", handoff.ActionArchive, issue))
-	}
 	dir, err := folder.Init(r.Files, issue, complexity)
 	run.Path, run.Pipeline = path.Join(r.Base, dir), p.Name
 	if err != nil || known || p.Source() == nil {

@@ -311,9 +311,11 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 		if stage.IsPattern() && a.Digest == "" {
 			continue // an edit of one file, which has no attempt of its own
 		}
-		if at := len(attempts) - 1; stage.IsPattern() && at >= 0 && attempts[at].sameSet(a) {
-			a.Others = append(attempts[at].Others, attempts[at].ID)
-			attempts = attempts[:at]
+		if stage.IsPattern() {
+			a.carry(record.Name, attempts)
+			if at := len(attempts) - 1; at >= 0 && attempts[at].sameSet(a) {
+				attempts = attempts[:at]
+			}
 		}
 		a.Ref, a.Revision = record.Namespace+"/"+record.Name, revisions[record.Name]
 		if a.Adopted {
@@ -324,7 +326,7 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 			a.Took = max(0, a.At.Sub(a.Started))
 		}
 		for _, from := range attempts {
-			if slices.Contains(record.Parents, from.ID) {
+			if slices.Contains(record.Parents, from.ID) && (from.ids == nil || a.Read[from.Stage] == from.Digest) {
 				a.From[from.Stage] = from.ID
 			}
 		}
@@ -387,7 +389,7 @@ func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handof
 			metadata.Adopted
 		a.Gate, a.Assumed, a.Number = metadata.Gate, metadata.Assumed, metadata.Number
 		if stage.IsPattern() {
-			a.Digest = setDigest(metadata.Files)
+			a.Digest, a.Files = setDigest(metadata.Files), metadata.Files
 		}
 		return a
 	}

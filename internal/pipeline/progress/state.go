@@ -96,6 +96,9 @@ type Attempt struct {
 	// Others are the IDs of the other files of an attempt with several, of which ID is the last.
 	Others []string
 
+	Files map[string]string // the digests of its files, by name; nil without a pattern
+	ids   map[string]string // the IDs of the records of Files
+
 	Started time.Time     // zero if it is unknown
 	Took    time.Duration // 0 if it is unknown
 	At      time.Time     // when it was recorded, zero if it was not
