@@ -7,13 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -21,9 +19,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 	"github.com/agent-handoff/handoff/internal/pipeline/progress"
-	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/git"
-	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/pipeline"
 )
 
@@ -226,53 +222,6 @@ func (p Runs) Adopt(ctx context.Context, issue string, dryRun bool) (pipeline.Ad
 	return done, err
 }
 
-// AdoptOptions say how AdoptAt adopts the runs in a directory.
-type AdoptOptions struct {
-	DryRun bool
-	Define bool // write handoff.pipeline.yaml with the definition of the tool
-}
-
-// IsFolder reports whether what the caller types names a directory with runs, and not a run.
-func (p Runs) IsFolder(typed string) bool {
-	return strings.Contains(typed, "/") || contract.CheckIssue(typed) != nil || !p.IsOpen(typed) &&
-		plainfile.CheckDir(p.o.Path(typed)) == nil
-}
-
-// AdoptAt records the files of the runs in a directory of another tool as they are: of
-// OpenSpec, spec-kit or Kiro, or of a pipeline whose definition has a folder. Nothing is
-// moved, and what is recorded already is not recorded again. Kinds: NotFound (no pipeline
-// has its runs there), Conflict, and those of Put.
-func (p Runs) AdoptAt(ctx context.Context, typed string, o AdoptOptions) (pipeline.AdoptionList, error) {
-	rel, err := filepath.Rel(p.o.Root, p.o.Path(typed))
-	if err != nil || !filepath.IsLocal(rel) {
-		return pipeline.AdoptionList{}, handoff.E("adopt", typed, handoff.Invalid, errors.New("is not in the workspace"),
-			handoff.Advice("name a directory of the main worktree"))
-	}
-	if dir, issue := path.Split(filepath.ToSlash(rel)); path.Clean(dir) == contract.Folder {
-		done, err := p.Adopt(ctx, issue, o.DryRun)
-		return pipeline.AdoptionList{Runs: []pipeline.Adoption{done}, DryRun: o.DryRun}, err
-	}
-	list, err := in(p, func(r *progress.Runs) (list pipeline.AdoptionList, err error) {
-		defined := ""
-		if o.Define {
-			if defined, err = r.Define(filepath.ToSlash(rel)); err != nil {
-				return list, err
-			}
-		}
-		list, err = r.AdoptAt(ctx, filepath.ToSlash(rel), o.DryRun)
-		list.Defined = defined
-		return list, err
-	})
-	if err == nil && !o.DryRun {
-		for i, run := range list.Runs {
-			if len(run.Adopted) > 0 {
-				list.Runs[i].Warnings = append(run.Warnings, p.o.Finish(ctx, p.o.Producer.Session)...)
-			}
-		}
-	}
-	return list, err
-}
-
 // Get returns the path of a stage's artifact in a run, archived or not. Kinds:
 // NotFound (the stage has not been done), Unavailable (its file is missing).
 func (p Runs) Get(ctx context.Context, issue, stage string) (pipeline.File, error) {
@@ -442,31 +391,6 @@ func in[T any](p Runs, do func(*progress.Runs) (T, error)) (result T, err error)
 	}
 	r.Repository = gate.Repository{Git: git.Run, Workspace: p.o.Workspace, Own: own}
 	return do(r)
-}
-
-// definitions returns the pipelines that runs can have. They are read when they are needed,
-// once.
-func (p Runs) definitions(files *os.Root) progress.Definitions {
-	return progress.Definitions{
-		Preset: sync.OnceValues(func() (*contract.Pipeline, error) {
-			dir, err := p.o.Definition()
-			if err != nil {
-				return nil, err
-			}
-			return contract.Load(plainfile.FS(dir, contract.MaxFile))
-		}),
-		Own: sync.OnceValues(func() (map[string]*contract.Pipeline, error) {
-			b, err := plainfile.ReadIn(files, contract.Definition, contract.MaxFile)
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil, nil
-			}
-			if err != nil {
-				return nil, handoff.E("read pipeline", contract.Definition, handoff.Unavailable, durable.Reason(err),
-					handoff.Advice("make it a readable file of at most 1 MiB"))
-			}
-			return contract.Parse(contract.Definition, b, plainfile.FS(p.o.Root, contract.MaxFile))
-		}),
-	}
 }
 
 // Unapproved returns the IDs of the artifacts whose approval the gates of open runs need.

@@ -46,7 +46,7 @@ interrupted; with --define it writes handoff.pipeline.yaml.`,
 			run = a.Reading
 		}
 		return run(func(w *workspace.Workspace) error {
-			if w.Pipelines().IsFolder(args[0]) {
+			if pipelines.IsFolder(w.Pipelines(), args[0]) {
 				return a.adoptAt(c.Context(), w, args[0], watch, pipelines.AdoptOptions{DryRun: dryRun, Define: define})
 			}
 			if watch || define {
@@ -86,7 +86,7 @@ const watchEvery = time.Second
 func (a *app) adoptAt(ctx context.Context, w *workspace.Workspace, dir string, watch bool,
 	o pipelines.AdoptOptions) error {
 	for first := true; ; first = false {
-		list, err := w.Pipelines().AdoptAt(ctx, dir, o)
+		list, err := pipelines.AdoptAt(ctx, w.Pipelines(), dir, o)
 		if err != nil {
 			return err
 		}

@@ -222,7 +222,7 @@ only in the linked worktree, because someone made it, is used there.
 | ` + "`handoff pipeline brief ISSUE --for AGENT`" + ` | print the paths that an agent reads and writes, for its prompt |
 | ` + "`handoff pipeline start ISSUE STAGE`" + ` | record that an agent works on a stage, with what it was given |
 | ` + "`handoff pipeline put ISSUE STAGE FILE\\|-`" + ` | submit an artifact: validate it, record it and write it to the folder |
-| ` + "`handoff pipeline adopt ISSUE`" + ` | record the files of a run of another tool as they are |
+| ` + "`handoff pipeline adopt ISSUE\\|DIR`" + ` | record the files of a run of another tool as they are |
 | ` + "`handoff pipeline schema [STAGE]`" + ` | print the JSON Schema of an artifact, or with --example an example |
 | ` + "`handoff pipeline get ISSUE STAGE`" + ` | print the path of an artifact; with --restore, write its newest attempt first |
 | ` + "`handoff pipeline validate FILE…`" + ` | validate artifacts against their schemas |
@@ -392,6 +392,25 @@ person to decide.
 The files of a run are in ` + "`.pipeline/ISSUE`" + `, or in ` + "`FOLDER/ISSUE`" + ` if the pipeline has the key ` + "`folder`" + `.
 A linked worktree uses those of the main worktree. A run keeps the definition that it started with: it is
 ` + "`pipeline.yaml`" + ` in ` + "`.pipeline/ISSUE`" + `, and is recorded. A folder without it is a run of the built-in pipeline.
+
+## Folders of other tools
+
+` + "`handoff pipeline adopt DIR`" + ` records the files of another tool as they are. Each file is an artifact, made
+from those of the stages that its stage needs. Nothing is moved, and a second call adds nothing. A run keeps only
+its definition in ` + "`.pipeline/ISSUE`" + `.
+
+| tool | DIR | runs | stages |
+|---|---|---|---|
+| OpenSpec | openspec | openspec/changes/ID | proposal, specs, design, tasks |
+| spec-kit | specs | specs/NNN-NAME | spec, plan, research, data-model, contracts, tasks |
+| Kiro | .kiro | .kiro/specs/NAME | requirements, bugfix, design, tasks |
+| a definition with ` + "`folder`" + ` | its folder | FOLDER/ISSUE | its own |
+
+With --watch the command goes on until it is interrupted. With --define it writes the definition of the tool to
+` + "`handoff.pipeline.yaml`" + `. Who writes or approves a file is not in these folders: the stages are ` + "by `author`" + `,
+and have no gates.
+
+## The preset
 
 ` + "`preset: jg`" + ` starts from the built-in pipeline: a stage with a known id replaces the keys that it
 has, and a new one follows the last stage that it needs. The built-in pipeline is in this format; it uses these keys too:

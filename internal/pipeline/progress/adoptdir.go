@@ -15,10 +15,10 @@ import (
 	"github.com/agent-handoff/handoff/pipeline"
 )
 
-// At returns the pipeline whose runs are in a directory, relative to the workspace, and the
+// at returns the pipeline whose runs are in a directory, relative to the workspace, and the
 // names of those runs. The directory is that of all runs, one above it, or that of one run.
 // The pipelines of the repository come before those of known tools. Its kind is NotFound.
-func (r *Runs) At(dir string) (*contract.Pipeline, []string, error) {
+func (r *Runs) at(dir string) (*contract.Pipeline, []string, error) {
 	own, err := r.Definitions.Own()
 	if err != nil {
 		return nil, nil, err
@@ -56,12 +56,16 @@ func (r *Runs) runsIn(dir string) (names []string) {
 	return names
 }
 
-// AdoptAt records the files of the runs in a directory as they are; see At and Adopt. A run
+// AdoptAt records the files of the runs in a directory as they are; see at and Adopt. A run
 // that has no definition gets the one of the pipeline. With dryRun it returns what it would
-// record for the runs that have one, and writes nothing.
-func (r *Runs) AdoptAt(ctx context.Context, dir string, dryRun bool) (pipeline.AdoptionList, error) {
+// record for the runs that have one, and writes nothing. With define it writes the definition
+// of the tool; the kind is Conflict if the repository has definitions.
+func (r *Runs) AdoptAt(ctx context.Context, dir string, dryRun, define bool) (pipeline.AdoptionList, error) {
 	list := pipeline.AdoptionList{Runs: []pipeline.Adoption{}, DryRun: dryRun}
-	p, issues, err := r.At(dir)
+	p, issues, err := r.at(dir)
+	if err == nil && define {
+		list.Defined, err = r.define(p)
+	}
 	if err != nil {
 		return list, err
 	}
@@ -79,12 +83,14 @@ func (r *Runs) AdoptAt(ctx context.Context, dir string, dryRun bool) (pipeline.A
 		}
 		if current.Pipeline.Folder != p.Folder && !dryRun {
 			return list, handoff.E("adopt", path.Join(p.Folder, issue), handoff.Conflict,
-				errors.New("there is another run with this ID"), handoff.Suggest("archive it first", handoff.ActionArchive, issue))
+				errors.New("there is another run with this ID"),
+				handoff.Suggest("archive it first", handoff.ActionArchive, issue))
 		}
 		if dryRun && current.Pipeline.Folder != p.Folder {
 			continue
 		}
-		done, err := current.adoptAll(ctx, pipeline.Adoption{Issue: issue, Adopted: []pipeline.AdoptedStage{}, DryRun: dryRun})
+		done := pipeline.Adoption{Issue: issue, Adopted: []pipeline.AdoptedStage{}, DryRun: dryRun}
+		done, err = current.adoptAll(ctx, done)
 		if err != nil {
 			return list, err
 		}
@@ -93,14 +99,9 @@ func (r *Runs) AdoptAt(ctx context.Context, dir string, dryRun bool) (pipeline.A
 	return list, nil
 }
 
-// Define writes the definition of the tool whose runs are in a directory, and returns its
-// path. Kinds: those of At, and Conflict if the repository has definitions.
-func (r *Runs) Define(dir string) (string, error) {
-	p, _, err := r.At(dir)
-	if err != nil {
-		return "", err
-	}
-	err = durable.Create(r.Files, contract.Definition, func(w io.Writer) error {
+// define writes the definition of a pipeline and returns its path.
+func (r *Runs) define(p *contract.Pipeline) (string, error) {
+	err := durable.Create(r.Files, contract.Definition, func(w io.Writer) error {
 		_, err := w.Write(p.Source())
 		return err
 	})
