@@ -12,7 +12,8 @@ import (
 func (w *Workspace) Reviews() reviews.Reviews {
 	return reviews.New(reviews.Options{Hub: w.as, Bodies: w.bodies, Resolve: w.Resolve, Finish: w.finish,
 		Now: w.now, Dir: w.caller.Dir,
-		Origin: w.runtimeDir.Origin, Home: w.dirs.Home(), State: w.state,
+		Origin: w.runtimeDir.Origin, Remote: w.remote, Home: w.dirs.Home(), State: w.state,
+		From: w.settings.ReviewFrom, UserHome: w.userHome,
 		Gated:    func(ctx context.Context) ([]string, error) { return pipelines.Unapproved(ctx, w.Pipelines()) },
 		Redacted: func(ctx context.Context) ([]handoff.Digest, error) { return w.index.RedactedBodies(ctx) }})
 }

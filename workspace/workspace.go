@@ -112,6 +112,7 @@ type core struct {
 	rand      io.Reader
 	cache     string // directory of the index of threads, "" for none
 	state     string // of the user, "" for none
+	userHome  string // the home directory of the user
 	progress  func(done, total handoff.Seq)
 	copying   func(done, total int64)
 	index     *localstate.Index
@@ -205,7 +206,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log,
 		rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, o.Rand),
 		files: files, home: home, now: o.Now, rand: o.Rand, cache: userdir.Cache(o.Getenv),
-		state: userdir.State(o.Getenv), progress: o.Progress, copying: o.Copying}
+		state: userdir.State(o.Getenv), userHome: o.Getenv("HOME"), progress: o.Progress, copying: o.Copying}
 	memory := localstate.NewMemory(log, opened.Backend, settings.Log, found.Runtime, o.Getenv)
 	c.index = localstate.NewIndex(memory, found.Runtime, o.Getenv, o.Progress, o.Warn)
 	c.checked = localstate.CheckedLog(opened.Log, c.index)

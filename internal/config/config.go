@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/sshsig"
 	"github.com/agent-handoff/handoff/settings"
 	"go.yaml.in/yaml/v4"
 )
@@ -60,6 +62,10 @@ type Config struct {
 	// ShareThreads is true if kept transcripts may be stored in a log that other
 	// machines use, with their secrets redacted.
 	ShareThreads *bool `yaml:"share_threads"`
+
+	// ReviewFrom is a file of allowed signers, or SSH public keys, one on a line. Comments of
+	// other machines that they signed are handed to agents.
+	ReviewFrom string `yaml:"review_from"`
 
 	// OutputFolder and AgentOutputsFolder say where session folders go, with
 	// the variables of Paths.
@@ -124,6 +130,10 @@ func (c Config) check() error {
 	}
 	if c.Log != "" && Redact(c.Log) == "" {
 		return errors.New("log: not a URL of the form scheme:location")
+	}
+	if from := c.ReviewFrom; from != "" && !sshsig.IsPublicKey(from) && !filepath.IsAbs(from) &&
+		!strings.HasPrefix(from, "~/") {
+		return errors.New("review_from: neither an absolute path nor an SSH public key")
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ var places = map[string]place{
 	"keep_threads":  ofUser,
 	"share_threads": userSection,
 	"retention":     ofUser,
+	"review_from":   ofUser,
 
 	"channels":  ofRepository,
 	"pipelines": ofRepository,

@@ -26,6 +26,7 @@ var classes = map[string]struct{ class, value string }{
 	"keep_threads":  {"user", "true"},
 	"retention":     {"user", "keep-last 3"},
 	"share_threads": {"user", "true"},
+	"review_from":   {"user", "/keys"},
 
 	"channels":  {"shared", "{own: purpose}"},
 	"pipelines": {"shared", "ci"},

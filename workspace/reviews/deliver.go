@@ -35,8 +35,8 @@ type Delivery struct {
 
 // Undelivered returns the open comments on artifacts that an agent published, and the
 // answers to them, that others made on this machine and that the agent was not handed
-// before. thread tells agents apart. Comments of other machines are counted: nothing
-// authenticates who wrote them.
+// before. thread tells agents apart. Comments of other machines are counted, unless they are
+// signed by a key of the user's setting review_from. Imported ones are counted.
 func (d Reviews) Undelivered(ctx context.Context, thread string, artifacts []handoff.Artifact) (h Delivery,
 	err error) {
 	if d.o.State == "" || len(artifacts) == 0 {
@@ -57,15 +57,24 @@ func (d Reviews) Undelivered(ctx context.Context, thread string, artifacts []han
 	}
 	away, more := 0, 0
 	var current []string
+	from := d.trusted()
+	defer from.close()
 	for _, a := range artifacts {
 		for _, c := range handoff.OpenComments(a.Comments) {
 			for _, r := range remarks(c) {
-				current = append(current, r.ID)
+				local := r.Origin == here || r.Origin == "" && !d.o.Remote
+				id, trusted := r.ID, r.By.Relation != handoff.RelationImported
+				if trusted && !local && r.Signed != nil {
+					id = textID(r.Signed.Text) // so that a copy of the record is the same
+				}
+				current = append(current, id)
 				own := r.By.Thread == thread || r.By.Relation == handoff.RelationSelf && c.ArtifactID == a.ID
 				switch line := ""; {
-				case own || slices.Contains(h.before, r.ID) || slices.Contains(h.ids, r.ID):
-				case r.By.Relation == handoff.RelationImported || r.Origin != "" && r.Origin != here:
-					away, h.ids = away+1, append(h.ids, r.ID)
+				case own || slices.Contains(h.before, id) || slices.Contains(h.ids, id):
+				case trusted && !local && r.Signed != nil && (more > 0 || from.checked >= maxChecked):
+					more++
+				case !trusted || !local && !from.signed(ctx, r.Signed):
+					away, h.ids = away+1, append(h.ids, id)
 				case more > 0:
 					more++ // they are handed over next time
 				default:
@@ -73,7 +82,7 @@ func (d Reviews) Undelivered(ctx context.Context, thread string, artifacts []han
 						more++
 						continue
 					}
-					h.Text, h.ids = h.Text+line, append(h.ids, r.ID)
+					h.Text, h.ids = h.Text+line, append(h.ids, id)
 				}
 			}
 		}
@@ -91,6 +100,44 @@ func (d Reviews) Undelivered(ctx context.Context, thread string, artifacts []han
 		h.Text += fmt.Sprintf("%d comments of other machines, not shown here, are on what you published in handoff.\n", away)
 	}
 	return h, nil
+}
+
+// maxChecked is how many signatures are verified at a time.
+const maxChecked = 20
+
+// A trust verifies signatures of comments with the keys of review_from.
+type trust struct {
+	signers Signers
+	known   bool // there are such keys
+	checked int
+	close   func()
+}
+
+func (d Reviews) trusted() trust {
+	none := trust{close: func() {}}
+	if d.o.From == "" {
+		return none
+	}
+	signers, remove, err := d.keysOf()
+	if err != nil { // all comments of other machines are counted
+		return none
+	}
+	return trust{signers: signers, known: true, close: remove}
+}
+
+func (t *trust) signed(ctx context.Context, s *handoff.Signed) bool {
+	if !t.known || s == nil {
+		return false
+	}
+	t.checked++
+	found, err := t.signers.verify(ctx, *s)
+	return err == nil && found.By != ""
+}
+
+// textID names a signed text.
+func textID(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "signed:" + hex.EncodeToString(sum[:16])
 }
 
 // remarks returns a comment and the replies to it that are not withdrawn, each as a reply.

@@ -28,8 +28,12 @@ type Options struct {
 	Dir      string // of the caller, whose git settings name the key that signs
 
 	Origin func() (string, error) // of the records of this machine, "" if no other uses the log
+	Remote bool                   // other machines may use the log
 	Home   string                 // the main directory of the workspace
 	State  string                 // the state directory of the user, "" for none
+
+	From     string // the user's setting review_from, "" for none
+	UserHome string // the home directory of the user
 }
 
 // A Reviews value records and reads reviews and comments for the caller of a workspace.

@@ -104,6 +104,29 @@ func ReadSigners(file string) (Signers, error) {
 	return Signers{file}, err
 }
 
+// keysOf returns the signers that the user's setting review_from names, and a function that
+// removes what they need. Kinds: those of ReadSigners.
+func (d Reviews) keysOf() (s Signers, remove func(), err error) {
+	from := d.o.From
+	if !sshsig.IsPublicKey(from) {
+		if below, ok := strings.CutPrefix(from, "~/"); ok {
+			from = filepath.Join(d.o.UserHome, below)
+		}
+		s, err = ReadSigners(from)
+		return s, func() {}, err
+	}
+	dir, err := os.MkdirTemp("", "handoff-keys-")
+	if err != nil {
+		return s, nil, err
+	}
+	var lines []byte
+	for key := range strings.Lines(from) {
+		lines = fmt.Appendf(lines, "* namespaces=%q %s\n", handoff.SignatureNamespace, strings.TrimSpace(key))
+	}
+	s.file = filepath.Join(dir, "keys")
+	return s, func() { os.RemoveAll(dir) }, os.WriteFile(s.file, lines, 0o600)
+}
+
 // maxSigned is how many signatures of one artifact are verified.
 const maxSigned = 200
 

@@ -76,6 +76,12 @@ func Sign(ctx context.Context, key, namespace string, text []byte) (string, erro
 	return strings.Join(strings.Fields(value), ""), nil
 }
 
+// IsPublicKey reports whether a text is a public key, or several, one on a line.
+func IsPublicKey(text string) bool {
+	_, ok := publicKey(text)
+	return ok
+}
+
 // publicKey returns the public key that a key is, if it is not the name of a file.
 func publicKey(key string) (string, bool) {
 	if literal, ok := strings.CutPrefix(key, "key::"); ok {
