@@ -22,6 +22,16 @@ const maxText = 8 << 20
 func (d Reviews) place(ctx context.Context, a handoff.Artifact, r Draft, text *handoff.CommentText) (handoff.Place,
 	error) {
 	var p handoff.Place
+	if r.Side != "" {
+		content, err := d.content(ctx, a, "")
+		if err == nil {
+			p, err = d.placeOnSide(content, r)
+		}
+		if err == nil {
+			setQuote(text, content, p)
+		}
+		return p, err
+	}
 	if r.Path != "" {
 		if !a.IsDirectory() {
 			return p, handoff.E("review", r.Path, handoff.Invalid, errors.New(a.ID+" is not a directory"),
@@ -44,15 +54,21 @@ func (d Reviews) place(ctx context.Context, a handoff.Artifact, r Draft, text *h
 		return p, err
 	}
 	where := newPlace(content, p.Path, start, end)
-	quote := content[start:end]
-	text.Quote = first(quote, handoff.MaxQuote)
-	text.Before = last(content[:start], handoff.MaxQuoteContext)
-	text.After = first(content[start+len(text.Quote):], handoff.MaxQuoteContext)
+	setQuote(text, content, where)
 	if a.Kind == "patch" || strings.HasPrefix(content, "diff --git ") || strings.HasPrefix(content, "--- ") {
 		line := strings.LastIndexByte(content[:start], '\n') + 1
 		where.Side = side(content[line:end])
 	}
 	return where, nil
+}
+
+// setQuote adds what is at a place of a text, and what is around it.
+func setQuote(text *handoff.CommentText, content string, at handoff.Place) {
+	start := len(first(content, at.Start))
+	end := start + len(first(content[start:], at.End-at.Start))
+	text.Quote = first(content[start:end], handoff.MaxQuote)
+	text.Before = last(content[:start], handoff.MaxQuoteContext)
+	text.After = first(content[start+len(text.Quote):], handoff.MaxQuoteContext)
 }
 
 // side returns the side of a patch that lines of it are on.
@@ -79,15 +95,9 @@ func span(content string, r Draft) (start, end int, err error) {
 		return 0, 0, handoff.E("review", "", handoff.Conflict, errors.New("the text has the quote several times"),
 			handoff.Advice("quote more of it, or name the lines"))
 	}
-	from, to, _ := strings.Cut(r.Lines, "-")
-	firstLine, err := strconv.Atoi(from)
-	lastLine := firstLine
-	if err == nil && to != "" {
-		lastLine, err = strconv.Atoi(to)
-	}
-	if err != nil || firstLine < 1 || lastLine < firstLine {
-		return 0, 0, handoff.E("review", fmt.Sprintf("%q", r.Lines), handoff.Invalid, errors.New("invalid lines"),
-			handoff.Advice("write 12 or 12-14"))
+	firstLine, lastLine, err := parseLines(r.Lines)
+	if err != nil {
+		return 0, 0, err
 	}
 	start, end, lines := lineSpan(content, firstLine, lastLine)
 	if lastLine > lines {
@@ -95,6 +105,21 @@ func span(content string, r Draft) (start, end int, err error) {
 			handoff.Advice("the lines are those of the published text"))
 	}
 	return start, end, nil
+}
+
+// parseLines parses the number of a line, or two with a dash.
+func parseLines(text string) (firstLine, lastLine int, err error) {
+	from, to, _ := strings.Cut(text, "-")
+	firstLine, err = strconv.Atoi(from)
+	lastLine = firstLine
+	if err == nil && to != "" {
+		lastLine, err = strconv.Atoi(to)
+	}
+	if err != nil || firstLine < 1 || lastLine < firstLine {
+		err = handoff.E("review", fmt.Sprintf("%q", text), handoff.Invalid, errors.New("invalid lines"),
+			handoff.Advice("write 12 or 12-14"))
+	}
+	return firstLine, lastLine, err
 }
 
 // lineSpan returns the bytes of lines of a text, without the last line end, and the number
@@ -152,13 +177,17 @@ func (d Reviews) moved(ctx context.Context, a handoff.Artifact, c handoff.Commen
 	if c.Place == (handoff.Place{}) {
 		return c.Place, false
 	}
-	content, ok := texts[c.Place.Path]
+	file, onSide := c.Place.Path, c.Place.Path != "" && c.Place.Side != "" && !a.IsDirectory()
+	if onSide { // the file is one that the patch changes
+		file = ""
+	}
+	content, ok := texts[file]
 	if !ok {
 		var err error
-		if content, err = d.content(ctx, a, c.Place.Path); err != nil {
+		if content, err = d.content(ctx, a, file); err != nil {
 			return c.Place, true
 		}
-		texts[c.Place.Path] = content
+		texts[file] = content
 	}
 	if text.Quote == "" { // a file, or an empty line, which nothing finds again
 		return c.Place, c.Place.FirstLine > 0
@@ -166,6 +195,14 @@ func (d Reviews) moved(ctx context.Context, a handoff.Artifact, c handoff.Commen
 	at, ok := Find(content, text)
 	if !ok {
 		return c.Place, true
+	}
+	if onSide {
+		where, ok := sidePlace(content, c.Place.Path, c.Place.Side, at, at+len(text.Quote))
+		if !ok {
+			return c.Place, true
+		}
+		where.LastLine = where.FirstLine + c.Place.LastLine - c.Place.FirstLine
+		return where, false
 	}
 	where := newPlace(content, c.Place.Path, at, at+len(text.Quote))
 	where.Side, where.LastLine = c.Place.Side, where.FirstLine+c.Place.LastLine-c.Place.FirstLine

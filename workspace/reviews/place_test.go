@@ -138,3 +138,38 @@ func TestQuoteIsCut(t *testing.T) {
 		t.Errorf("quote and context have %s characters, want %s", got, want)
 	}
 }
+
+// TestSides finds lines of both sides of a file in a patch.
+func TestSides(t *testing.T) {
+	patch := "diff --git a/x.go b/x.go\n--- a/x.go\n+++ b/x.go\n@@ -3,4 +3,4 @@ func f() {\n three\n-four\n--- old five\n" +
+		"+FOUR\n+++ new five\n six\n" +
+		"diff --git a/y.go b/y.go\n--- a/y.go\n+++ b/y.go\n@@ -1 +1 @@\n-one\n\\ No newline at end of file\n+ONE\n"
+	for _, tt := range []struct {
+		file, side  string
+		first, last int
+		want        string
+	}{
+		{"x.go", handoff.SideOld, 4, 5, "-four\n--- old five"},
+		{"x.go", handoff.SideNew, 4, 5, "+FOUR\n+++ new five"},
+		{"x.go", handoff.SideNew, 6, 6, " six"},
+		{"x.go", handoff.SideOld, 3, 6, " three\n-four\n--- old five\n+FOUR\n+++ new five\n six"},
+		{"y.go", handoff.SideOld, 1, 1, "-one"},
+		{"y.go", handoff.SideNew, 1, 1, "+ONE"},
+		{"y.go", handoff.SideNew, 2, 2, ""},
+		{"x.go", handoff.SideOld, 6, 7, ""},
+		{"z.go", handoff.SideNew, 1, 1, ""},
+	} {
+		start, end, err := sideSpan(patch, tt.file, tt.side, tt.first, tt.last)
+		if got := patch[start:end]; got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%s lines %d-%d of the %s side = %q, %v, want %q", tt.file, tt.first, tt.last, tt.side, got, err, tt.want)
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		where, ok := sidePlace(patch, tt.file, tt.side, start, end)
+		if !ok || where.FirstLine != tt.first || where.LastLine != tt.last {
+			t.Errorf("place of %q = %+v, want lines %d-%d", tt.want, where, tt.first, tt.last)
+		}
+	}
+}

@@ -50,7 +50,9 @@ type Draft struct {
 	// Where the comment is; the zero value is the artifact as a whole. Lines are a number
 	// or two with a dash; of a patch they are those of the patch file. Quote is a text that
 	// occurs once.
-	Path, Lines, Quote string
+	// With a Side, old or new, Path is a file that a patch changes, and Lines are those of
+	// that side of it.
+	Path, Lines, Quote, Side string
 
 	ReplyTo         string   // the comment that Text answers
 	Resolve, Reopen []string // comments
@@ -140,7 +142,7 @@ func (r Draft) check() error {
 			"the decisions are approved, changes_requested, commented and dismissed")
 	case r.Lines != "" && r.Quote != "":
 		return refuse("has both lines and a quote", "leave one of them out")
-	case (r.Path != "" || r.Lines != "" || r.Quote != "") && (r.Text == "" || r.ReplyTo != "" || states):
+	case (r.Path != "" || r.Lines != "" || r.Quote != "" || r.Side != "") && (r.Text == "" || r.ReplyTo != "" || states):
 		return refuse("has a place and no comment of its own", "add the text of the comment, without a reply")
 	case r.ReplyTo != "" && r.Text == "":
 		return refuse("a reply has no text", "add the text")

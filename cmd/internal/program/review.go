@@ -96,6 +96,7 @@ func reviewFlags(f *pflag.FlagSet, r *reviews.Draft) {
 	f.StringVarP(&r.Text, "message", "m", "", "`text` of the comment or reply; - for standard input")
 	f.StringVar(&r.Path, "path", "", "comment on this `file` of a directory")
 	f.StringVar(&r.Lines, "lines", "", "comment on these lines, a `number` or two: 12-14")
+	f.StringVar(&r.Side, "side", "", "in a patch, the `kind` of lines of --path: old or new")
 	f.StringVar(&r.Quote, "quote", "", "comment on this `text`")
 	f.StringVar(&r.ReplyTo, "reply-to", "", "answer the comment with this `ID`")
 	f.StringArrayVar(&r.Resolve, "resolve", nil, "resolve the comment with this `ID`; may be repeated")
@@ -115,7 +116,7 @@ var decisions = []struct {
 }
 
 // ofReview are the flags that need a ref.
-var ofReview = []string{"message", "path", "lines", "quote", "reply-to", "resolve", "reopen", "sign"}
+var ofReview = []string{"message", "path", "lines", "side", "quote", "reply-to", "resolve", "reopen", "sign"}
 
 // maxInput is how much of standard input is read: more than a comment may have.
 const maxInput = 1 << 20
