@@ -41,10 +41,12 @@ const (
 const omitted = "nethttpomithttp2"
 
 // cold are the packages in which the compiler does not inline: those that parse, print and
-// call others, and not those that read logs and transcripts. The programs are smaller by 1 MB.
-var cold = []string{module + "/cmd", module + "/workspace", module + "/internal/pipeline",
-	module + "/internal/session", "github.com/modelcontextprotocol", "github.com/google/jsonschema-go",
-	"github.com/yuin/goldmark", "github.com/creachadair/tomledit", "github.com/pelletier/go-toml"}
+// call others, and not those that read logs and transcripts. The programs are smaller by 1.5 MB.
+var cold = []string{module + "/cmd", module + "/engines", module + "/workspace", module + "/internal/pipeline",
+	module + "/internal/session", "encoding/gob", "encoding/xml", "html/template", "net/http", "text/template",
+	"github.com/creachadair/tomledit", "github.com/google/jsonschema-go", "github.com/modelcontextprotocol",
+	"github.com/nats-io", "github.com/pelletier/go-toml", "github.com/spf13", "github.com/yuin/goldmark",
+	"go.yaml.in/yaml", "golang.org/x/net"}
 
 // builtPrograms are the builds and their tags.
 var builtPrograms = map[string]string{program: omitted, bucketProgram: omitted + ",s3"}
