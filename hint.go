@@ -94,7 +94,9 @@ const (
 	ActionListBy                      Action = "list artifacts with" // FIELD VALUE
 	ActionSessionsBy                  Action = "list sessions with"  // FIELD VALUE
 	ActionCost                        Action = "show cost"           // NAME
-	ActionCosts                       Action = "show costs by"       // GROUP
+	ActionNews                        Action = "show news"
+	ActionNewsSince                   Action = "show news since" // TIME
+	ActionCosts                       Action = "show costs by"   // GROUP
 	ActionChannels                    Action = "list channels"
 	ActionLessons                     Action = "list lessons"
 	ActionWhy                         Action = "trace"         // REF

@@ -1,8 +1,11 @@
 package pipeline
 
-import "github.com/agent-handoff/handoff"
+import (
+	"time"
 
-import "github.com/agent-handoff/handoff/jsonschema"
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/jsonschema"
+)
 
 // An Adoption is the result of Adopt.
 type Adoption struct {
@@ -76,6 +79,13 @@ type RunSummary struct {
 
 	// GateFailed is the stage of the last attempt if it failed its gate when it was submitted.
 	GateFailed string `json:"gateFailed,omitempty"`
+}
+
+// A Progress is where a run is that was not completed.
+type Progress struct {
+	RunSummary
+	Reason string    // why its stage is next
+	Since  time.Time // its last attempt: so long the next stage waits; zero if there is none
 }
 
 // A List has the runs of a workspace: first the open ones, then the archived

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace/news"
 )
 
 // A Group has the artifacts of a list that have the same agent, task or session.
@@ -17,22 +18,14 @@ type Group struct {
 	Artifacts []handoff.Artifact
 }
 
-// groupings are what Grouped can group by, with the fields of a producer that decide.
-var groupings = map[string]func(handoff.Producer) string{
-	"agent":   func(p handoff.Producer) string { return cmp.Or(p.Agent, p.Harness) },
-	"task":    func(p handoff.Producer) string { return p.Slot("task") },
-	"session": func(p handoff.Producer) string { return cmp.Or(p.Session, p.RunID) },
-}
-
 // Grouped groups artifacts of w by agent, task or session. The groups are in the order of
 // their first artifacts, those without a key last.
 //
 // Kind: Invalid (by), and those of reading the log.
 func Grouped(ctx context.Context, w *Workspace, by string, list []handoff.Artifact) ([]Group, error) {
-	key, ok := groupings[by]
-	if !ok {
-		return nil, handoff.E("list", by, handoff.Invalid, errors.New("unknown group"),
-			handoff.Advice("group by agent, task or session"))
+	key, err := news.Grouping(by)
+	if err != nil {
+		return nil, err
 	}
 	var groups []Group
 	for _, a := range list {

@@ -31,7 +31,7 @@ func (s story) pages() map[string]string {
 			s.patch2, "pipelines": "/pipelines", "pipeline": "/pipelines/42",
 		"threads": "/threads", "thread": "/threads/claude/" + conversation, "subagent": "/threads/claude/" + conversation +
 			"/scout1",
-		"found": "/search?q=timeouts", "missing": "/artifacts/no-such-thing",
+		"cost": "/cost", "models": "/cost?by=model", "found": "/search?q=timeouts", "missing": "/artifacts/no-such-thing",
 	}
 }
 

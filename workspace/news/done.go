@@ -34,6 +34,11 @@ type Done struct {
 	Ended     time.Time          `json:"endedAt,omitzero"`
 }
 
+// Failed reports whether it ended with a failure.
+func (d Done) Failed() bool {
+	return d.Outcome == session.Failed || d.Outcome == string(thread.Errored) || d.Reason != ""
+}
+
 // A found is a session with what was done in it.
 type found struct {
 	session.View

@@ -30,7 +30,8 @@ type Need struct {
 	Settle handoff.Hint   `json:"-"`
 	How    string         `json:"settle,omitempty"` // Settle, as the surface that shows it words that
 
-	part string // of the log: tells its needs apart
+	part string           // of the log: tells its needs apart
+	from handoff.Producer // of whose work it is a part
 }
 
 // String returns what a need is about and why, on one line.
@@ -90,7 +91,8 @@ func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
 
 // artifactNeed returns the worst notice of an artifact that a person should settle.
 func artifactNeed(a handoff.Artifact) (Need, bool) {
-	need := Need{Kind: "artifact", Ref: a.ID, Title: cmp.Or(a.Title, a.Path), By: maker(a.Producer), At: a.CreatedAt}
+	need := Need{Kind: "artifact", Ref: a.ID, Title: cmp.Or(a.Title, a.Path), By: maker(a.Producer), At: a.CreatedAt,
+		from: a.Producer}
 	for _, need.Notice = range a.Notices() {
 		switch need.Notice.Code {
 		case handoff.NoticeContradicted, handoff.NoticeAttestFailed:
@@ -155,6 +157,7 @@ func (s Source) sessionNeeds(_ context.Context, r *Report, list []found) error {
 		}
 		r.Needs = append(r.Needs, Need{Kind: "session", Ref: f.ID, Notice: f.Notices[0],
 			Title: f.title(), By: f.by(), At: at,
+			from:   handoff.Producer{Session: f.ID, Agent: f.Agent.Name, Harness: f.program, TaskID: f.Producer.TaskID},
 			Settle: handoff.Suggest("see it; archive it to settle this", handoff.ActionShow, f.ID)})
 	}
 	return nil
@@ -170,7 +173,7 @@ func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error 
 			continue
 		}
 		r.Needs = append(r.Needs, Need{Kind: "thread", Ref: t.URI, Title: t.Title, By: program(t.URI, ""), At: t.ActiveAt,
-			Notice: notices[0],
+			Notice: notices[0], from: handoff.Producer{Session: t.Session, Harness: program(t.URI, "")},
 			Settle: handoff.Suggest("read it", handoff.ActionThread, t.URI)})
 	}
 	page, err := s.o.Threads.List(ctx, threads.ListOptions{Since: r.Until.AddDate(0, 0, -ThreadDays).Format(time.RFC3339)})
@@ -221,6 +224,7 @@ func (s Source) pipelineNeeds(ctx context.Context, r *Report, _ []found) error {
 	r.Warnings = append(r.Warnings, list.Warnings...)
 	for _, run := range list.Runs {
 		need := Need{Kind: "pipeline", Ref: run.Name, Title: run.Stage, By: run.Agent,
+			from:   handoff.Producer{Agent: run.Agent, TaskID: run.Issue},
 			Settle: handoff.Suggest("see the next step", handoff.ActionNext, run.Issue)}
 		switch {
 		case run.Archived:

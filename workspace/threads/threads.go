@@ -136,6 +136,31 @@ func (c Collection) Running(ctx context.Context) (list []trace.RunningThread, wa
 	return list, warnings, err
 }
 
+// LastCall returns the last tool call of a thread, nil if it has none. It reads the
+// transcript.
+//
+// Kinds: Invalid (a malformed URI), and those of reading the transcript.
+func (c Collection) LastCall(ctx context.Context, uri string) (last *thread.Call, err error) {
+	if err := c.o.Hub.Closed(); err != nil {
+		return nil, err
+	}
+	u, err := thread.ParseURI(uri)
+	if err != nil || c.o.Threads == nil {
+		return nil, err
+	}
+	v, err := c.o.Threads.Open(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	err = v.Thread.Read(ctx, thread.Tools, func(m thread.Message) error {
+		if n := len(m.Tools); n > 0 {
+			last = &m.Tools[n-1]
+		}
+		return nil
+	})
+	return last, err
+}
+
 // Changed returns the threads of this repository that were active since a time, in any
 // state, with the files that they changed since then.
 func (c Collection) Changed(ctx context.Context, since time.Time) (list []transcript.Active, warnings []string,

@@ -29,6 +29,8 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionListBy:       "list --all --% %",
 	handoff.ActionSessionsBy:   "session find --% %",
 	handoff.ActionCost:         "cost %",
+	handoff.ActionNews:         "news",
+	handoff.ActionNewsSince:    "news --since %",
 	handoff.ActionCosts:        "cost --by %",
 	handoff.ActionChannels:     "list --channels",
 	handoff.ActionLessons:      "pipeline lessons list",

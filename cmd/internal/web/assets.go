@@ -23,20 +23,27 @@ type asset struct {
 	digest  string // the beginning of its digest, which its URL has
 }
 
-func loadAssets() assets {
+// loadAssets returns the files of the folder assets of several file systems.
+func loadAssets(all ...fs.FS) assets {
 	list := assets{}
-	_ = fs.WalkDir(assetFiles, "assets", func(name string, d fs.DirEntry, err error) error {
+	for _, files := range all {
+		list.add(files)
+	}
+	return list
+}
+
+func (a assets) add(files fs.FS) {
+	_ = fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		b, err := assetFiles.ReadFile(name)
+		b, err := fs.ReadFile(files, name)
 		if err == nil {
 			sum := sha256.Sum256(b)
-			list[strings.TrimPrefix(name, "assets/")] = asset{b, hex.EncodeToString(sum[:6])}
+			a[strings.TrimPrefix(name, "assets/")] = asset{b, hex.EncodeToString(sum[:6])}
 		}
 		return err
 	})
-	return list
 }
 
 // url returns the URL of a file, which changes with its content.

@@ -46,7 +46,8 @@ type exportedContent struct {
 // Export writes a session, with the content of its outputs, as one page without
 // scripts that loads nothing. Kinds: those of Show.
 func Export(ctx context.Context, src Source, now time.Time, session string, w io.Writer) error {
-	s := &Server{o: Options{Source: src, Now: func() time.Time { return now }}, assets: loadAssets()}
+	clock := func() time.Time { return now }
+	s := &Server{o: Options{Source: src, Now: clock}, look: NewLook(clock)}
 	p, err := s.sessionPage(ctx, session)
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func Export(ctx context.Context, src Source, now time.Time, session string, w io
 	x := exported{page: p, Root: path.Base(src.Root), At: now}
 	v := p.Data.(sessionPage)
 	s.addContents(ctx, &x, v)
-	x.Style = template.CSS(string(s.assets["app.css"].content) + string(s.assets["preview.css"].content))
+	x.Style = template.CSS(string(s.look.assets["app.css"].content) + string(s.look.assets["preview.css"].content))
 	x.Policy = fmt.Sprintf(exportPolicy, digest([]byte(x.Style)))
 	functions := s.functions()
 	included := map[string]bool{}

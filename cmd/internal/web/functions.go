@@ -5,23 +5,34 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/cmd/internal/access"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // functions are the functions of templates.
 func (s *Server) functions() template.FuncMap {
+	list := s.look.functions()
+	list["sections"], list["relative"] = s.sections, s.relative
+	return list
+}
+
+// functions are those that need nothing of a workspace.
+func (l Look) functions() template.FuncMap {
 	return template.FuncMap{
-		"asset":       s.assets.url,
+		"asset":       l.assets.url,
 		"line":        printable.Line,
-		"ago":         func(t time.Time) template.HTML { return ago(t, s.o.Now()) },
+		"text":        func(s string) string { return string(printable.Text([]byte(s))) },
+		"ago":         func(t time.Time) template.HTML { return ago(t, l.now()) },
 		"size":        textfmt.Size,
 		"short":       shortID,
 		"command":     func(action string, args ...string) string { return cli.CommandLine(handoff.Action(action), args...) },
@@ -33,6 +44,8 @@ func (s *Server) functions() template.FuncMap {
 		"graphURL":    graphURL,
 		"messageURL":  messageURL,
 		"cost":        textfmt.Cost,
+		"dollars":     textfmt.Dollars,
+		"count":       textfmt.Count,
 		"tokens":      textfmt.Tokens,
 		"grouped":     textfmt.Grouped,
 		"uri":         parsed,
@@ -41,7 +54,7 @@ func (s *Server) functions() template.FuncMap {
 		"dict":        dict,
 		"title":       titleOf,
 		"fileURL":     func(id, name string) string { return sessionURL(id) + "/files/" + escape(name) },
-		"servable":    func(name string) bool { return isPlainPath(&url.URL{Path: "/" + name}) },
+		"servable":    func(name string) bool { return access.IsPlainPath(&url.URL{Path: "/" + name}) },
 		"odd":         func(i int) bool { return i%2 == 1 },
 		"hint":        cli.HintText,
 		"took":        took,
@@ -49,13 +62,16 @@ func (s *Server) functions() template.FuncMap {
 		"shell":       textfmt.ShellLine,
 		"json":        func(v any) string { b, _ := handoff.EncodeJSON(v); return string(b) },
 		"who":         whoOf,
-		"sections":    s.sections,
-		"relative":    s.relative,
 		"marks":       marks,
 		"linked":      linked,
 		"class":       noticeClass,
 		"chainURL":    chainURL,
 		"snippet":     snippet,
+		"lower":       func(u trace.Usage) bool { return strings.HasPrefix(textfmt.Cost(u), "≥") },
+		"percent":     func(thousandths int) string { return fmt.Sprintf("%.1f %%", float64(thousandths)/10) },
+		"notice":      noticeName,
+		"subjectURL":  subjectURL,
+		"base":        path.Base,
 	}
 }
 
@@ -64,14 +80,14 @@ func (s *Server) sections() []crumb {
 	list := []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Lineage", "/graph"},
 		{"Pipelines", "/pipelines"}}
 	if s.o.Source.Threads != nil {
-		list = append(list, crumb{"Threads", "/threads"})
+		list = append(list, crumb{"Threads", "/threads"}, crumb{"Cost", "/cost"})
 	}
 	return append(list, crumb{"Check", "/check"})
 }
 
 // relative returns an absolute path relative to the workspace if it is inside.
-func (s *Server) relative(path string) string {
-	return strings.TrimPrefix(path, s.o.Source.Root+"/")
+func (s *Server) relative(name string) string {
+	return strings.TrimPrefix(name, s.o.Source.Root+"/")
 }
 
 // whoOf returns who made a record, as far as it is known.
@@ -114,6 +130,21 @@ func messageURL(u thread.URI) string {
 		return threadURL(u.String())
 	}
 	return fmt.Sprintf("%s?from=%d#M%d", threadURL(u.String()), from, from)
+}
+
+// subjectURL returns the URL of the page of what a kind and a ref name.
+func subjectURL(kind, ref string) string {
+	switch kind {
+	case "artifact":
+		return artifactURL(ref)
+	case "session":
+		return sessionURL(ref)
+	case "thread":
+		return threadURL(ref)
+	case "pipeline":
+		return issueURL(ref)
+	}
+	return "/check"
 }
 
 // chainURL returns the URL of the sessions that build on each other.

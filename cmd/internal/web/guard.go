@@ -2,11 +2,6 @@ package web
 
 import (
 	"net/http"
-	"net/url"
-	"path"
-	"slices"
-	"strings"
-	"sync"
 
 	"github.com/agent-handoff/handoff/cmd/internal/access"
 )
@@ -32,12 +27,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		switch {
 		case reason != "":
 			s.refuse(w, r, http.StatusForbidden, "origin_not_allowed", reason)
-		case fromOtherSite(r):
+		case access.FromOtherSite(r):
 			s.refuse(w, r, http.StatusForbidden, "origin_not_allowed", "a page of another site made the request")
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			s.refuse(w, r, http.StatusMethodNotAllowed, "method_not_allowed", "the viewer is read-only")
-		case !isPlainPath(r.URL):
+		case !access.IsPlainPath(r.URL):
 			s.refuse(w, r, http.StatusForbidden, "path_not_allowed", "the path is not allowed")
 		default:
 			next.ServeHTTP(w, r)
@@ -45,102 +40,25 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// fromOtherSite reports whether a page of another site, or of another server on
-// this machine, asks for more than to be left for this one.
-func fromOtherSite(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	return (site == "cross-site" || site == "same-site") && r.Header.Get("Sec-Fetch-Mode") != "navigate"
-}
-
-// isPlainPath reports whether the path of a URL names nothing outside what its
-// route serves.
-func isPlainPath(u *url.URL) bool {
-	p := u.Path
-	tooLong := func(element string) bool { return len(element) > 255 }
-	if strings.ContainsAny(p, "\\\x00") || len(p) > 4096 || slices.ContainsFunc(strings.Split(p, "/"), tooLong) {
-		return false
-	}
-	clean := path.Clean(p)
-	return p == clean || p == clean+"/"
-}
-
-// A door admits the browser that opened its link.
-type door struct {
-	mu     sync.Mutex
-	secret func() string // nil for a door that is open
-	cookie string
-	key    string // of the link that was not used yet
-}
-
-func newDoor(secret func() string) *door {
-	d := &door{secret: secret}
-	if secret != nil {
-		d.cookie, d.key = secret(), secret()
-	}
-	return d
-}
-
-// cookieName is that of the cookie. A browser sends it to every port of a host,
-// so it has the port.
-func cookieName(r *http.Request) string {
-	_, port, _ := strings.Cut(r.Host, ":")
-	return "handoff" + strings.Map(func(c rune) rune {
-		if c < '0' || c > '9' {
-			return -1
-		}
-		return c
-	}, port)
-}
-
-// Link returns the path that lets one browser in, once, and then leads to /.
-func (s *Server) Link() string {
-	s.door.mu.Lock()
-	defer s.door.mu.Unlock()
-	if s.door.secret == nil {
-		return "/"
-	}
-	return "/open?key=" + s.door.key
-}
-
 // open answers a request for a link.
 func (s *Server) open(w http.ResponseWriter, r *http.Request) {
-	if !s.door.unlock(r) {
+	if !s.door.Open(w, r) {
 		s.refuse(w, r, http.StatusUnauthorized, "link_used", "this link was used before, or it is of an earlier server")
 		return
 	}
-	if s.door.secret != nil && r.Method == http.MethodGet {
-		http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.door.cookie, Path: "/", HttpOnly: true,
-			SameSite: http.SameSiteLaxMode})
-		if s.o.Linked != nil {
-			s.o.Linked(s.Link())
-		}
+	if s.o.Secret != nil && r.Method == http.MethodGet && s.o.Linked != nil {
+		s.o.Linked(s.Link())
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// unlock reports whether a request has the key of the link, which is then used
-// up. HEAD, which programs that preview links send, does not use it.
-func (d *door) unlock(r *http.Request) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.secret == nil {
-		return true
-	}
-	if !access.Equal(r.URL.Query().Get("key"), d.key) {
-		return false
-	}
-	if r.Method == http.MethodGet {
-		d.key = d.secret()
-	}
-	return true
-}
+// Link returns the path that lets one browser in, once, and then leads to /.
+func (s *Server) Link() string { return s.door.Link() }
 
 // authorized requires the cookie of the link, or the token.
 func (s *Server) authorized(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, err := r.Cookie(cookieName(r))
-		known := s.door.secret == nil || err == nil && access.Equal(c.Value, s.door.cookie) || access.HasToken(r, s.o.Token)
-		if !known {
+		if !s.door.Admits(r) && !access.HasToken(r, s.o.Token) {
 			s.refuse(w, r, http.StatusUnauthorized, "link_required", "open the link that the server printed when it started")
 			return
 		}

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"sync"
 	"time"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // rest is how many times as long as reading took nothing is read again.
@@ -19,6 +21,8 @@ type latest[T any] struct {
 	err     error
 	known   bool
 	next    time.Time     // when it is read again
+	at      handoff.Seq   // the newest record when it was read
+	soon    time.Time     // when it is read again if the log has grown
 	reading chan struct{} // closed when it has been read; nil if it is not being read
 }
 
@@ -27,6 +31,7 @@ type reading[T any] struct {
 	read  func(context.Context) (T, error)
 	wait  time.Duration // so long a page waits for the first value
 	least time.Duration // so long a value is not read again
+	at    handoff.Seq   // the newest record, if the value depends on the log: it is read again when that has grown
 }
 
 // get returns what was last read; known is false if that has not happened yet. It
@@ -35,7 +40,8 @@ type reading[T any] struct {
 func (l *latest[T]) get(s *Server, r reading[T]) (value T, known bool, err error) {
 	l.mu.Lock()
 	first := !l.known
-	if l.reading == nil && !s.o.Now().Before(l.next) {
+	now := s.o.Now()
+	if l.reading == nil && (!now.Before(l.next) || r.at > l.at && !now.Before(l.soon)) {
 		l.reading = make(chan struct{})
 		go l.refresh(s, r)
 	}
@@ -59,7 +65,7 @@ func (l *latest[T]) refresh(s *Server, r reading[T]) {
 	l.mu.Lock()
 	changed := !l.known || !reflect.DeepEqual(value, l.value)
 	l.value, l.err, l.known = value, err, true
-	l.next = end.Add(max(r.least, rest*end.Sub(start)))
+	l.next, l.soon, l.at = end.Add(max(r.least, rest*end.Sub(start))), end.Add(end.Sub(start)), r.at
 	close(l.reading)
 	l.reading = nil
 	l.mu.Unlock()

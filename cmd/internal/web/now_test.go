@@ -16,6 +16,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // eventually returns the page at a path as soon as it contains a text: what takes
@@ -88,11 +89,66 @@ func TestNowCompeting(t *testing.T) {
 		s.publish(handoff.Draft{Body: strings.NewReader(fmt.Sprint(i)), Channel: "design",
 			Title: fmt.Sprint("Later ", i)})
 	}
-	page := s.get("/")
-	for _, want := range []string{"Competing revisions", ">Left</a>", ">Right</a>"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page does not contain %s\n%s", want, page)
+	needs := between(s.eventually("/", `data-notice="competing"`), `id="needs"`, "</section>")
+	if got := strings.Count(needs, "data-row"); got != 1 || !strings.Contains(needs, ">Right</a>") {
+		t.Errorf("got %d rows, want one for both revisions\n%s", got, needs)
+	}
+}
+
+// TestHome checks what the first page shows of a workspace: what needs a person, what ended,
+// what runs with its last tool call, where a pipeline is, and the board.
+func TestHome(t *testing.T) {
+	home := t.TempDir()
+	s := newSite(t, func(o *web.Options) {
+		o.Source.Threads = thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	})
+	x := &transcript{t: t, id: threadID, dir: s.ws.Root(), at: time.Now().Add(-10 * time.Minute)}
+	x.user("Why is the quokka empty?")
+	x.answer(map[string]any{"type": "tool_use", "id": "t1", "name": "Bash",
+		"input": map[string]any{"command": "grep -rn q ."}})
+	x.store(home)
+	o, err := s.ws.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
+		Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+	must(t, err)
+	_, err = s.ws.Sessions().Close(t.Context(), o.ID, session.Failed, "out of budget")
+	must(t, err)
+	s.publishAs(handoff.Producer{Agent: "builder", TaskID: "T-7"},
+		handoff.Draft{Body: strings.NewReader("x"), Channel: "design", Title: "Look at this", AskReview: true})
+	_, err = s.ws.Pipelines().Init("42", pipelines.InitOptions{})
+	must(t, err)
+	page := s.eventually("/?since=24h", ">Look at this</a>")
+	page = s.eventually("/?since=24h", "grep -rn q .</code>")
+	for section, want := range map[string][]string{
+		`id="needs"`: {`data-notice="review_asked"`, `data-notice="session_failed"`, "is-new",
+			`<span class="who">builder</span>`, "review "},
+		`id="running"`:  {"<strong>Bash</strong>", "claude", "the-workspace"},
+		`<h2>Pipelines`: {`href="/pipelines/42"`, `<span class="tag">plan</span>`},
+		`id="done"`:     {"out of budget", "casey", "failed", "is-new"},
+		`id="board"`: {`<th scope="row">builder</th>`, `<th scope="row">casey</th>`,
+			`title="its author asks for a review"`},
+	} {
+		part := between(page, section, "</section>")
+		for _, text := range want {
+			if !strings.Contains(part, text) {
+				t.Errorf("%s does not contain %s\n%s", section, text, part)
+			}
 		}
+	}
+	if page := s.get("/?since=24h&board=task"); !strings.Contains(page, `<th scope="row">T-7</th>`) {
+		t.Errorf("the board has no task\n%s", between(page, `id="board"`, "</section>"))
+	}
+	for _, query := range []string{"?board=x", "?since=x"} {
+		for range 3 { // also while it is read
+			if r, body := s.do(request("GET", "/"+query)); query == "?board=x" && r.StatusCode != http.StatusBadRequest {
+				t.Errorf("%s: got %d\n%s", query, r.StatusCode, body)
+			}
+		}
+	}
+	s.publish(handoff.Draft{Body: strings.NewReader("y"), Channel: "design", Title: "And at this", AskReview: true})
+	start := time.Now()
+	s.eventually("/?since=24h", `">And at this</a><span class="tag`)
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("what needs a person is shown after %v", took)
 	}
 }
 

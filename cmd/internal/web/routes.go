@@ -22,6 +22,7 @@ func (s *Server) routes() []route {
 		{"/pipelines/{issue...}", s.pipeline},
 		{"/threads", s.threadList},
 		{"/threads/{uri...}", s.thread},
+		{"/cost", s.cost},
 		{"/check", s.check},
 	}
 }

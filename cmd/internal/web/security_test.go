@@ -470,3 +470,34 @@ func TestLinksOfFiles(t *testing.T) {
 		t.Errorf("the other file is no link")
 	}
 }
+
+// TestMethods sends every method but GET and HEAD to every page: none is answered, and the log
+// is as before.
+func TestMethods(t *testing.T) {
+	s := newSite(t)
+	a := s.publish(handoff.Draft{Body: strings.NewReader("hello"), Channel: "design", Title: "A plan", AskReview: true})
+	before, err := s.ws.Store().Position(t.Context(), "now")
+	must(t, err)
+	paths := []string{"/", "/open", "/events", "/diagram", "/assets/app.css", "/cost.csv", "/bodies/" + a.ID, "/files/x/y",
+		"/none", "/review", "/artifacts/" + a.ID + "?at=L1"}
+	for _, pattern := range web.Patterns() {
+		paths = append(paths, regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(pattern, a.ID))
+	}
+	for _, path := range paths {
+		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "QUERY"} {
+			r, body := s.do(request(method, path))
+			if r.StatusCode != http.StatusMethodNotAllowed {
+				t.Errorf("%s %s: got %d\n%s", method, path, r.StatusCode, body)
+			}
+		}
+		if path == "/events" {
+			continue
+		}
+		if _, page := s.do(request("GET", path)); strings.Contains(page, `method="post"`) {
+			t.Errorf("%s has a form that writes\n%s", path, page)
+		}
+	}
+	if after, err := s.ws.Store().Position(t.Context(), "now"); err != nil || after != before {
+		t.Errorf("the log has grown from %d to %d, %v", before, after, err)
+	}
+}

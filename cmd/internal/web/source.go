@@ -15,7 +15,10 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/news"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/agent-handoff/handoff/workspace/threads"
+	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // A Source is what the viewer shows. Nothing in it changes the workspace.
@@ -25,8 +28,10 @@ type Source struct {
 	Artifacts Artifacts
 	Bodies    Bodies
 	Sessions  Sessions
-	Activity  Activity
+	News      News
+	Costs     Costs
 	Pipelines Pipelines
+	Progress  func(ctx context.Context) ([]pipeline.Progress, []string, error) // of pipelines
 	Log       Log
 	Threads   *thread.Set // nil if threads are not served
 
@@ -41,7 +46,15 @@ func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	if threads = c.Set(); threads != nil {
 		threads.SetFallback(c.OpenKept)
 	}
-	return Source{w.Root(), w.Hub(), w, w, w.Sessions(), w.News(threads), w.Pipelines(), w.Store(), threads, c}
+	served := threads
+	if served == nil { // what is in the log only
+		served = thread.NewSet(nil, func(string) string { return "" }, "")
+	}
+	return Source{Root: w.Root(), Records: w.Hub(), Artifacts: w, Bodies: w, Sessions: w.Sessions(), News: w.News(served),
+		Costs: w.Work(served), Pipelines: w.Pipelines(), Log: w.Store(), Threads: threads, Conversations: c,
+		Progress: func(ctx context.Context) ([]pipeline.Progress, []string, error) {
+			return pipelines.Progress(ctx, w.Pipelines())
+		}}
 }
 
 // Artifacts finds artifacts.
@@ -70,9 +83,15 @@ type Sessions interface {
 	OpenFile(ctx context.Context, id, name string) (*os.File, error)
 }
 
-// An Activity finds what is going on.
-type Activity interface {
+// News finds what is going on, what needs a person and what was done. Nothing is noted as seen.
+type News interface {
+	Report(ctx context.Context, o news.ReportOptions) (news.Report, error)
 	Activity(ctx context.Context, threads []trace.RunningThread, most int) (trace.Activity, error)
+}
+
+// Costs finds what was used.
+type Costs interface {
+	Cost(ctx context.Context, o work.CostOptions) (work.CostReport, error)
 }
 
 // Pipelines shows pipeline runs.
@@ -96,5 +115,11 @@ type Conversations interface {
 	Search(ctx context.Context, o threads.SearchOptions) (transcript.Matches, error)
 	Running(ctx context.Context) (list []trace.RunningThread, warnings []string, err error)
 	Collisions(ctx context.Context, o threads.ListOptions) (transcript.Collisions, error)
+	Belonging
+}
+
+// Belonging opens threads of the repository.
+type Belonging interface {
 	Belongs(t *thread.Thread) bool
+	LastCall(ctx context.Context, uri string) (*thread.Call, error)
 }

@@ -236,7 +236,7 @@ func TestThreadHostile(t *testing.T) {
 				map[string]any{"gitBranch": text, "version": text})
 		}
 	})
-	s.eventually("/", "Running threads")
+	s.eventually("/", "1 running thread")
 	s.eventually("/search?q=alert", "<mark>")
 	for _, path := range []string{"/threads", "/threads/claude/" + threadID, "/", "/search?q=alert", "/search?q=evil"} {
 		page := s.get(path)
@@ -297,11 +297,13 @@ func TestThreadOfArtifact(t *testing.T) {
 			Channel: "design", Claims: []handoff.Claim{{Text: "it works"}}})
 		must(t, err)
 		page := s.get("/artifacts/" + done.ID)
-		for end := time.Now().Add(30 * time.Second); !strings.Contains(page, want) && time.Now().Before(end); {
+		const verdict = `<span class="tag v-asserted">asserted</span> it works`
+		shown := func() bool { return strings.Contains(page, want) && strings.Contains(page, verdict) }
+		for end := time.Now().Add(30 * time.Second); !shown() && time.Now().Before(end); {
 			time.Sleep(5 * time.Millisecond) // transcripts are read while the page is shown
 			page = s.get("/artifacts/" + done.ID)
 		}
-		for _, want := range []string{want, `<span class="tag v-asserted">asserted</span> it works`} {
+		for _, want := range []string{want, verdict} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the page does not contain %s\n%s", uri, want, page)
 			}

@@ -86,7 +86,7 @@ func TestVendorIsUsed(t *testing.T) {
 			}
 		}
 	}
-	for name := range loadAssets() {
+	for name := range loadAssets(assetFiles) {
 		if strings.HasPrefix(name, "vendor/") && (strings.HasSuffix(name, ".js") || strings.HasSuffix(name, ".gz")) &&
 			!strings.Contains(text.String(), name) {
 			t.Errorf("no page uses %s", name)

@@ -37,6 +37,7 @@ import (
 	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/workspace/work"
 
 	"github.com/agent-handoff/handoff/cmd/internal/access"
 )
@@ -59,21 +60,23 @@ type Options struct {
 // A Server answers requests for pages.
 type Server struct {
 	o         Options
-	assets    assets
+	look      Look
 	templates map[string]*template.Template
 	events    *events
 	checker   checker
 	folders   latest[sessions.Adoptions]
 	threads   latest[activeThreads]
 	shown     keyed[workspace.Shown]    // sessions and artifacts with what transcripts show, by ID
+	news      keyed[newsReport]         // by the time that was asked for
+	spent     keyed[work.CostReport]    // by the query
 	searches  keyed[transcript.Matches] // by text
-	door      *door
+	door      *access.Door
 	diagram   diagram
 }
 
 // New returns a Server, which Close ends.
 func New(o Options) (*Server, error) {
-	s := &Server{o: o, assets: loadAssets(), door: newDoor(o.Secret), events: newEvents(o.Source.Log)}
+	s := &Server{o: o, look: NewLook(o.Now), door: access.NewDoor("handoff", o.Secret), events: newEvents(o.Source.Log)}
 	var err error
 	s.templates, err = parseTemplates(s.functions())
 	return s, err
@@ -90,11 +93,12 @@ func (s *Server) Handler() http.Handler {
 	}
 	mux.Handle("GET /bodies/{id}", s.file(s.body))
 	mux.Handle("GET /files/{id}/{path...}", s.file(s.sessionFile))
+	mux.Handle("GET /cost.csv", s.file(s.costCSV))
 	mux.Handle("GET /events", s.events)
 	mux.Handle("GET /diagram", &s.diagram)
 	mux.Handle("GET /{path...}", s.page(func(r *http.Request) (page, error) { return page{}, errNoPage }))
 	open := http.NewServeMux() // no secret is needed
-	open.Handle("GET /assets/", s.assets)
+	open.Handle("GET /assets/", s.look.assets)
 	open.HandleFunc("GET /open", s.open)
 	open.Handle("GET /", s.authorized(mux))
 	return s.guard(open)

@@ -2,7 +2,6 @@ package work
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/trace"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -111,7 +111,7 @@ func costCommand(a *cli.App) *cobra.Command {
 				return a.JSONList("rows", r)
 			}
 			if asCSV {
-				return costCSV(a, []places.Spending{{CostReport: r}})
+				return report.CostCSV(a.Out, []places.Spending{{CostReport: r}})
 			}
 			if err := table.Print(columnsOf(r), costRows(a, r)); err != nil {
 				return err
@@ -136,7 +136,7 @@ func columnsOf(r work.CostReport) []cli.Column {
 
 // costRows returns the rows of a table, at the end unattributed usage and the total.
 func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
-	for _, row := range allRows(r) {
+	for _, row := range report.CostRows(r) {
 		u := row.Amount
 		rows = append(rows, []string{row.Key, row.Name, textfmt.Cost(u), bar(a, row, r.Total), textfmt.Tokens(u.TotalTokens),
 			textfmt.Tokens(u.Output),
@@ -146,20 +146,11 @@ func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
 			textfmt.Tokens(u.CacheWrite), textfmt.Tokens(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut),
 			strconv.Itoa(row.Revisions),
 			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness),
-			textfmt.Tokens(byTranscript(row).TotalTokens),
+			textfmt.Tokens(report.ByTranscript(row).TotalTokens),
 			strings.Join(row.Agents, ","), strings.Join(row.Programs, ","), strings.Join(row.Sessions, ","),
 			promptRefs(row), pasted(row)})
 	}
 	return rows
-}
-
-// byTranscript returns the usage by the transcripts where programs reported another,
-// or nothing.
-func byTranscript(row trace.CostRow) (u trace.Usage) {
-	if row.Transcript != nil {
-		u = *row.Transcript
-	}
-	return u
 }
 
 // bytes returns a number of bytes, - if it is not known.
@@ -192,13 +183,6 @@ func bound(row trace.CostRow) string {
 		return "≥"
 	}
 	return ""
-}
-
-// allRows returns the rows, at the end unattributed usage and the total.
-func allRows(r work.CostReport) []trace.CostRow {
-	unattributed, total := r.Unattributed, r.Total
-	unattributed.Key, total.Key = "unattributed", "total"
-	return append(r.Rows, unattributed, total)
 }
 
 // bar returns the share of a row in the total, as a bar on a terminal.
@@ -247,7 +231,7 @@ func printCosts(a *cli.App, table *cli.Table, r places.Costs, asCSV bool) error 
 	case a.AsJSON:
 		return a.JSONList("places", r)
 	case asCSV:
-		return costCSV(a, list)
+		return report.CostCSV(a.Out, list)
 	}
 	if err := table.Check(everywhere(costColumns)); err != nil {
 		return err
@@ -270,74 +254,4 @@ func printPrices(a *cli.App, p work.PriceSource) {
 	if a.Terminal && p.Date != "" {
 		fmt.Fprintf(a.Err, "prices of %s from %s\n", p.Date, textfmt.OneLine(p.Source))
 	}
-}
-
-// costCSV prints costs as CSV, those of several places with a column for the place.
-func costCSV(a *cli.App, list []places.Spending) error {
-	w := csv.NewWriter(a.Out)
-	head := []string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning",
-		"total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work",
-		"failed_work_with_artifacts", "unpriced_models", "revisions", "refs_passed", "bytes_read", "bytes_stayed",
-		"transcript_tokens", "transcript_cost_usd"}
-	last := list[len(list)-1]
-	if last.Prompts != nil {
-		head = append(head, "refs_in_prompts", "bytes_pasted", "prompts_lower_bound")
-	}
-	isPlaced := last.Dir != ""
-	if isPlaced {
-		head = append([]string{"place"}, head...)
-	}
-	w.Write(head)
-	for i, p := range list {
-		rows := allRows(p.CostReport)
-		if isPlaced && i == len(list)-1 {
-			rows = rows[1:]
-		}
-		for _, row := range rows {
-			cells := csvCells(row, last.Prompts != nil)
-			if isPlaced {
-				cells = append([]string{plainCell(p.Dir)}, cells...)
-			}
-			w.Write(cells)
-		}
-	}
-	w.Flush()
-	return w.Error()
-}
-
-func csvCells(row trace.CostRow, hasPrompts bool) []string {
-	number := func(v *int64) string {
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatInt(*v, 10)
-	}
-	amount := func(v *float64) string {
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*v, 'f', -1, 64)
-	}
-	u := row.Amount
-	cells := []string{plainCell(row.Key), plainCell(row.Name), amount(u.Cost), number(u.Input), number(u.Output),
-		number(u.CacheRead), number(u.CacheWrite), number(u.Reasoning), number(u.TotalTokens),
-		string(u.Completeness), strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), amount(row.CostPerArtifact),
-		strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), plainCell(strings.Join(u.Unpriced, " ")),
-		strconv.Itoa(row.Revisions), strconv.Itoa(row.RefsPassed), number(row.BytesRead), number(row.BytesStayed),
-		number(byTranscript(row).TotalTokens), amount(byTranscript(row).Cost)}
-	switch p := row.Prompts; {
-	case p != nil:
-		cells = append(cells, strconv.Itoa(p.Refs), number(p.BytesPasted), strconv.FormatBool(p.LowerBound))
-	case hasPrompts:
-		cells = append(cells, "", "", "")
-	}
-	return cells
-}
-
-// plainCell returns a cell that a spreadsheet does not take for a formula.
-func plainCell(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
 }

@@ -34,7 +34,7 @@
       const same = body === shown;
       shown = body;
       const next = same ? null : new DOMParser().parseFromString(text, "text/html").getElementById("main");
-      const typing = document.activeElement && main().contains(document.activeElement) && document.activeElement.matches("input, select");
+      const typing = document.activeElement && main().contains(document.activeElement) && document.activeElement.matches("input, select, textarea");
       if (next && (typing || window.getSelection().toString())) shown = ""; // later
       else if (next) {
         const before = state();
@@ -66,6 +66,24 @@
   const poll = () => { if (!document.hidden) later(); setTimeout(poll, Math.max(pause, 10 * took)); };
   const pause = parseInt(document.body.dataset.poll, 10);
   if (pause) setTimeout(poll, pause);
+
+  // What happened after its reader last looked is marked. The browser notes when that was.
+  const key = "seen " + document.title.split(" · ").pop();
+  const showNew = () => {
+    const button = main().querySelector("[data-seen]");
+    if (!button) return;
+    let seen = null;
+    try { seen = localStorage.getItem(key); } catch { return; } // no storage: as the server marked it
+    button.hidden = false;
+    if (seen) for (const row of main().querySelectorAll("[data-at]")) row.classList.toggle("is-new", row.dataset.at > seen);
+  };
+  document.addEventListener("click", (e) => {
+    if (!e.target.closest("[data-seen]")) return;
+    localStorage.setItem(key, new Date().toISOString());
+    showNew();
+  });
+  showNew();
+  document.addEventListener("page:update", showNew);
 
   // Keyboard.
   const mark = (row) => {

@@ -1,0 +1,254 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/report"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/workspace/places"
+	"github.com/agent-handoff/handoff/workspace/work"
+)
+
+// Limits of reading what was used for the page of costs.
+const (
+	costWait  = 2 * time.Second
+	costRest  = 5 * time.Second
+	costShown = 200 // rows
+)
+
+// costPage is what the page of costs shows.
+type costPage struct {
+	work.CostReport
+	Query   work.CostOptions
+	Sort    string
+	Groups  []string
+	Periods []string
+	Reading bool // the threads are being read
+	Days    dayChart
+	Command string // prints the same
+	Link    url.Values
+}
+
+// costGroups are what the page of costs offers to group by. An address may have any other.
+var costGroups = []string{"day", "model", "agent", "program", "session", "channel"}
+
+// costOrders are the orders of the rows of a cost, by the name of the column.
+var costOrders = map[string]func(a, b trace.CostRow) int{
+	"group": func(a, b trace.CostRow) int { return cmp.Compare(a.Key, b.Key) },
+	"cost":  func(a, b trace.CostRow) int { return cmp.Compare(amount(b.Amount.Cost), amount(a.Amount.Cost)) },
+	"tokens": func(a, b trace.CostRow) int {
+		return cmp.Compare(amount(b.Amount.TotalTokens), amount(a.Amount.TotalTokens))
+	},
+	"input": func(a, b trace.CostRow) int { return cmp.Compare(amount(b.Amount.Input), amount(a.Amount.Input)) },
+	"cache": func(a, b trace.CostRow) int {
+		return cmp.Compare(amount(b.Amount.CacheRead), amount(a.Amount.CacheRead))
+	},
+	"output": func(a, b trace.CostRow) int { return cmp.Compare(amount(b.Amount.Output), amount(a.Amount.Output)) },
+	"threads": func(a, b trace.CostRow) int {
+		return cmp.Compare(b.Threads, a.Threads)
+	},
+	"artifacts": func(a, b trace.CostRow) int { return cmp.Compare(b.Artifacts, a.Artifacts) },
+}
+
+func amount[N int64 | float64](n *N) N {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+func costQuery(q url.Values) work.CostOptions {
+	return work.CostOptions{Name: q.Get("name"), By: cmp.Or(q.Get("by"), "day"), Since: q.Get("since"),
+		Until: q.Get("until")}
+}
+
+// cost shows what was used and what that cost.
+func (s *Server) cost(r *http.Request) (page, error) {
+	q := r.URL.Query()
+	v := costPage{Query: costQuery(q), Sort: q.Get("sort"), Groups: costGroups, Link: q,
+		Periods: []string{"", "24h", "7d", "30d"}}
+	p := page{Name: "cost", Title: "Cost", Section: "/cost", Poll: costRest, Styles: []string{"cost.css"}}
+	found, known, err := s.costs(v.Query, costWait)
+	if err != nil {
+		return page{}, err
+	}
+	v.CostReport, v.Reading, v.Command = found, !known, costCommand(v.Query)
+	p.Warnings = found.Warnings
+	v.Rows = slices.Clone(v.Rows)
+	if order := costOrders[cmp.Or(v.Sort, map[bool]string{true: "group", false: "cost"}[v.By == "day"])]; order != nil {
+		slices.SortStableFunc(v.Rows, order)
+	}
+	if v.By == "day" {
+		v.Days = chartOf(v.Rows)
+	}
+	p.Data = v
+	return p, nil
+}
+
+// costs returns what was used as it was last read.
+func (s *Server) costs(o work.CostOptions, wait time.Duration) (work.CostReport, bool, error) {
+	if s.o.Source.Threads == nil {
+		return work.CostReport{}, false, errNoThreads
+	}
+	key := fmt.Sprintf("%q", []string{o.Name, o.By, o.Since, o.Until})
+	return s.spent.of(key).get(s, reading[work.CostReport]{wait: wait, least: costRest,
+		read: func(ctx context.Context) (work.CostReport, error) { return s.o.Source.Costs.Cost(ctx, o) }})
+}
+
+// costCSV returns what the page of costs shows as a file.
+func (s *Server) costCSV(r *http.Request) (download, error) {
+	o := costQuery(r.URL.Query())
+	if s.o.Source.Threads == nil {
+		return download{}, errNoThreads
+	}
+	found, err := s.o.Source.Costs.Cost(r.Context(), o)
+	if err != nil {
+		return download{}, err
+	}
+	var b bytes.Buffer
+	if err := report.CostCSV(&b, []places.Spending{{CostReport: found}}); err != nil {
+		return download{}, err
+	}
+	return download{name: "cost-by-" + o.By + ".csv", content: memory{bytes.NewReader(b.Bytes())}}, nil
+}
+
+// memory is a file in memory.
+type memory struct{ *bytes.Reader }
+
+func (memory) Close() error { return nil }
+
+// costCommand returns the command that prints what the page shows.
+func costCommand(o work.CostOptions) string {
+	words := []string{cli.Name(), "cost"}
+	if o.Name != "" {
+		words = append(words, o.Name)
+	}
+	for _, flag := range [][2]string{{"--by", o.By}, {"--since", o.Since}, {"--until", o.Until}} {
+		if flag[1] != "" {
+			words = append(words, flag[0], flag[1])
+		}
+	}
+	return textfmt.ShellLine(words)
+}
+
+// With returns the address of the page with another value of its query, "" for none.
+func (v costPage) With(name, value string) string {
+	q := url.Values{}
+	for key, list := range v.Link {
+		q[key] = list
+	}
+	if q.Set(name, value); value == "" {
+		q.Del(name)
+	}
+	return "?" + q.Encode()
+}
+
+// A costHead is the head of a column, and what its link sorts by.
+type costHead struct{ Name, Order string }
+
+// Heads returns the columns of the table.
+func (v costPage) Heads() []costHead {
+	return []costHead{{v.By, "group"}, {"cost", "cost"}, {"tokens", "tokens"}, {"input", "input"}, {"cache read", "cache"},
+		{"output", "output"}, {"threads", "threads"}, {"artifacts", "artifacts"}}
+}
+
+// Shown returns the rows of the page, and More how many there are besides.
+func (v costPage) Shown() []trace.CostRow { return v.Rows[:min(costShown, len(v.Rows))] }
+
+// More is described at Shown.
+func (v costPage) More() int { return len(v.Rows) - len(v.Shown()) }
+
+// Share returns the part of a row in the total, in thousandths.
+func (v costPage) Share(row trace.CostRow) int {
+	if all := amount(v.Total.Amount.Cost); all > 0 {
+		return int(1000 * amount(row.Amount.Cost) / all)
+	}
+	return 0
+}
+
+// RowURL returns the address of what a row is about, "" if there is none.
+func (v costPage) RowURL(row trace.CostRow) string {
+	switch v.By {
+	case "session":
+		return sessionURL(row.Key)
+	case "thread":
+		return threadURL(row.Key)
+	case "channel":
+		return channelURL(row.Key)
+	case "artifact":
+		return artifactURL(row.Key)
+	case "day":
+		if day, err := time.Parse(time.DateOnly, row.Key); err == nil {
+			return "?by=model&since=" + row.Key + "&until=" + day.AddDate(0, 0, 1).Format(time.DateOnly)
+		}
+	case "agent", "program":
+		return "?by=session&name=" + url.QueryEscape(row.Key)
+	}
+	return ""
+}
+
+// A dayChart has a bar for each day of a time, also for those without usage.
+type dayChart struct {
+	Bars        []dayBar
+	First, Last string
+	Top         string // the amount of the highest bar
+	Width       int
+}
+
+// A dayBar is one day of a dayChart. Its Y and Height are in a chart that is 100 high.
+type dayBar struct {
+	X, Y, Height int
+	Title, URL   string
+}
+
+const (
+	maxDays  = 1000
+	minDays  = 31 // of the width
+	dayWidth = 10
+)
+
+// chartOf returns the chart of rows whose keys are days, empty if there are none or too many.
+func chartOf(rows []trace.CostRow) (c dayChart) {
+	costs := map[string]trace.CostRow{}
+	var first, last time.Time
+	most := 0.0
+	for _, row := range rows {
+		day, err := time.Parse(time.DateOnly, row.Key)
+		if err != nil {
+			continue
+		}
+		if first.IsZero() || day.Before(first) {
+			first = day
+		}
+		if day.After(last) {
+			last = day
+		}
+		costs[row.Key], most = row, max(most, amount(row.Amount.Cost))
+	}
+	if most == 0 || last.Sub(first) > maxDays*24*time.Hour {
+		return c
+	}
+	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+		key := day.Format(time.DateOnly)
+		height := int(100 * amount(costs[key].Amount.Cost) / most)
+		if amount(costs[key].Amount.Cost) > 0 {
+			height = max(1, height)
+		}
+		c.Bars = append(c.Bars, dayBar{X: len(c.Bars) * dayWidth, Y: 100 - height, Height: height,
+			Title: key + ": " + textfmt.Cost(costs[key].Amount), URL: costPage{CostReport: work.CostReport{By: "day"}}.
+				RowURL(trace.CostRow{Key: key})})
+	}
+	c.First, c.Last, c.Width = first.Format(time.DateOnly), last.Format(time.DateOnly), max(minDays, len(c.Bars))*dayWidth
+	c.Top = "$" + strconv.FormatFloat(most, 'f', 2, 64)
+	return c
+}

@@ -1,0 +1,84 @@
+package web_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/cmd/internal/web"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/workspace/work"
+)
+
+// TestCost compares the page of costs and its CSV with what the command adds up, in each
+// group: the total, and the sum of the rows.
+func TestCost(t *testing.T) {
+	home := t.TempDir()
+	set := thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	s := newSite(t, func(o *web.Options) { o.Source.Threads = set })
+	for i, model := range []string{"claude-opus-4-1-20250805", "no-such-model"} {
+		x := &transcript{t: t, id: fmt.Sprintf("2823d1df-720a-4c31-ac55-ae8ba726%04d", i+1), dir: s.ws.Root(),
+			at: time.Now().UTC().AddDate(0, 0, -5*i)}
+		x.user("hello")
+		x.add("assistant", map[string]any{"id": "m1", "role": "assistant", "model": model,
+			"content": []any{said("hi")}, "stop_reason": "end_turn",
+			"usage": map[string]any{"input_tokens": 1000000, "output_tokens": 5}}, map[string]any{"requestId": "r1"})
+		x.store(home)
+		s.publishAs(handoff.Producer{Agent: "builder", Thread: "agents://claude/" + x.id},
+			handoff.Draft{Body: strings.NewReader("hello"), Channel: "design"})
+	}
+	for _, by := range []string{"day", "model", "agent", "program", "session", "channel"} {
+		want, err := s.ws.Work(set).Cost(t.Context(), work.CostOptions{By: by})
+		must(t, err)
+		page := s.eventually("/cost?by="+by, "<tfoot>")
+		total := `<strong>` + textfmt.Cost(want.Total.Amount) + `</strong>`
+		if !strings.Contains(page, total) || !strings.Contains(page, "handoff cost --by "+by) ||
+			strings.Contains(page, "%!") ||
+			!strings.Contains(page, "No price is known of no-such-model") {
+			t.Errorf("by %s: the page has no total %s, no reason or no command\n%s", by, total, page)
+		}
+		rows, err := csv.NewReader(strings.NewReader(s.get("/cost.csv?by=" + by))).ReadAll()
+		must(t, err)
+		if len(rows) != len(want.Rows)+3 { // with the head and two sums
+			t.Errorf("by %s: the CSV has %d rows, want %d", by, len(rows), len(want.Rows)+3)
+		}
+		body := between(page, "<tbody>", "</tbody>")
+		for _, row := range append([]trace.CostRow{want.Unattributed}, want.Rows...) {
+			if text := fmt.Sprintf(">%s</td><td class=\"right\">%s</td>", textfmt.Cost(row.Amount),
+				textfmt.Tokens(row.Amount.TotalTokens)); row.Key != "" && !strings.Contains(body, text) {
+				t.Errorf("by %s: the page has no row with %s\n%s", by, text, body)
+			}
+		}
+	}
+	page := s.get("/cost")
+	if got := strings.Count(page, `class="day-slot"`); got != 6 {
+		t.Errorf("the chart has %d days, want 6: days without usage have their places\n%s", got, page)
+	}
+	first := func(query string) string {
+		return between(s.eventually("/cost?by=model&"+query, "<tfoot>"), `<tbody><tr data-row><th scope="row">`, "</th>")
+	}
+	if got := first("sort=cost"); !strings.Contains(got, "opus") {
+		t.Errorf("by cost, %q is first", got)
+	}
+	if got := first("sort=group"); strings.Contains(got, "no-such-model") {
+		t.Errorf("by name, %q is first", got)
+	}
+	for path, status := range map[string]int{"/cost?by=nothing": 400, "/cost?since=nonsense": 400,
+		"/cost?name=nobody": 404, "/cost.csv?by=nothing": 400} {
+		if r, body := s.do(request("GET", path)); r.StatusCode != status {
+			t.Errorf("%s: got %d, want %d\n%s", path, r.StatusCode, status, body)
+		}
+	}
+	unserved := newSite(t)
+	for _, path := range []string{"/cost", "/cost.csv"} {
+		if r, body := unserved.do(request("GET", path)); r.StatusCode != 403 {
+			t.Errorf("%s without threads: got %d\n%s", path, r.StatusCode, body)
+		}
+	}
+}
