@@ -114,8 +114,8 @@ type tab struct {
 	problems []string
 }
 
-// browser starts a browser. Its tabs share cookies.
-func browser(t testing.TB) context.Context {
+// browser starts a browser, with more options. Its tabs share cookies.
+func browser(t testing.TB, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	name := os.Getenv("E2E_CHROMIUM")
 	if name == "" {
@@ -123,6 +123,7 @@ func browser(t testing.TB) context.Context {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.Flag("hide-scrollbars", true))
+	options = append(options, more...)
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)

@@ -19,19 +19,28 @@ import (
 // is too large, there is only a note. Names are those of the two, for the head.
 func Changes(fromName string, from []byte, toName string, to []byte) Preview {
 	p := Preview{Kind: Diff, Size: int64(len(to)), Previous: -1}
+	text, note := unified(fromName, from, toName, to)
+	if note != "" {
+		p.Notes = []string{note}
+		return p
+	}
+	p.HTML = diffLines(text, false)
+	return p
+}
+
+// unified returns the differences between two texts as a unified diff, or a note why not.
+func unified(fromName string, from []byte, toName string, to []byte) (text []byte, note string) {
 	switch {
 	case bytes.Equal(from, to):
-		p.Notes = []string{"the contents are equal"}
+		return nil, "the contents are equal"
 	case isBinary(from) || isBinary(to):
-		p.Notes = []string{"the contents differ and are not text"}
+		return nil, "the contents differ and are not text"
 	case len(from) > richSize || len(to) > richSize:
-		p.Notes = []string{fmt.Sprintf("the contents differ; differences are shown up to %d KB", richSize>>10)}
-	default:
-		text := diff.Diff(printable.Line(fromName), from, printable.Line(toName), to)
-		_, text, _ = bytes.Cut(text, []byte("\n")) // a command line that nobody ran
-		p.HTML = diffLines(text, false)
+		return nil, fmt.Sprintf("the contents differ; differences are shown up to %d KB", richSize>>10)
 	}
-	return p
+	text = diff.Diff(printable.Line(fromName), from, printable.Line(toName), to)
+	_, text, _ = bytes.Cut(text, []byte("\n")) // a command line that nobody ran
+	return text, ""
 }
 
 // hunk matches the head of a hunk: where it begins in both texts, and how many lines of
@@ -44,6 +53,14 @@ var hunk = sync.OnceValue(func() *regexp.Regexp {
 // lines in both texts. A part of a diff may begin inside a hunk: its numbers are not known.
 func diffLines(text []byte, part bool) template.HTML {
 	var b strings.Builder
+	for _, l := range linesOfDiff(text, part) {
+		fmt.Fprintf(&b, `<span class="%s" data-old="%s" data-new="%s">%s`+"\n</span>", l.Class, l.Old, l.New, escape(l.Text))
+	}
+	return pre("diff", b.String())
+}
+
+// linesOfDiff returns the lines of a unified diff, see diffLines.
+func linesOfDiff(text []byte, part bool) (list []Line) {
 	from, to, left, inside := 0, 0, 0, part // left are the lines that the hunk still has
 	number := func(next *int) string {
 		if left--; *next == 0 {
@@ -71,10 +88,9 @@ func diffLines(text []byte, part bool) template.HTML {
 		default:
 			class, old, now = "ctx", number(&from), number(&to)
 		}
-		fmt.Fprintf(&b, `<span class="%s" data-old="%s" data-new="%s">%s`+"\n</span>", class, old, now,
-			escape(printable.Text([]byte(line))))
+		list = append(list, Line{Class: class, Old: old, New: now, Text: string(printable.Text([]byte(line)))})
 	}
-	return pre("diff", b.String())
+	return list
 }
 
 // count returns a number of the head of a hunk.

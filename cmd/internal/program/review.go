@@ -34,16 +34,18 @@ or a --quote, which occurs once. It follows the quoted text into later
 revisions. With --reply-to, --resolve and --reopen, the text is a reply. handoff
 show prints the comments, and handoff withdraw hides one.
 
-With -m - the text is read from standard input.`
+With -m - the text is read from standard input. With --web the browser shows
+what waits, and records what you choose there.`
 
 func reviewCommand(a *cli.App) *cobra.Command {
 	var r reviews.Draft
 	var who cli.Identity
+	var onPages bool
 	c := &cobra.Command{
 		Use:   "review [REF]",
 		Short: "Approve an artifact, request changes, or comment on it",
 		Long:  reviewHelp,
-		Example: "  handoff review\n  handoff review patch:latest --approve\n" +
+		Example: "  handoff review\n  handoff review --web\n  handoff review patch:latest --approve\n" +
 			"  handoff review art_01K… --request-changes --lines 12-14 -m 'Cap the delay'\n" +
 			"  handoff review art_01K… --reply-to cmt_J7KQ2M9X -m 'It is capped below'",
 		Args:              cli.Between(0, 1, "at most one ref"),
@@ -51,6 +53,7 @@ func reviewCommand(a *cli.App) *cobra.Command {
 	}
 	f := c.Flags()
 	reviewFlags(f, &r)
+	f.BoolVar(&onPages, "web", false, "review in the browser")
 	c.MarkFlagsMutuallyExclusive("approve", "request-changes", "comment", "dismiss")
 	a.AllowSecretFlag(c)
 	a.JSONFlag(c, "print JSON", cli.Prints(reviews.RecordedReview{}), cli.Prints(handoff.ArtifactPage{}))
@@ -61,6 +64,9 @@ func reviewCommand(a *cli.App) *cobra.Command {
 			if given, _ := f.GetBool(d.flag); given {
 				r.Decision = d.decision
 			}
+		}
+		if onPages {
+			return reviewOnPages(c, a, who, r, args)
 		}
 		if len(args) == 0 {
 			if r.Decision != "" || slices.ContainsFunc(ofReview, c.Flags().Changed) {
@@ -121,11 +127,16 @@ var ofReview = []string{"message", "path", "lines", "side", "quote", "reply-to",
 // maxInput is how much of standard input is read: more than a comment may have.
 const maxInput = 1 << 20
 
-func review(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, r reviews.Draft) error {
+// byPerson returns a draft as that of the user, if a person uses the terminal.
+func byPerson(a *cli.App, w *workspace.Workspace, r reviews.Draft) reviews.Draft {
 	if a.Typed && w.Caller().Producer.Source == handoff.FromNone {
 		r.Via, r.User = handoff.ViaTerminal, userdir.Name(a.Getenv)
 	}
-	done, err := w.Reviews().Review(ctx, ref, r)
+	return r
+}
+
+func review(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, r reviews.Draft) error {
+	done, err := w.Reviews().Review(ctx, ref, byPerson(a, w, r))
 	if err != nil {
 		return err
 	}

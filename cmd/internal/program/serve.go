@@ -131,6 +131,11 @@ func serve(ctx context.Context, a *cli.App, f serveFlags, token string, dirs []s
 			a.Warn("no browser was started (%v): open the link of the viewer", err)
 		}
 	}
+	return answer(ctx, server, l, pages.Close)
+}
+
+// answer answers requests until ctx ends; then it calls end, which ends streams.
+func answer(ctx context.Context, server *http.Server, l net.Listener, end func()) error {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(access.LimitConnections(l)) }()
 	select {
@@ -138,7 +143,7 @@ func serve(ctx context.Context, a *cli.App, f serveFlags, token string, dirs []s
 		return err
 	case <-ctx.Done():
 	}
-	pages.Close()
+	end()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	if server.Shutdown(closing) != nil { // a client holds a stream open

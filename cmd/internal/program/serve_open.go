@@ -23,6 +23,18 @@ type redirect struct {
 // open starts the user's browser with a link: that of BROWSER, or the system's. It does
 // not wait for it.
 func (r *redirect) open(getenv func(string) string, link string) error {
+	if _, err := r.write(userdir.State(getenv), link); err != nil {
+		return err
+	}
+	err := r.start(getenv)
+	if err != nil {
+		r.remove()
+	}
+	return err
+}
+
+// start starts the browser with the file.
+func (r *redirect) start(getenv func(string) string) error {
 	program := "xdg-open"
 	if runtime.GOOS == "darwin" {
 		program = "open"
@@ -30,13 +42,11 @@ func (r *redirect) open(getenv func(string) string, link string) error {
 	if named := getenv("BROWSER"); named != "" && !strings.Contains(named, "%") {
 		program = named
 	}
-	file, err := r.write(userdir.State(getenv), link)
-	if err != nil {
-		return err
-	}
+	r.mu.Lock()
+	file := r.file
+	r.mu.Unlock()
 	c := exec.Command(program, (&url.URL{Scheme: "file", Path: file}).String())
 	if err := c.Start(); err != nil {
-		r.remove()
 		return err
 	}
 	go func() { _ = c.Wait() }()
