@@ -35,6 +35,7 @@ func BenchmarkViewer(b *testing.B) {
 		"sessions": func(n int) string { return "/sessions?agent=" + []string{"alex", "casey", "sam"}[n%3] },
 		"session":  func(n int) string { return "/sessions/" + sessions[n%len(sessions)] },
 		"artifact": func(n int) string { return "/artifacts/" + ids[n%len(ids)] },
+		"filtered": func(n int) string { return "/artifacts?agent=" + []string{"alex", "casey", "sam"}[n%3] },
 		"channels": func(int) string { return "/channels" },
 		"channel":  func(n int) string { return "/channels/" + []string{"analysis", "design", "patch"}[n%3] },
 	}

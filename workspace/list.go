@@ -33,6 +33,8 @@ type Filter struct {
 
 	Competing bool // it is active, and another revision of it too
 
+	Notice handoff.NoticeCode // of one of its notices
+
 	Status          string // active, superseded or withdrawn; "" for active
 	IncludeInactive bool   // every status, if Status is ""
 
@@ -121,7 +123,55 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 		s := provenance.Sources{Reader: w.hub, Conversations: w.archive(o.Threads, false), Roots: w.dirs.Worktrees()}
 		return s.Used(ctx, q, w.threadsOf(ctx, q.UsedBy))
 	}
+	if o.Notice != "" {
+		return w.noticed(ctx, q, o.Notice)
+	}
 	return w.hub.Artifacts(ctx, q)
+}
+
+// Limits of looking for artifacts with a notice, in pages of the log.
+const (
+	noticedPage  = 200
+	noticedPages = 50
+)
+
+// noticed returns those of the artifacts that q selects that have a notice with a code. A page
+// may have fewer than the limit, and a cursor, because finding more takes long.
+func (w *Workspace) noticed(ctx context.Context, q handoff.ArtifactQuery, code handoff.NoticeCode) (
+	found handoff.ArtifactPage, err error) {
+	switch code {
+	case handoff.NoticeCompeting:
+		q.Competing = true
+	case handoff.NoticeStale:
+		q.Stale = true
+	case handoff.NoticeContradicted, handoff.NoticeAttestFailed, handoff.NoticeAsserted, handoff.NoticeVerified:
+		q.Claimed = true
+	case handoff.NoticeChangesRequested, handoff.NoticeReviewAsked, handoff.NoticeCommented, handoff.NoticeReviewed,
+		handoff.NoticeApproved:
+		q.Discussed = true
+	}
+	limit := q.Limit
+	q.Limit = noticedPage
+	for range noticedPages {
+		page, err := w.hub.Artifacts(ctx, q)
+		if err != nil {
+			return found, err
+		}
+		found.Damaged = page.Damaged
+		for _, a := range page.Artifacts {
+			if !slices.Contains(handoff.Codes(a.Notices()), code) {
+				continue
+			}
+			if found.Artifacts = append(found.Artifacts, a); len(found.Artifacts) == limit {
+				found.Cursor = handoff.NewCursor(a.Seq)
+				return found, nil
+			}
+		}
+		if found.Cursor, q.Cursor = page.Cursor, page.Cursor; q.Cursor == "" {
+			break
+		}
+	}
+	return found, ctx.Err()
 }
 
 // inParentWork adds to the artifacts that q selects by the parent work of their

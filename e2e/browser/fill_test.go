@@ -31,6 +31,7 @@ func (s story) pages() map[string]string {
 			s.patch2, "pipelines": "/pipelines", "pipeline": "/pipelines/42",
 		"threads": "/threads", "thread": "/threads/claude/" + conversation, "subagent": "/threads/claude/" + conversation +
 			"/scout1",
+		"artifacts": "/artifacts?channel=verification", "lines": "/artifacts/" + s.table + "?lines",
 		"cost": "/cost", "models": "/cost?by=model", "found": "/search?q=timeouts", "missing": "/artifacts/no-such-thing",
 	}
 }
@@ -103,6 +104,7 @@ func fill(w *workspace) story {
 		"ok  pay 0.8s\n", "--from", s.patch2)
 	s.table = put("reviewer", "Latency by retry", "", "verification",
 		"attempt,calls,p50 ms,p95 ms\n1,9812,41,88\n2,171,139,240\n3,17,402,731\n", "--filename", "latency.csv")
+	w.run("", "review", s.table, "--lines", "2-3", "-m", "Under which load?", "--agent", "lead")
 	s.data = put("builder", "Settings of the client", "", "handoff",
 		`{"attempts": 3, "wait": {"first": "100ms", "factor": 2}, "retry": ["refused", "reset"], "enabled": true}`,
 		"--filename", "settings.json")

@@ -40,6 +40,20 @@ func (c ShownComment) At() string {
 	return at
 }
 
+// ByLine returns comments by the line of the content of an artifact where each ends, and
+// the rest: those about all of it, about a file of a directory, and outdated ones.
+func ByLine(list []ShownComment) (at map[int][]ShownComment, rest []ShownComment) {
+	at = map[int][]ShownComment{}
+	for _, c := range list {
+		if n := c.Place.LastLine; n > 0 && !c.Outdated && c.Place.Path == "" {
+			at[n] = append(at[n], c)
+			continue
+		}
+		rest = append(rest, c)
+	}
+	return at, rest
+}
+
 // A ShownReply is an answer to a comment, or a change of its state.
 type ShownReply struct {
 	ID        string               `json:"id"`

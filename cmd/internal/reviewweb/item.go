@@ -189,19 +189,23 @@ func revision(a handoff.Artifact) string { return "v" + strconv.Itoa(a.Revision)
 
 // place adds comments to the lines where they end, and the form.
 func (v *item) place(list []reviews.ShownComment) {
+	placed, rest := reviews.ByLine(list)
+	v.General = rest
 	at := map[int]*line{}
 	for i := range v.Lines {
-		at[v.Lines[i].N] = &v.Lines[i]
+		l := &v.Lines[i]
+		at[l.N], l.Comments = l, placed[l.N]
+		delete(placed, l.N)
 	}
 	for _, c := range list {
 		if c.State == handoff.CommentOpen {
 			v.Open++
 		}
-		if l := at[c.Place.LastLine]; c.Place.LastLine > 0 && !c.Outdated && c.Place.Path == "" && l != nil {
-			l.Comments = append(l.Comments, c)
-			continue
+		if _, hidden := placed[c.Place.LastLine]; hidden && !slices.ContainsFunc(rest, func(r reviews.ShownComment) bool {
+			return r.ID == c.ID
+		}) {
+			v.General = append(v.General, c)
 		}
-		v.General = append(v.General, c)
 	}
 	from, last, ok := strings.Cut(v.At, "-")
 	if !ok {

@@ -37,6 +37,14 @@ type artifactPage struct {
 
 	Verification *trace.Verification
 	Discussion   []reviews.ShownComment
+	Lines        []commentedLine // with Discussion, if they were asked for
+	LinesNote    string          // why there are no lines, or not all
+}
+
+// A commentedLine is a line with the comments that end there.
+type commentedLine struct {
+	preview.Line
+	Comments []reviews.ShownComment
 }
 
 // artifact shows an artifact by any ref.
@@ -54,6 +62,7 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 		a.NoThread, a.Verification = shown.NoThread, shown.Verification
 	}
 	if len(art.Comments) > 0 {
+		p.Styles = []string{"lines.css"}
 		shown, err := s.o.Source.Artifacts.Show(ctx, art.ID, false)
 		p.warn(err)
 		a.Discussion = shown.Discussion
@@ -66,7 +75,9 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 	if from := r.URL.Query().Get("diff"); from != "" {
 		p.warn(s.addDiff(ctx, &a, from))
 	}
-	if a.Diff == nil {
+	if r.URL.Query().Has("lines") && a.Diff == nil && !a.IsDirectory() {
+		p.warn(s.addLines(ctx, &a))
+	} else if a.Diff == nil {
 		if err := s.showBody(r, &p, &a); err != nil {
 			a.Problem = err.Error()
 		}
@@ -102,6 +113,24 @@ func (s *Server) showBody(r *http.Request, p *page, a *artifactPage) error {
 	a.Preview, err = p.preview(r, preview.Source{Body: b, Name: path.Base(a.Path), MediaType: a.MediaType,
 		URL: a.Download + "?image"})
 	return err
+}
+
+// addLines adds the lines of an artifact, with the comments at their place; the others stay
+// in the discussion.
+func (s *Server) addLines(ctx context.Context, a *artifactPage) error {
+	text, err := s.text(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	lines, note := preview.Lines(text)
+	at, rest := reviews.ByLine(a.Discussion)
+	for _, l := range lines {
+		a.Lines = append(a.Lines, commentedLine{l, at[l.N]})
+	}
+	if a.LinesNote = note; len(lines) > 0 {
+		a.Discussion = rest
+	}
+	return nil
 }
 
 // addLinked adds what an artifact was made from, and what was made from it.

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -48,6 +49,69 @@ func (s *Server) channel(r *http.Request) (page, error) {
 	}
 	return page{Name: "channel", Title: name, Section: "/channels", Crumbs: []crumb{{"Channels", "/channels"}},
 		Live: o.Cursor == "", Data: c}, nil
+}
+
+// An artifactList is what the page of artifacts shows.
+type artifactList struct {
+	Artifacts []handoff.Artifact
+	Filters   []filter
+	Statuses  []string
+	Notices   []handoff.NoticeCode
+	Next      string
+}
+
+// artifacts lists artifacts by what the address names.
+func (s *Server) artifacts(r *http.Request) (page, error) {
+	q := r.URL.Query()
+	o := workspace.ListOptions{Limit: artifactsShown, Cursor: q.Get("cursor"), Filter: workspace.Filter{
+		Channel: q.Get("channel"), Label: q.Get("label"), Tag: q.Get("tag"), Status: q.Get("status"),
+		Notice: handoff.NoticeCode(q.Get("notice")), Since: q.Get("since"), Until: q.Get("until"),
+		Producer: map[string]string{}}}
+	if o.Status == "all" {
+		o.Status, o.IncludeInactive = "", true
+	}
+	for _, field := range []string{"agent", "harness", "session", "task"} {
+		if value := q.Get(field); value != "" {
+			o.Producer[field] = value
+		}
+	}
+	found, err := s.o.Source.Artifacts.List(r.Context(), o)
+	if err != nil {
+		return page{}, err
+	}
+	v := artifactList{Artifacts: found.Artifacts, Statuses: []string{"active", "superseded", "withdrawn", "all"},
+		Notices: []handoff.NoticeCode{handoff.NoticeContradicted, handoff.NoticeVerified, handoff.NoticeAsserted,
+			handoff.NoticeReviewAsked, handoff.NoticeChangesRequested, handoff.NoticeApproved, handoff.NoticeCommented,
+			handoff.NoticeCompeting, handoff.NoticeStale},
+		Filters: filtersOf(q, "channel", "agent", "harness", "session", "task", "label", "tag", "since", "until", "notice",
+			"status")}
+	if found.Cursor != "" {
+		q.Set("cursor", found.Cursor)
+		v.Next = "?" + q.Encode()
+	}
+	return page{Name: "artifacts", Title: "Artifacts", Section: "/channels", Crumbs: []crumb{{"Channels", "/channels"}},
+		Live: o.Cursor == "", Data: v}, nil
+}
+
+// A filter is a field of a form, with its value. Without is the address without it, "" if it
+// has no value.
+type filter struct{ Name, Value, Without string }
+
+func filtersOf(q url.Values, names ...string) (list []filter) {
+	for _, name := range names {
+		f := filter{Name: name, Value: q.Get(name)}
+		if f.Value != "" {
+			rest := url.Values{}
+			for key, values := range q {
+				if key != name && key != "cursor" {
+					rest[key] = values
+				}
+			}
+			f.Without = "?" + rest.Encode()
+		}
+		list = append(list, f)
+	}
+	return list
 }
 
 // searchShown is how many artifacts and sessions a search shows.

@@ -54,6 +54,8 @@ func Export(ctx context.Context, src Source, now time.Time, session string, w io
 	}
 	x := exported{page: p, Root: path.Base(src.Root), At: now}
 	v := p.Data.(sessionPage)
+	v.Timeline = timeline{} // its bars have links
+	p.Data, x.page.Data = v, v
 	s.addContents(ctx, &x, v)
 	x.Style = template.CSS(string(s.look.assets["app.css"].content) + string(s.look.assets["preview.css"].content))
 	x.Policy = fmt.Sprintf(exportPolicy, digest([]byte(x.Style)))

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -21,19 +20,22 @@ const compareLimit = 1 << 20
 func (s *Server) compare(ctx context.Context, from, to handoff.Artifact) (preview.Preview, error) {
 	var texts [2][]byte
 	for i, a := range []handoff.Artifact{from, to} {
-		b, err := s.openBody(ctx, a.ID)
-		if err != nil {
+		var err error
+		if texts[i], err = s.text(ctx, a.ID); err != nil {
 			return preview.Preview{}, err
 		}
-		var all bytes.Buffer
-		_, err = io.Copy(&all, io.LimitReader(b, compareLimit+1))
-		b.Close()
-		if err != nil {
-			return preview.Preview{}, err
-		}
-		texts[i] = all.Bytes()
 	}
 	return preview.Changes(revisionName(from), texts[0], revisionName(to), texts[1]), nil
+}
+
+// text returns the beginning of what an artifact published: more than is compared.
+func (s *Server) text(ctx context.Context, id string) ([]byte, error) {
+	b, err := s.openBody(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	return io.ReadAll(io.LimitReader(b, compareLimit+1))
 }
 
 func revisionName(a handoff.Artifact) string { return "v" + strconv.Itoa(a.Revision) }

@@ -58,7 +58,7 @@ func (l Look) functions() template.FuncMap {
 		"odd":         func(i int) bool { return i%2 == 1 },
 		"hint":        cli.HintText,
 		"took":        took,
-		"millis":      func(n int64) string { return took(time.Duration(n) * time.Millisecond) },
+		"millis":      millis,
 		"shell":       textfmt.ShellLine,
 		"json":        func(v any) string { b, _ := handoff.EncodeJSON(v); return string(b) },
 		"who":         whoOf,
@@ -196,6 +196,19 @@ func took(d time.Duration) string {
 		return d.Round(time.Second).String()
 	}
 	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+}
+
+// millis returns a number of milliseconds, or a pointer to it, as a duration.
+func millis(n any) string {
+	switch n := n.(type) {
+	case int64:
+		return took(time.Duration(n) * time.Millisecond)
+	case *int64:
+		if n != nil {
+			return took(time.Duration(*n) * time.Millisecond)
+		}
+	}
+	return ""
 }
 
 // since returns a duration in its largest unit. app.js has the same rule.

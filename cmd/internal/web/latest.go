@@ -13,6 +13,9 @@ import (
 // rest is how many times as long as reading took nothing is read again.
 const rest = 10
 
+// growth is the same if the log has grown, which a page should show within a second.
+const growth = 3
+
 // A latest is something that can take long to read, such as threads or the
 // folders of 10,000 sessions. It is read while pages show what it was before.
 type latest[T any] struct {
@@ -65,7 +68,7 @@ func (l *latest[T]) refresh(s *Server, r reading[T]) {
 	l.mu.Lock()
 	changed := !l.known || !reflect.DeepEqual(value, l.value)
 	l.value, l.err, l.known = value, err, true
-	l.next, l.soon, l.at = end.Add(max(r.least, rest*end.Sub(start))), end.Add(end.Sub(start)), r.at
+	l.next, l.soon, l.at = end.Add(max(r.least, rest*end.Sub(start))), end.Add(growth*end.Sub(start)), r.at
 	close(l.reading)
 	l.reading = nil
 	l.mu.Unlock()

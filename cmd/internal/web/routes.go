@@ -10,6 +10,7 @@ type route struct {
 func (s *Server) routes() []route {
 	return []route{
 		{"/{$}", s.now},
+		{"/artifacts", s.artifacts},
 		{"/artifacts/{ref...}", s.artifact},
 		{"/sessions", s.sessions},
 		{"/sessions/{id}", s.session},

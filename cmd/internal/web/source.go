@@ -31,6 +31,7 @@ type Source struct {
 	News      News
 	Costs     Costs
 	Pipelines Pipelines
+	Compare   func(ctx context.Context, before, after string) (session.Comparison, error)
 	Progress  func(ctx context.Context) ([]pipeline.Progress, []string, error) // of pipelines
 	Log       Log
 	Threads   *thread.Set // nil if threads are not served
@@ -52,6 +53,7 @@ func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	}
 	return Source{Root: w.Root(), Records: w.Hub(), Artifacts: w, Bodies: w, Sessions: w.Sessions(), News: w.News(served),
 		Costs: w.Work(served), Pipelines: w.Pipelines(), Log: w.Store(), Threads: threads, Conversations: c,
+		Compare: w.Sessions().Compare,
 		Progress: func(ctx context.Context) ([]pipeline.Progress, []string, error) {
 			return pipelines.Progress(ctx, w.Pipelines())
 		}}

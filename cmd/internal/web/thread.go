@@ -14,13 +14,10 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/transcript"
-	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // Limits of what the page of a thread shows.
 const (
-	threadsShown  = 50
 	messagesShown = 100
 	threadBytes   = 1 << 20 // of text on one page
 	callBytes     = 8 << 10 // of the input, and of the output, of a call
@@ -35,36 +32,6 @@ const (
 var errNoThreads = handoff.E("show thread", "", handoff.Unavailable,
 	errors.New("threads are not shown beyond this machine"),
 	handoff.Advice("restart the server so that it shows threads, if everybody who can connect may read them"))
-
-// threadsPage is what the list of threads shows.
-type threadsPage struct {
-	transcript.Page
-	Next string
-}
-
-// threads lists the threads of this repository.
-func (s *Server) threadList(r *http.Request) (page, error) {
-	if s.o.Source.Threads == nil {
-		return page{}, errNoThreads
-	}
-	q := r.URL.Query()
-	found, err := s.o.Source.Conversations.List(r.Context(),
-		threads.ListOptions{Limit: threadsShown, Cursor: q.Get("cursor")})
-	if err != nil {
-		return page{}, err
-	}
-	list := threadsPage{Page: found}
-	p := page{Name: "threads", Title: "Threads", Section: "/threads", Warnings: found.Warnings}
-	if q.Get("cursor") == "" {
-		p.Poll = threadRest
-	}
-	if found.Cursor != "" {
-		q.Set("cursor", found.Cursor)
-		list.Next = "?" + q.Encode()
-	}
-	p.Data = list
-	return p, nil
-}
 
 // threadPage is what the page of a thread shows.
 type threadPage struct {

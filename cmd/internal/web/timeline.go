@@ -103,7 +103,7 @@ func (l *timeline) finish(t *thread.Thread, agents []thread.Agent) {
 }
 
 func (l *timeline) place() {
-	l.Start, l.End = l.turns[0].Start, l.turns[0].End
+	l.Start, l.End = l.Rows[0].Bars[0].Start, l.Rows[0].Bars[0].End
 	for _, row := range l.Rows {
 		for _, b := range row.Bars {
 			if b.Start.Before(l.Start) {

@@ -96,7 +96,7 @@
       case "c": if (row) { stop(); begin({ from: row.id, to: row.id }, ""); } else if (document.getElementById("form")) { stop(); begin({}, ""); } break;
       case "a": stop(); document.getElementById("approve")?.focus(); break;
       case "r": stop(); document.querySelector("#decision [name=text]")?.focus(); break;
-      case "]": document.querySelector("a[rel=next]")?.click(); break;
+      case "]": stop(); document.querySelector("a[rel=next]")?.click(); break;
     }
   }, true);
   document.addEventListener("click", (e) => {

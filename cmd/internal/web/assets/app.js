@@ -96,6 +96,23 @@
     const at = list.findIndex((r) => r.classList.contains("selected"));
     if (list.length) mark(list[at < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, at + by))]);
   };
+  const prompt = (by) => {
+    const list = rows(), at = list.findIndex((r) => r.classList.contains("selected"));
+    const next = by > 0 ? list.slice(at + 1) : at < 0 ? [] : list.slice(0, at).reverse();
+    const row = next.find((r) => r.matches(".m-user"));
+    if (row) mark(row);
+  };
+  // The list from which a page was opened, for the next and the previous one.
+  const LIST = "list";
+  const links = () => rows().map((r) => r.querySelector("a")?.pathname).filter(Boolean);
+  document.addEventListener("click", (e) => {
+    if (e.target.closest("[data-row] a") && !document.querySelector(".messages")) sessionStorage.setItem(LIST, JSON.stringify(links()));
+  });
+  const neighbor = (by) => {
+    const list = JSON.parse(sessionStorage.getItem(LIST) || "[]");
+    const to = list[list.indexOf(location.pathname) + by];
+    if (to && list.includes(location.pathname)) location.assign(to);
+  };
   const up = () => {
     const crumbs = document.querySelectorAll(".crumbs a");
     const to = crumbs.length ? crumbs[crumbs.length - 1].getAttribute("href") : "/";
@@ -108,6 +125,8 @@
     switch (e.key) {
       case "j": case "ArrowDown": if (e.key === "j") { move(1); break; } return;
       case "k": move(-1); break;
+      case "J": case "K": prompt(e.key === "J" ? 1 : -1); break;
+      case "[": case "]": neighbor(e.key === "]" ? 1 : -1); break;
       case "/": document.getElementById("q")?.focus(); break;
       case "?": document.getElementById("help").showModal(); break;
       case "Backspace": up(); break;

@@ -1,0 +1,150 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/web"
+	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace/reviews"
+)
+
+// TestArtifactFilters lists artifacts by each filter of the address.
+func TestArtifactFilters(t *testing.T) {
+	s := newSite(t)
+	s.publishAs(handoff.Producer{Agent: "builder", Harness: "codex", TaskID: "T-1"},
+		handoff.Draft{Body: strings.NewReader("a"), Channel: "patch", Title: "Alpha", AskReview: true})
+	s.publishAs(handoff.Producer{Agent: "reviewer", Harness: "pi"},
+		handoff.Draft{Body: strings.NewReader("b"), Channel: "design", Title: "Beta", Tags: []string{"old"}})
+	reviewed := s.publish(handoff.Draft{Body: strings.NewReader("c"), Channel: "design", Title: "Gamma"})
+	_, err := s.ws.Reviews().Review(t.Context(), reviewed.ID,
+		reviews.Draft{Decision: handoff.ChangesRequested, Text: "Shorter", User: "sam", Via: handoff.ViaTerminal})
+	must(t, err)
+	gone := s.publish(handoff.Draft{Body: strings.NewReader("d"), Channel: "design", Title: "Delta"})
+	_, err = s.ws.Withdraw(t.Context(), gone.ID, "")
+	must(t, err)
+	for query, want := range map[string]string{
+		"": "Alpha Beta Gamma", "agent=builder": "Alpha", "harness=pi": "Beta", "task=T-1": "Alpha",
+		"channel=design": "Beta Gamma", "tag=old": "Beta", "notice=review_asked": "Alpha",
+		"notice=changes_requested": "Gamma", "status=withdrawn": "Delta", "status=all&channel=design": "Beta Gamma Delta",
+		"since=1h": "Alpha Beta Gamma", "until=2020-01-01": "", "channel=design&notice=review_asked": "",
+	} {
+		page := s.get("/artifacts?" + query)
+		var got []string
+		for _, title := range []string{"Alpha", "Beta", "Gamma", "Delta"} {
+			if strings.Contains(page, ">"+title+"</a>") {
+				got = append(got, title)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %q, want %q", query, got, want)
+		}
+		if query != "" && !strings.Contains(page, "title=\"Remove this filter\"") {
+			t.Errorf("%s: the page shows no filter\n%s", query, page)
+		}
+	}
+	if r, _ := s.do(request("GET", "/artifacts?since=nonsense")); r.StatusCode != 400 {
+		t.Errorf("an invalid time: got %d", r.StatusCode)
+	}
+}
+
+// TestThreadColumns lists threads with their branch, model, duration and cost, by filters and in
+// each order.
+func TestThreadColumns(t *testing.T) {
+	home := t.TempDir()
+	s := newSite(t, func(o *web.Options) {
+		o.Source.Threads = thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	})
+	for i, tt := range []struct{ branch, model string }{{"main", "claude-opus-4-1-20250805"},
+		{"retries", "claude-sonnet-4-20250514"}} {
+		x := &transcript{t: t, id: fmt.Sprintf("2823d1df-720a-4c31-ac55-ae8ba726%04d", i+1), dir: s.ws.Root(),
+			at: time.Now().Add(-time.Hour)}
+		more := map[string]any{"gitBranch": tt.branch, "requestId": "r1"}
+		x.add("user", map[string]any{"role": "user", "content": "Work on " + tt.branch}, more)
+		x.at = x.at.Add(time.Duration(i) * time.Minute)
+		x.add("assistant", map[string]any{"id": "m1", "role": "assistant", "model": tt.model,
+			"content": []any{said("hi")}, "stop_reason": "end_turn",
+			"usage": map[string]any{"input_tokens": 1000000, "output_tokens": 0}}, more)
+		x.store(home)
+	}
+	page := s.eventually("/threads", "$15.00")
+	for _, want := range []string{"claude-opus-4-1-20250805", "retries", "1m10s", "10s", "$3.00"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %s\n%s", want, page)
+		}
+	}
+	for query, want := range map[string]string{
+		"branch=main": "main", "branch=none": "", "model=opus": "main", "program=codex": "",
+		"status=completed&model=sonnet": "retries",
+		"sort=cost":                     "main retries", "sort=duration": "retries main", "sort=branch": "main retries",
+		"sort=title": "main retries",
+	} {
+		page, got := s.get("/threads?"+query), ""
+		for _, row := range strings.Split(page, "<tr data-row>")[1:] {
+			got += between(row, ">Work on ", "<") + " "
+		}
+		if strings.TrimSpace(got) != want {
+			t.Errorf("%s: got %q, want %q\n%s", query, got, want, page)
+		}
+	}
+	for query, status := range map[string]int{"status=odd": 400, "since=odd": 400, "program=odd": 422} {
+		if r, body := s.do(request("GET", "/threads?"+query)); r.StatusCode != status {
+			t.Errorf("%s: got %d, want %d\n%s", query, r.StatusCode, status, body)
+		}
+	}
+}
+
+// TestCommentsAtLines shows comments below the lines where they end, in the page of an artifact.
+func TestCommentsAtLines(t *testing.T) {
+	s := newSite(t)
+	a := s.publish(handoff.Draft{Body: strings.NewReader("one\ntwo\nthree\n"), Channel: "design", Title: "A poem"})
+	for _, d := range []reviews.Draft{{Lines: "1-2", Text: "Which two?"}, {Text: "About all of it"}} {
+		_, err := s.ws.Reviews().Review(t.Context(), a.ID, d)
+		must(t, err)
+	}
+	page := s.get("/artifacts/" + a.ID)
+	if !strings.Contains(page, "Which two?") || !strings.Contains(page, `href="/artifacts/`+a.ID+`?lines"`) {
+		t.Errorf("the page has no comments or no link to their lines\n%s", page)
+	}
+	page = s.get("/artifacts/" + a.ID + "?lines")
+	said := between(page, `id="L2"`, `id="L3"`)
+	if !strings.Contains(said, "Which two?") || strings.Contains(said, "all of it") {
+		t.Errorf("the comment is not below line 2\n%s", page)
+	}
+	if !strings.Contains(between(page, "<h2>Comments", "</section>"), "About all of it") {
+		t.Errorf("the comment on the artifact is missing\n%s", page)
+	}
+}
+
+// TestPreviousExecution compares a session with the execution of its workflow before, and shows
+// when it published what.
+func TestPreviousExecution(t *testing.T) {
+	s := newSite(t)
+	var ids []string
+	for i := range 2 {
+		o, err := s.ws.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
+			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+		must(t, err)
+		ids = append(ids, o.ID)
+		s.publishAs(handoff.Producer{Session: o.ID},
+			handoff.Draft{Body: strings.NewReader(fmt.Sprint("report ", i)), Channel: "design", Title: fmt.Sprint("Report ", i)})
+		_, err = s.ws.Sessions().Close(t.Context(), o.ID, session.Completed, "")
+		must(t, err)
+	}
+	if page := s.get("/sessions/" + ids[0]); strings.Contains(page, "Compared with") {
+		t.Errorf("the first execution is compared\n%s", page)
+	}
+	page := s.get("/sessions/" + ids[1])
+	if !strings.Contains(page, "Compared with execution 1") || !strings.Contains(page, `href="/sessions/`+ids[0]+`"`) {
+		t.Errorf("the second execution is not compared\n%s", page)
+	}
+	if line := between(page, `id="timeline"`, "</section>"); !strings.Contains(line, "<title>Report 1, ") ||
+		!strings.Contains(line, "<li>artifacts</li>") {
+		t.Errorf("the timeline has no artifact\n%s", line)
+	}
+}

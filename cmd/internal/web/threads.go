@@ -1,0 +1,146 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/transcript"
+	"github.com/agent-handoff/handoff/workspace/threads"
+	"github.com/agent-handoff/handoff/workspace/work"
+)
+
+// threadsShown is how many threads a page lists.
+const threadsShown = 50
+
+// threadsPage is what the list of threads shows.
+type threadsPage struct {
+	Threads  []threadRow
+	Filters  []filter
+	Statuses []string
+	Sort     string
+	Link     url.Values
+	Next     string
+	More     int // threads that are not shown, if they are sorted
+}
+
+// A threadRow is a thread in a list.
+type threadRow struct {
+	transcript.Item
+	Cost *trace.Usage // nil if it is not known yet
+}
+
+// Models returns the names of the models that a thread used.
+func (r threadRow) Models() string {
+	var names []string
+	for _, m := range r.Usage.Models {
+		if !slices.Contains(names, m.Model) {
+			names = append(names, m.Model)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// Took returns the time from the first to the last record of a thread.
+func (r threadRow) Took() time.Duration {
+	if r.Started.IsZero() || r.Seen().Before(r.Started) {
+		return 0
+	}
+	return r.Seen().Sub(r.Started)
+}
+
+// threadOrders are the orders of threads besides the newest first, by the name of the column.
+var threadOrders = map[string]func(a, b threadRow) int{
+	"title":    func(a, b threadRow) int { return strings.Compare(a.Name(), b.Name()) },
+	"program":  func(a, b threadRow) int { return strings.Compare(a.Provider, b.Provider) },
+	"branch":   func(a, b threadRow) int { return strings.Compare(a.Branch, b.Branch) },
+	"status":   func(a, b threadRow) int { return strings.Compare(string(a.State.Status), string(b.State.Status)) },
+	"model":    func(a, b threadRow) int { return strings.Compare(a.Models(), b.Models()) },
+	"messages": func(a, b threadRow) int { return cmp.Compare(b.Messages, a.Messages) },
+	"duration": func(a, b threadRow) int { return cmp.Compare(b.Took(), a.Took()) },
+	"cost":     func(a, b threadRow) int { return cmp.Compare(b.dollars(), a.dollars()) },
+}
+
+func (r threadRow) dollars() float64 {
+	if r.Cost == nil {
+		return 0
+	}
+	return amount(r.Cost.Cost)
+}
+
+// threadList lists the threads of this repository by what the address names. A sorted list has
+// all of them, but for what does not fit on a page.
+func (s *Server) threadList(r *http.Request) (page, error) {
+	if s.o.Source.Threads == nil {
+		return page{}, errNoThreads
+	}
+	q := r.URL.Query()
+	o := threads.ListOptions{Limit: threadsShown, Cursor: q.Get("cursor"), Status: thread.Status(q.Get("status")),
+		Model: q.Get("model"), Since: q.Get("since"), Until: q.Get("until")}
+	if program := q.Get("program"); program != "" {
+		o.Providers = []string{program}
+	}
+	v := threadsPage{Filters: filtersOf(q, "program", "model", "branch", "since", "until", "status"),
+		Statuses: thread.Statuses(), Sort: q.Get("sort"), Link: q}
+	order, branch := threadOrders[v.Sort], q.Get("branch")
+	if order != nil || branch != "" {
+		o.Limit, o.Cursor = 0, ""
+	}
+	found, err := s.o.Source.Conversations.List(r.Context(), o)
+	if err != nil {
+		return page{}, err
+	}
+	p := page{Name: "threads", Title: "Threads", Section: "/threads", Warnings: found.Warnings,
+		Styles: []string{"threads.css"}}
+	if q.Get("cursor") == "" {
+		p.Poll = threadRest
+	}
+	costs, _, err := s.costs(work.CostOptions{By: "thread"}, threadWait)
+	p.warn(err)
+	used := map[string]*trace.Usage{}
+	for i, row := range costs.Rows {
+		used[row.Key] = &costs.Rows[i].Amount
+	}
+	for _, i := range found.Threads {
+		if branch == "" || i.Branch == branch {
+			v.Threads = append(v.Threads, threadRow{i, used[i.URI.String()]})
+		}
+	}
+	if order != nil {
+		slices.SortStableFunc(v.Threads, order)
+	}
+	v.More = max(0, len(v.Threads)-4*threadsShown)
+	v.Threads = v.Threads[:len(v.Threads)-v.More]
+	if found.Cursor != "" {
+		next := url.Values{"cursor": {found.Cursor}}
+		for key, values := range q {
+			if key != "cursor" {
+				next[key] = values
+			}
+		}
+		v.Next = "?" + next.Encode()
+	}
+	p.Data = v
+	return p, nil
+}
+
+// SortBy returns the address of the list in another order.
+func (v threadsPage) SortBy(column string) string {
+	q := url.Values{"sort": {column}}
+	for key, values := range v.Link {
+		if key != "cursor" && key != "sort" {
+			q[key] = values
+		}
+	}
+	return "?" + q.Encode()
+}
+
+// Columns returns the names of the columns that the list can be sorted by.
+func (v threadsPage) Columns() []string {
+	return []string{"title", "program", "branch", "status", "model", "messages", "duration", "cost"}
+}
