@@ -140,15 +140,19 @@ const maxNamed = 10
 // InTotoCommand returns the command that exports an attestation.
 func InTotoCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "in-toto ATTESTATION",
-		Short: "Print an attestation as an in-toto test result",
-		Long: `In-toto prints an attestation, an artifact of handoff attest, as an in-toto
-Statement v1 with the predicate test-result v0.1, in JSON. It is not signed.
+		Use:   "in-toto ARTIFACT",
+		Short: "Print an attestation or the provenance of an artifact for in-toto",
+		Long: `In-toto prints an in-toto Statement v1 in JSON. It is not signed.
 
-The subject is the tree, by the digest handoffTree, and the commit if the tree
-had no other changes. The configuration is the command, as a JSON array of its
-arguments. See docs/evidence.md.`,
-		Example:           "  handoff export in-toto verification:latest >test-result.json",
+Of an artifact, the predicate is SLSA Provenance v1: its inputs, its producer,
+and the attestations that its claims refer to. Of an attestation, which handoff
+attest makes, it is test-result v0.1.
+
+The subject of an attestation is the tree, by the digest handoffTree, and the
+commit if the tree had no other changes. The configuration is the command, as a
+JSON array of its arguments. See docs/evidence.md.`,
+		Example: "  handoff export in-toto patch:latest >provenance.json\n" +
+			"  handoff export in-toto verification:latest >test-result.json",
 		Args:              cli.Exactly(1, "one ref"),
 		ValidArgsFunction: complete.Ref(a),
 	}

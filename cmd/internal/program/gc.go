@@ -50,7 +50,7 @@ func gcCommand(a *cli.App) *cobra.Command {
 		Args: cli.Exactly(0, ""),
 	}
 	policy := policyFlags(c)
-	c.Flags().StringVar(&o.By, "by", "channel", "group bodies by a `field`: channel, agent, session or state")
+	c.Flags().StringVar(&o.By, "by", "channel", "group bodies by `kind`: channel, agent, session or state")
 	c.Flags().BoolVar(&collect, "collect", false, "delete what no artifact needs and the policy does not keep")
 	c.Flags().BoolVar(&archive, "archive", false, "archive the listed sessions")
 	c.Flags().MarkHidden("archive") // session archive --older-than

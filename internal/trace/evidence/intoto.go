@@ -63,9 +63,8 @@ func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (trace.State
 			command.Annotations[name] = value
 		}
 	}
-	s := trace.Statement{Type: statementType, Subject: []trace.Descriptor{subject}, PredicateType: testResultType,
-		Predicate: trace.TestResult{Configuration: []trace.Descriptor{command}}}
-	switch p, tests := &s.Predicate, []string{cmdline.Join(at.Argv)}; {
+	p := trace.TestResult{Configuration: []trace.Descriptor{command}}
+	switch tests := []string{cmdline.Join(at.Argv)}; {
 	case !at.Succeeded():
 		p.Result, p.FailedTests = "FAILED", tests
 	case at.TreeAfter != "":
@@ -73,7 +72,8 @@ func InToto(a handoff.Artifact, clean func(tree handoff.Tree) bool) (trace.State
 	default:
 		p.Result, p.PassedTests = "PASSED", tests
 	}
-	return s, nil
+	return trace.Statement{Type: statementType, Subject: []trace.Descriptor{subject}, PredicateType: testResultType,
+		Predicate: p}, nil
 }
 
 func sum(b []byte) string {
