@@ -41,9 +41,9 @@ type Artifact struct {
 
 	Status     Status
 	Revision   int      // its number, from 1, among the revisions of its family or name
-	Reason     string   // why it was withdrawn
+	Reason     string   // why it was withdrawn, or NotChosen
 	ReplacedBy []string // the nearest artifacts that replace it and are not withdrawn
-	Competing  []string // the other heads of its family, if it is a head
+	Competing  []string // if it is active: the others of its family, and of those that it was compared with
 	Unresolved []string // IDs in Replaces and Parents that the log does not contain
 	Late       bool     // published after its run or session was closed
 	Queued     bool     // it is on this machine only, until its log can be reached; Seq may change until then
@@ -60,6 +60,9 @@ type Artifact struct {
 	EarlierReview *EarlierReview // of the nearest earlier revision that was reviewed, if it is not itself; nil for none
 	Comments      []Comment      // on it and, if it is active, the open ones on earlier revisions
 
+	Acceptance  *Acceptance // the newest one of it that was not taken back, nil for none
+	NotChosenIn []string    // IDs of the acceptances that supersede it, directly or through others
+
 	Labels       []string     // the labels that it has now
 	LabelHistory []Labeling   // the newest changes of its labels, oldest first
 	StaleInputs  []StaleInput // what it was made from and is out of date
@@ -71,6 +74,19 @@ type Artifact struct {
 	RecordPath string // path of the file of its record, "" if it has none
 	Target     Target // "" if the reader has no access to files
 	File       string // absolute path of the file on this machine, "" if it can't be reached
+}
+
+// NotChosen is the Reason of an artifact over which another one was chosen.
+const NotChosen = "not chosen"
+
+// An Acceptance states that an artifact was chosen over others.
+type Acceptance struct {
+	ID        string    `json:"id"`             // of its record
+	Over      []string  `json:"over,omitempty"` // the artifacts that were not chosen, in this acceptance or earlier ones
+	By        string    `json:"by"`             // the name of the user, the agent or the program; "unknown" for none
+	Thread    string    `json:"thread,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
 }
 
 // An Attribution is who published an artifact according to a source other than its
@@ -147,6 +163,9 @@ type computed struct {
 	EarlierReview *EarlierReview `json:"earlierReview,omitempty"`
 	Comments      []Comment      `json:"comments,omitempty"`
 
+	Acceptance  *Acceptance `json:"acceptance,omitempty"`
+	NotChosenIn []string    `json:"notChosenIn,omitempty"`
+
 	Labels       []string     `json:"labels,omitempty"`
 	LabelHistory []Labeling   `json:"labelHistory,omitempty"`
 	StaleInputs  []StaleInput `json:"staleInputs,omitempty"`
@@ -173,7 +192,8 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	}
 	c := computed{seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued, a.UsedBy,
 		a.Attributed, a.Reviews, a.EarlierReview, a.Comments,
-		a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Dropped, a.Notices(), a.RecordPath, a.Target, a.File, ""}
+		a.Acceptance, a.NotChosenIn, a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Dropped, a.Notices(),
+		a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
 	}
@@ -197,8 +217,9 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	*a = Artifact{Record: r, Status: c.Status, Revision: c.Revision, Reason: c.Reason, ReplacedBy: c.ReplacedBy,
 		Competing: c.Competing, Unresolved: c.Unresolved, Late: c.Late, Queued: c.Queued, UsedBy: c.UsedBy,
 		Attributed: c.Attributed, Reviews: c.Reviews, EarlierReview: c.EarlierReview, Comments: c.Comments,
-		Labels: c.Labels, LabelHistory: c.LabelHistory, StaleInputs: c.StaleInputs,
-		Redacted: c.Redacted, Dropped: c.Dropped, RecordPath: c.RecordPath, Target: c.Target, File: c.File}
+		Acceptance: c.Acceptance, NotChosenIn: c.NotChosenIn, Labels: c.Labels, LabelHistory: c.LabelHistory,
+		StaleInputs: c.StaleInputs, Redacted: c.Redacted, Dropped: c.Dropped, RecordPath: c.RecordPath, Target: c.Target,
+		File: c.File}
 	a.Seq = c.Seq
 	if i := slices.IndexFunc(c.Notices, func(n Notice) bool { return n.Code.isOfClaims() }); i >= 0 {
 		a.Claimed = &c.Notices[i]
@@ -257,7 +278,7 @@ type ArtifactQuery struct {
 	Discussed bool   // it, or an earlier revision, has comments or reviews, or its author asks for a review
 	Comment   string // the ID of a comment on it
 
-	Competing bool // it is active, and another one of its family too
+	Competing bool // it has a Competing
 	Claimed   bool // it has claims, or is an attestation
 
 	IDs       []string // the artifact has one of these IDs, unless this is nil

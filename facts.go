@@ -88,6 +88,16 @@ type ArtifactLabeled struct {
 	Removed    bool   `json:"removed,omitempty"`
 }
 
+// ArtifactAccepted states that an artifact was chosen over others, which it supersedes until
+// it is withdrawn. It is no revision of them.
+type ArtifactAccepted struct {
+	ArtifactID string   `json:"artifactId"`
+	Over       []string `json:"over,omitempty"`  // IDs of the artifacts that were not chosen
+	Known      []string `json:"known,omitempty"` // IDs of earlier acceptances that this one may take back
+	Reason     string   `json:"reason,omitempty"`
+	User       string   `json:"user,omitempty"` // the name of the person, see ArtifactReviewed
+}
+
 // BodyRedacted states that a body had a secret, and that no artifact's content is read
 // from it any more. It is erased, or another body replaces it.
 type BodyRedacted struct {
@@ -102,7 +112,7 @@ type BodyRedacted struct {
 // shown. The record itself never changes.
 type RecordRedacted struct {
 	ArtifactID string        `json:"artifactId"`
-	RecordID   string        `json:"recordId"` // of the artifact, or of its withdrawal
+	RecordID   string        `json:"recordId"` // of the artifact, its withdrawal or its acceptance
 	Replaced   []Replacement `json:"replaced"`
 }
 
@@ -272,6 +282,7 @@ func (*ArtifactPublished) factType() string { return "artifact.published" }
 func (*ArtifactWithdrawn) factType() string { return "artifact.withdrawn" }
 func (*ArtifactUsed) factType() string      { return "artifact.used" }
 func (*ArtifactLabeled) factType() string   { return "artifact.labeled" }
+func (*ArtifactAccepted) factType() string  { return "artifact.accepted" }
 func (*ArtifactCommented) factType() string { return "artifact.commented" }
 func (*ArtifactReviewed) factType() string  { return "artifact.reviewed" }
 func (*BodyRedacted) factType() string      { return "body.redacted" }
@@ -298,6 +309,7 @@ var newFact = map[string]func() Fact{
 	"artifact.withdrawn": func() Fact { return new(ArtifactWithdrawn) },
 	"artifact.used":      func() Fact { return new(ArtifactUsed) },
 	"artifact.labeled":   func() Fact { return new(ArtifactLabeled) },
+	"artifact.accepted":  func() Fact { return new(ArtifactAccepted) },
 	"artifact.commented": func() Fact { return new(ArtifactCommented) },
 	"artifact.reviewed":  func() Fact { return new(ArtifactReviewed) },
 	"body.redacted":      func() Fact { return new(BodyRedacted) },

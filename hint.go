@@ -103,6 +103,8 @@ const (
 	ActionVerify                      Action = "verify claims" // REF
 	ActionReviews                     Action = "list reviews"
 	ActionApprove                     Action = "approve"                                // REF
+	ActionAccept                      Action = "accept"                                 // REF
+	ActionCompare                     Action = "compare"                                // REF
 	ActionPublishKept                 Action = "publish and keep"                       // REF
 	ActionThread                      Action = "open thread"                            // URI
 	ActionThreadHead, ActionSubagents Action = "show thread metadata", "list subagents" // URI

@@ -239,8 +239,11 @@ func (h *Hub) Redact(ctx context.Context, f Fact) (warnings []string, err error)
 func (h *Hub) Readable(ctx context.Context, r Record) (Record, error) {
 	id := r.ID
 	withdrawn, ok := r.Fact.(*ArtifactWithdrawn)
+	accepted, chosen := r.Fact.(*ArtifactAccepted)
 	if ok {
 		id = withdrawn.ArtifactID
+	} else if chosen {
+		id = accepted.ArtifactID
 	} else if _, published := r.Fact.(*ArtifactPublished); !published {
 		return r, nil
 	}
@@ -257,6 +260,11 @@ func (h *Hub) Readable(ctx context.Context, r Record) (Record, error) {
 		return Record{}, err
 	case a.Redacted == nil:
 		return r, nil
+	case chosen: // only the newest acceptance of an artifact is redacted in parts
+		if accepted.Reason != "" && (a.Acceptance == nil || a.Acceptance.ID != r.ID ||
+			a.Acceptance.Reason != accepted.Reason) {
+			r = r.Redact([]Replacement{{Field: "/reason"}})
+		}
 	case !ok:
 		seq := r.Seq
 		r = a.Record
@@ -298,8 +306,8 @@ func (h *Hub) append(ctx context.Context, r Record) (stored Record, warnings []s
 	return r, warnings, nil
 }
 
-// Record appends a fact about a session, work or a path, or a review or comment of an
-// artifact, whose text is kept before. The fact must be a pointer, such as
+// Record appends a fact about a session, work or a path, or a review, comment or
+// acceptance of an artifact; the text of a comment is kept before. The fact must be a pointer, such as
 // &SessionClosed{…}. Artifacts are recorded by Publish, Withdraw and Use instead. When
 // the error is nil the record is on stable storage; the warnings then report what could
 // not be derived from it. Kinds: Invalid, and those of Log.Append.

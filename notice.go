@@ -53,6 +53,7 @@ const (
 
 	NoticeCommented NoticeCode = "commented" // comments are open
 	NoticeReviewed  NoticeCode = "reviewed"  // by somebody whose decision does not count
+	NoticeAccepted  NoticeCode = "accepted"  // it was chosen over others
 
 	NoticeApproved NoticeCode = "approved" // by a reviewer, these bytes
 	NoticeVerified NoticeCode = "verified" // every claim, on the tree of the publication
@@ -85,6 +86,7 @@ var severities = []struct {
 	{NoticeModified, SeverityWarning}, {NoticeFileMissing, SeverityWarning},
 	{NoticeAsserted, SeverityInfo}, {NoticeNotKept, SeverityInfo}, {NoticeQueued, SeverityInfo},
 	{NoticeCommented, SeverityInfo}, {NoticeReviewed, SeverityInfo},
+	{NoticeAccepted, SeverityInfo},
 	{NoticeApproved, SeverityOK}, {NoticeVerified, SeverityOK},
 }
 
@@ -161,7 +163,15 @@ func (a Artifact) Notices() []Notice {
 	case Withdrawn:
 		add(NoticeWithdrawn, strings.TrimSuffix("withdrawn: "+a.Reason, ": "))
 	case Superseded:
-		add(NoticeSuperseded, "replaced by "+strings.Join(a.ReplacedBy, " "), a.ReplacedBy...)
+		text := "replaced by "
+		if a.Reason == NotChosen {
+			text = NotChosen + "; replaced by "
+		}
+		add(NoticeSuperseded, text+strings.Join(a.ReplacedBy, " "), a.ReplacedBy...)
+	case Active:
+		if a.Acceptance != nil {
+			list = append(list, a.Acceptance.notice())
+		}
 	}
 	list = append(list, a.reviewNotices()...)
 	if len(a.Competing) > 0 {

@@ -155,6 +155,8 @@ func texts(f Fact) map[string]any {
 			"claims": claims}
 	case *ArtifactWithdrawn:
 		return map[string]any{"reason": f.Reason}
+	case *ArtifactAccepted:
+		return map[string]any{"reason": f.Reason}
 	case *SessionOpened:
 		return map[string]any{"title": f.Title, "agent": f.Agent.Title, "workflow": f.Workflow.Description,
 			"inputs": f.Inputs}

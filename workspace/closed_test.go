@@ -52,7 +52,7 @@ func TestClosed(t *testing.T) {
 	}
 	pure := []string{"Explain", "Close", "Save"} // need nothing that was opened
 	for _, of := range []any{w, w.Pipelines(), w.Pipelines().Lessons(), w.Pipelines().Contracts(), w.Threads(nil),
-		w.Work(nil), w.Claims(nil), w.Sessions(), w.Runs(),
+		w.Work(nil), w.Claims(nil), w.Reviews().Candidates(nil), w.Sessions(), w.Runs(),
 		w.Store()} {
 		v := reflect.ValueOf(of)
 		for i := range v.NumMethod() {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // Publish records a file, a directory or a body as an artifact. In the draft, Path is as
@@ -104,14 +103,8 @@ func (w *Workspace) Withdraw(ctx context.Context, ref, reason string) (handoff.P
 		return w.Reviews().Withdraw(ctx, ref)
 	}
 	done, err := w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Withdraw(ctx, id, reason) })
-	switch {
-	case err != nil || done.Name == "":
-	case pipelines.IsStage(done.Artifact):
-		if _, err := w.Pipelines().RestoreStage(ctx, done.Namespace, done.Name); err != nil {
-			done.Warnings = append(done.Warnings, fmt.Sprintf("%s is not up to date: %v", done.Path, err))
-		}
-	default:
-		done.Warnings = append(done.Warnings, w.renderHead(ctx, done.Namespace, done.Name)...)
+	if err == nil {
+		done.Warnings = append(done.Warnings, w.renderName(ctx, done.Artifact)...)
 	}
 	return done, err
 }

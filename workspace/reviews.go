@@ -14,6 +14,7 @@ func (w *Workspace) Reviews() reviews.Reviews {
 		Now: w.now, Dir: w.caller.Dir,
 		Origin: w.runtimeDir.Origin, Remote: w.remote, Home: w.dirs.Home(), State: w.state,
 		From: w.settings.ReviewFrom, UserHome: w.userHome,
-		Gated:    func(ctx context.Context) ([]string, error) { return pipelines.Unapproved(ctx, w.Pipelines()) },
-		Redacted: func(ctx context.Context) ([]handoff.Digest, error) { return w.index.RedactedBodies(ctx) }})
+		Candidates: w.candidates,
+		Gated:      func(ctx context.Context) ([]string, error) { return pipelines.Unapproved(ctx, w.Pipelines()) },
+		Redacted:   func(ctx context.Context) ([]handoff.Digest, error) { return w.index.RedactedBodies(ctx) }})
 }

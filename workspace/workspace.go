@@ -33,7 +33,7 @@
 //   - [Workspace.Sessions], [Workspace.Runs]: sessions, and commands that run in them.
 //   - [Workspace.Pipelines]: pipeline runs.
 //   - [Workspace.Threads], [Workspace.Work]: threads of agents, and what they used and cost.
-//   - [Workspace.Reviews]: reviews and comments of artifacts.
+//   - [Workspace.Reviews]: reviews and comments of artifacts, and artifacts that compete.
 //   - [Workspace.Claims]: what is known to be true of an artifact.
 //   - [Workspace.Store]: checking, repairing, what is not needed, the queue of the log.
 //

@@ -12,7 +12,7 @@ import (
 
 // DrawRecords draws records as a log may hold them: artifacts that replace and
 // build on earlier ones, some under names and keys; withdrawals; labels; sessions and
-// runs that open, close twice and are noted; work; reviews and comments; records of unknown type, and
+// runs that open, close twice and are noted; work; acceptances, reviews and comments; records of unknown type, and
 // records that were appended twice. Their places are set.
 func DrawRecords(t *rapid.T) []handoff.Record {
 	d := drawing{t: t}
@@ -38,6 +38,7 @@ type drawing struct {
 	records   []handoff.Record
 	artifacts []string
 	comments  []string
+	accepted  []string // the IDs of acceptances
 }
 
 var (
@@ -47,7 +48,7 @@ var (
 
 func (d *drawing) draw(i int) {
 	id := fmt.Sprintf("rec_%026d", i)
-	switch kind := rapid.IntRange(0, 14).Draw(d.t, "kind"); {
+	switch kind := rapid.IntRange(0, 15).Draw(d.t, "kind"); {
 	case kind <= 5:
 		id = fmt.Sprintf("art_%026d", i)
 		d.add(id, d.artifact())
@@ -93,6 +94,9 @@ func (d *drawing) draw(i int) {
 					"labeled"),
 				Label:   rapid.SampledFrom([]string{"approved", "approved", "draft", "latest"}).Draw(d.t, "label"),
 				Removed: rapid.IntRange(0, 3).Draw(d.t, "removed") == 0})
+	case kind == 13 && len(d.artifacts) > 0:
+		d.add(id, d.acceptance())
+		d.accepted = append(d.accepted, id)
 	case kind > 12 && len(d.artifacts) > 0:
 		d.remark(i)
 	case kind == 10 && len(d.records) > 0:
@@ -127,6 +131,20 @@ func (d *drawing) add(id string, f handoff.Fact) {
 		d.t.Fatal(err)
 	}
 	d.records = append(d.records, r)
+}
+
+// acceptance draws an acceptance that may know earlier ones.
+func (d *drawing) acceptance() handoff.Fact {
+	some := append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)
+	f := &handoff.ArtifactAccepted{ArtifactID: rapid.SampledFrom(some).Draw(d.t, "accepted"),
+		Over:   rapid.SliceOfNDistinct(rapid.SampledFrom(some), 0, min(4, len(some)), rapid.ID[string]).Draw(d.t, "over"),
+		Reason: rapid.SampledFrom([]string{"", "smaller"}).Draw(d.t, "reason")}
+	for _, id := range d.accepted {
+		if rapid.Bool().Draw(d.t, "known") {
+			f.Known = append(f.Known, id)
+		}
+	}
+	return f
 }
 
 // remark adds a review, a comment or a reply.

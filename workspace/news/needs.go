@@ -103,7 +103,7 @@ func artifactNeed(a handoff.Artifact) (Need, bool) {
 		case handoff.NoticeReviewAsked:
 			need.Settle = handoff.Suggest("approve it, or request changes", handoff.ActionApprove, a.ID)
 		case handoff.NoticeCompeting:
-			need.Settle = handoff.Suggest("compare them, and withdraw the others", handoff.ActionHistory, a.ID)
+			need.Settle = handoff.Suggest("compare them, and accept one", handoff.ActionCompare, a.ID)
 		case handoff.NoticeStale:
 			need.Settle = handoff.Suggest("see what was replaced", handoff.ActionShow, a.ID)
 		default:

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/candidates"
 )
 
 // Options are what reviews use of a workspace, on behalf of one caller.
@@ -20,7 +22,8 @@ type Options struct {
 	Bodies  handoff.Bodies // where the texts of comments are kept
 	Resolve func(ctx context.Context, ref string) (string, error)
 	// the IDs of the artifacts whose approval a gate needs
-	Gated func(ctx context.Context) ([]string, error)
+	Gated      func(ctx context.Context) ([]string, error)
+	Candidates func(*thread.Set) candidates.Candidates
 	// the digests of bodies that may not be read
 	Redacted func(ctx context.Context) ([]handoff.Digest, error)
 	Finish   func(ctx context.Context, session string) []string // what follows a record; returns warnings
@@ -41,6 +44,10 @@ type Reviews struct{ o Options }
 
 // New returns the Reviews that o describes. Workspace.Reviews of package workspace calls it.
 func New(o Options) Reviews { return Reviews{o} }
+
+// Candidates returns the operations on artifacts of which one is chosen, with the threads of a
+// set, by which they are compared. To choose one, set may be nil.
+func (d Reviews) Candidates(set *thread.Set) candidates.Candidates { return d.o.Candidates(set) }
 
 // A Draft is a review, comments, or both, to record about one artifact.
 type Draft struct {

@@ -38,6 +38,8 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionVerify:       "verify %",
 	handoff.ActionReviews:      "review",
 	handoff.ActionApprove:      "review % --approve",
+	handoff.ActionAccept:       "accept %",
+	handoff.ActionCompare:      "compare %",
 	handoff.ActionPublishKept:  "publish PATH --channel CHANNEL --keep --replaces %",
 	handoff.ActionThreadHead:   "thread % -I --json",
 	handoff.ActionSubagents:    "thread % --list",

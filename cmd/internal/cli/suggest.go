@@ -21,8 +21,7 @@ func Group(c *cobra.Command, args []string) error {
 
 // similar are commands for what a person may look for under another name.
 var similar = map[string]string{
-	"compare": "session compare", "diff": "session compare", "apply": "read",
-	"accept": "label", "doctor": "init --status",
+	"apply": "read",
 }
 
 // unknownCommand is the error about a command that does not exist. Its hint

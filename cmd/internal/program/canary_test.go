@@ -115,6 +115,9 @@ func TestCanary(t *testing.T) {
 	c.ok("review", b, "--approve")
 	c.ok("review", b, "--comment", "-m", "fine", "--json")
 	c.ok("review", "--json")
+	c.ok("compare", a, b)
+	c.ok("compare", "--json")
+	c.ok("accept", b, "--over", a, "--json")
 	c.ok("withdraw", b, "--json")
 	for _, id := range []string{a, b, stored} {
 		for _, more := range [][]string{nil, {"--json"}, {"--history"}, {"--history", "--json"}, {"--lineage"},

@@ -165,7 +165,7 @@ func TestFieldsOfEveryList(t *testing.T) {
 		"list": {"list", "list --channels"}, "search": {"search retry", "search --in threads retry"},
 		"show":         {"show " + id, "show " + id + " --history", "show 42"},
 		"session find": {"session find"}, "import": {"import docs --dry-run"}, "gc": {"gc"},
-		"init": {"init --status"}, "review": {"review"},
+		"init": {"init --status"}, "review": {"review"}, "compare": {"compare", "compare design:latest"}, "diff": {"diff"},
 		"cost": {"cost", "cost --by model"}, "news": {"news"},
 		"status": {"status", "status --collisions"}, "work list": {"work list"},
 		"thread": {"thread", "thread --everywhere"}, "why": {"why docs/design.md"},

@@ -241,6 +241,9 @@ func answerSessions(c *console, answer func(object, line string)) {
 	answer("session-page", "session find --limit 1")
 	answer("comparison", "session compare "+one+" "+two)
 	answer("comparison", "session compare "+two+" "+one)
+	answer("candidate-list", "compare "+one+" "+two)
+	answer("candidate-list", "compare design:latest")
+	answer("candidate-list", "compare")
 	c.write(".handoff/config.yaml", "archive_after: 1m\nkeep_threads: false\n")
 	now := c.now
 	c.now = now.Add(time.Hour)

@@ -141,6 +141,8 @@ func (s scenario) artifacts() {
 	base := s.publish("superseded", s.dir, "--channel", "patch")
 	s.publish("competing", s.dir, "--channel", "patch", "--replaces", base)
 	s.publish("competing", s.other, "--channel", "patch", "--replaces", base, "--agent", "bob")
+	over := s.publish("superseded", s.other, "--channel", "plan", "--agent", "bob")
+	s.in(s.dir, "accept", s.publish("accepted", s.dir, "--channel", "plan", "--agent", "ann"), "--over", over)
 	s.in(s.dir, "withdraw", s.publish("withdrawn", s.other, "--channel", "patch"), "--reason", "wrong")
 	s.publish("asserted", s.dir, "--channel", "verification", "--claim", "it works")
 	s.publish("not_kept", s.dir, "--channel", "analysis", "--no-keep")

@@ -20,8 +20,8 @@ import (
 
 // writers are the commands that may change files of the working tree or of a user.
 // serve and mcp are called through their pages and tools.
-var writers = []string{"init", "publish", "write", "label", "withdraw", "review", "run", "attest", "session open",
-	"session add", "session set", "session close", "session archive", "session delete", "import",
+var writers = []string{"init", "publish", "write", "label", "withdraw", "review", "accept", "run", "attest",
+	"session open", "session add", "session set", "session close", "session archive", "session delete", "import",
 	"config set", "config trust", "pipeline init", "pipeline put", "pipeline start", "pipeline adopt", "pipeline archive",
 	"pipeline unarchive", "pipeline lessons add",
 	"pipeline lessons prune", "thread keep", "work start", "work end", "serve", "mcp", "hook", "demo", "log send",
@@ -91,6 +91,7 @@ func TestReadingLeavesFiles(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "out")
 	for _, line := range []string{"wait --channel design", "watch --after 0 --timeout 50ms", "list", "list --stale",
+		"compare", "compare " + design + " -p", "diff",
 		"read 42/plan.json", "read 42/state.yaml", "read r1/notes.md", "read " + design,
 		"show 42", "show 42/plan.json", "show " +
 			session, "show .pipeline/42/plan.json", "search plan", "why .pipeline/42/plan.json", "verify " +

@@ -40,6 +40,7 @@ var listings = []struct{ name, line string }{
 	{"thread_list", "thread claude/2823d1df-720a-4c31-ac55-ae8ba7260001 --list"},
 	{"check", "check"},
 	{"review", "review"},
+	{"compare", "compare design:latest"},
 	{"cost", "cost --by agent"},
 	{"work_list", "work list"},
 	{"news", "news"},

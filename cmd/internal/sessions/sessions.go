@@ -1,4 +1,4 @@
-// Package sessions has the commands for sessions, for running a command in a
+// Package sessions has the commands for sessions, for comparing them and artifacts, for running a command in a
 // session, and for the variables in their paths.
 package sessions
 
@@ -14,6 +14,8 @@ import (
 
 // Commands are the commands of this package.
 var Commands = []cli.Command{
+	cli.NewCommand(candidatesCommand, "compare"),
+	cli.NewCommand(diffCommand, "diff"),
 	cli.NewCommand(runCommand, "run"),
 	cli.NewCommand(attestCommand, "attest"),
 	cli.NewCommand(sessionCommand, "session"),

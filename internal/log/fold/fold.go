@@ -23,7 +23,9 @@ type Store interface {
 
 	Session(id string) (*handoff.Session, error)
 	Pointer(space, key string) (string, error)
-	Heads(family string) ([]string, error) // the IDs of active artifacts, in the order of the log
+
+	// Heads returns the IDs of the active artifacts of a group, in the order of the log.
+	Heads(group string) ([]string, error)
 }
 
 // A WorkFinder finds the state of a unit of work.
@@ -50,7 +52,15 @@ type Keeper interface {
 	PutSession(*handoff.Session) error
 	PutWork(*handoff.Work) error
 	PutPointer(space, key, value string) error
+	Joiner
+}
+
+// A Joiner joins families and groups.
+type Joiner interface {
 	Join(into, from string) error // moves the artifacts of one family to another
+
+	// Contest moves the artifacts of the group of a to the group of a contest.
+	Contest(into string, a *ArtifactState) error
 }
 
 // The spaces of pointers.
@@ -73,18 +83,25 @@ type ArtifactState struct {
 	Record    handoff.Record             `json:"-"`
 	Published *handoff.ArtifactPublished `json:"-"`
 	Family    string                     `json:"-"`
+	// Contested is the contest of its family: the ID of the first acceptance that connects
+	// it with others. "" if no acceptance does.
+	Contested string `json:"-"`
 
 	// The rest, as JSON, is what an index stores. The JSON names are older than
 	// the field names and must not change.
 	Replaced   []string `json:"below,omitempty"` // the artifacts it replaces, of those known when it was published
 	ReplacedBy []string `json:"above,omitempty"` // the artifacts that name it in Replaces
-	// how many of ReplacedBy are active or themselves superseded by an active one
+	// how many of ReplacedBy and NotChosen are active or themselves superseded by an active one
 	SupersededBy int    `json:"supports,omitempty"`
 	Withdrawn    bool   `json:"withdrawn,omitempty"`
 	Reason       string `json:"reason,omitempty"`   // why it was withdrawn
 	Outdated     bool   `json:"outdated,omitempty"` // a newer revision has its name
-	PreviousHead string `json:"earlier,omitempty"`  // the head of its name before it
 	Uses         int    `json:"uses,omitempty"`     // the number of units of work that read it
+
+	// Acceptances that count connect it with others: see foldAccepted.
+	Chosen     []string            `json:"chosen,omitempty"`     // the artifacts that it was chosen over
+	NotChosen  []string            `json:"notChosen,omitempty"`  // those that were chosen over it
+	Acceptance *handoff.Acceptance `json:"acceptance,omitempty"` // the newest one of it, to which all of Chosen belong
 
 	Remarks int    `json:"remarks,omitempty"` // the number of reviews, comments and replies
 	Before  string `json:"before,omitempty"`  // the revision of its name before it, whatever its status
@@ -143,6 +160,8 @@ func apply(k Keeper, r handoff.Record) error {
 		return foldTraced(k, func(k *tracedKeeper) error { return foldPublished(k, r, f) })
 	case *handoff.ArtifactWithdrawn:
 		return foldTraced(k, func(k *tracedKeeper) error { return foldWithdrawn(k, f) })
+	case *handoff.ArtifactAccepted:
+		return foldTraced(k, func(k *tracedKeeper) error { return foldAccepted(k, r, f) })
 	case *handoff.ArtifactUsed:
 		return foldUsed(k, r.Producer, f)
 	case *handoff.ArtifactLabeled:
@@ -244,7 +263,6 @@ func setHead(k Keeper, a *ArtifactState) error {
 			return err
 		}
 	}
-	a.PreviousHead = head
 	return k.PutPointer(nameSpace, nameKey(a.Published), a.ID)
 }
 
@@ -267,6 +285,9 @@ func foldReplaces(k Keeper, a *ArtifactState) error {
 		a.Replaced = append(a.Replaced, id)
 		b.ReplacedBy = append(b.ReplacedBy, a.ID)
 		if err := k.PutArtifact(b); err != nil {
+			return err
+		}
+		if err := joinContests(k, a, b); err != nil {
 			return err
 		}
 		if b.Family != a.Family {
@@ -309,7 +330,7 @@ func foldWithdrawn(k Keeper, f *handoff.ArtifactWithdrawn) error {
 		return err
 	}
 	if !a.supersedes() {
-		if err := addSupport(k, a.Replaced, -1); err != nil {
+		if err := addSupport(k, a.below(), -1); err != nil {
 			return err
 		}
 	}
@@ -333,38 +354,79 @@ func addSupport(k Keeper, ids []string, n int) error {
 			return err
 		}
 		if a.supersedes() != before {
-			todo = append(todo, a.Replaced...)
+			todo = append(todo, a.below()...)
 		}
 	}
 	return nil
 }
 
-// restoreHead makes the newest revision that is not withdrawn the head of a's
-// name, if a was the head.
+// restoreHead looks for the head of a's name again, after a was withdrawn.
 func restoreHead(k Keeper, a *ArtifactState) error {
 	if a.Published.Name == "" {
 		return nil
 	}
-	key := nameKey(a.Published)
-	head, err := k.Pointer(nameSpace, key)
+	if len(a.Chosen) > 0 { // it may have been passed over others of the name
+		return updateHead(k, a.Published)
+	}
+	head, err := k.Pointer(nameSpace, nameKey(a.Published))
 	if err != nil || head != a.ID {
 		return err
 	}
-	for head = a.PreviousHead; head != ""; {
-		b, err := k.Artifact(head)
+	return headFrom(k, head, a.Before)
+}
+
+// updateHead looks for the head of a name again: the newest revision that is not withdrawn,
+// and over which no other one was chosen.
+func updateHead(k Keeper, p *handoff.ArtifactPublished) error {
+	if p.Name == "" {
+		return nil
+	}
+	head, err := k.Pointer(nameSpace, nameKey(p))
+	if err != nil || head == "" {
+		return err
+	}
+	newest, err := k.Pointer(newestSpace, nameKey(p))
+	if err != nil {
+		return err
+	}
+	return headFrom(k, head, newest)
+}
+
+// headFrom replaces the head of a name by the first revision that can be, from one on.
+func headFrom(k Keeper, head, from string) error {
+	was, err := k.Artifact(head)
+	if err != nil {
+		return err
+	}
+	passed := map[string]bool{}
+	for from != "" {
+		b, err := k.Artifact(from)
 		if err != nil {
 			return err
 		}
-		if !b.Withdrawn {
-			b.Outdated = false
-			if err := k.PutArtifact(b); err != nil {
-				return err
-			}
+		if !b.Withdrawn && !isPassedOver(k, b, passed) {
 			break
 		}
-		head = b.PreviousHead
+		from = b.Before
 	}
-	return k.PutPointer(nameSpace, key, head)
+	if from == head {
+		return nil
+	}
+	was.Outdated = !was.Withdrawn
+	if err := k.PutArtifact(was); err != nil {
+		return err
+	}
+	if from != "" {
+		now, err := k.Artifact(from)
+		if err != nil {
+			return err
+		}
+		now.Outdated = false
+		if err := k.PutArtifact(now); err != nil {
+			return err
+		}
+	}
+	return k.PutPointer(nameSpace, nameKey(was.Published), from)
 }
 
 // workOf returns the ID of the work that a fact is about, or false if it is about

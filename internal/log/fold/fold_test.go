@@ -20,14 +20,26 @@ type oracle struct {
 	withdrawn map[string]bool
 	reason    map[string]string
 	threads   map[string]string // of the producers
+	chosen    []edge            // acceptances that count
+	compared  []edge            // all acceptances
+	accepted  map[string]string // by artifact: the ID of the newest acceptance
 }
+
+// An edge states that an artifact was chosen over another one.
+type edge struct{ by, over string }
 
 func newOracle(records []handoff.Record) oracle {
 	o := oracle{published: map[string]*handoff.ArtifactPublished{}, withdrawn: map[string]bool{},
-		reason: map[string]string{}, threads: map[string]string{}}
-	keys := map[string]bool{}
+		reason: map[string]string{}, threads: map[string]string{}, accepted: map[string]string{}}
+	keys, seen := map[string]bool{}, map[string]bool{}
 	for _, r := range records {
+		if seen[r.ID] {
+			continue
+		}
+		seen[r.ID] = true
 		switch f := r.Fact.(type) {
+		case *handoff.ArtifactAccepted:
+			o.accept(r.ID, f)
 		case *handoff.ArtifactPublished:
 			if o.published[r.ID] != nil || f.Key != "" && keys[f.Key] {
 				continue
@@ -48,18 +60,75 @@ func newOracle(records []handoff.Record) oracle {
 	return o
 }
 
+// accept adds an acceptance. Every artifact that it names and that was not published is
+// ignored.
+func (o *oracle) accept(id string, f *handoff.ArtifactAccepted) {
+	if o.published[f.ArtifactID] == nil {
+		return
+	}
+	o.accepted[f.ArtifactID] = id
+	for _, over := range f.Over {
+		e := edge{f.ArtifactID, over}
+		if o.published[over] == nil || over == f.ArtifactID {
+			continue
+		}
+		o.compared = append(o.compared, e)
+		if slices.ContainsFunc(o.chosen, func(c edge) bool { return c.by == e.by && c.over == over }) ||
+			slices.Contains(o.reachable(f.ArtifactID, o.names), over) {
+			continue
+		}
+		// Take back what was known, on every way from the artifact to the other one.
+		on := func(c edge) bool {
+			up := append(o.reachable(f.ArtifactID, o.supersedes), f.ArtifactID)
+			return slices.Contains(up, c.over) && (c.by == over || slices.Contains(o.reachable(c.by, o.supersedes), over))
+		}
+		var known, rest []edge
+		for _, c := range o.chosen {
+			if on(c) && slices.Contains(f.Known, o.accepted[c.by]) {
+				known = append(known, c)
+			} else {
+				rest = append(rest, c)
+			}
+		}
+		o.chosen = rest
+		for _, c := range known {
+			if !slices.ContainsFunc(o.chosen, func(e edge) bool { return e.by == c.by }) {
+				delete(o.accepted, c.by)
+			}
+		}
+		if slices.Contains(o.reachable(f.ArtifactID, o.supersedes), over) {
+			rest = nil
+			for _, c := range o.chosen {
+				if !on(c) {
+					rest = append(rest, c)
+				}
+			}
+			o.chosen = rest
+			continue
+		}
+		o.chosen = append(o.chosen, e)
+	}
+}
+
 // names reports whether b names a in Replaces, and came after it.
 func (o oracle) names(b, a string) bool {
 	return slices.Index(o.order, b) > slices.Index(o.order, a) && slices.Contains(o.published[b].Replaces, a)
 }
 
-// above returns all that replaces a, directly or through others.
-func (o oracle) above(a string) []string {
-	var list []string
-	for _, b := range o.order {
-		if o.names(b, a) {
-			list = append(list, b)
-			list = append(list, o.above(b)...)
+// supersedes reports whether b replaces a or was chosen over it.
+func (o oracle) supersedes(b, a string) bool { return o.names(b, a) || o.chose(b, a) }
+
+func (o oracle) chose(b, a string) bool {
+	return slices.ContainsFunc(o.chosen, func(c edge) bool { return c.by == b && c.over == a })
+}
+
+// reachable returns all that is above a, directly or through others.
+func (o oracle) reachable(a string, above func(b, a string) bool) (list []string) {
+	for todo := []string{a}; len(todo) > 0; todo = todo[1:] {
+		for _, b := range o.order {
+			if above(b, todo[0]) && !slices.Contains(list, b) {
+				list, todo = append(list, b), append(todo, b)
+			}
 		}
 	}
 	return list
@@ -69,27 +138,44 @@ func (o oracle) status(a string) handoff.Status {
 	if o.withdrawn[a] {
 		return handoff.Withdrawn
 	}
-	for _, b := range o.above(a) {
+	for _, b := range o.reachable(a, o.supersedes) {
 		if !o.withdrawn[b] {
 			return handoff.Superseded
 		}
 	}
-	p := o.published[a]
-	for _, b := range o.order[slices.Index(o.order, a)+1:] {
-		q := o.published[b]
-		if p.Name != "" && q.Name == p.Name && q.Namespace == p.Namespace && !o.withdrawn[b] {
-			return handoff.Superseded
-		}
+	if p := o.published[a]; p.Name != "" && o.head(p) != a {
+		return handoff.Superseded
 	}
 	return handoff.Active
 }
 
+// head returns the newest revision of a name that is neither withdrawn nor passed over.
+func (o oracle) head(p *handoff.ArtifactPublished) string {
+	same := func(id string) bool {
+		return o.published[id].Name == p.Name && o.published[id].Namespace == p.Namespace
+	}
+	var passed func(a string) bool
+	passed = func(a string) bool {
+		return slices.ContainsFunc(o.order, func(b string) bool {
+			return same(b) && o.chose(b, a) && !o.withdrawn[b] && !passed(b)
+		})
+	}
+	for _, b := range slices.Backward(o.order) {
+		if same(b) && !o.withdrawn[b] && !passed(b) {
+			return b
+		}
+	}
+	return ""
+}
+
 // family returns all that is joined to a by Replaces, in either direction.
-func (o oracle) family(a string) []string {
+func (o oracle) family(a string) []string { return o.joined(a, o.names) }
+
+func (o oracle) joined(a string, by func(b, a string) bool) []string {
 	list := []string{a}
 	for i := 0; i < len(list); i++ {
 		for _, b := range o.order {
-			if (o.names(b, list[i]) || o.names(list[i], b)) && !slices.Contains(list, b) {
+			if (by(b, list[i]) || by(list[i], b)) && !slices.Contains(list, b) {
 				list = append(list, b)
 			}
 		}
@@ -97,15 +183,50 @@ func (o oracle) family(a string) []string {
 	return list
 }
 
+// group returns what a is connected with by Replaces or acceptances.
+func (o oracle) group(a string) []string {
+	return o.joined(a, func(b, a string) bool {
+		return o.names(b, a) || slices.ContainsFunc(o.compared, func(c edge) bool { return c.by == b && c.over == a })
+	})
+}
+
 func (o oracle) competing(a string) []string {
 	var list []string
-	for _, b := range o.family(a) {
+	for _, b := range o.group(a) {
 		if b != a && o.status(a) == handoff.Active && o.status(b) == handoff.Active {
 			list = append(list, b)
 		}
 	}
 	slices.Sort(list)
 	return list
+}
+
+// checkAcceptance checks what acceptances say about an artifact.
+func (o oracle) checkAcceptance(t *rapid.T, a handoff.Artifact) {
+	want := ""
+	chose := slices.ContainsFunc(o.chosen, func(c edge) bool { return c.by == a.ID })
+	if a.Status == handoff.Active || chose {
+		want = o.accepted[a.ID]
+	}
+	got, over := "", []string(nil)
+	if a.Acceptance != nil {
+		got, over = a.Acceptance.ID, a.Acceptance.Over
+	}
+	if got != want {
+		t.Errorf("acceptance of %s: %q, want %q", a.ID, got, want)
+	}
+	for _, b := range o.order {
+		if want != "" && slices.Contains(over, b) != o.chose(a.ID, b) {
+			t.Errorf("%s was chosen over %v; over %s: %v", a.ID, over, b, !slices.Contains(over, b))
+		}
+	}
+	notChosen := slices.ContainsFunc(o.order, func(b string) bool {
+		return o.chose(b, a.ID) && (!o.withdrawn[b] || o.status(a.ID) == handoff.Superseded &&
+			slices.ContainsFunc(o.reachable(b, o.supersedes), func(c string) bool { return !o.withdrawn[c] }))
+	})
+	if a.Status == handoff.Superseded && (a.Reason == handoff.NotChosen) != notChosen {
+		t.Errorf("%s is superseded with the reason %q; not chosen: %v", a.ID, a.Reason, notChosen)
+	}
 }
 
 func memoryOf(t *rapid.T, records []handoff.Record) *fold.Memory {
@@ -129,7 +250,8 @@ func TestFamilies(t *testing.T) {
 			if want := o.status(id); a.Status != want {
 				t.Errorf("status of %s = %s, want %s", id, a.Status, want)
 			}
-			if want := o.reason[id]; a.Reason != want {
+			o.checkAcceptance(t, a)
+			if want := o.reason[id]; a.Status != handoff.Superseded && a.Reason != want {
 				t.Errorf("%s: reason of the withdrawal %q, want %q", id, a.Reason, want)
 			}
 			if want := o.competing(id); !slices.Equal(a.Competing, want) {
@@ -155,7 +277,8 @@ func TestFamilies(t *testing.T) {
 }
 
 // TestOrderOfArrival shuffles a log into an order that other writers could have
-// produced: an artifact stays after those that it replaces, and records of which
+// produced: an artifact stays after those that it replaces, an acceptance after those that it
+// names, and records of which
 // the first or newest counts keep their order. The answers must not change.
 func TestOrderOfArrival(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -205,6 +328,9 @@ func mustFollow(r, earlier handoff.Record) bool {
 	if !published {
 		_, other := earlier.Fact.(*handoff.ArtifactPublished)
 		_, withdrawn := r.Fact.(*handoff.ArtifactWithdrawn)
+		if f, ok := r.Fact.(*handoff.ArtifactAccepted); ok && other {
+			return f.ArtifactID == earlier.ID || slices.Contains(f.Over, earlier.ID)
+		}
 		return !withdrawn && !other
 	}
 	return slices.Contains(p.Replaces, earlier.ID) || r.ID == earlier.ID

@@ -32,6 +32,7 @@ func NewMemory() *Memory {
 	return &Memory{targets: map[string]cachedTarget{}, tables: tables{
 		artifacts: map[string]*ArtifactState{},
 		families:  map[string][]string{},
+		contests:  map[string][]string{},
 		children:  map[string][]string{},
 		sessions:  map[string]*handoff.Session{},
 		runs:      map[string][]string{},
@@ -45,6 +46,7 @@ type tables struct {
 	artifacts map[string]*ArtifactState
 	order     []*ArtifactState    // published artifacts, in the order of the log
 	families  map[string][]string // IDs by family, in the order of the log
+	contests  map[string][]string // IDs by contest, likewise
 	children  map[string][]string // IDs by input
 	sessions  map[string]*handoff.Session
 	runs      map[string][]string // IDs by parent
@@ -82,6 +84,9 @@ func (m *tables) PutArtifact(a *ArtifactState) error {
 		func(a *ArtifactState, seq handoff.Seq) int { return cmp.Compare(a.Record.Seq, seq) }); !found {
 		m.order = slices.Insert(m.order, i, a)
 		m.families[a.Family] = append(m.families[a.Family], a.ID)
+		if a.Contested != "" {
+			m.contests[a.Contested] = append(m.contests[a.Contested], a.ID)
+		}
 	}
 	for _, id := range slices.Concat(a.Inputs, a.Known) {
 		if !slices.Contains(m.children[id], a.ID) {
@@ -110,16 +115,38 @@ func (m *tables) Join(into, from string) error {
 	for _, id := range m.families[from] {
 		m.artifacts[id].Family = into
 	}
-	m.families[into] = append(m.families[into], m.families[from]...)
-	slices.SortFunc(m.families[into], func(a, b string) int {
-		return cmp.Compare(m.artifacts[a].Record.Seq, m.artifacts[b].Record.Seq)
-	})
+	m.families[into] = m.inOrder(append(m.families[into], m.families[from]...))
 	delete(m.families, from)
 	return nil
 }
 
-func (m *tables) Heads(family string) ([]string, error) {
-	return slices.DeleteFunc(slices.Clone(m.families[family]), func(id string) bool {
+func (m *tables) Contest(into string, a *ArtifactState) error {
+	group := m.families[a.Family]
+	if a.Contested != "" {
+		group = m.contests[a.Contested]
+		delete(m.contests, a.Contested)
+	}
+	for _, id := range group {
+		m.artifacts[id].Contested = into
+	}
+	m.contests[into] = m.inOrder(append(m.contests[into], group...))
+	return nil
+}
+
+// inOrder sorts IDs in the order of the log.
+func (m *tables) inOrder(ids []string) []string {
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Compare(m.artifacts[a].Record.Seq, m.artifacts[b].Record.Seq)
+	})
+	return ids
+}
+
+func (m *tables) Heads(group string) ([]string, error) {
+	ids, contest := m.contests[group]
+	if !contest {
+		ids = m.families[group]
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return m.artifacts[id].Status() != handoff.Active
 	}), nil
 }
@@ -250,9 +277,9 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 	return page, nil
 }
 
-// competes reports whether a and another artifact of its family are active.
+// competes reports whether a and another artifact of its group are active.
 func (m *tables) competes(a *ArtifactState) bool {
-	heads, _ := m.Heads(a.Family)
+	heads, _ := m.Heads(a.Group())
 	return len(heads) > 1 && a.Status() == handoff.Active
 }
 

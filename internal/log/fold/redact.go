@@ -83,6 +83,10 @@ func foldRecordRedacted(k Keeper, r handoff.Record, f *handoff.RecordRedacted) e
 				a.Redactions = append(a.Redactions, part)
 			}
 		}
+	} else if a.Acceptance != nil && a.Acceptance.ID == f.RecordID {
+		accepted := *a.Acceptance
+		accepted.Reason = handoff.RedactReason(accepted.Reason, f.Replaced)
+		a.Acceptance = &accepted
 	} else if a.Withdrawn {
 		a.Reason = handoff.RedactReason(a.Reason, f.Replaced)
 	}

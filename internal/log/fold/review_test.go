@@ -53,7 +53,7 @@ func remarksOf(records []handoff.Record) (states map[string]handoff.CommentState
 	return states, of, decisions
 }
 
-// drawRemarks draws a log of publications, some of names, withdrawals, comments and reviews.
+// drawRemarks draws a log of publications, some of names, acceptances, withdrawals, comments and reviews.
 func drawRemarks(t *rapid.T) (records []handoff.Record) {
 	var artifacts, comments []string
 	digest := func(name string) handoff.Digest {
@@ -75,6 +75,9 @@ func drawRemarks(t *rapid.T) (records []handoff.Record) {
 				p.Resolves = []string{rapid.SampledFrom(comments).Draw(t, "resolved")}
 			}
 			artifacts, f = append(artifacts, id), p
+		case kind == 3 && rapid.Bool().Draw(t, "accepted"):
+			f = &handoff.ArtifactAccepted{ArtifactID: rapid.SampledFrom(artifacts).Draw(t, "winner"),
+				Over: rapid.SliceOfN(rapid.SampledFrom(artifacts), 1, 3).Draw(t, "over")}
 		case kind == 3:
 			f = &handoff.ArtifactWithdrawn{ArtifactID: rapid.SampledFrom(artifacts).Draw(t, "withdrawn")}
 		case kind < 7:

@@ -99,7 +99,7 @@ func linesOf(a *ArtifactState) []string {
 
 // sameLine reports whether two artifacts are revisions of one family or name.
 func sameLine(a, b *ArtifactState) bool {
-	return a.Family == b.Family || a.Published.Name != "" && nameKey(a.Published) == nameKey(b.Published)
+	return a.Family == b.Family || sameName(a, b)
 }
 
 // answered reports whether the lineage has a later revision of a node.
@@ -353,9 +353,9 @@ func staleInput(s Store, id string) (in handoff.StaleInput, err error) {
 	return in, err
 }
 
-// activeRevisions returns what is active of the family and name of a.
+// activeRevisions returns what is active of the group and name of a.
 func activeRevisions(s Store, a *ArtifactState) ([]handoff.ActiveRevision, error) {
-	heads, err := s.Heads(a.Family)
+	heads, err := s.Heads(a.Group())
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
 		return v, err
 	}
 	if v.Status == handoff.Active {
-		heads, err := s.Heads(a.Family)
+		heads, err := s.Heads(a.Group())
 		if err != nil {
 			return v, err
 		}
@@ -48,6 +48,9 @@ func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
 		return v, err
 	}
 	if err = addDiscussion(s, a, &v); err != nil {
+		return v, err
+	}
+	if err = addAcceptance(s, a, &v); err != nil {
 		return v, err
 	}
 	v.Late, err = late(s, a)
@@ -99,11 +102,12 @@ func afterCancel(s Store, a *ArtifactState) (bool, error) {
 	return false, nil
 }
 
-// replacedBy returns the nearest artifacts that replace a and are not withdrawn.
+// replacedBy returns the nearest artifacts that replace a, or were chosen over it, and are
+// not withdrawn.
 func replacedBy(s Store, a *ArtifactState) ([]string, error) {
 	var ids []string
 	seen := map[string]bool{}
-	for todo := slices.Clone(a.ReplacedBy); len(todo) > 0; todo = todo[1:] {
+	for todo := a.above(); len(todo) > 0; todo = todo[1:] {
 		id := todo[0]
 		if seen[id] {
 			continue
@@ -114,7 +118,7 @@ func replacedBy(s Store, a *ArtifactState) ([]string, error) {
 			return nil, err
 		}
 		if b.Withdrawn {
-			todo = append(todo, b.ReplacedBy...)
+			todo = append(todo, b.above()...)
 			continue
 		}
 		ids = append(ids, id)

@@ -82,7 +82,7 @@ func (s *store) divide(q handoff.ProductionQuery) (*division, string, error) {
 }
 
 // artifactsWith selects the artifacts that have any label of a space.
-const artifactsWith = `SELECT seq, id, record, state, sum, family, status FROM artifacts
+const artifactsWith = `SELECT seq, id, record, state, sum, family, coalesce(contest, ''), status FROM artifacts
 	WHERE seq IN (SELECT seq FROM labels WHERE space = ?)`
 
 // add adds the production of a row.

@@ -21,7 +21,7 @@ type keeper struct {
 	sessioned list[string]
 	worked    list[workKey]
 	pointed   list[pointerKey]
-	joined    list[string]  // families whose active artifacts may have changed
+	joined    list[string]  // groups whose active artifacts may have changed
 	counted   map[total]int // by how much totals changed
 }
 
@@ -139,24 +139,13 @@ func (k *keeper) addUsers(key, value string) error {
 	return nil
 }
 
-func (k *keeper) Join(into, from string) error {
-	for _, a := range k.artifacts {
-		if a != nil && a.Published != nil && a.Family == from {
-			a.Family = into
-		}
-	}
-	k.joined.add(into)
-	k.joined.add(from)
-	return k.exec(`UPDATE artifacts SET family = ? WHERE family = ?`, into, from)
-}
-
 // Heads queries the database, so it flushes first.
-func (k *keeper) Heads(family string) ([]string, error) {
+func (k *keeper) Heads(group string) ([]string, error) {
 	if err := k.flush(); err != nil {
 		return nil, err
 	}
-	delete(k.heads, family)
-	return k.store.Heads(family)
+	delete(k.heads, group)
+	return k.store.Heads(group)
 }
 
 // Children implements fold.Finder. It finds what was put and not flushed, too.
@@ -230,12 +219,8 @@ func (k *keeper) flush() error {
 		}
 	}
 	clear(k.counted)
-	for _, family := range k.joined.take() {
-		if err := k.exec(`DELETE FROM contested WHERE family = ?`, family); err != nil {
-			return err
-		}
-		if err := k.exec(
-			`INSERT INTO contested SELECT family FROM artifacts WHERE family = ? AND status = 'active' GROUP BY family HAVING count(*) > 1`, family); err != nil {
+	for _, group := range k.joined.take() {
+		if err := k.writeContested(group); err != nil {
 			return err
 		}
 	}
@@ -277,8 +262,8 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 	sum := checksum(seq, record, text)
 	k.rows[a.ID], k.statuses[a.ID] = "artifacts", status
 	if table == "artifacts" {
-		err := k.exec(`UPDATE artifacts SET state = ?, sum = ?, family = ?, status = ?, readers = ? WHERE seq = ?`,
-			text, sum, a.Family, string(status), readers, seq)
+		err := k.exec(`UPDATE artifacts SET state = ?, sum = ?, family = ?, contest = ?, status = ?, readers = ? WHERE seq = ?`,
+			text, sum, a.Family, orNull(a.Contested), string(status), readers, seq)
 		if err != nil {
 			return err
 		}
@@ -307,8 +292,8 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 			return err
 		}
 	}
-	args := append([]any{seq, a.ID, record, text, sum, a.Family, string(status), instant(a.Record.CreatedAt),
-		sizeOf(a), readers}, columnsOf(a)...)
+	args := append([]any{seq, a.ID, record, text, sum, a.Family, orNull(a.Contested), string(status),
+		instant(a.Record.CreatedAt), sizeOf(a), readers}, columnsOf(a)...)
 	if err := k.exec(insertArtifact, args...); err != nil {
 		return err
 	}
@@ -323,7 +308,7 @@ func (k *keeper) count(a *fold.ArtifactState, was, status handoff.Status) {
 		k.counted[total{a.Published.Channel, was}]--
 	}
 	if was != "" || a.Predecessors > 0 {
-		k.joined.add(a.Family)
+		k.joined.add(a.Group())
 	}
 }
 
@@ -374,8 +359,8 @@ func (k *keeper) writeMarks(seq int64, status handoff.Status, before, now []mark
 	return nil
 }
 
-var insertArtifact = `INSERT INTO artifacts (seq, id, record, state, sum, family, status, created, size, readers, ` +
-	strings.Join(columns, ", ") + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(", ?", len(columns)) + `)`
+var insertArtifact = `INSERT INTO artifacts (seq, id, record, state, sum, family, contest, status, created, size,
+	readers, ` + strings.Join(columns, ", ") + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(", ?", len(columns)) + `)`
 
 // columnsOf returns the values of an artifact's columns, in their order.
 func columnsOf(a *fold.ArtifactState) []any {

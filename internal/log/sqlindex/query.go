@@ -146,7 +146,8 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	}
 	if q.Competing {
 		w.narrow = true
-		w = w.and("+a.status = 'active' AND a.family IN (SELECT family FROM contested)")
+		w = w.and("+a.status = 'active' AND (a.family IN (SELECT family FROM contested) OR " +
+			"a.contest IN (SELECT family FROM contested))")
 	}
 	w.times = !w.ranged && !w.narrow && (!q.Since.IsZero() || !q.Until.IsZero())
 	if !q.Since.IsZero() {
@@ -248,13 +249,13 @@ func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []a
 	if q.Limit > 0 {
 		places, w.args = places+" LIMIT ?", append(slices.Clip(w.args), q.Limit+1)
 	}
-	return "SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq IN (" + places +
-		") ORDER BY seq DESC", w.args
+	return "SELECT seq, id, record, state, sum, family, coalesce(contest, ''), status FROM artifacts WHERE seq IN (" +
+		places + ") ORDER BY seq DESC", w.args
 }
 
 // prefetchStale loads the inputs of artifacts that have stale ones, and returns
-// the families of those.
-func (s *store) prefetchStale(list []*fold.ArtifactState) (families []string, err error) {
+// the groups of those.
+func (s *store) prefetchStale(list []*fold.ArtifactState) (groups []string, err error) {
 	var ids []string
 	for _, a := range list {
 		if a.StaleInputs > 0 {
@@ -266,10 +267,10 @@ func (s *store) prefetchStale(list []*fold.ArtifactState) (families []string, er
 	}
 	for _, id := range ids {
 		if a := s.artifacts[id]; a != nil {
-			families = append(families, a.Family)
+			groups = append(groups, a.Group())
 		}
 	}
-	return families, nil
+	return groups, nil
 }
 
 // prefetchEvidence loads what the claims of artifacts are checked by.
@@ -291,17 +292,17 @@ func (s *store) prefetchEvidence(list []*fold.ArtifactState) error {
 
 // prefetchViews loads in a few queries what the views of the artifacts need.
 func (s *store) prefetchViews(list []*fold.ArtifactState) error {
-	var ids, sessions, families []string
+	var ids, sessions, groups []string
 	for _, a := range list {
 		ids = append(append(ids, a.Published.Parents...), a.ReplacedBy...)
 		sessions = append(sessions, cmp.Or(a.Record.Producer.RunID, a.Record.Producer.Session))
-		families = append(families, a.Family)
+		groups = append(groups, a.Group())
 	}
 	stale, err := s.prefetchStale(list)
 	if err != nil {
 		return err
 	}
-	families = append(families, stale...)
+	groups = append(groups, stale...)
 	if err := s.prefetchEvidence(list); err != nil {
 		return err
 	}
@@ -315,16 +316,12 @@ func (s *store) prefetchViews(list []*fold.ArtifactState) error {
 	for _, id := range absent(sessions, s.sessions) {
 		s.sessions[id] = nil
 	}
-	families = absent(families, s.heads)
-	for portion := range sqlite.Portions(families) {
-		query := `SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family` + sqlite.Among +
-			` ORDER BY seq`
-		if err := s.load(query, s.scanHead, portion...); err != nil {
-			return err
-		}
+	groups = absent(groups, s.heads)
+	if err := s.loadHeads(groups); err != nil {
+		return err
 	}
-	for _, family := range absent(families, s.heads) {
-		s.heads[family] = nil
+	for _, group := range absent(groups, s.heads) {
+		s.heads[group] = nil
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 32
+const version = 33
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -25,11 +25,12 @@ var schema = []string{
 	`CREATE TABLE place (version INTEGER, log TEXT, seq INTEGER, id TEXT, text_seq INTEGER)`,
 
 	`CREATE TABLE artifacts (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, record BLOB, state TEXT, sum INTEGER,
-		family TEXT, status TEXT, created INTEGER, size INTEGER, readers INTEGER, ` + strings.Join(columns, " TEXT, ") + ` TEXT)`,
+		family TEXT, contest TEXT, status TEXT, created INTEGER, size INTEGER, readers INTEGER, ` + strings.Join(columns, " TEXT, ") + ` TEXT)`,
 	`CREATE UNIQUE INDEX by_id ON artifacts (id)`,
 	`CREATE INDEX by_suffix ON artifacts (` + suffixOfID + `)`,
 	`CREATE INDEX by_status ON artifacts (status)`,
 	`CREATE INDEX by_family ON artifacts (family, status)`,
+	`CREATE INDEX by_contest ON artifacts (contest, status) WHERE contest IS NOT NULL`,
 	`CREATE INDEX by_created ON artifacts (created, status)`,
 	// What productions add up. No row is read for them.
 	`CREATE INDEX by_producer ON artifacts (thread, work, harness, session, run, agent, created, status, size, readers, channel, revision)`,
@@ -38,7 +39,7 @@ var schema = []string{
 	// than all the rest of a list.
 	`CREATE TABLE totals (channel TEXT, status TEXT, n INTEGER, PRIMARY KEY (channel, status)) WITHOUT ROWID`,
 
-	// The families with several active artifacts, which are few.
+	// The groups of families, and the families without one, with several active artifacts, which are few.
 	`CREATE TABLE contested (family TEXT PRIMARY KEY) WITHOUT ROWID`,
 
 	// Artifacts that other records name and whose own record is unknown.

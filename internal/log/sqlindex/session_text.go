@@ -105,7 +105,7 @@ func (s *store) outputTexts(of *handoff.Session) (string, error) {
 		column = "run"
 	}
 	var texts []string
-	err := s.load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE `+column+
+	err := s.load(`SELECT seq, id, record, state, sum, family, coalesce(contest, ''), status FROM artifacts WHERE `+column+
 		` = ? AND status = 'active' ORDER BY seq`, func(r *sqlite.Row) error {
 		a, err := artifactFrom(r)
 		var p handoff.Artifact

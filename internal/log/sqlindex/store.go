@@ -45,7 +45,7 @@ func newStore(ctx context.Context, c *sqlite.Conn) *store {
 }
 
 const (
-	artifactRow = `SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE id`
+	artifactRow = `SELECT seq, id, record, state, sum, family, coalesce(contest, ''), status FROM artifacts WHERE id`
 	namedRow    = `SELECT id, state FROM named WHERE id`
 	sessionRow  = `SELECT id, state FROM sessions WHERE id`
 	pointerRow  = `SELECT key, space, value FROM pointers WHERE key`
@@ -124,14 +124,27 @@ func (s *store) Pointer(space, key string) (string, error) {
 	return s.pointers[p], err
 }
 
-func (s *store) Heads(family string) ([]string, error) {
-	if ids, ok := s.heads[family]; ok {
+func (s *store) Heads(group string) ([]string, error) {
+	if ids, ok := s.heads[group]; ok {
 		return ids, nil
 	}
-	err := s.load(
-		`SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND family = ? ORDER BY seq`,
-		s.scanHead, family)
-	return s.heads[family], err
+	err := s.loadHeads([]string{group})
+	return s.heads[group], err
+}
+
+// loadHeads loads the active artifacts of groups: of families, and of contests.
+func (s *store) loadHeads(groups []string) error {
+	for _, query := range []string{
+		`SELECT family, id FROM artifacts INDEXED BY by_family WHERE status = 'active' AND contest IS NULL AND family`,
+		`SELECT contest, id FROM artifacts INDEXED BY by_contest WHERE status = 'active' AND contest`,
+	} {
+		for portion := range sqlite.Portions(groups) {
+			if err := s.load(query+sqlite.Among+` ORDER BY seq`, s.scanHead, portion...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // load calls scan for each row of a query.
@@ -191,8 +204,8 @@ func (s *store) scanPointer(r *sqlite.Row) error {
 }
 
 func (s *store) scanHead(r *sqlite.Row) error {
-	family, id := r.Text(), r.Text()
-	s.heads[family] = append(s.heads[family], id)
+	group, id := r.Text(), r.Text()
+	s.heads[group] = append(s.heads[group], id)
 	return nil
 }
 
@@ -230,7 +243,7 @@ func stateFrom(r *sqlite.Row) (a *fold.ArtifactState, record []byte, err error) 
 	seq, id := r.Integer(), r.Text()
 	record = r.Blob()
 	state, sum := r.Text(), r.Integer()
-	a = &fold.ArtifactState{ID: id, Published: unread, Family: r.Text()}
+	a = &fold.ArtifactState{ID: id, Published: unread, Family: r.Text(), Contested: r.Text()}
 	a.Record.Seq = handoff.Seq(seq)
 	if checksum(seq, record, state) != sum {
 		return nil, nil, damaged("artifact %s was altered", id)

@@ -60,7 +60,7 @@ func (x *Index) unindexed(ctx context.Context) (after int64, redacted string, li
 		if redacted, err = s.Pointer(fold.RedactedSpace, ""); err != nil {
 			return err
 		}
-		return s.load(`SELECT seq, id, record, state, sum, family, status FROM artifacts WHERE seq > ? ORDER BY seq LIMIT ?`,
+		return s.load(`SELECT seq, id, record, state, sum, family, coalesce(contest, ''), status FROM artifacts WHERE seq > ? ORDER BY seq LIMIT ?`,
 			func(r *sqlite.Row) error {
 				a, err := artifactFrom(r)
 				if err != nil {

@@ -295,7 +295,8 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 	revisions := map[string]int{}
 	for _, record := range records {
 		revisions[record.Name]++
-		if record.Path != path.Join(s.Folder, record.Name) || record.Root != "" || record.Status == handoff.Withdrawn {
+		if record.Path != path.Join(s.Folder, record.Name) || record.Root != "" || record.Status == handoff.Withdrawn ||
+			record.Reason == handoff.NotChosen {
 			continue
 		}
 		stage, err := r.Pipeline.Stage(record.Name)

@@ -101,6 +101,8 @@ func (t *tree) has(r handoff.Record) bool {
 		return t.artifacts[f.ArtifactID]
 	case *handoff.ArtifactLabeled:
 		return t.artifacts[f.ArtifactID]
+	case *handoff.ArtifactAccepted:
+		return t.artifacts[f.ArtifactID]
 	case *handoff.ArtifactCommented:
 		return t.artifacts[f.ArtifactID]
 	case *handoff.ArtifactReviewed:
