@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -41,7 +42,11 @@ func foldCommented(k Keeper, r handoff.Record, f *handoff.ArtifactCommented) err
 		}
 		id = of
 	}
-	for _, key := range []string{r.ID, handoff.ShortCommentID(r.ID)} {
+	keys := []string{r.ID, handoff.ShortCommentID(r.ID)}
+	if strings.Contains(f.Via, "://") && r.Import == "" {
+		keys = append(keys, f.Via) // so that it is imported once
+	}
+	for _, key := range keys {
 		if err := k.PutPointer(CommentSpace, key, id); err != nil {
 			return err
 		}

@@ -39,6 +39,9 @@ func (u *author) reviewer(m remark, user, via string) (handoff.Reviewer, error) 
 	by := handoff.Reviewer{Name: cmp.Or(user, nameOf(p)), Thread: p.Thread, Via: via}
 	var err error
 	by.Relation, err = u.relation(m, via)
+	if strings.Contains(via, "://") { // the thread is that of who imported it
+		by.Thread = ""
+	}
 	return by, err
 }
 
