@@ -1,11 +1,15 @@
 package pipelines
 
 import (
+	"errors"
 	"io"
+	"path"
 	"slices"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/progress"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/jsonschema"
 	"github.com/agent-handoff/handoff/pipeline"
 )
 
@@ -29,14 +33,35 @@ type Contracts struct{ p Runs }
 func (p Runs) Contracts() Contracts { return Contracts{p} }
 
 // Validate validates artifacts against the contracts of their stages. An invalid
-// artifact is not an error: see ValidationList.Valid. Kinds: Invalid (an unknown
-// stage), NotFound (a file), Unavailable.
+// artifact is not an error: see ValidationList.Valid. Without a stage, a file with the name of
+// a definition of pipelines is validated as one. Kinds: Invalid (an unknown stage), NotFound
+// (a file), Unavailable.
 func (c Contracts) Validate(o ValidateOptions) (ValidationList, error) {
+	if len(o.Files) == 1 && o.Stage == "" && contract.IsDefinition(path.Base(o.Files[0])) {
+		v, err := c.definition(o.Files[0])
+		return ValidationList{Valid: v.Valid, Files: []pipeline.Validation{v}}, err
+	}
 	return in(c.p, func(r *progress.Runs) (list ValidationList, err error) {
 		list.Files, err = r.Pipeline.ValidateFiles(o.Stage, o.Files, c.p.reader(o.Stdin))
 		list.Valid = !slices.ContainsFunc(list.Files, func(v pipeline.Validation) bool { return !v.Valid })
 		return list, err
 	})
+}
+
+// definition validates a definition of pipelines; its schemas are relative to it.
+func (c Contracts) definition(file string) (pipeline.Validation, error) {
+	r := pipeline.Report{Errors: []jsonschema.Problem{}, Warnings: []jsonschema.Problem{}}
+	b, err := c.p.read(file, nil)
+	if err != nil {
+		return pipeline.Validation{File: file, Report: r}, err
+	}
+	var mistakes contract.Mistakes
+	_, err = contract.Parse(file, b, plainfile.FS(path.Dir(c.p.o.Path(file)), contract.MaxFile))
+	errors.As(err, &mistakes)
+	for _, m := range mistakes {
+		r.Errors = append(r.Errors, jsonschema.Problem{Text: m.String() + "; " + m.Hint})
+	}
+	return pipeline.Validation{File: file, Valid: r.Valid(), Report: r}, nil
 }
 
 // Schema returns the JSON Schema of a stage's artifact, complete in itself; without a stage,

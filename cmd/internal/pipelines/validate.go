@@ -20,7 +20,8 @@ func validateCommand(a *app) *cobra.Command {
 		Long: `Validate checks the types, values and structure of artifacts and prints every
 problem with its JSON pointer. Unknown keys are warnings. The name of a file
 determines its stage, unless --stage is given. With - the artifact is read from
-standard input.
+standard input. A file with the name handoff.pipeline.yaml is validated as a
+definition of pipelines.
 
 With --compat it validates one file like pipeline/schema.py: it checks that the
 required keys exist and prints the same texts and exit codes. --compat=expert

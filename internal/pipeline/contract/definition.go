@@ -19,6 +19,9 @@ const (
 	RunDefinition = "pipeline.yaml"
 )
 
+// IsDefinition reports whether a file name is that of a definition.
+func IsDefinition(name string) bool { return name == Definition || name == RunDefinition }
+
 // The presets.
 const (
 	PresetNone = "none"
