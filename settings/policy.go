@@ -76,7 +76,7 @@ func (p *Policy) set(name, value string) (err error) {
 		}
 	case name == "keep-within":
 		if p.KeepWithin, err = parseAge(value); err != nil || p.KeepWithin <= 0 {
-			return fmt.Errorf("keep-within: invalid duration %q (use 12h or 30d)", value)
+			return fmt.Errorf("keep-within: %q is not a duration such as 12h or 30d", value)
 		}
 	case name == "keep-labeled" && value == "":
 		p.KeepLabeled = true

@@ -23,7 +23,7 @@ func Provenance(a handoff.Artifact, inputs, attestations []handoff.Artifact) (tr
 	if a.Digest.Value == "" {
 		return trace.Statement{}, handoff.E("export", a.ID, handoff.Invalid,
 			errors.New("its record has no digest, which an in-toto statement requires"),
-			handoff.Advice("publish it with --keep=always"))
+			handoff.Advice("publish it with a kept copy"))
 	}
 	p := trace.Provenance{BuildDefinition: trace.BuildDefinition{BuildType: buildType,
 		ExternalParameters: map[string]string{"artifact": a.ID, "channel": a.Channel}}}
