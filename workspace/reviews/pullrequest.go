@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -281,11 +280,9 @@ func (m *matcher) files(ctx context.Context, c requestComment) (list []handoff.A
 	return append(list, page.Artifacts...), nil
 }
 
-var commitForm = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
-
 // blob returns the SHA-256 of a path in a commit, "" if this clone does not have it.
 func (m *matcher) blob(ctx context.Context, c requestComment) string {
-	if !commitForm.MatchString(c.Commit) {
+	if n := len(c.Commit); n != 40 && n != 64 || strings.Trim(c.Commit, "0123456789abcdef") != "" {
 		return ""
 	}
 	name := c.Commit + ":" + c.Path

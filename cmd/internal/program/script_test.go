@@ -72,9 +72,16 @@ func TestScriptOtherLog(t *testing.T) {
 	})
 }
 
-// setUpScript returns what prepares a script whose answers are recorded in a directory.
+// setUpScript returns what prepares a script whose answers are recorded in a directory. Each
+// has a home directory of its own: the user may be root, who can write in any other one.
 func setUpScript(answers string) func(*testscript.Env) error {
 	return func(env *testscript.Env) error {
+		home, err := os.MkdirTemp("", "handoff-home-")
+		if err != nil {
+			return err
+		}
+		env.Defer(func() { os.RemoveAll(home) })
+		env.Setenv("HOME", home)
 		env.Setenv(answersVariable, answers)
 		env.Setenv("NL", "\n")
 		// So that no workspace above the script's directory is found.
