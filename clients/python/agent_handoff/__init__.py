@@ -276,6 +276,16 @@ class Comment(Object):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Acceptance(Object):
+    id: str
+    over: tuple[str, ...] = ()
+    by: str
+    thread: str | None = None
+    reason: str | None = None
+    created_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Labeling(Object):
     label: str
     removed: bool | None = None
@@ -369,6 +379,8 @@ class Artifact(Object):
     reviews: tuple[Review, ...] = ()
     earlier_review: EarlierReview | None = None
     comments: tuple[Comment, ...] = ()
+    acceptance: Acceptance | None = None
+    not_chosen_in: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     label_history: tuple[Labeling, ...] = ()
     stale_inputs: tuple[StaleInput, ...] = ()

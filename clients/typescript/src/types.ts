@@ -167,6 +167,15 @@ export interface Comment {
   replies?: Reply[]
 }
 
+export interface Acceptance {
+  id: string
+  over?: string[]
+  by: string
+  thread?: string
+  reason?: string
+  createdAt: string
+}
+
 export interface Labeling {
   label: string
   removed?: boolean
@@ -254,6 +263,8 @@ export interface Artifact {
   reviews?: Review[]
   earlierReview?: EarlierReview
   comments?: Comment[]
+  acceptance?: Acceptance
+  notChosenIn?: string[]
   labels?: string[]
   labelHistory?: Labeling[]
   staleInputs?: StaleInput[]
