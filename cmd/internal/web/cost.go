@@ -213,7 +213,7 @@ type dayBar struct {
 
 const (
 	maxDays  = 1000
-	minDays  = 31 // of the width
+	minDays  = 31 // of the axis
 	dayWidth = 10
 )
 
@@ -238,6 +238,9 @@ func chartOf(rows []trace.CostRow) (c dayChart) {
 	if most == 0 || last.Sub(first) > maxDays*24*time.Hour {
 		return c
 	}
+	if least := last.AddDate(0, 0, 1-minDays); least.Before(first) {
+		first = least
+	}
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		key := day.Format(time.DateOnly)
 		height := int(100 * amount(costs[key].Amount.Cost) / most)
@@ -248,7 +251,7 @@ func chartOf(rows []trace.CostRow) (c dayChart) {
 			Title: key + ": " + textfmt.Cost(costs[key].Amount), URL: costPage{CostReport: work.CostReport{By: "day"}}.
 				RowURL(trace.CostRow{Key: key})})
 	}
-	c.First, c.Last, c.Width = first.Format(time.DateOnly), last.Format(time.DateOnly), max(minDays, len(c.Bars))*dayWidth
+	c.First, c.Last, c.Width = first.Format(time.DateOnly), last.Format(time.DateOnly), len(c.Bars)*dayWidth
 	c.Top = "$" + strconv.FormatFloat(most, 'f', 2, 64)
 	return c
 }

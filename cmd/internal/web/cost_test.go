@@ -57,8 +57,8 @@ func TestCost(t *testing.T) {
 		}
 	}
 	page := s.get("/cost")
-	if got := strings.Count(page, `class="day-slot"`); got != 6 {
-		t.Errorf("the chart has %d days, want 6: days without usage have their places\n%s", got, page)
+	if got := strings.Count(page, `class="day-slot"`); got != 31 {
+		t.Errorf("the chart has %d days, want 31: days without usage have their places\n%s", got, page)
 	}
 	first := func(query string) string {
 		return between(s.eventually("/cost?by=model&"+query, "<tfoot>"), `<tbody><tr data-row><th scope="row">`, "</th>")
