@@ -6,12 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
@@ -22,7 +24,7 @@ import (
 const (
 	maxHanded = 6000
 	maxPhrase = 800     // of a text, as it is quoted
-	maxNoted  = 1 << 20 // of the IDs that were noted
+	maxNoted  = 1 << 20 // of the IDs that were noted, also of one's own comments
 )
 
 // A Delivery is what an agent is handed of the comments on what it published.
@@ -43,7 +45,7 @@ func (d Reviews) Undelivered(ctx context.Context, thread string, artifacts []han
 		return h, nil
 	}
 	h.readNoted(d.o, thread)
-	here, err := d.o.Origin()
+	isLocal, err := d.o.local()
 	if err != nil {
 		return h, err
 	}
@@ -58,7 +60,7 @@ func (d Reviews) Undelivered(ctx context.Context, thread string, artifacts []han
 	for _, a := range artifacts {
 		for _, c := range handoff.OpenComments(a.Comments) {
 			for _, r := range remarks(c) {
-				local := r.Origin == here || r.Origin == "" && !d.o.Remote
+				local := isLocal(r)
 				id, trusted := r.ID, r.By.Relation != handoff.RelationImported
 				if trusted && !local && r.Signed != nil {
 					id = textID(r.Signed.Text) // so that a copy of the record is the same
@@ -87,6 +89,49 @@ func (d Reviews) Undelivered(ctx context.Context, thread string, artifacts []han
 	h.before = slices.DeleteFunc(h.before, func(id string) bool { return !slices.Contains(current, id) })
 	h.frame(away, more)
 	return h, nil
+}
+
+// madeID names a comment with its text, which another record with the ID can't have changed.
+func madeID(r handoff.Reply) string { return r.ID + " " + r.Body.Value }
+
+// made returns the file with the IDs of the comments that were made here on a log that
+// other machines may use: they can write any origin into a record.
+func (o Options) made() string {
+	key := sha256.Sum256([]byte(o.Home))
+	return filepath.Join(o.State, "reviews", hex.EncodeToString(key[:16])+".made")
+}
+
+// noteMade notes that a comment was made here.
+func (o Options) noteMade(r handoff.Reply) error {
+	if !o.Remote || o.State == "" {
+		return nil
+	}
+	if err := durable.MakeDirs(filepath.Dir(o.made()), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(o.made(), os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(madeID(r) + "\n")
+	return errors.Join(err, f.Close())
+}
+
+// local returns what reports whether a comment or an answer was made here.
+func (o Options) local() (func(handoff.Reply) bool, error) {
+	here, err := o.Origin()
+	if err != nil || !o.Remote {
+		return func(r handoff.Reply) bool { return r.Origin == here || r.Origin == "" }, err
+	}
+	made := map[string]bool{}
+	b, err := plainfile.Read(o.made(), maxNoted)
+	if err != nil { // none was made here, or all are counted
+		return func(handoff.Reply) bool { return false }, nil
+	}
+	for id := range strings.Lines(string(b)) {
+		made[strings.TrimSuffix(id, "\n")] = true
+	}
+	return func(r handoff.Reply) bool { return made[madeID(r)] }, nil
 }
 
 // readNoted reads what the agent was handed before.
