@@ -54,9 +54,11 @@ func (o Outdated) Hint(issue string) handoff.Hint {
 	return handoff.Suggest("write the newest attempt", handoff.ActionRewrite, issue, o.Stage)
 }
 
-// Reject suggests to withdraw an attempt.
-func (e Attempt) Reject() handoff.Hint {
-	return handoff.Suggest("reject the "+cmp.Or(e.Outcome, "result"), handoff.ActionWithdraw, e.ID)
+// Settle suggests to accept or to withdraw an attempt, of several that compete.
+func (e Attempt) Settle() []handoff.Hint {
+	what := " the " + cmp.Or(e.Outcome, "result")
+	return []handoff.Hint{handoff.Suggest("choose"+what, handoff.ActionAccept, e.ID),
+		handoff.Suggest("reject"+what, handoff.ActionWithdraw, e.ID)}
 }
 
 // A Trace is the timeline of a run, as far as it is known.

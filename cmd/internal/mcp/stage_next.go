@@ -26,7 +26,9 @@ var stageNext = tool[StageNextInput]{
 		}
 		text := step.String()
 		for _, c := range step.Decide {
-			text += hintText(c.Reject()) + "\n"
+			for _, hint := range c.Settle() {
+				text += hintText(hint) + "\n"
+			}
 		}
 		for _, o := range step.Outdated {
 			text += o.String() + "\n"

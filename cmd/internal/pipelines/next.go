@@ -20,7 +20,7 @@ and the known order of attempts, but not file times.
 If an input of an artifact was done again since, the artifact's stage is
 repeated first, unless --accept-stale is given. After the last retry of a stage,
 a person acts next. If different writers submitted different results for one
-attempt, a person decides first, by withdrawing all but one of them.
+attempt, a person decides first, by accepting one or withdrawing the others.
 
 Work on the stage that was started and has not ended is shown; see handoff
 pipeline start.`,

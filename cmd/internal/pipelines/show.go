@@ -51,7 +51,9 @@ func PrintOverview(a *cli.App, o pipeline.Overview, table *cli.Table) error {
 func (a *app) step(s pipeline.Step) {
 	a.lines(s.String())
 	for _, c := range s.Decide {
-		a.lines("        " + cli.HintText(c.Reject()))
+		for _, hint := range c.Settle() {
+			a.lines("        " + cli.HintText(hint))
+		}
 	}
 }
 
