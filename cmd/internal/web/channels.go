@@ -70,8 +70,9 @@ func (s *Server) artifacts(r *http.Request) (page, error) {
 	if o.Status == "all" {
 		o.Status, o.IncludeInactive = "", true
 	}
-	for _, field := range []string{"agent", "harness", "session", "task"} {
-		if value := q.Get(field); value != "" {
+	for name, field := range map[string]string{"agent": "agent", "program": "harness", "session": "session",
+		"task": "task"} {
+		if value := q.Get(name); value != "" {
 			o.Producer[field] = value
 		}
 	}
@@ -83,7 +84,7 @@ func (s *Server) artifacts(r *http.Request) (page, error) {
 		Notices: []handoff.NoticeCode{handoff.NoticeContradicted, handoff.NoticeVerified, handoff.NoticeAsserted,
 			handoff.NoticeReviewAsked, handoff.NoticeChangesRequested, handoff.NoticeApproved, handoff.NoticeCommented,
 			handoff.NoticeCompeting, handoff.NoticeStale},
-		Filters: filtersOf(q, "channel", "agent", "harness", "session", "task", "label", "tag", "since", "until", "notice",
+		Filters: filtersOf(q, "channel", "agent", "program", "session", "task", "label", "tag", "since", "until", "notice",
 			"status")}
 	if found.Cursor != "" {
 		q.Set("cursor", found.Cursor)

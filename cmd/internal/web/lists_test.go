@@ -29,7 +29,7 @@ func TestArtifactFilters(t *testing.T) {
 	_, err = s.ws.Withdraw(t.Context(), gone.ID, "")
 	must(t, err)
 	for query, want := range map[string]string{
-		"": "Alpha Beta Gamma", "agent=builder": "Alpha", "harness=pi": "Beta", "task=T-1": "Alpha",
+		"": "Alpha Beta Gamma", "agent=builder": "Alpha", "program=pi": "Beta", "task=T-1": "Alpha",
 		"channel=design": "Beta Gamma", "tag=old": "Beta", "notice=review_asked": "Alpha",
 		"notice=changes_requested": "Gamma", "status=withdrawn": "Delta", "status=all&channel=design": "Beta Gamma Delta",
 		"since=1h": "Alpha Beta Gamma", "until=2020-01-01": "", "channel=design&notice=review_asked": "",
