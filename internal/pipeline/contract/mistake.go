@@ -118,7 +118,7 @@ func (r *reader) refuseAliases(n *yaml.Node) {
 	case n.Anchor != "":
 		r.wrong(n, hint, "an anchor is not supported: &%s", n.Anchor)
 	case n.Tag != "" && n.Kind == yaml.ScalarNode && !slices.Contains(plainTags, n.Tag):
-		r.wrong(n, "leave the tag out", "the tag %s is not supported", n.Tag)
+		r.wrong(n, "leave the tag out", "the tag %s is not supported", strings.TrimPrefix(n.Tag, "!!"))
 	}
 	for _, child := range n.Content {
 		r.refuseAliases(child)

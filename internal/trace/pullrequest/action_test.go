@@ -48,7 +48,7 @@ func TestActionFile(t *testing.T) {
 		t.Errorf("the step runs %q", step.Run)
 	}
 	allowed := []string{"inputs.token", "inputs.log", "inputs.log-token", "inputs.version", "inputs.build",
-		"inputs.fail-on", "inputs.require",
+		"inputs.fail-on", "inputs.require", "inputs.allowed-signers",
 		"github.repository", "github.event.pull_request.number"}
 	for name, value := range step.Env {
 		if m := expression.FindStringSubmatch(value); m == nil || m[0] != value || !slices.Contains(allowed, m[1]) {
