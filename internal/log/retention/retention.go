@@ -33,6 +33,7 @@ type Artifact struct {
 	Claims    bool     // it has claims, or is an attestation
 	Reviewed  bool     // it has reviews or comments
 	Approved  bool
+	Accepted  bool // it was chosen over others
 	Body      bool // a copy was kept
 }
 
@@ -41,7 +42,7 @@ func Of(a handoff.Artifact) Artifact {
 	r := Artifact{ID: a.ID, Channel: a.Channel, Agent: a.Producer.Agent,
 		Session: a.Producer.Session, Run: a.Producer.RunID,
 		Thread: a.Producer.Thread, Seq: a.Seq, CreatedAt: a.CreatedAt, Status: a.Status, Parents: a.Parents,
-		Labels: a.Labels, Claims: len(a.Claims) > 0 || a.Attestation != nil, Body: a.Kept}
+		Labels: a.Labels, Claims: len(a.Claims) > 0 || a.Attestation != nil, Accepted: a.Acceptance != nil, Body: a.Kept}
 	if a.Name != "" {
 		r.Name = a.Namespace + "\x00" + a.Name
 	}
@@ -97,7 +98,7 @@ type Trashed struct {
 //
 // A body stays, whatever the policy, if an active artifact has it or was made from it, if
 // an open session or run published, used or was given it, if an artifact that has it has
-// claims, reviews or comments, or is evidence, or if anything but superseded artifacts and
+// claims, reviews or comments, was accepted, or is evidence, or if anything but superseded artifacts and
 // copies of transcripts needs it.
 func Plan(p settings.Policy, v Views, now, before time.Time) storage.Retention {
 	pl := newPlanner(p, v, now)
@@ -196,6 +197,9 @@ func (pl *planner) protectBy(a *Artifact, open map[string]bool) {
 	}
 	if a.Reviewed {
 		pl.protect(a.ID, "has reviews or comments")
+	}
+	if a.Accepted {
+		pl.protect(a.ID, "was accepted")
 	}
 	if a.Claims {
 		pl.protect(a.ID, "has claims, or is evidence")

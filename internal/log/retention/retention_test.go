@@ -168,14 +168,15 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// protected checks that no body is gone which an active artifact, or one with claims or
-// reviews, has.
+// protected checks that no body is gone which an active artifact, or one that has claims or
+// reviews or was accepted, has.
 func protected(t *rapid.T, before retention.Views, w *world) {
 	stored := map[string]bool{}
 	for _, b := range before.Bodies {
 		for _, id := range b.Records {
 			for _, a := range before.Artifacts {
-				if a.ID == id && a.Status != handoff.Withdrawn && (a.Status == handoff.Active || a.Claims || a.Reviewed) {
+				if a.ID == id && a.Status != handoff.Withdrawn &&
+					(a.Status == handoff.Active || a.Claims || a.Reviewed || a.Accepted) {
 					stored[b.Digest.Value] = true
 				}
 			}
@@ -267,7 +268,7 @@ func naiveArtifact(ctx context.Context, p settings.Policy, a handoff.Artifact, a
 	open []handoff.Session, memory *fold.Memory, now time.Time) bool {
 	live := slices.ContainsFunc(a.Comments, func(c handoff.Comment) bool { return c.State != handoff.CommentWithdrawn })
 	if a.Status != handoff.Superseded || inOpen(a, open) || len(a.Claims) > 0 || a.Attestation != nil ||
-		len(a.Reviews) > 0 || live {
+		len(a.Reviews) > 0 || live || a.Acceptance != nil {
 		return true
 	}
 	for _, other := range all {
