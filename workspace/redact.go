@@ -96,26 +96,53 @@ func (w *Workspace) Redact(ctx context.Context, ref string, o RedactOptions) (Re
 	return done, nil
 }
 
-// redactComment withdraws a comment or reply and erases its text.
+// redactComment withdraws a comment or reply, unless that was done, and erases its text.
 func (w *Workspace) redactComment(ctx context.Context, ref string) (done Redacted, err error) {
 	a, body, err := w.Reviews().BodyOf(ctx, ref)
+	if err == nil && body.Value == "" {
+		body, err = w.withdrawnText(ctx, a, ref)
+	}
 	if err != nil {
 		return done, err
 	}
-	warnings, err := w.as.Redact(ctx, &handoff.BodyRedacted{ArtifactID: a.ID, Digest: body})
+	erased, err := w.index.RedactedBodies(ctx)
 	if err != nil {
 		return done, err
+	}
+	var warnings []string
+	if !slices.Contains(erased, bodyDigest(body)) {
+		warnings, err = w.as.Redact(ctx, &handoff.BodyRedacted{ArtifactID: a.ID, Digest: body})
+		if err != nil {
+			return done, err
+		}
+		done.Replaced = 1
 	}
 	if done.Published, err = w.Reviews().Withdraw(ctx, ref); err != nil {
 		return done, err
 	}
+	done.Existing = done.Existing && done.Replaced == 0
 	left, err := w.erase(ctx, []handoff.Digest{body})
 	if err != nil {
 		warnings = append(warnings, "the text is not shown, but a copy is still stored: "+err.Error())
 	}
-	done.Replaced, done.Warnings = 1, append(warnings, done.Warnings...)
+	done.Warnings = append(warnings, done.Warnings...)
 	done.Copies = slices.Concat(left, remaining)
 	return done, nil
+}
+
+// withdrawnText returns the digest of the body that has the text of a comment or reply on an
+// artifact, from the record, which a withdrawal does not change. Kind: NotFound.
+func (w *Workspace) withdrawnText(ctx context.Context, a handoff.Artifact, comment string) (handoff.Digest, error) {
+	for r, err := range w.log.Read(ctx, max(a.Seq, 1)-1) {
+		if err != nil {
+			return handoff.Digest{}, err
+		}
+		f, ok := r.Fact.(*handoff.ArtifactCommented)
+		if ok && (r.ID == comment || handoff.ShortCommentID(r.ID) == comment) && f.Body.Value != "" {
+			return f.Body, nil
+		}
+	}
+	return handoff.Digest{}, handoff.E("find comment", comment, handoff.NotFound, errors.New("it has no text"))
 }
 
 // remaining are the copies that handoff can't reach.

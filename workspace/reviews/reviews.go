@@ -323,7 +323,7 @@ func (d Reviews) artifactOf(ctx context.Context, comment string) (handoff.Artifa
 }
 
 // BodyOf returns the artifact of a comment or reply, and the digest of the body that has its
-// text. Kind: NotFound.
+// text, "" if it was withdrawn or has none. Kind: NotFound.
 func (d Reviews) BodyOf(ctx context.Context, comment string) (handoff.Artifact, handoff.Digest, error) {
 	a, err := d.artifactOf(ctx, comment)
 	if err != nil {
@@ -336,7 +336,7 @@ func (d Reviews) BodyOf(ctx context.Context, comment string) (handoff.Artifact, 
 			}
 		}
 	}
-	return a, handoff.Digest{}, handoff.E("find comment", comment, handoff.NotFound, errors.New("it has no text"))
+	return a, handoff.Digest{}, nil
 }
 
 // Secrets returns the bodies of comments on an artifact that have one of the known secrets,
