@@ -15,6 +15,7 @@ import (
 // candidates returns what Reviews.Candidates does.
 func (w *Workspace) candidates(set *thread.Set) candidates.Candidates {
 	return candidates.New(candidates.Options{Hub: w.as, Resolve: w.Resolve, Sessions: w.Sessions().Compare,
+		Dir: w.caller.Dir, Root: w.dirs.Root,
 		Finish: func(ctx context.Context, a handoff.Artifact) []string {
 			return append(w.renderName(ctx, a), w.finish(ctx, a.Producer.Session)...)
 		},

@@ -18,6 +18,9 @@ type Options struct {
 	Resolve func(ctx context.Context, ref string) (string, error)
 	Finish  func(ctx context.Context, a handoff.Artifact) []string // what follows a record about one; returns warnings
 
+	Dir  string // of the caller, whose working tree an artifact is applied to
+	Root string // the directory that paths of artifacts are relative to
+
 	// the step of a pipeline run of which an artifact is a result; zero for another artifact
 	Next func(ctx context.Context, a handoff.Artifact) (pipeline.Step, error)
 	// what artifacts cost, by ID; with a reason if it is not exact

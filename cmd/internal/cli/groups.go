@@ -17,7 +17,7 @@ type group struct {
 var groups = []group{
 	{"See", []string{"news", "status", "list", "show", "read", "search", "thread", "why", "cost", "serve"}},
 	{"Hand over", []string{"publish", "write", "wait", "label", "withdraw"}},
-	{"Review and choose", []string{"review", "compare", "accept"}},
+	{"Review and choose", []string{"review", "compare", "apply", "accept"}},
 	{"Prove", []string{"attest", "verify"}},
 	{"Run", []string{"run", "session", "session open", "session add", "session find", "session set", "session close",
 		"session archive", "session delete", "pipeline", "pipeline init", "pipeline next", "pipeline put", "pipeline get",

@@ -118,6 +118,7 @@ func TestCanary(t *testing.T) {
 	c.ok("compare", a, b)
 	c.ok("compare", "--json")
 	c.ok("accept", b, "--over", a, "--json")
+	c.run("", "apply", b, "--check", "--json")
 	c.ok("withdraw", b, "--json")
 	for _, id := range []string{a, b, stored} {
 		for _, more := range [][]string{nil, {"--json"}, {"--history"}, {"--history", "--json"}, {"--lineage"},

@@ -26,6 +26,7 @@ var commands = slices.Concat(
 		cli.NewCommand(labelCommand, "label"),
 		cli.NewCommand(withdrawCommand, "withdraw"),
 		cli.NewCommand(reviewCommand, "review"),
+		cli.NewCommand(applyCommand, "apply"),
 		cli.NewCommand(acceptCommand, "accept"),
 		cli.NewCommand(waitCommand, "wait"),
 		cli.NewCommand(watchCommand, "watch"),

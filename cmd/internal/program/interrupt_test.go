@@ -35,6 +35,7 @@ var interrupted = map[string][]string{
 	"label":    {"label design:latest chosen"},
 	"withdraw": {"withdraw design:latest"},
 	"review":   {"review", "| review design:latest --comment -m -"},
+	"apply":    {"apply design:latest --check"},
 	"accept":   {"accept design:latest"},
 	"compare":  {"compare design:latest -p"}, "diff": {"diff design:latest"},
 	"wait":         {"~ wait --channel none --timeout 1h"},

@@ -44,8 +44,8 @@ handoff, the edit is recorded as a new revision first. For an ID, a path or
 --offset and --limit select lines, or bytes with --bytes; --json adds the offset
 of the next page and the total.
 
---to writes a new file, or unpacks a directory; --in-place writes the content
-back to the path it was published from. Neither replaces an existing file.
+--to writes a new file, or unpacks a directory; it never replaces an existing
+file. handoff apply puts a patch or a directory into the working tree.
 
 Exit code 5: the published content is gone and no copy was kept.`,
 		Example: `  handoff read art_01K…
@@ -59,6 +59,7 @@ Exit code 5: the published content is gone and no copy was kept.`,
 	c.Flags().BoolVar(&f.span.Bytes, "bytes", false, "count bytes instead of lines")
 	c.Flags().StringVar(&f.to, "to", "", "write to this `path`, which must not exist")
 	c.Flags().BoolVar(&f.inPlace, "in-place", false, "write to the path it was published from, which must not exist")
+	_ = c.Flags().MarkHidden("in-place") // apply replaces it
 	c.Flags().StringVar(&rev, "rev", "", "revision `number` of what REF names: 2 or v2")
 	c.Flags().BoolVar(&f.Latest, "latest", false, "if several artifacts have the name, read the one written last")
 	a.JSONFlag(c, "print JSON; content that is not text is in base64", cli.Prints(storage.BodyPage{}))

@@ -20,7 +20,7 @@ import (
 
 // writers are the commands that may change files of the working tree or of a user.
 // serve and mcp are called through their pages and tools.
-var writers = []string{"init", "publish", "write", "label", "withdraw", "review", "accept", "run", "attest",
+var writers = []string{"init", "publish", "write", "label", "withdraw", "review", "apply", "accept", "run", "attest",
 	"session open", "session add", "session set", "session close", "session archive", "session delete", "import",
 	"config set", "config trust", "pipeline init", "pipeline put", "pipeline start", "pipeline adopt", "pipeline archive",
 	"pipeline unarchive", "pipeline lessons add",

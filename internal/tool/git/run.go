@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os/exec"
 	"slices"
 	"strings"
@@ -71,9 +72,16 @@ func Environ(env []string) []string {
 // run is Run for commands that read no file of a working tree, to which filters would
 // apply.
 func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	return runWith(ctx, dir, nil, nil, args...)
+}
+
+// runWith is run with more variables and a standard input.
+func runWith(ctx context.Context, dir string, env []string, stdin io.Reader, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, "git", slices.Concat(options, []string{"-C", dir}, args)...)
+	c.Stdin = stdin
 	c.Env = append(Environ(c.Environ()), empty+"=", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1",
 		"GIT_TERMINAL_PROMPT=0")
+	c.Env = append(c.Env, env...)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.Output()
