@@ -118,6 +118,8 @@ class Runner:
             self.write(name, text)
         if "program" in scenario:
             self.program = self.script(top / "program", scenario["program"]) if scenario["program"] else str(top / "none")
+        if scenario.get("relative"):
+            self.program = os.path.relpath(self.program)
 
     def script(self, path: Path, text: str) -> str:
         path.write_text(text)

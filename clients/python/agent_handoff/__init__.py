@@ -858,6 +858,8 @@ class _Calls:
         if not program:
             hint = "install agent-handoff, or name it with the option program"
             raise _failure("program", "agent-handoff: not found in PATH", 127, hint)
+        if os.path.dirname(program):  # relative to this process, not to the workspace
+            program = os.path.abspath(program)
         return [program, *args]
 
     def _publish(self, path: str | os.PathLike[str] | None, options: PublishOptions) -> list[str]:

@@ -30,7 +30,8 @@ export class Child {
     signal?.throwIfAborted()
     if (args.some((a) => a.includes("\0"))) throw failure("invalid", "agent-handoff: an argument has a NUL character", 2)
     if (!isDirectory(place.directory)) throw failure("not found", `open ${place.directory}: no such directory`, 3)
-    const program = place.program ?? find(place.env["PATH"] ?? "")
+    const named = place.program ?? find(place.env["PATH"] ?? "")
+    const program = named.includes("/") ? resolve(named) : named // relative to this process, not to the workspace
     this.process = spawn(program, args, {
       cwd: place.directory, env: place.env, stdio: [stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"],
     }) as ChildProcessByStdio<Writable | null, Readable, Readable>
@@ -106,7 +107,7 @@ function find(path: string): string {
     if (d === dirname(d)) break
   }
   for (const place of places) {
-    const program = join(place, "agent-handoff")
+    const program = resolve(place, "agent-handoff")
     try {
       accessSync(program, fsConstants.X_OK)
       if (statSync(program).isFile()) return program

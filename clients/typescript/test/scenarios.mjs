@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { dirname, join, relative } from "node:path"
 import { after, test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { HandoffError, Workspace } from "agent-handoff-client"
@@ -104,6 +104,7 @@ class Runner {
     } else mkdirSync(join(this.directory, ".git"))
     for (const [name, text] of Object.entries(scenario.files ?? {})) this.write(name, text)
     if ("program" in scenario) this.program = scenario.program ? script(join(top, "program"), scenario.program) : join(top, "none")
+    if (scenario.relative) this.program = relative(process.cwd(), this.program)
   }
 
   write(name, text) {
