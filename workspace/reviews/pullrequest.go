@@ -128,10 +128,12 @@ func (d Reviews) importOne(ctx context.Context, m *matcher, c requestComment, id
 	fact := &handoff.ArtifactCommented{User: first(strings.ToValidUTF8(cmp.Or(c.User.Login, "unknown"), ""), 100),
 		Via: c.HTMLURL}
 	text := handoff.CommentText{Text: importedText(c.Body)}
-	parent := ids[c.InReplyTo]
-	if c.InReplyTo != 0 && parent.id == "" {
-		if parent, err = d.imported(ctx, parentSource(c)); err != nil {
-			return err
+	var parent imported
+	if c.InReplyTo != 0 { // 0 is also the ID of each comment without one
+		if parent = ids[c.InReplyTo]; parent.id == "" {
+			if parent, err = d.imported(ctx, parentSource(c)); err != nil {
+				return err
+			}
 		}
 	}
 	if parent.id != "" {
