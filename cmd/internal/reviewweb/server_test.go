@@ -209,10 +209,14 @@ func TestRefusedText(t *testing.T) {
 		{404, "quote", []string{"action", "comment", "quote", "nowhere", "text", "Where is this?"}},
 		{404, "Where is this?", []string{"action", "reply", "comment", "cmt_AAAAAAAA", "text", "Where is this?"}},
 		{400, "no known action", []string{"action", "delete"}},
+		{400, "too large", []string{"action", "comment", "text", strings.Repeat("x", 300<<10)}},
 	} {
 		r, body := s.send(a.ID, c.form...)
 		if r.StatusCode != c.status || !strings.Contains(body, c.want) {
-			t.Errorf("%q: got %d, want %d with %q\n%s", c.form, r.StatusCode, c.status, c.want, body)
+			t.Errorf("%.60q: got %d, want %d with %q\n%s", c.form, r.StatusCode, c.status, c.want, body)
+		}
+		if !strings.Contains(body, "data-refused") {
+			t.Errorf("%.60q: the page does not keep the draft of the browser\n%s", c.form, body)
 		}
 	}
 	if got, err := s.ws.Hub().Artifact(t.Context(), a.ID); err != nil || len(got.Comments)+len(got.Reviews) > 0 {
