@@ -121,7 +121,8 @@ func (s Store) Garbage(ctx context.Context, o GarbageOptions) (g Garbage, err er
 // bodies that were not needed and that it removed.
 func (s Store) collect(ctx context.Context, unneeded []storage.UnneededBody, r *storage.Retention,
 	views retention.Views, before time.Time) ([]storage.UnneededBody, error) {
-	if r != nil && r.DropBytes > 0 {
+	isDropped := func(t storage.RetainedSession) bool { return t.Drop }
+	if r != nil && (r.Drops() > 0 || slices.ContainsFunc(r.Sessions, isDropped)) {
 		if err := s.drop(ctx, r, views, before); err != nil {
 			return nil, err
 		}
