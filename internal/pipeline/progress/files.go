@@ -22,26 +22,45 @@ import (
 // The artifact of a stage with a pattern is a set of files. Each file is an artifact of its
 // own, whose record has the digests of the set; an attempt is the records with the same set.
 
-// maxFiles is how many files an attempt of a stage has at most.
-const maxFiles = 1000
+// The limits of the files of an attempt of a stage: they are in memory together.
+const (
+	maxFiles = 1000
+	maxTotal = 64 << 20 // bytes
+)
+
+// A fileSet has the contents of files of a stage with a pattern, by name.
+type fileSet struct {
+	stage  *contract.Stage
+	bodies map[string][]byte
+	size   int
+}
+
+// add reads a file below dir and adds it under another name.
+func (f *fileSet) add(dir *os.Root, file, name string) error {
+	if len(f.bodies) == maxFiles {
+		return fmt.Errorf("more than %d files match %s", maxFiles, f.stage.Artifact)
+	}
+	b, err := readFile(dir, file)
+	if err != nil {
+		return err
+	}
+	if f.size += len(b); f.size > maxTotal {
+		return fmt.Errorf("the files that match %s have more than %d MiB together", f.stage.Artifact, maxTotal>>20)
+	}
+	f.bodies[name] = b
+	return nil
+}
 
 // outputOfFiles returns the output of a stage with a pattern: the files in the folder of a
 // run that match it. Links and what handoff keeps there are left out.
 func outputOfFiles(dir *os.Root, stage *contract.Stage) (gate.Output, error) {
 	out := gate.Output{File: stage.Artifact, Files: map[string]string{}}
-	bodies := map[string][]byte{}
-	err := eachFile(dir, stage, func(name string) error {
-		if len(bodies) == maxFiles {
-			return fmt.Errorf("more than %d files match %s", maxFiles, stage.Artifact)
-		}
-		b, err := readFile(dir, name)
-		if err != nil {
-			return err
-		}
-		bodies[name], out.Files[name] = b, digestOf(b)
-		return nil
-	})
-	out.Report, out.Digest = validateFiles(stage, bodies), setDigest(out.Files)
+	found := fileSet{stage: stage, bodies: map[string][]byte{}}
+	err := eachFile(dir, stage, func(name string) error { return found.add(dir, name, name) })
+	for name, b := range found.bodies {
+		out.Files[name] = digestOf(b)
+	}
+	out.Report, out.Digest = validateFiles(stage, found.bodies), setDigest(out.Files)
 	return out, err
 }
 
@@ -88,27 +107,22 @@ func FilesAt(stage *contract.Stage, folder, file string) (map[string][]byte, err
 		return nil, unavailable(err)
 	}
 	defer root.Close()
-	files := map[string][]byte{}
+	found := fileSet{stage: stage, bodies: map[string][]byte{}}
 	err = fs.WalkDir(root.FS(), from, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
 		for _, own := range []string{path.Join(base, name), name, stage.Prefix() + name} {
-			if !stage.Owns(own) {
-				continue
+			if stage.Owns(own) {
+				return found.add(root, name, own)
 			}
-			if len(files) == maxFiles {
-				return fmt.Errorf("more than %d files match %s", maxFiles, stage.Artifact)
-			}
-			files[own], err = readFile(root, name)
-			return err
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	return files, nil
+	return found.bodies, nil
 }
 
 // validateFiles returns the report about the files of a stage with a pattern.
