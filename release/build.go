@@ -41,12 +41,14 @@ const (
 const omitted = "nethttpomithttp2"
 
 // cold are the packages in which the compiler does not inline: those that parse, print and
-// call others, and not those that read logs and transcripts. The programs are smaller by 1.5 MB.
-var cold = []string{module + "/cmd", module + "/engines", module + "/workspace", module + "/internal/pipeline",
-	module + "/internal/session", "encoding/gob", "encoding/xml", "html/template", "net/http", "text/template",
+// call others, and not those that read logs and transcripts. The programs are smaller by 2 MB.
+var cold = []string{module + "/cmd", module + "/engines", module + "/internal/config", module + "/internal/names",
+	module + "/internal/pipeline", module + "/internal/session", module + "/internal/trace/evidence",
+	module + "/internal/trace/provenance", module + "/thread/page", module + "/workspace",
+	"crypto/tls", "crypto/x509", "encoding/gob", "encoding/xml", "html/template", "net/http", "text/template",
 	"github.com/creachadair/tomledit", "github.com/google/jsonschema-go", "github.com/modelcontextprotocol",
 	"github.com/nats-io", "github.com/pelletier/go-toml", "github.com/spf13", "github.com/yuin/goldmark",
-	"go.yaml.in/yaml", "golang.org/x/net"}
+	"go.yaml.in/yaml", "golang.org/x/net", "golang.org/x/text"}
 
 // builtPrograms are the builds and their tags.
 var builtPrograms = map[string]string{program: omitted, bucketProgram: omitted + ",s3"}
