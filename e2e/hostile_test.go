@@ -51,7 +51,7 @@ func hostile(t *testing.T) string {
 				"user": map[string]any{"login": mark + "\n\x1b[1mhuman"},
 				"path": "README.md", "side": "RIGHT", "line": 1, "original_line": 1,
 				"diff_hunk": "@@ -0,0 +1 @@\n+Retry twice.",
-				"html_url": fmt.Sprintf("https://github.com/o/r/pull/7#discussion_r%d", id)})
+				"html_url":  fmt.Sprintf("https://github.com/o/r/pull/7#discussion_r%d", id)})
 		}
 	}
 	b, err := json.Marshal(list)
