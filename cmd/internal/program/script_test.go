@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -28,6 +29,10 @@ var programs = map[string]func(){
 
 func TestMain(m *testing.M) {
 	backends = append(backends, testlog.Backend)
+	if programs[filepath.Base(os.Args[0])] == nil && signal.Ignored(os.Interrupt) {
+		// In the background of a shell it is ignored, and would be in what the tests start.
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 	testscript.Main(m, programs)
 }
 
