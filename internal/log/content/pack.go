@@ -140,7 +140,6 @@ func (e entry) header() *tar.Header {
 	return h
 }
 
-// copy writes a file that must still have the size that was listed.
 // sizeOf returns the size of the files of a directory.
 func sizeOf(entries []entry) (size int64) {
 	for _, e := range entries {
@@ -151,6 +150,7 @@ func sizeOf(entries []entry) (size int64) {
 	return size
 }
 
+// copy writes a file that must still have the size that was listed.
 func (e entry) copy(ctx context.Context, dir *os.Root, report func(n, size int64), w io.Writer) error {
 	f, err := openSteady(ctx, dir, e.name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && f.was.Size() != e.size {
