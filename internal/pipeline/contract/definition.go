@@ -165,7 +165,10 @@ func (d *definition) finish(p *Pipeline, n *yaml.Node) {
 		d.mistakes = p.check()
 	}
 	if len(d.mistakes) == 0 {
-		p.source = source(p.Name, n)
+		if p.source = source(p.Name, n); len(p.source) > MaxFile { // a run could not read it
+			d.wrong(n, "shorten its schemas, or split it into several pipelines",
+				"has %d bytes together with its schemas, more than %d", len(p.source), MaxFile)
+		}
 	}
 	p.stages = nil
 }
@@ -291,6 +294,11 @@ func (d *definition) schema(s *Stage, n *yaml.Node) {
 		}
 		if err != nil || len(doc.Content) == 0 {
 			d.wrong(n, hint, "schema: %s is not a readable file with a schema", n.Value)
+			return
+		}
+		own := reader{file: n.Value}
+		if own.refuseAliases(&doc); len(own.mistakes) > 0 {
+			d.mistakes = append(d.mistakes, own.mistakes...)
 			return
 		}
 		doc.Content[0].Line, doc.Content[0].Column = n.Line, n.Column

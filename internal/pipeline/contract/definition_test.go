@@ -295,3 +295,34 @@ func FuzzDefinition(f *testing.F) {
 		}
 	})
 }
+
+// TestSchemaFiles checks that a definition which is accepted is one that a run can read: the
+// files of its schemas become part of it.
+func TestSchemaFiles(t *testing.T) {
+	object := `{"type":"object","description":"` + strings.Repeat("x", contract.MaxFile/2) + `"}`
+	files := fstest.MapFS{"s.yaml": {Data: []byte("type: object\nproperties:\n  a: &s {type: string}\n  b: *s\n")},
+		"large.json": {Data: []byte(object)}}
+	for _, tt := range []struct{ schemas, want string }{
+		{"s.yaml", "s.yaml: line 3, column 6: an anchor is not supported: &s"},
+		{"large.json", ""},
+		{"large.json large.json", "bytes together with its schemas, more than 1048576"},
+	} {
+		text := "stages:\n"
+		for i, file := range strings.Fields(tt.schemas) {
+			text += fmt.Sprintf("- {id: s%d, by: x, writes: %d.json, format: {schema: %s}}\n", i, i, file)
+		}
+		all, err := contract.Parse(contract.Definition, []byte(text), files)
+		if tt.want != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: got %v, want %q", tt.schemas, err, tt.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", tt.schemas, err)
+		}
+		if _, err := contract.ParseRun(contract.RunDefinition, all[""].Source()); err != nil {
+			t.Errorf("%s: the definition of a run: %v", tt.schemas, err)
+		}
+	}
+}

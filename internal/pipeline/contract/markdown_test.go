@@ -369,7 +369,7 @@ pipelines:
 |---|---|
 | id | the name of the stage, which is also the channel of its artifacts |
 | by | the agent that does it, or ` + "`human`" + ` |
-| writes | the file that it leaves in the folder of the run, or a pattern of files: ` + "`*` and `?`" + ` match no slash, ` + "`**`" + ` does. Each file of a pattern is an artifact of its own |
+| writes | the file that it leaves in the folder of the run, or a pattern of files: ` + "`*` and `?`" + ` match no slash, ` + "`**`" + ` does. Each file of a pattern is an artifact of its own; together they are at most 1,000 files and 64 MiB |
 | format | ` + "`any`" + ` (default), ` + "`{headings: [A, B]}`" + ` for Markdown, or ` + "`{schema: FILE}`" + ` for JSON, where FILE is relative to the definition and refers to no other file; the schema can also be inline |
 | needs | the earlier stages that it is made from. Stages that do not need each other can be done at the same time |
 | gate | what is needed before the run goes on: ` + "`approved`" + ` (true, or a list of human, other, lead) and ` + "`verified`" + `, a list of commands |
@@ -377,7 +377,7 @@ pipelines:
 | retries | how often the stage may be done again before a person is asked (default 2) |
 | optional | the run goes on without it |
 
-A definition has no expressions, variables or anchors. What it can't express is refused, with line,
+A definition and its schema files have no expressions, variables or anchors. What it can't express is refused, with line,
 column and a hint. Nothing in a definition is ever executed. The gate looks for a review of exactly the
 bytes, or for an attestation: ` + "`handoff attest`" + ` ran exactly the arguments of the command in the root of
 the workspace, or in ` + "`dir`" + `, before the artifact was submitted in the same worktree, or afterwards in
