@@ -104,7 +104,10 @@ func choose(k Keeper, w, l *ArtifactState, known []string) error {
 	}
 	for _, a := range way {
 		if a != w && len(a.Chosen) == 0 && isKnown(a) {
-			a.Acceptance = nil // put by takeBack
+			a.Acceptance = nil
+			if err := k.PutArtifact(a); err != nil {
+				return err
+			}
 		}
 	}
 	if way, err = between(k, w, l); err != nil {

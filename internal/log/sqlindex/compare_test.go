@@ -68,6 +68,38 @@ func TestSameInBatches(t *testing.T) {
 	})
 }
 
+// TestAcceptanceInBatches checks the same for an acceptance whose author knew one of which
+// nothing counts any more, and which is on the way of another one.
+func TestAcceptanceInBatches(t *testing.T) {
+	publish := func(id string, replaces ...string) handoff.Record {
+		return handoff.Record{Version: 1, ID: id, Fact: &handoff.ArtifactPublished{Channel: "patch", Path: id + ".diff",
+			Replaces: replaces}}
+	}
+	accept := func(id, artifact, over string, known ...string) handoff.Record {
+		return handoff.Record{Version: 1, ID: id,
+			Fact: &handoff.ArtifactAccepted{ArtifactID: artifact, Over: []string{over}, Known: known}}
+	}
+	records := logtest.Placed([]handoff.Record{
+		publish("art_FIRST"), publish("art_SECOND", "art_FIRST"), publish("art_THIRD", "art_SECOND"),
+		publish("art_OTHER"), publish("art_LAST"),
+		accept("rec_1", "art_SECOND", "art_OTHER"), accept("rec_2", "art_OTHER", "art_SECOND"), // none of them counts
+		accept("rec_3", "art_LAST", "art_THIRD"), accept("rec_4", "art_FIRST", "art_LAST", "rec_1", "rec_3"),
+	})
+	x, err := Open(t.Context(), filepath.Join(t.TempDir(), "index.db"), "log1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for _, r := range records {
+		if err := x.Apply(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if differs(t, x, records) {
+		t.Error("the index differs from one that got all facts at once")
+	}
+}
+
 // TestDiffers changes one value of an index and checks that it is noticed.
 func TestDiffers(t *testing.T) {
 	session := handoff.Record{Version: 1, Type: "session.opened", ID: "rec_1",
