@@ -121,7 +121,8 @@ func (d Reviews) keysOf() (s Signers, remove func(), err error) {
 	}
 	var lines []byte
 	for key := range strings.Lines(from) {
-		lines = fmt.Appendf(lines, "* namespaces=%q %s\n", handoff.SignatureNamespace, strings.TrimSpace(key))
+		key = strings.TrimPrefix(strings.TrimSpace(key), "key::") // as git's user.signingKey has it
+		lines = fmt.Appendf(lines, "* namespaces=%q %s\n", handoff.SignatureNamespace, key)
 	}
 	s.file = filepath.Join(dir, "keys")
 	return s, func() { os.RemoveAll(dir) }, os.WriteFile(s.file, lines, 0o600)
