@@ -80,7 +80,13 @@ func (c Checker) verify(ctx context.Context, with *evidence.Checker, ref string,
 	if err != nil {
 		return trace.Verification{}, err
 	}
-	return checked(ctx, with, a, p)
+	v, err := checked(ctx, with, a, p)
+	ofFile := path.Base(filepath.ToSlash(ref)) == path.Base(a.Path)
+	if ofFile && p.Approved && a.Target == handoff.Modified {
+		v.Approved = false
+		v.Warnings = append(v.Warnings, a.Path+" was modified after it was published: its bytes are not approved")
+	}
+	return v, err
 }
 
 // checked returns the verification of an artifact with its reviews.
