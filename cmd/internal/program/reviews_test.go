@@ -2,6 +2,7 @@ package program
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/candidates"
 	"github.com/agent-handoff/handoff/workspace/reviews"
 )
 
@@ -21,6 +23,7 @@ type twoMachines struct {
 	ids      []string          // of artifacts
 	comments map[string]string // the artifacts that comments were made on
 	approved map[string]handoff.Digest
+	accepted int
 }
 
 func (m *twoMachines) as(machine int, agent string) *workspace.Workspace {
@@ -49,7 +52,7 @@ func (m *twoMachines) step(n int) {
 			m.approved[done.Artifact.ID] = done.Artifact.Digest
 		}
 	}
-	switch kind := m.r.IntN(10); {
+	switch kind := m.r.IntN(11); {
 	case len(m.ids) == 0 || kind < 4:
 		d := handoff.Draft{Channel: "patch", Body: strings.NewReader(fmt.Sprintf("one\ntwo\n%d\n", n))}
 		if len(m.ids) > 0 && kind > 0 {
@@ -65,6 +68,15 @@ func (m *twoMachines) step(n int) {
 		m.ids = append(m.ids, done.ID)
 	case kind == 4:
 		if _, err := w.Withdraw(m.Context(), pick(), "wrong"); err != nil {
+			m.Fatal(err)
+		}
+	case kind == 10:
+		id, over := pick(), pick()
+		_, err := w.Reviews().Candidates(nil).Accept(m.Context(), id, candidates.Choice{Over: []string{over}})
+		switch {
+		case err == nil:
+			m.accepted++
+		case !errors.Is(err, handoff.Conflict) && !errors.Is(err, handoff.Invalid): // not active, or the same family
 			m.Fatal(err)
 		}
 	case kind < 7:
@@ -88,17 +100,19 @@ func (m *twoMachines) shown(machine int, id string) (handoff.Artifact, string) {
 	if err != nil {
 		m.Fatal(err)
 	}
-	b, err := json.Marshal([]any{a.Status, a.Reviews, a.EarlierReview, a.Comments, texts})
+	b, err := json.Marshal([]any{a.Status, a.ReplacedBy, a.Acceptance, a.NotChosenIn, a.Reviews, a.EarlierReview,
+		a.Comments, texts})
 	if err != nil {
 		m.Fatal(err)
 	}
 	return a, string(b)
 }
 
-// TestReviewsOnTwoMachines reviews at random on two machines with a log in git: no comment
+// TestReviewsOnTwoMachines reviews and accepts at random on two machines with a log in git: no comment
 // and no text is lost, no approval is shown for other bytes, and both machines show the same.
 func TestReviewsOnTwoMachines(t *testing.T) {
 	t.Parallel()
+	accepted := 0
 	for seed := range uint64(4) {
 		m := &twoMachines{T: t, r: rand.New(rand.NewPCG(31, seed)), comments: map[string]string{},
 			approved: map[string]handoff.Digest{}}
@@ -140,5 +154,9 @@ func TestReviewsOnTwoMachines(t *testing.T) {
 		if len(lost) > 0 {
 			t.Errorf("seed %d: comments are lost: %v", seed, lost)
 		}
+		accepted += m.accepted
+	}
+	if accepted == 0 {
+		t.Error("no artifact was accepted")
 	}
 }
