@@ -61,8 +61,8 @@ func (all found) missing(started startedBy, parents parentOf, read []ThreadUsage
 func (a answer) missing(ctx context.Context, started startedBy, parents parentOf) (usage []ThreadUsage,
 	err error) {
 	for _, agent := range started.subagents() {
-		known, err := a.strings(ctx, "SELECT uri FROM threads WHERE uri IN (?, ?) LIMIT 1", agent.uri.String(),
-			agent.own.String())
+		known, err := a.strings(ctx, "SELECT uri FROM threads WHERE uri IN (?, ?, ?) LIMIT 1", agent.uri.String(),
+			agent.own.String(), agent.beside)
 		if err != nil {
 			return nil, err
 		}

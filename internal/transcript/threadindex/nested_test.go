@@ -75,3 +75,49 @@ func TestNestedAgents(t *testing.T) {
 			"agents://codex/" + child + "/" + inner: "agents://codex/" + main})
 	}
 }
+
+// TestNestedTranscripts has a subagent of Claude Code that started another one: the transcripts
+// of both belong to the thread of the user, so none is missing.
+func TestNestedTranscripts(t *testing.T) {
+	tr := newTree(t, 1)
+	const main = "0c4f3c1e-7b1a-4d59-9d0e-000000000001"
+	record := func(kind, agent string, message, result object) string {
+		o := object{"type": kind, "uuid": tr.id(), "sessionId": main, "version": "2.1.140", "cwd": "/work/1",
+			"timestamp": "2026-02-03T04:00:00Z", "message": message}
+		if agent != "" {
+			o["agentId"], o["isSidechain"] = agent, true
+		}
+		if result != nil {
+			o["toolUseResult"] = result
+		}
+		return line(o)
+	}
+	spawning := func(agent, child string) string {
+		text := record("user", agent, object{"role": "user", "content": "go"}, nil)
+		text += record("assistant", agent, object{"id": tr.id(), "role": "assistant", "model": "claude-opus-4-8",
+			"content": []object{{"type": "tool_use", "id": "t" + child, "name": "Agent", "input": object{"prompt": "go"}}},
+			"usage":   object{"input_tokens": 1, "output_tokens": 2}}, nil)
+		return text + record("user", agent, object{"role": "user",
+			"content": []object{{"type": "tool_result", "tool_use_id": "t" + child, "content": "done"}}},
+			object{"status": "completed", "agentId": child})
+	}
+	project := filepath.Join(tr.home, ".claude", "projects", "-work-1")
+	tr.write(filepath.Join(project, main+".jsonl"), spawning("", "a111"))
+	tr.write(filepath.Join(project, main, "subagents", "agent-a111.jsonl"), spawning("a111", "a222"))
+	tr.write(filepath.Join(project, main, "subagents", "agent-a222.jsonl"), spawning("a222", "a333"))
+
+	files := threadindex.NewFiles(tr.set())
+	for name, archive := range map[string]interface {
+		EachUsage(context.Context, threadindex.Query, func(threadindex.ThreadUsage) error) ([]string, error)
+	}{"files": files, "index": threadindex.NewIndex(files, filepath.Join(t.TempDir(), "threads.db"), time.Now, nil)} {
+		missing := map[string]string{}
+		_, err := archive.EachUsage(t.Context(), threadindex.Query{}, func(u threadindex.ThreadUsage) error {
+			if u.Missing {
+				missing[u.Self] = u.By
+			}
+			return nil
+		})
+		must(t, err)
+		tr.same(name, missing, map[string]string{"agents://claude/a333": "agents://claude/a222"})
+	}
+}

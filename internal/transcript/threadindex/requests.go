@@ -92,7 +92,7 @@ func (f *Files) EachUsage(ctx context.Context, q Query, use func(ThreadUsage) er
 			if uri := e.URI.String(); !seen[uri] {
 				seen[uri], selected[uri] = true, q.selects(e.Thread)
 				u := e.usage()
-				started.add(u.Self, e.Spawned)
+				started.add(u.Self, spawned{u.Main, e.Spawned})
 				if e.IsAgent() {
 					parents.add(u.Self, u.Main)
 				}
@@ -195,7 +195,7 @@ func (a answer) eachUsage(ctx context.Context, q Query, use func(ThreadUsage) bo
 		for i := range u.Requests {
 			u.Requests[i].N = 0
 		}
-		started.add(u.Self, strings.Fields(agents))
+		started.add(u.Self, spawned{u.By, strings.Fields(agents)})
 		if !use(u) {
 			return nil
 		}

@@ -47,12 +47,19 @@ func (p parentOf) inside(mains map[string]bool) []string {
 
 // A startedBy has the IDs of the subagents that threads started, by the URI of each thread
 // without its parent.
-type startedBy map[string][]string
+type startedBy map[string]spawned
+
+// A spawned has the IDs of the subagents that a thread started, and the URI of the thread's
+// parent, "" for none.
+type spawned struct {
+	parent string
+	ids    []string
+}
 
 // add adds what a thread started. The first one with a URI counts.
-func (s startedBy) add(self string, ids []string) {
-	if len(ids) > 0 && s[self] == nil {
-		s[self] = ids
+func (s startedBy) add(self string, of spawned) {
+	if _, known := s[self]; !known && len(of.ids) > 0 {
+		s[self] = of
 	}
 }
 
@@ -61,6 +68,10 @@ type subagent struct {
 	by  string     // URI of the thread
 	uri thread.URI // with the thread
 	own thread.URI // of the subagent alone
+
+	// with the thread that the one which started it is a subagent of, "" for none: it has all
+	// subagents in some programs
+	beside string
 }
 
 // subagents returns the subagents, in the order of the URIs of the threads.
@@ -70,8 +81,14 @@ func (s startedBy) subagents() (list []subagent) {
 		if err != nil {
 			continue
 		}
-		for _, id := range slices.Sorted(slices.Values(s[self])) {
-			list = append(list, subagent{self, by.Child(id), thread.URI{Provider: by.Provider, Thread: thread.LowerUUID(id)}})
+		parent, noParent := thread.ParseURI(s[self].parent)
+		for _, id := range slices.Sorted(slices.Values(s[self].ids)) {
+			a := subagent{by: self, uri: by.Child(id),
+				own: thread.URI{Provider: by.Provider, Thread: thread.LowerUUID(id)}}
+			if noParent == nil {
+				a.beside = parent.Child(id).String()
+			}
+			list = append(list, a)
 		}
 	}
 	return list
