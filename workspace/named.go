@@ -78,9 +78,15 @@ func (n namer) uri(name string) (parts.Meaning, error) {
 	if errors.Is(err, handoff.Unsupported) {
 		return parts.Meaning{What: "a list of threads", Show: handoff.Suggest("list them", handoff.ActionThread, name)}, nil
 	}
+	if err == nil && n.set != nil {
+		_, err = n.set.Provider(u.Provider)
+	}
+	if err != nil {
+		return parts.Meaning{}, err
+	}
 	u.From, u.To = 0, 0
 	return parts.Meaning{What: "a thread", By: cost.ByThread, Keys: []string{u.String()},
-		Show: handoff.Suggest("open it", handoff.ActionThread, name)}, err
+		Show: handoff.Suggest("open it", handoff.ActionThread, name)}, nil
 }
 
 func (n namer) artifact(ctx context.Context, name string) parts.Meaning {

@@ -1,8 +1,10 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/names"
@@ -55,6 +57,11 @@ func (w *Workspace) resolveAll(ctx context.Context, refs []string) ([]string, er
 // find returns what a ref names, which may be a file without a record. With
 // latest, the one of several that was written last.
 func (w *Workspace) find(ctx context.Context, ref string, latest bool) (names.Candidate, error) {
+	id, isArtifact := strings.CutPrefix(ref, artifactURI)
+	if ref = id; isArtifact && id == "" || !isArtifact && strings.Contains(ref, "://") {
+		return names.Candidate{}, handoff.E("find", cmp.Or(ref, artifactURI), handoff.Invalid,
+			errors.New("is not the URI of an artifact"), handoff.Suggest("list every artifact", handoff.ActionListAll))
+	}
 	if latest {
 		return w.refs(ctx).Latest(ctx, ref)
 	}
