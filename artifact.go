@@ -63,6 +63,8 @@ type Artifact struct {
 	Acceptance  *Acceptance // the newest one of it that was not taken back, nil for none
 	NotChosenIn []string    // IDs of the acceptances that supersede it, directly or through others
 
+	Applied []Application // the newest times it was applied, oldest first
+
 	Labels       []string     // the labels that it has now
 	LabelHistory []Labeling   // the newest changes of its labels, oldest first
 	StaleInputs  []StaleInput // what it was made from and is out of date
@@ -119,6 +121,13 @@ type Use struct {
 // Of reports whether the use is by a unit of work of the producer.
 func (u Use) Of(p Producer) bool { return u.Harness == p.Harness && u.WorkID == p.WorkID }
 
+// An Application states that an artifact was put into a working tree.
+type Application struct {
+	Commit    string    `json:"commit"` // to whose files it was applied
+	By        string    `json:"by"`     // the name of the user, the agent or the program; "unknown" for none
+	CreatedAt time.Time `json:"createdAt"`
+}
+
 // A Labeling is a change of an artifact's labels.
 type Labeling struct {
 	Label     string    `json:"label"`
@@ -166,6 +175,8 @@ type computed struct {
 	Acceptance  *Acceptance `json:"acceptance,omitempty"`
 	NotChosenIn []string    `json:"notChosenIn,omitempty"`
 
+	Applied []Application `json:"applied,omitempty"`
+
 	Labels       []string     `json:"labels,omitempty"`
 	LabelHistory []Labeling   `json:"labelHistory,omitempty"`
 	StaleInputs  []StaleInput `json:"staleInputs,omitempty"`
@@ -192,7 +203,7 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	}
 	c := computed{seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued, a.UsedBy,
 		a.Attributed, a.Reviews, a.EarlierReview, a.Comments,
-		a.Acceptance, a.NotChosenIn, a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Dropped, a.Notices(),
+		a.Acceptance, a.NotChosenIn, a.Applied, a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Dropped, a.Notices(),
 		a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
@@ -217,8 +228,9 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	*a = Artifact{Record: r, Status: c.Status, Revision: c.Revision, Reason: c.Reason, ReplacedBy: c.ReplacedBy,
 		Competing: c.Competing, Unresolved: c.Unresolved, Late: c.Late, Queued: c.Queued, UsedBy: c.UsedBy,
 		Attributed: c.Attributed, Reviews: c.Reviews, EarlierReview: c.EarlierReview, Comments: c.Comments,
-		Acceptance: c.Acceptance, NotChosenIn: c.NotChosenIn, Labels: c.Labels, LabelHistory: c.LabelHistory,
-		StaleInputs: c.StaleInputs, Redacted: c.Redacted, Dropped: c.Dropped, RecordPath: c.RecordPath, Target: c.Target,
+		Acceptance: c.Acceptance, NotChosenIn: c.NotChosenIn, Applied: c.Applied, Labels: c.Labels,
+		LabelHistory: c.LabelHistory,
+		StaleInputs:  c.StaleInputs, Redacted: c.Redacted, Dropped: c.Dropped, RecordPath: c.RecordPath, Target: c.Target,
 		File: c.File}
 	a.Seq = c.Seq
 	if i := slices.IndexFunc(c.Notices, func(n Notice) bool { return n.Code.isOfClaims() }); i >= 0 {

@@ -23,6 +23,7 @@ func TestArtifactJSON(t *testing.T) {
 		Comments:      []handoff.Comment{{ID: "cmt_1", State: handoff.CommentOpen, CreatedAt: when}},
 		Acceptance:    &handoff.Acceptance{ID: "h", Over: []string{"i"}, By: "ann", CreatedAt: when},
 		NotChosenIn:   []string{"j"},
+		Applied:       []handoff.Application{{Commit: "k", By: "ann", CreatedAt: when}},
 		Dropped:       &handoff.Dropped{At: when},
 		StaleInputs:   []handoff.StaleInput{{ID: "e", Channel: "design", Revision: 1, Status: handoff.Superseded}},
 		Claimed:       &handoff.Notice{Code: handoff.NoticeContradicted, Severity: handoff.SeverityProblem, Text: "f"},

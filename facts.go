@@ -98,6 +98,14 @@ type ArtifactAccepted struct {
 	User       string   `json:"user,omitempty"` // the name of the person, see ArtifactReviewed
 }
 
+// ArtifactApplied states that an artifact was put into a working tree, to the files of a commit.
+type ArtifactApplied struct {
+	ArtifactID string `json:"artifactId"`
+	Digest     Digest `json:"digest,omitzero"` // of the bytes that were applied
+	Commit     string `json:"commit"`          // the commit of HEAD
+	User       string `json:"user,omitempty"`  // the name of the person, see ArtifactReviewed
+}
+
 // BodyRedacted states that a body had a secret, and that no artifact's content is read
 // from it any more. It is erased, or another body replaces it.
 type BodyRedacted struct {
@@ -283,6 +291,7 @@ func (*ArtifactWithdrawn) factType() string { return "artifact.withdrawn" }
 func (*ArtifactUsed) factType() string      { return "artifact.used" }
 func (*ArtifactLabeled) factType() string   { return "artifact.labeled" }
 func (*ArtifactAccepted) factType() string  { return "artifact.accepted" }
+func (*ArtifactApplied) factType() string   { return "artifact.applied" }
 func (*ArtifactCommented) factType() string { return "artifact.commented" }
 func (*ArtifactReviewed) factType() string  { return "artifact.reviewed" }
 func (*BodyRedacted) factType() string      { return "body.redacted" }
@@ -310,6 +319,7 @@ var newFact = map[string]func() Fact{
 	"artifact.used":      func() Fact { return new(ArtifactUsed) },
 	"artifact.labeled":   func() Fact { return new(ArtifactLabeled) },
 	"artifact.accepted":  func() Fact { return new(ArtifactAccepted) },
+	"artifact.applied":   func() Fact { return new(ArtifactApplied) },
 	"artifact.commented": func() Fact { return new(ArtifactCommented) },
 	"artifact.reviewed":  func() Fact { return new(ArtifactReviewed) },
 	"body.redacted":      func() Fact { return new(BodyRedacted) },

@@ -87,6 +87,10 @@ func (d *drawing) draw(i int) {
 		d.add(id, d.redaction())
 	case kind == 9:
 		d.add(id, d.work())
+	case kind == 12 && len(d.artifacts) > 0 && rapid.IntRange(0, 3).Draw(d.t, "applied") == 0:
+		some := append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)
+		d.add(id, &handoff.ArtifactApplied{ArtifactID: rapid.SampledFrom(some).Draw(d.t, "applied artifact"),
+			Commit: strings.Repeat("ab", 20), User: rapid.SampledFrom([]string{"", "ann"}).Draw(d.t, "user")})
 	case kind == 12 && len(d.artifacts) > 0:
 		d.add(id,
 			&handoff.ArtifactLabeled{

@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/git"
@@ -22,6 +23,12 @@ type Applied struct {
 	Warnings []string      `json:"warnings,omitempty"`
 }
 
+// ApplyOptions change what Apply does.
+type ApplyOptions struct {
+	Check bool   // write and record nothing
+	User  string // the name of the person, if no agent is known
+}
+
 // An AppliedFile is a file that applying an artifact changes.
 type AppliedFile struct {
 	Path   string `json:"path"`   // relative to the root of the worktree, slash-separated
@@ -31,15 +38,16 @@ type AppliedFile struct {
 // Apply puts the patch or directory that a ref names into the working tree of the caller:
 // all of it or nothing. Each file that it changes must be as in HEAD, or as the artifact makes
 // it, so that applying it again completes what a killed process began. A file of a directory
-// gets the path below the recorded path of the directory; other files stay. With check,
-// nothing is written. The index and the commits of the repository never change, and no
-// program runs that the repository names.
+// gets the path below the recorded path of the directory; other files stay. What was applied
+// to which commit is recorded, once for a commit if nothing is left to write. The index and
+// the commits of the repository never change, and no program runs that the repository names.
 //
 // Kinds: those of Workspace.Resolve and Hub.Open; Invalid (a path that may not be written, a
 // link, a submodule, too large); Conflict (it was withdrawn or redacted or has no digest, a file
 // has uncommitted changes, or the patch does not fit HEAD); NotFound (no git repository);
-// Unsupported (neither a patch nor a directory); Unavailable (git, or a file).
-func (c Candidates) Apply(ctx context.Context, ref string, check bool) (done Applied, err error) {
+// Unsupported (neither a patch nor a directory); Unavailable (git, or a file); and those of
+// Log.Append, after the files were written.
+func (c Candidates) Apply(ctx context.Context, ref string, o ApplyOptions) (done Applied, err error) {
 	a, err := c.applicable(ctx, ref)
 	if err != nil {
 		return done, err
@@ -67,13 +75,26 @@ func (c Candidates) Apply(ctx context.Context, ref string, check bool) (done App
 	for i, change := range list {
 		done.Files[i] = AppliedFile{change.Path, change.Kind()}
 	}
-	if done.Existing = w.Done(); !done.Existing && !check {
-		err = w.Write(ctx)
-	}
 	if a.Status == handoff.Superseded {
 		done.Warnings = append(done.Warnings, a.ID+" is superseded")
 	}
-	return done, applyError(a, err)
+	if done.Existing = w.Done(); !done.Existing && !o.Check {
+		err = w.Write(ctx)
+	}
+	if err != nil || o.Check {
+		return done, applyError(a, err)
+	}
+	isHere := func(b handoff.Application) bool { return b.Commit == done.Commit }
+	if done.Existing && slices.ContainsFunc(a.Applied, isHere) {
+		return done, nil
+	}
+	_, warnings, err := c.o.Hub.Record(ctx, &handoff.ArtifactApplied{ArtifactID: a.ID, Digest: a.Digest,
+		Commit: done.Commit, User: o.User})
+	done.Warnings = append(done.Warnings, warnings...)
+	if err == nil {
+		done.Warnings = append(done.Warnings, c.o.Finish(ctx, a)...)
+	}
+	return done, err
 }
 
 // applicable returns the artifact that a ref names, if its exact bytes are known.

@@ -286,6 +286,13 @@ class Acceptance(Object):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Application(Object):
+    commit: str
+    by: str
+    created_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Labeling(Object):
     label: str
     removed: bool | None = None
@@ -381,6 +388,7 @@ class Artifact(Object):
     comments: tuple[Comment, ...] = ()
     acceptance: Acceptance | None = None
     not_chosen_in: tuple[str, ...] = ()
+    applied: tuple[Application, ...] = ()
     labels: tuple[str, ...] = ()
     label_history: tuple[Labeling, ...] = ()
     stale_inputs: tuple[StaleInput, ...] = ()

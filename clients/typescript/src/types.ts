@@ -176,6 +176,12 @@ export interface Acceptance {
   createdAt: string
 }
 
+export interface Application {
+  commit: string
+  by: string
+  createdAt: string
+}
+
 export interface Labeling {
   label: string
   removed?: boolean
@@ -265,6 +271,7 @@ export interface Artifact {
   comments?: Comment[]
   acceptance?: Acceptance
   notChosenIn?: string[]
+  applied?: Application[]
   labels?: string[]
   labelHistory?: Labeling[]
   staleInputs?: StaleInput[]

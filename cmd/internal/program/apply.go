@@ -3,9 +3,11 @@ package program
 import (
 	"fmt"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/candidates"
 	"github.com/spf13/cobra"
@@ -18,13 +20,15 @@ from; other files stay.
 
 It prints the files that it adds (A), modifies (M) and deletes (D). Each of them
 must be as in HEAD, in the working tree and in the index. Apply again completes
-what was interrupted. Nothing is staged or committed.
+what was interrupted. Nothing is staged or committed. What was applied to which
+commit is recorded; handoff show REF prints it.
 
 It refuses links, submodules, and paths inside .git, .handoff or another
 repository.`
 
 func applyCommand(a *cli.App) *cobra.Command {
-	var check bool
+	var o candidates.ApplyOptions
+	var who cli.Identity
 	c := &cobra.Command{
 		Use:               "apply REF",
 		Short:             "Put a patch or directory into the working tree",
@@ -33,11 +37,23 @@ func applyCommand(a *cli.App) *cobra.Command {
 		Args:              cli.Exactly(1, "one ref"),
 		ValidArgsFunction: complete.Ref(a),
 	}
-	c.Flags().BoolVar(&check, "check", false, "change nothing, only test whether it can be applied")
+	c.Flags().BoolVar(&o.Check, "check", false, "change nothing, only test whether it can be applied")
 	a.JSONFlag(c, "print the files and the commit as JSON", cli.Prints(candidates.Applied{}))
+	who.Add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.Reading(func(w *workspace.Workspace) error {
-			done, err := w.Reviews().Candidates(nil).Apply(c.Context(), args[0], check)
+		open := a.Writing
+		if o.Check {
+			open = a.Reading
+		}
+		return open(func(w *workspace.Workspace) error {
+			w, err := who.As(a, w)
+			if err != nil {
+				return err
+			}
+			if a.Typed && w.Caller().Producer.Source == handoff.FromNone {
+				o.User = userdir.Name(a.Getenv)
+			}
+			done, err := w.Reviews().Candidates(nil).Apply(c.Context(), args[0], o)
 			if err != nil {
 				return err
 			}
@@ -45,7 +61,7 @@ func applyCommand(a *cli.App) *cobra.Command {
 			switch {
 			case done.Existing:
 				fmt.Fprintln(a.Err, "it is applied already")
-			case check:
+			case o.Check:
 				fmt.Fprintln(a.Err, "it can be applied to", done.Commit)
 			default:
 				fmt.Fprintln(a.Err, "applied to", done.Commit)

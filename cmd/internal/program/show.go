@@ -180,6 +180,10 @@ func showArtifact(a *cli.App, art handoff.Artifact, noThread bool) {
 		}
 	}
 	printNotices(a, art.Notices())
+	for _, l := range art.Applied {
+		fmt.Fprintf(a.Out, "%-11s  %s\n", "applied", textfmt.OneLine(fmt.Sprintf("to %.12s by %s, %s", l.Commit, l.By,
+			textfmt.Stamp(l.CreatedAt))))
+	}
 	for _, l := range art.LabelHistory {
 		fmt.Fprintf(a.Out, "%-11s  %s\n", "labeled", textfmt.OneLine(labeling(l)))
 	}

@@ -11,7 +11,7 @@ import (
 // facts are the facts of records.
 var facts = []handoff.Fact{
 	&handoff.ArtifactPublished{}, &handoff.ArtifactWithdrawn{}, &handoff.ArtifactUsed{}, &handoff.ArtifactLabeled{},
-	&handoff.ArtifactAccepted{},
+	&handoff.ArtifactAccepted{}, &handoff.ArtifactApplied{},
 	&handoff.BodyRedacted{}, &handoff.RecordRedacted{}, &handoff.BodiesDropped{},
 	&handoff.SessionOpened{}, &handoff.SessionClosed{},
 	&handoff.SessionLinked{}, &handoff.SessionNoted{}, &handoff.SessionArchived{}, &handoff.SessionDeleted{},

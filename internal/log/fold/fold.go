@@ -103,6 +103,8 @@ type ArtifactState struct {
 	NotChosen  []string            `json:"notChosen,omitempty"`  // those that were chosen over it
 	Acceptance *handoff.Acceptance `json:"acceptance,omitempty"` // the newest one of it, to which all of Chosen belong
 
+	Applied []handoff.Application `json:"applied,omitempty"`
+
 	Remarks int    `json:"remarks,omitempty"` // the number of reviews, comments and replies
 	Before  string `json:"before,omitempty"`  // the revision of its name before it, whatever its status
 	Later   bool   `json:"later,omitempty"`   // an earlier revision has remarks
@@ -164,6 +166,8 @@ func apply(k Keeper, r handoff.Record) error {
 		return foldTraced(k, func(k *tracedKeeper) error { return foldAccepted(k, r, f) })
 	case *handoff.ArtifactUsed:
 		return foldUsed(k, r.Producer, f)
+	case *handoff.ArtifactApplied:
+		return foldApplied(k, r, f)
 	case *handoff.ArtifactLabeled:
 		return foldLabeled(k, r, f)
 	case *handoff.ArtifactCommented:

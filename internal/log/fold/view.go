@@ -16,6 +16,7 @@ func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
 	v.Dropped = dropped(a, v)
 	v.Revision = a.Predecessors + 1
 	v.Labels, v.LabelHistory = slices.Clone(a.Labels), slices.Clone(a.LabelHistory)
+	v.Applied = slices.Clone(a.Applied)
 	if v.UsedBy, err = uses(s, a); err != nil {
 		return v, err
 	}

@@ -103,6 +103,8 @@ func (t *tree) has(r handoff.Record) bool {
 		return t.artifacts[f.ArtifactID]
 	case *handoff.ArtifactAccepted:
 		return t.artifacts[f.ArtifactID]
+	case *handoff.ArtifactApplied:
+		return t.artifacts[f.ArtifactID]
 	case *handoff.ArtifactCommented:
 		return t.artifacts[f.ArtifactID]
 	case *handoff.ArtifactReviewed:
