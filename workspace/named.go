@@ -78,7 +78,7 @@ func (n namer) uri(name string) (parts.Meaning, error) {
 	if errors.Is(err, handoff.Unsupported) {
 		return parts.Meaning{What: "a list of threads", Show: handoff.Suggest("list them", handoff.ActionThread, name)}, nil
 	}
-	if err == nil && n.set != nil {
+	if err == nil && n.set != nil && u.Provider != "" {
 		_, err = n.set.Provider(u.Provider)
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
@@ -24,6 +25,7 @@ func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (trac
 	if err := w.hub.Closed(); err != nil {
 		return trace.Origin{}, err
 	}
+	name = strings.TrimPrefix(name, artifactURI)
 	s := provenance.Sources{
 		Reader: w.hub, Conversations: w.archive(set, false), Prices: cost.EmbeddedPricer(),
 		CostOf: func(ctx context.Context, a handoff.Artifact) *trace.Usage {
