@@ -208,13 +208,11 @@ func threadNeed(i transcript.Item) Need {
 			n.Notice = notice
 		}
 	}
-
 	return n
 }
 
 // pipelineNeeds adds the pipeline runs in which the last attempt failed its gate, or a person
-// acts next. One that can't be read
-// is a warning.
+// acts next. One that can't be read is a warning.
 func (s Source) pipelineNeeds(ctx context.Context, r *Report, _ []found) error {
 	list, err := s.o.Pipelines.List(ctx)
 	if err != nil {
@@ -232,7 +230,11 @@ func (s Source) pipelineNeeds(ctx context.Context, r *Report, _ []found) error {
 		case run.GateFailed != "":
 			need.Notice = pipeline.GateFailed(run.GateFailed)
 		case run.Status == "paused":
-			need.Notice = handoff.NewNotice(handoff.NoticeWaitingForPerson, "a person acts next: "+run.Stage)
+			text := "a person acts next"
+			if run.Stage != "" {
+				text += ": " + run.Stage
+			}
+			need.Notice = handoff.NewNotice(handoff.NoticeWaitingForPerson, text)
 		default:
 			continue
 		}
