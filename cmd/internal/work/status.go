@@ -20,7 +20,8 @@ import (
 )
 
 var activityColumns = []cli.Column{
-	{Name: "kind", Rank: 5}, {Name: "ref", ID: true, Long: true}, {Name: "name", Rank: 1, Text: true}, {Name: "status"},
+	{Name: "kind", Rank: 5}, {Name: "ref", ID: true, Long: true}, {Name: "name", Rank: 1, Text: true},
+	{Name: "by", Rank: 2}, {Name: "status"},
 	{Name: "active", Rank: 2},
 	{Name: "expects", Rank: 3, Text: true}, {Name: "directory", Rank: 4, Text: true}, {Name: "writing", Rank: 3,
 		Text: true}, {Name: "branch", More: true}, {Name: "newest", More: true}, {Name: "session", More: true},
@@ -212,8 +213,8 @@ func watched(a *cli.App, now news.Status) (string, error) {
 
 func statusRows(a *cli.App, now news.Status) (rows [][]string) {
 	for _, n := range now.Needs {
-		rows = append(rows, []string{"needs you", n.Ref, n.String(), string(n.Notice.Code), age(a, n.At), "", "", "", "", "",
-			"", settle(a, n)})
+		rows = append(rows, []string{"needs you", n.Ref, n.String(), n.By, string(n.Notice.Code), age(a, n.At), "", "",
+			"", "", "", "", settle(a, n)})
 	}
 	for _, s := range now.Sessions {
 		kind := "session"
@@ -224,15 +225,15 @@ func statusRows(a *cli.App, now news.Status) (rows [][]string) {
 		if s.Idle {
 			status = "idle"
 		}
-		rows = append(rows, []string{kind, s.ID, s.DisplayName, status, a.Age(s.ActiveAt), expects(s.Expectations), s.Folder,
-			writing(a, s.Writing), "", s.NewestRef, s.Parent, ""})
+		rows = append(rows, []string{kind, s.ID, s.DisplayName, s.Agent.Name, status, a.Age(s.ActiveAt),
+			expects(s.Expectations), s.Folder, writing(a, s.Writing), "", s.NewestRef, s.Parent, ""})
 	}
 	for _, t := range now.Threads {
-		rows = append(rows, []string{"thread", t.URI, t.Title, string(t.State.Status), a.Age(t.ActiveAt), "", t.Dir,
+		rows = append(rows, []string{"thread", t.URI, t.Title, "", string(t.State.Status), a.Age(t.ActiveAt), "", t.Dir,
 			writing(a, t.Writing), t.Branch, "", t.Session, ""})
 	}
 	for _, c := range now.Collisions {
-		rows = append(rows, []string{"collision", "", c.First.URI.String() + " and " + c.Second.URI.String(), "",
+		rows = append(rows, []string{"collision", "", c.First.URI.String() + " and " + c.Second.URI.String(), "", "",
 			a.Age(c.Second.At), "", "", a.Rel(c.Path), "", "", "", ""})
 	}
 	return rows
