@@ -107,6 +107,7 @@ type terminal struct {
 	master, slave *os.File
 	fd            int // of the master; File.Fd would make it block, and a blocked read keep it open
 	cmd           *exec.Cmd
+	before        unix.Termios // before the program was started, which changes it
 
 	mu   sync.Mutex
 	seen bytes.Buffer
@@ -131,6 +132,7 @@ func newTerminal(t *testing.T, dir string, args ...string) *terminal {
 		t.Fatal(err)
 	}
 	x.resize(80, 24)
+	x.before = x.termios()
 	x.cmd = exec.Command(args[0], args[1:]...)
 	x.cmd.Dir, x.cmd.Env = dir, append(os.Environ(), "HANDOFF_WORKSPACE="+dir)
 	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = x.slave, x.slave, x.slave
@@ -228,9 +230,8 @@ func TestRunFullScreen(t *testing.T) {
 			args = []string{"handoff", "run", "--", "fullscreen"}
 		}
 		x := newTerminal(t, dir, args...)
-		before := x.termios()
 		x.expect("terminals true true true 80x24")
-		if raw := x.termios(); raw.Lflag&unix.ICANON != 0 || raw == before {
+		if raw := x.termios(); raw.Lflag&unix.ICANON != 0 || raw == x.before {
 			t.Errorf("through handoff %t: the terminal is not raw", through)
 		}
 		x.typed("h")
@@ -242,7 +243,7 @@ func TestRunFullScreen(t *testing.T) {
 		x.settled()
 		x.typed("c")
 		x.expect("cooked")
-		if x.termios() != before {
+		if x.termios() != x.before {
 			t.Errorf("through handoff %t: the terminal is not as it was", through)
 		}
 		x.typed("\x03")
@@ -251,7 +252,7 @@ func TestRunFullScreen(t *testing.T) {
 		x.typed("q\n")
 		x.expect("interrupts 1, resizes 1")
 		x.ended(3)
-		if x.termios() != before {
+		if x.termios() != x.before {
 			t.Errorf("through handoff %t: the terminal is left otherwise than it was", through)
 		}
 		seen[through] = x.all()
