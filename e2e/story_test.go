@@ -77,7 +77,7 @@ func TestStory(t *testing.T) {
 		h.told(a, c, v)
 	}
 	if len(want) > 0 {
-		t.Errorf("there is no artifact in %v", want)
+		t.Errorf("no artifact of %v", want)
 	}
 }
 
