@@ -205,10 +205,11 @@ func eval[T any](b *tab, expression string) T {
 	return v
 }
 
-// await waits until an expression is true.
+// await waits until the page and its scripts are loaded and an expression is true.
 func (b *tab) await(what, expression string, limit time.Duration) {
 	b.t.Helper()
-	for end := time.Now().Add(limit); !eval[bool](b, "!!("+expression+")"); time.Sleep(20 * time.Millisecond) {
+	loaded := `document.readyState === "complete" && !!(` + expression + ")" // before, a key has no effect
+	for end := time.Now().Add(limit); !eval[bool](b, loaded); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			b.t.Fatalf("%s: not within %v: %s", what, limit, expression)
 		}
