@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // A Notice is what somebody should know before they rely on an artifact, a session, a
@@ -192,7 +194,7 @@ func (a Artifact) Notices() []Notice {
 	if code, text := a.fileNotice(); code != "" {
 		add(code, text)
 	}
-	slices.SortStableFunc(list, CompareNotices)
+	order.Sort(list, CompareNotices)
 	return list
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/secret"
 )
 
@@ -109,7 +110,7 @@ func RedactText(text string) (redacted string, any bool) {
 
 // replaceIn replaces parts of a text. Parts that are not in it are ignored.
 func replaceIn(text string, list []Replacement) string {
-	list = slices.SortedStableFunc(slices.Values(list), func(a, b Replacement) int {
+	list = order.Sort(slices.Clone(list), func(a, b Replacement) int {
 		return cmp.Compare(a.Start, b.Start)
 	})
 	var b strings.Builder

@@ -3,8 +3,9 @@ package handoff
 import (
 	"context"
 	"iter"
-	"slices"
 	"time"
+
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // Newest returns the sequence number of the newest record, 0 for none. Its kinds
@@ -144,6 +145,6 @@ func (h *Hub) watched(ctx context.Context, q ArtifactQuery, after, to Seq) ([]Ar
 			list = append(list, Artifact{Record: Record{Seq: seq, Fact: new(Damaged)}})
 		}
 	}
-	slices.SortFunc(list, func(a, b Artifact) int { return int(a.Seq - b.Seq) })
+	order.Sort(list, func(a, b Artifact) int { return int(a.Seq - b.Seq) })
 	return list, nil
 }

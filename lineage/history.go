@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // History returns every revision of an artifact, oldest first: its family, and
@@ -30,6 +31,6 @@ func History(ctx context.Context, reader handoff.Reader, id string) ([]handoff.A
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b handoff.Artifact) int { return int(a.Seq - b.Seq) })
+	order.Sort(list, func(a, b handoff.Artifact) int { return int(a.Seq - b.Seq) })
 	return list, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // A Surrounding is a part of the graph of artifacts: some of them, and what is a
@@ -248,7 +249,7 @@ func (n *near) links(a handoff.Artifact, made []handoff.Artifact) (edges []Edge,
 			edges = append(edges, Edge{later.ID, a.ID, "replaces"})
 		}
 	}
-	slices.SortStableFunc(edges, compareEdges)
+	order.Sort(edges, compareEdges)
 	return edges, nil
 }
 
@@ -308,7 +309,7 @@ func (n *near) fold(id string, group []*candidate, distance int) {
 	if verified < len(group) {
 		node.Notices = slices.DeleteFunc(node.Notices, isOK)
 	}
-	slices.SortStableFunc(node.Notices, handoff.CompareNotices)
+	order.Sort(node.Notices, handoff.CompareNotices)
 	n.out.Nodes = append(n.out.Nodes, node)
 	for _, e := range group[0].edges {
 		if e.From == group[0].id {

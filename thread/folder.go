@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // A FileStat is the state of a file as it is known without reading it. It is zero
@@ -106,7 +108,7 @@ func (f *Folder) read(want func(name string) bool) (errs []error) {
 		return !wanted
 	})
 	slices.Sort(f.Dirs)
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	order.Sort(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	f.Files = make([]FolderFile, 0, len(entries))
 	var paths strings.Builder // one allocation for all
 	paths.Grow(size)

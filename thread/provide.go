@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // GroupByID groups files with the same ID, in the order of the first of each.
@@ -68,7 +69,7 @@ func Children[F any](main *Thread, files []F, id func(F) string,
 		}
 		list = append(list, child)
 	}
-	slices.SortStableFunc(list, CompareStart)
+	order.Sort(list, CompareStart)
 	return list, nil
 }
 

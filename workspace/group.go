@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/workspace/news"
 )
 
@@ -44,7 +45,7 @@ func Grouped(ctx context.Context, w *Workspace, by string, list []handoff.Artifa
 		}
 		groups[i].Artifacts = append(groups[i].Artifacts, a)
 	}
-	slices.SortStableFunc(groups, func(a, b Group) int {
+	order.Sort(groups, func(a, b Group) int {
 		return cmp.Compare(min(1, len(b.Key)), min(1, len(a.Key)))
 	})
 	return groups, nil

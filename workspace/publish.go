@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -163,7 +164,7 @@ func (w *Workspace) channelMissing(ctx context.Context, name string) error {
 	e := handoff.E("publish", cmp.Or(name, "-"), handoff.Invalid, errors.New("channel is required"))
 	list, _ := w.Channels(ctx, Filter{IncludeInactive: true}) // without them, the hint names the predefined ones
 	used := slices.DeleteFunc(list.Channels, func(c Channel) bool { return c.Count == 0 })
-	slices.SortStableFunc(used, func(a, b Channel) int { return cmp.Compare(b.Count, a.Count) })
+	order.Sort(used, func(a, b Channel) int { return cmp.Compare(b.Count, a.Count) })
 	text, names := "publish it in a channel that is in use", []string{}
 	for _, c := range used[:min(len(used), 8)] {
 		names = append(names, c.Name)

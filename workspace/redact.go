@@ -13,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // A RedactOptions says how secrets of an artifact are removed.
@@ -339,7 +340,7 @@ func (w *Workspace) erase(ctx context.Context, list []handoff.Digest) (left []st
 	}
 	slices.Sort(left)
 	left = slices.Compact(left)
-	slices.SortFunc(list, func(a, b handoff.Digest) int { return strings.Compare(a.Value, b.Value) })
+	order.Sort(list, func(a, b handoff.Digest) int { return strings.Compare(a.Value, b.Value) })
 	for _, d := range slices.Compact(list) {
 		if d.Value == "" {
 			continue

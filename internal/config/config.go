@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/internal/tool/sshsig"
 	"github.com/agent-handoff/handoff/settings"
@@ -164,7 +165,7 @@ func (c Config) Purposes() [][2]string {
 			own = append(own, [2]string{name, purpose})
 		}
 	}
-	slices.SortFunc(own, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	order.Sort(own, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 	return append(list, own...)
 }
 

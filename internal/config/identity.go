@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // A harness describes the variables by which an agent program identifies itself
@@ -121,7 +122,7 @@ func observed(getenv func(string) string, ancestors func() []Ancestor) []harness
 		}
 		return i
 	}
-	slices.SortStableFunc(list, func(a, b harness) int { return cmp.Compare(distance(a), distance(b)) })
+	order.Sort(list, func(a, b harness) int { return cmp.Compare(distance(a), distance(b)) })
 	return list
 }
 

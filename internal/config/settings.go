@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/settings"
 )
 
@@ -152,7 +153,7 @@ func (c Config) Settings() []settings.Entry {
 			list = append(list, s)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b settings.Entry) int { return strings.Compare(a.Name, b.Name) })
+	order.Sort(list, func(a, b settings.Entry) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -28,7 +29,7 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 		}
 		agents = append(agents, a)
 	}
-	slices.SortStableFunc(agents, func(a, b thread.Agent) int { return a.Lifecycle[0].Time.Compare(b.Lifecycle[0].Time) })
+	order.Sort(agents, func(a, b thread.Agent) int { return a.Lifecycle[0].Time.Compare(b.Lifecycle[0].Time) })
 	return agents, nil
 }
 

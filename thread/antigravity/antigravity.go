@@ -22,6 +22,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/internal/archive"
 )
@@ -68,7 +69,7 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 			list, starts = append(list, archive.Found{ID: id, Path: path, Open: open}), append(starts, started(w, path))
 		}
 	}
-	sorted := slices.SortedFunc(slices.Values(starts), time.Time.Compare)
+	sorted := order.Sort(slices.Clone(starts), time.Time.Compare)
 	for i, f := range list {
 		last := w.StatFile(f.Path).Modified.Add(delay)
 		n, _ := slices.BinarySearchFunc(sorted, starts[i], time.Time.Compare)

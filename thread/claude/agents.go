@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -62,7 +63,7 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(agents, func(a, b thread.Agent) int { return start(a).Compare(start(b)) })
+	order.Sort(agents, func(a, b thread.Agent) int { return start(a).Compare(start(b)) })
 	return agents, nil
 }
 
@@ -134,7 +135,7 @@ func (j *family) gather(ctx context.Context, r *transcript) error {
 			j.children = append(j.children, t)
 		}
 	}
-	slices.SortFunc(j.children, thread.CompareStart)
+	order.Sort(j.children, thread.CompareStart)
 	if r.file.agent {
 		for _, t := range j.children {
 			t.Parent = r.file.id

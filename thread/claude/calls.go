@@ -3,8 +3,8 @@ package claude
 import (
 	"bytes"
 	"context"
-	"slices"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -30,7 +30,7 @@ func (p *provider) AgentOfCall(ctx context.Context, session, call string) (agent
 	if len(files) == 0 {
 		return "", true // it has no transcripts
 	}
-	slices.SortStableFunc(files, newestFirst)
+	order.Sort(files, newestFirst)
 	quoted := []byte(`"` + call + `"`)
 	for _, f := range files {
 		if !bytes.Contains(t.Tail(f.path, callTail), quoted) {

@@ -18,10 +18,10 @@ import (
 	"errors"
 	"iter"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -124,7 +124,7 @@ func (p *provider) notFound(ctx context.Context, projects []string, id string) e
 
 // open opens the newest of several copies of a thread.
 func (p *provider) open(ctx context.Context, copies []file) (*thread.Thread, error) {
-	slices.SortStableFunc(copies, newestFirst)
+	order.Sort(copies, newestFirst)
 	t, err := p.openFile(copies[0])
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error]
 			files, _ := t.folder(dir, false)
 			list = append(list, files...)
 		}
-		slices.SortFunc(list, newestFirst)
+		order.Sort(list, newestFirst)
 		return list, errors.Join(err, t.Err(p.name))
 	}
 	open := func(copies []file) (*thread.Thread, error) { return p.open(ctx, copies) }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -143,7 +144,7 @@ func (p *provider) nested(ctx context.Context, t tree, dir, session string) (new
 			files = append(files, t.nested(project, session)...)
 		}
 	}
-	slices.SortStableFunc(files, newestFirst)
+	order.Sort(files, newestFirst)
 	for _, copies := range thread.GroupByID(files, func(f file) string { return f.id }) {
 		newest = append(newest, copies[0])
 	}

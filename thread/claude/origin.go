@@ -5,12 +5,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -64,7 +64,7 @@ func (x *index) related(ctx context.Context, f file, first uint64, started time.
 			same = append(same, g)
 		}
 	}
-	slices.SortFunc(same, func(a, b file) int { return cmp.Compare(a.id, b.id) })
+	order.Sort(same, func(a, b file) int { return cmp.Compare(a.id, b.id) })
 	return same
 }
 

@@ -18,9 +18,9 @@ import (
 	"context"
 	"iter"
 	"os"
-	"slices"
 	"sync"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -60,7 +60,7 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 
 // open opens the preferred one of several copies of a thread.
 func (p *provider) open(copies []file) (*thread.Thread, error) {
-	slices.SortStableFunc(copies, comparePreference)
+	order.Sort(copies, comparePreference)
 	best := copies[0]
 	info, err := os.Stat(best.path())
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -188,7 +189,7 @@ func (p *provider) all(ctx context.Context) ([]file, error) {
 		t.visit(filepath.Join(root, live), maxDepth, false, use)
 		t.visit(filepath.Join(root, archived), 0, true, use)
 	}
-	slices.SortStableFunc(files, func(a, b file) int { return cmp.Compare(b.stamp, a.stamp) })
+	order.Sort(files, func(a, b file) int { return cmp.Compare(b.stamp, a.stamp) })
 	return files, t.Err(name)
 }
 

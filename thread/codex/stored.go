@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -71,7 +72,7 @@ type storedThread struct {
 
 // describe sets what the files show.
 func (t *storedThread) describe(s *thread.Stored) {
-	slices.SortStableFunc(t.copies, func(a, b storedFile) int { return comparePreference(a.file, b.file) })
+	order.Sort(t.copies, func(a, b storedFile) int { return comparePreference(a.file, b.file) })
 	paths, stats := make([]string, len(t.copies)), make([]thread.FileStat, 0, 4) // stats are not on the heap
 	packed := false
 	for i, f := range t.copies {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -177,7 +178,7 @@ func (p *provider) sessions(t tree) []chat {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b chat) int { return cmp.Compare(b.stem, a.stem) })
+	order.Sort(list, func(a, b chat) int { return cmp.Compare(b.stem, a.stem) })
 	return list
 }
 

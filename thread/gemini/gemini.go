@@ -20,9 +20,9 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -63,7 +63,7 @@ func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 
 // open opens the preferred one of several copies of a thread.
 func (p *provider) open(copies []chat) (*thread.Thread, error) {
-	slices.SortStableFunc(copies, comparePreference)
+	order.Sort(copies, comparePreference)
 	best := copies[0]
 	info, err := os.Stat(best.path())
 	if err != nil {

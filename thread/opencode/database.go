@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/internal/archive"
 	"github.com/agent-handoff/handoff/thread/internal/sqlsnap"
@@ -235,7 +236,7 @@ func scan(ctx context.Context, db *sqlsnap.DB, table, owner, session string) (ma
 		list[owner.String] = append(list[owner.String], r)
 	}
 	for _, of := range list {
-		slices.SortFunc(of, func(a, b row) int {
+		order.Sort(of, func(a, b row) int {
 			return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.id, b.id))
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -190,7 +191,7 @@ func list(dir string) (list []object, bad int) {
 		list = append(list, object{id: cmp.Or(v.Get("id").Text(), strings.TrimSuffix(f.Name(), ".json")), name: f.Name(),
 			created: v.Get("time", "created").Int(), data: v})
 	}
-	slices.SortFunc(list, func(a, b object) int {
+	order.Sort(list, func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.name, b.name))
 	})
 	return list, bad

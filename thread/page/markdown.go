@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -226,7 +226,7 @@ func (p *page) events() (list []agentEvent) {
 			list = append(list, agentEvent{e, a.ID, at})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b agentEvent) int { return a.at.Compare(b.at) })
+	order.Sort(list, func(a, b agentEvent) int { return a.at.Compare(b.at) })
 	return list
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -192,7 +193,7 @@ func (p *provider) threads(t tree) (list []session) {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b session) int { return cmp.Compare(b.stem(), a.stem()) })
+	order.Sort(list, func(a, b session) int { return cmp.Compare(b.stem(), a.stem()) })
 	return list
 }
 

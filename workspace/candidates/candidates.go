@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/session"
 )
@@ -139,6 +140,6 @@ func (c Candidates) load(ctx context.Context, ids []string) ([]handoff.Artifact,
 	for i, id := range ids {
 		at[id] = i
 	}
-	slices.SortFunc(list, func(a, b handoff.Artifact) int { return cmp.Compare(at[a.ID], at[b.ID]) })
+	order.Sort(list, func(a, b handoff.Artifact) int { return cmp.Compare(at[a.ID], at[b.ID]) })
 	return list, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
@@ -116,7 +117,7 @@ func (s Source) addThreads(ctx context.Context, r *Report, list []found, work []
 	for _, f := range list {
 		add(f.Producer.Thread, f.ID)
 	}
-	slices.SortStableFunc(made, func(a, b handoff.Production) int { return b.Newest.Compare(a.Newest) })
+	order.Sort(made, func(a, b handoff.Production) int { return b.Newest.Compare(a.Newest) })
 	for _, p := range made {
 		add(p.Thread, p.Session, p.RunID)
 	}
@@ -204,7 +205,7 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 				Verdict: made.verdict, Files: changedFiles(t.Writes), Started: t.Started, Ended: t.Seen(), Usage: r.usage(uri)})
 		}
 	}
-	slices.SortStableFunc(r.Done, func(a, b Done) int { return b.Ended.Compare(a.Ended) })
+	order.Sort(r.Done, func(a, b Done) int { return b.Ended.Compare(a.Ended) })
 	return nil
 }
 

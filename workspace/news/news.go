@@ -6,12 +6,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/trace/activity"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/thread"
@@ -209,7 +209,7 @@ func (s Source) state(ctx context.Context, r *Report, log store.LogStatus, list 
 		}
 	}
 	s.queueNeeds(r, log)
-	slices.SortStableFunc(r.Needs, compareNeeds)
+	order.Sort(r.Needs, compareNeeds)
 	return ctx.Err()
 }
 

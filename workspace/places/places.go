@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
@@ -156,6 +157,6 @@ func Cost(ctx context.Context, dir string, o workspace.Options, set *thread.Set,
 			cost.Add(&r.Total, u)
 		}
 	}
-	slices.SortStableFunc(r.Places, func(a, b Spending) int { return cost.Compare(b.Total.Amount, a.Total.Amount) })
+	order.Sort(r.Places, func(a, b Spending) int { return cost.Compare(b.Total.Amount, a.Total.Amount) })
 	return r, cmp.Or(err, w.Close())
 }

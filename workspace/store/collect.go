@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/retention"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/settings"
 	"github.com/agent-handoff/handoff/storage"
@@ -183,7 +184,7 @@ func (s Store) views(ctx context.Context, bodies []retention.Body) (v retention.
 // trashed returns what a policy decides about, the session that started last first.
 func trashed(list []session.Summary) (t []retention.Trashed) {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b session.Summary) int {
+	order.Sort(list, func(a, b session.Summary) int {
 		if c := b.OpenedAt.Compare(a.OpenedAt); c != 0 {
 			return c
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
@@ -277,7 +278,7 @@ func (u Units) place(ctx context.Context, leaves []cost.Leaf, s cost.Sources, fi
 			}
 		}
 	}
-	slices.SortStableFunc(leaves, func(a, b cost.Leaf) int {
+	order.Sort(leaves, func(a, b cost.Leaf) int {
 		return cmp.Compare(min(1, len(a.Main)), min(1, len(b.Main)))
 	})
 	for i := range leaves {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/trace"
@@ -87,7 +88,7 @@ func (u Units) publishedIn(ctx context.Context, uris []string, work []handoff.Wo
 		}
 		list = append(list, found...)
 	}
-	slices.SortFunc(list, func(a, b handoff.Artifact) int { return cmp.Compare(a.ID, b.ID) })
+	order.Sort(list, func(a, b handoff.Artifact) int { return cmp.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(list, func(a, b handoff.Artifact) bool { return a.ID == b.ID }), nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -172,7 +173,7 @@ func flagGroups(c *cobra.Command) (groups []titledRows) {
 	}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) { add(f, own) })
 	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { add(f, globalFlags) })
-	slices.SortStableFunc(groups, func(a, b titledRows) int { return helpRank(a.title) - helpRank(b.title) })
+	order.Sort(groups, func(a, b titledRows) int { return helpRank(a.title) - helpRank(b.title) })
 	return groups
 }
 

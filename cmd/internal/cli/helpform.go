@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/spf13/cobra"
 )
 
@@ -193,7 +194,7 @@ func manualExitCodes(w io.Writer) {
 	for kind := range exitCodes {
 		kinds = append(kinds, kind)
 	}
-	slices.SortFunc(kinds, func(a, b handoff.Kind) int { return exitCodes[a] - exitCodes[b] })
+	order.Sort(kinds, func(a, b handoff.Kind) int { return exitCodes[a] - exitCodes[b] })
 	for _, kind := range kinds {
 		fmt.Fprintf(w, ".TP\n.B %d\n%s\n", exitCodes[kind], roff(string(kind)))
 	}

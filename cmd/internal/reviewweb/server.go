@@ -19,6 +19,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/access"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -229,7 +230,7 @@ func (s *Server) waiting(ctx context.Context) (q queuePage, err error) {
 		return q, err
 	}
 	q.Waiting = found.Artifacts
-	slices.SortStableFunc(q.Waiting, func(a, b handoff.Artifact) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	order.Sort(q.Waiting, func(a, b handoff.Artifact) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	discussed, err := s.o.Workspace.Hub().Artifacts(ctx, handoff.ArtifactQuery{Discussed: true, Limit: 2 * reviewedShown})
 	for _, a := range discussed.Artifacts {
 		waits := slices.ContainsFunc(q.Waiting, func(w handoff.Artifact) bool { return w.ID == a.ID })

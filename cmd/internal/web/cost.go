@@ -14,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace/places"
 	"github.com/agent-handoff/handoff/workspace/work"
@@ -85,8 +86,9 @@ func (s *Server) cost(r *http.Request) (page, error) {
 	v.CostReport, v.Reading, v.Command = found, !known, costCommand(v.Query)
 	p.Warnings = found.Warnings
 	v.Rows = slices.Clone(v.Rows)
-	if order := costOrders[cmp.Or(v.Sort, map[bool]string{true: "group", false: "cost"}[v.By == "day"])]; order != nil {
-		slices.SortStableFunc(v.Rows, order)
+	column := cmp.Or(v.Sort, map[bool]string{true: "group", false: "cost"}[v.By == "day"])
+	if compare := costOrders[column]; compare != nil {
+		order.Sort(v.Rows, compare)
 	}
 	if v.By == "day" {
 		v.Days = chartOf(v.Rows)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/transcript"
@@ -235,7 +236,7 @@ func (s *Server) activeThreads(p *page) (list activeThreads, known bool) {
 			}
 			a.calls = s.lastCalls(ctx, a.list)
 			found, err := s.o.Source.Conversations.Collisions(ctx, threads.ListOptions{Since: collisionsFrom})
-			slices.SortStableFunc(found.Collisions, func(x, y transcript.Collision) int {
+			order.Sort(found.Collisions, func(x, y transcript.Collision) int {
 				return y.Second.At.Compare(x.Second.At)
 			})
 			a.collisions = found.Collisions[:min(collisionsMost, len(found.Collisions))]

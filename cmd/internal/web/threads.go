@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/transcript"
@@ -87,8 +88,8 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 	}
 	v := threadsPage{Filters: filtersOf(q, "program", "model", "branch", "since", "until", "status"),
 		Statuses: thread.Statuses(), Sort: q.Get("sort"), Link: q}
-	order, branch := threadOrders[v.Sort], q.Get("branch")
-	if order != nil || branch != "" {
+	compare, branch := threadOrders[v.Sort], q.Get("branch")
+	if compare != nil || branch != "" {
 		o.Limit, o.Cursor = 0, ""
 	}
 	found, err := s.o.Source.Conversations.List(r.Context(), o)
@@ -111,8 +112,8 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 			v.Threads = append(v.Threads, threadRow{i, used[i.URI.String()]})
 		}
 	}
-	if order != nil {
-		slices.SortStableFunc(v.Threads, order)
+	if compare != nil {
+		order.Sort(v.Threads, compare)
 	}
 	v.More = max(0, len(v.Threads)-4*threadsShown)
 	v.Threads = v.Threads[:len(v.Threads)-v.More]

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/retention"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/storage"
 )
 
@@ -125,7 +126,7 @@ func CheckBodies(ctx context.Context, bodies handoff.Bodies, refs *References) (
 			lost = append(lost, handoff.Finding{Name: bodyName(d), Text: "is missing; it is the body of " + id})
 		}
 	}
-	slices.SortFunc(lost, func(a, b handoff.Finding) int { return strings.Compare(a.Name, b.Name) })
+	order.Sort(lost, func(a, b handoff.Finding) int { return strings.Compare(a.Name, b.Name) })
 	return append(found, lost...), ctx.Err()
 }
 
@@ -183,7 +184,7 @@ func Survey(ctx context.Context, log handoff.Log, bodies handoff.Bodies, before 
 		return nil, nil, handoff.E("collect", "", handoff.Corrupt, errors.New("there are stored bodies but no log"),
 			handoff.Suggest("list what is missing", handoff.ActionCheck))
 	}
-	slices.SortStableFunc(unneeded, func(x, y storage.UnneededBody) int { return cmp.Compare(y.SizeBytes, x.SizeBytes) })
+	order.Sort(unneeded, func(x, y storage.UnneededBody) int { return cmp.Compare(y.SizeBytes, x.SizeBytes) })
 	return needed, unneeded, nil
 }
 

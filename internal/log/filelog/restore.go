@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // restoreRecords gives the records that only have an ID link a number again, in
@@ -29,7 +30,7 @@ func (l *Log) restoreRecords(c *logCheck, now time.Time) error {
 	if err := l.renewID(); err != nil {
 		return err
 	}
-	lost := slices.SortedFunc(slices.Values(c.orphanLinks), func(a, b handoff.Record) int {
+	lost := order.Sort(slices.Clone(c.orphanLinks), func(a, b handoff.Record) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	until := l.createdAfter(free)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // Memory is an Index in memory. It is safe for concurrent use. Use NewMemory to
@@ -314,7 +315,7 @@ func (m *Memory) Sessions(_ context.Context, q handoff.SessionQuery) (handoff.Se
 			page.Sessions = append(page.Sessions, cloneSession(s))
 		}
 	}
-	slices.SortFunc(page.Sessions, func(a, b handoff.Session) int { return b.Order().Compare(a.Order()) })
+	order.Sort(page.Sessions, func(a, b handoff.Session) int { return b.Order().Compare(a.Order()) })
 	if q.Limit > 0 && len(page.Sessions) > q.Limit {
 		page.Sessions = page.Sessions[:q.Limit]
 		page.Cursor = page.Sessions[q.Limit-1].Order().Cursor()
@@ -358,7 +359,7 @@ func (m *Memory) KeptThreads(_ context.Context, uri string) (list []handoff.Kept
 		t, failed := DecodeKept(value)
 		list, err = append(list, t), errors.Join(err, failed)
 	}
-	slices.SortFunc(list, func(a, b handoff.KeptThread) int { return strings.Compare(a.Thread, b.Thread) })
+	order.Sort(list, func(a, b handoff.KeptThread) int { return strings.Compare(a.Thread, b.Thread) })
 	return list, err
 }
 
@@ -381,6 +382,6 @@ func (m *Memory) work(selects func(*handoff.Work) bool) (list []handoff.Work) {
 			list = append(list, *w)
 		}
 	}
-	slices.SortFunc(list, CompareWork)
+	order.Sort(list, CompareWork)
 	return list
 }

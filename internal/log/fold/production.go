@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // ProductionOf returns an artifact as a production, see handoff.ProductionQuery for by. For
@@ -71,7 +72,7 @@ func readers(by handoff.Producer, users []handoff.Use) int {
 
 // productions adds up a list, newest first.
 func productions(list []handoff.Production) (sums []handoff.Production) {
-	slices.SortStableFunc(list, CompareProductions)
+	order.Sort(list, CompareProductions)
 	for _, p := range list {
 		if last := len(sums) - 1; last < 0 || CompareProductions(sums[last], p) != 0 {
 			sums = append(sums, p)

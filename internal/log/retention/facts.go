@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/storage"
 )
 
@@ -62,6 +63,6 @@ func Facts(r storage.Retention, v Views) (facts []*handoff.BodiesDropped) {
 
 func sorted(ids []string) []string {
 	ids = slices.Clone(ids)
-	slices.SortFunc(ids, strings.Compare)
+	order.Sort(ids, strings.Compare)
 	return slices.Compact(ids)
 }

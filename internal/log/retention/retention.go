@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/settings"
 	"github.com/agent-handoff/handoff/storage"
 )
@@ -115,7 +116,7 @@ func Plan(p settings.Policy, v Views, now, before time.Time) storage.Retention {
 		done.KeepBytes += r.SizeBytes
 		ages[r.Digest.Value] = at
 	}
-	slices.SortStableFunc(done.Bodies, func(x, y storage.RetainedBody) int {
+	order.Sort(done.Bodies, func(x, y storage.RetainedBody) int {
 		return cmp.Or(ages[x.Digest.Value].Compare(ages[y.Digest.Value]), strings.Compare(x.Digest.Value, y.Digest.Value))
 	})
 	for i, t := range slices.Backward(v.Trash) { // the oldest first

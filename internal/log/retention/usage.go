@@ -2,10 +2,10 @@ package retention
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/storage"
 )
 
@@ -59,7 +59,7 @@ func Usage(v Views, by string) []storage.DiskUsage {
 	for _, u := range groups {
 		list = append(list, *u)
 	}
-	slices.SortFunc(list, func(a, b storage.DiskUsage) int {
+	order.Sort(list, func(a, b storage.DiskUsage) int {
 		return cmp.Or(cmp.Compare(b.SizeBytes, a.SizeBytes), strings.Compare(a.By+a.Name, b.By+b.Name))
 	})
 	return list

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
@@ -69,7 +70,7 @@ func (x *Index) work(ctx context.Context, query string, args ...any) (list []han
 			return err
 		}, args...)
 	})
-	slices.SortFunc(list, fold.CompareWork)
+	order.Sort(list, fold.CompareWork)
 	return list, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/nearest"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -39,7 +40,7 @@ func (m Mistakes) err() error {
 	if len(m) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(m, func(a, b Mistake) int {
+	order.Sort(m, func(a, b Mistake) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	e := handoff.E("read pipeline", m[0].File, handoff.Invalid, m, handoff.Advice(m[0].Hint))

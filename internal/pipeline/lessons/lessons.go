@@ -20,6 +20,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/pipeline"
 )
@@ -202,7 +203,7 @@ func Find(list []pipeline.Lesson, failure string) []pipeline.LessonMatch {
 			matches = append(matches, pipeline.LessonMatch{Lesson: l, Score: float64(shared) / float64(len(pattern))})
 		}
 	}
-	slices.SortStableFunc(matches, func(a, b pipeline.LessonMatch) int {
+	order.Sort(matches, func(a, b pipeline.LessonMatch) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Frequency, a.Frequency), cmp.Compare(b.Date, a.Date))
 	})
 	return matches

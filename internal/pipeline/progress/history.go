@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/pipeline"
 )
 
@@ -59,7 +60,7 @@ func HistoryOf(p *contract.Pipeline, s State) []pipeline.Attempt {
 		at := func(name string) int {
 			return slices.IndexFunc(p.Stages, func(s *contract.Stage) bool { return s.Name == name })
 		}
-		slices.SortStableFunc(list, func(a, b pipeline.Attempt) int { return cmp.Compare(at(a.Stage), at(b.Stage)) })
+		order.Sort(list, func(a, b pipeline.Attempt) int { return cmp.Compare(at(a.Stage), at(b.Stage)) })
 	}
 	return list
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/session"
 )
 
@@ -57,7 +58,7 @@ func side(ctx context.Context, ss *lifecycle.Sessions, s handoff.Session, o life
 // digests returns the content of each output of a session, by file.
 func digests(s handoff.Session, artifacts []handoff.Artifact) map[string]session.ComparedDigest {
 	m := map[string]session.ComparedDigest{}
-	slices.SortFunc(artifacts, func(a, b handoff.Artifact) int { return cmp.Compare(a.Seq, b.Seq) })
+	order.Sort(artifacts, func(a, b handoff.Artifact) int { return cmp.Compare(a.Seq, b.Seq) })
 	for _, a := range artifacts {
 		if file, inside := manifest.FileOf(s, a); inside && a.Status != handoff.Withdrawn {
 			m[file] = session.ComparedDigest{ArtifactID: a.ID, Digest: a.Digest, SizeBytes: a.SizeBytes}

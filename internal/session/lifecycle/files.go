@@ -7,12 +7,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/session"
 )
@@ -45,7 +45,7 @@ func (ss *Sessions) List(s handoff.Session) ([]session.File, error) {
 		return nil, handoff.E("list session", s.ID, handoff.Unavailable, durable.Reason(err),
 			handoff.Advice("make the folder readable"))
 	}
-	slices.SortFunc(entries, func(a, b session.File) int { return strings.Compare(a.Path, b.Path) })
+	order.Sort(entries, func(a, b session.File) int { return strings.Compare(a.Path, b.Path) })
 	return entries, nil
 }
 

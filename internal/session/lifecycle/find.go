@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/session"
 )
 
@@ -175,7 +176,7 @@ func Find(ctx context.Context, reader handoff.Reader, q Query) (session.Page, er
 			return session.Page{}, err
 		}
 	}
-	slices.SortFunc(page.Sessions, func(a, b session.View) int { return b.Order().Compare(a.Order()) })
+	order.Sort(page.Sessions, func(a, b session.View) int { return b.Order().Compare(a.Order()) })
 	if q.Limit > 0 && len(page.Sessions) > q.Limit {
 		page.Sessions = page.Sessions[:q.Limit]
 		page.Cursor = page.Sessions[q.Limit-1].Order().Cursor()

@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/clipperhouse/displaywidth"
 )
@@ -170,7 +171,7 @@ func FileOf(s handoff.Session, a handoff.Artifact) (file string, inside bool) {
 }
 
 func bySeq(artifacts []handoff.Artifact) []handoff.Artifact {
-	return slices.SortedFunc(slices.Values(artifacts), func(a, b handoff.Artifact) int {
+	return order.Sort(slices.Clone(artifacts), func(a, b handoff.Artifact) int {
 		return cmp.Compare(a.Seq, b.Seq)
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // Of returns at most n of the given words, the most similar first: those that
@@ -30,7 +32,7 @@ func Of(word string, among []string, n int) []string {
 			list = append(list, similar{w, d})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b similar) int { return cmp.Compare(a.d, b.d) })
+	order.Sort(list, func(a, b similar) int { return cmp.Compare(a.d, b.d) })
 	var words []string
 	for _, s := range list[:min(n, len(list))] {
 		words = append(words, s.word)

@@ -17,6 +17,8 @@ package secret
 import (
 	"slices"
 	"strings"
+
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // A Match is a part of a text that looks like a secret.
@@ -125,7 +127,7 @@ type match struct {
 
 // merge joins matches that overlap: the first rule names them.
 func merge(found []match) []Match {
-	slices.SortStableFunc(found, func(a, b match) int { return a.Start - b.Start })
+	order.Sort(found, func(a, b match) int { return a.Start - b.Start })
 	var list []Match
 	order := 0 // of the last one
 	for _, m := range found {

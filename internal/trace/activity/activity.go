@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/transcript/collision"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
@@ -87,12 +88,12 @@ func (f Finder) Find(ctx context.Context, threads []trace.RunningThread, most in
 		writes = append(writes, t.Writes...)
 	}
 	a.Collisions = collision.Find(writes)
-	slices.SortStableFunc(a.Collisions, func(x, y transcript.Collision) int { return y.Second.At.Compare(x.Second.At) })
+	order.Sort(a.Collisions, func(x, y transcript.Collision) int { return y.Second.At.Compare(x.Second.At) })
 	if len(a.Collisions) > maxCollisions {
 		a.Collisions = a.Collisions[:maxCollisions]
 		a.Warnings = append(a.Warnings, "more files are changed by two threads than are shown")
 	}
-	slices.SortStableFunc(a.Sessions, func(x, y trace.ActiveSession) int { return y.OpenedAt.Compare(x.OpenedAt) })
+	order.Sort(a.Sessions, func(x, y trace.ActiveSession) int { return y.OpenedAt.Compare(x.OpenedAt) })
 	return a, ctx.Err()
 }
 
@@ -126,7 +127,7 @@ func (f Finder) describe(ctx context.Context, v session.View, running []trace.Ru
 			}
 		}
 	}
-	slices.SortStableFunc(writes, func(x, y transcript.Write) int { return x.At.Compare(y.At) })
+	order.Sort(writes, func(x, y transcript.Write) int { return x.At.Compare(y.At) })
 	a.Writing = newest(writes)
 	return a, nil
 }

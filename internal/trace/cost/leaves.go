@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 )
@@ -117,7 +118,7 @@ func Leaves(s Sources) []Leaf {
 		if len(l.Portions)+len(l.Units)+len(l.Artifacts) == 0 {
 			continue // it used nothing in the time that counts
 		}
-		slices.SortFunc(l.Units, func(a, b Unit) int {
+		order.Sort(l.Units, func(a, b Unit) int {
 			return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID))
 		})
 		l.Passed = s.Passed

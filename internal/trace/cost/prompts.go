@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/trace/pasted"
 	"github.com/agent-handoff/handoff/trace"
 )
@@ -51,7 +52,7 @@ type Comparison struct {
 // published, "" if that is not known or not text. If there is more text than can be
 // compared, that of the newest artifacts is.
 func NewComparison(s Sources, text func(handoff.Artifact) string) *Comparison {
-	artifacts := slices.SortedFunc(slices.Values(s.Artifacts), func(a, b handoff.Artifact) int {
+	artifacts := order.Sort(slices.Clone(s.Artifacts), func(a, b handoff.Artifact) int {
 		return cmp.Compare(a.ID, b.ID)
 	})
 	c := &Comparison{artifacts: artifacts, passed: make([]trace.Passed, len(artifacts)), names: namesOf(s.Threads),
@@ -176,7 +177,7 @@ func (c *Comparison) mayHave(p Prompt, i int) bool {
 
 // limit orders the passages and removes those that are too many.
 func (c *Comparison) limit() {
-	slices.SortFunc(c.report.Passages, func(a, b trace.Passage) int {
+	order.Sort(c.report.Passages, func(a, b trace.Passage) int {
 		return cmp.Or(cmp.Compare(b.BytesPasted, a.BytesPasted), a.At.Compare(b.At), strings.Compare(a.URI, b.URI),
 			strings.Compare(a.Artifact, b.Artifact))
 	})

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 )
@@ -36,7 +37,7 @@ func NewReceipt(leaves []Leaf) trace.Receipt {
 		}
 	}
 	complete(&r.Usage)
-	slices.SortStableFunc(r.Tasks, func(a, b trace.Task) int {
+	order.Sort(r.Tasks, func(a, b trace.Task) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Work, b.Work))
 	})
 	return r

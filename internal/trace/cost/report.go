@@ -9,6 +9,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 )
@@ -200,7 +201,7 @@ func summarize(by string, leaves []Leaf, only []string) Report {
 	for _, g := range groups {
 		r.Rows = append(r.Rows, g.finish())
 	}
-	slices.SortFunc(r.Rows, func(a, b trace.CostRow) int {
+	order.Sort(r.Rows, func(a, b trace.CostRow) int {
 		return cmp.Or(Compare(b.Amount, a.Amount), cmp.Compare(a.Key, b.Key))
 	})
 	return r

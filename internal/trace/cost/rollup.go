@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/trace"
 )
 
@@ -14,7 +15,7 @@ import (
 // that of its children.
 func Rollup(work []handoff.Work, own func(handoff.Work) trace.Usage) []*trace.Node {
 	work = slices.Clone(work)
-	slices.SortFunc(work, func(a, b handoff.Work) int {
+	order.Sort(work, func(a, b handoff.Work) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Harness, b.Harness), cmp.Compare(a.ID, b.ID))
 	})
 	nodes := map[workID]*trace.Node{}

@@ -10,10 +10,10 @@ import (
 	"io"
 	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // Files are the files of a tree: mode and hash of each, by its path in the repository.
@@ -162,7 +162,7 @@ func compare(before, after Files) (list []change) {
 			list = append(list, change{"deleted", name})
 		}
 	}
-	slices.SortFunc(list, func(a, b change) int { return cmp.Compare(a.path, b.path) })
+	order.Sort(list, func(a, b change) int { return cmp.Compare(a.path, b.path) })
 	return list
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/trace"
 )
@@ -161,7 +162,7 @@ func (r Recorder) artifacts(ctx context.Context, e trace.HookEvent, since time.T
 		}
 		list = append(list, page.Artifacts...)
 	}
-	slices.SortFunc(list, func(a, b handoff.Artifact) int { return cmp.Compare(b.Seq, a.Seq) })
+	order.Sort(list, func(a, b handoff.Artifact) int { return cmp.Compare(b.Seq, a.Seq) })
 	return list[:min(len(list), maxRefs)], nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // What is found has at least so many lines with a letter or digit, or is a complete
@@ -90,7 +92,7 @@ func (x *Index) Find(prompt string, may func(body int) bool) []Span {
 	}
 	runs := x.runs(lines, may)
 	size := func(r run) int { return lines[r.end-1].end - lines[r.start].start }
-	slices.SortFunc(runs, func(a, b run) int {
+	order.Sort(runs, func(a, b run) int {
 		return cmp.Or(cmp.Compare(size(b), size(a)), cmp.Compare(a.body, b.body), cmp.Compare(a.start, b.start))
 	})
 	owners := make([]int, len(lines)) // number of the body + 1

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
@@ -187,7 +188,7 @@ func (r *tracer) writes(ctx context.Context, files []string, relative string, un
 		}
 	}
 	// The newest are first, because the number of threads is limited.
-	for _, uri := range slices.SortedFunc(maps.Keys(last), func(a, b thread.URI) int {
+	for _, uri := range order.Sort(slices.Collect(maps.Keys(last)), func(a, b thread.URI) int {
 		return cmp.Or(last[b].Compare(last[a]), cmp.Compare(a.String(), b.String()))
 	}) {
 		var order time.Time
@@ -199,7 +200,7 @@ func (r *tracer) writes(ctx context.Context, files []string, relative string, un
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b write) int { return a.order.Compare(b.order) })
+	order.Sort(list, func(a, b write) int { return a.order.Compare(b.order) })
 	return list
 }
 

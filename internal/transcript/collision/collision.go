@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/transcript"
 )
 
@@ -19,7 +20,7 @@ func activeAt(w *transcript.Writer, t time.Time) bool {
 // Find returns the collisions among some changes, by path.
 func Find(writes []transcript.Write) []transcript.Collision {
 	list := []transcript.Collision{}
-	slices.SortFunc(writes, func(a, b transcript.Write) int {
+	order.Sort(writes, func(a, b transcript.Write) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), a.At.Compare(b.At),
 			strings.Compare(a.By.URI.String(), b.By.URI.String()), cmp.Compare(a.URI.From, b.URI.From))
 	})
@@ -52,7 +53,7 @@ func findOn(writes []transcript.Write) (list []transcript.Collision) {
 		}
 		latest[uri] = b
 	}
-	return slices.SortedFunc(maps.Values(closest), func(a, b transcript.Collision) int {
+	return order.Sort(slices.Collect(maps.Values(closest)), func(a, b transcript.Collision) int {
 		return cmp.Or(a.First.At.Compare(b.First.At), a.Second.At.Compare(b.Second.At),
 			strings.Compare(a.First.URI.String(), b.First.URI.String()),
 			strings.Compare(a.Second.URI.String(), b.Second.URI.String()))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/secret"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/transcript"
@@ -78,7 +79,7 @@ func (f *threadFindings) locate(ctx context.Context, uri string) (list []transcr
 			add(transcript.Secret{Kind: kind, Line: f.lines[key]})
 		}
 	}
-	slices.SortFunc(list, func(a, b transcript.Secret) int {
+	order.Sort(list, func(a, b transcript.Secret) int {
 		if a.Message != b.Message {
 			return a.Message - b.Message
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/transcript"
 )
@@ -78,7 +79,7 @@ func (x *Index) Active(ctx context.Context, q Query) (active []transcript.Active
 // subagents made.
 func activeOf(items []transcript.Item, writes []transcript.Write, parents parentOf,
 	changed time.Time) []transcript.Active {
-	slices.SortFunc(writes, func(a, b transcript.Write) int {
+	order.Sort(writes, func(a, b transcript.Write) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.URI.String(), b.URI.String()), strings.Compare(a.Path, b.Path))
 	})
 	list := make([]transcript.Active, len(items))

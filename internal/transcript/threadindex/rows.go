@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"database/sql"
 	"fmt"
-	"slices"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
@@ -27,7 +27,7 @@ func sortCalls[T placed](list []T, warnings []string) Calls[T] {
 	if list == nil {
 		list = []T{}
 	}
-	slices.SortStableFunc(list, func(a, b T) int {
+	order.Sort(list, func(a, b T) int {
 		p, q := a.place(), b.place()
 		return cmp.Or(p.At.Compare(q.At), cmp.Compare(p.URI.String(), q.URI.String()))
 	})

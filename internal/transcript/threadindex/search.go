@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/words"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
@@ -230,7 +231,7 @@ func (p plan) read(ctx context.Context, s *thread.Stored) (hits []hit, err error
 // result returns the best hits with their snippets, or passes them to p.Each.
 func (p plan) result(ctx context.Context, hits []hit, warnings []string) (transcript.Matches, error) {
 	r := transcript.Matches{Matches: []transcript.Match{}, Warnings: warnings}
-	slices.SortFunc(hits, p.compareHits)
+	order.Sort(hits, p.compareHits)
 	seen := map[string]bool{}
 	hits = slices.DeleteFunc(hits, func(h hit) bool {
 		again := seen[h.uri]

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/words"
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/thread"
@@ -69,7 +70,7 @@ func (p plan) snippets(ctx context.Context, i transcript.Item, from *thread.Stor
 	if err != nil && !errors.Is(err, errEnough) {
 		return list, err
 	}
-	slices.SortStableFunc(c.best, func(a, b candidate) int { return cmp.Compare(a.n, b.n) })
+	order.Sort(c.best, func(a, b candidate) int { return cmp.Compare(a.n, b.n) })
 	for _, b := range c.best {
 		uri := i.URI
 		uri.From, uri.To = b.n, b.n
