@@ -27,7 +27,7 @@ func (s story) pages() map[string]string {
 		"diff": "/artifacts/" + s.design2 + "?diff=" + s.design1, "patch": "/artifacts/" + s.patch2, "table": "/artifacts/" +
 			s.table,
 		"json": "/artifacts/" + s.data, "log": "/artifacts/" + s.log, "channels": "/channels", "channel": "/channels/design",
-		"search": "/search?q=retries", "check": "/check", "graph": "/graph?focus=" +
+		"search": "/search?q=retries", "check": "/check", "compare": "/compare", "graph": "/graph?focus=" +
 			s.patch2, "pipelines": "/pipelines", "pipeline": "/pipelines/42",
 		"threads": "/threads", "thread": "/threads/claude/" + conversation, "subagent": "/threads/claude/" + conversation +
 			"/scout1",

@@ -114,6 +114,7 @@ func TestContent(t *testing.T) {
 		{"/artifacts/" + s.design2 + "?diff=" + s.design1, []string{"Changes from v1 to v2", "timeout | **no**"}},
 		{"/artifacts?notice=commented", []string{"Latency by retry", "notice: commented"}},
 		{"/artifacts/" + s.table + "?lines", []string{"Under which load?"}},
+		{"/compare?ref=" + s.design2, []string{"by", "Alternative: a queue in front of the service", "connection refused"}},
 		{"/channels", []string{"design", "patch", "verification"}},
 		{"/channels/design?status=all", []string{"superseded", "Alternative: a queue in front of the service"}},
 		{"/search?q=retries", []string{"Artifacts", "retries"}},

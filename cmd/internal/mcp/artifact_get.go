@@ -15,6 +15,8 @@ type GetInput struct {
 	Common
 	Ref     string `json:"ref" jsonschema:"ID, name, path or CHANNEL:latest; also a session or issue"`
 	History bool   `json:"history,omitempty" jsonschema:"list every revision"`
+
+	Compare []string `json:"compare,omitempty" jsonschema:"refs to show beside it; * for what competes with it"`
 }
 
 var artifactGet = tool[GetInput]{
@@ -29,8 +31,13 @@ var artifactGet = tool[GetInput]{
 			"discussion.id", "discussion.text"})},
 		{workspace.Revisions{}, []string{"artifacts"}}, {workspace.Shown{Session: &session.Detail{}}, []string{"outputs"}},
 		{workspace.Shown{}, []string{"stages"}},
+		{comparedData{}, []string{"candidates.artifact.id", "candidates.by", "candidates.files", "candidates.added",
+			"candidates.removed", "candidates.tests", "candidates.review", "candidates.cost.usd"}},
 	},
 	do: func(ctx context.Context, c *call, in GetInput) (answer, error) {
+		if len(in.Compare) > 0 {
+			return compared(ctx, c, in.Ref, in.Compare)
+		}
 		if in.History {
 			h, err := c.History(ctx, in.Ref)
 			if err != nil {

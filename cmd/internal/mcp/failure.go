@@ -73,6 +73,7 @@ var toolCalls = map[handoff.Action]string{
 	handoff.ActionListBy:      "artifact_list with all: true, %[1]s: %[2]s",
 	handoff.ActionSessionsBy:  "session_find with %[1]s: %[2]s",
 	handoff.ActionShow:        "artifact_get with ref: %[1]s",
+	handoff.ActionCompare:     `artifact_get with ref: %[1]s, compare: ["*"]`,
 	handoff.ActionApprove:     "artifact_review with ref: %[1]s, decision: approved",
 	handoff.ActionPublishKept: "artifact_publish with replaces: [%[1]s], keep: always",
 	handoff.ActionHistory:     "artifact_get with ref: %[1]s, history: true",

@@ -171,3 +171,35 @@ func TestReadNotices(t *testing.T) {
 		t.Errorf("a revision that was named: %s", got.text)
 	}
 }
+
+// TestCompared shows an artifact beside what competes with it, beside others, and two sessions.
+func TestCompared(t *testing.T) {
+	f := newFixture(t)
+	s := f.connect("test", nil)
+	publish := func(arguments string) string { return mustCall(t, s, "artifact_publish", arguments).str("id") }
+	patch := `"content":"--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n one\n+two\n","channel":"patch"`
+	base := publish(`{` + patch + `}`)
+	one := publish(`{` + patch + `,"replaces":["` + base + `"]}`)
+	two := publish(`{` + patch + `,"replaces":["` + base + `"],"title":"Second"}`)
+	for _, compare := range []string{`"*"`, `"` + two + `"`} {
+		got := mustCall(t, s, "artifact_get", `{"ref":"`+one+`","compare":[`+compare+`]}`)
+		list, _ := got.data["candidates"].([]any)
+		if len(list) != 2 {
+			t.Fatalf("%s: got %v, want two candidates", compare, got.data)
+		}
+		d := list[1].(map[string]any)
+		if a := d["artifact"].(map[string]any); a["id"] != two || a["title"] != "Second" || a["digest"] != nil {
+			t.Errorf("%s: got %v, want the members of a row of %s", compare, a, two)
+		}
+		if d["files"] != 1.0 || d["added"] != 1.0 || d["removed"] != 0.0 || !strings.Contains(got.text, "lines: +1 −0") {
+			t.Errorf("%s: got %v and %s, want what the patch changes", compare, d, got.text)
+		}
+	}
+	if needs := mustCall(t, s, "status", `{}`); !strings.Contains(needs.text, `artifact_get with ref: `) ||
+		!strings.Contains(needs.text, `, compare: ["*"]`) {
+		t.Errorf("status: %s, want the call that compares", needs.text)
+	}
+	if r := call(t, s, "artifact_get", `{"ref":"`+one+`","compare":["nothing"]}`); !r.isErr {
+		t.Errorf("an unknown ref: %v", r.data)
+	}
+}

@@ -125,7 +125,7 @@ func TestReadingLeavesFiles(t *testing.T) {
 	})
 
 	call := c.tools()
-	for tool, arguments := range map[string]string{"artifact_get": `{"ref":"42/plan.json"}`, "artifact_list": `{}`,
+	for tool, arguments := range map[string]string{"artifact_get": `{"ref":"42/plan.json","compare":["*"]}`, "artifact_list": `{}`,
 		"artifact_search": `{"query":"plan"}`, "artifact_wait": `{"channel":"design"}`,
 		"find_latest_output": `{"agent":"ada","workflow":"w","type":"artifact"}`, "read_artifact": `{"ref":"42/plan.json"}`,
 		"session_find": `{}`, "stage_next": `{"issue":"42"}`, "status": `{}`} {
@@ -142,7 +142,8 @@ func TestReadingLeavesFiles(t *testing.T) {
 	}
 	defer pages.Close()
 	for _, path := range []string{"/", "/pipelines", "/pipelines/42", "/artifacts/" + design, "/sessions",
-		"/sessions/" + session, "/check", "/search?q=plan"} {
+		"/sessions/" + session, "/check", "/search?q=plan",
+		"/compare", "/compare?ref=" + design} {
 		request := httptest.NewRequest("GET", "http://127.0.0.1"+path, nil)
 		recorder := httptest.NewRecorder()
 		pages.Handler().ServeHTTP(recorder, request)

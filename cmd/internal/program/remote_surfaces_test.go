@@ -278,7 +278,8 @@ func (m machines) viewer(name, artifact, session, thread string) {
 	for path, want := range map[string]string{
 		"/": "From one", "/artifacts/" + artifact: "the design", "/sessions": session[:8], "/sessions/" +
 			session: "out.md", "/channels": "design", "/channels/design": "From one",
-		"/search?q=From": "From one", "/graph?ref=" + artifact: "From one", "/pipelines": "7", "/check": "record",
+		"/search?q=From": "From one", "/graph?ref=" + artifact: "From one", "/compare?ref=" + artifact: "From one",
+		"/pipelines": "7", "/check": "record",
 		"/threads/claude/" + thread: "this is the copy that was kept at",
 	} {
 		page(root+path, want)

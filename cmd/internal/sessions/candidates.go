@@ -1,13 +1,11 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
@@ -85,36 +83,12 @@ func compareWith(a *cli.App, c *cobra.Command, contents *bool) *cobra.Command {
 }
 
 func candidateRows(list []candidates.Candidate) (rows [][]string) {
-	dash := func(text string) string {
-		if text == "" {
-			return "-"
-		}
-		return text
-	}
-	number := func(n *int) string {
-		if n == nil {
-			return ""
-		}
-		return strconv.Itoa(*n)
-	}
 	for _, d := range list {
-		lines, cost, review := "", "", d.Review
-		if d.Added != nil {
-			lines = fmt.Sprintf("+%d −%d", *d.Added, *d.Removed)
+		row := []string{d.Artifact.ID, cmp.Or(textfmt.OneLine(d.By), "-")}
+		for _, f := range textfmt.Figures(d) {
+			row = append(row, cmp.Or(f.Text, "-"))
 		}
-		if d.Cost != nil {
-			cost = textfmt.Dollars(&d.Cost.USD)
-			if d.Cost.AtLeast {
-				cost = "≥ " + cost
-			}
-		}
-		if d.Artifact.Status != handoff.Active {
-			review = strings.TrimPrefix(review+", "+string(d.Artifact.Status), ", ")
-		} else if d.Artifact.Acceptance != nil {
-			review = strings.TrimPrefix(review+", accepted", ", ")
-		}
-		rows = append(rows, []string{d.Artifact.ID, textfmt.OneLine(dash(d.By)), dash(number(d.Files)), dash(lines),
-			dash(d.Tests), dash(strings.ReplaceAll(review, "_", " ")), dash(cost), textfmt.OneLine(d.Artifact.Title)})
+		rows = append(rows, append(row, textfmt.OneLine(d.Artifact.Title)))
 	}
 	return rows
 }

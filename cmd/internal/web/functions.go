@@ -42,6 +42,7 @@ func (l Look) functions() template.FuncMap {
 		"issueURL":    issueURL,
 		"threadURL":   threadURL,
 		"graphURL":    graphURL,
+		"compareURL":  compareURL,
 		"messageURL":  messageURL,
 		"cost":        textfmt.Cost,
 		"dollars":     textfmt.Dollars,

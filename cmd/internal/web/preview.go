@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
@@ -21,10 +22,16 @@ func (p *page) preview(r *http.Request, src preview.Source) (preview.Preview, er
 
 // scripts adds the scripts that enhance a preview.
 func (p *page) scripts(shown preview.Preview) {
+	var names []string
 	switch shown.Kind {
 	case preview.Code, preview.Markdown, preview.JSON:
-		p.Scripts = append(p.Scripts, "vendor/highlight.min.js", "preview.js")
+		names = []string{"vendor/highlight.min.js", "preview.js"}
 	case preview.Table:
-		p.Scripts = append(p.Scripts, "preview.js")
+		names = []string{"preview.js"}
+	}
+	for _, name := range names {
+		if !slices.Contains(p.Scripts, name) {
+			p.Scripts = append(p.Scripts, name)
+		}
 	}
 }

@@ -18,6 +18,7 @@ func (s *Server) routes() []route {
 		{"/channels", s.channels},
 		{"/channels/{name}", s.channel},
 		{"/search", s.search},
+		{"/compare", s.compared},
 		{"/graph", s.graph},
 		{"/pipelines", s.pipelines},
 		{"/pipelines/{issue...}", s.pipeline},

@@ -25,7 +25,7 @@ func routes(id, session string) []string {
 		"/", "/sessions", "/sessions/" + session, "/sessions/" + session + "/files/notes.md", "/files/" + session +
 			"/notes.md", "/artifacts/" + id,
 		"/bodies/" + id, "/channels", "/channels/design", "/search?q=plan", "/check", "/graph?focus=" +
-			id, "/pipelines", "/pipelines/42", "/threads",
+			id, "/compare?ref=" + id, "/pipelines", "/pipelines/42", "/threads",
 		"/threads/codex/x", "/nothing", "/events",
 	}
 }
@@ -299,7 +299,7 @@ func TestHostileTexts(t *testing.T) {
 		if err != nil {
 			done = s.publish(handoff.Draft{Body: strings.NewReader(text), Channel: "design"})
 		}
-		paths = append(paths, "/artifacts/"+done.ID)
+		paths = append(paths, "/artifacts/"+done.ID, "/compare?ref="+done.ID)
 		name := strings.NewReplacer("/", "_", "\x1b", "_").Replace(text)
 		o, err := s.ws.Sessions().Open(t.Context(),
 			session.OpenOptions{Agent: handoff.SessionAgent{Name: title, Title: title},
@@ -312,7 +312,7 @@ func TestHostileTexts(t *testing.T) {
 		paths = append(paths, "/sessions/"+o.ID)
 	}
 	paths = append(paths, "/", "/sessions", "/channels", "/channels/design", "/search?q=alert", "/check",
-		"/search?q=%3Cscript%3Ealert(1)%3C/script%3E", "/sessions?agent=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
+		"/search?q=%3Cscript%3Ealert(1)%3C/script%3E", "/sessions?agent=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", "/compare?ref=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
 		"/<script>alert(1)<")
 	for _, path := range paths {
 		s.harmless(path)

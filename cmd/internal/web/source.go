@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/candidates"
 	"github.com/agent-handoff/handoff/workspace/news"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/agent-handoff/handoff/workspace/threads"
@@ -32,6 +33,7 @@ type Source struct {
 	Costs     Costs
 	Pipelines Pipelines
 	Compare   func(ctx context.Context, before, after string) (session.Comparison, error)
+	Choices   func(ctx context.Context, refs []string) (candidates.CandidateList, error)
 	Progress  func(ctx context.Context) ([]pipeline.Progress, []string, error) // of pipelines
 	Log       Log
 	Threads   *thread.Set // nil if threads are not served
@@ -53,7 +55,7 @@ func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	}
 	return Source{Root: w.Root(), Records: w.Hub(), Artifacts: w, Bodies: w, Sessions: w.Sessions(), News: w.News(served),
 		Costs: w.Work(served), Pipelines: w.Pipelines(), Log: w.Store(), Threads: threads, Conversations: c,
-		Compare: w.Sessions().Compare,
+		Compare: w.Sessions().Compare, Choices: w.Reviews().Candidates(served).Compare,
 		Progress: func(ctx context.Context) ([]pipeline.Progress, []string, error) {
 			return pipelines.Progress(ctx, w.Pipelines())
 		}}

@@ -36,6 +36,7 @@ import (
 
 	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/candidates"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/agent-handoff/handoff/workspace/work"
 
@@ -66,10 +67,11 @@ type Server struct {
 	checker   checker
 	folders   latest[sessions.Adoptions]
 	threads   latest[activeThreads]
-	shown     keyed[workspace.Shown]    // sessions and artifacts with what transcripts show, by ID
-	news      keyed[newsReport]         // by the time that was asked for
-	spent     keyed[work.CostReport]    // by the query
-	searches  keyed[transcript.Matches] // by text
+	shown     keyed[workspace.Shown]          // sessions and artifacts with what transcripts show, by ID
+	news      keyed[newsReport]               // by the time that was asked for
+	spent     keyed[work.CostReport]          // by the query
+	searches  keyed[transcript.Matches]       // by text
+	choices   keyed[candidates.CandidateList] // by the refs
 	door      *access.Door
 	diagram   diagram
 }
