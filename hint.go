@@ -143,7 +143,8 @@ const (
 	ActionGate                        Action = "check gate"             // ISSUE STAGE
 	ActionDerive                      Action = "derive pipeline state"  // ISSUE
 	ActionSchema                      Action = "print stage schema"     // STAGE
-	ActionExample                     Action = "print stage example"    // STAGE
+	ActionRunSchema                   Action = "print run stage schema" // STAGE, ISSUE
+	ActionExample                     Action = "print stage example"    // STAGE, ISSUE
 	ActionValidate                    Action = "validate"               // PATH
 	ActionValidateAs                  Action = "validate as stage"      // PATH STAGE
 )

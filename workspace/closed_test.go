@@ -51,7 +51,7 @@ func TestClosed(t *testing.T) {
 		reflect.TypeFor[*thread.Thread]():   &thread.Thread{},
 	}
 	pure := []string{"Explain", "Close", "Save"} // need nothing that was opened
-	for _, of := range []any{w, w.Pipelines(), w.Pipelines().Lessons(), w.Pipelines().Contracts(), w.Threads(nil),
+	for _, of := range []any{w, w.Pipelines(), w.Pipelines().Lessons(), w.Pipelines().Contracts(""), w.Threads(nil),
 		w.Work(nil), w.Claims(nil), w.Reviews().Candidates(nil), w.Sessions(), w.Runs(),
 		w.Store()} {
 		v := reflect.ValueOf(of)

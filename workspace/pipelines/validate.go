@@ -1,9 +1,12 @@
 package pipelines
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"io"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
@@ -22,30 +25,78 @@ type ValidationList struct {
 // ValidateOptions select what Validate and Compat validate.
 type ValidateOptions struct {
 	Files []string  // as the caller types them
-	Stage string    // by default the stage of each file name
+	Stage string    // by default that of each file
 	Stdin io.Reader // the content of the file "-"
 }
 
 // Contracts state what the artifacts of the stages of a pipeline must look like.
 type Contracts struct{ p Runs }
 
-// Contracts returns the contracts of the pipeline.
-func (p Runs) Contracts() Contracts { return Contracts{p} }
+// Contracts returns the contracts of the pipeline of a run; without one, of the pipeline that
+// a new run has.
+func (p Runs) Contracts(run string) Contracts { return Contracts{p.of(run)} }
 
 // Validate validates artifacts against the contracts of their stages. An invalid
-// artifact is not an error: see ValidationList.Valid. Without a stage, a file with the name of
+// artifact is not an error: see ValidationList.Valid. A file in the folder of a run has the
+// contract of that run, if c is not of another one. Without a stage, a file with the name of
 // a definition of pipelines is validated as one. Kinds: Invalid (an unknown stage), NotFound
 // (a file), Unavailable.
-func (c Contracts) Validate(o ValidateOptions) (ValidationList, error) {
-	if len(o.Files) == 1 && o.Stage == "" && contract.IsDefinition(path.Base(o.Files[0])) {
-		v, err := c.definition(o.Files[0])
-		return ValidationList{Valid: v.Valid, Files: []pipeline.Validation{v}}, err
-	}
-	return in(c.p, func(r *progress.Runs) (list ValidationList, err error) {
-		list.Files, err = r.Pipeline.ValidateFiles(o.Stage, o.Files, c.p.reader(o.Stdin))
-		list.Valid = !slices.ContainsFunc(list.Files, func(v pipeline.Validation) bool { return !v.Valid })
+func (c Contracts) Validate(ctx context.Context, o ValidateOptions) (list ValidationList, err error) {
+	if err := c.p.o.Hub.Closed(); err != nil {
 		return list, err
+	}
+	list.Files = []pipeline.Validation{}
+	for _, file := range o.Files {
+		v, err := c.validate(ctx, file, o)
+		if err != nil {
+			return list, err
+		}
+		list.Files = append(list.Files, v)
+	}
+	list.Valid = !slices.ContainsFunc(list.Files, func(v pipeline.Validation) bool { return !v.Valid })
+	return list, nil
+}
+
+func (c Contracts) validate(ctx context.Context, file string, o ValidateOptions) (v pipeline.Validation, err error) {
+	if o.Stage == "" && contract.IsDefinition(path.Base(file)) {
+		return c.definition(file)
+	}
+	run, name := c.p.run, file
+	if file != "-" {
+		var of string
+		if of, name, err = c.p.runOf(ctx, file); err != nil {
+			return v, err
+		}
+		run = cmp.Or(run, of)
+	}
+	return in(c.p.of(run), func(r *progress.Runs) (pipeline.Validation, error) {
+		b, err := c.p.reader(o.Stdin)(file)
+		if err != nil {
+			return v, err
+		}
+		return r.Pipeline.ValidateFile(o.Stage, file, name, b)
 	})
+}
+
+// runOf returns the run in whose folder a file is, "" for none, and the name of the file
+// there, or in the workspace.
+func (p Runs) runOf(ctx context.Context, file string) (run, name string, err error) {
+	name = file
+	for _, root := range slices.Compact([]string{p.o.Root, p.o.Workspace}) {
+		rel, err := filepath.Rel(root, p.o.Path(file))
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		p.o.Root, p.run = root, ""
+		run, err = in(p, func(r *progress.Runs) (run string, err error) {
+			run, name = progress.Holder(ctx, r, filepath.ToSlash(rel))
+			return run, nil
+		})
+		if run != "" || err != nil {
+			break
+		}
+	}
+	return run, name, err
 }
 
 // definition validates a definition of pipelines; its schemas are relative to it.

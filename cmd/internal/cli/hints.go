@@ -77,7 +77,8 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionGate:         "pipeline gate % %",
 	handoff.ActionDerive:       "pipeline trace % --state",
 	handoff.ActionSchema:       "pipeline schema %",
-	handoff.ActionExample:      "pipeline schema % --example",
+	handoff.ActionRunSchema:    "pipeline schema % --issue %",
+	handoff.ActionExample:      "pipeline schema % --example --issue %",
 	handoff.ActionValidate:     "pipeline validate %",
 	handoff.ActionValidateAs:   "pipeline validate % --stage %",
 }

@@ -96,7 +96,8 @@ var toolCalls = map[handoff.Action]string{
 	handoff.ActionRunHistory:  "artifact_get with ref: %[1]s",
 	handoff.ActionSubmit:      "stage_put with issue: %[1]s, stage: %[2]s, path: %[3]s",
 	handoff.ActionSchema:      "stage_schema with stage: %[1]s",
-	handoff.ActionExample:     "stage_schema with stage: %[1]s, example: true",
+	handoff.ActionRunSchema:   "stage_schema with stage: %[1]s, issue: %[2]s",
+	handoff.ActionExample:     "stage_schema with stage: %[1]s, issue: %[2]s, example: true",
 }
 
 // hintText words a hint for a model, which can call tools. It can't set a variable or

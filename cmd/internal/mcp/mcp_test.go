@@ -896,7 +896,7 @@ func TestSessionsAndStages(t *testing.T) {
 	}
 	refused := call(t, s, "stage_put", `{"issue":"42","stage":"plan","content":"{}","agent":"jg-subplanner"}`)
 	if !refused.isErr || strings.Count(refused.text, "is missing") < 3 ||
-		!strings.HasSuffix(refused.text, "\nhint: to see an example, call stage_schema with stage: plan, example: true") {
+		!strings.HasSuffix(refused.text, "\nhint: to see an example, call stage_schema with stage: plan, issue: 42, example: true") {
 		t.Errorf("an invalid artifact: %s", refused.text)
 	}
 	example := mustCall(t, s, "stage_schema", `{"stage":"plan","example":true}`).text

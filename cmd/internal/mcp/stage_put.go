@@ -12,8 +12,10 @@ type StagePutInput struct {
 	Common
 	Issue   string   `json:"issue"`
 	Stage   string   `json:"stage" jsonschema:"such as plan, test"`
-	Content string   `json:"content,omitempty" jsonschema:"the JSON document"`
-	Path    string   `json:"path,omitempty" jsonschema:"file with it instead"`
+	Content string   `json:"content,omitempty"`
+	Path    string   `json:"path,omitempty" jsonschema:"file with it instead, or directory"`
+	Outcome string   `json:"outcome,omitempty" jsonschema:"of an artifact that is not JSON, such as FAIL"`
+	Lenient bool     `json:"lenient,omitempty" jsonschema:"record what violates the contract"`
 	Agent   string   `json:"agent,omitempty" jsonschema:"who writes the stage"`
 	From    []string `json:"from,omitempty"`
 	Ticket  string   `json:"ticket,omitempty"`
@@ -31,7 +33,7 @@ var stagePut = tool[StagePutInput]{
 			w = w.As(caller)
 		}
 		sub := pipelines.Submission{Issue: in.Issue, Stage: in.Stage, Path: in.Path, From: in.From,
-			Ticket: in.Ticket}
+			Ticket: in.Ticket, Outcome: in.Outcome, Lenient: in.Lenient}
 		if in.Path == "" || in.Content != "" {
 			sub.Body = strings.NewReader(in.Content)
 		}
@@ -39,7 +41,11 @@ var stagePut = tool[StagePutInput]{
 		if err != nil {
 			return answer{}, err
 		}
-		text := warned("submitted "+described(c.Workspace, done.Artifact), done.Warnings)
+		warnings := done.Warnings
+		for _, p := range done.Report.Warnings {
+			warnings = append(warnings, p.String())
+		}
+		text := warned("submitted "+described(c.Workspace, done.Artifact), warnings)
 		return answer{data: done, text: text, links: links(done.Artifact)}, nil
 	},
 }

@@ -10,7 +10,8 @@ import (
 // A StageSchemaInput has the arguments of stage_schema.
 type StageSchemaInput struct {
 	Common
-	Stage   string `json:"stage"`
+	Stage   string `json:"stage,omitempty" jsonschema:"none: that of handoff.pipeline.yaml"`
+	Issue   string `json:"issue,omitempty" jsonschema:"whose run has the stage"`
 	Example bool   `json:"example,omitempty" jsonschema:"an example instead"`
 }
 
@@ -21,7 +22,7 @@ var stageSchema = tool[StageSchemaInput]{
 	do: func(_ context.Context, c *call, in StageSchemaInput) (answer, error) {
 		var document any
 		var err error
-		if contracts := c.Pipelines().Contracts(); in.Example {
+		if contracts := c.Pipelines().Contracts(in.Issue); in.Example {
 			document, err = contracts.Example(in.Stage)
 		} else {
 			document, err = contracts.Schema(in.Stage)

@@ -10,6 +10,7 @@ import (
 
 func schemaCommand(a *app) *cobra.Command {
 	var example bool
+	var issue string
 	c := &cobra.Command{
 		Use:   "schema [STAGE]",
 		Short: "Print the JSON Schema of a stage's artifact, or an example",
@@ -17,16 +18,19 @@ func schemaCommand(a *app) *cobra.Command {
 refers to. With --example it prints an artifact that is valid. A stage of the
 project takes its example from the examples of its schema.
 
+The pipeline is that of the run of --issue; without it, that of a new run.
 Without a stage it prints the schema of handoff.pipeline.yaml.`,
 		Example: "  handoff pipeline schema plan\n  handoff pipeline schema plan --example > /tmp/plan.json",
 		Args:    cobra.MaximumNArgs(1),
 	}
 	c.Flags().BoolVar(&example, "example", false, "print an example instead")
+	c.Flags().StringVar(&issue, "issue", "", "`issue` whose run has the stage")
+	c.RegisterFlagCompletionFunc("issue", a.complete)
 	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.stages(""), cobra.ShellCompDirectiveNoFileComp
+		return a.stages(issue), cobra.ShellCompDirectiveNoFileComp
 	}
 	cli.Answers(a.App, c, cli.Prints(nil))
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -37,10 +41,10 @@ Without a stage it prints the schema of handoff.pipeline.yaml.`,
 		return a.reading(func(p pipelines.Runs) error {
 			var doc any
 			var err error
-			if example {
-				doc, err = p.Contracts().Example(stage)
+			if contracts := p.Contracts(issue); example {
+				doc, err = contracts.Example(stage)
 			} else {
-				doc, err = p.Contracts().Schema(stage)
+				doc, err = contracts.Schema(stage)
 			}
 			if err != nil {
 				return err

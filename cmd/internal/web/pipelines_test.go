@@ -13,7 +13,7 @@ import (
 // submit submits the example of a stage, with changes.
 func (s *site) submit(issue, stage string, change func(artifact string) string) {
 	s.t.Helper()
-	example, err := s.ws.Pipelines().Contracts().Example(stage)
+	example, err := s.ws.Pipelines().Contracts("").Example(stage)
 	must(s.t, err)
 	b, err := handoff.EncodeJSON(example)
 	must(s.t, err)

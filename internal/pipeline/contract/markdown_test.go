@@ -223,9 +223,9 @@ only in the linked worktree, because someone made it, is used there.
 | ` + "`handoff pipeline start ISSUE STAGE`" + ` | record that an agent works on a stage, with what it was given |
 | ` + "`handoff pipeline put ISSUE STAGE FILE\\|-`" + ` | submit an artifact: validate it, record it and write it to the folder |
 | ` + "`handoff pipeline adopt ISSUE\\|DIR`" + ` | record the files of a run of another tool as they are |
-| ` + "`handoff pipeline schema [STAGE]`" + ` | print the JSON Schema of an artifact, or with --example an example |
+| ` + "`handoff pipeline schema [STAGE]`" + ` | print the JSON Schema of an artifact, of the run of --issue, or with --example an example |
 | ` + "`handoff pipeline get ISSUE STAGE`" + ` | print the path of an artifact; with --restore, write its newest attempt first |
-| ` + "`handoff pipeline validate FILE…`" + ` | validate artifacts against their schemas |
+| ` + "`handoff pipeline validate FILE…`" + ` | validate artifacts against their contracts, those in the folder of a run against that run's |
 | ` + "`handoff pipeline gate ISSUE STAGE`" + ` | check whether a stage is ready to build on |
 | ` + "`handoff pipeline history ISSUE`" + ` | list every attempt and what it was made from |
 | ` + "`handoff pipeline trace ISSUE`" + ` | show durations and retries; with --state, derive state.yaml |

@@ -129,28 +129,21 @@ func (s *Stage) checkCommon(r *pipeline.Report, unknown []jsonschema.Problem) []
 	return left
 }
 
-// ValidateFiles validates files, which read reads, against the contract of a
-// stage, by default the one that each file name belongs to. Kinds: Invalid (no
-// such stage), and those of read.
-func (p *Pipeline) ValidateFiles(stage string, files []string, read func(name string) ([]byte,
-	error)) ([]pipeline.Validation,
-	error) {
-	list := []pipeline.Validation{}
-	for _, file := range files {
-		b, err := read(file)
-		if err != nil {
-			return nil, err
-		}
-		s, err := p.Stage(cmp.Or(stage, path.Base(file)))
-		if err != nil && stage == "" {
-			err = handoff.E("validate", file, handoff.Invalid, errors.New("no stage has an artifact of this name"),
-				handoff.Suggest("name the stage", handoff.ActionValidateAs, file, "STAGE"))
-		}
-		if err != nil {
-			return nil, err
-		}
-		report := s.Validate(b)
-		list = append(list, pipeline.Validation{File: file, Stage: s.Name, Valid: report.Valid(), Report: report})
+// ValidateFile validates the content of a file against the contract of a stage, by default the
+// one that has an artifact of this name, or of its last element. Its kind is Invalid (no such
+// stage).
+func (p *Pipeline) ValidateFile(stage, file, name string, b []byte) (pipeline.Validation, error) {
+	s, err := p.Stage(cmp.Or(stage, name))
+	if err != nil && stage == "" {
+		s, err = p.Stage(path.Base(name))
 	}
-	return list, nil
+	if err != nil && stage == "" {
+		err = handoff.E("validate", file, handoff.Invalid, errors.New("no stage has an artifact of this name"),
+			handoff.Suggest("name the stage", handoff.ActionValidateAs, file, "STAGE"))
+	}
+	if err != nil {
+		return pipeline.Validation{}, err
+	}
+	report := s.Validate(b)
+	return pipeline.Validation{File: file, Stage: s.Name, Valid: report.Valid(), Report: report}, nil
 }

@@ -109,6 +109,30 @@ func (r *Runs) pipelineOf(ctx context.Context, name string) (*contract.Pipeline,
 	return contract.ParseRun(issue+"/"+contract.RunDefinition, b)
 }
 
+// Holder returns the run in whose folder a file is, "" for none, and the name of the file
+// there, without a run the file. The file is relative to the workspace.
+func Holder(ctx context.Context, r *Runs, file string) (run, name string) {
+	if rest, ok := strings.CutPrefix(file, contract.Folder+"/"); ok {
+		archive := ""
+		if in, ok := strings.CutPrefix(rest, contract.Completed+"/"); ok {
+			archive, rest = contract.Completed+"/", in
+		}
+		run, name, ok = strings.Cut(rest, "/")
+		if issue, _ := contract.IssueOf(run); ok && contract.CheckIssue(issue) == nil {
+			return archive + run, name
+		}
+		return "", file
+	}
+	name = file
+	_ = r.each(ctx, func(own *Runs, issue string) error {
+		if in, ok := strings.CutPrefix(file, path.Join(own.Pipeline.Folder, issue)+"/"); ok {
+			run, name = issue, in
+		}
+		return nil
+	})
+	return run, name
+}
+
 // Init creates the folder of a run with folder.Init, and its definition, unless it has the
 // preset. With a name the run has that pipeline. A run keeps its definition: the kind is
 // Conflict if it has another one.

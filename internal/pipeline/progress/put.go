@@ -140,7 +140,10 @@ func checkSubmission(p *contract.Pipeline, sub Submission, stage *contract.Stage
 			handoff.Suggest("see which agent acts next", handoff.ActionNext, sub.Issue))
 	}
 	if errs := report.Errors; len(errs) > 0 {
-		hint := handoff.Suggest("see an example", handoff.ActionExample, stage.Name)
+		hint := handoff.Suggest("see an example", handoff.ActionExample, stage.Name, sub.Issue)
+		if _, err := stage.Example(); err != nil {
+			hint = handoff.Suggest("print the schema", handoff.ActionRunSchema, stage.Name, sub.Issue)
+		}
 		if !stage.IsJSON() {
 			hint = handoff.Advice("the headings of " + stage.Artifact + " are " + strings.Join(stage.Headings, ", "))
 		}
