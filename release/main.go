@@ -1,8 +1,9 @@
 // Command release makes the files of a release: archives, packages for Debian, RPM and npm,
-// a Homebrew formula, an install script, bundles and a manifest for MCP, the plugins, bills
-// of materials and checksums. It is a module of its own, because nothing of it is in handoff.
+// a Homebrew formula, an install script, bundles and a manifest for MCP, the plugins, the
+// libraries, bills of materials and checksums. It is a module of its own, because nothing of it is in handoff.
 //
-// The same commit gives the same bytes. Run it with: make dist VERSION=v0.1.0
+// The same commit gives the same bytes, with the same versions of Go and, for the libraries,
+// of npm and setuptools. Run it with: make dist VERSION=v0.1.0
 package main
 
 import (
@@ -145,7 +146,7 @@ func (r *release) make() (err error) {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 	}
-	for _, step := range []func() error{r.npmMain, r.plugins, r.formula, r.installScript, r.serverJSON} {
+	for _, step := range []func() error{r.npmMain, r.libraries, r.plugins, r.formula, r.installScript, r.serverJSON} {
 		if err := step(); err != nil {
 			return err
 		}
