@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/clipperhouse/displaywidth v0.11.0
-	github.com/creachadair/tomledit v0.0.28
 	github.com/google/jsonschema-go v0.4.3
 	github.com/klauspost/compress v1.20.3
 	github.com/minio/minio-go/v7 v7.4.1

@@ -46,7 +46,7 @@ var cold = []string{module + "/cmd", module + "/engines", module + "/internal/co
 	module + "/internal/pipeline", module + "/internal/session", module + "/internal/trace/evidence",
 	module + "/internal/trace/provenance", module + "/thread/page", module + "/workspace",
 	"crypto/tls", "crypto/x509", "encoding/gob", "encoding/xml", "html/template", "net/http", "text/template",
-	"github.com/creachadair/tomledit", "github.com/google/jsonschema-go", "github.com/modelcontextprotocol",
+	"github.com/google/jsonschema-go", "github.com/modelcontextprotocol",
 	"github.com/nats-io", "github.com/pelletier/go-toml", "github.com/spf13", "github.com/yuin/goldmark",
 	"go.yaml.in/yaml", "golang.org/x/net", "golang.org/x/text"}
 

@@ -5,19 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/creachadair/tomledit/parser"
-	"github.com/creachadair/tomledit/scanner"
 	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// A tomlFormat is TOML 1.0. Values are decoded by another library than the one
-// that finds statements.
+// A tomlFormat is TOML 1.0.
 type tomlFormat struct{}
 
 func (tomlFormat) decode(text []byte) (map[string]any, error) {
@@ -46,78 +43,34 @@ type statement struct {
 }
 
 // statements returns the statements of a file.
-func statements(text []byte) ([]statement, error) {
-	var list []statement
+func statements(text []byte) (list []statement, err error) {
 	var table []any
-	s := scanner.New(bytes.NewReader(text))
-	at, depth := statement{start: -1}, 0
-	finish := func(end int) error {
-		if at.start < 0 {
-			return nil
-		}
-		path, head, err := statementPath(text[at.start:at.valueEnd])
-		if err != nil {
-			return err
-		}
-		at.start, at.end, at.head = 1+bytes.LastIndexByte(text[:at.start], '\n'), end, head
-		if at.path = slices.Concat(table, path); head {
-			at.path, table = path, path
-		}
-		list = append(list, at)
-		at = statement{start: -1}
-		return nil
-	}
-	for {
-		err := s.Next()
-		if errors.Is(err, io.EOF) {
-			return list, finish(len(text))
-		}
-		if err != nil {
-			return nil, err
-		}
-		token, span := s.Token(), s.Span()
-		if token == scanner.Newline || token == scanner.Comment {
-			if depth == 0 {
-				if err := finish(span.End); err != nil {
-					return nil, err
-				}
+	var p unstable.Parser
+	p.Reset(text)
+	for p.NextExpression() {
+		e := p.Expression()
+		s := statement{head: e.Kind != unstable.KeyValue, start: -1}
+		for names := e.Key(); names.Next(); {
+			name := names.Node()
+			if s.start < 0 {
+				s.start = 1 + bytes.LastIndexByte(text[:name.Raw.Offset], '\n')
 			}
-			continue
+			s.path, s.valueStart = append(s.path, string(name.Data)), int(name.Raw.Offset+name.Raw.Length)
 		}
-		switch token {
-		case scanner.LBracket, scanner.LInline:
-			depth++
-		case scanner.RBracket, scanner.RInline:
-			depth--
-		case scanner.Equal:
-			if depth == 0 {
-				at.valueStart = span.End
-			}
+		s.valueEnd = s.valueStart
+		if s.head {
+			table = s.path
+		} else {
+			s.path = slices.Concat(table, s.path)
+			s.valueStart += 1 + bytes.IndexByte(text[s.valueStart:], '=')
+			s.valueEnd = int(e.Raw.Offset + e.Raw.Length)
 		}
-		if at.start < 0 {
-			at.start = span.Pos
+		if s.end = s.valueEnd + 1 + bytes.IndexByte(text[s.valueEnd:], '\n'); s.end == s.valueEnd {
+			s.end = len(text)
 		}
-		at.valueEnd = span.End
+		list = append(list, s)
 	}
-}
-
-// statementPath returns the path in one statement, and whether it is a head.
-func statementPath(text []byte) (path []any, head bool, err error) {
-	items, err := parser.New(bytes.NewReader(append(bytes.Clone(text), '\n'))).Items()
-	if err != nil || len(items) != 1 {
-		return nil, false, errInexact
-	}
-	var key parser.Key
-	switch item := items[0].(type) {
-	case *parser.Heading:
-		key, head = item.Name, true
-	case *parser.KeyValue:
-		key = item.Name
-	}
-	for _, name := range key {
-		path = append(path, name)
-	}
-	return path, head, nil
+	return list, p.Error()
 }
 
 // edit replaces, appends or removes whole statements.

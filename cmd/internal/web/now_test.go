@@ -23,7 +23,7 @@ import (
 // long is read while pages are shown.
 func (s *site) eventually(path, want string) string {
 	s.t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		page := s.get(path)
 		if strings.Contains(page, want) {
 			return page
