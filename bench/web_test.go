@@ -22,11 +22,11 @@ import (
 )
 
 // BenchmarkViewer measures how long the viewer takes to the first byte of each page
-// that comes from the index, with 10,000 sessions and 100,000 artifacts. Four
+// that comes from the index, with 16,700 sessions and 200,000 records. Four
 // readers ask for pages while ten artifacts a second are published.
 func BenchmarkViewer(b *testing.B) {
 	dir := fresh(b)
-	ids, sessions := manySessions(b, dir, 10_000, 10)
+	ids, sessions := manySessions(b, dir, 16_700, 10)
 	program, _ := programs(b)
 	run(b, dir, program, "list") // creates the index
 	base := serveViewer(b, dir, program)

@@ -24,6 +24,7 @@ type View struct {
 	DisplayTimestamp string   `json:"displayTimestamp,omitempty"` // its start, as in the display name
 	LongName         string   `json:"longName"`
 	Outputs          []Output `json:"outputs,omitzero"` // if the query asked for them
+	Published        int      `json:"-"`                // active artifacts, if the query asked for counts
 
 	// Notices are what somebody should know of it, the worst first. Outputs that it did
 	// not leave are among them if the query asked for outputs.

@@ -432,3 +432,26 @@ func TestActiveThread(t *testing.T) {
 		}
 	}
 }
+
+// TestMostNeeds limits how many artifacts of one kind of need are looked at.
+func TestMostNeeds(t *testing.T) {
+	dir := t.TempDir()
+	w, err := workspace.Open(dir, workspace.Options{
+		Getenv: func(name string) string { return map[string]string{"HANDOFF_WORKSPACE": dir}[name] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for i := range 4 {
+		if _, err := w.Publish(t.Context(), handoff.Draft{Channel: "design", Body: strings.NewReader(fmt.Sprint(i)),
+			AskReview: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for most, want := range map[int]int{0: 4, 3: 3, 4: 4} {
+		r, err := w.News(noThreads()).Report(t.Context(), news.ReportOptions{Most: most})
+		if err != nil || len(r.Needs) != want || r.IsCut != (want < 4) {
+			t.Errorf("at most %d: got %d needs, cut %v, %v, want %d", most, len(r.Needs), r.IsCut, err, want)
+		}
+	}
+}

@@ -57,17 +57,18 @@ func (r Report) Board(by string) ([]Lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	var lanes []*Lane
+	lanes, byKey := []*Lane(nil), map[string]*Lane{}
 	lane := func(p handoff.Producer, name string) *Lane {
 		k := key(p)
-		i := slices.IndexFunc(lanes, func(l *Lane) bool { return l.Key == k })
-		if i < 0 {
-			i, lanes = len(lanes), append(lanes, &Lane{Key: k})
+		l := byKey[k]
+		if l == nil {
+			l = &Lane{Key: k}
+			byKey[k], lanes = l, append(lanes, l)
 		}
 		if by == "session" && k != "" {
-			lanes[i].Name = cmp.Or(lanes[i].Name, name)
+			l.Name = cmp.Or(l.Name, name)
 		}
-		return lanes[i]
+		return l
 	}
 	for _, n := range r.Needs {
 		if n.Kind == "log" {
@@ -105,9 +106,9 @@ func (r Report) Board(by string) ([]Lane, error) {
 		return cmp.Or(more(func(l *Lane) int { return len(l.Key) }),
 			more(func(l *Lane) int { return len(l.Waiting) + len(l.Review) }), more(func(l *Lane) int { return len(l.Running) }))
 	})
-	list := make([]Lane, len(lanes))
-	for i, l := range lanes {
-		list[i] = *l
+	var list []Lane
+	for _, l := range lanes {
+		list = append(list, *l)
 	}
 	return list, nil
 }

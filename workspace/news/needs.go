@@ -63,9 +63,14 @@ func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
 	seen, commands := map[string]bool{}, map[string]bool{}
 	for _, q := range []handoff.ArtifactQuery{{Claimed: true}, {Discussed: true}, {Competing: true},
 		{Stale: true}} {
+		looked := 0
 		for a, err := range s.artifacts(ctx, q) {
 			if err != nil {
 				return err
+			}
+			if looked++; r.most > 0 && looked > r.most && (!q.Claimed || a.CreatedAt.Before(r.Since)) {
+				r.IsCut = true
+				break
 			}
 			if q.Claimed {
 				r.judge(a)

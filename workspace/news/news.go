@@ -82,6 +82,7 @@ func (s Source) Now(ctx context.Context) (trace.Activity, error) {
 type ReportOptions struct {
 	Since  string // a time, see ParseTime of package workspace; "" for what the reader has seen
 	Reader string // "" for the user of this machine
+	Most   int    // how many artifacts of one kind of need are looked at, the newest first; 0 for all
 }
 
 // A Report is what needs a person, what was done in a time, and what runs.
@@ -93,6 +94,7 @@ type Report struct {
 	First bool `json:"first,omitempty"`
 
 	Needs   []Need         `json:"needs"`   // the worst first, whatever the time
+	IsCut   bool           `json:"-"`       // there are more Needs than Most allows
 	Done    []Done         `json:"done"`    // ended in the time, the last first
 	Running trace.Activity `json:"running"` // now
 
@@ -106,6 +108,7 @@ type Report struct {
 
 	Warnings []string `json:"warnings,omitempty"`
 
+	most  int                    // as in ReportOptions
 	seen  seen                   // what Mark stores
 	made  map[origin]published   // in the time
 	spent map[string]trace.Usage // in the time, by session or thread
@@ -131,7 +134,7 @@ func (s Source) Report(ctx context.Context, o ReportOptions) (r Report, err erro
 	if err := s.o.Hub.Closed(); err != nil {
 		return r, err
 	}
-	r = Report{Until: s.o.Now(), Needs: []Need{}, Done: []Done{}, made: map[origin]published{}}
+	r = Report{Until: s.o.Now(), Needs: []Need{}, Done: []Done{}, most: o.Most, made: map[origin]published{}}
 	log, err := s.o.Store.Status(ctx)
 	if err != nil {
 		return r, err

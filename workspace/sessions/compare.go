@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -32,4 +33,31 @@ func (s Sessions) Compare(ctx context.Context, before, after string) (session.Co
 		return session.Comparison{}, err
 	}
 	return compare.Sessions(ctx, s.o.Sessions, first, second, lifecycle.ThisObserver(), s.o.Now())
+}
+
+// maxBefore is how many executions that were opened before one are looked at.
+const maxBefore = 16
+
+// Previous compares a session with the execution before of the same workflow by the same agent.
+// It returns nil if there is none.
+//
+// Kind: NotFound.
+func Previous(ctx context.Context, s Sessions, id string) (*session.Comparison, error) {
+	of, err := s.o.Sessions.Session(ctx, id)
+	if err != nil || of.Execution < 2 {
+		return nil, err
+	}
+	name, err := lifecycle.WorkflowPattern("^" + regexp.QuoteMeta(of.Workflow.Name) + "$")
+	if err != nil {
+		return nil, nil // a name that is longer than a pattern
+	}
+	page, err := s.o.Hub.Sessions(ctx, handoff.SessionQuery{Agent: of.Agent.Name, Workflow: name, IncludeRuns: true,
+		IncludeArchived: true, Until: of.OpenedAt.Add(1), Limit: maxBefore})
+	for _, before := range page.Sessions {
+		if before.Agent.Name == of.Agent.Name && before.Execution == of.Execution-1 {
+			c, err := compare.Sessions(ctx, s.o.Sessions, before.ID, of.ID, lifecycle.ThisObserver(), s.o.Now())
+			return &c, err
+		}
+	}
+	return nil, err
 }

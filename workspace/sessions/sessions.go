@@ -242,6 +242,7 @@ type Filter struct {
 	Archived         bool   // those in the archive instead
 	Deleted          bool   // those in the trash instead
 	WithOutputs      bool   // return the outputs of each session
+	WithCounts       bool   // count what each session published, and look up whether it left what it should
 	Limit            int    // the maximum number; 0 for no limit
 	Cursor           string // the end of an earlier page
 }
@@ -250,8 +251,8 @@ type Filter struct {
 // first. A filter for what agents do, by agent, workflow or type of output, also
 // selects runs inside sessions. Kind: Invalid.
 func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
-	q := lifecycle.Query{OutputType: f.OutputType, Outputs: f.WithOutputs, Observer: lifecycle.ThisObserver(),
-		Now: s.o.Now()}
+	q := lifecycle.Query{OutputType: f.OutputType, Outputs: f.WithOutputs, Expected: f.WithCounts,
+		Observer: lifecycle.ThisObserver(), Now: s.o.Now()}
 	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns ||
 		f.Agent+f.Workflow+f.OutputType != "", f.Limit, f.Cursor
 	q.Parent = f.Parent
@@ -263,7 +264,19 @@ func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, s.o.Now()); err != nil {
 		return session.Page{}, err
 	}
-	return lifecycle.Find(ctx, s.o.Hub, q)
+	page, err := lifecycle.Find(ctx, s.o.Hub, q)
+	if err != nil || !f.WithCounts {
+		return page, err
+	}
+	var ids []string
+	for _, v := range page.Sessions {
+		ids = append(ids, v.ID)
+	}
+	counts, err := s.o.CountIn(ctx, ids)
+	for i, v := range page.Sessions {
+		page.Sessions[i].Published = counts[v.ID]
+	}
+	return page, err
 }
 
 // Files returns what is in the folder of a session or run, sorted by path,

@@ -43,7 +43,9 @@ func (s *Server) compared(r *http.Request) (page, error) {
 		Live: true, Poll: costRest, Styles: []string{"compare.css"}}
 	at, _ := s.o.Source.Log.Position(r.Context(), "now")
 	found, known, err := s.choices.of(fmt.Sprintf("%q", refs)).get(s, reading[candidates.CandidateList]{wait: costWait,
-		at: at, read: func(ctx context.Context) (candidates.CandidateList, error) { return s.o.Source.Choices(ctx, refs) }})
+		of: int64(at), read: func(ctx context.Context) (candidates.CandidateList, error) {
+			return s.o.Source.Choices(ctx, refs)
+		}})
 	if err != nil {
 		return page{}, err
 	}

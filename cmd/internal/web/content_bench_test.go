@@ -22,6 +22,9 @@ func (s *site) measure(b *testing.B, path string) {
 	size := 0
 	used := processorTime()
 	for b.Loop() {
+		if s.before != nil {
+			s.before()
+		}
 		start := time.Now()
 		w := httptest.NewRecorder()
 		s.h.ServeHTTP(w, request("GET", path))

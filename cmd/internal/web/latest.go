@@ -6,14 +6,12 @@ import (
 	"reflect"
 	"sync"
 	"time"
-
-	"github.com/agent-handoff/handoff"
 )
 
 // rest is how many times as long as reading took nothing is read again.
 const rest = 10
 
-// growth is the same if the log has grown, which a page should show within a second.
+// growth is the same if something is new, which a page should show within a second.
 const growth = 3
 
 // A latest is something that can take long to read, such as threads or the
@@ -23,42 +21,64 @@ type latest[T any] struct {
 	value   T
 	err     error
 	known   bool
-	next    time.Time     // when it is read again
-	at      handoff.Seq   // the newest record when it was read
-	soon    time.Time     // when it is read again if the log has grown
+	took    time.Duration // to read it
+	end     time.Time     // when it had been read
+	of      int64         // the version that it was read of
+	changes int64         // how often it changed
 	reading chan struct{} // closed when it has been read; nil if it is not being read
 }
 
 // reading is how a latest is read.
 type reading[T any] struct {
 	read  func(context.Context) (T, error)
-	wait  time.Duration // so long a page waits for the first value
+	wait  time.Duration // so long a page waits for the first value, and for a new version of one that takes less
 	least time.Duration // so long a value is not read again
-	at    handoff.Seq   // the newest record, if the value depends on the log: it is read again when that has grown
+	of    int64         // grows with what the value depends on, such as the log: then it is read again
 }
 
 // get returns what was last read; known is false if that has not happened yet. It
 // starts to read again when it is time to. Open pages are notified when the value has
 // changed.
 func (l *latest[T]) get(s *Server, r reading[T]) (value T, known bool, err error) {
-	l.mu.Lock()
-	first := !l.known
-	now := s.o.Now()
-	if l.reading == nil && (!now.Before(l.next) || r.at > l.at && !now.Before(l.soon)) {
-		l.reading = make(chan struct{})
-		go l.refresh(s, r)
-	}
-	reading := l.reading
-	l.mu.Unlock()
-	if first {
+	limit := time.After(r.wait)
+	for range 2 { // a reading that started before the newest record is followed by another one
+		reading := l.start(s, r)
+		if reading == nil {
+			break
+		}
 		select {
 		case <-reading:
-		case <-time.After(r.wait):
+			continue
+		case <-limit:
 		}
+		break
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.value, l.known, l.err
+}
+
+// start starts to read if it is time to. It returns what a page waits for, nil for nothing.
+func (l *latest[T]) start(s *Server, r reading[T]) chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	quick, isNew := l.took < r.wait, !l.known || r.of > l.of
+	age := s.o.Now().Sub(l.end)
+	if l.reading == nil && (age >= max(r.least, rest*l.took) || isNew && (quick || age >= growth*l.took)) {
+		l.reading = make(chan struct{})
+		go l.refresh(s, r)
+	}
+	if !l.known || isNew && quick {
+		return l.reading
+	}
+	return nil
+}
+
+// version returns how often the value changed.
+func (l *latest[T]) version() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changes
 }
 
 func (l *latest[T]) refresh(s *Server, r reading[T]) {
@@ -67,12 +87,16 @@ func (l *latest[T]) refresh(s *Server, r reading[T]) {
 	end := s.o.Now()
 	l.mu.Lock()
 	changed := !l.known || !reflect.DeepEqual(value, l.value)
+	awaited := l.known && r.of > l.of && end.Sub(start) < r.wait // pages ask for it because of what is new
 	l.value, l.err, l.known = value, err, true
-	l.next, l.soon, l.at = end.Add(max(r.least, rest*end.Sub(start))), end.Add(growth*end.Sub(start)), r.at
+	l.took, l.end, l.of = end.Sub(start), end, r.of
+	if changed {
+		l.changes++
+	}
 	close(l.reading)
 	l.reading = nil
 	l.mu.Unlock()
-	if changed {
+	if changed && !awaited {
 		s.events.announce(0)
 	}
 }

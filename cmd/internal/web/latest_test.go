@@ -30,3 +30,29 @@ func TestLatest(t *testing.T) {
 		}
 	}
 }
+
+// A page waits for a new version of a value that is read quickly, and not for one that takes
+// longer.
+func TestNewVersion(t *testing.T) {
+	now := time.Now()
+	s := &Server{o: Options{Now: func() time.Time { return now }},
+		events: &events{ctx: t.Context(), listeners: map[chan handoff.Seq]bool{}}}
+	var l latest[int64]
+	get := func(of, want int64) {
+		t.Helper()
+		got, known, err := l.get(s, reading[int64]{wait: time.Minute, of: of,
+			read: func(context.Context) (int64, error) { return of, nil }})
+		if got != want || !known || err != nil {
+			t.Errorf("version %d: got %d, %v, %v, want %d", of, got, known, err, want)
+		}
+	}
+	get(1, 1)
+	get(2, 2)
+	l.took, l.end = time.Hour, now
+	get(3, 2)
+	now = now.Add(4 * time.Hour)
+	get(3, 2) // starts to read
+	for ; l.version() < 3; time.Sleep(time.Millisecond) {
+	}
+	get(3, 3)
+}

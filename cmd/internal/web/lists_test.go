@@ -126,8 +126,8 @@ func TestCommentsAtLines(t *testing.T) {
 func TestPreviousExecution(t *testing.T) {
 	s := newSite(t)
 	var ids []string
-	for i := range 2 {
-		o, err := s.ws.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "casey"},
+	for i, agent := range []string{"casey", "casey", "alex"} { // another agent has the same workflow
+		o, err := s.ws.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: agent},
 			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
 		must(t, err)
 		ids = append(ids, o.ID)

@@ -23,8 +23,10 @@ import (
 const (
 	newestShown  = 20
 	needsShown   = 30
+	needsRead    = 200 // artifacts of one kind of need
 	doneShown    = 30
 	runningShown = 12
+	lanesShown   = 40
 )
 
 // activity is what the first page shows.
@@ -41,6 +43,7 @@ type activity struct {
 	Hidden     int
 	By         string // what the board is grouped by
 	Board      []lane
+	MoreLanes  int    // lanes that the board does not show
 	Command    string // prints the same
 }
 
@@ -65,16 +68,17 @@ func (s *Server) now(r *http.Request) (page, error) {
 	newest, err := s.o.Source.Artifacts.List(ctx, workspace.ListOptions{Limit: newestShown})
 	p.warn(err)
 	a.Newest, a.Hidden = newest.Artifacts, newest.HiddenCount
+	at, _ := s.o.Source.Log.Position(ctx, "now")
 	threads, known := s.activeThreads(&p)
 	a.Collisions = threads.collisions
-	running, err := s.o.Source.News.Activity(ctx, threads.list, runningShown)
+	running, active, err := s.activity(threads, at)
 	p.warn(err)
 	for _, t := range running.Threads {
 		a.Threads = append(a.Threads, runningThread{t, threads.calls[t.URI].call})
 	}
 	a.MoreRun = len(running.Sessions) > runningShown || len(running.Warnings) > 0
 	a.Running = running.Sessions[:min(runningShown, len(running.Sessions))]
-	found, read, err := s.newsSince(ctx, a.Since)
+	found, read, err := s.newsSince(a.Since, at)
 	if errors.Is(err, handoff.Invalid) {
 		return page{}, err
 	}
@@ -84,14 +88,15 @@ func (s *Server) now(r *http.Request) (page, error) {
 			p.Warnings = append(p.Warnings, warning)
 		}
 	}
-	a.newsReport, a.Reading = found, !known || !read
+	a.newsReport, a.Reading = found, !known || !active || !read
 	board := found.Report
 	board.Running = running
 	lanes, err := board.Board(a.By)
 	if err != nil {
 		return page{}, err
 	}
-	a.Board = lanesOf(lanes)
+	a.MoreLanes = max(0, len(lanes)-lanesShown)
+	a.Board = lanesOf(lanes[:len(lanes)-a.MoreLanes])
 	a.Command = cli.CommandLine(handoff.ActionNews)
 	if a.Since != "" {
 		a.Command = cli.CommandLine(handoff.ActionNewsSince, a.Since)
@@ -100,17 +105,25 @@ func (s *Server) now(r *http.Request) (page, error) {
 	return p, nil
 }
 
+// activity returns the open sessions and the running threads, as they were last read. A record
+// and a change of the threads are shown at once.
+func (s *Server) activity(threads activeThreads, at handoff.Seq) (trace.Activity, bool, error) {
+	return s.running.get(s, reading[trace.Activity]{wait: activityWait, least: threadRest,
+		of: int64(at) + s.threads.version(), read: func(ctx context.Context) (trace.Activity, error) {
+			return s.o.Source.News.Activity(ctx, threads.list, runningShown)
+		}})
+}
+
 // newsSince returns the news since a time as they were last read. Nothing is noted as seen.
-func (s *Server) newsSince(ctx context.Context, since string) (newsReport, bool, error) {
-	at, _ := s.o.Source.Log.Position(ctx, "now")
-	return s.news.of(since).get(s, reading[newsReport]{wait: threadWait, least: newsRest, at: at,
+func (s *Server) newsSince(since string, at handoff.Seq) (newsReport, bool, error) {
+	return s.news.of(since).get(s, reading[newsReport]{wait: threadWait, least: newsRest, of: int64(at),
 		read: func(ctx context.Context) (n newsReport, err error) {
-			r, err := s.o.Source.News.Report(ctx, news.ReportOptions{Since: since})
+			r, err := s.o.Source.News.Report(ctx, news.ReportOptions{Since: since, Most: needsRead})
 			if err != nil {
 				return n, err
 			}
 			// without what is of the time of the report, so that pages are replaced only for news
-			n.Report = news.Report{Since: r.Since, First: r.First, Needs: r.Needs, Done: r.Done,
+			n.Report = news.Report{Since: r.Since, First: r.First, Needs: r.Needs, IsCut: r.IsCut, Done: r.Done,
 				Artifacts: r.Artifacts, Replaced: r.Replaced, Commits: r.Commits, Warnings: r.Warnings}
 			if r.First {
 				n.Since = r.Since.Truncate(time.Hour)
@@ -181,6 +194,7 @@ func lanesOf(lanes []news.Lane) (list []lane) {
 // Limits of reading threads for the first page.
 const (
 	threadWait     = 20 * time.Millisecond
+	activityWait   = time.Second
 	threadRest     = 2 * time.Second
 	newsRest       = 10 * time.Second // what needs a person can arise without a record: sessions become silent
 	collisionsFrom = "24h"            // as those of the command line

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"path"
@@ -99,14 +98,8 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 		v.Took = end.Sub(d.OpenedAt)
 	}
 	v.Timeline = sessionTimeline(v, s.o.Now())
-	if v.Execution > 1 {
-		before := fmt.Sprintf("%s#%d", v.Workflow.Name, v.Execution-1)
-		if compared, err := s.o.Source.Compare(ctx, before, d.ID); err == nil {
-			v.Previous = &compared
-		} else if !errors.Is(err, handoff.NotFound) {
-			p.warn(err)
-		}
-	}
+	v.Previous, err = s.o.Source.Previous(ctx, d.ID)
+	p.warn(err)
 	p.Styles = []string{"thread.css"}
 	p.Data = v
 	return p, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // sessionsShown is how many sessions a page lists.
-const sessionsShown = 100
+const sessionsShown = 50
 
 // folderWait is how long the page of sessions waits for their folders to be read for
 // the first time. Reading 10,000 of them takes a second.
@@ -41,7 +41,7 @@ type agentSessions struct {
 func (s *Server) sessions(r *http.Request) (page, error) {
 	q := r.URL.Query()
 	f := sessions.Filter{Agent: q.Get("agent"), Status: q.Get("status"), Tag: q.Get("tag"),
-		Workflow: q.Get("workflow"), Cursor: q.Get("cursor"), Limit: sessionsShown, WithOutputs: true,
+		Workflow: q.Get("workflow"), Cursor: q.Get("cursor"), Limit: sessionsShown, WithCounts: true,
 		Archived: q.Get("in") == "archive", Deleted: q.Get("in") == "trash"}
 	if in := q.Get("in"); in != "" && !f.Archived && !f.Deleted {
 		return page{}, handoff.E("list sessions", in, handoff.Invalid, errors.New("no such place"),

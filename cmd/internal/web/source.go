@@ -32,7 +32,7 @@ type Source struct {
 	News      News
 	Costs     Costs
 	Pipelines Pipelines
-	Compare   func(ctx context.Context, before, after string) (session.Comparison, error)
+	Previous  func(ctx context.Context, session string) (*session.Comparison, error) // with the execution before
 	Choices   func(ctx context.Context, refs []string) (candidates.CandidateList, error)
 	Progress  func(ctx context.Context) ([]pipeline.Progress, []string, error) // of pipelines
 	Log       Log
@@ -55,7 +55,9 @@ func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 	}
 	return Source{Root: w.Root(), Records: w.Hub(), Artifacts: w, Bodies: w, Sessions: w.Sessions(), News: w.News(served),
 		Costs: w.Work(served), Pipelines: w.Pipelines(), Log: w.Store(), Threads: threads, Conversations: c,
-		Compare: w.Sessions().Compare, Choices: w.Reviews().Candidates(served).Compare,
+		Previous: func(ctx context.Context, id string) (*session.Comparison, error) {
+			return sessions.Previous(ctx, w.Sessions(), id)
+		}, Choices: w.Reviews().Candidates(served).Compare,
 		Progress: func(ctx context.Context) ([]pipeline.Progress, []string, error) {
 			return pipelines.Progress(ctx, w.Pipelines())
 		}}

@@ -34,6 +34,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/candidates"
@@ -72,6 +73,7 @@ type Server struct {
 	spent     keyed[work.CostReport]          // by the query
 	searches  keyed[transcript.Matches]       // by text
 	choices   keyed[candidates.CandidateList] // by the refs
+	running   latest[trace.Activity]
 	door      *access.Door
 	diagram   diagram
 }

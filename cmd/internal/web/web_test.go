@@ -39,6 +39,7 @@ type site struct {
 	o      web.Options
 	server *web.Server
 	h      http.Handler
+	before func() // before each request that is measured
 }
 
 func newSite(t testing.TB, change ...func(*web.Options)) *site {
@@ -62,7 +63,7 @@ func siteIn(t testing.TB, dir string, change ...func(*web.Options)) *site {
 	server, err := web.New(o)
 	must(t, err)
 	t.Cleanup(server.Close)
-	return &site{t, ws, o, server, server.Handler()}
+	return &site{t: t, ws: ws, o: o, server: server, h: server.Handler()}
 }
 
 // request returns a request with the token.

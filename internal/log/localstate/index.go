@@ -120,6 +120,26 @@ func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (ma
 	}, nil)
 }
 
+// CountIn returns how many active artifacts were published in each of some sessions or runs.
+func (x *Index) CountIn(ctx context.Context, ids []string) (map[string]int, error) {
+	return askQueued(ctx, x, func(at handoff.Index) (map[string]int, error) {
+		if file, ok := at.(*sqlindex.Index); ok {
+			return sqlindex.CountIn(ctx, file, ids)
+		}
+		counts := map[string]int{}
+		for _, id := range ids {
+			for _, place := range []string{"session", "run"} {
+				page, err := at.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{place: id}})
+				if err != nil {
+					return nil, err
+				}
+				counts[id] += len(page.Artifacts)
+			}
+		}
+		return counts, nil
+	}, nil)
+}
+
 // IDNames implements handoff.IDLister.
 func (x *Index) IDNames(ctx context.Context) ([]string, error) {
 	return askQueued(ctx, x, func(at handoff.Index) ([]string, error) {

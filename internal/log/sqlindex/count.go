@@ -8,6 +8,31 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
+// CountIn returns how many active artifacts were published in each of some sessions or runs.
+// No record is read.
+func CountIn(ctx context.Context, x *Index, ids []string) (map[string]int, error) {
+	var counts map[string]int
+	err := x.read(ctx, func(c *sqlite.Conn) error {
+		counts = map[string]int{}
+		count := func(r *sqlite.Row) error {
+			id := r.Text()
+			counts[id] += int(r.Integer())
+			return nil
+		}
+		for portion := range sqlite.Portions(ids) {
+			for _, place := range []string{"session", "run"} {
+				query := "SELECT " + place + ", count(*) FROM artifacts INDEXED BY by_" + place +
+					" WHERE status = 'active' AND " + place + sqlite.Among + " GROUP BY " + place
+				if err := newStore(ctx, c).load(query, count, portion...); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return counts, err
+}
+
 // CountByChannel returns the number of artifacts that q selects in each channel.
 // Paging is ignored. No record is read.
 func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (map[string]int, error) {

@@ -22,6 +22,7 @@ type Query struct {
 	handoff.SessionQuery
 	OutputType string // one of Types: sessions with an active output of this type
 	Outputs    bool   // return the outputs of each session
+	Expected   bool   // look up whether each session left the outputs that it should
 	Archived   bool   // those in the archive only, with IncludeArchived
 	Deleted    bool   // those in the trash only, with IncludeArchived
 
@@ -182,14 +183,16 @@ func Find(ctx context.Context, reader handoff.Reader, q Query) (session.Page, er
 		page.Cursor = page.Sessions[q.Limit-1].Order().Cursor()
 	}
 	for i, v := range page.Sessions {
-		if !q.Outputs {
-			break
+		if !q.Outputs && (!q.Expected || len(v.Expected) == 0) {
+			continue
 		}
 		artifacts, err := read(ctx, reader, v.Session)
 		if err != nil {
 			return session.Page{}, err
 		}
-		page.Sessions[i].Outputs = manifest.Outputs(v.Session, artifacts)
+		if q.Outputs {
+			page.Sessions[i].Outputs = manifest.Outputs(v.Session, artifacts)
+		}
 		SetNotices(&page.Sessions[i], Expectations(v.Session, artifacts))
 	}
 	return page, nil

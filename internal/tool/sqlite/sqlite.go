@@ -12,6 +12,7 @@ import (
 	"iter"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -176,6 +177,10 @@ func (c *Conn) One(ctx context.Context, query string, args []any, scan func(*Row
 	return false, nil
 }
 
+// Rows counts the rows that queries of this process returned. Tests compare it: work must not
+// grow with the archive.
+var Rows atomic.Int64
+
 // Each yields the rows of a query. A row is valid until the next one.
 func (c *Conn) Each(ctx context.Context, query string, args ...any) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
@@ -205,6 +210,7 @@ func (c *Conn) Each(ctx context.Context, query string, args ...any) iter.Seq2[*R
 				yield(nil, err)
 				return
 			}
+			Rows.Add(1)
 			if r.taken = 0; !yield(r, nil) {
 				return
 			}
