@@ -59,8 +59,29 @@ type Hop struct {
 	Evidence  []Evidence `json:"evidence"`
 }
 
+// An Authorship is who wrote the lines that a commit adds, in the format of git-ai.
+type Authorship struct {
+	Commit string
+	Lines  int    // that have a writer
+	Note   string // the text of the note
+}
+
+// CommitLines are the lines that a commit adds and whose writer is exact.
+type CommitLines struct {
+	Commit string
+	Lines  []WrittenLines
+}
+
+// WrittenLines are lines of a file, from 1, that one message of a thread wrote.
+type WrittenLines struct {
+	Path     string
+	From, To int
+	Message  string // its URI
+	Model    string
+}
+
 // Evidence is something that shows a hop, and where to find it.
 type Evidence struct {
-	Kind string `json:"kind"` // record, message, blob, digest, commit, command, path, lines or time
+	Kind string `json:"kind"` // record, message, blob, digest, commit, command, path, lines, note or time
 	Ref  string `json:"ref"`
 }

@@ -1,10 +1,12 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace/claims"
 )
 
@@ -15,6 +17,12 @@ func (w *Workspace) Claims(set *thread.Set) claims.Checker {
 		Hub: w.as, Bodies: w.bodies, Producer: w.caller.Producer, Threads: set, InRepository: w.Threads(set).InRepository,
 		Workspace: w.dirs.Root, Dir: w.caller.Dir, Worktree: w.dirs.Linked, WorktreeDir: w.dirs.Worktree,
 		Publish: func(ctx context.Context, d handoff.Draft) (handoff.Published, error) { return w.publish(ctx, set, d) },
-		Own:     w.ownFolders, Resolve: w.Resolve, Finish: w.finish, Now: w.now,
+		Lines: func(ctx context.Context, revisions []string) ([]trace.CommitLines, []string, error) {
+			if err := w.hub.Closed(); err != nil {
+				return nil, nil, err
+			}
+			return w.sources(cmp.Or(set, &thread.Set{})).Lines(ctx, w.caller.Dir, w.dirs.Worktrees(), revisions)
+		},
+		Own: w.ownFolders, Resolve: w.Resolve, Finish: w.finish, Now: w.now,
 	})
 }

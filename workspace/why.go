@@ -26,7 +26,16 @@ func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (trac
 		return trace.Origin{}, err
 	}
 	name = strings.TrimPrefix(name, artifactURI)
-	s := provenance.Sources{
+	found, err := w.sources(set).Why(ctx, w.refs(ctx), w.dirs.Worktrees(), name)
+	if err != nil {
+		err = w.elsewhere(ctx, set, "trace", name, err)
+	}
+	return found, err
+}
+
+// sources returns what a trace is made from.
+func (w *Workspace) sources(set *thread.Set) provenance.Sources {
+	return provenance.Sources{
 		Reader: w.hub, Conversations: w.archive(set, false), Prices: cost.EmbeddedPricer(),
 		CostOf: func(ctx context.Context, a handoff.Artifact) *trace.Usage {
 			r, err := w.Work(set).OfArtifact(ctx, a)
@@ -44,9 +53,4 @@ func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (trac
 			return io.ReadAll(io.LimitReader(content, most))
 		},
 	}
-	found, err := s.Why(ctx, w.refs(ctx), w.dirs.Worktrees(), name)
-	if err != nil {
-		err = w.elsewhere(ctx, set, "trace", name, err)
-	}
-	return found, err
 }

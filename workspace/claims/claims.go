@@ -38,6 +38,8 @@ type Options struct {
 	// the folders that handoff writes to, relative to Workspace
 	Own     func() []string
 	Resolve func(ctx context.Context, ref string) (string, error) // the ID of an artifact
+	// the lines that commits add and whose writer is exact
+	Lines   func(ctx context.Context, revisions []string) ([]trace.CommitLines, []string, error)
 	Publish func(ctx context.Context, d handoff.Draft) (handoff.Published, error)
 	Finish  func(ctx context.Context, session string) []string // what follows a record; returns warnings
 	Now     func() time.Time

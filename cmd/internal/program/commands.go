@@ -53,10 +53,17 @@ var commands = slices.Concat(
 	logs.Commands,
 )
 
+// formats are the formats of export, one file each.
+var formats = []func(*cli.App) *cobra.Command{
+	evidence.PullRequestCommand, evidence.InTotoCommand, evidence.GitAICommand, sessions.ExportCommand,
+	evidence.CommentCommand,
+}
+
 // exportCommand exports what people and programs without this workspace read.
 func exportCommand(a *cli.App) *cobra.Command {
 	c := web.ExportCommand(a)
-	c.AddCommand(evidence.PullRequestCommand(a), evidence.InTotoCommand(a), sessions.ExportCommand(a),
-		evidence.CommentCommand(a))
+	for _, format := range formats {
+		c.AddCommand(format(a))
+	}
 	return c
 }

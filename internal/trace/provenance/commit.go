@@ -88,8 +88,8 @@ func (r *tracer) periodOf(ctx context.Context, c git.Commit) period {
 	})}
 }
 
-// writersIn returns who wrote a file of a commit.
-func (r *tracer) writersIn(ctx context.Context, f git.File, written period) []credit {
+// contentOf returns a file of a commit.
+func (r *tracer) contentOf(ctx context.Context, f git.File, written period) content {
 	blob := func(id string) func() (string, bool) {
 		return sync.OnceValues(func() (string, bool) {
 			if id == "" {
@@ -100,11 +100,16 @@ func (r *tracer) writersIn(ctx context.Context, f git.File, written period) []cr
 		})
 	}
 	files, _ := r.places(filepath.Join(r.Repository.Top, filepath.FromSlash(f.Path)))
-	list := r.writers(ctx, content{
+	return content{
 		files: files, relative: filepath.FromSlash(f.Path), period: written, line: r.lineText,
 		before: blob(f.Old), text: blob(f.New),
 		is: func(file string) bool { return r.Repository.BlobID([]byte(file)) == f.New },
-	})
+	}
+}
+
+// writersIn returns who wrote a file of a commit.
+func (r *tracer) writersIn(ctx context.Context, f git.File, written period) []credit {
+	list := r.writers(ctx, r.contentOf(ctx, f, written))
 	for i := range list {
 		list[i].evidence = append([]trace.Evidence{{Kind: "message", Ref: list[i].uri.String()}, {Kind: "blob",
 			Ref: f.New}}, list[i].evidence...)

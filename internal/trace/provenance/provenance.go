@@ -116,6 +116,7 @@ func (r *tracer) run(ctx context.Context, s Subject) error {
 		r.line(ctx, s)
 	case s.Commit != nil:
 		r.commit(ctx, *s.Commit, "")
+		r.noted(ctx, *s.Commit, "", 0)
 	default:
 		if err := r.file(ctx, s); err != nil {
 			return err

@@ -38,6 +38,7 @@ func (r *tracer) line(ctx context.Context, s Subject) {
 			trace.Evidence{Kind: "path", Ref: s.Line.Path + ":" + strconv.Itoa(s.Line.Line.Number)})
 		r.add(h)
 		r.commit(ctx, *s.Commit, s.Line.Path)
+		r.noted(ctx, *s.Commit, s.Line.Path, s.Line.Line.Number)
 		return
 	}
 	h.Text = "not committed"

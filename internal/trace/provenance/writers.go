@@ -32,6 +32,7 @@ type write struct {
 	at   time.Time
 	edit edit
 
+	model string
 	order time.Time // at, or that of an earlier call of the thread if the clock was set back
 }
 
@@ -77,13 +78,29 @@ func (r *tracer) writers(ctx context.Context, c content) []credit {
 	return r.replayed(ctx, c, nil, c.relative) // in a worktree that was removed
 }
 
-// replayed returns the calls that together give exactly the bytes.
+// replayed returns who made the calls that together give exactly the bytes.
 func (r *tracer) replayed(ctx context.Context, c content, files []string, relative string) []credit {
+	return credits(r.replay(ctx, c, files, relative), c.line)
+}
+
+// partsOf returns the calls that together give exactly the bytes, also those in a worktree
+// that was removed.
+func (r *tracer) partsOf(ctx context.Context, c content) []write {
+	if list := r.replay(ctx, c, c.files, ""); list != nil || c.relative == "" {
+		return list
+	}
+	return r.replay(ctx, c, nil, c.relative)
+}
+
+// replay returns the calls that together give exactly the bytes: those of one path, else
+// those of all paths.
+func (r *tracer) replay(ctx context.Context, c content, files []string, relative string) []write {
 	writes := r.writes(ctx, files, relative, c.until)
 	byPath := map[string][]write{}
 	for _, w := range writes {
 		byPath[w.path] = append(byPath[w.path], w)
 	}
+	several := len(byPath) > 1
 	for i := len(writes) - 1; i >= 0; i-- { // the file that was written last is first
 		list, ok := byPath[writes[i].path]
 		if !ok {
@@ -91,10 +108,13 @@ func (r *tracer) replayed(ctx context.Context, c content, files []string, relati
 		}
 		delete(byPath, writes[i].path)
 		if parts := replay(list, c); parts != nil {
-			return credits(parts, c.line)
+			return parts
 		}
 	}
-	return nil
+	if !several {
+		return nil
+	}
+	return replay(writes, c)
 }
 
 // replay returns the last consecutive writes that give exactly the bytes.
@@ -247,7 +267,8 @@ func (r *tracer) deedsOf(ctx context.Context, uri thread.URI) (did deeds) {
 			}
 			for _, path := range what.Paths {
 				if file := action.Absolute(item.Cwd, path); file != "" {
-					did.writes = append(did.writes, write{at, file, c.Time.UTC(), editOf(c, item.Cwd, file), time.Time{}})
+					did.writes = append(did.writes, write{uri: at, path: file, at: c.Time.UTC(), edit: editOf(c, item.Cwd, file),
+						model: m.Model})
 				}
 			}
 		}, uri))
