@@ -95,7 +95,7 @@ func TestHostileComments(t *testing.T) {
 				if n := strings.Count(r.Raw, marker); n > 0 {
 					t.Errorf("%s: request %d has %d marks of comments, want 0", c.name, i, n)
 				}
-				counted = counted || strings.Contains(r.Raw, "60 comments of other machines")
+				counted = counted || strings.Contains(r.Raw, "60 imported comments")
 			}
 			if !counted {
 				t.Errorf("%s: no request names the number of comments that were not handed over", c.name)

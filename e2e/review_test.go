@@ -48,12 +48,12 @@ func TestReviewed(t *testing.T) {
 				t.Fatalf("%s left %+v, want a revision of what was reviewed", c.name, page.Artifacts)
 			}
 			var first struct {
-				Comments []struct{ State, ResolvedBy string }
+				Discussion []struct{ State, ResolvedBy string }
 			}
 			h.handoff(&first, "show", page.Artifacts[1].ID, "--json")
-			if len(first.Comments) != 1 || first.Comments[0].State != "resolved" ||
-				first.Comments[0].ResolvedBy != page.Artifacts[0].ID {
-				t.Errorf("%s: comments %+v, want one that the revision resolved", c.name, first.Comments)
+			if len(first.Discussion) != 1 || first.Discussion[0].State != "resolved" ||
+				first.Discussion[0].ResolvedBy != page.Artifacts[0].ID {
+				t.Errorf("%s: comments %+v, want one that the revision resolved", c.name, first.Discussion)
 			}
 			all := s.Requests()
 			n := 0

@@ -26,14 +26,18 @@ type Shown struct {
 
 	Verification *trace.Verification // of an artifact with claims, set by AddTranscripts
 
-	Discussion []reviews.ShownComment // of an artifact: its comments with their texts
+	Discussion  []reviews.ShownComment // of an artifact: its comments with their texts
+	NextComment string                 // the ID of the comment or reply with which the rest of them begins, "" for none
 }
 
 // MarshalJSON returns the one that is set, with the receipt as its field work, the
-// verdicts as verification, the comments as discussion, and noThread.
+// verdicts as verification, the comments as discussion instead of comments, and noThread.
 func (s Shown) MarshalJSON() ([]byte, error) {
 	b, err := handoff.EncodeJSON(s.value())
-	more := shownMore{workOf{s.Receipt}, s.NoThread, s.Verification, s.Discussion}
+	if err == nil && len(s.Discussion) > 0 {
+		b, err = jsonl.WithFields(b, noticesOf{s.Artifact.Notices()})
+	}
+	more := shownMore{workOf{s.Receipt}, s.NoThread, s.Verification, s.Discussion, s.NextComment}
 	if err != nil || reflect.ValueOf(more).IsZero() {
 		return b, err
 	}
@@ -46,6 +50,12 @@ type shownMore struct {
 	NoThread     bool                   `json:"noThread,omitempty"`
 	Verification *trace.Verification    `json:"verification,omitempty"`
 	Discussion   []reviews.ShownComment `json:"discussion,omitempty"`
+	NextComment  string                 `json:"nextComment,omitempty"`
+}
+
+// noticesOf are the notices of an artifact, also of comments that its JSON does not have.
+type noticesOf struct {
+	Notices []handoff.Notice `json:"notices,omitempty"`
 }
 
 // workOf is the work of an artifact or session.
@@ -56,7 +66,11 @@ type workOf struct {
 func (s Shown) value() any {
 	switch {
 	case s.Artifact != nil:
-		return *s.Artifact
+		a := *s.Artifact
+		if len(s.Discussion) > 0 {
+			a.Comments = nil
+		}
+		return a
 	case s.Session != nil:
 		return *s.Session
 	}

@@ -1,6 +1,7 @@
 package reviews
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -65,7 +66,7 @@ type ShownReply struct {
 }
 
 // Discussion returns the comments of an artifact with their texts, and where they are in
-// it now.
+// it now: the open ones first.
 func (d Reviews) Discussion(ctx context.Context, a handoff.Artifact) (list []ShownComment, err error) {
 	if len(a.Comments) == 0 {
 		return nil, nil
@@ -91,7 +92,56 @@ func (d Reviews) Discussion(ctx context.Context, a handoff.Artifact) (list []Sho
 		}
 		list = append(list, shown)
 	}
+	slices.SortStableFunc(list, func(a, b ShownComment) int { return cmp.Compare(a.rank(), b.rank()) })
 	return list, nil
+}
+
+func (c ShownComment) rank() int {
+	if c.State == handoff.CommentOpen {
+		return 0
+	}
+	return 1
+}
+
+// maxHead is how many characters a comment has in a part that begins with a reply to it.
+const maxHead = 200
+
+// Part returns the comments of a list from the comment or reply with an ID on, "" for the
+// first one, and the ID with which the next part begins, "" for none. The JSON of a part has at
+// most size bytes, or one comment or reply. Kind: NotFound.
+func Part(list []ShownComment, from string, size int) (part []ShownComment, next string, err error) {
+	is := func(id string) bool { return from == "" || id == from || handoff.ShortCommentID(id) == from }
+	for _, c := range list {
+		replies := c.Replies
+		c.Replies = nil
+		if len(part) == 0 && !is(c.ID) {
+			i := slices.IndexFunc(replies, func(r ShownReply) bool { return is(r.ID) })
+			if i < 0 {
+				continue
+			}
+			c.Text, replies = first(c.Text, maxHead)+"…", replies[i:]
+			size -= sizeOf(c) + sizeOf(replies[0])
+			c.Replies, replies = replies[:1:1], replies[1:]
+		} else if size -= sizeOf(c); size < 0 && len(part) > 0 {
+			return part, c.ID, nil
+		}
+		for _, r := range replies {
+			if size -= sizeOf(r); size < 0 {
+				return append(part, c), r.ID, nil
+			}
+			c.Replies = append(c.Replies, r)
+		}
+		part = append(part, c)
+	}
+	if from != "" && len(part) == 0 {
+		return nil, "", handoff.E("find comment", from, handoff.NotFound, nil, handoff.Advice("begin with the first one"))
+	}
+	return part, "", nil
+}
+
+func sizeOf(v any) int {
+	b, _ := handoff.EncodeJSON(v) // at worst it counts as nothing
+	return len(b)
 }
 
 // textOf returns the content of the body of a comment, as it is shown with a revision of the

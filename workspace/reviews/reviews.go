@@ -112,7 +112,7 @@ func (d Reviews) Review(ctx context.Context, ref string, r Draft) (RecordedRevie
 			return done, err
 		}
 		done.Comments, done.Warnings = append(done.Comments, rec.ID), append(done.Warnings, warnings...)
-		if err := d.o.noteMade(handoff.Reply{ID: rec.ID, Body: f.(*handoff.ArtifactCommented).Body}); err != nil {
+		if err := d.noteMade(ctx, handoff.Reply{ID: rec.ID, Body: f.(*handoff.ArtifactCommented).Body}); err != nil {
 			done.Warnings = append(done.Warnings, "the comment is not handed to an agent of this machine: "+err.Error())
 		}
 	}

@@ -520,6 +520,7 @@ class ShownArtifact(Artifact):
     no_thread: bool | None = None
     verification: Verification | None = None
     discussion: tuple[ShownComment, ...] = ()
+    next_comment: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -393,6 +393,7 @@ export interface ShownArtifact extends Artifact {
   noThread?: boolean
   verification?: Verification
   discussion?: ShownComment[]
+  nextComment?: string
 }
 
 export interface ArtifactPage {

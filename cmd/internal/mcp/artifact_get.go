@@ -7,6 +7,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/reviews"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -16,6 +17,7 @@ type GetInput struct {
 	Ref     string `json:"ref" jsonschema:"ID, name, path or CHANNEL:latest; also a session or issue"`
 	History bool   `json:"history,omitempty" jsonschema:"list every revision"`
 
+	Comment string   `json:"comment,omitempty" jsonschema:"nextComment of the last answer"`
 	Compare []string `json:"compare,omitempty" jsonschema:"refs to show beside it; * for what competes with it"`
 }
 
@@ -28,7 +30,7 @@ var artifactGet = tool[GetInput]{
 	output: []output{
 		{workspace.Shown{Artifact: &handoff.Artifact{}}, slices.Concat(artifactMembers, []string{
 			"producer.agent", "producer.harness", "producer.session", "producer.thread", "title", "replacedBy",
-			"discussion.id", "discussion.text"})},
+			"discussion.id", "discussion.text", "nextComment"})},
 		{workspace.Revisions{}, []string{"artifacts"}}, {workspace.Shown{Session: &session.Detail{}}, []string{"outputs"}},
 		{workspace.Shown{}, []string{"stages"}},
 		{comparedData{}, []string{"candidates.artifact.id", "candidates.by", "candidates.files", "candidates.added",
@@ -55,7 +57,13 @@ var artifactGet = tool[GetInput]{
 		switch {
 		case shown.Artifact != nil:
 			a := *shown.Artifact
-			return answer{data: shown, text: discussed(described(c.Workspace, a), shown.Discussion), links: links(a),
+			var err error
+			shown.Discussion, shown.NextComment, err = reviews.Part(shown.Discussion, in.Comment, maxDiscussion)
+			if err != nil {
+				return answer{}, err
+			}
+			text := discussed(described(c.Workspace, a), shown.Discussion, shown.NextComment)
+			return answer{data: shown, text: text, links: links(a),
 				done: func(ctx context.Context) { _ = c.Work(nil).Use(ctx, a) }}, nil
 		case shown.Session != nil:
 			return answer{data: shown, text: "session " + shown.Session.ID}, nil

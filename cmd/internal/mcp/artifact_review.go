@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -41,20 +40,17 @@ var artifactReview = tool[ReviewInput]{
 	},
 }
 
-// The limits of the comments in a text; the structured content has all of them.
+// The limits of the comments of an answer.
 const (
-	maxDiscussed  = 20
-	maxDiscussion = 500 // characters of each text
+	maxDiscussion = 12 << 10 // bytes of the structured content
+	maxSaid       = 500      // characters of each text, in the text
 )
 
-// discussed appends the open comments of an artifact to a text, as data of their authors.
-func discussed(text string, list []reviews.ShownComment) string {
-	n := 0
+// discussed appends the open comments of an artifact to a text, as data of their authors, and
+// the call that returns the rest.
+func discussed(text string, list []reviews.ShownComment, next string) string {
 	for _, c := range list {
 		if c.State != handoff.CommentOpen {
-			continue
-		}
-		if n++; n > maxDiscussed {
 			continue
 		}
 		text += "\ncomment " + c.ID + " by " + quoted(c.By.Name) + " (" + string(c.By.Relation) + ")"
@@ -66,16 +62,16 @@ func discussed(text string, list []reviews.ShownComment) string {
 		}
 		text += ": " + quoted(cut(c.Text))
 	}
-	if n > maxDiscussed {
-		text += fmt.Sprintf("\nand %d more open comments, in discussion", n-maxDiscussed)
+	if next != "" {
+		text += "\nmore comments: call artifact_get with comment: " + next
 	}
 	return text
 }
 
 // cut returns the first characters of a text.
 func cut(text string) string {
-	if r := []rune(text); len(r) > maxDiscussion {
-		return string(r[:maxDiscussion]) + "…"
+	if r := []rune(text); len(r) > maxSaid {
+		return string(r[:maxSaid]) + "…"
 	}
 	return text
 }

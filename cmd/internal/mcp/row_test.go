@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -201,5 +202,37 @@ func TestCompared(t *testing.T) {
 	}
 	if r := call(t, s, "artifact_get", `{"ref":"`+one+`","compare":["nothing"]}`); !r.isErr {
 		t.Errorf("an unknown ref: %v", r.data)
+	}
+}
+
+// TestManyComments reads 60 comments in parts, none of which is long.
+func TestManyComments(t *testing.T) {
+	f := newFixture(t)
+	s := f.connect("test", nil)
+	id := mustCall(t, s, "artifact_publish", `{"content":"one","channel":"design"}`).str("id")
+	for i := range 60 {
+		mustCall(t, s, "artifact_review", fmt.Sprintf(`{"ref":%q,"text":"%d %s"}`, id, i, strings.Repeat("x", 600)))
+	}
+	seen, next, calls := map[string]bool{}, "", 0
+	for ; calls == 0 || next != ""; calls++ {
+		got := mustCall(t, s, "artifact_get", fmt.Sprintf(`{"ref":%q,"comment":%q}`, id, next))
+		b, err := json.Marshal(got.data)
+		must(t, err)
+		if n := len(b) + len(got.text); n > 28<<10 || got.data["comments"] != nil {
+			t.Errorf("call %d: %d bytes, comments %v; want at most 28 KiB and no comments beside the discussion", calls, n,
+				got.data["comments"])
+		}
+		if !strings.Contains(fmt.Sprint(got.data["notices"]), "60 open comments") {
+			t.Errorf("the notices are %v, want the number of comments", got.data["notices"])
+		}
+		for _, c := range got.data["discussion"].([]any) {
+			seen[c.(map[string]any)["text"].(string)] = true
+		}
+		if next = got.str("nextComment"); (next != "") != strings.Contains(got.text, "artifact_get with comment: "+next) {
+			t.Errorf("the text does not name the next call: %s", got.text)
+		}
+	}
+	if len(seen) != 60 || calls < 4 {
+		t.Errorf("%d calls return %d comments, want 60 in several", calls, len(seen))
 	}
 }

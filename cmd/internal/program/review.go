@@ -170,17 +170,6 @@ func listReviews(ctx context.Context, a *cli.App, w *workspace.Workspace, table 
 	return table.Artifacts(page.Artifacts)
 }
 
-// printDiscussion prints the comments of an artifact: the open ones first.
-func printDiscussion(a *cli.App, list []reviews.ShownComment) {
-	for _, open := range []bool{true, false} {
-		for _, c := range list {
-			if (c.State == handoff.CommentOpen) == open {
-				printComment(a, c)
-			}
-		}
-	}
-}
-
 // printComment prints a comment with what it quotes. Its texts are those of others, and
 // each line of them is marked.
 func printComment(a *cli.App, c reviews.ShownComment) {

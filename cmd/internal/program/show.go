@@ -116,7 +116,9 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	default:
 		showArtifact(a, *shown.Artifact, shown.NoThread)
 		showVerdicts(a, shown.Verification)
-		printDiscussion(a, shown.Discussion)
+		for _, comment := range shown.Discussion {
+			printComment(a, comment)
+		}
 	}
 	if r := shown.Receipt; r != nil && !a.AsJSON {
 		fmt.Fprintln(a.Out)
