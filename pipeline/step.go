@@ -9,7 +9,15 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A Brief is the text that tells an agent which files to read and write.
+// BriefOptions say how a brief is made.
+type BriefOptions struct {
+	Bytes int // its maximum length
+
+	// Hint words an action as the agent can take it. Without it a brief has paths only.
+	Hint func(handoff.Hint) string
+}
+
+// A Brief is a prompt for an agent, with the files to read and write.
 type Brief struct {
 	Issue string `json:"issue"`
 	Agent string `json:"agent"`

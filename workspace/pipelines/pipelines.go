@@ -279,11 +279,10 @@ func (p Runs) Start(ctx context.Context, issue, stage string, o StartOptions) (p
 	return step, err
 }
 
-// Brief returns the paths that an agent reads and writes, each with a one-line
-// summary, in at most limit bytes. Kind: Invalid (an unknown agent, a limit that
-// is too small).
-func (p Runs) Brief(ctx context.Context, issue, agent string, limit int) (pipeline.Brief, error) {
-	return in(p.of(issue), func(r *progress.Runs) (pipeline.Brief, error) { return r.Brief(ctx, issue, agent, limit) })
+// Brief returns a prompt for an agent, with the paths that it reads and writes, each with a
+// one-line summary. Kind: Invalid (an unknown agent, too few bytes).
+func (p Runs) Brief(ctx context.Context, issue, agent string, o pipeline.BriefOptions) (pipeline.Brief, error) {
+	return in(p.of(issue), func(r *progress.Runs) (pipeline.Brief, error) { return r.Brief(ctx, issue, agent, o) })
 }
 
 // History returns every attempt of a run, archived or not. If its folder was

@@ -67,6 +67,9 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionStartAgain:   "pipeline start % % --as % --again",
 	handoff.ActionRunHistory:   "pipeline history %",
 	handoff.ActionSubmit:       "pipeline put % % %",
+	handoff.ActionSubmitAs:     "pipeline put % % % --as % --ticket %",
+	handoff.ActionSubmitWith:   "pipeline put % % % --as % --ticket % --outcome %",
+	handoff.ActionAttest:       "attest --",
 	handoff.ActionArchive:      "pipeline archive %",
 	handoff.ActionRuns:         "pipeline list",
 	handoff.ActionRestoreRun:   "pipeline init % --restore",
@@ -88,6 +91,9 @@ var commandLines = map[handoff.Action]string{
 func CommandLine(action handoff.Action, args ...string) string {
 	line := commandLines[action]
 	for _, arg := range args {
+		if !strings.Contains(line, "%") {
+			line += " %"
+		}
 		line = strings.Replace(line, "%", strings.ReplaceAll(textfmt.ShellWord(arg), "%", "\x00"), 1)
 	}
 	return Name() + " " + strings.ReplaceAll(line, "\x00", "%")

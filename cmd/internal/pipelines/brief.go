@@ -9,25 +9,26 @@ import (
 
 func briefCommand(a *app) *cobra.Command {
 	var agent string
-	var limit int
+	o := pipeline.BriefOptions{Hint: cli.HintText}
 	c := &cobra.Command{
 		Use:   "brief ISSUE --for AGENT",
-		Short: "Print the paths that an agent reads and writes, for its prompt",
-		Long: `Brief prints the paths that an agent reads, each with a one-line summary, and
-the path that it writes. It does not print artifacts. If the agent acts next,
-the paths are those of next, and the ticket for put --ticket follows; otherwise
-they are all that it may read and write.`,
-		Example: "  handoff pipeline brief 42 --for jg-worker",
+		Short: "Print a prompt for the agent of a stage",
+		Long: `Brief prints a prompt for an agent: what it does and why, the paths that it
+reads, each with a one-line summary, the path that it writes, the ticket for put
+--ticket, and the commands that check and submit the result. It does not print
+artifacts. An agent that does not act next gets the paths of all that it may
+read and write.`,
+		Example: "  handoff pipeline brief 42 --for jg-worker\n  claude -p \"$(handoff pipeline brief 42 --for builder)\"",
 		Args:    cli.Exactly(1, "one issue"),
 	}
 	c.Flags().StringVar(&agent, "for", "", "agent `name`")
-	c.Flags().IntVar(&limit, "bytes", 2000, "maximum `number` of bytes to print")
+	c.Flags().IntVar(&o.Bytes, "bytes", 2000, "maximum `number` of bytes to print")
 	c.MarkFlagRequired("for")
 	c.RegisterFlagCompletionFunc("for", a.completeAgent)
 	cli.Answers(a.App, c, cli.Prints(pipeline.Brief{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
-			b, err := p.Brief(c.Context(), args[0], agent, limit)
+			b, err := p.Brief(c.Context(), args[0], agent, o)
 			if err != nil {
 				return err
 			}

@@ -219,7 +219,7 @@ only in the linked worktree, because someone made it, is used there.
 | ` + "`handoff pipeline list`" + ` | list every run, open and archived |
 | ` + "`handoff pipeline init ISSUE`" + ` | create the folder of a run; with --restore, write its files again |
 | ` + "`handoff pipeline next ISSUE`" + ` | show which agent acts next, what it reads and writes, and why |
-| ` + "`handoff pipeline brief ISSUE --for AGENT`" + ` | print the paths that an agent reads and writes, for its prompt |
+| ` + "`handoff pipeline brief ISSUE --for AGENT`" + ` | print a prompt for an agent: what it does and why, what it reads and writes, how it submits the result |
 | ` + "`handoff pipeline start ISSUE STAGE`" + ` | record that an agent works on a stage, with what it was given |
 | ` + "`handoff pipeline put ISSUE STAGE FILE\\|-`" + ` | submit an artifact: validate it, record it and write it to the folder |
 | ` + "`handoff pipeline adopt ISSUE\\|DIR`" + ` | record the files of a run of another tool as they are |
