@@ -9,14 +9,6 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// BriefOptions say how a brief is made.
-type BriefOptions struct {
-	Bytes int // its maximum length
-
-	// Hint words an action as the agent can take it. Without it a brief has paths only.
-	Hint func(handoff.Hint) string
-}
-
 // A Brief is a prompt for an agent, with the files to read and write.
 type Brief struct {
 	Issue string `json:"issue"`
@@ -106,6 +98,9 @@ func (s Step) String() string {
 	}
 	for _, p := range s.Parallel {
 		fmt.Fprintf(&b, "also    %s  %s  %s\n", p.Agent, p.Stage, strings.ReplaceAll(p.Reason, "\n", " "))
+		for _, o := range p.Open {
+			fmt.Fprintf(&b, "        open %s\n", DescribeWork(o))
+		}
 	}
 	for _, c := range s.Decide {
 		fmt.Fprintf(&b, "decide  %s@v%d  %s  %s\n", c.Ref, c.Rev, c.ID, c.Outcome)

@@ -9,7 +9,7 @@ import (
 
 func briefCommand(a *app) *cobra.Command {
 	var agent string
-	o := pipeline.BriefOptions{Hint: cli.HintText}
+	var limit int
 	c := &cobra.Command{
 		Use:   "brief ISSUE --for AGENT",
 		Short: "Print a prompt for the agent of a stage",
@@ -22,13 +22,13 @@ read and write.`,
 		Args:    cli.Exactly(1, "one issue"),
 	}
 	c.Flags().StringVar(&agent, "for", "", "agent `name`")
-	c.Flags().IntVar(&o.Bytes, "bytes", 2000, "maximum `number` of bytes to print")
+	c.Flags().IntVar(&limit, "bytes", 2000, "maximum `number` of bytes to print")
 	c.MarkFlagRequired("for")
 	c.RegisterFlagCompletionFunc("for", a.completeAgent)
 	cli.Answers(a.App, c, cli.Prints(pipeline.Brief{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
-			b, err := p.Brief(c.Context(), args[0], agent, o)
+			b, err := p.Brief(c.Context(), args[0], agent, limit, cli.HintText)
 			if err != nil {
 				return err
 			}

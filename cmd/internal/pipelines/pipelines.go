@@ -18,8 +18,8 @@ var Commands = []cli.Command{cli.NewCommand(pipelineCommand, "pipeline")}
 
 // subcommands are the subcommands of handoff pipeline, one file each.
 var subcommands = []func(*app) *cobra.Command{
-	listCommand, initCommand, putCommand, adoptCommand, getCommand, schemaCommand, validateCommand, gateCommand,
-	nextCommand, startCommand,
+	listCommand, initCommand, putCommand, adoptCommand, getCommand, schemaCommand, drawCommand, validateCommand,
+	gateCommand, nextCommand, startCommand,
 	historyCommand, briefCommand, traceCommand, archiveCommand, unarchiveCommand, lessonsCommand,
 }
 

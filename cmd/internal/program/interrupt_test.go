@@ -75,6 +75,7 @@ var interrupted = map[string][]string{
 	"pipeline adopt":         {"pipeline adopt 42"},
 	"pipeline get":           {"pipeline get 42 plan"},
 	"pipeline schema":        {"pipeline schema plan"},
+	"pipeline draw":          {"pipeline draw"},
 	"pipeline validate":      {"| pipeline validate - --stage plan", "pipeline validate PIPE --stage plan"},
 	"pipeline gate":          {"pipeline gate 42"},
 	"pipeline next":          {"pipeline next 42"},

@@ -292,6 +292,7 @@ func answerPipelines(c *console, answer func(object, line string)) {
 	answer("verdict", "pipeline gate 42 test")
 	answer("attempt-list", "pipeline history 42")
 	answer("brief", "pipeline brief 42 --for jg-worker")
+	answer("drawing", "pipeline draw 42")
 	answer("trace", "pipeline trace 42")
 	answer("run-state", "pipeline trace 42 --state")
 	c.write(".pipeline/44/worker-result.json",

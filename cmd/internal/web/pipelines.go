@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/agent-handoff/handoff/pipeline"
+	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
 // board is what the page of a pipeline run shows.
@@ -13,7 +14,14 @@ type board struct {
 	Name     string // of the run, as it was asked for
 	Archived bool
 	Stages   []boardStage
-	Known    bool // the stages and the next step could be read
+	Known    bool   // the stages and the next step could be read
+	Mermaid  string // its definition, drawn
+}
+
+// pipelineList is what the page of all runs shows: the open ones as boards, and the others.
+type pipelineList struct {
+	Boards []pipelines.Board
+	Runs   []pipeline.RunSummary
 }
 
 // A boardStage is a stage of the pipeline, with what was done of it.
@@ -32,8 +40,11 @@ func (s *Server) pipelines(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	return page{Name: "pipelines", Title: "Pipelines", Section: "/pipelines", Live: true, Data: list,
-		Warnings: list.Warnings, Styles: []string{"pipeline.css"}}, nil
+	p := page{Name: "pipelines", Title: "Pipelines", Section: "/pipelines", Live: true,
+		Warnings: list.Warnings, Styles: []string{"pipeline.css"}}
+	boards, rest := s.o.Source.Boards(r.Context(), list.Runs)
+	p.Data = pipelineList{boards, rest}
+	return p, nil
 }
 
 // pipeline shows a pipeline run as a board of its stages.
@@ -45,13 +56,17 @@ func (s *Server) pipeline(r *http.Request) (page, error) {
 	}
 	b := board{Name: name, Archived: path.Dir(name) != ".", Overview: pipeline.Overview{Issue: history.Issue}}
 	p := page{Name: "pipeline", Title: "Issue " + name, Section: "/pipelines", Live: true,
-		Crumbs: []crumb{{"Pipelines", "/pipelines"}}, Warnings: history.Warnings, Styles: []string{"pipeline.css"}}
+		Crumbs: []crumb{{"Pipelines", "/pipelines"}}, Warnings: history.Warnings,
+		Styles: []string{"preview.css", "pipeline.css"}, Scripts: []string{"preview.js"}}
 	if len(history.Warnings) == 0 {
 		overview, err := s.o.Source.Pipelines.Overview(ctx, name)
 		p.warn(err)
 		if b.Known = err == nil; b.Known {
 			b.Overview = overview
 		}
+	}
+	if drawing, err := s.o.Source.Draw(name); err == nil { // Stages reports an error
+		b.Mermaid = drawing.Mermaid
 	}
 	stages, err := s.o.Source.Pipelines.Stages(name)
 	p.warn(err)
@@ -78,12 +93,7 @@ func judge(b *board, one boardStage) boardStage {
 		}
 	}
 	if one.Result != nil {
-		switch one.State = "done"; {
-		case one.Result.Problems > 0:
-			one.State = "invalid"
-		case one.Result.Stale != "":
-			one.State = "stale"
-		}
+		one.State = pipelines.StateOf(*one.Result)
 	}
 	if b.Next.Stage == one.Name {
 		one.State, one.Why = "next", b.Next.Reason

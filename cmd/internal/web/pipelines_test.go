@@ -3,10 +3,12 @@ package web_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
@@ -50,6 +52,45 @@ func TestPipeline(t *testing.T) {
 		if r, _ := s.do(request("GET", path)); r.StatusCode/100 != 4 {
 			t.Errorf("%s: got %d, want an error of the client", path, r.StatusCode)
 		}
+	}
+}
+
+// TestBoard checks the board of the runs of two pipelines, and the drawing of a definition.
+func TestBoard(t *testing.T) {
+	s := newSite(t)
+	s.submit("42", "plan", nil)
+	must(t, os.WriteFile(filepath.Join(s.ws.Root(), "handoff.pipeline.yaml"), []byte(`stages:
+- {id: web, by: searcher, writes: web.md}
+- {id: code, by: reader, writes: code.md}
+- {id: merge, by: writer, needs: [web, code], writes: r.md, on: {FAIL: web}}
+`), 0o666))
+	p := s.ws.Pipelines()
+	for _, issue := range []string{"7", "8"} {
+		_, err := p.Init(issue, pipelines.InitOptions{})
+		must(t, err)
+	}
+	for range 2 {
+		_, err := p.Put(t.Context(),
+			pipelines.Submission{Issue: "7", Stage: "web", Body: strings.NewReader("w"), Outcome: "none"})
+		must(t, err)
+	}
+	agent := s.ws.As(workspace.Caller{Dir: s.ws.Root(), Producer: handoff.Producer{Agent: "reader"}})
+	_, err := agent.Pipelines().Start(t.Context(), "8", "code", pipelines.StartOptions{})
+	must(t, err)
+	page := regexp.MustCompile(`\s+`).ReplaceAllString(regexp.MustCompile(`<time[^>]*>[^<]*</time>`).ReplaceAllString(
+		s.get("/pipelines"), "TIME"), " ")
+	for _, want := range []string{"<h2>jg</h2>", "<h2>handoff.pipeline.yaml</h2>",
+		`<th scope="col">merge <span class="quiet">by writer</span></th>`,
+		`<a href="/pipelines/7">7</a>`, `<td class="is-done"><span class="tag t-done">done</span> none`,
+		`<td class="is-next"><span class="tag t-next">next</span> <span class="writer">reader TIME</span></td>`,
+		`<td class="is-next"><span class="tag t-next">next</span> <span class="quiet">TIME</span></td>`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the board does not contain %s\n%s", want, page)
+		}
+	}
+	page = s.get("/pipelines/7")
+	if !strings.Contains(page, "data-diagram") || !strings.Contains(page, "s2 -. &#34;FAIL&#34; .-&gt; s0") {
+		t.Errorf("the page of a run does not draw its definition\n%s", page)
 	}
 }
 

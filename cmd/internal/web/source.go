@@ -35,6 +35,8 @@ type Source struct {
 	Previous  func(ctx context.Context, session string) (*session.Comparison, error) // with the execution before
 	Choices   func(ctx context.Context, refs []string) (candidates.CandidateList, error)
 	Progress  func(ctx context.Context) ([]pipeline.Progress, []string, error) // of pipelines
+	Boards    func(context.Context, []pipeline.RunSummary) ([]pipelines.Board, []pipeline.RunSummary)
+	Draw      func(run string) (pipelines.Drawing, error) // the pipeline of a run
 	Log       Log
 	Threads   *thread.Set // nil if threads are not served
 
@@ -60,7 +62,11 @@ func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 		}, Choices: w.Reviews().Candidates(served).Compare,
 		Progress: func(ctx context.Context) ([]pipeline.Progress, []string, error) {
 			return pipelines.Progress(ctx, w.Pipelines())
-		}}
+		},
+		Boards: func(ctx context.Context, list []pipeline.RunSummary) ([]pipelines.Board, []pipeline.RunSummary) {
+			return pipelines.Boards(ctx, w.Pipelines(), list)
+		},
+		Draw: func(run string) (pipelines.Drawing, error) { return w.Pipelines().Contracts(run).Draw("") }}
 }
 
 // Artifacts finds artifacts.

@@ -225,6 +225,7 @@ only in the linked worktree, because someone made it, is used there.
 | ` + "`handoff pipeline adopt ISSUE\\|DIR`" + ` | record the files of a run of another tool as they are |
 | ` + "`handoff pipeline schema [STAGE]`" + ` | print the JSON Schema of an artifact, of the run of --issue, or with --example an example |
 | ` + "`handoff pipeline get ISSUE STAGE`" + ` | print the path of an artifact; with --restore, write its newest attempt first |
+| ` + "`handoff pipeline draw [ISSUE]`" + ` | print the definition of a pipeline as a Mermaid flowchart |
 | ` + "`handoff pipeline validate FILE…`" + ` | validate artifacts against their contracts, those in the folder of a run against that run's |
 | ` + "`handoff pipeline gate ISSUE STAGE`" + ` | check whether a stage is ready to build on |
 | ` + "`handoff pipeline history ISSUE`" + ` | list every attempt and what it was made from |

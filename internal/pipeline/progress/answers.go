@@ -30,12 +30,12 @@ func (r *Runs) Next(ctx context.Context, issue string, acceptStale bool) (pipeli
 }
 
 // Brief returns the brief of an agent. Its kinds are those of Read and of Brief.
-func (r *Runs) Brief(ctx context.Context, issue, agent string, o pipeline.BriefOptions) (pipeline.Brief, error) {
+func (r *Runs) Brief(ctx context.Context, issue, agent string, limit int, hint Wording) (pipeline.Brief, error) {
 	s, err := r.Read(ctx, issue)
 	if err != nil {
 		return pipeline.Brief{}, err
 	}
-	text, err := Brief(r.Pipeline, s, agent, o)
+	text, err := Brief(r.Pipeline, s, agent, limit, hint)
 	return pipeline.Brief{Issue: s.Issue, Agent: agent, Brief: text}, err
 }
 

@@ -13,6 +13,9 @@ import (
 	"github.com/agent-handoff/handoff/pipeline"
 )
 
+// A Wording words a hint for an agent.
+type Wording = func(handoff.Hint) string
+
 // MinBrief is the smallest budget of Brief, in bytes.
 const MinBrief = 200
 
@@ -21,9 +24,9 @@ const MinBrief = 200
 // An agent that does not act next gets the paths only. It contains no artifact. To fit the
 // budget, lines are shortened first, then the files that it reads are replaced by their
 // number, and then the last lines. Its kind is Invalid for an agent that is not in the
-// pipeline and for a budget smaller than MinBrief.
-func Brief(p *contract.Pipeline, s State, agent string, o pipeline.BriefOptions) (string, error) {
-	budget := o.Bytes
+// pipeline and for a budget smaller than MinBrief. Hint words an action as the agent can take
+// it; without it there are no such actions.
+func Brief(p *contract.Pipeline, s State, agent string, budget int, hint Wording) (string, error) {
 	refuse := func(reason, hint string) (string, error) {
 		return "", handoff.E("brief", agent, handoff.Invalid, fmt.Errorf("%s", reason), handoff.Advice(hint))
 	}
@@ -69,7 +72,7 @@ func Brief(p *contract.Pipeline, s State, agent string, o pipeline.BriefOptions)
 	if step.Ticket != "" {
 		rest = append(rest, briefLine{"ticket " + step.Ticket, ""})
 	}
-	head, more := assignment(p, s, agent, step, o.Hint)
+	head, more := assignment(p, s, agent, step, hint)
 	return fit(head, lines, append(rest, more...), budget), nil
 }
 
@@ -85,7 +88,7 @@ func stepOf(next pipeline.Step, agent string) pipeline.Step {
 }
 
 // assignment returns what an agent does in a step and why, and how it submits the result.
-func assignment(p *contract.Pipeline, s State, agent string, step pipeline.Step, hint func(handoff.Hint) string,
+func assignment(p *contract.Pipeline, s State, agent string, step pipeline.Step, hint Wording,
 ) (head, tail []briefLine) {
 	say := func(lines *[]briefLine, format string, args ...any) {
 		*lines = append(*lines, briefLine{"", fmt.Sprintf(format, args...)})

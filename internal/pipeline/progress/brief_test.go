@@ -10,7 +10,6 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/progress"
-	"github.com/agent-handoff/handoff/pipeline"
 )
 
 func TestBrief(t *testing.T) {
@@ -28,17 +27,17 @@ func TestBrief(t *testing.T) {
 		if step := progress.Next(p, s); step.Agent == tt.agent {
 			tt.want += "ticket " + step.Ticket + "\n"
 		}
-		if got, err := progress.Brief(p, s, tt.agent, pipeline.BriefOptions{Bytes: 2000}); err != nil || got != tt.want {
+		if got, err := progress.Brief(p, s, tt.agent, 2000, nil); err != nil || got != tt.want {
 			t.Errorf("%s: got %v\n%s\nwant\n%s", tt.agent, err, got, tt.want)
 		}
 	}
 	s.Attempts = append(s.Attempts, progress.Attempt{Stage: "plan"})
-	if got, err := progress.Brief(p, s, "jg-reviewer", pipeline.BriefOptions{Bytes: 2000}); err != nil ||
+	if got, err := progress.Brief(p, s, "jg-reviewer", 2000, nil); err != nil ||
 		!strings.Contains(got, "(stale: plan.json changed since)") {
 		t.Errorf("got %s %v, want the stale artifact", got, err)
 	}
 	for agent, budget := range map[string]int{"nobody": 2000, "jg-worker": progress.MinBrief - 1} {
-		if _, err := progress.Brief(p, s, agent, pipeline.BriefOptions{Bytes: budget}); !errors.Is(err, handoff.Invalid) {
+		if _, err := progress.Brief(p, s, agent, budget, nil); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("%s in %d bytes: got %v, want Invalid", agent, budget, err)
 		}
 	}
@@ -50,7 +49,7 @@ func TestBriefHasNoBody(t *testing.T) {
 	long := strings.Repeat("body ", 10_000)
 	s := read(t, p, done("plan", "implement",
 		change(t, valid["implement"], fmt.Sprintf(`"summary":%q,"blockers":[%q]`, long, long))))
-	got, err := progress.Brief(p, s, "jg-reviewer", pipeline.BriefOptions{Bytes: 300})
+	got, err := progress.Brief(p, s, "jg-reviewer", 300, nil)
 	if want := "read   .pipeline/42/plan.json  1 file, 1 step, 1 criterion\nread   .pipeline/42/worker-result.json  " +
 		"completed, 1 file, 1 blocker\nwrite  .pipeline/42/review-result.json\n"; err != nil || got != want {
 		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
@@ -63,7 +62,7 @@ func TestBriefKeepsPaths(t *testing.T) {
 	p := builtin()
 	s := read(t, p, done("plan implement test"))
 	s.Base = "/home/a b/" + strings.Repeat("my projects ", 6) + "/x"
-	whole, err := progress.Brief(p, s, "jg-planner", pipeline.BriefOptions{Bytes: 10_000})
+	whole, err := progress.Brief(p, s, "jg-planner", 10_000, nil)
 	must(t, err)
 	var paths []string
 	for line := range strings.Lines(whole) {
@@ -71,7 +70,7 @@ func TestBriefKeepsPaths(t *testing.T) {
 		paths = append(paths, strings.TrimSpace(path))
 	}
 	for budget := progress.MinBrief; budget < 800; budget += 7 {
-		got, err := progress.Brief(p, s, "jg-planner", pipeline.BriefOptions{Bytes: budget})
+		got, err := progress.Brief(p, s, "jg-planner", budget, nil)
 		must(t, err)
 		lines := strings.Split(strings.TrimSpace(got), "\n")
 		shown := 0
@@ -116,7 +115,7 @@ func TestBriefPrompt(t *testing.T) {
 			"See the schema of the file: print run stage schema [data 7]\n" +
 			"Submit it: submit stage as [7 data FILE writer TICKET]\nThe outcome FAIL leads to web.\n",
 	} {
-		got, err := progress.Brief(p, s, agent, pipeline.BriefOptions{Bytes: 2000, Hint: word})
+		got, err := progress.Brief(p, s, agent, 2000, word)
 		got = regexp.MustCompile(`t1\.\S+`).ReplaceAllString(got, "T")
 		if err != nil || got != want {
 			t.Errorf("%s: got %v\n%s\nwant\n%s", agent, err, got, want)

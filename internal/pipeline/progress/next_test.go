@@ -391,7 +391,7 @@ func checkBrief(r *rapid.T, p *contract.Pipeline, s progress.State) {
 	agent := rapid.SampledFrom([]string{"jg-subplanner", "jg-worker", "jg-tester", "jg-debugger", "jg-reviewer", "jg-git",
 		"jg-planner", contract.Human}).Draw(r, "agent")
 	budget := rapid.IntRange(progress.MinBrief, 900).Draw(r, "budget")
-	text, err := progress.Brief(p, s, agent, pipeline.BriefOptions{Bytes: budget})
+	text, err := progress.Brief(p, s, agent, budget, nil)
 	if err != nil || len(text) > budget {
 		r.Fatalf("for %s in %d bytes: %d bytes, %v\n%s", agent, budget, len(text), err, text)
 	}

@@ -61,7 +61,9 @@ func (r *Runs) start(ctx context.Context, issue string, stage *contract.Stage, a
 	if step, err = r.next(ctx, s); err != nil {
 		return step, err
 	}
-	if step.Stage != stage.Name {
+	if parallel := stepFor(step, stage.Name); step.Stage != stage.Name && parallel.Stage != "" {
+		step = parallel
+	} else if step.Stage != stage.Name {
 		reason := step.Reason
 		w := walk{p: r.Pipeline, s: &s}
 		w.next()
@@ -101,16 +103,36 @@ func (r *Runs) asReporter() *handoff.Hub {
 	return r.Hub.As(p)
 }
 
-// addOpen adds to a step the work that is open for it: that has its ticket, and was started
-// less than lifecycle.StalledAfter ago by a process that may exist.
+// stepFor returns the step that can be taken at the same time as another one and is on a
+// stage; without one, a step without a stage.
+func stepFor(next pipeline.Step, stage string) pipeline.Step {
+	for _, step := range next.Parallel {
+		if step.Stage == stage {
+			return step
+		}
+	}
+	return pipeline.Step{}
+}
+
+// addOpen adds to a step, and to those that can be taken at the same time, the work that is
+// open for it: that has its ticket, and was started less than lifecycle.StalledAfter ago by a
+// process that may exist.
 func (r *Runs) addOpen(ctx context.Context, issue string, step *pipeline.Step) error {
-	if step.Ticket == "" {
+	if step.Ticket == "" && len(step.Parallel) == 0 {
 		return nil
 	}
 	list, err := r.unended(ctx, issue)
 	for _, w := range list {
-		if w.Ticket == step.Ticket && w.Status == handoff.Running && r.Now().Sub(w.StartedAt) < lifecycle.StalledAfter {
+		if w.Status != handoff.Running || r.Now().Sub(w.StartedAt) >= lifecycle.StalledAfter {
+			continue
+		}
+		if w.Ticket == step.Ticket {
 			step.Open = append(step.Open, w)
+		}
+		for i, other := range step.Parallel {
+			if w.Ticket == other.Ticket {
+				step.Parallel[i].Open = append(other.Open, w)
+			}
 		}
 	}
 	return err
