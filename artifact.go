@@ -101,6 +101,19 @@ type Attribution struct {
 	Model   Model  `json:"model,omitzero"`    // that made the call
 }
 
+// PublishedBy returns the producer of an artifact as recorded, except that the agent, the
+// thread and the model are those of its Attribution, as far as it has them.
+func (a Artifact) PublishedBy() Producer {
+	p := a.Producer
+	if by := a.Attributed; by != nil {
+		p.Agent, p.Thread = cmp.Or(by.Agent, p.Agent), cmp.Or(by.Thread, p.Thread)
+		if by.Model.ID != "" {
+			p.Model = by.Model
+		}
+	}
+	return p
+}
+
 // FromTranscript is the source of an Attribution that the transcript of a thread shows.
 const FromTranscript = "transcript"
 

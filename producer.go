@@ -162,6 +162,9 @@ type slot struct {
 	value      *string
 }
 
+// Name returns the agent, or else the program.
+func (p Producer) Name() string { return cmp.Or(p.Agent, p.Harness) }
+
 // check returns an error of kind Invalid if a value is too long for a record that
 // every reader shows.
 func (p Producer) check() error {

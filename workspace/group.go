@@ -30,7 +30,7 @@ func Grouped(ctx context.Context, w *Workspace, by string, list []handoff.Artifa
 	}
 	var groups []Group
 	for _, a := range list {
-		k := key(a.Producer)
+		k := key(a.PublishedBy())
 		i := slices.IndexFunc(groups, func(g Group) bool { return g.Key == k })
 		if i < 0 {
 			g := Group{Key: k}

@@ -123,10 +123,22 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 		s := provenance.Sources{Reader: w.hub, Conversations: w.archive(o.Threads, false), Roots: w.dirs.Worktrees()}
 		return s.Used(ctx, q, w.threadsOf(ctx, q.UsedBy))
 	}
-	if o.Notice != "" {
-		return w.noticed(ctx, q, o.Notice)
+	page, err := w.selected(ctx, q, o.Notice)
+	w.attribute(ctx, w.threads, page.Artifacts...)
+	return page, err
+}
+
+// selected returns the artifacts that q selects, with a code of a notice, "" for any.
+func (w *Workspace) selected(ctx context.Context, q handoff.ArtifactQuery, code handoff.NoticeCode) (
+	handoff.ArtifactPage, error) {
+	read := w.hub.Artifacts
+	if q.Producer["agent"] != "" {
+		read = w.byAgent
 	}
-	return w.hub.Artifacts(ctx, q)
+	if code != "" {
+		return noticed(ctx, read, q, code)
+	}
+	return read(ctx, q)
 }
 
 // Limits of looking for artifacts with a notice, in pages of the log.
@@ -137,8 +149,8 @@ const (
 
 // noticed returns those of the artifacts that q selects that have a notice with a code. A page
 // may have fewer than the limit, and a cursor, because finding more takes long.
-func (w *Workspace) noticed(ctx context.Context, q handoff.ArtifactQuery, code handoff.NoticeCode) (
-	found handoff.ArtifactPage, err error) {
+func noticed(ctx context.Context, read func(context.Context, handoff.ArtifactQuery) (handoff.ArtifactPage, error),
+	q handoff.ArtifactQuery, code handoff.NoticeCode) (found handoff.ArtifactPage, err error) {
 	switch code {
 	case handoff.NoticeCompeting:
 		q.Competing = true
@@ -153,7 +165,7 @@ func (w *Workspace) noticed(ctx context.Context, q handoff.ArtifactQuery, code h
 	limit := q.Limit
 	q.Limit = noticedPage
 	for range noticedPages {
-		page, err := w.hub.Artifacts(ctx, q)
+		page, err := read(ctx, q)
 		if err != nil {
 			return found, err
 		}

@@ -132,6 +132,9 @@ func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, er
 	if err != nil {
 		return Shown{}, err
 	}
+	one := []handoff.Artifact{a}
+	w.attribute(ctx, w.threads, one...)
+	a.Attributed = one[0].Attributed
 	comments, err := w.Reviews().Discussion(ctx, a)
 	return Shown{Artifact: &a, Discussion: comments}, err
 }

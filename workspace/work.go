@@ -47,7 +47,7 @@ func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Show
 		r, err = w.Work(set).OfSession(ctx, s.Session.ID)
 	case s.Artifact != nil:
 		r, err = w.Work(set).OfArtifact(ctx, *s.Artifact)
-		err = errors.Join(err, w.attribute(ctx, set, s))
+		err = errors.Join(err, w.addUses(ctx, set, s))
 		if len(s.Artifact.Claims) > 0 {
 			v, verifyErr := w.Claims(set).Verify(ctx, s.Artifact.ID)
 			s.Verification, err = &v, errors.Join(err, verifyErr)
@@ -59,13 +59,18 @@ func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Show
 	return err
 }
 
-// attribute adds to an artifact who published it and which threads read its path, as
+// addUses adds to an artifact who published it and which threads read its path, as
 // transcripts show it, and whether the thread that its record names is absent.
-func (w *Workspace) attribute(ctx context.Context, set *thread.Set, s *Shown) error {
+func (w *Workspace) addUses(ctx context.Context, set *thread.Set, s *Shown) error {
 	if set == nil {
 		return nil
 	}
-	if _, err := provenance.AddTranscripts(ctx, w.archive(set, false), s.Artifact); err != nil {
+	if w.threads == nil {
+		one := []handoff.Artifact{*s.Artifact}
+		w.attribute(ctx, set, one...)
+		s.Artifact.Attributed = one[0].Attributed
+	}
+	if _, err := provenance.AddUses(ctx, w.archive(set, false), s.Artifact); err != nil {
 		return err
 	}
 	if uri, err := thread.ParseURI(s.Artifact.Producer.Thread); err == nil && s.Artifact.Attributed == nil {

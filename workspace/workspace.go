@@ -80,6 +80,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/internal/transcript/keep"
 	"github.com/agent-handoff/handoff/storage"
+	"github.com/agent-handoff/handoff/thread"
 )
 
 // A Workspace is an open workspace, as one caller uses it.
@@ -118,6 +119,7 @@ type core struct {
 	index     *localstate.Index
 	sessions  *lifecycle.Sessions
 	copies    keep.Copies
+	threads   *thread.Set // nil for none
 
 	mu     sync.Mutex
 	tidied time.Time // when the work of killed processes was last completed
@@ -131,6 +133,10 @@ type Options struct {
 
 	Now  func() time.Time // nil for the system's clock
 	Rand io.Reader        // nil for the system's randomness
+
+	// Threads are the threads whose transcripts show which subagent published an artifact,
+	// see handoff.Attribution. nil for none.
+	Threads *thread.Set
 
 	// Backends are the kinds of log that HANDOFF_LOG can select, beside file:.
 	Backends []storage.Backend
@@ -206,7 +212,8 @@ func Open(dir string, o Options) (*Workspace, error) {
 	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log,
 		rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, o.Rand),
 		files: files, home: home, now: o.Now, rand: o.Rand, cache: userdir.Cache(o.Getenv),
-		state: userdir.State(o.Getenv), userHome: o.Getenv("HOME"), progress: o.Progress, copying: o.Copying}
+		state: userdir.State(o.Getenv), userHome: o.Getenv("HOME"), progress: o.Progress, copying: o.Copying,
+		threads: o.Threads}
 	memory := localstate.NewMemory(log, opened.Backend, settings.Log, found.Runtime, o.Getenv)
 	c.index = localstate.NewIndex(memory, found.Runtime, o.Getenv, o.Progress, o.Warn)
 	c.checked = localstate.CheckedLog(opened.Log, c.index)

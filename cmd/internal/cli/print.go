@@ -91,7 +91,7 @@ func (a *App) row(art handoff.Artifact) []string {
 // program, what it is, and where. A file that handoff manages is known by its title, or else
 // the name that it was given.
 func Describe(a *App, art handoff.Artifact) (by, title, file string) {
-	return cmp.Or(art.Producer.Agent, art.Producer.Harness), cmp.Or(art.Title, managedName(art)), a.Path(art)
+	return art.PublishedBy().Name(), cmp.Or(art.Title, managedName(art)), a.Path(art)
 }
 
 // Age returns the time since t in its largest unit.

@@ -10,6 +10,8 @@ import (
 	"github.com/agent-handoff/handoff/settings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/places"
 )
@@ -31,7 +33,7 @@ func (a *App) Options() workspace.Options {
 	return workspace.Options{Getenv: getenv, Now: a.Now, Rand: a.Rand,
 		Fetching: a.progressInBytes("fetching"), Copying: a.progressInBytes("copying"),
 		Progress: a.Progress("indexing"), Warn: func(text string) { a.Warn("%s", text) }, Backends: a.Backends,
-		AllowSecrets: a.AllowSecret}
+		AllowSecrets: a.AllowSecret, Threads: thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))}
 }
 
 // Reading runs do with an open workspace.

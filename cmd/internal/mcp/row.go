@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -41,7 +40,7 @@ type rowNotice struct {
 
 func newRow(w *workspace.Workspace, a handoff.Artifact) row {
 	r := row{ID: a.ID, Channel: a.Channel, Path: a.Path, Title: a.Title, Labels: a.Labels,
-		Producer: rowProducer{a.Producer.Harness, a.Producer.Agent}}
+		Producer: rowProducer{a.Producer.Harness, a.PublishedBy().Agent}}
 	if r.Producer.Agent != "" {
 		r.Producer.Harness = ""
 	}
@@ -89,7 +88,7 @@ func line(w *workspace.Workspace, a handoff.Artifact) string {
 	if a.Title != "" {
 		text += "  " + quoted(a.Title)
 	}
-	if by := cmp.Or(a.Producer.Agent, a.Producer.Harness); by != "" {
+	if by := a.PublishedBy().Name(); by != "" {
 		text += "  by " + printable.Word(by)
 	}
 	var marks []string

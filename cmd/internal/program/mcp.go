@@ -45,10 +45,12 @@ order. An argument may only name a directory inside one of these.`,
 
 // mcpOptions configure a server, for the given workspaces or for one client.
 func mcpOptions(a *cli.App, workspaces []string) mcp.Options {
+	threads := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 	return mcp.Options{
 		Open: func(dir string) (*workspace.Workspace, error) {
 			// not a.Backends: a server does not continue as another program
-			return workspace.Open(dir, workspace.Options{Getenv: a.Getenv, Now: a.Now, Rand: a.Rand, Backends: backends})
+			return workspace.Open(dir, workspace.Options{Getenv: a.Getenv, Now: a.Now, Rand: a.Rand, Backends: backends,
+				Threads: threads})
 		},
 		Registered: func() []string {
 			list, err := setup.Registered(userdir.State(a.Getenv))
@@ -58,6 +60,6 @@ func mcpOptions(a *cli.App, workspaces []string) mcp.Options {
 			return list
 		},
 		Dir: a.Dir, Getenv: a.Getenv, Now: a.Now, Version: a.Version, Workspaces: workspaces,
-		Threads: thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME")),
+		Threads: threads,
 	}
 }

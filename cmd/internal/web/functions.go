@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -92,7 +91,7 @@ func (s *Server) relative(name string) string {
 }
 
 // whoOf returns who made a record, as far as it is known.
-func whoOf(a handoff.Artifact) string { return cmp.Or(a.Producer.Agent, a.Producer.Harness) }
+func whoOf(a handoff.Artifact) string { return a.PublishedBy().Name() }
 
 // dict returns a map of its arguments, which alternate between keys and values:
 // what a part of a page needs when that is several things.

@@ -17,6 +17,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // A Conversations answers what threads did, after it has read at most so many
@@ -63,15 +64,24 @@ type tracer struct {
 	Sources
 	conversations threadindex.Lookup
 	trace         trace.Origin
-	done          map[thread.URI]deeds // of the threads that were read
-	shown         map[string]bool      // refs of threads and artifacts that were described
-	lineText      string               // of the line that is traced
-	publishedBy   thread.URI           // the message or thread that published the artifact
+	done          map[thread.URI][]write // of the threads whose calls were read
+	shown         map[string]bool        // refs of threads and artifacts that were described
+	lineText      string                 // of the line that is traced
+	publishedBy   thread.URI             // the message or thread that published the artifact
+
+	reports, called map[string][]threadindex.Report // by artifact and by call, nil if they were not read
+	items           map[thread.URI]item             // threads that were looked up
+}
+
+// An item is a thread, or why there is none.
+type item struct {
+	transcript.Item
+	err error
 }
 
 func newTracer(s Sources, l threadindex.Lookup) *tracer {
-	return &tracer{Sources: s, conversations: l, trace: trace.Origin{Hops: []trace.Hop{}}, done: map[thread.URI]deeds{},
-		shown: map[string]bool{}}
+	return &tracer{Sources: s, conversations: l, trace: trace.Origin{Hops: []trace.Hop{}}, done: map[thread.URI][]write{},
+		shown: map[string]bool{}, items: map[thread.URI]item{}}
 }
 
 func (r *tracer) add(h trace.Hop) { r.trace.Hops = append(r.trace.Hops, h) }

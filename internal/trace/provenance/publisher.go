@@ -3,35 +3,13 @@ package provenance
 import (
 	"context"
 	"iter"
-	"slices"
-	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/transcript"
 )
-
-// A report is a call that may have published artifacts.
-type report struct {
-	uri   thread.URI // of the message
-	at    time.Time
-	model string   // of the message
-	id    string   // of the call
-	ids   []string // of the artifacts in its output
-	ran   bool     // it ran a command
-	action.Traffic
-}
-
-// appendReport adds a call that publishes, or whose output names an artifact.
-func appendReport(list []report, at thread.URI, model string, c thread.Call) []report {
-	ids, does := action.ArtifactIDs(c.Output), action.TrafficOf(c)
-	if len(ids) == 0 && !does.Publishes {
-		return list
-	}
-	return append(list, report{at, c.Time.UTC(), model, c.ID, ids, action.Inspect(c).Command != "", does})
-}
 
 // A rank is how well a call fits the publication of an artifact. Lower is better.
 type rank int
@@ -46,13 +24,13 @@ const (
 	unfit
 )
 
-// rank returns how well the call fits the publication of an artifact.
-func (c report) rank(a handoff.Artifact) rank {
-	printed := slices.Contains(c.ids, a.ID) && !c.at.IsZero() && c.at.Before(a.CreatedAt.Add(clock))
+// rankOf returns how well a call fits the publication of an artifact.
+func rankOf(c threadindex.Report, a handoff.Artifact) rank {
+	printed := c.Artifact == a.ID && !c.At.IsZero() && c.At.Before(a.CreatedAt.Add(clock))
 	switch {
 	case c.Observes && !c.Publishes:
 		return unfit
-	case c.id != "" && c.id == a.Producer.ToolCallID:
+	case c.Call != "" && c.Call == a.Producer.ToolCallID:
 		return named
 	case !printed:
 		return unfit
@@ -60,7 +38,7 @@ func (c report) rank(a handoff.Artifact) rank {
 		return publishing
 	case c.Publishes:
 		return mixed
-	case c.ran:
+	case c.Ran:
 		return running
 	}
 	return unfit
@@ -75,43 +53,43 @@ func (r *tracer) publisher(ctx context.Context, a handoff.Artifact) {
 	h := trace.Hop{Kind: trace.HopPublished, Agent: a.Producer.Agent, Certainty: trace.Recorded}
 	switch {
 	case ok:
-		h.Ref, h.At, h.Evidence = by.uri.String(), by.at, []trace.Evidence{{Kind: "message", Ref: by.uri.String()}}
+		h.Ref, h.At, h.Evidence = by.URI.String(), by.At, []trace.Evidence{{Kind: "message", Ref: by.URI.String()}}
 	case recorded:
-		by.uri = r.threadNamed(ctx, own)
-		h.Ref, h.At = by.uri.String(), a.CreatedAt
+		by.URI = r.threadNamed(ctx, own)
+		h.Ref, h.At = by.URI.String(), a.CreatedAt
 	default:
 		return
 	}
 	if recorded {
 		h.Evidence = append(h.Evidence, trace.Evidence{Kind: "record", Ref: a.ID})
 	}
-	r.publishedBy = by.uri
+	r.publishedBy = by.URI
 	r.thread(ctx, h)
 }
 
-// attribution returns who published an artifact, and the thread, nil if no transcript
-// shows it.
-func (r *tracer) attribution(ctx context.Context, a handoff.Artifact) (thread.URI, *handoff.Attribution) {
-	by, ok := r.publication(ctx, a)
+// attribution returns who published an artifact, nil if no transcript shows it, and whether
+// a transcript shows the call.
+func (r *tracer) attribution(ctx context.Context, a handoff.Artifact) (by *handoff.Attribution, shown bool) {
+	call, shown := r.publication(ctx, a)
 	switch own, recorded := recordedThread(a); {
-	case !ok && !recorded:
-		return thread.URI{}, nil
-	case !ok:
-		by.uri = r.threadNamed(ctx, own)
+	case !shown && !recorded:
+		return nil, false
+	case !shown:
+		call.URI = r.threadNamed(ctx, own)
 	}
-	item, err := r.conversations.Item(ctx, by.uri)
+	item, err := r.item(ctx, call.URI)
 	if err != nil {
-		return thread.URI{}, nil
+		return nil, shown
 	}
-	model := handoff.Model{ID: by.model}
-	if used := item.Usage.Models; by.model == "" && len(used) == 1 && used[0].Model != thread.UnknownModel {
+	model := handoff.Model{ID: call.Model}
+	if used := item.Usage.Models; call.Model == "" && len(used) == 1 && used[0].Model != thread.UnknownModel {
 		model = handoff.Model{Provider: used[0].Provider, ID: used[0].Model}
 	}
 	var main thread.URI
-	for main = range r.levels(ctx, threadOf(by.uri)) {
+	for main = range r.levels(ctx, threadOf(call.URI)) {
 	}
-	return threadOf(by.uri), &handoff.Attribution{Source: handoff.FromTranscript, Thread: by.uri.String(),
-		Session: main.Thread, Agent: item.ProducerAgent(), Model: model}
+	return &handoff.Attribution{Source: handoff.FromTranscript, Thread: call.URI.String(), Session: main.Thread,
+		Agent: item.ProducerAgent(), Model: model}, shown
 }
 
 // recordedThread returns the thread that a record names.
@@ -122,43 +100,70 @@ func recordedThread(a handoff.Artifact) (uri thread.URI, ok bool) {
 
 // publication returns the call that published an artifact: the first one of those that
 // fit best.
-func (r *tracer) publication(ctx context.Context, a handoff.Artifact) (report, bool) {
-	best, worst, found := unfit, publishing, report{}
+func (r *tracer) publication(ctx context.Context, a handoff.Artifact) (found threadindex.Report, ok bool) {
+	best, worst := unfit, publishing
 	own, recorded := recordedThread(a)
-	var threads []thread.URI
 	if recorded {
-		worst = running
-		own = r.threadNamed(ctx, own)
-		if a.Producer.ToolCallID != "" {
-			threads = append(threads, own) // its output need not have the ID
-		}
+		worst, own = running, r.threadNamed(ctx, own)
 	}
-	mentions, err := r.conversations.Mentions(ctx, a.ID)
-	if err != nil {
-		r.warn(err)
-	}
-	for _, m := range mentions {
-		uri := threadOf(m.URI)
-		if m.Where != threadindex.InOutput || !m.At.Before(a.CreatedAt.Add(clock)) || slices.Contains(threads, uri) ||
-			recorded && !r.within(ctx, uri, own) {
-			continue
-		}
-		threads = append(threads, uri)
-	}
-	for _, uri := range threads {
-		for _, c := range r.deedsOf(ctx, uri).reports {
-			fits := c.rank(a)
-			if fits <= worst && (fits < best || fits == best && c.at.Before(found.at)) {
-				best, found = fits, c
-			}
+	for _, c := range r.reportsOf(ctx, a) {
+		fits := rankOf(c, a)
+		switch {
+		case fits > worst || fits >= best && (fits > best || !c.At.Before(found.At)):
+		case !recorded || r.within(ctx, threadOf(c.URI), own):
+			best, found = fits, c
 		}
 	}
 	return found, best < unfit
 }
 
+// reportsOf returns the calls that may have published an artifact.
+func (r *tracer) reportsOf(ctx context.Context, a handoff.Artifact) []threadindex.Report {
+	if r.reports == nil {
+		r.readReports(ctx, a)
+	}
+	of := r.reports[a.ID]
+	if call := a.Producer.ToolCallID; call != "" && a.Producer.Thread != "" { // its output need not have the ID
+		of = append(of[:len(of):len(of)], r.called[call]...)
+	}
+	return of
+}
+
+// readReports reads the calls that may have published some artifacts.
+func (r *tracer) readReports(ctx context.Context, list ...handoff.Artifact) {
+	var ids, calls []string
+	for _, a := range list {
+		if ids = append(ids, a.ID); a.Producer.ToolCallID != "" {
+			calls = append(calls, a.Producer.ToolCallID)
+		}
+	}
+	all, err := r.conversations.Reports(ctx, ids, calls)
+	if err != nil {
+		r.warn(err)
+	}
+	r.reports, r.called = map[string][]threadindex.Report{}, map[string][]threadindex.Report{}
+	for _, c := range all {
+		r.reports[c.Artifact] = append(r.reports[c.Artifact], c)
+		if c.Call != "" {
+			r.called[c.Call] = append(r.called[c.Call], c)
+		}
+	}
+}
+
+// item returns a thread.
+func (r *tracer) item(ctx context.Context, uri thread.URI) (transcript.Item, error) {
+	uri = threadOf(uri)
+	known, ok := r.items[uri]
+	if !ok {
+		known.Item, known.err = r.conversations.Item(ctx, uri)
+		r.items[uri] = known
+	}
+	return known.Item, known.err
+}
+
 // threadNamed returns the URI of a thread in the form of its transcript.
 func (r *tracer) threadNamed(ctx context.Context, uri thread.URI) thread.URI {
-	if item, err := r.conversations.Item(ctx, uri); err == nil {
+	if item, err := r.item(ctx, uri); err == nil {
 		return item.URI
 	}
 	return threadOf(uri)
@@ -175,7 +180,7 @@ func (r *tracer) levels(ctx context.Context, uri thread.URI) iter.Seq[thread.URI
 			if !yield(uri) {
 				return
 			}
-			item, err := r.conversations.Item(ctx, uri)
+			item, err := r.item(ctx, uri)
 			if err != nil || item.Parent == "" {
 				return
 			}

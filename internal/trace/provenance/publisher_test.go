@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
@@ -20,17 +19,30 @@ import (
 // transcripts are the calls of threads, by their URIs. Call n is in message n.
 type transcripts map[string][]thread.Call
 
-func (l transcripts) Mentions(_ context.Context, name string) (list []threadindex.Mention, err error) {
+func (l transcripts) Reports(context.Context, []string, []string) (list []threadindex.Report, err error) {
 	for _, of := range slices.Sorted(maps.Keys(l)) {
 		for i, c := range l[of] {
-			if slices.Contains(action.ArtifactIDs(c.Output), name) {
-				uri, _ := thread.ParseURI(fmt.Sprint(of, "#M", i+1))
-				list = append(list, threadindex.Mention{Place: threadindex.Place{URI: uri, At: c.Time}, Name: name,
-					Where: threadindex.InOutput})
+			for _, r := range threadindex.ReportsOf(c) {
+				r.URI, _ = thread.ParseURI(fmt.Sprint(of, "#M", i+1))
+				list = append(list, r)
 			}
 		}
 	}
 	return list, nil
+}
+
+// A lookup answers what transcripts do not.
+type lookup struct {
+	threadindex.Lookup
+	transcripts
+}
+
+func (l lookup) Item(ctx context.Context, uri thread.URI) (transcript.Item, error) {
+	return l.transcripts.Item(ctx, uri)
+}
+
+func (l lookup) Reports(ctx context.Context, artifacts, calls []string) ([]threadindex.Report, error) {
+	return l.transcripts.Reports(ctx, artifacts, calls)
 }
 
 // Item finds a subagent by its own URI, too, as those of Codex are named.
@@ -46,23 +58,6 @@ func (l transcripts) Item(_ context.Context, uri thread.URI) (i transcript.Item,
 		}
 	}
 	return i, handoff.E("find", uri.String(), handoff.NotFound, nil)
-}
-
-func (l transcripts) Read(_ context.Context, uri thread.URI, emit func(thread.Message) error) error {
-	for i, c := range l[uri.String()] {
-		if err := emit(thread.Message{N: i + 1, Tools: []thread.Call{c}}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l transcripts) Touches(context.Context, []string, string) ([]threadindex.Touch, error) {
-	return nil, nil
-}
-
-func (l transcripts) TouchesOf(context.Context, string, ...thread.URI) ([]threadindex.Touch, error) {
-	return nil, nil
 }
 
 // TestPublisher checks which call is credited with an artifact that is created 10 s
@@ -117,7 +112,7 @@ func TestPublisher(t *testing.T) {
 		"a program that the agent started": {transcripts{a: {call(1, "codex exec '"+publish+"'")}}, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &tracer{done: map[thread.URI]deeds{}, shown: map[string]bool{}, conversations: tt.threads}
+			r := newTracer(Sources{}, lookup{transcripts: tt.threads})
 			artifact := handoff.Artifact{}
 			artifact.ID, artifact.CreatedAt = id, start.Add(10*time.Second)
 			artifact.Producer.Thread, artifact.Producer.ToolCallID = tt.recorded, tt.call

@@ -201,7 +201,7 @@ func (r *tracer) copied(ctx context.Context, b []byte) []credit {
 	if r.publishedBy == (thread.URI{}) {
 		return nil
 	}
-	for _, w := range slices.Backward(r.deedsOf(ctx, threadOf(r.publishedBy)).writes) {
+	for _, w := range slices.Backward(r.writesOf(ctx, threadOf(r.publishedBy))) {
 		if before := w.uri.From <= r.publishedBy.From || r.publishedBy.From == 0; before && w.edit.complete &&
 			w.edit.content == string(b) {
 			by := credit{w, trace.Exact, []trace.Evidence{{Kind: "message", Ref: w.uri.String()}, {Kind: "digest",

@@ -29,21 +29,21 @@ func readSince(ctx context.Context, l threadindex.Lookup, files []string, since 
 	return list, err
 }
 
-// AddTranscripts adds to an artifact what transcripts show: who published it, and its
-// uses, which are the first call of each thread that read one of its paths afterwards,
-// without the thread that published it. It answers soon: without an index of threads
-// that is almost up to date, it adds nothing.
-func AddTranscripts(ctx context.Context, c Conversations, a *handoff.Artifact) (warnings []string, err error) {
-	files := pathsOf(*a)
+// AddUses adds to an artifact its uses that transcripts show: the first call of each thread
+// that read one of its paths afterwards, without the thread that published it. It answers
+// soon: without an index of threads that is almost up to date, it adds nothing.
+func AddUses(ctx context.Context, c Conversations, a *handoff.Artifact) (warnings []string, err error) {
 	recorded := a.UsedBy
-	publisher, _ := thread.ParseURI(a.Producer.Thread) // the zero URI is no thread
+	own := map[thread.URI]bool{}
+	for _, name := range []string{a.Producer.Thread, a.PublishedBy().Thread} {
+		uri, _ := thread.ParseURI(name) // the zero URI is no thread
+		own[threadOf(uri)] = true
+	}
 	return c.Lookup(ctx, threadindex.Quick, func(l threadindex.Lookup) error {
-		a.UsedBy, a.Attributed = recorded, nil
-		touches, err := readSince(ctx, l, files, a.CreatedAt)
-		var by thread.URI
-		by, a.Attributed = newTracer(Sources{}, l).attribution(ctx, *a)
+		a.UsedBy = recorded
+		touches, err := readSince(ctx, l, pathsOf(*a), a.CreatedAt)
 		for _, t := range touches {
-			if uri := threadOf(t.URI); uri != threadOf(publisher) && uri != by {
+			if !own[threadOf(t.URI)] {
 				a.UsedBy = append(a.UsedBy[:len(a.UsedBy):len(a.UsedBy)], inferred(ctx, l, t))
 			}
 		}

@@ -212,7 +212,7 @@ func (r *tracer) writes(ctx context.Context, files []string, relative string, un
 		return cmp.Or(last[b].Compare(last[a]), cmp.Compare(a.String(), b.String()))
 	}) {
 		var order time.Time
-		for _, w := range r.deedsOf(ctx, uri).writes {
+		for _, w := range r.writesOf(ctx, uri) {
 			if paths[w.path] && !late(w.at) {
 				order = later(order, w.at)
 				w.order = order
@@ -239,14 +239,8 @@ func threadOf(uri thread.URI) thread.URI {
 
 func sameThread(a, b thread.URI) bool { return threadOf(a) == threadOf(b) }
 
-// deeds are what the calls of a thread did, in their order.
-type deeds struct {
-	writes  []write // that did not fail
-	reports []report
-}
-
-// deedsOf returns what a thread did.
-func (r *tracer) deedsOf(ctx context.Context, uri thread.URI) (did deeds) {
+// writesOf returns the calls of a thread that changed a file and did not fail, in their order.
+func (r *tracer) writesOf(ctx context.Context, uri thread.URI) (did []write) {
 	if known, ok := r.done[uri]; ok {
 		return known
 	}
@@ -260,14 +254,13 @@ func (r *tracer) deedsOf(ctx context.Context, uri thread.URI) (did deeds) {
 	item, err := r.conversations.Item(ctx, uri)
 	if err == nil {
 		err = r.conversations.Read(ctx, uri, calls(func(at thread.URI, m thread.Message, c thread.Call) {
-			did.reports = appendReport(did.reports, at, m.Model, c)
 			what := action.Inspect(c)
 			if what.Access != action.Written || c.Failed {
 				return
 			}
 			for _, path := range what.Paths {
 				if file := action.Absolute(item.Cwd, path); file != "" {
-					did.writes = append(did.writes, write{uri: at, path: file, at: c.Time.UTC(), edit: editOf(c, item.Cwd, file),
+					did = append(did, write{uri: at, path: file, at: c.Time.UTC(), edit: editOf(c, item.Cwd, file),
 						model: m.Model})
 				}
 			}

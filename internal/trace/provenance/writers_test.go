@@ -27,8 +27,6 @@ func (r recording) Touches(context.Context, []string, string) ([]threadindex.Tou
 	return r.touches, nil
 }
 
-func (r recording) Mentions(context.Context, string) ([]threadindex.Mention, error) { return nil, nil }
-
 func (r recording) Item(context.Context, thread.URI) (transcript.Item, error) {
 	return transcript.Item{Thread: &thread.Thread{Cwd: "/work"}}, nil
 }
@@ -42,9 +40,9 @@ func (r recording) Read(_ context.Context, _ thread.URI, emit func(thread.Messag
 	return nil
 }
 
-// TestDeedsOf checks that a call that failed, and one that a fork inherited, wrote
+// TestWritesOf checks that a call that failed, and one that a fork inherited, wrote
 // nothing.
-func TestDeedsOf(t *testing.T) {
+func TestWritesOf(t *testing.T) {
 	call := func(content string) thread.Call {
 		return thread.Call{Name: "Write", Input: `{"file_path":"a.go","content":"` + content + `"}`, Time: time.Unix(100, 0)}
 	}
@@ -53,20 +51,20 @@ func TestDeedsOf(t *testing.T) {
 	patch := thread.Call{
 		Name: "shell", Input: `{"command":["apply_patch","*** Begin Patch\n*** Add File: a.go\n+failed\n*** End Patch"]}`,
 		Failed: true}
-	r := &tracer{done: map[thread.URI]deeds{}, conversations: recording{messages: []thread.Message{
+	r := &tracer{done: map[thread.URI][]write{}, conversations: recording{messages: []thread.Message{
 		{N: 1, Tools: []thread.Call{call("inherited")}, Inherited: true},
 		{N: 2, Tools: []thread.Call{failed, patch, {Name: "Read", Input: `{"file_path":"a.go"}`}}},
 		{N: 3, Tools: []thread.Call{call("written")}},
 	}}}
-	list := r.deedsOf(t.Context(), thread.URI{Provider: "claude", Thread: "t"}).writes
+	list := r.writesOf(t.Context(), thread.URI{Provider: "claude", Thread: "t"})
 	if len(list) != 1 || list[0].edit.content != "written" || list[0].uri.From != 3 || list[0].path != "/work/a.go" {
 		t.Errorf("got %+v, want the call of message 3 alone", list)
 	}
 }
 
-// TestAddTranscripts checks that the thread that published an artifact is no reader of
+// TestAddUses checks that the thread that published an artifact is no reader of
 // it, nor one that read the file before.
-func TestAddTranscripts(t *testing.T) {
+func TestAddUses(t *testing.T) {
 	published := time.Unix(100, 0)
 	touch := func(id string, at time.Time) threadindex.Touch {
 		uri := thread.URI{Provider: "claude", Thread: id, From: 4, To: 4}
@@ -74,7 +72,7 @@ func TestAddTranscripts(t *testing.T) {
 	}
 	var a handoff.Artifact
 	a.Path, a.File, a.CreatedAt, a.Producer.Thread = "a.md", "/work/a.md", published, "agents://claude/publisher"
-	_, err := AddTranscripts(t.Context(), conversations{recording{touches: []threadindex.Touch{
+	_, err := AddUses(t.Context(), conversations{recording{touches: []threadindex.Touch{
 		touch("early", published.Add(-time.Second)), touch("publisher", published.Add(time.Second)),
 		touch("reader", published.Add(2*time.Second)), touch("reader", published.Add(3*time.Second)),
 	}}}, &a)

@@ -38,6 +38,7 @@ type entry struct {
 	touches  []touch
 	commands []command
 	mentions []mention
+	reports  []Report // the first message of URI counts alone
 
 	size      int            // of words
 	last      int            // number of the last message
@@ -101,6 +102,7 @@ func (e *entry) message(m thread.Message) error {
 			a.Access = action.Named // the original did it
 		} else {
 			e.command(a, call)
+			e.report(m.Model, call)
 			if a.Command != "" {
 				e.mention(Committed, call.Time, action.CommitsMade(call.Output))
 			}

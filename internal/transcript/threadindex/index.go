@@ -119,8 +119,10 @@ func (x *Index) try(ctx context.Context, most int, all found, do func(answer) er
 	}
 	found := &catalog{all: all.stored}
 	u := &update{Database: db, catalog: found, now: x.now(), progress: x.progress, most: most, reader: x.read,
-		tails: x.tails}
-	err = u.run(ctx)
+		tails: x.tails, only: all.only}
+	if err = u.run(ctx); err == nil && (u.total > 0 || all.threads != nil) {
+		err = u.compared(ctx, all.threads)
+	}
 	if err == nil {
 		err = do(answer{db, found})
 	}

@@ -31,6 +31,14 @@ type Lookup interface {
 	// does, in the order of time.
 	Mentions(ctx context.Context, name string) ([]Mention, error)
 
+	// Reports returns the calls whose outputs have the ID of one of the artifacts, and those
+	// with one of the IDs of calls, in the order of time.
+	Reports(ctx context.Context, artifacts, calls []string) ([]Report, error)
+
+	// ReportedBy returns the IDs of the artifacts in the Reports of the subagents with a name
+	// or role, "" for all subagents.
+	ReportedBy(ctx context.Context, agent string) ([]string, error)
+
 	// Item returns a thread with its facts, or kind NotFound.
 	Item(ctx context.Context, uri thread.URI) (transcript.Item, error)
 

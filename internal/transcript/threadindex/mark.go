@@ -24,13 +24,13 @@ type tailMark struct {
 
 // A marked is what an index has of the part before a mark.
 type marked struct {
-	Segments                    int // of words
-	Size                        int // of words, in bytes
-	Last                        int // number of the last message
-	Touches, Commands, Mentions int
-	Prompt                      string    // the first of the user
-	Prompted                    time.Time // when the user wrote the last
-	Tools                       []string
+	Segments                             int // of words
+	Size                                 int // of words, in bytes
+	Last                                 int // number of the last message
+	Touches, Commands, Mentions, Reports int
+	Prompt                               string    // the first of the user
+	Prompted                             time.Time // when the user wrote the last
+	Tools                                []string
 }
 
 // encode encodes a mark for decodeMark.

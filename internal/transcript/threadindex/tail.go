@@ -81,7 +81,7 @@ func (e *entry) resume(ctx context.Context, from tailMark, next int64) error {
 				Segments: known.Segments + 1, Size: e.size, Last: e.last, Prompt: e.Prompt, Prompted: e.Prompted,
 				Tools:   slices.Sorted(maps.Keys(e.tools)),
 				Touches: known.Touches + len(e.touches), Commands: known.Commands + len(e.commands),
-				Mentions: known.Mentions + len(e.mentions),
+				Mentions: known.Mentions + len(e.mentions), Reports: known.Reports + len(e.reports),
 			}}
 			for c := prompts; c < columns; c++ {
 				e.settled[c] = len(e.words[c])

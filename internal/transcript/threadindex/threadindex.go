@@ -72,6 +72,10 @@ func NewFiles(set *thread.Set) *Files { return &Files{set} }
 type found struct {
 	stored   []*thread.Stored
 	warnings []string
+
+	// of an update that reads only transcripts of some threads, nil for all
+	threads []string
+	only    func(*thread.Stored) bool
 }
 
 // find finds the transcripts of the providers, all if names is nil. The error is
@@ -101,7 +105,7 @@ func (f *Files) find(ctx context.Context, names []string) (found, error) {
 		})
 	}
 	wg.Wait()
-	return found{slices.Concat(stored...), slices.Concat(warnings...)}, ctx.Err()
+	return found{stored: slices.Concat(stored...), warnings: slices.Concat(warnings...)}, ctx.Err()
 }
 
 // keyOf returns the key of a transcript among those of all providers.

@@ -50,6 +50,7 @@ type update struct {
 	most     int // transcripts that may have changed, 0 for no limit
 	reader   reader
 	tails    bool
+	only     func(*thread.Stored) bool // selects the transcripts that are read, nil for all
 
 	again map[string]bool // keys of the transcripts that have changed
 	done  map[string]bool // keys of the transcripts that were read
@@ -82,7 +83,7 @@ func (u *update) run(ctx context.Context) error {
 	}
 	var changed []*thread.Stored
 	for i, n := range states {
-		if !known[n] {
+		if !known[n] && (u.only == nil || u.only(u.all[i])) {
 			changed = append(changed, u.all[i])
 		}
 		delete(known, n)
@@ -104,6 +105,19 @@ func (u *update) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// compared notes that the transcripts of some threads, nil for all, were compared.
+func (u *update) compared(ctx context.Context, threads []string) (err error) {
+	if threads == nil {
+		threads = []string{allThreads}
+	}
+	return u.Transact(ctx, func() error {
+		for _, name := range threads {
+			err = errors.Join(err, u.Exec(ctx, "INSERT OR REPLACE INTO compared VALUES (?, ?)", name, nanos(u.now)))
+		}
+		return err
+	})
 }
 
 // errMany is the error of an update that would take long.
@@ -190,7 +204,7 @@ func (u *update) forgetThread(ctx context.Context, id int64, before marked) erro
 			return err
 		}
 	}
-	for _, table := range []string{"touches", "commands", "mentions"} {
+	for _, table := range []string{"touches", "commands", "mentions", "reports"} {
 		if err := u.Exec(ctx, "DELETE FROM "+table+" WHERE thread = ? AND n > ?", id, last); err != nil {
 			return err
 		}
@@ -255,7 +269,7 @@ func (r reading) size() (n int) {
 		for _, words := range e.words {
 			n += len(words)
 		}
-		n += rowSize * (len(e.touches) + len(e.commands) + len(e.mentions) + len(e.Requests))
+		n += rowSize * (len(e.touches) + len(e.commands) + len(e.mentions) + len(e.reports) + len(e.Requests))
 	}
 	return n
 }
@@ -442,6 +456,10 @@ func (u *update) storeRows(ctx context.Context, id int64, e *entry) (err error) 
 	}
 	for _, m := range e.mentions {
 		insert("INSERT INTO mentions VALUES (?, ?, ?, ?, ?)", id, m.n, nanos(m.at), m.name, string(m.where))
+	}
+	for _, r := range e.reports {
+		insert("INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?, ?)", id, r.URI.From, nanos(r.At), r.Artifact, r.Call, r.Model,
+			r.does())
 	}
 	for name := range e.tools {
 		insert("INSERT INTO tools (name, thread) VALUES (?, ?)", name, id)

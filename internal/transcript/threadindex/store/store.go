@@ -20,7 +20,7 @@ import (
 
 // version is the version of the schema and of the stored values, which include what
 // providers keep in marks. A database of another version is rebuilt.
-const version = 13
+const version = 14
 
 // applicationID is stored in the header of the database: "hdth".
 const applicationID = 0x68647468
@@ -69,6 +69,17 @@ var schema = []string{
 	`CREATE TABLE mentions (thread INTEGER, n INTEGER, at INTEGER, name TEXT, place TEXT)`,
 	`CREATE INDEX mentions_by_thread ON mentions (thread)`,
 	`CREATE INDEX mentions_by_name ON mentions (name)`,
+
+	// The calls that may have published artifacts, see Report, once for each artifact. Does
+	// has a bit for each of its flags.
+	`CREATE TABLE reports (thread INTEGER, n INTEGER, at INTEGER, name TEXT, call TEXT, model TEXT, does INTEGER)`,
+	`CREATE INDEX reports_by_thread ON reports (thread)`,
+	`CREATE INDEX reports_by_name ON reports (name) WHERE name <> ''`,
+	`CREATE INDEX reports_by_call ON reports (call) WHERE call <> ''`,
+
+	// When the transcripts of a thread were last compared with the index, see Attributions;
+	// "*" is that of all.
+	`CREATE TABLE compared (thread TEXT PRIMARY KEY, at INTEGER NOT NULL)`,
 
 	// The requests of a thread, as packed.Encode encodes them.
 	`CREATE TABLE requests (thread INTEGER PRIMARY KEY, list BLOB)`,

@@ -1,0 +1,156 @@
+package threadindex
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/transcript/action"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Report is a call that may have published an artifact. Copies of calls in forks are
+// left out.
+type Report struct {
+	Place
+	Artifact string // the ID in its output, "" for a call that publishes and whose output has none
+	Call     string // ID of the call
+	Model    string // of the message
+	Ran      bool   // it ran a command
+	action.Traffic
+}
+
+// ReportsOf returns what a call reports: that it publishes, and each artifact that its output
+// names.
+func ReportsOf(c thread.Call) (list []Report) {
+	r := Report{Place: Place{At: c.Time.UTC()}, Call: c.ID, Traffic: action.TrafficOf(c)}
+	r.Ran = action.Inspect(c).Command != ""
+	for _, r.Artifact = range action.ArtifactIDs(c.Output) {
+		list = append(list, r)
+	}
+	if len(list) == 0 && r.Publishes {
+		list = append(list, r)
+	}
+	return list
+}
+
+// report adds what a call reports.
+func (e *entry) report(model string, c thread.Call) {
+	for _, r := range ReportsOf(c) {
+		if r.Model = model; e.before.Reports+len(e.reports) < maxRows {
+			r.URI.From = e.last
+			e.reports = append(e.reports, r)
+		}
+	}
+}
+
+// The flags of a Report as they are stored.
+const (
+	publishes = 1 << iota
+	observes
+	ran
+)
+
+// does returns the flags.
+func (r Report) does() (flags int) {
+	for i, set := range []bool{r.Publishes, r.Observes, r.Ran} {
+		if set {
+			flags |= 1 << i
+		}
+	}
+	return flags
+}
+
+func (l *indexLookup) Reports(ctx context.Context, artifacts, calls []string) ([]Report, error) {
+	return lookup(ctx, l, "reports", "r.name, r.call, r.model, r.does", "r.rowid IN (SELECT rowid FROM reports WHERE name "+
+		"IN (SELECT value FROM json_each(?)) UNION SELECT rowid FROM reports WHERE call IN (SELECT value FROM json_each(?)))",
+		[]any{list(artifacts), list(calls)}, scanReport)
+}
+
+func scanReport(rows *sql.Rows) (r Report, err error) {
+	var what int
+	r.Place, _, err = scanPlace(rows, &r.Artifact, &r.Call, &r.Model, &what)
+	r.Publishes, r.Observes, r.Ran = what&publishes != 0, what&observes != 0, what&ran != 0
+	return r, err
+}
+
+func (l *indexLookup) ReportedBy(ctx context.Context, agent string) ([]string, error) {
+	agent = strings.ToLower(agent)
+	of, args := "t.agent", []any{}
+	if agent != "" {
+		of, args = "t.agent AND (t.name = ? OR t.role = ?)", []any{agent, agent}
+	}
+	ids, err := l.strings(ctx, "SELECT DISTINCT r.name FROM threads t CROSS JOIN reports r ON r.thread = t.id WHERE "+of+
+		" AND r.name <> ''", args...)
+	return ids, l.failed(err)
+}
+
+// Known calls do with what the database has, which it does not change. If there is no usable
+// database, do is not called. compared returns when the transcripts of a thread were last
+// compared with it, the zero time for never.
+func (x *Index) Known(ctx context.Context, do func(l Lookup, compared func(thread string) time.Time) error) error {
+	if _, err := os.Stat(x.file); err != nil {
+		return nil
+	}
+	db, err := store.Open(ctx, x.file)
+	if err != nil {
+		return nil // the next update replaces it
+	}
+	l := &indexLookup{answer: answer{db, &catalog{}}}
+	compared := func(name string) (at time.Time) {
+		var n int64
+		row := db.QueryRowContext(ctx, "SELECT max(at) FROM compared WHERE thread IN (?, ?) HAVING count(*) > 0", name,
+			allThreads)
+		if err := row.Scan(&n); err == nil {
+			at = timeOf(n)
+		}
+		return at
+	}
+	err = do(l, compared)
+	if l.err != nil {
+		err = nil
+	}
+	return errors.Join(err, db.Close())
+}
+
+// allThreads is the name of all threads in the table compared.
+const allThreads = "*"
+
+// Update reads the transcripts that changed, and makes the database if there is none. If
+// more than most changed, it reads only those that are named after one of the threads, which
+// are URIs. The warnings are about transcripts that can't be read.
+func (x *Index) Update(ctx context.Context, most int, threads []string) (warnings []string, err error) {
+	all, err := x.files.find(ctx, nil)
+	if err != nil || len(all.stored) == 0 {
+		return nil, err
+	}
+	nothing := func(answer) error { return nil }
+	if len(all.stored) > most {
+		if used, warnings, err := x.askFound(ctx, all, most, nothing); used || err != nil {
+			return warnings, err
+		}
+		ids := map[string]bool{}
+		for _, name := range threads {
+			if uri, err := thread.ParseURI(name); err == nil {
+				ids[cmp.Or(uri.Agent, uri.Thread)], ids[uri.Thread] = true, true
+			}
+		}
+		all.threads, all.only = threads, func(s *thread.Stored) bool {
+			for id := range ids {
+				if strings.Contains(s.Key, id) || strings.Contains(s.Source, id) {
+					return true
+				}
+			}
+			return false
+		}
+	} else {
+		all.threads = []string{allThreads} // noted also if none changed
+	}
+	_, warnings, err = x.askFound(ctx, all, 0, nothing)
+	return warnings, err
+}

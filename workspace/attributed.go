@@ -1,0 +1,70 @@
+package workspace
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/trace/provenance"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// attribute adds to artifacts who published them, as the transcripts of a set show it, nil
+// for none. Without a usable index of threads it adds nothing.
+func (w *Workspace) attribute(ctx context.Context, set *thread.Set, list ...handoff.Artifact) {
+	if set == nil || len(list) == 0 {
+		return
+	}
+	if x, ok := w.archive(set, false).(provenance.Index); ok {
+		_ = provenance.Attribute(ctx, x, w.now(), list) // an index that can't be used is rebuilt by what needs it
+	}
+}
+
+// byAgent returns the artifacts that q selects by the agent of their producers, and those that
+// transcripts show to be of a subagent with this name.
+func (w *Workspace) byAgent(ctx context.Context, q handoff.ArtifactQuery) (page handoff.ArtifactPage, err error) {
+	if page, err = w.hub.Artifacts(ctx, q); err != nil || w.threads == nil || q.IDs != nil {
+		return page, err
+	}
+	x, ok := w.archive(w.threads, false).(provenance.Index)
+	if !ok {
+		return page, err
+	}
+	newest, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Limit: listPage})
+	if err != nil {
+		return page, err
+	}
+	w.attribute(ctx, w.threads, newest.Artifacts...) // which brings the index up to them
+	agent := q.Producer["agent"]
+	if q.IDs, err = provenance.ReportedBy(ctx, x, agent); err != nil || len(q.IDs) == 0 {
+		return page, nil
+	}
+	limit := q.Limit
+	q.Producer, q.Limit = maps.Clone(q.Producer), 0
+	delete(q.Producer, "agent")
+	others, err := w.hub.Artifacts(ctx, q)
+	w.attribute(ctx, w.threads, others.Artifacts...)
+	others.Artifacts = slices.DeleteFunc(others.Artifacts, func(a handoff.Artifact) bool {
+		return a.Producer.Agent == agent || a.PublishedBy().Agent != agent
+	})
+	return merged(page, others.Artifacts, limit), err
+}
+
+// merged returns a page with more artifacts of the same order, and at most limit, 0 for all.
+func merged(page handoff.ArtifactPage, more []handoff.Artifact, limit int) handoff.ArtifactPage {
+	var last handoff.Seq // of the page, which further ones follow
+	if n := len(page.Artifacts); page.Cursor != "" && n > 0 {
+		last = page.Artifacts[n-1].Seq
+	}
+	all := append(slices.Clone(page.Artifacts), more...)
+	slices.SortStableFunc(all, func(a, b handoff.Artifact) int { return int(b.Seq) - int(a.Seq) })
+	all = slices.DeleteFunc(all, func(a handoff.Artifact) bool { return a.Seq < last })
+	if limit > 0 && len(all) > limit {
+		all, page.Cursor = all[:limit], handoff.NewCursor(all[limit-1].Seq)
+	} else if last > 0 && len(all) < len(page.Artifacts)+len(more) {
+		page.Cursor = handoff.NewCursor(all[len(all)-1].Seq)
+	}
+	page.Artifacts = all
+	return page
+}
