@@ -37,7 +37,8 @@ type ProductionQuery struct {
 	// told apart by artifact and have Values; the others have no Key.
 	By string
 
-	Apart []string // IDs of artifacts, for "label"
+	Apart   []string // IDs of artifacts, for "label"
+	Without []string // IDs of artifacts that are not counted
 
 	Since, Until time.Time // published at or after, and before
 }

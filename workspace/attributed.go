@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/provenance"
@@ -21,24 +22,53 @@ func (w *Workspace) attribute(ctx context.Context, set *thread.Set, list ...hand
 	}
 }
 
+// reportedBy returns the IDs of the artifacts that subagents with a name, "" for all, may have
+// published, after the index was brought up to the newest artifacts.
+func (w *Workspace) reportedBy(ctx context.Context, set *thread.Set, agent string) (ids []string, err error) {
+	x, ok := w.archive(set, false).(provenance.Index)
+	if !ok {
+		return nil, nil
+	}
+	newest, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Limit: listPage})
+	if err != nil {
+		return nil, err
+	}
+	w.attribute(ctx, set, newest.Artifacts...)
+	return provenance.ReportedBy(ctx, x, agent)
+}
+
+// reassigned returns the artifacts of a time that transcripts show to be of another thread
+// than their records do.
+func (w *Workspace) reassigned(ctx context.Context, set *thread.Set, since, until time.Time) (list []handoff.Artifact,
+	err error) {
+	if set == nil {
+		return nil, nil
+	}
+	ids, err := w.reportedBy(ctx, set, "")
+	for part := range slices.Chunk(ids, listPage) {
+		page, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{IDs: part, IncludeInactive: true, Since: since, Until: until})
+		if err != nil {
+			return nil, err
+		}
+		w.attribute(ctx, set, page.Artifacts...)
+		for _, a := range page.Artifacts {
+			if by := a.Attributed; by != nil && by.Agent != "" && a.Producer.Agent != by.Agent {
+				list = append(list, a)
+			}
+		}
+	}
+	return list, err
+}
+
 // byAgent returns the artifacts that q selects by the agent of their producers, and those that
 // transcripts show to be of a subagent with this name.
 func (w *Workspace) byAgent(ctx context.Context, q handoff.ArtifactQuery) (page handoff.ArtifactPage, err error) {
 	if page, err = w.hub.Artifacts(ctx, q); err != nil || w.threads == nil || q.IDs != nil {
 		return page, err
 	}
-	x, ok := w.archive(w.threads, false).(provenance.Index)
-	if !ok {
-		return page, err
-	}
-	newest, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Limit: listPage})
-	if err != nil {
-		return page, err
-	}
-	w.attribute(ctx, w.threads, newest.Artifacts...) // which brings the index up to them
 	agent := q.Producer["agent"]
-	if q.IDs, err = provenance.ReportedBy(ctx, x, agent); err != nil || len(q.IDs) == 0 {
-		return page, nil
+	if q.IDs, err = w.reportedBy(ctx, w.threads, agent); err != nil || len(q.IDs) == 0 {
+		return page, err
 	}
 	limit := q.Limit
 	q.Producer, q.Limit = maps.Clone(q.Producer), 0

@@ -2,14 +2,18 @@ package workspace_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/work"
 )
 
 // TestAttributed shows artifacts whose records name the main thread, a subagent by the
@@ -43,11 +47,11 @@ func TestAttributed(t *testing.T) {
 	main.call("Agent", object{"prompt": "publish a.md"}, ids["by"], false)
 	m.copilot(copilot, agentID, shell)
 	m.save()
-	m.why(m.repo, "a.md") // which makes the index
 
-	w := m.open(m.repo)
-	defer w.Close()
 	set := thread.NewSet(all.Drivers(), m.getenv, m.home)
+	w, err := workspace.Open(m.repo, workspace.Options{Getenv: m.getenv, Threads: set})
+	must(t, err)
+	defer w.Close()
 	for name, want := range map[string]string{
 		"by": `{"source":"transcript","thread":"` + sub.uri + `","session":"` + session +
 			`","agent":"builder","model":{"id":"claude-opus-4-8"}}`,
@@ -85,6 +89,78 @@ func TestAttributed(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
+}
+
+// TestAttributedEverywhere has an artifact that the shell of a subagent of Claude Code
+// published as its main agent. Lists, groups, costs and receipts have the same producer as
+// its own page, before there is an index of threads, and after a later publication.
+func TestAttributedEverywhere(t *testing.T) {
+	const session = "2823d1df-720a-4c31-ac55-ae8ba7260001"
+	m := newMachine(t)
+	m.sh(m.repo, "echo a > a.md; echo b > b.md; echo c > c.md; git add .; git commit -qm base")
+	main, sub := m.claude(session, "", m.repo), m.claude(session, "a1b2c3", m.repo)
+	shell := handoff.Producer{Harness: "claude-code", Session: session, Thread: main.uri}
+	own := main.publish(shell, handoff.Draft{Path: "b.md", Channel: "x"})
+	m.published("c.md")
+	by := sub.publish(shell, handoff.Draft{Path: "a.md", Channel: "x"})
+	main.call("Agent", object{"prompt": "publish a.md"}, by, false)
+	m.save()
+
+	set := thread.NewSet(all.Drivers(), m.getenv, m.home)
+	open := func() *workspace.Workspace {
+		w, err := workspace.Open(m.repo, workspace.Options{Getenv: m.getenv, Now: func() time.Time { return m.at },
+			Threads: set})
+		must(t, err)
+		return w
+	}
+	check := func(id string) {
+		t.Helper()
+		w := open()
+		defer w.Close()
+		page, err := w.List(t.Context(), workspace.ListOptions{})
+		must(t, err)
+		names := map[string]string{}
+		for _, a := range page.Artifacts {
+			names[a.ID] = a.PublishedBy().Name()
+		}
+		if names[id] != "builder" || names[own] != "claude-code" {
+			t.Errorf("the list has %v", names)
+		}
+		for _, limit := range []int{0, 1} {
+			f := workspace.ListOptions{Filter: workspace.Filter{Producer: map[string]string{"agent": "builder"}}, Limit: limit}
+			page, err = w.List(t.Context(), f)
+			must(t, err)
+			if len(page.Artifacts) == 0 || page.Artifacts[0].ID != id {
+				t.Errorf("--agent builder: got %v, want %s", page.Artifacts, id)
+			}
+		}
+		shown, err := w.Show(t.Context(), id, false)
+		must(t, err)
+		must(t, w.AddTranscripts(t.Context(), set, &shown))
+		receipt := ""
+		for _, row := range shown.Receipt.Tasks {
+			receipt += fmt.Sprint(row.Agent, row.Artifacts)
+		}
+		if by := shown.Artifact.Attributed; by == nil || by.Agent != "builder" || !strings.HasPrefix(receipt, "builder[") ||
+			!strings.Contains(receipt, id) {
+			t.Errorf("show has %+v and the receipt %s", by, receipt)
+		}
+	}
+	check(by)
+	w := open()
+	r, err := w.Work(set).Cost(t.Context(), work.CostOptions{By: "agent"})
+	w.Close()
+	must(t, err)
+	got := map[string]int{}
+	for _, row := range r.Rows {
+		got[row.Key] = row.Artifacts
+	}
+	if want := map[string]int{"builder": 1, "claude-code": 1}; !maps.Equal(got, want) {
+		t.Errorf("cost by agent has artifacts %v, want %v", got, want)
+	}
+	again := sub.publish(shell, handoff.Draft{Path: "c.md", Channel: "x"})
+	m.save()
+	check(again)
 }
 
 // published returns the ID of a file that a person publishes.

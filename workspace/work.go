@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
@@ -21,6 +22,10 @@ func (w *Workspace) Work(set *thread.Set) work.Units {
 	return work.New(parts.Work{
 		Hub: w.as, Producer: w.caller.Producer, Session: w.ownSession(), Sessions: w.sessions, Resolve: w.Sessions().Resolve,
 		Threads: set, Archive: func(noIndex bool) threadindex.Archive { return w.archive(set, noIndex) },
+		Attribute: func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, set, list...) },
+		Reassigned: func(ctx context.Context, since, until time.Time) ([]handoff.Artifact, error) {
+			return w.reassigned(ctx, set, since, until)
+		},
 		Named:     namer{w, set}.named,
 		Worktrees: w.dirs.Worktrees, Path: w.path, Finish: w.finish, Now: w.now,
 		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, set, list) },

@@ -110,6 +110,7 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 		}
 		for _, q := range []handoff.ProductionQuery{{}, {By: "work"}, {By: "session"}, {By: "channel"},
 			{By: "day", Since: drawnTime.Add(time.Second)}, {By: "revision"}, {By: "artifact"},
+			{By: "tag", Without: apart}, {Without: apart},
 			{By: "artifact", Since: drawnTime.Add(time.Second)}, {By: "tag"}, {By: "label"},
 			{By: "label", Until: drawnTime.Add(3 * time.Second), Apart: apart}} {
 			checkAnswer(t, fmt.Sprintf("productions %+v", q), got, want, func(x handoff.Reader) (any, error) {

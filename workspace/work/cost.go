@@ -182,8 +182,6 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 	if q.In = threadindex.Nearest(u.o.Worktrees(), o.Places); o.Elsewhere {
 		known := threadindex.In(o.Places...)
 		q.In = func(dir string) bool { return !known(dir) }
-	} else if err := u.logged(ctx, o, since, until, s); err != nil {
-		return nil, err
 	}
 	warnings, err = u.o.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
 		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Self: t.Self, Shell: t.Shell, Agent: t.Agent,
@@ -191,6 +189,9 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 			Requests: t.Requests, Completeness: t.Completeness, Reason: t.Reason, Missing: t.Missing})
 		return nil
 	})
+	if err == nil && !o.Elsewhere {
+		err = u.logged(ctx, o, since, until, s)
+	}
 	s.AddMissing("the transcript of a thread is missing, or of another directory or time")
 	return warnings, err
 }
@@ -213,11 +214,18 @@ func (u Units) published(ctx context.Context, o CostOptions, since, until time.T
 			if err != nil {
 				return err
 			}
+			u.o.Attribute(ctx, page.Artifacts)
 			s.Artifacts, q.Cursor = append(s.Artifacts, page.Artifacts...), page.Cursor
 		}
 		return nil
 	}
 	q := handoff.ProductionQuery{Since: since, Until: until}
+	if s.Artifacts, err = u.o.Reassigned(ctx, since, until); err != nil {
+		return err
+	}
+	for _, a := range s.Artifacts {
+		q.Without = append(q.Without, a.ID)
+	}
 	switch o.By {
 	case cost.ByChannel, cost.ByDay, cost.ByRevision, cost.ByArtifact, cost.ByTag, cost.ByLabel:
 		q.By = o.By
@@ -227,7 +235,7 @@ func (u Units) published(ctx context.Context, o CostOptions, since, until time.T
 	if s.Productions, err = u.o.Hub.Productions(ctx, q); err != nil || o.By != cost.ByLabel {
 		return err
 	}
-	var labelled []string
+	labelled := slices.Clone(q.Without)
 	for _, p := range s.Productions {
 		if len(p.Values) > 0 {
 			labelled = append(labelled, p.Key)

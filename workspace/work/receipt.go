@@ -100,6 +100,7 @@ func (u Units) publishedBy(ctx context.Context, producer map[string]string) ([]h
 
 func (u Units) leaves(ctx context.Context, work []handoff.Work, artifacts []handoff.Artifact,
 	threads []cost.Conversation) []cost.Leaf {
+	u.o.Attribute(ctx, artifacts)
 	return cost.Leaves(cost.Sources{Work: u.o.Conclude(ctx, work), Artifacts: artifacts, Threads: threads,
 		Prices: cost.EmbeddedPricer()})
 }

@@ -15,10 +15,13 @@ import (
 // ProductionOf returns an artifact as a production, see handoff.ProductionQuery for by. For
 // "label" each artifact is told apart.
 func ProductionOf(a handoff.Artifact, by string) handoff.Production {
-	maker := a.Producer
+	maker := a.PublishedBy()
+	if uri, _, message := strings.Cut(maker.Thread, "#"); message {
+		maker.Thread, maker.WorkID = uri, "" // which is that of the thread that the record names
+	}
 	p := handoff.Production{Thread: maker.Thread, Harness: maker.Harness, WorkID: maker.WorkID, Count: 1,
 		Session: maker.Session, RunID: maker.RunID, Agent: maker.Agent, Newest: a.CreatedAt,
-		RefsPassed: readers(maker, a.UsedBy)}
+		RefsPassed: readers(a.Producer, a.UsedBy)}
 	if a.Revision > 1 {
 		p.Revisions = 1
 	}
@@ -115,12 +118,16 @@ func CompareProductions(a, b handoff.Production) int {
 // Productions implements handoff.ProductionLister.
 func (m *Memory) Productions(ctx context.Context, q handoff.ProductionQuery) ([]handoff.Production, error) {
 	page, err := m.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Since: q.Since, Until: q.Until})
-	list := make([]handoff.Production, len(page.Artifacts))
-	for i, a := range page.Artifacts {
-		list[i] = ProductionOf(a, q.By)
-		if q.By == "label" && len(a.Labels) == 0 && !slices.Contains(q.Apart, a.ID) {
-			list[i].Key = ""
+	var list []handoff.Production
+	for _, a := range page.Artifacts {
+		if slices.Contains(q.Without, a.ID) {
+			continue
 		}
+		p := ProductionOf(a, q.By)
+		if q.By == "label" && len(a.Labels) == 0 && !slices.Contains(q.Apart, a.ID) {
+			p.Key = ""
+		}
+		list = append(list, p)
 	}
 	return productions(list), err
 }

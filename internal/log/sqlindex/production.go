@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -25,6 +26,10 @@ func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) (lis
 			return err
 		}
 		since, until := period(q)
+		without, err := s.numbersOf(q.Without)
+		if err != nil {
+			return err
+		}
 		add := func(work, where, group string) error {
 			query := producing(work, where, group, key)
 			if key == "" {
@@ -33,7 +38,7 @@ func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) (lis
 			return s.load(query, func(r *sqlite.Row) error {
 				sums.add(productionFrom(r, q.By), r)
 				return nil
-			}, since, until)
+			}, without, since, until)
 		}
 		work, apart := "NULL, NULL", "thread"
 		if q.By == "work" {
@@ -46,6 +51,16 @@ func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) (lis
 		return err
 	})
 	return list, err
+}
+
+// numbersOf returns the numbers of artifacts as a list in JSON.
+func (s *store) numbersOf(ids []string) (string, error) {
+	list := "["
+	err := s.loadAll(`SELECT seq FROM artifacts WHERE id`, func(r *sqlite.Row) error {
+		list += strconv.FormatInt(r.Integer(), 10) + ","
+		return nil
+	}, ids)
+	return strings.TrimSuffix(list, ",") + "]", err
 }
 
 // period returns the first and the last time of a query.
@@ -70,7 +85,8 @@ func producing(work, where, group, key string) string {
 		count(*), count(revision), sum(status = 'active'), sum(readers),
 		CAST(total(iif(readers > 0, size * readers, NULL)) AS INTEGER), count(iif(readers > 0, size, NULL)),
 		CAST(total(iif(readers > 0, NULL, size)) AS INTEGER), count(iif(readers > 0, NULL, size))
-		FROM artifacts INDEXED BY by_producer WHERE ` + where + ` created BETWEEN ? AND ? GROUP BY ` + group + apart
+		FROM artifacts INDEXED BY by_producer WHERE ` + where + `
+		seq NOT IN (SELECT value FROM json_each(?)) AND created BETWEEN ? AND ? GROUP BY ` + group + apart
 }
 
 // eachProduced returns a query of productions of one artifact each, those of a producer
@@ -80,7 +96,8 @@ func eachProduced(where string) string {
 		1, revision IS NOT NULL, status = 'active', readers, iif(readers > 0, size * readers, NULL),
 		readers > 0 AND size IS NOT NULL,
 		iif(readers > 0, NULL, size), size IS NOT NULL AND (readers > 0) IS NOT TRUE
-		FROM artifacts INDEXED BY by_producer WHERE ` + where + ` created BETWEEN ? AND ? ORDER BY thread, ` + unnamed
+		FROM artifacts INDEXED BY by_producer WHERE ` + where + `
+		seq NOT IN (SELECT value FROM json_each(?)) AND created BETWEEN ? AND ? ORDER BY thread, ` + unnamed
 }
 
 // productionFrom returns a production from a row. What a producer did not report is NULL.

@@ -3,6 +3,8 @@ package provenance
 import (
 	"context"
 	"iter"
+	"maps"
+	"slices"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
@@ -142,11 +144,26 @@ func (r *tracer) readReports(ctx context.Context, list ...handoff.Artifact) {
 		r.warn(err)
 	}
 	r.reports, r.called = map[string][]threadindex.Report{}, map[string][]threadindex.Report{}
+	uris := map[string]bool{}
+	for _, a := range list {
+		uris[a.Producer.Thread] = true
+	}
 	for _, c := range all {
+		uris[threadOf(c.URI).String()] = true
 		r.reports[c.Artifact] = append(r.reports[c.Artifact], c)
 		if c.Call != "" {
 			r.called[c.Call] = append(r.called[c.Call], c)
 		}
+	}
+	if len(list) == 1 {
+		return // item finds those that it needs
+	}
+	items, err := r.conversations.Items(ctx, slices.Sorted(maps.Keys(uris)))
+	if err != nil {
+		r.warn(err)
+	}
+	for _, i := range items {
+		r.items[i.URI] = item{i, nil}
 	}
 }
 

@@ -15,9 +15,25 @@ import (
 	"github.com/agent-handoff/handoff/transcript"
 )
 
+// Publications answers which calls may have published artifacts.
+type Publications interface {
+	// Reports returns the calls whose outputs have the ID of one of the artifacts, and those
+	// with one of the IDs of calls, in the order of time.
+	Reports(ctx context.Context, artifacts, calls []string) ([]Report, error)
+
+	// ReportedBy returns the IDs of the artifacts in the Reports of the subagents with a name
+	// or role, "" for all subagents.
+	ReportedBy(ctx context.Context, agent string) ([]string, error)
+
+	// Items returns the threads with some URIs, as far as they are there, in no order.
+	Items(ctx context.Context, uris []string) ([]transcript.Item, error)
+}
+
 // A Lookup answers what threads and subagents did, all from one state of the
 // transcripts.
 type Lookup interface {
+	Publications
+
 	// Touches returns the calls that name one of the files, which are absolute, or the
 	// file with a relative path in the working directory of any thread, unless
 	// it is "". They are in the order of time.
@@ -30,14 +46,6 @@ type Lookup interface {
 	// Mentions returns the messages that name an artifact or a commit, as Files.Mentions
 	// does, in the order of time.
 	Mentions(ctx context.Context, name string) ([]Mention, error)
-
-	// Reports returns the calls whose outputs have the ID of one of the artifacts, and those
-	// with one of the IDs of calls, in the order of time.
-	Reports(ctx context.Context, artifacts, calls []string) ([]Report, error)
-
-	// ReportedBy returns the IDs of the artifacts in the Reports of the subagents with a name
-	// or role, "" for all subagents.
-	ReportedBy(ctx context.Context, agent string) ([]string, error)
 
 	// Item returns a thread with its facts, or kind NotFound.
 	Item(ctx context.Context, uri thread.URI) (transcript.Item, error)
@@ -202,6 +210,16 @@ func (l *indexLookup) Item(ctx context.Context, uri thread.URI) (i transcript.It
 	}
 	i, err = decodeItem([]byte(texts[0]))
 	return i, l.failed(err)
+}
+
+func (l *indexLookup) Items(ctx context.Context, uris []string) (items []transcript.Item, err error) {
+	texts, err := l.strings(ctx, "SELECT t.item FROM threads t WHERE "+newest("t.uri IN (SELECT value FROM json_each(?))"),
+		list(uris))
+	for _, text := range texts {
+		i, failed := decodeItem([]byte(text))
+		items, err = append(items, i), errors.Join(err, failed)
+	}
+	return items, l.failed(err)
 }
 
 func (l *indexLookup) Read(ctx context.Context, uri thread.URI, emit func(thread.Message) error) error {

@@ -67,8 +67,9 @@ func (r Report) does() (flags int) {
 }
 
 func (l *indexLookup) Reports(ctx context.Context, artifacts, calls []string) ([]Report, error) {
-	return lookup(ctx, l, "reports", "r.name, r.call, r.model, r.does", "r.rowid IN (SELECT rowid FROM reports WHERE name "+
-		"IN (SELECT value FROM json_each(?)) UNION SELECT rowid FROM reports WHERE call IN (SELECT value FROM json_each(?)))",
+	return lookup(ctx, l, "reports", "r.name, r.call, r.model, r.does", "r.rowid IN (SELECT rowid FROM reports WHERE "+
+		"name IN (SELECT value FROM json_each(?)) UNION "+
+		"SELECT rowid FROM reports WHERE call IN (SELECT value FROM json_each(?)))",
 		[]any{list(artifacts), list(calls)}, scanReport)
 }
 

@@ -25,6 +25,13 @@ type Work struct {
 	Finish func(ctx context.Context, session string) []string // what follows a record; returns warnings
 	Now    func() time.Time
 
+	// Attribute adds to artifacts who published them as transcripts show it.
+	Attribute func(context.Context, []handoff.Artifact)
+
+	// Reassigned returns the artifacts of a time that transcripts show to be of another thread
+	// than their records do.
+	Reassigned func(ctx context.Context, since, until time.Time) ([]handoff.Artifact, error)
+
 	// Named returns what a name means, the zero value for nothing.
 	Named func(ctx context.Context, name string) (Meaning, error)
 
