@@ -104,6 +104,7 @@ type SessionQuery struct {
 	Tag             string
 	Parent          string                 // the session of a run
 	IDPrefix        string                 // of the ID
+	IDs             []string               // the session has one of these IDs, unless this is nil
 	LinksTo         string                 // a session that it builds on
 	IncludeRuns     bool                   // not needed with Parent
 	IncludeArchived bool                   // and those in the trash

@@ -98,10 +98,17 @@ type ListOptions struct {
 	Limit  int    // the maximum number; 0 for no limit
 	Cursor string // where an earlier page ended
 
+	// Text is words that must all be found, as in SearchOptions. The newest TextMost artifacts that
+	// have them are looked at.
+	Text string
+
 	// Threads are the threads whose reads UsedBy selects, besides the uses that
 	// are recorded, if there is an index of them. They are added as inferred.
 	Threads *thread.Set
 }
+
+// TextMost is how many artifacts with the words of a list are looked at.
+const TextMost = 200
 
 // List returns a page of the artifacts that a filter selects, newest first.
 //
@@ -118,6 +125,17 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 	q.Limit, q.Cursor = o.Limit, o.Cursor
 	if q, err = w.inParentWork(ctx, q); err != nil {
 		return handoff.ArtifactPage{}, err
+	}
+	if o.Text != "" {
+		found, err := w.Search(ctx, SearchOptions{Text: o.Text, In: []string{InArtifacts}, Limit: TextMost,
+			IncludeInactive: q.IncludeInactive || q.Status != ""})
+		if err != nil {
+			return handoff.ArtifactPage{}, err
+		}
+		q.IDs = []string{}
+		for _, m := range found.Matches {
+			q.IDs = append(q.IDs, m.Artifact.ID)
+		}
 	}
 	if o.Threads != nil && q.UsedBy != "" {
 		s := provenance.Sources{Reader: w.hub, Conversations: w.archive(o.Threads, false), Roots: w.dirs.Worktrees()}

@@ -115,6 +115,17 @@ func (w *Workspace) searchSessions(ctx context.Context, q sqlindex.Query, result
 	return err
 }
 
+// sessionsWith returns the IDs of the newest TextMost sessions that have all words.
+func (w *Workspace) sessionsWith(ctx context.Context, words string, archived bool) ([]string, error) {
+	found, err := w.Search(ctx,
+		SearchOptions{Text: words, In: []string{InSessions}, IncludeInactive: archived, Limit: TextMost})
+	ids := []string{}
+	for _, m := range found.Sessions {
+		ids = append(ids, m.Session.ID)
+	}
+	return ids, err
+}
+
 func (w *Workspace) searchArtifacts(ctx context.Context, q sqlindex.Query, result *SearchResult) error {
 	found, err := w.index.Search(ctx, q, func(a handoff.Artifact) (string, error) {
 		return content.Text(ctx, a, w.bodies, w.published, TextLimit), ctx.Err()

@@ -140,7 +140,7 @@ func (w *Workspace) sessionParts() parts.Sessions {
 	o := parts.Sessions{Hub: w.as, Producer: w.caller.Producer, Own: w.ownSession(), Within: w.caller.Within,
 		Dirs: w.dirs, Settings: w.settings, Sessions: w.sessions, Now: w.now, Rand: w.rand, Dir: w.caller.Dir,
 		Path: w.path, Inside: w.inside, Resolve: w.Resolve, ResolveAll: w.resolveAll, File: w.file, Folder: w.folder,
-		FolderByID: w.dirOf, CountIn: w.index.CountIn,
+		FolderByID: w.dirOf, CountIn: w.index.CountIn, Matching: w.sessionsWith,
 		Store: relocate.Store{Log: w.checked, Bodies: w.rawBodies}, Log: w.log, Bodies: w.bodies,
 		Runtime: w.runtime, IsSession: w.isSession, Finish: w.finish, SendQueued: w.sendAtEnd}
 	if w.remote {

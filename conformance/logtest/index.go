@@ -253,6 +253,9 @@ func DrawSessionQuery(t *rapid.T) handoff.SessionQuery {
 	if kind := rapid.SampledFrom([]string{"none", "none", "", "file", "report"}).Draw(t, "kind made"); kind != "none" {
 		q.HasKind = func(k string) bool { return k == kind }
 	}
+	if rapid.IntRange(0, 3).Draw(t, "session IDs at all") == 0 {
+		q.IDs = rapid.SliceOf(rapid.SampledFrom([]string{"s1", "s2", "run1", "none"})).Draw(t, "session IDs")
+	}
 	if pattern := rapid.SampledFrom([]string{"", "", "^intake", "-app$", "nothing", ""}).Draw(t,
 		"session workflow"); pattern != "" {
 		q.Workflow = regexp.MustCompile(pattern)

@@ -235,6 +235,7 @@ type Filter struct {
 	Agent, User, Tag string
 	Workflow         string // a regular expression that the workflow's name matches
 	Status           string // one of Statuses
+	Text             string // words that must all be found, as by a search: of the newest 200 that have them
 	OutputType       string // one of OutputTypes: sessions with an active output of it
 	Parent           string // the ID of a session or run: the runs directly in it
 	Since, Until     string // a time, see ParseTime: started at or after, before
@@ -263,6 +264,11 @@ func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 	}
 	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, s.o.Now()); err != nil {
 		return session.Page{}, err
+	}
+	if f.Text != "" {
+		if q.IDs, err = s.o.Matching(ctx, f.Text, q.IncludeArchived); err != nil {
+			return session.Page{}, err
+		}
 	}
 	page, err := lifecycle.Find(ctx, s.o.Hub, q)
 	if err != nil || !f.WithCounts {

@@ -1,12 +1,15 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/threads"
@@ -58,12 +61,31 @@ type artifactList struct {
 	Statuses  []string
 	Notices   []handoff.NoticeCode
 	Next      string
+	sorting
+}
+
+// artifactOrders are the orders of artifacts besides the newest first.
+var artifactOrders = map[string]func(a, b handoff.Artifact) int{
+	"title":   func(a, b handoff.Artifact) int { return strings.Compare(titleOf(a), titleOf(b)) },
+	"channel": func(a, b handoff.Artifact) int { return strings.Compare(a.Channel, b.Channel) },
+	"agent":   func(a, b handoff.Artifact) int { return strings.Compare(whoOf(a), whoOf(b)) },
+	"status":  func(a, b handoff.Artifact) int { return strings.Compare(string(a.Status), string(b.Status)) },
+	"size": func(a, b handoff.Artifact) int {
+		return cmp.Compare(value(b.SizeBytes), value(a.SizeBytes))
+	},
+}
+
+func value(n *int64) int64 {
+	if n == nil {
+		return -1
+	}
+	return *n
 }
 
 // artifacts lists artifacts by what the address names.
 func (s *Server) artifacts(r *http.Request) (page, error) {
 	q := r.URL.Query()
-	o := workspace.ListOptions{Limit: artifactsShown, Cursor: q.Get("cursor"), Filter: workspace.Filter{
+	o := workspace.ListOptions{Limit: artifactsShown, Cursor: q.Get("cursor"), Text: q.Get("text"), Filter: workspace.Filter{
 		Channel: q.Get("channel"), Label: q.Get("label"), Tag: q.Get("tag"), Status: q.Get("status"),
 		Notice: handoff.NoticeCode(q.Get("notice")), Since: q.Get("since"), Until: q.Get("until"),
 		Producer: map[string]string{}}}
@@ -76,17 +98,24 @@ func (s *Server) artifacts(r *http.Request) (page, error) {
 			o.Producer[field] = value
 		}
 	}
+	compare := artifactOrders[q.Get("sort")]
+	if compare != nil {
+		o.Limit, o.Cursor = sorted, ""
+	}
 	found, err := s.o.Source.Artifacts.List(r.Context(), o)
 	if err != nil {
 		return page{}, err
 	}
-	v := artifactList{Artifacts: found.Artifacts, Statuses: []string{"active", "superseded", "withdrawn", "all"},
+	v := artifactList{Artifacts: found.Artifacts, sorting: sortingOf(q, found.Cursor != "", artifactOrders),
+		Statuses: []string{"active", "superseded", "withdrawn", "all"},
 		Notices: []handoff.NoticeCode{handoff.NoticeContradicted, handoff.NoticeVerified, handoff.NoticeAsserted,
 			handoff.NoticeReviewAsked, handoff.NoticeChangesRequested, handoff.NoticeApproved, handoff.NoticeCommented,
 			handoff.NoticeCompeting, handoff.NoticeStale},
-		Filters: filtersOf(q, "channel", "agent", "program", "session", "task", "label", "tag", "since", "until", "notice",
-			"status")}
-	if found.Cursor != "" {
+		Filters: filtersOf(q, "text", "channel", "agent", "program", "session", "task", "label", "tag", "since", "until",
+			"notice", "status")}
+	if compare != nil {
+		order.Sort(v.Artifacts, compare)
+	} else if found.Cursor != "" {
 		q.Set("cursor", found.Cursor)
 		v.Next = "?" + q.Encode()
 	}

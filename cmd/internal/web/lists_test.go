@@ -82,7 +82,7 @@ func TestThreadColumns(t *testing.T) {
 		"branch=main": "main", "branch=none": "", "model=opus": "main", "program=codex": "",
 		"status=completed&model=sonnet": "retries",
 		"sort=cost":                     "main retries", "sort=duration": "retries main", "sort=branch": "main retries",
-		"sort=title": "main retries",
+		"sort=title": "main retries", "text=ON+retr": "retries", "text=none": "",
 	} {
 		page, got := s.get("/threads?"+query), ""
 		for _, row := range strings.Split(page, "<tr data-row>")[1:] {
@@ -95,6 +95,44 @@ func TestThreadColumns(t *testing.T) {
 	for query, status := range map[string]int{"status=odd": 400, "since=odd": 400, "program=odd": 422} {
 		if r, body := s.do(request("GET", "/threads?"+query)); r.StatusCode != status {
 			t.Errorf("%s: got %d, want %d\n%s", query, r.StatusCode, status, body)
+		}
+	}
+}
+
+// TestTextAndOrder selects artifacts and sessions by words, and sorts them.
+func TestTextAndOrder(t *testing.T) {
+	s := newSite(t)
+	for i, name := range []string{"beta", "alpha", "gamma"} {
+		o, err := s.ws.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: name},
+			Workflow: handoff.SessionWorkflow{Name: fmt.Sprint("flow-", 9-i)}})
+		must(t, err)
+		s.publishAs(handoff.Producer{Agent: name, Session: o.ID}, handoff.Draft{Channel: fmt.Sprint("c", i),
+			Title: "Part " + name, Body: strings.NewReader(strings.Repeat("the word of "+name+"\n", i+1))})
+	}
+	for path, want := range map[string]string{
+		"/artifacts?": "gamma alpha beta", "/artifacts?text=alpha": "alpha", "/artifacts?text=word+gamma": "gamma",
+		"/artifacts?text=alpha&channel=c0": "", "/artifacts?text=part&agent=beta": "beta",
+		"/artifacts?sort=title": "alpha beta gamma", "/artifacts?sort=size": "gamma alpha beta",
+		"/artifacts?sort=channel": "beta alpha gamma", "/artifacts?sort=odd": "gamma alpha beta",
+		"/sessions?": "gamma alpha beta", "/sessions?text=alpha": "alpha", "/sessions?text=flow+gamma": "gamma",
+		"/sessions?text=none": "", "/sessions?sort=agent": "alpha beta gamma", "/sessions?sort=workflow": "gamma alpha beta",
+		"/sessions?text=flow*&sort=name": "alpha beta gamma",
+	} {
+		page := s.get(path)
+		var got []string
+		for _, row := range strings.Split(page, "<li class=\"row\" data-row>")[1:] {
+			name := strings.TrimPrefix(between(row, `<a class="what"`, "</a>"), "Part ")
+			name = name[strings.IndexByte(name, '>')+1:]
+			name, _, _ = strings.Cut(strings.TrimPrefix(name, "Part "), " ")
+			got = append(got, name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %q, want %q\n%s", path, got, want, page)
+		}
+	}
+	for _, path := range []string{"/artifacts?text=*", "/sessions?text=*"} {
+		if r, body := s.do(request("GET", path)); r.StatusCode != 400 {
+			t.Errorf("%s: got %d, want 400\n%s", path, r.StatusCode, body)
 		}
 	}
 }

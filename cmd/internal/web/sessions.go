@@ -5,9 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 )
@@ -28,6 +30,20 @@ type sessionList struct {
 	Statuses   []string
 	Place      string // "", archive or trash
 	Next       string // the query of the next page, "" at the end
+	Filters    []filter
+	sorting
+}
+
+// sessionOrders are the orders of sessions besides the newest first. A sorted list is not by agent.
+var sessionOrders = map[string]func(a, b session.View) int{
+	"name":     func(a, b session.View) int { return strings.Compare(a.LongName, b.LongName) },
+	"agent":    func(a, b session.View) int { return strings.Compare(a.Agent.Name, b.Agent.Name) },
+	"workflow": func(a, b session.View) int { return strings.Compare(a.Workflow.Name, b.Workflow.Name) },
+	"status":   func(a, b session.View) int { return strings.Compare(a.Status, b.Status) },
+	"duration": func(a, b session.View) int {
+		return cmp.Compare(b.ClosedAt.Sub(b.OpenedAt), a.ClosedAt.Sub(a.OpenedAt))
+	},
+	"artifacts": func(a, b session.View) int { return cmp.Compare(b.Published, a.Published) },
 }
 
 // agentSessions are the sessions of one agent, newest first.
@@ -41,24 +57,32 @@ type agentSessions struct {
 func (s *Server) sessions(r *http.Request) (page, error) {
 	q := r.URL.Query()
 	f := sessions.Filter{Agent: q.Get("agent"), Status: q.Get("status"), Tag: q.Get("tag"),
-		Workflow: q.Get("workflow"), Cursor: q.Get("cursor"), Limit: sessionsShown, WithCounts: true,
+		Workflow: q.Get("workflow"), Text: q.Get("text"), Since: q.Get("since"), Until: q.Get("until"), Cursor: q.Get("cursor"), Limit: sessionsShown, WithCounts: true,
 		Archived: q.Get("in") == "archive", Deleted: q.Get("in") == "trash"}
 	if in := q.Get("in"); in != "" && !f.Archived && !f.Deleted {
 		return page{}, handoff.E("list sessions", in, handoff.Invalid, errors.New("no such place"),
 			handoff.Advice("use archive or trash"))
+	}
+	compare := sessionOrders[q.Get("sort")]
+	if compare != nil {
+		f.Limit, f.Cursor = sorted, ""
 	}
 	p := page{Name: "sessions", Title: "Sessions", Section: "/sessions", Live: f.Cursor == ""}
 	found, err := s.o.Source.Sessions.Find(r.Context(), f)
 	if err != nil {
 		return page{}, err
 	}
-	list := sessionList{Agents: byAgent(found.Sessions), Filter: f, Statuses: sessions.Statuses(),
-		Place: q.Get("in")}
-	if found.Cursor != "" {
+	list := sessionList{Filter: f, Statuses: sessions.Statuses(), Place: q.Get("in"),
+		sorting: sortingOf(q, found.Cursor != "", sessionOrders),
+		Filters: filtersOf(q, "text", "agent", "workflow", "tag", "since", "until", "status", "in")}
+	if compare != nil && len(found.Sessions) > 0 {
+		order.Sort(found.Sessions, compare)
+		list.Agents = []agentSessions{{Name: "By " + list.Sort, Sessions: found.Sessions}}
+	} else if list.Agents = byAgent(found.Sessions); found.Cursor != "" {
 		q.Set("cursor", found.Cursor)
 		list.Next = "?" + q.Encode()
 	}
-	if p.Data = list; f.Agent+f.Status+f.Tag+f.Workflow+list.Place+f.Cursor != "" {
+	if p.Data = list; f.Agent+f.Status+f.Tag+f.Workflow+f.Text+f.Since+f.Until+list.Place+f.Cursor+list.Sort != "" {
 		return p, nil
 	}
 	unrecorded, known, err := s.unrecordedFolders()

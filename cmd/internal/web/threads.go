@@ -24,10 +24,9 @@ type threadsPage struct {
 	Threads  []threadRow
 	Filters  []filter
 	Statuses []string
-	Sort     string
-	Link     url.Values
 	Next     string
 	More     int // threads that are not shown, if they are sorted
+	sorting
 }
 
 // A threadRow is a thread in a list.
@@ -86,10 +85,10 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 	if program := q.Get("program"); program != "" {
 		o.Providers = []string{program}
 	}
-	v := threadsPage{Filters: filtersOf(q, "program", "model", "branch", "since", "until", "status"),
-		Statuses: thread.Statuses(), Sort: q.Get("sort"), Link: q}
-	compare, branch := threadOrders[v.Sort], q.Get("branch")
-	if compare != nil || branch != "" {
+	v := threadsPage{Filters: filtersOf(q, "text", "program", "model", "branch", "since", "until", "status"),
+		Statuses: thread.Statuses(), sorting: sortingOf(q, false, threadOrders)}
+	compare, branch, text := threadOrders[v.Sort], q.Get("branch"), strings.ToLower(q.Get("text"))
+	if compare != nil || branch+text != "" {
 		o.Limit, o.Cursor = 0, ""
 	}
 	found, err := s.o.Source.Conversations.List(r.Context(), o)
@@ -108,14 +107,14 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 		used[row.Key] = &costs.Rows[i].Amount
 	}
 	for _, i := range found.Threads {
-		if branch == "" || i.Branch == branch {
+		if (branch == "" || i.Branch == branch) && strings.Contains(strings.ToLower(i.Name()), text) {
 			v.Threads = append(v.Threads, threadRow{i, used[i.URI.String()]})
 		}
 	}
 	if compare != nil {
 		order.Sort(v.Threads, compare)
 	}
-	v.More = max(0, len(v.Threads)-4*threadsShown)
+	v.More = max(0, len(v.Threads)-sorted)
 	v.Threads = v.Threads[:len(v.Threads)-v.More]
 	if found.Cursor != "" {
 		next := url.Values{"cursor": {found.Cursor}}
@@ -128,17 +127,6 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 	}
 	p.Data = v
 	return p, nil
-}
-
-// SortBy returns the address of the list in another order.
-func (v threadsPage) SortBy(column string) string {
-	q := url.Values{"sort": {column}}
-	for key, values := range v.Link {
-		if key != "cursor" && key != "sort" {
-			q[key] = values
-		}
-	}
-	return "?" + q.Encode()
 }
 
 // Columns returns the names of the columns that the list can be sorted by.

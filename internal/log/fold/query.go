@@ -78,6 +78,7 @@ func selectsSession(q handoff.SessionQuery, s *handoff.Session) bool {
 		q.Tag != "" && !slices.Contains(s.Tags, q.Tag),
 		q.Parent != "" && q.Parent != s.Parent,
 		!strings.HasPrefix(s.ID, q.IDPrefix),
+		q.IDs != nil && !slices.Contains(q.IDs, s.ID),
 		q.LinksTo != "" && !slices.Contains(s.Links, q.LinksTo),
 		q.BootID != "" && (s.Status != handoff.Running || q.BootID != s.Process.BootID),
 		s.Parent != "" && !q.IncludeRuns && q.Parent == "",

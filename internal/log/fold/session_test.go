@@ -254,6 +254,8 @@ func TestSessionQuery(t *testing.T) {
 		{handoff.SessionQuery{User: "Bryan", Agent: "casey"}, []string{"b"}},
 		{handoff.SessionQuery{Since: time.Unix(2, 0), Until: time.Unix(3, 0)}, []string{"b"}},
 		{handoff.SessionQuery{BootID: "boot of Bryan", IncludeRuns: true}, []string{"r", "b"}},
+		{handoff.SessionQuery{IDs: []string{"a", "b", "r"}}, []string{"b", "a"}},
+		{handoff.SessionQuery{IDs: []string{}}, nil},
 		{handoff.SessionQuery{Limit: 1}, []string{"c"}},
 	} {
 		page, err := m.Sessions(t.Context(), tt.q)

@@ -378,6 +378,13 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 // than the limit if there are more.
 func showingSessions(s *store, q handoff.SessionQuery, after handoff.SessionOrder) (string, []any, error) {
 	w := selectsSessions(q, after)
+	if q.IDs != nil {
+		ids, err := encode(q.IDs)
+		if err != nil {
+			return "", nil, err
+		}
+		w = w.and("a.id IN (SELECT value FROM json_each(?))", ids)
+	}
 	if q.Workflow != nil {
 		names, err := s.fitting(everyWorkflow, q.Workflow.MatchString)
 		if err != nil {
