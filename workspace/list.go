@@ -98,7 +98,7 @@ type ListOptions struct {
 	Limit  int    // the maximum number; 0 for no limit
 	Cursor string // where an earlier page ended
 
-	// Text is words that must all be found, as in SearchOptions. The newest TextMost artifacts that
+	// Text is words that must all be found, as in SearchOptions. The newest 200 artifacts that
 	// have them are looked at.
 	Text string
 
@@ -107,8 +107,8 @@ type ListOptions struct {
 	Threads *thread.Set
 }
 
-// TextMost is how many artifacts with the words of a list are looked at.
-const TextMost = 200
+// textMost is how many artifacts with the words of a list are looked at.
+const textMost = 200
 
 // List returns a page of the artifacts that a filter selects, newest first.
 //
@@ -127,7 +127,7 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 		return handoff.ArtifactPage{}, err
 	}
 	if o.Text != "" {
-		found, err := w.Search(ctx, SearchOptions{Text: o.Text, In: []string{InArtifacts}, Limit: TextMost,
+		found, err := w.Search(ctx, SearchOptions{Text: o.Text, In: []string{InArtifacts}, Limit: textMost,
 			IncludeInactive: q.IncludeInactive || q.Status != ""})
 		if err != nil {
 			return handoff.ArtifactPage{}, err

@@ -115,10 +115,10 @@ func (w *Workspace) searchSessions(ctx context.Context, q sqlindex.Query, result
 	return err
 }
 
-// sessionsWith returns the IDs of the newest TextMost sessions that have all words.
+// sessionsWith returns the IDs of the newest textMost sessions that have all words.
 func (w *Workspace) sessionsWith(ctx context.Context, words string, archived bool) ([]string, error) {
 	found, err := w.Search(ctx,
-		SearchOptions{Text: words, In: []string{InSessions}, IncludeInactive: archived, Limit: TextMost})
+		SearchOptions{Text: words, In: []string{InSessions}, IncludeInactive: archived, Limit: textMost})
 	ids := []string{}
 	for _, m := range found.Sessions {
 		ids = append(ids, m.Session.ID)

@@ -228,6 +228,19 @@ func TestKeyboard(t *testing.T) {
 	b.do(chromedp.Evaluate(`navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }`,
 		nil), chromedp.KeyEvent("j"), chromedp.KeyEvent("y"))
 	b.await("y copies the ref of the row", fmt.Sprintf("window.copied === %q", s.competes), time.Second)
+	b.open("/artifacts/" + s.design2)
+	b.do(chromedp.Evaluate(`navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }`,
+		nil))
+	for key, want := range map[string]string{"c": " -m TEXT", "a": " --approve", "r": " --request-changes -m TEXT"} {
+		b.do(chromedp.KeyEvent(key))
+		b.await(key+" copies a command", fmt.Sprintf("window.copied === %q", "handoff review "+s.design2+want), time.Second)
+	}
+	b.open("/threads/claude/" + conversation)
+	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("j"))
+	second := eval[string](b, `document.querySelectorAll(".messages [data-row]")[1].id`)
+	b.await("j selects the second message", fmt.Sprintf(`document.querySelector(".selected").id === %q`, second), time.Second)
+	b.do(chromedp.KeyEvent("K"))
+	b.await("K selects the prompt before", `document.querySelector(".selected").matches(".m-user")`, time.Second)
 	b.clean("keyboard")
 }
 

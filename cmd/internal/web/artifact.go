@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace/reviews"
@@ -171,6 +172,16 @@ func (a artifactPage) Revisions() []handoff.Artifact {
 
 // Earlier is described at Revisions.
 func (a artifactPage) Earlier() int { return len(a.History) - len(a.Revisions()) }
+
+// Commands returns the commands that review an active artifact, for people to copy.
+func (a artifactPage) Commands() []shellCommand {
+	if a.Status != handoff.Active {
+		return nil
+	}
+	review := cli.Name() + " review " + a.ID
+	return []shellCommand{{"comment on it", review + " -m TEXT", "c"}, {"approve it", review + " --approve", "a"},
+		{"request changes", review + " --request-changes -m TEXT", "r"}}
+}
 
 // Older returns the revision before one of the page, if there is one.
 func (a artifactPage) Older(id string) *handoff.Artifact {

@@ -85,10 +85,11 @@ func value(n *int64) int64 {
 // artifacts lists artifacts by what the address names.
 func (s *Server) artifacts(r *http.Request) (page, error) {
 	q := r.URL.Query()
-	o := workspace.ListOptions{Limit: artifactsShown, Cursor: q.Get("cursor"), Text: q.Get("text"), Filter: workspace.Filter{
+	o := workspace.ListOptions{Limit: artifactsShown, Cursor: q.Get("cursor"), Text: q.Get("text")}
+	o.Filter = workspace.Filter{
 		Channel: q.Get("channel"), Label: q.Get("label"), Tag: q.Get("tag"), Status: q.Get("status"),
 		Notice: handoff.NoticeCode(q.Get("notice")), Since: q.Get("since"), Until: q.Get("until"),
-		Producer: map[string]string{}}}
+		Producer: map[string]string{}}
 	if o.Status == "all" {
 		o.Status, o.IncludeInactive = "", true
 	}

@@ -40,7 +40,7 @@ type sessionPage struct {
 	Runs    []runNode
 	Took    time.Duration
 	Cost    *trace.Receipt // nil if it is not known
-	Move    []sessionCommand
+	Move    []shellCommand
 
 	Timeline timeline
 	Previous *session.Comparison // with the execution of the workflow before; nil for none
@@ -206,23 +206,23 @@ func (s *Server) transcripts(p *page, id string) workspace.Shown {
 
 // moving returns the commands that move a session's folder, for people to copy: the
 // viewer changes nothing.
-func moving(v session.View) []sessionCommand {
+func moving(v session.View) []shellCommand {
 	id := textfmt.ShellWord(v.ID)
-	archive, trash := sessionCommand{"archive it", cli.Name() + " session archive " + id}, sessionCommand{
-		"move it to the trash", cli.Name() + " session delete " + id}
+	archive, trash := shellCommand{"archive it", cli.Name() + " session archive " + id, ""}, shellCommand{
+		"move it to the trash", cli.Name() + " session delete " + id, ""}
 	switch {
 	case v.Parent != "", v.Status == handoff.Running, v.Status == sessions.Stalled:
 		return nil
 	case v.Deleted:
-		return []sessionCommand{{"take it out of the trash", cli.Name() + " session delete --undo " + id}}
+		return []shellCommand{{"take it out of the trash", cli.Name() + " session delete --undo " + id, ""}}
 	case v.Archived:
-		return []sessionCommand{{"take it out of the archive", cli.Name() + " session archive --undo " + id}, trash}
+		return []shellCommand{{"take it out of the archive", cli.Name() + " session archive --undo " + id, ""}, trash}
 	}
-	return []sessionCommand{archive, trash}
+	return []shellCommand{archive, trash}
 }
 
-// A sessionCommand is a command, and what it does.
-type sessionCommand struct{ What, Line string }
+// A shellCommand is a command, and what it does. The key of the keyboard copies it.
+type shellCommand struct{ What, Line, Key string }
 
 // findSession returns the session that a ref names.
 func (s *Server) findSession(ctx context.Context, id string) (session.Detail, error) {

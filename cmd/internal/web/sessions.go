@@ -57,7 +57,8 @@ type agentSessions struct {
 func (s *Server) sessions(r *http.Request) (page, error) {
 	q := r.URL.Query()
 	f := sessions.Filter{Agent: q.Get("agent"), Status: q.Get("status"), Tag: q.Get("tag"),
-		Workflow: q.Get("workflow"), Text: q.Get("text"), Since: q.Get("since"), Until: q.Get("until"), Cursor: q.Get("cursor"), Limit: sessionsShown, WithCounts: true,
+		Workflow: q.Get("workflow"), Text: q.Get("text"), Since: q.Get("since"), Until: q.Get("until"),
+		Cursor: q.Get("cursor"), Limit: sessionsShown, WithCounts: true,
 		Archived: q.Get("in") == "archive", Deleted: q.Get("in") == "trash"}
 	if in := q.Get("in"); in != "" && !f.Archived && !f.Deleted {
 		return page{}, handoff.E("list sessions", in, handoff.Invalid, errors.New("no such place"),
@@ -82,7 +83,8 @@ func (s *Server) sessions(r *http.Request) (page, error) {
 		q.Set("cursor", found.Cursor)
 		list.Next = "?" + q.Encode()
 	}
-	if p.Data = list; f.Agent+f.Status+f.Tag+f.Workflow+f.Text+f.Since+f.Until+list.Place+f.Cursor+list.Sort != "" {
+	p.Data = list
+	if f.Agent+f.Status+f.Tag+f.Workflow+f.Text+f.Since+f.Until+list.Place+f.Cursor+list.Sort != "" {
 		return p, nil
 	}
 	unrecorded, known, err := s.unrecordedFolders()

@@ -39,8 +39,9 @@ type Sessions struct {
 	Folder     func(s handoff.Session) string                             // the folder of a session, absolute
 	FolderByID func(ctx context.Context, id string) string                // the same, or where it would be
 
-	Matching func(ctx context.Context, words string, archived bool) ([]string, error) // IDs of sessions
-	CountIn  func(ctx context.Context, ids []string) (map[string]int, error)          // active artifacts of sessions and runs
+	// IDs of sessions with all words, and how many active artifacts sessions and runs published
+	Matching func(ctx context.Context, words string, archived bool) ([]string, error)
+	CountIn  func(ctx context.Context, ids []string) (map[string]int, error)
 
 	Store  relocate.Store // what decides which files can be removed
 	Log    handoff.Log    // where the records of an import are appended

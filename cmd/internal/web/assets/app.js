@@ -132,7 +132,12 @@
       case "Backspace": up(); break;
       case "y": (chosen || main()).querySelector("[data-copy]")?.click(); break;
       case "Enter": if (!chosen || e.target.closest("a, button, summary")) return; chosen.querySelector("a")?.click(); break;
-      default: return;
+      default: {
+        const copy = main().querySelector(`[data-key="${CSS.escape(e.key)}"] [data-copy]`);
+        if (!copy) return;
+        copy.scrollIntoView({ block: "nearest" });
+        copy.click();
+      }
     }
     e.preventDefault();
   });
