@@ -50,8 +50,8 @@ func (r *Runs) adoptAll(ctx context.Context, adoption pipeline.Adoption) (pipeli
 	if adoption.DryRun { // without the lock, which would create the folder of pipelines
 		err = each(nil)
 	} else {
-		// The shared lock keeps Archive from moving the folder.
-		err = folder.Lock(ctx, r.Files, syscall.LOCK_SH, each)
+		// The lock keeps Archive from moving the folder, and another Adopt from recording the same.
+		err = folder.Lock(ctx, r.Files, syscall.LOCK_EX, each)
 	}
 	return adoption, err
 }

@@ -155,18 +155,21 @@ func (r *Runs) adoptFiles(ctx context.Context, adoption *pipeline.Adoption, stag
 	return nil
 }
 
-// carry adds to an attempt of a stage with a pattern the files of the one before that it
-// still has.
+// carry adds to an attempt of a stage with a pattern the files that its earlier records have,
+// or without one those of the attempt before that it still has.
 func (a *Attempt) carry(name string, attempts []Attempt) {
 	ids := map[string]string{}
-	for _, before := range slices.Backward(attempts) {
-		if before.Stage == a.Stage {
-			for file, id := range before.ids {
-				if a.Files[file] != "" && a.Files[file] == before.Files[file] {
-					ids[file] = id
-				}
+	at := slices.IndexFunc(attempts, a.sameSet)
+	for i := len(attempts) - 1; at < 0 && i >= 0; i-- {
+		if attempts[i].Stage == a.Stage {
+			at = i
+		}
+	}
+	if at >= 0 {
+		for file, id := range attempts[at].ids {
+			if a.Files[file] != "" && a.Files[file] == attempts[at].Files[file] {
+				ids[file] = id
 			}
-			break
 		}
 	}
 	ids[name] = a.ID

@@ -103,8 +103,13 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 	if err != nil {
 		return receipt, err
 	}
-	// The shared lock keeps Archive from moving the folder.
-	err = folder.Lock(ctx, r.Files, syscall.LOCK_SH, func(*os.Root) (err error) {
+	// The shared lock keeps Archive from moving the folder; the exclusive one keeps the files
+	// of two attempts apart.
+	lock := syscall.LOCK_SH
+	if stage.IsPattern() {
+		lock = syscall.LOCK_EX
+	}
+	err = folder.Lock(ctx, r.Files, lock, func(*os.Root) (err error) {
 		if err := r.recordDefinition(ctx, sub.Issue); err != nil {
 			return err
 		}

@@ -21,10 +21,11 @@ func (a Attempt) sameWork(b Attempt) bool {
 		maps.Equal(a.From, b.From)
 }
 
-// sameSet reports whether two records are files of one attempt.
+// sameSet reports whether two records are files of one attempt. Records of other attempts
+// can be between them.
 func (a Attempt) sameSet(b Attempt) bool {
-	return a.Stage == b.Stage && a.Digest == b.Digest && a.Number == b.Number && a.Writer == b.Writer &&
-		a.Adopted == b.Adopted && maps.Equal(a.Read, b.Read)
+	return a.Files != nil && a.Number > 0 && a.Number == b.Number && a.Stage == b.Stage && a.Digest == b.Digest &&
+		a.Writer == b.Writer && a.Adopted == b.Adopted && maps.Equal(a.Read, b.Read)
 }
 
 // isRival reports whether another writer did the work of an attempt before, by its index.

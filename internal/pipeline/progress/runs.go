@@ -314,9 +314,6 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 		}
 		if stage.IsPattern() {
 			a.carry(record.Name, attempts)
-			if at := len(attempts) - 1; at >= 0 && attempts[at].sameSet(a) {
-				attempts = attempts[:at]
-			}
 		}
 		a.Ref, a.Revision = record.Namespace+"/"+record.Name, revisions[record.Name]
 		if a.Adopted {
@@ -332,7 +329,11 @@ func (r *Runs) addRecords(ctx context.Context, s *State, records []handoff.Artif
 			}
 		}
 		before = a.At
-		attempts = append(attempts, a)
+		if at := slices.IndexFunc(attempts, a.sameSet); at >= 0 {
+			attempts[at] = a
+		} else {
+			attempts = append(attempts, a)
+		}
 	}
 	if len(attempts) > 0 {
 		s.Attempts = attempts
