@@ -249,6 +249,25 @@ func (s Source) recorded(ctx context.Context, r *Report, list []found) ([]handof
 	return spent.Work, nil
 }
 
+// Commits returns the newest commits of all branches since a time, none without a repository.
+func (s Source) Commits(ctx context.Context, since time.Time, most int) (list []Commit, err error) {
+	if err := s.o.Hub.Closed(); err != nil {
+		return nil, err
+	}
+	repository, err := git.Open(ctx, s.o.Dir)
+	if errors.Is(err, git.ErrNone) || errors.Is(err, git.ErrNotInstalled) {
+		return nil, nil
+	}
+	var commits []git.Commit
+	if err == nil {
+		commits, err = repository.Since(ctx, since, most)
+	}
+	for _, c := range commits {
+		list = append(list, Commit{c.ID, c.Subject, c.CommittedAt})
+	}
+	return list, err
+}
+
 // totals adds the collisions and the commits of the time.
 func (s Source) totals(ctx context.Context, r *Report, _ []found) error {
 	collisions, err := s.o.Threads.Collisions(ctx, threads.ListOptions{Since: r.Since.Format(time.RFC3339Nano)})
@@ -256,19 +275,9 @@ func (s Source) totals(ctx context.Context, r *Report, _ []found) error {
 		return err
 	}
 	r.Collisions, r.Warnings = collisions.Collisions, append(r.Warnings, collisions.Warnings...)
-	repository, err := git.Open(ctx, s.o.Dir)
-	if errors.Is(err, git.ErrNone) || errors.Is(err, git.ErrNotInstalled) {
-		return nil
-	}
-	var commits []git.Commit
-	if err == nil {
-		commits, err = repository.Since(ctx, r.Since, maxCommits)
-	}
+	r.Commits, err = s.Commits(ctx, r.Since, maxCommits)
 	if err != nil && ctx.Err() == nil {
 		r.Warnings = append(r.Warnings, "the commits can't be read: "+err.Error())
-	}
-	for _, c := range commits {
-		r.Commits = append(r.Commits, Commit{c.ID, c.Subject, c.CommittedAt})
 	}
 	return ctx.Err()
 }

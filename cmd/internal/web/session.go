@@ -43,6 +43,7 @@ type sessionPage struct {
 	Move    []shellCommand
 
 	Timeline timeline
+	Chain    chain
 	Previous *session.Comparison // with the execution of the workflow before; nil for none
 }
 
@@ -97,65 +98,15 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 		}
 		v.Took = end.Sub(d.OpenedAt)
 	}
-	v.Timeline = sessionTimeline(v, s.o.Now())
+	v.Timeline = s.sessionTimeline(ctx, v)
+	if s.events != nil { // an exported page has no links to other sessions
+		v.Chain = chainOf(v.Detail)
+	}
 	v.Previous, err = s.o.Source.Previous(ctx, d.ID)
 	p.warn(err)
 	p.Styles = []string{"thread.css"}
 	p.Data = v
 	return p, nil
-}
-
-// sessionTimeline returns when a session, its runs and threads worked, and when what it
-// published was recorded.
-func sessionTimeline(v sessionPage, now time.Time) (l timeline) {
-	if v.OpenedAt.IsZero() {
-		return l
-	}
-	end := func(t time.Time) time.Time {
-		if t.IsZero() {
-			return now.Truncate(time.Minute) // the page changes with it
-		}
-		return t
-	}
-	add := func(name, url, title string, bars ...bar) {
-		for i := range bars {
-			if bars[i].Title == "" {
-				bars[i].Title = title
-			}
-			if bars[i].End.Before(bars[i].Start) {
-				bars[i].End = bars[i].Start
-			}
-		}
-		if len(l.Rows) > timelineRows {
-			l.Left++
-		} else if len(bars) > 0 {
-			l.Rows = append(l.Rows, barRow{Name: name, URL: url, Bars: bars})
-		}
-	}
-	add("session", "", v.Status, bar{Start: v.OpenedAt, End: end(v.ClosedAt)})
-	var published []bar
-	for _, a := range v.Published {
-		published = append(published, bar{Start: a.CreatedAt, End: a.CreatedAt, Title: titleOf(a), URL: artifactURL(a.ID)})
-	}
-	for _, o := range v.Outputs {
-		if a := o.Artifact; a != nil {
-			published = append(published, bar{Start: a.CreatedAt, End: a.CreatedAt, Title: o.File, URL: artifactURL(a.ID)})
-		}
-	}
-	add("artifacts", "", "", published...)
-	for _, r := range v.Runs {
-		add(r.LongName, sessionURL(r.ID), r.Status, bar{Start: r.OpenedAt, End: end(r.ClosedAt)})
-	}
-	if v.Cost != nil {
-		for _, t := range v.Cost.Tasks {
-			if !t.StartedAt.IsZero() && t.Thread != "" {
-				add(cmp.Or(t.Name, t.Agent, parsed(t.Thread).Provider), threadURL(t.Thread), t.Status,
-					bar{Start: t.StartedAt, End: end(t.EndedAt)})
-			}
-		}
-	}
-	l.place()
-	return l
 }
 
 // unrecorded shows the files in a folder that is not recorded, false if there is none.

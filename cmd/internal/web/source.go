@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"os"
+	"time"
 
 	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/pipeline"
@@ -99,6 +100,7 @@ type Sessions interface {
 type News interface {
 	Report(ctx context.Context, o news.ReportOptions) (news.Report, error)
 	Activity(ctx context.Context, threads []trace.RunningThread, most int) (trace.Activity, error)
+	Commits(ctx context.Context, since time.Time, most int) ([]news.Commit, error)
 }
 
 // Costs finds what was used.

@@ -38,6 +38,7 @@ import (
 	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/candidates"
+	"github.com/agent-handoff/handoff/workspace/news"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/agent-handoff/handoff/workspace/work"
 
@@ -74,6 +75,7 @@ type Server struct {
 	searches  keyed[transcript.Matches]       // by text
 	choices   keyed[candidates.CandidateList] // by the refs
 	running   latest[trace.Activity]
+	commits   latest[[]news.Commit] // the newest
 	door      *access.Door
 	diagram   diagram
 }
