@@ -93,7 +93,9 @@ func (a *app) adoptAt(ctx context.Context, w *workspace.Workspace, dir string, w
 		o.Define = false
 		found := 0
 		for _, done := range list.Runs {
-			a.adoptionProblems(done)
+			if first || len(done.Adopted) > 0 {
+				a.adoptionProblems(done)
+			}
 			found += len(done.Adopted)
 		}
 		if first || found > 0 {

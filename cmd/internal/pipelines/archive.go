@@ -19,7 +19,8 @@ func archiveCommand(a *app) *cobra.Command {
 		Long: `Archive moves .pipeline/ISSUE to .pipeline/completed and prints the new path. If
 that name is taken, the folder is named ISSUE~2, and so on. The artifacts of the
 run keep their refs, and open work on its stages is recorded as cancelled. A run
-is finished if no step is left and the gate of git passes.`,
+is finished if no step is left and the gate of git passes. Files of a run that
+are in the folder of another tool stay there.`,
 		Example: "  handoff pipeline archive 42",
 		Args:    cli.Exactly(1, "one issue"),
 	}

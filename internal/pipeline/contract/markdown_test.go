@@ -407,7 +407,8 @@ its definition in ` + "`.pipeline/ISSUE`" + `.
 | Kiro | .kiro | .kiro/specs/NAME | requirements, bugfix, design, tasks |
 | a definition with ` + "`folder`" + ` | its folder | FOLDER/ISSUE | its own |
 
-With --watch the command goes on until it is interrupted. With --define it writes the definition of the tool to
+When such a run is archived, its definition moves to .pipeline/completed and its files stay where they
+are. It is not adopted again until it is unarchived. With --watch the command goes on until it is interrupted. With --define it writes the definition of the tool to
 ` + "`handoff.pipeline.yaml`" + `. Who writes or approves a file is not in these folders: the stages are ` + "by `author`" + `,
 and have no gates.
 

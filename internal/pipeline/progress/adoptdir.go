@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
+	"github.com/agent-handoff/handoff/internal/pipeline/folder"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/pipeline"
 )
@@ -57,7 +58,7 @@ func (r *Runs) runsIn(dir string) (names []string) {
 }
 
 // AdoptAt records the files of the runs in a directory as they are; see at and Adopt. A run
-// that has no definition gets the one of the pipeline. With dryRun it returns what it would
+// that has no definition gets the one of the pipeline. One that was archived is left out. With dryRun it returns what it would
 // record for the runs that have one, and writes nothing. With define it writes the definition
 // of the tool; the kind is Conflict if the repository has definitions.
 func (r *Runs) AdoptAt(ctx context.Context, dir string, dryRun, define bool) (pipeline.AdoptionList, error) {
@@ -70,6 +71,11 @@ func (r *Runs) AdoptAt(ctx context.Context, dir string, dryRun, define bool) (pi
 		return list, err
 	}
 	for _, issue := range issues {
+		if !exists(r.Files, path.Join(contract.Folder, issue)) && folder.IsArchived(r.Files.Name(), issue) {
+			list.Runs = append(list.Runs, pipeline.Adoption{Issue: issue, Adopted: []pipeline.AdoptedStage{}, DryRun: dryRun,
+				Warnings: []string{path.Join(p.Folder, issue) + " is left out: its run is archived"}})
+			continue
+		}
 		own := *r
 		own.Pipeline = p
 		if !dryRun {

@@ -18,8 +18,8 @@ import (
 )
 
 // Archive moves a run's folder to .pipeline/completed and records the move. If
-// that name is taken, the folder gets the first free number: 42~2. A run that is
-// not finished, or whose last gate fails, is only moved with force. Open work on it is
+// that name is taken, the folder gets the first free number: 42~2. Files in the folder of
+// another tool stay there, and there is a warning. A run that is not finished, or whose last gate fails, is only moved with force. Open work on it is
 // recorded as cancelled.
 //
 // Kinds: those of Read, Conflict (not finished, or a gate fails) and those of
@@ -58,6 +58,9 @@ func (r *Runs) Archive(ctx context.Context, issue string, o pipeline.ArchiveOpti
 		}
 		if err == nil {
 			m.Warnings = append(m.Warnings, r.cancel(ctx, issue)...)
+		}
+		if err == nil && r.Pipeline.Folder != contract.Folder {
+			m.Warnings = append(m.Warnings, "the files of the run stay in "+s.Folder+"; only its definition was moved")
 		}
 		return err
 	})
