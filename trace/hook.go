@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -21,6 +22,8 @@ const (
 	TurnEnd      HookKind = "turn end"
 	AgentStart   HookKind = "agent start" // of a subagent
 	AgentEnd     HookKind = "agent end"
+	PlanReady    HookKind = "plan ready"    // the program asks whether it may carry out a plan
+	PlanAccepted HookKind = "plan accepted" // it may
 )
 
 // A HookEvent is one event of an agent program. IDs are the program's own.
@@ -36,6 +39,8 @@ type HookEvent struct {
 	Parent    string // the ID of the agent that started the subagent, if it is another subagent
 	Model     string
 	Message   string // the last message of a subagent
+	Plan      string
+	Input     json.RawMessage // of the tool that asks for a plan, as the answer repeats it
 	Failed    bool
 	Answered  bool // the hook was called because of an earlier answer of a hook
 

@@ -26,7 +26,8 @@ func HookPrograms() []string { return hook.Clients() }
 // Hook records an event of an agent program, and calls say with what the hook may print
 // for the program's model, if there is anything. What an agent is handed once, such as comments on what
 // it published, counts as handed over when say has returned nil. It records only in a
-// workspace that exists. threads find the files that a subagent created.
+// workspace that exists. threads find the files that a subagent created. A plan is published and
+// say called with the decision about it; Hook waits for that up to an hour.
 func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread.Set, say func([]byte) error) error {
 	if err := w.hub.Closed(); err != nil {
 		return err
@@ -37,6 +38,9 @@ func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread
 	var handed reviews.Delivery
 	if in, known := w.worksIn(ctx, e.HandoffSession, e.HandoffRun); known && !in {
 		e.HandoffSession, e.HandoffRun = "", ""
+	}
+	if e.Kind == trace.PlanReady {
+		return w.reviewPlan(ctx, e, say)
 	}
 	if e.Kind == trace.AgentStart && e.OwnThread {
 		e.AgentType = cmp.Or(hook.NameOf(ctx, threads, e), e.AgentType)

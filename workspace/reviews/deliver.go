@@ -259,3 +259,28 @@ func (h Delivery) Mark() error {
 		return json.NewEncoder(out).Encode(noted)
 	})
 }
+
+// Verdict returns the review that an agent follows which waits for the decision about an
+// artifact: a request for changes, otherwise an approval, false for neither. It is by somebody
+// whose decisions count, and made on this machine or signed by a key of the user's setting review_from.
+func (d Reviews) Verdict(ctx context.Context, a handoff.Artifact) (verdict handoff.Review, known bool, err error) {
+	isLocal, err := d.o.local()
+	if err != nil {
+		return verdict, false, err
+	}
+	from := d.trusted()
+	defer from.close()
+	for _, r := range a.Reviews {
+		if r.Queued || !slices.Contains(handoff.Accepted, r.By.Relation) || !isLocal(decided(r.ID, r.Decision, a.Digest)) &&
+			(from.checked >= maxChecked || !from.signed(ctx, r.Signed)) {
+			continue
+		}
+		switch r.Decision {
+		case handoff.ChangesRequested:
+			return r, true, nil
+		case handoff.Approved:
+			verdict, known = r, true
+		}
+	}
+	return verdict, known, nil
+}

@@ -31,6 +31,11 @@ func madeID(r handoff.Reply) string { return r.ID + " " + r.Body.Value }
 // other machines may use: they can write any origin into a record.
 func (o Options) made() string { return o.noted("") + ".made" }
 
+// decided returns a decision as what madeID names.
+func decided(id string, decision handoff.Decision, of handoff.Digest) handoff.Reply {
+	return handoff.Reply{ID: id, Body: handoff.Digest{Value: string(decision) + " " + of.Value}}
+}
+
 // noted returns a file of the user's state directory about the workspace and a thread,
 // without its extension.
 func (o Options) noted(thread string) string {
@@ -42,7 +47,7 @@ func (o Options) noted(thread string) string {
 	return filepath.Join(o.State, "reviews", hex.EncodeToString(sum[:16]))
 }
 
-// noteMade notes that a comment was made here.
+// noteMade notes that a comment or a decision was made here.
 func (d Reviews) noteMade(ctx context.Context, r handoff.Reply) error {
 	if !d.o.Remote || d.o.State == "" {
 		return nil
@@ -82,6 +87,9 @@ func (d Reviews) shortenMade(ctx context.Context, name string) error {
 	}
 	done := map[string]bool{}
 	for _, a := range page.Artifacts {
+		for _, r := range a.Reviews {
+			done[r.ID] = a.Status != handoff.Active
+		}
 		for _, c := range a.Comments {
 			for _, r := range remarks(c) {
 				done[r.ID] = c.State != handoff.CommentOpen

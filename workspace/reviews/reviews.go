@@ -122,11 +122,14 @@ func (d Reviews) Review(ctx context.Context, ref string, r Draft) (RecordedRevie
 		if err := d.sign(ctx, r, f); err != nil {
 			return done, err
 		}
-		_, warnings, err := d.o.Hub.Record(ctx, f)
+		rec, warnings, err := d.o.Hub.Record(ctx, f)
 		if err != nil {
 			return done, err
 		}
 		done.Warnings = append(done.Warnings, warnings...)
+		if err := d.noteMade(ctx, decided(rec.ID, r.Decision, a.Digest)); err != nil {
+			done.Warnings = append(done.Warnings, "no agent of this machine follows the decision: "+err.Error())
+		}
 	}
 	if a.Status == handoff.Superseded {
 		done.Warnings = append(done.Warnings, fmt.Sprintf("%s is replaced by %s, which this does not review", id,

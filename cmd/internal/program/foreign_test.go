@@ -22,7 +22,7 @@ func TestForeignProgramNamedHandoff(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t)
 	for _, scope := range []string{"--user", "--project"} {
-		args := []string{"init", scope, "--status-line"}
+		args := []string{"init", scope, "--status-line", "--review-plans"}
 		for _, name := range setup.Names() {
 			args = append(args, "--agent", name)
 		}

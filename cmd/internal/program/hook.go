@@ -16,6 +16,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -41,6 +42,10 @@ prints the outputs of handoff run --expect that are missing, so that the agent
 continues once; if none is missing, it prints what the turn left. New comments
 on what the agent published are printed at these points and at the start of a
 turn, once, if they were made on this machine; others are counted.
+
+With "handoff init --review-plans", hook publishes a plan of Claude Code and
+waits up to an hour for its review, which allows it, or denies it with the
+comments. Without a review, Claude Code asks its user as before.
 
 EVENT is required for programs whose input does not name the event. With the
 program statusline, hook prints the URI of the thread and the newest
@@ -80,14 +85,18 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 		return
 	}
 	e.Process = runs.HarnessProcess(e.Harness, a.Getenv)
-	a.Hold() // the program may end a hook early, but no event that it has passed is lost
+	ctx := c.Context()
+	if e.Kind != trace.PlanReady { // for which it waits until the program ends it
+		a.Hold() // the program may end a hook early, but no event that it has passed is lost
+		ctx = context.WithoutCancel(ctx)
+	}
 	w, err := openAt(a, e.Dir)
 	if err != nil {
 		return
 	}
 	defer w.Close()
 	threads := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
-	err = w.Hook(context.WithoutCancel(c.Context()), e, threads, func(reply []byte) error {
+	err = w.Hook(ctx, e, threads, func(reply []byte) error {
 		_, err := fmt.Fprintln(a.Out, string(reply))
 		return cmp.Or(err, a.Flush())
 	})

@@ -28,6 +28,7 @@ type initFlags struct {
 	everywhere                  bool
 	remove                      []string // kinds of leftovers, with undo
 	status, allow, statusLine   bool
+	plans                       bool
 }
 
 // initAnswer is the JSON of init.
@@ -101,6 +102,7 @@ left; docs/uninstall.md describes how they are removed.`,
 	flags.BoolVar(&f.allow, "allow", false, "permit the tools of handoff without asking")
 	flags.BoolVar(&f.statusLine, "status-line", false,
 		"show the thread and its newest artifact in the status line of Claude Code")
+	flags.BoolVar(&f.plans, "review-plans", false, "have the plans of Claude Code reviewed with handoff review")
 	a.JSONFlag(c, "print JSON", cli.Prints(initAnswer{}))
 	table := a.NewTable(c, statusColumns)
 	c.MarkFlagsMutuallyExclusive("user", "project")
@@ -126,7 +128,7 @@ func runInit(ctx context.Context, a *cli.App, f initFlags, table *cli.Table) err
 	if !filepath.IsAbs(t.Home) {
 		return cli.Invalid("init", "HOME", "is not set", "set it to your home directory")
 	}
-	if t.Allow, t.StatusBar = f.allow, f.statusLine; f.project {
+	if t.Allow, t.StatusBar, t.Plans = f.allow, f.statusLine, f.plans; f.project {
 		t.Scope = setup.Project
 	}
 	state := userdir.State(a.Getenv)

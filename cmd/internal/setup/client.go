@@ -26,6 +26,7 @@ type Target struct {
 	Runtime   string              // the runtime directory that a sandbox must be able to write, or ""
 	Allow     bool                // permit the tools of handoff without asking
 	StatusBar bool                // show the thread and the newest artifact in the status line
+	Plans     bool                // have the plans of Claude Code reviewed
 }
 
 // A client is an agent program that handoff can be set up in.
@@ -170,6 +171,9 @@ func shellWord(s string) string {
 // hookSeconds is how long a program waits for a hook at most.
 const hookSeconds = 10
 
+// planSeconds is how long Claude Code waits for the review of a plan.
+const planSeconds = 3600
+
 // endSeconds is how long Codex waits when a session ends, whatever a file says.
 const endSeconds = 3
 
@@ -260,6 +264,15 @@ func claudeChanges(c client, t Target, dir string, files map[string][]Change) {
 	if t.StatusBar {
 		settings = append(settings, Change{Member: []string{"statusLine"},
 			Value: map[string]any{"type": "command", "command": t.hook("statusline", "")}})
+	}
+	for i, event := range []string{"PermissionRequest", "PostToolUse"} { // a plan is ready, and was accepted
+		hook := map[string]any{"type": "command", "command": t.hook(c.name, ""),
+			"timeout": []int{planSeconds, hookSeconds}[i]}
+		plan := Change{Element: []string{"hooks", event}, Value: map[string]any{"matcher": "ExitPlanMode", "hooks": []any{hook}}}
+		if !t.Plans {
+			plan.When = ifOwn // as they were set up before
+		}
+		settings = append(settings, plan)
 	}
 	file := filepath.Join(dir, "settings.json")
 	files[file] = append(files[file], settings...)

@@ -29,14 +29,14 @@ const shortID = 10
 // the start of a session that is what it left, what it is expected to leave, and the news. At
 // the end of a turn it is what is missing of that, so that the program continues,
 // or else what the turn left; at most once for each turn. New comments on what the agent
-// published are added at each of these points and at the start of a turn; the program
-// continues its turn with them.
+// published are added at each of these points, at the start of a turn and after a plan was
+// accepted; at the end of a turn the program continues with them.
 func (r Recorder) Handle(ctx context.Context, e trace.HookEvent) ([]byte, error) {
 	e = r.complete(ctx, e)
 	answered := e.Answered || e.Kind == trace.TurnEnd && r.ended(ctx, e)
 	recorded := r.Record(ctx, e)
 	if answered || e.Agent != "" && e.Kind != trace.SessionStart ||
-		!slices.Contains([]trace.HookKind{trace.SessionStart, trace.PromptStart, trace.TurnEnd}, e.Kind) {
+		!slices.Contains([]trace.HookKind{trace.SessionStart, trace.PromptStart, trace.TurnEnd, trace.PlanAccepted}, e.Kind) {
 		return nil, recorded
 	}
 	reply, err := r.answer(ctx, e)
@@ -51,7 +51,7 @@ func (r Recorder) ended(ctx context.Context, e trace.HookEvent) bool {
 
 func (r Recorder) answer(ctx context.Context, e trace.HookEvent) ([]byte, error) {
 	comments, unread := r.comments(ctx, e)
-	if e.Kind == trace.PromptStart {
+	if e.Kind == trace.PromptStart || e.Kind == trace.PlanAccepted {
 		answer, err := reply(e, comments)
 		return answer, errors.Join(err, unread)
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -30,8 +31,18 @@ var claudeEvents = map[string]trace.HookKind{
 	"Stop": trace.TurnEnd, "SubagentStart": trace.AgentStart, "SubagentStop": trace.AgentEnd,
 }
 
+// planEvents are those of Claude Code, with the events of the tool by which a plan is presented.
+var planEvents = func() map[string]trace.HookKind {
+	all := map[string]trace.HookKind{"PermissionRequest": trace.PlanReady, "PostToolUse": trace.PlanAccepted}
+	maps.Copy(all, claudeEvents)
+	return all
+}()
+
+// planTool presents a plan.
+const planTool = "ExitPlanMode"
+
 var clients = map[string]client{
-	"claude": {harness: "claude-code", provider: "claude", events: claudeEvents},
+	"claude": {harness: "claude-code", provider: "claude", events: planEvents},
 	"codex":  {harness: "codex", provider: "codex", events: claudeEvents, own: true},
 	"qwen":   {harness: "qwen-code", provider: "qwen", events: claudeEvents},
 	"gemini": {harness: "gemini-cli", provider: "gemini", events: map[string]trace.HookKind{
@@ -79,6 +90,8 @@ type payload struct {
 	Active     bool              `json:"stop_hook_active"`
 	StopReason string            `json:"stopReason"`
 	Tasks      []json.RawMessage `json:"background_tasks"`
+	Tool       string            `json:"tool_name"`
+	ToolInput  json.RawMessage   `json:"tool_input"`
 
 	// OpenCode's events and functions.
 	Type       string `json:"type"`
@@ -132,6 +145,10 @@ func Parse(program, event string, data []byte, getenv func(string) string) (trac
 		return trace.HookEvent{}, false
 	}
 	e := p.event(c, kind)
+	if e.Plan, e.Input = planIn(p); (kind == trace.PlanReady && e.Plan == "") ||
+		(kind == trace.PlanAccepted && p.Tool != planTool) {
+		return trace.HookEvent{}, false
+	}
 	if !isID(e.Session) || e.Agent != "" && !isID(e.Agent) || e.Prompt != "" && !isID(e.Prompt) || !path.IsAbs(e.Dir) {
 		return trace.HookEvent{}, false
 	}
@@ -142,6 +159,15 @@ func Parse(program, event string, data []byte, getenv func(string) string) (trac
 		e.HandoffRun = id
 	}
 	return e, true
+}
+
+// planIn returns the plan that a tool presents, "" for none, and the input of the tool.
+func planIn(p payload) (string, json.RawMessage) {
+	var input struct{ Plan string }
+	if p.Tool != planTool || json.Unmarshal(p.ToolInput, &input) != nil || strings.TrimSpace(input.Plan) == "" {
+		return "", nil
+	}
+	return input.Plan, p.ToolInput
 }
 
 func (p payload) event(c client, kind trace.HookKind) trace.HookEvent {

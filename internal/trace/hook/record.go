@@ -124,9 +124,9 @@ func (r Recorder) complete(ctx context.Context, e trace.HookEvent) trace.HookEve
 	return e
 }
 
-// producerOf returns who does the work of an event. As in the shells of the program,
+// ProducerOf returns who does the work of an event. As in the shells of the program,
 // the session is the one of handoff that it runs in, if there is one.
-func producerOf(e trace.HookEvent) handoff.Producer {
+func ProducerOf(e trace.HookEvent) handoff.Producer {
 	p := handoff.Producer{Harness: e.Harness, Session: e.Session, Agent: e.AgentType, Thread: e.Thread(),
 		Model: handoff.Model{ID: e.Model}, Source: handoff.FromHarness}
 	if e.Agent != "" {
@@ -146,7 +146,7 @@ func (r Recorder) start(ctx context.Context, e trace.HookEvent, id string, f *ha
 	}
 	f.WorkID, f.Agent, f.Model, f.Thread, f.StartedAt = id, e.AgentType, handoff.Model{ID: e.Model}, e.Thread(), r.Now()
 	f.SessionID, f.RunID, f.Process = e.HandoffSession, e.HandoffRun, e.Process
-	_, _, err := r.Hub.As(producerOf(e)).Record(ctx, f)
+	_, _, err := r.Hub.As(ProducerOf(e)).Record(ctx, f)
 	return err
 }
 
@@ -158,7 +158,7 @@ func (r Recorder) end(ctx context.Context, e trace.HookEvent, id string) error {
 	if e.Failed {
 		f.Status = "failed"
 	}
-	_, _, err := r.Hub.As(producerOf(e)).Record(ctx, f)
+	_, _, err := r.Hub.As(ProducerOf(e)).Record(ctx, f)
 	return err
 }
 
@@ -171,7 +171,7 @@ const maxWritten = 20
 // publish publishes what a subagent left: its last message and the files that it
 // created. They would else be lost when its parent's context is compacted.
 func (r Recorder) publish(ctx context.Context, e trace.HookEvent) error {
-	hub := r.Hub.As(producerOf(e))
+	hub := r.Hub.As(ProducerOf(e))
 	var failed error
 	var files []string
 	message := e.Message

@@ -27,6 +27,8 @@ func reply(e trace.HookEvent, text string) ([]byte, error) {
 		return handoff.EncodeJSON(map[string]any{"hookSpecificOutput": output{"BeforeAgent", text}})
 	case e.Kind == trace.PromptStart:
 		return handoff.EncodeJSON(map[string]any{"hookSpecificOutput": output{"UserPromptSubmit", text}})
+	case e.Kind == trace.PlanAccepted:
+		return handoff.EncodeJSON(map[string]any{"hookSpecificOutput": output{"PostToolUse", text}})
 	case e.Kind == trace.SessionStart:
 		return handoff.EncodeJSON(map[string]any{"hookSpecificOutput": output{"SessionStart", text}})
 	case e.Kind == trace.TurnEnd:
