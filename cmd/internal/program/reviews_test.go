@@ -4,12 +4,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/candidates"
 	"github.com/agent-handoff/handoff/workspace/reviews"
@@ -24,6 +29,8 @@ type twoMachines struct {
 	comments map[string]string // the artifacts that comments were made on
 	approved map[string]handoff.Digest
 	accepted int
+	session  string          // some artifacts are published in it
+	exported map[string]bool // the artifacts of the session
 }
 
 func (m *twoMachines) as(machine int, agent string) *workspace.Workspace {
@@ -52,7 +59,7 @@ func (m *twoMachines) step(n int) {
 			m.approved[done.Artifact.ID] = done.Artifact.Digest
 		}
 	}
-	switch kind := m.r.IntN(11); {
+	switch kind := m.r.IntN(14); {
 	case len(m.ids) == 0 || kind < 4:
 		d := handoff.Draft{Channel: "patch", Body: strings.NewReader(fmt.Sprintf("one\ntwo\n%d\n", n))}
 		if len(m.ids) > 0 && kind > 0 {
@@ -61,11 +68,18 @@ func (m *twoMachines) step(n int) {
 				d.Resolves = []string{reviews.All}
 			}
 		}
+		inSession := m.r.IntN(3) == 0
+		if inSession {
+			caller := w.Caller()
+			caller.Producer.Session = m.session
+			w = w.As(caller)
+		}
 		done, err := w.Publish(m.Context(), d)
 		if err != nil {
 			m.Fatal(err)
 		}
 		m.ids = append(m.ids, done.ID)
+		m.exported[done.ID] = inSession
 	case kind == 4:
 		if _, err := w.Withdraw(m.Context(), pick(), "wrong"); err != nil {
 			m.Fatal(err)
@@ -79,13 +93,118 @@ func (m *twoMachines) step(n int) {
 		case !errors.Is(err, handoff.Conflict) && !errors.Is(err, handoff.Invalid): // not active, or the same family
 			m.Fatal(err)
 		}
-	case kind < 7:
+	case kind == 11 && len(m.comments) > 0:
+		m.answer(w, n)
+	case kind == 12:
+		m.importComment(w, pick(), n)
+	case kind > 10 || kind < 7:
 		review(reviews.Draft{Lines: "2", Text: fmt.Sprint("comment ", n)})
 	case kind == 7:
 		review(reviews.Draft{Decision: handoff.ChangesRequested, Text: fmt.Sprint("change ", n)})
 	default:
 		review(reviews.Draft{Decision: []handoff.Decision{handoff.Approved, handoff.Dismissed}[kind-8]})
 	}
+}
+
+// answer replies to a comment, resolves it or opens it again.
+func (m *twoMachines) answer(w *workspace.Workspace, n int) {
+	m.Helper()
+	ids := slices.Sorted(maps.Keys(m.comments))
+	id := ids[m.r.IntN(len(ids))]
+	d := reviews.Draft{Via: handoff.ViaMCP, Text: fmt.Sprint("answer ", n)}
+	switch n % 3 {
+	case 0:
+		d.ReplyTo = id
+	case 1:
+		d.Resolve = []string{id}
+	case 2:
+		d.Reopen = []string{id}
+	}
+	if _, err := w.Reviews().Review(m.Context(), m.comments[id], d); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// importComment imports a comment of a pull request.
+func (m *twoMachines) importComment(w *workspace.Workspace, ref string, n int) {
+	m.Helper()
+	list := fmt.Sprintf(`[{"id":%d,"user":{"login":"octocat"},"body":"imported %[1]d","path":"x.go","line":2,`+
+		`"html_url":"https://github.com/o/r/pull/7#discussion_r%[1]d","diff_hunk":"@@ -1 +1 @@\n+x"}]`, n+1)
+	done, err := w.Reviews().Import(m.Context(), strings.NewReader(list), ref)
+	if err != nil || len(done.Comments) != 1 {
+		m.Fatalf("import: %+v, %v", done, err)
+	}
+	m.comments[done.Comments[0]] = ref
+}
+
+// checkCopies compares a copy of the log with the log, and imports the session into a workspace of
+// another log: it has the same comments, and no approval counts there.
+func (m *twoMachines) checkCopies(at machines) {
+	m.Helper()
+	server := filepath.Join(at.dir, "copy.git")
+	if out, err := exec.Command("git", "init", "-q", "--bare", server).CombinedOutput(); err != nil {
+		m.Fatalf("%v: %s", err, out)
+	}
+	at.run("one", "log", "copy", at.log, "git:"+server)
+	m.openAt(at, "copy", "git:"+server)
+	m.openAt(at, "other", "")
+	file := filepath.Join(at.dir, "session.tar")
+	if _, err := m.open[0].Sessions().Export(m.Context(), m.session, file); err != nil {
+		m.Fatal(err)
+	}
+	if _, err := m.open[3].Sessions().Import(m.Context(), file); err != nil {
+		m.Fatal(err)
+	}
+	for _, id := range m.ids {
+		a, one := m.shown(0, id)
+		if _, copied := m.shown(2, id); copied != one {
+			m.Errorf("%s differs in the copy of the log:\n%s\n%s", id, one, copied)
+		}
+		if !m.exported[id] {
+			continue
+		}
+		b, _ := m.shown(3, id)
+		if b.IsApproved() || b.Digest != a.Digest {
+			m.Errorf("%s is approved after its import, or has other bytes: %v, %v", id, b.Reviews, b.Digest)
+		}
+		want, got := m.texts(0, a), m.texts(3, b)
+		for comment, text := range want {
+			if m.comments[comment] == id && got[comment] != text {
+				m.Errorf("comment %s on %s is %q after the import, want %q", comment, id, got[comment], text)
+			}
+		}
+	}
+}
+
+// texts returns the comments on an artifact and the answers to them, by their IDs.
+func (m *twoMachines) texts(machine int, a handoff.Artifact) map[string]string {
+	m.Helper()
+	list, err := m.open[machine].Reviews().Discussion(m.Context(), a)
+	if err != nil {
+		m.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, c := range list {
+		all[c.ID] = c.Text // its state can be that of a revision outside the session
+		for _, r := range c.Replies {
+			all[c.ID] += "\n" + r.Text
+		}
+	}
+	return all
+}
+
+// openAt opens the workspace of a machine with a log, its own one without.
+func (m *twoMachines) openAt(at machines, name, log string) {
+	m.Helper()
+	at.command(name) // makes the directory
+	env := map[string]string{"HOME": at.home(name), "HANDOFF_LOG": log, "PATH": os.Getenv("PATH")}
+	w, err := workspace.Open(at.work(name), workspace.Options{Backends: backends,
+		Getenv: func(name string) string { return env[name] }})
+	if err != nil {
+		m.Fatal(err)
+	}
+	m.Cleanup(func() { w.Close() })
+	m.open = append(m.open, w)
 }
 
 // shown returns what a machine shows of reviews and comments, with their texts.
@@ -109,25 +228,24 @@ func (m *twoMachines) shown(machine int, id string) (handoff.Artifact, string) {
 }
 
 // TestReviewsOnTwoMachines reviews and accepts at random on two machines with a log in git: no comment
-// and no text is lost, no approval is shown for other bytes, and both machines show the same.
+// and no text is lost, no approval is shown for other bytes, and both machines show the same, as does a
+// copy of the log. A session that is imported elsewhere has its comments, and no approval counts.
 func TestReviewsOnTwoMachines(t *testing.T) {
 	t.Parallel()
 	accepted := 0
 	for seed := range uint64(4) {
 		m := &twoMachines{T: t, r: rand.New(rand.NewPCG(31, seed)), comments: map[string]string{},
-			approved: map[string]handoff.Digest{}}
+			approved: map[string]handoff.Digest{}, exported: map[string]bool{}}
 		at := newMachines(t)
 		for _, name := range []string{"one", "two"} {
-			at.command(name) // makes the directory
-			env := map[string]string{"HOME": at.home(name), "HANDOFF_LOG": at.log, "PATH": os.Getenv("PATH")}
-			w, err := workspace.Open(at.work(name), workspace.Options{Backends: backends,
-				Getenv: func(name string) string { return env[name] }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer w.Close()
-			m.open = append(m.open, w)
+			m.openAt(at, name, at.log)
 		}
+		opened, err := m.open[0].Sessions().Open(t.Context(), session.OpenOptions{
+			Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "reviews"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.session = opened.ID
 		for n := range 40 {
 			m.step(n)
 		}
@@ -153,6 +271,9 @@ func TestReviewsOnTwoMachines(t *testing.T) {
 		}
 		if len(lost) > 0 {
 			t.Errorf("seed %d: comments are lost: %v", seed, lost)
+		}
+		if seed == 0 || os.Getenv("HANDOFF_LONG") != "" {
+			m.checkCopies(at)
 		}
 		accepted += m.accepted
 	}
