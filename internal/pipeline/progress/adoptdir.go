@@ -58,9 +58,10 @@ func (r *Runs) runsIn(dir string) (names []string) {
 }
 
 // AdoptAt records the files of the runs in a directory as they are; see at and Adopt. A run
-// that has no definition gets the one of the pipeline. One that was archived is left out. With dryRun it returns what it would
-// record for the runs that have one, and writes nothing. With define it writes the definition
-// of the tool; the kind is Conflict if the repository has definitions.
+// that has no definition gets the one of the pipeline. One that was archived is left out. With
+// dryRun it returns what it would record for the runs that have one, and writes nothing. With
+// define it writes the definition of the tool; the kind is Conflict if the repository has
+// definitions.
 func (r *Runs) AdoptAt(ctx context.Context, dir string, dryRun, define bool) (pipeline.AdoptionList, error) {
 	list := pipeline.AdoptionList{Runs: []pipeline.Adoption{}, DryRun: dryRun}
 	p, issues, err := r.at(dir)

@@ -18,8 +18,9 @@ import (
 )
 
 // Archive moves a run's folder to .pipeline/completed and records the move. If
-// that name is taken, the folder gets the first free number: 42~2. Files in the folder of
-// another tool stay there, and there is a warning. A run that is not finished, or whose last gate fails, is only moved with force. Open work on it is
+// that name is taken, the folder gets the first free number: 42~2. Files in the
+// folder of another tool stay there, and there is a warning. A run that is not
+// finished, or whose last gate fails, is only moved with force. Open work on it is
 // recorded as cancelled.
 //
 // Kinds: those of Read, Conflict (not finished, or a gate fails) and those of
