@@ -55,8 +55,8 @@ var commands = slices.Concat(
 
 // formats are the formats of export, one file each.
 var formats = []func(*cli.App) *cobra.Command{
-	evidence.PullRequestCommand, evidence.InTotoCommand, evidence.GitAICommand, sessions.ExportCommand,
-	evidence.CommentCommand,
+	evidence.PullRequestCommand, evidence.InTotoCommand, evidence.GitAICommand, work.OTLPCommand,
+	sessions.ExportCommand, evidence.CommentCommand,
 }
 
 // exportCommand exports what people and programs without this workspace read.

@@ -69,6 +69,7 @@ var interrupted = map[string][]string{
 	"export comment":         {"| export comment"},
 	"export in-toto":         {"export in-toto design:latest"},
 	"export git-ai":          {"export git-ai HEAD"},
+	"export otlp":            {"export otlp SESSION"},
 	"pipeline list":          {"pipeline list"},
 	"pipeline init":          {"pipeline init"},
 	"pipeline put":           {"| pipeline put 42 plan -", "pipeline put 42 plan PIPE"},
