@@ -403,7 +403,7 @@ its definition in ` + "`.pipeline/ISSUE`" + `.
 | tool | DIR | runs | stages |
 |---|---|---|---|
 | OpenSpec | openspec | openspec/changes/ID | proposal, specs, design, tasks |
-| spec-kit | specs | specs/NNN-NAME | spec, plan, research, data-model, contracts, tasks |
+| spec-kit | specs | specs/NNN-NAME | spec, checklists, plan, research, data-model, contracts, quickstart, tasks |
 | Kiro | .kiro | .kiro/specs/NAME | requirements, bugfix, design, tasks |
 | a definition with ` + "`folder`" + ` | its folder | FOLDER/ISSUE | its own |
 
