@@ -170,6 +170,9 @@ const artifactPage = 500
 
 // costSources adds to s what was active in the time of o.
 func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) (warnings []string, err error) {
+	if err := u.o.Hub.Closed(); err != nil {
+		return nil, err
+	}
 	since, until, err := config.ParsePeriod(o.Since, o.Until, u.o.Now())
 	if err != nil {
 		return nil, err
