@@ -73,7 +73,11 @@ func (r Repository) Patched(ctx context.Context, patch []byte) (head string, lis
 	case err != nil && strings.Contains(err.Error(), "No valid patches"):
 		return "", nil, ErrNoPatch
 	case err != nil:
-		return "", nil, fmt.Errorf("%w: %s", ErrDiffers, strings.TrimPrefix(err.Error(), "error: "))
+		reason, kind := strings.TrimPrefix(err.Error(), "error: "), ErrDiffers
+		if strings.Contains(reason, "invalid path") || strings.Contains(reason, "beyond a symbolic link") {
+			kind = ErrUnsafe
+		}
+		return "", nil, fmt.Errorf("%w: %s", kind, reason)
 	}
 	raw, err := d.run(ctx, nil, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev",
 		"--ignore-submodules=none", head, "--")
