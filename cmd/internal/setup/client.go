@@ -268,7 +268,8 @@ func claudeChanges(c client, t Target, dir string, files map[string][]Change) {
 	for i, event := range []string{"PermissionRequest", "PostToolUse"} { // a plan is ready, and was accepted
 		hook := map[string]any{"type": "command", "command": t.hook(c.name, ""),
 			"timeout": []int{planSeconds, hookSeconds}[i]}
-		plan := Change{Element: []string{"hooks", event}, Value: map[string]any{"matcher": "ExitPlanMode", "hooks": []any{hook}}}
+		plan := Change{Element: []string{"hooks", event},
+			Value: map[string]any{"matcher": "ExitPlanMode", "hooks": []any{hook}}}
 		if !t.Plans {
 			plan.When = ifOwn // as they were set up before
 		}
