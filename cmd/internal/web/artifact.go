@@ -55,7 +55,7 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	p := page{Name: "artifact", Title: titleOf(art), Live: true, Section: "/channels",
+	p := page{Name: "artifact", Title: titleOf(art), Live: true, Section: "/channels", Styles: []string{previewStyle},
 		Crumbs: []crumb{{"Channels", "/channels"}, {art.Channel, channelURL(art.Channel)}}}
 	a := artifactPage{Artifact: art}
 	if shown := s.transcripts(&p, art.ID); shown.Artifact != nil {
@@ -63,7 +63,7 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 		a.NoThread, a.Verification = shown.NoThread, shown.Verification
 	}
 	if len(art.Comments) > 0 {
-		p.Styles = []string{"lines.css"}
+		p.Styles = append(p.Styles, "lines.css")
 		shown, err := s.o.Source.Artifacts.Show(ctx, art.ID, false)
 		p.warn(err)
 		a.Discussion = shown.Discussion

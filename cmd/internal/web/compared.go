@@ -40,7 +40,7 @@ type side struct {
 func (s *Server) compared(r *http.Request) (page, error) {
 	refs := r.URL.Query()["ref"]
 	p := page{Name: "compared", Title: "Compare", Section: "/channels", Crumbs: []crumb{{"Channels", "/channels"}},
-		Live: true, Poll: costRest, Styles: []string{"compare.css"}}
+		Live: true, Poll: costRest, Styles: []string{previewStyle, "compare.css"}}
 	at, _ := s.o.Source.Log.Position(r.Context(), "now")
 	found, known, err := s.choices.of(fmt.Sprintf("%q", refs)).get(s, reading[candidates.CandidateList]{wait: costWait,
 		of: int64(at), read: func(ctx context.Context) (candidates.CandidateList, error) {

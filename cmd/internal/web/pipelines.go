@@ -57,7 +57,7 @@ func (s *Server) pipeline(r *http.Request) (page, error) {
 	b := board{Name: name, Archived: path.Dir(name) != ".", Overview: pipeline.Overview{Issue: history.Issue}}
 	p := page{Name: "pipeline", Title: "Issue " + name, Section: "/pipelines", Live: true,
 		Crumbs: []crumb{{"Pipelines", "/pipelines"}}, Warnings: history.Warnings,
-		Styles: []string{"preview.css", "pipeline.css"}, Scripts: []string{"preview.js"}}
+		Styles: []string{"pipeline.css"}, Scripts: []string{"preview.js"}}
 	if len(history.Warnings) == 0 {
 		overview, err := s.o.Source.Pipelines.Overview(ctx, name)
 		p.warn(err)

@@ -8,6 +8,9 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
 )
 
+// previewStyle is the style sheet of pages with content.
+const previewStyle = "preview.css"
+
 // preview shows content, or the range of it that a request asks for, and gives
 // the page what that needs.
 func (p *page) preview(r *http.Request, src preview.Source) (preview.Preview, error) {

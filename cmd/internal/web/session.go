@@ -262,7 +262,7 @@ func (s *Server) fileOf(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	v := filePage{ID: d.ID, Path: name, Download: "/files/" + url.PathEscape(id) + "/" + escape(name)}
-	p := page{Name: "file", Title: path.Base(name), Section: "/sessions"}
+	p := page{Name: "file", Title: path.Base(name), Section: "/sessions", Styles: []string{previewStyle}}
 	if v.Preview, err = p.preview(r, preview.Source{Body: f, Name: path.Base(name),
 		URL: v.Download + "?image"}); err != nil {
 		return page{}, err

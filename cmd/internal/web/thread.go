@@ -91,7 +91,7 @@ func (s *Server) thread(r *http.Request) (page, error) {
 		p.Warnings = append(p.Warnings, t.Thread.Warnings...)
 		p.Scripts = []string{"vendor/highlight.min.js", "preview.js"}
 	}
-	p.Data, p.Styles, p.Poll = t, []string{"thread.css"}, messageRest
+	p.Data, p.Styles, p.Poll = t, []string{previewStyle, "thread.css"}, messageRest
 	return p, nil
 }
 
