@@ -116,7 +116,7 @@ func TestHome(t *testing.T) {
 		handoff.Draft{Body: strings.NewReader("x"), Channel: "design", Title: "Look at this", AskReview: true})
 	_, err = s.ws.Pipelines().Init("42", pipelines.InitOptions{})
 	must(t, err)
-	s.eventually("/?since=24h", ">Look at this</a>")
+	s.eventually("/?since=24h", `>Look at this</a><span class="tag`) // the news are read
 	page := s.eventually("/?since=24h", "grep -rn q .</code>")
 	for section, want := range map[string][]string{
 		`id="needs"`: {`data-notice="review_asked"`, `data-notice="session_failed"`, "is-new",
