@@ -121,7 +121,7 @@ func (v GateResult) String() string {
 // A Gate is the result of the gate of a stage of a run.
 type Gate struct {
 	GateResult
-	Next *Step `json:"next,omitempty"` // the next step of the run, if the verdict is FAIL
+	Next *Step `json:"next,omitempty"` // the next step of the run, if the verdict is FAIL, or results of the stage compete
 }
 
 // Compat returns the result that the legacy script gives, for which a verdict of

@@ -96,7 +96,9 @@ type ArtifactState struct {
 	Withdrawn    bool   `json:"withdrawn,omitempty"`
 	Reason       string `json:"reason,omitempty"`   // why it was withdrawn
 	Outdated     bool   `json:"outdated,omitempty"` // a newer revision has its name
-	Uses         int    `json:"uses,omitempty"`     // the number of units of work that read it
+	// of the head of a name: earlier revisions by others who did the same work, see rivalsOf
+	Rivals []string `json:"rivals,omitempty"`
+	Uses   int      `json:"uses,omitempty"` // the number of units of work that read it
 
 	// Acceptances that count connect it with others: see foldAccepted.
 	Chosen     []string            `json:"chosen,omitempty"`     // the artifacts that it was chosen over
@@ -267,6 +269,9 @@ func setHead(k Keeper, a *ArtifactState) error {
 			return err
 		}
 	}
+	if a.Rivals, err = rivalsOf(k, a); err != nil {
+		return err
+	}
 	return k.PutPointer(nameSpace, nameKey(a.Published), a.ID)
 }
 
@@ -373,8 +378,15 @@ func restoreHead(k Keeper, a *ArtifactState) error {
 		return updateHead(k, a.Published)
 	}
 	head, err := k.Pointer(nameSpace, nameKey(a.Published))
-	if err != nil || head != a.ID {
+	if err != nil || head == "" {
 		return err
+	}
+	if head != a.ID {
+		other, err := k.Artifact(head)
+		if err != nil {
+			return err
+		}
+		return setRivals(k, other)
 	}
 	return headFrom(k, head, a.Before)
 }
@@ -414,7 +426,7 @@ func headFrom(k Keeper, head, from string) error {
 		from = b.Before
 	}
 	if from == head {
-		return nil
+		return setRivals(k, was)
 	}
 	was.Outdated = !was.Withdrawn
 	if err := k.PutArtifact(was); err != nil {
@@ -426,6 +438,9 @@ func headFrom(k Keeper, head, from string) error {
 			return err
 		}
 		now.Outdated = false
+		if now.Rivals, err = rivalsOf(k, now); err != nil {
+			return err
+		}
 		if err := k.PutArtifact(now); err != nil {
 			return err
 		}

@@ -278,10 +278,10 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 	return page, nil
 }
 
-// competes reports whether a and another artifact of its group are active.
+// competes reports whether a is active and has a Competing.
 func (m *tables) competes(a *ArtifactState) bool {
 	heads, _ := m.Heads(a.Group())
-	return len(heads) > 1 && a.Status() == handoff.Active
+	return (len(heads) > 1 || len(a.Rivals) > 0) && a.Status() == handoff.Active
 }
 
 // Session implements Reader.

@@ -38,6 +38,11 @@ func View(s Store, a *ArtifactState) (handoff.Artifact, error) {
 				v.Competing = append(v.Competing, id)
 			}
 		}
+		for _, id := range a.Rivals {
+			if !slices.Contains(v.Competing, id) {
+				v.Competing = append(v.Competing, id)
+			}
+		}
 	}
 	if v.Unresolved, err = unresolved(s, a); err != nil {
 		return v, err

@@ -329,6 +329,9 @@ func marksOf(a *fold.ArtifactState) []mark {
 	if a.StaleInputs > 0 {
 		list = append(list, mark{staleSpace, "true"})
 	}
+	if len(a.Rivals) > 0 && a.Status() == handoff.Active {
+		list = append(list, mark{rivalSpace, "true"})
+	}
 	if a.IsDiscussed() {
 		list = append(list, mark{discussedSpace, "true"})
 	}
@@ -399,6 +402,7 @@ const (
 	inputSpace  = "input" // inputs that are not parents
 	labelSpace  = "label" // the labels that users set
 	staleSpace  = "stale" // "true" if it has stale inputs
+	rivalSpace  = "rival" // "true" if it is active and others did the same work
 
 	discussedSpace = "discussed" // "true" if ArtifactQuery.Discussed selects it
 

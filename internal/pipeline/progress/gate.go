@@ -42,8 +42,13 @@ func (r *Runs) Gate(ctx context.Context, issue, stage, base string) (pipeline.Ga
 	if err == nil {
 		err = r.requireApproval(ctx, s, st, &result)
 	}
+	ids := s.rivals(st.Name)
+	if len(ids) > 0 {
+		result.Findings = append(result.Findings, pipeline.Finding{Level: pipeline.Warning,
+			Check: string(handoff.NoticeCompeting), Text: ids[0] + " competes with " + strings.Join(ids[1:], " ")})
+	}
 	g := pipeline.Gate{GateResult: result}
-	if g.Rejected {
+	if g.Rejected || len(ids) > 0 {
 		step := Next(r.Pipeline, s)
 		g.Next = &step
 	}

@@ -1,25 +1,17 @@
 package progress
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/pipeline"
 )
 
-// writerOf returns who wrote a record: its run, session or thread, otherwise its agent.
-func writerOf(p handoff.Producer) string { return cmp.Or(p.RunID, p.Session, p.Thread, p.Agent) }
-
 // sameWork reports whether two attempts are results for one number of a stage, made from
 // the same inputs.
-func (a Attempt) sameWork(b Attempt) bool {
-	return a.Number > 0 && a.Number == b.Number && a.Stage == b.Stage && maps.Equal(a.Read, b.Read) &&
-		maps.Equal(a.From, b.From)
-}
+func (a Attempt) sameWork(b Attempt) bool { return a.Work != "" && a.Work == b.Work }
 
 // sameSet reports whether two records are files of one attempt. Records of other attempts
 // can be between them.

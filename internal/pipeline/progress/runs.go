@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
@@ -384,7 +385,8 @@ func lenient(r pipeline.Report) pipeline.Report {
 // attempt is described by its content.
 func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handoff.Artifact) Attempt {
 	a := Attempt{Stage: stage.Name, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent,
-		At: record.CreatedAt, From: map[string]string{}, Writer: writerOf(record.Record.Producer)}
+		At: record.CreatedAt, From: map[string]string{}, Writer: fold.WriterOf(record.Record.Producer),
+		Work: fold.WorkOf(&record.ArtifactPublished)}
 	var metadata attemptMetadata
 	if json.Unmarshal(record.Metadata, &metadata) == nil && metadata.Stage != "" {
 		a.Outcome, a.Tier, a.Read, a.Lenient, a.Adopted = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient,

@@ -82,7 +82,7 @@ func (r *Runs) start(ctx context.Context, issue string, stage *contract.Stage, a
 	attempts, _ := s.countAttempts(stage.Name, "")
 	p, now := r.Producer, r.Now()
 	id := fmt.Sprintf("%s/%s#%d-%.8s", issue, stage.Name, attempts+1,
-		digestOf([]byte(writerOf(p)+now.Format(time.RFC3339Nano))))
+		digestOf([]byte(fold.WriterOf(p)+now.Format(time.RFC3339Nano))))
 	f := &handoff.WorkStarted{WorkID: id, ParentWorkID: issue, Kind: "task", Name: stage.Name, Agent: p.Agent,
 		Model: p.Model, Thread: p.Thread, SessionID: r.Session, RunID: p.RunID, StartedAt: now, Process: r.Process,
 		Ticket: step.Ticket}

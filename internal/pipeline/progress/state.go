@@ -88,6 +88,7 @@ type Attempt struct {
 	// unknown. Writer identifies the writer. See sameWork.
 	Number int
 	Writer string
+	Work   string // see fold.WorkOf
 
 	// Read are the digests of the artifacts it was made from, by stage; nil if
 	// that is unknown. From are the IDs of their records, for those that had one.
