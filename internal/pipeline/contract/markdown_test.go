@@ -239,8 +239,9 @@ only in the linked worktree, because someone made it, is used there.
 
 ` + "`put`" + ` records each attempt on the channel of its stage, together with the attempts
 it was made from. When one of those stages is done again, with any content, the
-artifact is stale: ` + "`show`" + ` reports it, and ` + "`next`" + ` repeats its stage before anything
-is built on it. With --accept-stale, ` + "`next`" + ` goes forward over stale artifacts, but
+artifact is stale: ` + "`show`" + ` and ` + "`list --stale`" + ` report it, and ` + "`next`" + ` repeats its
+stage before anything is built on it. After a retry (implement 2 from debug 1 from test 1 from
+implement 1) nothing is stale, and ` + "`next`" + ` asks for test 2. With --accept-stale, ` + "`next`" + ` goes forward over stale artifacts, but
 does not repeat a stage because of an outdated failure.
 
 ` + "`next`" + ` and ` + "`brief`" + ` print a ticket: the stage, the number of the attempt, and the IDs and

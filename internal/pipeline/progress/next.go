@@ -183,7 +183,7 @@ func (w *walk) blocked(stage *contract.Stage) (pipeline.Step, bool) {
 	}
 	for _, input := range w.inputs(stage) {
 		if w.s.newer(input, stage.Name) {
-			return w.write(stage, fmt.Sprintf("%s is stale: %s changed since", out.File, w.s.Outputs[input].File)), true
+			return w.write(stage, w.changed(stage, input)), true
 		}
 	}
 	if step, rivals := w.decide(stage); rivals {
@@ -191,7 +191,7 @@ func (w *walk) blocked(stage *contract.Stage) (pipeline.Step, bool) {
 	}
 	if w.from != "" && w.s.newer(w.from, stage.Name) {
 		// A route may lead to any stage, so this one has to count as a retry.
-		return w.retry(stage, ownTier, fmt.Sprintf("%s is stale: %s changed since", out.File, w.s.Outputs[w.from].File)), true
+		return w.retry(stage, ownTier, w.changed(stage, w.from)), true
 	}
 	if errs := gate.Check(w.p, stage.Name, w.s.Artifacts, nil).Errors(); len(errs) > 0 {
 		w.revise = true
@@ -199,6 +199,16 @@ func (w *walk) blocked(stage *contract.Stage) (pipeline.Step, bool) {
 			true
 	}
 	return pipeline.Step{}, false
+}
+
+// changed states that an input of a stage changed since. After a retry the artifact is not
+// stale: what it was made from was replaced because of it.
+func (w *walk) changed(stage *contract.Stage, input string) string {
+	file, from := w.s.Outputs[stage.Name].File, w.s.Outputs[input].File
+	if Stale(w.p, *w.s)[stage.Name] == "" {
+		return from + " changed since " + file
+	}
+	return fmt.Sprintf("%s is stale: %s changed since", file, from)
 }
 
 func missing(stage *contract.Stage, why string) string {

@@ -1,6 +1,9 @@
 package progress
 
 import (
+	"maps"
+	"strings"
+
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/pipeline"
 )
@@ -28,25 +31,36 @@ func OverviewOf(p *contract.Pipeline, s State) pipeline.Overview {
 	return o
 }
 
-// Stale returns the stale stages, each with the reason: something its artifact
-// was made from has changed since or is stale.
+// Stale returns the stale stages, each with the reason. What the log has of an attempt
+// decides; of what has no record, it is that something it was made from has changed since or
+// is stale.
 func Stale(p *contract.Pipeline, s State) map[string]string {
 	s.AcceptStale = false
 	w := &walk{p: p, s: &s}
-	reasons := map[string]string{}
+	reasons, local := map[string]string{}, map[string]bool{} // local is not in the log
+	recorded := func(stage string) bool {
+		at := s.last(stage)
+		return at >= 0 && s.Attempts[at].ID != "" && s.Attempts[at].Digest == s.Outputs[stage].Digest
+	}
 	for _, stage := range p.Stages {
 		if _, ok := s.Outputs[stage.Name]; !ok {
 			continue
 		}
+		known := recorded(stage.Name)
+		if known {
+			reasons[stage.Name] = s.Attempts[s.last(stage.Name)].Stale
+		}
+		stale := !known || reasons[stage.Name] != ""
 		for _, input := range w.inputs(stage) {
 			from := s.Outputs[input].File
 			switch {
-			case s.newer(input, stage.Name):
-				reasons[stage.Name] = from + " changed since"
-			case reasons[input] != "" && reasons[stage.Name] == "":
-				reasons[stage.Name] = from + " is stale"
+			case s.newer(input, stage.Name) && (stale || !recorded(input)):
+				reasons[stage.Name], local[stage.Name] = from+" changed since", !known || !recorded(input)
+			case (stale || local[input]) && reasons[input] != "" && !strings.HasSuffix(reasons[stage.Name], " changed since"):
+				reasons[stage.Name], local[stage.Name] = from+" is stale", local[input]
 			}
 		}
 	}
+	maps.DeleteFunc(reasons, func(_, why string) bool { return why == "" })
 	return reasons
 }

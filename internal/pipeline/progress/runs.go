@@ -387,6 +387,9 @@ func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handof
 	a := Attempt{Stage: stage.Name, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent,
 		At: record.CreatedAt, From: map[string]string{}, Writer: fold.WriterOf(record.Record.Producer),
 		Work: fold.WorkOf(&record.ArtifactPublished)}
+	if len(record.StaleInputs) > 0 {
+		a.Stale = record.StaleInputs[0].String()
+	}
 	var metadata attemptMetadata
 	if json.Unmarshal(record.Metadata, &metadata) == nil && metadata.Stage != "" {
 		a.Outcome, a.Tier, a.Read, a.Lenient, a.Adopted = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient,

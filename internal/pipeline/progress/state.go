@@ -89,6 +89,7 @@ type Attempt struct {
 	Number int
 	Writer string
 	Work   string // see fold.WorkOf
+	Stale  string // the first of its inputs that is out of date, as the log has it
 
 	// Read are the digests of the artifacts it was made from, by stage; nil if
 	// that is unknown. From are the IDs of their records, for those that had one.
