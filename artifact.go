@@ -45,7 +45,7 @@ type Artifact struct {
 	ReplacedBy []string // the nearest artifacts that replace it and are not withdrawn
 	Competing  []string // if it is active: the others of its family, and of those that it was compared with
 	Unresolved []string // IDs in Replaces and Parents that the log does not contain
-	Late       bool     // published after its run or session was closed
+	Late       bool     // published after its work was cancelled, or its run or session was closed
 	Queued     bool     // it is on this machine only, until its log can be reached; Seq may change until then
 	UsedBy     []Use    // the work that is known to have read it
 

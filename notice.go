@@ -183,7 +183,11 @@ func (a Artifact) Notices() []Notice {
 		add(NoticeStale, "input "+in.String(), in.ID)
 	}
 	if a.Late {
-		add(NoticeLate, "published after the end of its session")
+		text := "published after the end of its session"
+		if a.Producer.Session == "" && a.Producer.RunID == "" {
+			text = "published after its work was cancelled"
+		}
+		add(NoticeLate, text)
 	}
 	if a.Status != Withdrawn && !a.Kept && a.Redacted == nil {
 		add(NoticeNotKept, "no copy was kept")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -161,6 +162,33 @@ func TestAttributedEverywhere(t *testing.T) {
 	again := sub.publish(shell, handoff.Draft{Path: "c.md", Channel: "x"})
 	m.save()
 	check(again)
+}
+
+// TestNestedRun publishes in a session that a thread opened for another agent: the receipt
+// does not name the thread after that agent.
+func TestNestedRun(t *testing.T) {
+	const uuid = "2823d1df-720a-4c31-ac55-ae8ba7260001"
+	m := newMachine(t)
+	m.sh(m.repo, "echo a > a.md; git add .; git commit -qm base")
+	main := m.claude(uuid, "", m.repo)
+	w := m.open(m.repo)
+	in := w.As(workspace.Caller{Dir: m.repo, Producer: handoff.Producer{Harness: "claude-code", Thread: main.uri}})
+	opened, err := in.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "nested"},
+		Workflow: handoff.SessionWorkflow{Name: "w"}})
+	must(t, err)
+	w.Close()
+	id := main.publish(handoff.Producer{Harness: "claude-code", Agent: "nested", Session: opened.ID, Thread: main.uri},
+		handoff.Draft{Path: "a.md", Channel: "x"})
+	m.save()
+
+	w = m.open(m.repo)
+	defer w.Close()
+	shown, err := w.Show(t.Context(), id, false)
+	must(t, err)
+	must(t, w.AddTranscripts(t.Context(), thread.NewSet(all.Drivers(), m.getenv, m.home), &shown))
+	if tasks := shown.Receipt.Tasks; len(tasks) != 1 || tasks[0].Thread != main.uri || tasks[0].Agent != "" {
+		t.Errorf("got %+v, want the thread without an agent", tasks)
+	}
 }
 
 // published returns the ID of a file that a person publishes.

@@ -76,6 +76,9 @@ func Identity(getenv func(string) string, ancestors func() []Ancestor) []handoff
 	if own.RunID == own.Session {
 		own.RunID = "" // pi's variables name a session that has no run as its own run
 	}
+	if around := getenv("HANDOFF_RUN"); around != "" && runID != around {
+		own.ParentWorkID = around // inside it, pi's variables name another
+	}
 	if own.ParentWorkID == cmp.Or(own.OperationID, own.TaskID, own.RunID, own.Session) {
 		own.ParentWorkID = "" // a task that spans both works
 	}

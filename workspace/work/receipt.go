@@ -68,7 +68,11 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ trace.Rece
 		return trace.Receipt{}, err
 	}
 	artifacts, err := u.publishedIn(ctx, uris, work)
-	return cost.ReceiptOf(a.ID, u.leaves(ctx, work, artifacts, threads)), err
+	leaves := u.leaves(ctx, work, artifacts, threads)
+	if placing := u.place(ctx, leaves, cost.Sources{Threads: threads}, u.sessions(ctx, len(leaves))); err == nil {
+		err = placing
+	}
+	return cost.ReceiptOf(a.ID, leaves), err
 }
 
 // publishedIn returns the artifacts of threads and work, each once.

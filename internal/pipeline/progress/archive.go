@@ -179,3 +179,15 @@ func (r *Runs) move(ctx context.Context, dir *os.Root, op, issue, from, to strin
 func moveError(op, issue string, err error) error {
 	return handoff.E(op, issue, handoff.Unavailable, durable.Reason(err), handoff.Advice(folder.WritableHint))
 }
+
+// isArchived reports whether a name is that of a later archived run of an issue: ISSUE~2.
+func isArchived(name string) bool {
+	base, certain := contract.IssueOf(name)
+	return certain && base != name && contract.CheckIssue(base) == nil
+}
+
+// archived returns the error for a run whose folder was moved.
+func archived(name, folder string) error {
+	return handoff.E("read run", name, handoff.NotFound, fmt.Errorf("was archived to %s", folder),
+		handoff.Suggest("move it back", handoff.ActionUnarchive, path.Base(folder)))
+}

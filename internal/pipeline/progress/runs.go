@@ -97,6 +97,13 @@ func (r *Runs) verdict(ctx context.Context, s State, stage *contract.Stage, out 
 //
 // Kinds: Invalid, for the ID, NotFound and Unavailable.
 func (r *Runs) Read(ctx context.Context, issue string) (State, error) {
+	if isArchived(issue) {
+		s, err := r.readArchived(ctx, issue)
+		if err == nil {
+			err = archived(issue, s.Folder)
+		}
+		return s, err
+	}
 	s, _, err := r.read(ctx, issue)
 	if errors.Is(err, handoff.NotFound) {
 		return s, r.missing(ctx, s)
@@ -150,7 +157,7 @@ func (r *Runs) Find(ctx context.Context, name string) (State, error) {
 	if base, ok := strings.CutPrefix(name, contract.Completed+"/"); ok {
 		return r.readArchived(ctx, base)
 	}
-	if base, certain := contract.IssueOf(name); certain && base != name && contract.CheckIssue(base) == nil {
+	if isArchived(name) {
 		return r.readArchived(ctx, name)
 	}
 	s, err := Read(r.Files, r.Pipeline, name)
@@ -220,8 +227,7 @@ func (r *Runs) missing(ctx context.Context, s State) error {
 		e.Err = fmt.Errorf("%s was removed; its records exist", s.Folder)
 		e.Hint = handoff.Suggest("write its files again", handoff.ActionRestoreRun, s.Issue)
 	default:
-		e.Err = fmt.Errorf("was archived to %s", folder)
-		e.Hint = handoff.Suggest("move it back", handoff.ActionUnarchive, path.Base(folder))
+		return archived(s.Issue, folder)
 	}
 	return e
 }

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
@@ -126,6 +128,19 @@ func (ss *Sessions) Read(ctx context.Context, id string) (handoff.Session, []han
 
 func read(ctx context.Context, reader handoff.Reader, s handoff.Session) ([]handoff.Artifact, error) {
 	page, err := reader.Artifacts(ctx, publishedIn(s))
+	if err != nil || s.Parent == "" {
+		return page.Artifacts, err
+	}
+	// A program inside a run may name a run of its own, which nobody opened.
+	inside, err := reader.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{"parent-work": s.ID},
+		IncludeInactive: true, Since: s.OpenedAt})
+	for _, a := range inside.Artifacts {
+		opened, failed := reader.Session(ctx, a.Producer.RunID)
+		if a.Producer.RunID != "" && (failed != nil || opened.Opened == 0) {
+			page.Artifacts = append(page.Artifacts, a)
+		}
+	}
+	order.Sort(page.Artifacts, func(a, b handoff.Artifact) int { return cmp.Compare(b.Seq, a.Seq) })
 	return page.Artifacts, err
 }
 
