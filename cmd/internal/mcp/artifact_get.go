@@ -23,7 +23,7 @@ type GetInput struct {
 
 var artifactGet = tool[GetInput]{
 	name: "artifact_get",
-	description: "Look up one handoff artifact, session or issue: who made it, from what, whether it is current, and " +
+	description: "Look up one artifact, session or issue: who made it, from what, whether it is current, and " +
 		"where its file is. " +
 		"Returns no content.",
 	reads: true,

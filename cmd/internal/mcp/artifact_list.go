@@ -60,7 +60,7 @@ type listData struct {
 
 var artifactList = tool[ListInput]{
 	name: "artifact_list",
-	description: "List what agents and sessions handed over in this repository, newest first. Use it before you start " +
+	description: "List what was handed over in this repository, newest first. Use it before you start " +
 		"and to find a ref.",
 	reads: true,
 	output: []output{{listData{}, []string{"artifacts.id", "artifacts.channel", "artifacts.path",

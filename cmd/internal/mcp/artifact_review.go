@@ -23,7 +23,7 @@ type ReviewInput struct {
 
 var artifactReview = tool[ReviewInput]{
 	name: "artifact_review",
-	description: "Review one handoff artifact: a decision about its bytes, a comment, or replies to comments, by ID. " +
+	description: "Review one artifact: a decision about its bytes, a comment, or replies to comments, by ID. " +
 		"artifact_get has the comments.",
 	output: []output{{reviews.RecordedReview{}, []string{"comments", "warnings"}}},
 	do: func(ctx context.Context, c *call, in ReviewInput) (answer, error) {

@@ -23,7 +23,7 @@ type StagePutInput struct {
 
 var stagePut = tool[StagePutInput]{
 	name:        "stage_put",
-	description: "Validate and submit a pipeline stage's artifact for an issue. Returns every problem.",
+	description: "Validate and submit a stage's artifact for an issue. Returns every problem.",
 	output:      []output{{pipelines.Submitted{}, publishedMembers}},
 	do: func(ctx context.Context, c *call, in StagePutInput) (answer, error) {
 		w := c.Workspace
