@@ -60,13 +60,14 @@ func (s Step) MarshalJSON() ([]byte, error) {
 		}
 		return &text
 	}
-	return handoff.EncodeJSON(encodedStep{known(s.Stage), known(s.Agent), known(s.Writes), rest(s)})
+	return handoff.EncodeJSON(encodedStep{known(s.Stage), known(s.Agent), known(s.Agent), known(s.Writes), rest(s)})
 }
 
 // An encodedStep is a step as JSON.
 type encodedStep struct {
 	Stage  *string `json:"stage"`
 	Agent  *string `json:"agent"`
+	By     *string `json:"by"` // the agent, as a definition calls it
 	Writes *string `json:"writes"`
 	rest
 }
@@ -85,7 +86,8 @@ func (s Step) String() string {
 	}
 	var b strings.Builder
 	for _, line := range [][2]string{
-		{"agent", agent}, {"stage", s.Stage}, {"tier", s.Tier}, {"reads", strings.Join(s.Reads, " ")},
+		{"by", agent}, {"stage", s.Stage}, {"needs", strings.Join(s.Needs, " ")}, {"tier", s.Tier},
+		{"reads", strings.Join(s.Reads, " ")},
 		{"review", s.Findings}, {"writes", s.Writes}, {"ticket", s.Ticket}, {"why", s.Reason},
 		{"note", strings.Join(s.Notes, "; ")},
 	} {

@@ -13,8 +13,8 @@ type StagePutInput struct {
 	Issue   string   `json:"issue"`
 	Stage   string   `json:"stage" jsonschema:"such as plan, test"`
 	Content string   `json:"content,omitempty"`
-	Path    string   `json:"path,omitempty" jsonschema:"file with it instead, or directory"`
-	Outcome string   `json:"outcome,omitempty" jsonschema:"of an artifact that is not JSON, such as FAIL"`
+	Path    string   `json:"path,omitempty" jsonschema:"file or directory instead"`
+	Outcome string   `json:"outcome,omitempty" jsonschema:"unless it is JSON: one word"`
 	Lenient bool     `json:"lenient,omitempty" jsonschema:"record what violates the contract"`
 	Agent   string   `json:"agent,omitempty" jsonschema:"who writes the stage"`
 	From    []string `json:"from,omitempty"`

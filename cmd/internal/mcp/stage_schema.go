@@ -10,7 +10,7 @@ import (
 // A StageSchemaInput has the arguments of stage_schema.
 type StageSchemaInput struct {
 	Common
-	Stage   string `json:"stage,omitempty" jsonschema:"none: that of handoff.pipeline.yaml"`
+	Stage   string `json:"stage,omitempty"`
 	Issue   string `json:"issue,omitempty" jsonschema:"whose run has the stage"`
 	Example bool   `json:"example,omitempty" jsonschema:"an example instead"`
 }

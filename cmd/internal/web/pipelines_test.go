@@ -89,6 +89,9 @@ func TestBoard(t *testing.T) {
 		}
 	}
 	page = s.get("/pipelines/7")
+	if !strings.Contains(page, "by writer, writes r.md, needs web, code") {
+		t.Errorf("the page of a run has other words than the definition\n%s", page)
+	}
 	if !strings.Contains(page, "data-diagram") || !strings.Contains(page, "s2 -. &#34;FAIL&#34; .-&gt; s0") {
 		t.Errorf("the page of a run does not draw its definition\n%s", page)
 	}
