@@ -127,8 +127,10 @@ func (d Reviews) Review(ctx context.Context, ref string, r Draft) (RecordedRevie
 			return done, err
 		}
 		done.Warnings = append(done.Warnings, warnings...)
-		if err := d.noteMade(ctx, decided(rec.ID, r.Decision, a.Digest)); err != nil {
-			done.Warnings = append(done.Warnings, "no agent of this machine follows the decision: "+err.Error())
+		if r.Decision == handoff.Approved || r.Decision == handoff.ChangesRequested { // others are no verdict
+			if err := d.noteMade(ctx, decided(rec.ID, r.Decision, a.Digest)); err != nil {
+				done.Warnings = append(done.Warnings, "no agent of this machine follows the decision: "+err.Error())
+			}
 		}
 	}
 	if a.Status == handoff.Superseded {
