@@ -341,9 +341,13 @@ func (q ArtifactQuery) Check() error {
 type ArtifactPage struct {
 	Artifacts   []Artifact `json:"artifacts"`
 	Cursor      string     `json:"cursor,omitempty"`  // of the next page, "" at the end
-	HiddenCount int        `json:"hidden"`            // inactive artifacts that match a query without a status
+	HiddenCount int        `json:"hidden"`            // inactive artifacts that match a query without a status; see MaxHidden
 	Damaged     []Seq      `json:"damaged,omitempty"` // sequence numbers of records that can't be decoded
 }
+
+// MaxHidden is the number of hidden artifacts at which a query stops to count them, unless
+// it selects by nothing or by a channel only.
+const MaxHidden = 1000
 
 // NewCursor returns the cursor for the page after one whose last element has the
 // sequence number last.

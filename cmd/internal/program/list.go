@@ -200,7 +200,11 @@ func list(ctx context.Context, a *cli.App, w *workspace.Workspace, o workspace.L
 		}
 	}
 	if last.HiddenCount > 0 {
-		fmt.Fprintf(a.Err, "%d more superseded or withdrawn; --all includes them\n", last.HiddenCount)
+		most := ""
+		if last.HiddenCount == handoff.MaxHidden {
+			most = "at least "
+		}
+		fmt.Fprintf(a.Err, "%s%d more superseded or withdrawn; --all includes them\n", most, last.HiddenCount)
 	}
 	if last.Cursor != "" {
 		fmt.Fprintf(a.Err, "more artifacts: --cursor %s\n", last.Cursor)

@@ -44,12 +44,15 @@ const shardSize = 4096
 // a record is put there.
 const lookahead = 64
 
-// pollEvery is how often Wait checks for the next number. Where the system reports
-// new files it slows down to a slowest-th of that, at once if a report has come
-// before: some file systems accept the request and report nothing.
+// pollEvery is how often Wait first checks for the next number. Later the time between
+// checks is an eighth of the time that it has waited, at most slowest times pollEvery. It is
+// never below prompt times pollEvery once the system has reported a new file: some file
+// systems accept the request and report nothing, and the system watches for a limited
+// number of processes.
 const (
 	pollEvery = 20 * time.Millisecond
-	slowest   = 32
+	prompt    = 32
+	slowest   = 512
 )
 
 // holeEvery is how often Wait checks whether the number it waits for is a hole
@@ -68,7 +71,7 @@ type Log struct {
 
 	elsewhere bool // only the bodies are here: what else is here belongs to another log
 
-	prompt atomic.Bool // a report came before a poll
+	prompt atomic.Bool // a new file was reported
 
 	checked sync.Map // the shards and body directories that are known to be directories
 
@@ -234,10 +237,11 @@ func (l *Log) File(r handoff.Record) string {
 
 // Wait implements handoff.Log.
 func (l *Log) Wait(ctx context.Context, after handoff.Seq) error {
-	poll, unchecked := l.poll, time.Duration(0)
+	fastest := l.poll
 	if l.prompt.Load() {
-		poll *= slowest
+		fastest *= prompt
 	}
+	poll, waited, unchecked := fastest, time.Duration(0), time.Duration(0)
 	timer := time.NewTimer(poll)
 	defer timer.Stop()
 	for {
@@ -258,10 +262,8 @@ func (l *Log) Wait(ctx context.Context, after handoff.Seq) error {
 		case <-reported:
 			l.prompt.Store(true)
 		case <-timer.C:
-			unchecked += poll
-			if poll = min(2*poll, slowest*l.poll); reported == nil {
-				poll = l.poll
-			}
+			waited, unchecked = waited+poll, unchecked+poll
+			poll = min(max(fastest, waited/8), slowest*l.poll)
 			timer.Reset(poll)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -71,4 +72,39 @@ func TestWaitWithoutNotification(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A countingDisk counts how often one name is looked up.
+type countingDisk struct {
+	disk
+	name   string
+	looked int
+}
+
+func (d *countingDisk) exists(name string) (bool, error) {
+	if name == d.name {
+		d.looked++
+	}
+	return d.disk.exists(name)
+}
+
+// TestWaitBacksOff waits for ten minutes, in false time, where nothing is reported.
+func TestWaitBacksOff(t *testing.T) {
+	log := Open(t.TempDir(), rand.Reader)
+	defer log.Close()
+	if _, err := log.Append(t.Context(), logtest.NewRecord("a.md")); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		disk := &countingDisk{disk: log.disk, name: log.name(2)}
+		log.disk, log.notify.failed = disk, true
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		if err := log.Wait(ctx, 1); ctx.Err() == nil {
+			t.Fatalf("Wait = %v before the end of the context", err)
+		}
+		if disk.looked < 80 || disk.looked > 160 {
+			t.Errorf("looked %d times for the record, want 80 to 160", disk.looked)
+		}
+	})
 }

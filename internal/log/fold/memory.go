@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -251,13 +252,14 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 	if a := m.tables.artifacts[q.IDPrefix]; a.known() {
 		candidates = []*ArtifactState{a}
 	}
+	exact := reflect.DeepEqual(q, handoff.ArtifactQuery{Channel: q.Channel, Limit: q.Limit, Cursor: q.Cursor})
 	for _, a := range slices.Backward(candidates) {
 		if !selects(q, a.Record, a.Published) || !selectsState(&m.tables, q, a) || q.Competing && !m.tables.competes(a) ||
 			q.Family != "" && a.Family != family || q.Paths != nil && !slices.Contains(paths, a.Published.Path) {
 			continue
 		}
 		if !shows(q, a.Status()) {
-			if q.Status == "" {
+			if q.Status == "" && (page.HiddenCount < handoff.MaxHidden || exact) {
 				page.HiddenCount++
 			}
 			continue

@@ -3,6 +3,7 @@ package sqlindex
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -214,7 +215,8 @@ func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 		return int(n), err
 	}
 	w = w.status(among)
-	_, err := s.c.One(s.ctx, "SELECT count(*)"+w.String(), w.args, count)
+	few := fmt.Sprintf("SELECT count(*) FROM (SELECT 1%s LIMIT %d)", w, handoff.MaxHidden)
+	_, err := s.c.One(s.ctx, few, w.args, count)
 	return int(n), err
 }
 
