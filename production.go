@@ -51,4 +51,6 @@ var productionKeys = []string{"", "work", "session", "channel", "day", "revision
 type ProductionLister interface {
 	// Productions returns what q selects, in no order.
 	Productions(ctx context.Context, q ProductionQuery) ([]Production, error)
+	// ThreadsIn returns the URIs of the threads that published in a session or run, sorted.
+	ThreadsIn(ctx context.Context, id string) ([]string, error)
 }

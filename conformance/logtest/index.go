@@ -104,6 +104,12 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 		}
 	}
 	if _, ok := got.(handoff.ProductionLister); ok {
+		for _, id := range drawnSessions {
+			checkAnswer(t, "threads in "+id, got, want, func(x handoff.Reader) (any, error) {
+				list, err := x.(handoff.ProductionLister).ThreadsIn(ctx, id)
+				return append([]string{}, list...), err
+			})
+		}
 		var apart []string
 		for i := 0; i < len(records); i += 5 {
 			apart = append(apart, records[i].ID)

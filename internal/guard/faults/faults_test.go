@@ -1,5 +1,6 @@
 // Package faults runs the program where the machine fails: where system calls
-// return errors, and where the power is cut.
+// return errors, and where the power is cut. It also counts what the program asks of the
+// system in workspaces of different sizes.
 package faults
 
 import (

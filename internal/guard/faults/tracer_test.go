@@ -38,6 +38,10 @@ var fileCalls = map[uint64]syscall.Errno{
 	syscall.SYS_MMAP: syscall.ENOMEM,
 }
 
+// transfers are those that return a number of bytes.
+var transfers = map[uint64]bool{syscall.SYS_READ: true, syscall.SYS_PREAD64: true, syscall.SYS_WRITE: true,
+	syscall.SYS_PWRITE64: true, syscall.SYS_GETDENTS64: true, copyFileRange: true}
+
 // The numbers that package syscall does not have.
 const (
 	renameat2     = 316
@@ -52,6 +56,7 @@ type tracer struct {
 	kill    bool // the process is killed instead
 
 	calls  []call
+	bytes  int // read and written by these calls
 	failed call
 	pid    int
 	inside map[int]bool          // threads between the two stops of a call
@@ -143,6 +148,9 @@ func (c *tracer) step(tid int) {
 			_ = syscall.PtraceSetRegs(tid, &regs)
 		}
 		return
+	}
+	if moves := int(int64(regs.Rax)); transfers[regs.Orig_rax] && moves > 0 && !c.events[int(int32(regs.Rdi))] {
+		c.bytes += moves
 	}
 	if regs.Orig_rax == syscall.SYS_EVENTFD2 {
 		c.events[int(regs.Rax)] = true

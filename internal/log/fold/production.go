@@ -3,6 +3,7 @@ package fold
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,4 +131,20 @@ func (m *Memory) Productions(ctx context.Context, q handoff.ProductionQuery) ([]
 		list = append(list, p)
 	}
 	return productions(list), err
+}
+
+// ThreadsIn implements handoff.ProductionLister.
+func (m *Memory) ThreadsIn(ctx context.Context, id string) ([]string, error) {
+	threads := map[string]bool{}
+	for _, slot := range []string{"session", "run"} {
+		page, err := m.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{slot: id}, IncludeInactive: true})
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range page.Artifacts {
+			threads[a.Producer.Thread] = true
+		}
+	}
+	delete(threads, "")
+	return slices.Sorted(maps.Keys(threads)), nil
 }

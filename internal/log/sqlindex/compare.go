@@ -9,7 +9,7 @@ import (
 )
 
 // derived are the tables that follow from the log alone, and their rows that do.
-var derived = []string{"artifacts", "named", "labels", "contested", "users", "pointers", "sessions", "session_tags",
+var derived = []string{"artifacts", "named", "labels", "contested", "published_in", "users", "pointers", "sessions", "session_tags",
 	"session_links",
 	"works", "damaged", "totals WHERE n != 0"}
 

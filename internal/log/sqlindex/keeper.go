@@ -298,6 +298,15 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 		return err
 	}
 	k.count(a, "", status)
+	by := a.Record.Producer
+	for _, place := range []string{by.Session, by.RunID} {
+		if place == "" || by.Thread == "" {
+			continue
+		}
+		if err := k.exec(`INSERT OR IGNORE INTO published_in (place, thread) VALUES (?, ?)`, place, by.Thread); err != nil {
+			return err
+		}
+	}
 	return k.eachLabel(a, now, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`)
 }
 

@@ -30,10 +30,16 @@ func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) (lis
 		if err != nil {
 			return err
 		}
+		index := "by_producer"
+		if few, err := s.hasFew(since, until); err != nil {
+			return err
+		} else if few {
+			index = "by_created"
+		}
 		add := func(work, where, group string) error {
-			query := producing(work, where, group, key)
+			query := producing(index, work, where, group, key)
 			if key == "" {
-				query = eachProduced(where)
+				query = eachProduced(index, where)
 			}
 			return s.load(query, func(r *sqlite.Row) error {
 				sums.add(productionFrom(r, q.By), r)
@@ -63,6 +69,18 @@ func (s *store) numbersOf(ids []string) (string, error) {
 	return strings.TrimSuffix(list, ",") + "]", err
 }
 
+// ThreadsIn implements handoff.ProductionLister.
+func (x *Index) ThreadsIn(ctx context.Context, id string) (list []string, err error) {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
+		list = nil
+		return newStore(ctx, c).load(`SELECT thread FROM published_in WHERE place = ? ORDER BY thread`, func(r *sqlite.Row) error {
+			list = append(list, r.Text())
+			return nil
+		}, id)
+	})
+	return list, err
+}
+
 // period returns the first and the last time of a query.
 func period(q handoff.ProductionQuery) (since, until int64) {
 	if q.Until.IsZero() {
@@ -71,12 +89,22 @@ func period(q handoff.ProductionQuery) (since, until int64) {
 	return instant(q.Since), instant(q.Until) - 1
 }
 
+// hasFew reports whether few artifacts were published in a period, so that reading them
+// takes less than reading the index of all.
+func (s *store) hasFew(since, until int64) (bool, error) {
+	const many = 1000
+	n := int64(0)
+	_, err := s.c.One(s.ctx, `SELECT count(*) FROM (SELECT 1 FROM artifacts WHERE created BETWEEN ? AND ? LIMIT ?)`,
+		[]any{since, until, many}, func(r *sqlite.Row) { n = r.Integer() })
+	return n < many, err
+}
+
 // unnamed are what artifacts are told apart by of which no thread is known.
 const unnamed = "work, harness, session, run, agent"
 
 // producing returns a query of productions. Bare columns are those of the row with the
 // highest seq.
-func producing(work, where, group, key string) string {
+func producing(index, work, where, group, key string) string {
 	apart := ", " + key
 	if key == "''" {
 		apart = "" // no sort
@@ -85,18 +113,18 @@ func producing(work, where, group, key string) string {
 		count(*), count(revision), sum(status = 'active'), sum(readers),
 		CAST(total(iif(readers > 0, size * readers, NULL)) AS INTEGER), count(iif(readers > 0, size, NULL)),
 		CAST(total(iif(readers > 0, NULL, size)) AS INTEGER), count(iif(readers > 0, NULL, size))
-		FROM artifacts INDEXED BY by_producer WHERE ` + where + `
+		FROM artifacts INDEXED BY ` + index + ` WHERE ` + where + `
 		seq NOT IN (SELECT value FROM json_each(?)) AND created BETWEEN ? AND ? GROUP BY ` + group + apart
 }
 
 // eachProduced returns a query of productions of one artifact each, those of a producer
-// together. It does not sort.
-func eachProduced(where string) string {
+// together. With by_producer, it does not sort.
+func eachProduced(index, where string) string {
 	return `SELECT thread, work, harness, seq, session, run, agent, created, seq,
 		1, revision IS NOT NULL, status = 'active', readers, iif(readers > 0, size * readers, NULL),
 		readers > 0 AND size IS NOT NULL,
 		iif(readers > 0, NULL, size), size IS NOT NULL AND (readers > 0) IS NOT TRUE
-		FROM artifacts INDEXED BY by_producer WHERE ` + where + `
+		FROM artifacts INDEXED BY ` + index + ` WHERE ` + where + `
 		seq NOT IN (SELECT value FROM json_each(?)) AND created BETWEEN ? AND ? ORDER BY thread, ` + unnamed
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
@@ -240,21 +241,43 @@ func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (lis
 	return list, more, err
 }
 
+// statuses are those of artifacts, apart in the indexes of columns.
+var statuses = []handoff.Status{handoff.Active, handoff.Superseded, handoff.Withdrawn}
+
 // showing returns the query of shown. It finds positions in the indexes first,
 // and then reads only the rows of the result.
 func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []any) {
-	if q.Status != "" || !q.IncludeInactive {
-		w = w.status("= ?", string(cmp.Or(q.Status, handoff.Active)))
-	}
+	one := w.equals && len(w.terms) == 1
 	if before != 0 {
 		w = w.also(w.key()+" < ?", int64(before))
 	}
-	places := "SELECT " + w.key() + w.String() + " ORDER BY " + w.key() + " DESC"
-	if q.Limit > 0 {
-		places, w.args = places+" LIMIT ?", append(slices.Clip(w.args), q.Limit+1)
+	var places string
+	var args []any
+	switch {
+	case q.Status != "" || !q.IncludeInactive:
+		places, args = placed(w.status("= ?", string(cmp.Or(q.Status, handoff.Active))), q.Limit)
+	case q.Limit > 0 && one:
+		// The index of the column is in log order for each status.
+		var parts []string
+		for _, status := range statuses {
+			part, more := placed(w.status("= ?", string(status)), q.Limit)
+			parts, args = append(parts, "SELECT * FROM ("+part+")"), append(args, more...)
+		}
+		places, args = strings.Join(parts, " UNION ALL ")+" ORDER BY 1 DESC LIMIT ?", append(args, q.Limit+1)
+	default:
+		places, args = placed(w, q.Limit)
 	}
 	return "SELECT seq, id, record, state, sum, family, coalesce(contest, ''), status FROM artifacts WHERE seq IN (" +
-		places + ") ORDER BY seq DESC", w.args
+		places + ") ORDER BY seq DESC", args
+}
+
+// placed returns the query of the positions that a clause selects, one more than the limit.
+func placed(w clause, limit int) (string, []any) {
+	query := "SELECT " + w.key() + w.String() + " ORDER BY " + w.key() + " DESC"
+	if limit > 0 {
+		return query + " LIMIT ?", append(slices.Clip(w.args), limit+1)
+	}
+	return query, w.args
 }
 
 // prefetchStale loads the inputs of artifacts that have stale ones, and returns

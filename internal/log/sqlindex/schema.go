@@ -45,6 +45,9 @@ var schema = []string{
 	// Artifacts that other records name and whose own record is unknown.
 	`CREATE TABLE named (id TEXT PRIMARY KEY, state TEXT) WITHOUT ROWID`,
 
+	// The threads that published in a session or run.
+	`CREATE TABLE published_in (place TEXT, thread TEXT, PRIMARY KEY (place, thread)) WITHOUT ROWID`,
+
 	// Values that an artifact can have several of: tags, parents, further IDs.
 	`CREATE TABLE labels (space TEXT, value TEXT, status TEXT, seq INTEGER, PRIMARY KEY (space, value, status, seq)) WITHOUT ROWID`,
 

@@ -87,7 +87,10 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 	if err != nil {
 		return session.Detail{}, err
 	}
-	artifacts := p.Artifacts
+	artifacts, err := read(ctx, ss.hub, s)
+	if err != nil {
+		return session.Detail{}, err
+	}
 	related, err := ss.related(ctx, s, o, now)
 	if err != nil {
 		return session.Detail{}, err

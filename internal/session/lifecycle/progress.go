@@ -11,8 +11,8 @@ import (
 
 // A Progress is what was done in a session so far.
 type Progress struct {
-	Artifacts     []handoff.Artifact // newest first
-	ActiveAt      time.Time          // of its newest artifact, zero for none
+	Newest        *handoff.Artifact // nil for none
+	ActiveAt      time.Time         // of its newest artifact, zero for none
 	Expectations  []session.Expected
 	Threads       []string // URIs of the threads of those who opened it, published in it or worked in it
 	Conversations []session.Thread
@@ -20,7 +20,20 @@ type Progress struct {
 
 // Progress returns what was done in a session so far.
 func (ss *Sessions) Progress(ctx context.Context, s handoff.Session) (p Progress, err error) {
-	if p.Artifacts, err = read(ctx, ss.hub, s); err != nil {
+	q := publishedIn(s)
+	q.Limit = 1
+	if len(s.Expected) > 0 {
+		q.Limit = 0 // each artifact may be an expected one
+	}
+	page, err := ss.hub.Artifacts(ctx, q)
+	if err != nil {
+		return p, err
+	}
+	if len(page.Artifacts) > 0 {
+		p.Newest, p.ActiveAt = &page.Artifacts[0], page.Artifacts[0].CreatedAt
+	}
+	published, err := ss.hub.ThreadsIn(ctx, s.ID)
+	if err != nil {
 		return p, err
 	}
 	add := func(uri string) {
@@ -29,11 +42,8 @@ func (ss *Sessions) Progress(ctx context.Context, s handoff.Session) (p Progress
 		}
 	}
 	add(s.Producer.Thread)
-	for _, a := range p.Artifacts {
-		add(a.Producer.Thread)
-		if a.CreatedAt.After(p.ActiveAt) {
-			p.ActiveAt = a.CreatedAt
-		}
+	for _, uri := range published {
+		add(uri)
 	}
 	work, err := ss.hub.WorkIn(ctx, s.ID)
 	if err != nil {
@@ -43,6 +53,6 @@ func (ss *Sessions) Progress(ctx context.Context, s handoff.Session) (p Progress
 	for _, c := range p.Conversations {
 		add(c.Thread)
 	}
-	p.Expectations = Expectations(s, p.Artifacts)
+	p.Expectations = Expectations(s, page.Artifacts)
 	return p, nil
 }

@@ -106,8 +106,8 @@ func (f Finder) describe(ctx context.Context, v session.View, running []trace.Ru
 		return a, err
 	}
 	a.Expectations, a.Threads = p.Expectations, p.Threads
-	if len(p.Artifacts) > 0 {
-		a.NewestRef, a.Newest = p.Artifacts[0].ID, &p.Artifacts[0]
+	if p.Newest != nil {
+		a.NewestRef, a.Newest = p.Newest.ID, p.Newest
 	}
 	if p.ActiveAt.After(a.ActiveAt) {
 		a.ActiveAt = p.ActiveAt
