@@ -207,18 +207,6 @@ func (h *Hub) Productions(ctx context.Context, q ProductionQuery) ([]Production,
 	return nil, nil
 }
 
-// ThreadsIn implements ProductionLister. It is empty if the index does not add up
-// artifacts.
-func (h *Hub) ThreadsIn(ctx context.Context, id string) ([]string, error) {
-	if err := h.catchUp(ctx); err != nil {
-		return nil, err
-	}
-	if index, ok := h.index.(ProductionLister); ok {
-		return index.ThreadsIn(ctx, id)
-	}
-	return nil, nil
-}
-
 // KeptThreads implements KeptThreadLister. It is empty if the index does not list
 // copies.
 func (h *Hub) KeptThreads(ctx context.Context, uri string) ([]KeptThread, error) {

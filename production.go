@@ -41,6 +41,10 @@ type ProductionQuery struct {
 	Without []string // IDs of artifacts that are not counted
 
 	Since, Until time.Time // published at or after, and before
+
+	// In asks for the threads that published in a session or run: one production each, of
+	// which only Thread is set. The other fields of the query are ignored.
+	In string
 }
 
 // productionKeys are the values of By.
@@ -51,6 +55,4 @@ var productionKeys = []string{"", "work", "session", "channel", "day", "revision
 type ProductionLister interface {
 	// Productions returns what q selects, in no order.
 	Productions(ctx context.Context, q ProductionQuery) ([]Production, error)
-	// ThreadsIn returns the URIs of the threads that published in a session or run, sorted.
-	ThreadsIn(ctx context.Context, id string) ([]string, error)
 }

@@ -3,7 +3,6 @@ package fold
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,6 +117,9 @@ func CompareProductions(a, b handoff.Production) int {
 
 // Productions implements handoff.ProductionLister.
 func (m *Memory) Productions(ctx context.Context, q handoff.ProductionQuery) ([]handoff.Production, error) {
+	if q.In != "" {
+		return m.threadsIn(ctx, q.In)
+	}
 	page, err := m.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Since: q.Since, Until: q.Until})
 	var list []handoff.Production
 	for _, a := range page.Artifacts {
@@ -133,8 +135,8 @@ func (m *Memory) Productions(ctx context.Context, q handoff.ProductionQuery) ([]
 	return productions(list), err
 }
 
-// ThreadsIn implements handoff.ProductionLister.
-func (m *Memory) ThreadsIn(ctx context.Context, id string) ([]string, error) {
+// threadsIn returns the threads that published in a session or run.
+func (m *Memory) threadsIn(ctx context.Context, id string) (list []handoff.Production, err error) {
 	threads := map[string]bool{}
 	for _, slot := range []string{"session", "run"} {
 		page, err := m.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{slot: id}, IncludeInactive: true})
@@ -146,5 +148,8 @@ func (m *Memory) ThreadsIn(ctx context.Context, id string) ([]string, error) {
 		}
 	}
 	delete(threads, "")
-	return slices.Sorted(maps.Keys(threads)), nil
+	for uri := range threads {
+		list = append(list, handoff.Production{Thread: uri})
+	}
+	return list, nil
 }

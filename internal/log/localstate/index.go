@@ -170,18 +170,6 @@ func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) ([]h
 	}, nil)
 }
 
-// ThreadsIn implements handoff.ProductionLister.
-func (x *Index) ThreadsIn(ctx context.Context, id string) ([]string, error) {
-	list, err := askQueued(ctx, x, func(at handoff.Index) ([]string, error) {
-		if lister, ok := at.(handoff.ProductionLister); ok {
-			return lister.ThreadsIn(ctx, id)
-		}
-		return nil, nil
-	}, nil)
-	slices.Sort(list)
-	return slices.Compact(list), err
-}
-
 // KeptThreads implements handoff.KeptThreadLister.
 func (x *Index) KeptThreads(ctx context.Context, uri string) ([]handoff.KeptThread, error) {
 	return ask(ctx, x, func(at handoff.Index) ([]handoff.KeptThread, error) {

@@ -186,3 +186,12 @@ func (w clause) slot(slot, value string) clause {
 	}
 	return w.label(slotSpace(slot), value)
 }
+
+// placed returns the query of the positions that a clause selects, one more than the limit.
+func placed(w clause, limit int) (string, []any) {
+	query := "SELECT " + w.key() + w.String() + " ORDER BY " + w.key() + " DESC"
+	if limit > 0 {
+		return query + " LIMIT ?", append(slices.Clip(w.args), limit+1)
+	}
+	return query, w.args
+}

@@ -298,7 +298,14 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 		return err
 	}
 	k.count(a, "", status)
-	by := a.Record.Producer
+	if err := k.writePlaces(a.Record.Producer); err != nil {
+		return err
+	}
+	return k.eachLabel(a, now, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`)
+}
+
+// writePlaces stores in which session and run a thread published.
+func (k *keeper) writePlaces(by handoff.Producer) error {
 	for _, place := range []string{by.Session, by.RunID} {
 		if place == "" || by.Thread == "" {
 			continue
@@ -307,7 +314,7 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 			return err
 		}
 	}
-	return k.eachLabel(a, now, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`)
+	return nil
 }
 
 // count notes that an artifact has another status, or is new.

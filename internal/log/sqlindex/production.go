@@ -21,6 +21,10 @@ var productionKeys = map[string]string{"": "''", "work": "''",
 func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) (list []handoff.Production, err error) {
 	err = x.read(ctx, func(c *sqlite.Conn) error {
 		s := newStore(ctx, c)
+		if q.In != "" {
+			list, err = s.threadsIn(q.In)
+			return err
+		}
 		sums, key, err := s.divide(q)
 		if err != nil {
 			return err
@@ -69,15 +73,12 @@ func (s *store) numbersOf(ids []string) (string, error) {
 	return strings.TrimSuffix(list, ",") + "]", err
 }
 
-// ThreadsIn implements handoff.ProductionLister.
-func (x *Index) ThreadsIn(ctx context.Context, id string) (list []string, err error) {
-	err = x.read(ctx, func(c *sqlite.Conn) error {
-		list = nil
-		return newStore(ctx, c).load(`SELECT thread FROM published_in WHERE place = ? ORDER BY thread`, func(r *sqlite.Row) error {
-			list = append(list, r.Text())
-			return nil
-		}, id)
-	})
+// threadsIn returns the threads that published in a session or run.
+func (s *store) threadsIn(id string) (list []handoff.Production, err error) {
+	err = s.load(`SELECT thread FROM published_in WHERE place = ?`, func(r *sqlite.Row) error {
+		list = append(list, handoff.Production{Thread: r.Text()})
+		return nil
+	}, id)
 	return list, err
 }
 

@@ -271,15 +271,6 @@ func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []a
 		places + ") ORDER BY seq DESC", args
 }
 
-// placed returns the query of the positions that a clause selects, one more than the limit.
-func placed(w clause, limit int) (string, []any) {
-	query := "SELECT " + w.key() + w.String() + " ORDER BY " + w.key() + " DESC"
-	if limit > 0 {
-		return query + " LIMIT ?", append(slices.Clip(w.args), limit+1)
-	}
-	return query, w.args
-}
-
 // prefetchStale loads the inputs of artifacts that have stale ones, and returns
 // the groups of those.
 func (s *store) prefetchStale(list []*fold.ArtifactState) (groups []string, err error) {

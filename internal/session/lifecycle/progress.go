@@ -3,9 +3,11 @@ package lifecycle
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/session"
 )
 
@@ -32,7 +34,7 @@ func (ss *Sessions) Progress(ctx context.Context, s handoff.Session) (p Progress
 	if len(page.Artifacts) > 0 {
 		p.Newest, p.ActiveAt = &page.Artifacts[0], page.Artifacts[0].CreatedAt
 	}
-	published, err := ss.hub.ThreadsIn(ctx, s.ID)
+	published, err := ss.hub.Productions(ctx, handoff.ProductionQuery{In: s.ID})
 	if err != nil {
 		return p, err
 	}
@@ -42,8 +44,9 @@ func (ss *Sessions) Progress(ctx context.Context, s handoff.Session) (p Progress
 		}
 	}
 	add(s.Producer.Thread)
-	for _, uri := range published {
-		add(uri)
+	order.Sort(published, func(a, b handoff.Production) int { return strings.Compare(a.Thread, b.Thread) })
+	for _, p := range published {
+		add(p.Thread)
 	}
 	work, err := ss.hub.WorkIn(ctx, s.ID)
 	if err != nil {
