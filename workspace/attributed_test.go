@@ -135,6 +135,13 @@ func TestAttributedEverywhere(t *testing.T) {
 				t.Errorf("--agent builder: got %v, want %s", page.Artifacts, id)
 			}
 		}
+		found, err := w.Search(t.Context(), workspace.SearchOptions{Text: "md"})
+		must(t, err)
+		for _, match := range found.Matches {
+			if a := match.Artifact; a.ID == id && a.PublishedBy().Agent != "builder" {
+				t.Errorf("search has %s by %s", id, a.PublishedBy().Name())
+			}
+		}
 		shown, err := w.Show(t.Context(), id, false)
 		must(t, err)
 		must(t, w.AddTranscripts(t.Context(), set, &shown))

@@ -130,10 +130,15 @@ func (w *Workspace) searchArtifacts(ctx context.Context, q sqlindex.Query, resul
 	found, err := w.index.Search(ctx, q, func(a handoff.Artifact) (string, error) {
 		return content.Text(ctx, a, w.bodies, w.published, TextLimit), ctx.Err()
 	})
-	for _, m := range atLimit(found, q.Limit, &result.More) {
-		one := []handoff.Artifact{m.Artifact}
-		w.hub.Locate(ctx, one)
-		result.Matches = append(result.Matches, Match{one[0], sqlindex.Split(m.Snippets)})
+	found = atLimit(found, q.Limit, &result.More)
+	list := make([]handoff.Artifact, len(found))
+	for i, m := range found {
+		list[i] = m.Artifact
+	}
+	w.hub.Locate(ctx, list)
+	w.attribute(ctx, w.threads, list...)
+	for i, m := range found {
+		result.Matches = append(result.Matches, Match{list[i], sqlindex.Split(m.Snippets)})
 	}
 	return err
 }
