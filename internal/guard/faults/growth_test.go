@@ -28,15 +28,19 @@ var growing = []struct {
 	growth float64
 }{
 	{"--version", 1}, {"list", 1}, {"list --json", 1}, {"list --channel design", 1}, {"list --agent builder", 1},
-	{"list --channels", 1}, {"list --stale", 1}, {"list --all --status superseded", 1}, {"show ART", 1}, {"show SESSION", 10},
-	{"read ART", 1}, {"search quokka", 1}, {"why docs/7.md", 1}, {"status", 1}, {"news", 1}, {"cost", 10}, {"check", 10},
+	{"list --channels", 1}, {"list --stale", 1}, {"list --all --status superseded", 1}, {"show ART", 1},
+	{"show SESSION", 10},
+	{"read ART", 1}, {"search quokka", 1}, {"why docs/7.md", 1}, {"status", 1}, {"news", 1}, {"cost", 10},
+	{"check", 10},
 	{"gc", 10}, {"session find", 1}, {"session find --workflow intake", 10}, {"compare", 1}, {"review", 1},
 	{"publish docs/7.md --channel design --title Again", 1}, {"publish docs/7.md --channel rare", 1},
 	{"write context.md docs/7.md --run r1", 1}, {"withdraw ART", 1}, {"label design:latest best", 1},
-	{"session open --agent casey --workflow deep-dive", 1}, {"session add docs/out/new.md --type report --session SESSION", 10},
+	{"session open --agent casey --workflow deep-dive", 1},
+	{"session add docs/out/new.md --type report --session SESSION", 10},
 	{"session set --session SESSION --tag q4", 10}, {"attest --session SESSION -- true", 10}, {"verify ART", 1},
 	{"wait ART", 1}, {"pipeline list", 1}, {"thread", 1}, {"config", 1}, {"doctor", 1},
-	{"hook SessionStart", 1}, {"hook UserPromptSubmit", 1}, {"hook Stop", 1}, {"hook SubagentStop", 1}, {"hook PostToolUse", 1},
+	{"hook SessionStart", 1}, {"hook UserPromptSubmit", 1}, {"hook Stop", 1}, {"hook SubagentStop", 1},
+	{"hook PostToolUse", 1},
 	{"hook SessionEnd", 1},
 }
 

@@ -9,9 +9,8 @@ import (
 )
 
 // derived are the tables that follow from the log alone, and their rows that do.
-var derived = []string{"artifacts", "named", "labels", "contested", "published_in", "users", "pointers", "sessions", "session_tags",
-	"session_links",
-	"works", "damaged", "totals WHERE n != 0"}
+var derived = []string{"artifacts", "named", "labels", "contested", "published_in", "users", "pointers",
+	"sessions", "session_tags", "session_links", "works", "damaged", "totals WHERE n != 0"}
 
 // Differs reports whether the index contains something else than a new index of its
 // log would. That is made in a temporary file, which SQLite removes. moved is the first

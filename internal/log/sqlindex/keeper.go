@@ -1,6 +1,7 @@
 package sqlindex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -298,23 +299,8 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 		return err
 	}
 	k.count(a, "", status)
-	if err := k.writePlaces(a.Record.Producer); err != nil {
-		return err
-	}
-	return k.eachLabel(a, now, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`)
-}
-
-// writePlaces stores in which session and run a thread published.
-func (k *keeper) writePlaces(by handoff.Producer) error {
-	for _, place := range []string{by.Session, by.RunID} {
-		if place == "" || by.Thread == "" {
-			continue
-		}
-		if err := k.exec(`INSERT OR IGNORE INTO published_in (place, thread) VALUES (?, ?)`, place, by.Thread); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(k.writePlaces(a.Record.Producer),
+		k.eachLabel(a, now, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`))
 }
 
 // count notes that an artifact has another status, or is new.

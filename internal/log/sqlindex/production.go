@@ -82,6 +82,19 @@ func (s *store) threadsIn(id string) (list []handoff.Production, err error) {
 	return list, err
 }
 
+// writePlaces stores in which session and run a thread published.
+func (k *keeper) writePlaces(by handoff.Producer) error {
+	for _, place := range []string{by.Session, by.RunID} {
+		if place == "" || by.Thread == "" {
+			continue
+		}
+		if err := k.exec(`INSERT OR IGNORE INTO published_in (place, thread) VALUES (?, ?)`, place, by.Thread); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // period returns the first and the last time of a query.
 func period(q handoff.ProductionQuery) (since, until int64) {
 	if q.Until.IsZero() {
