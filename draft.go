@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -41,6 +42,8 @@ type Draft struct {
 	Metadata  map[string]any
 	Resolves  []string // IDs of the comments that it resolves
 	AskReview bool     // it awaits a review
+
+	CreatedAt time.Time // when it was made, if that was before it is published; zero for now
 
 	// AllowSecret records texts that look like a secret, with a warning, and files that
 	// usually hold credentials.

@@ -80,7 +80,7 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	if err := h.requireArtifacts(ctx, slices.Concat(p.Replaces, p.Parents)); err != nil {
 		return Published{}, err
 	}
-	r, err := h.record(p)
+	r, err := h.recordOf(p, d)
 	if err != nil {
 		return Published{}, err
 	}
@@ -309,6 +309,15 @@ func (h *Hub) published(ctx context.Context, r Record, p *ArtifactPublished, sta
 		warnings = append(warnings, "no copy is kept, so the content is lost "+lost+": "+state.NotKept)
 	}
 	return Published{Artifact: h.withState(ctx, a, state), AlsoActive: h.alsoActive(ctx, a), Warnings: warnings}, nil
+}
+
+// recordOf returns the record of a draft.
+func (h *Hub) recordOf(p *ArtifactPublished, d Draft) (Record, error) {
+	r, err := h.record(p)
+	if !d.CreatedAt.IsZero() && d.CreatedAt.Before(r.CreatedAt) {
+		r.CreatedAt = d.CreatedAt.UTC()
+	}
+	return r, err
 }
 
 // alsoActive returns the newest other active artifact of the channel with the same

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -72,6 +73,8 @@ func (l Look) functions() template.FuncMap {
 		"notice":      noticeName,
 		"subjectURL":  subjectURL,
 		"base":        path.Base,
+		"words":       func(name string) string { return strings.ReplaceAll(name, "_", " ") },
+		"indented":    func(b json.RawMessage) string { return indented(string(b)) },
 	}
 }
 

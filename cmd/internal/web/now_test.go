@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/news"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 )
 
@@ -263,4 +265,41 @@ func TestMoveCommands(t *testing.T) {
 	_, err = s.ws.Sessions().Delete(t.Context(), []string{o.ID}, false)
 	must(t, err)
 	shows("delete --undo")
+}
+
+// slowNews are news that take until the test ends.
+type slowNews struct {
+	web.News
+	until <-chan struct{}
+}
+
+func (n slowNews) Report(ctx context.Context, _ news.ReportOptions) (news.Report, error) {
+	select {
+	case <-n.until:
+	case <-ctx.Done():
+	}
+	return news.Report{}, ctx.Err()
+}
+
+// TestNotCounted checks that the first page has no number that is not known yet, and that the
+// metadata of an artifact has a line for each member.
+func TestNotCounted(t *testing.T) {
+	until := make(chan struct{})
+	s := newSite(t)
+	s.o.Source.News = slowNews{s.o.Source.News, until}
+	server, err := web.New(s.o)
+	must(t, err)
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(until) })
+	s.h = server.Handler()
+	p := s.publish(handoff.Draft{Body: strings.NewReader("x"), Channel: "design",
+		Metadata: map[string]any{"stage": "plan"}})
+	page := s.get("/")
+	if !strings.Contains(page, "not counted yet") || strings.Contains(page, "need you") ||
+		strings.Contains(page, `<span class="count">0`) {
+		t.Errorf("the page has counts that are not known\n%s", page)
+	}
+	if page := s.get("/artifacts/" + p.ID); !strings.Contains(page, "{\n  &#34;stage&#34;: &#34;plan&#34;\n}") {
+		t.Errorf("the metadata is on one line\n%s", page)
+	}
 }

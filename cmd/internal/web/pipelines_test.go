@@ -36,7 +36,8 @@ func TestPipeline(t *testing.T) {
 	s.submit("42", "plan", nil)
 	s.submit("42", "implement", nil)
 	s.submit("42", "plan", func(a string) string { return strings.Replace(a, "{", `{"extra": "x", `, 1) })
-	if page := s.get("/pipelines"); !strings.Contains(page, `href="/pipelines/42"`) {
+	if page := s.get("/pipelines"); !strings.Contains(page, `href="/pipelines/42"`) ||
+		!strings.Contains(page, ">in progress<") {
 		t.Errorf("the list does not have the run\n%s", page)
 	}
 	page := s.get("/pipelines/42")

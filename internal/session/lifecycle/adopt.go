@@ -266,6 +266,7 @@ func (ss *Sessions) adoptOutputs(ctx context.Context, m *importedManifest) (warn
 			Summary: manifest.CutSummary(o.Description), Key: fmt.Sprintf("adopt %x",
 				sha256.Sum256([]byte(m.SessionID+"\x00"+o.File))),
 		}
+		d.CreatedAt, _ = time.Parse(time.RFC3339, o.CreatedAt) // zero if it is not known
 		ss.setPath(&d, s, path.Join(m.folder, o.File))
 		done, err := ss.hub.As(handoff.Producer{Agent: m.Agent.Name, Session: m.SessionID, Source: handoff.FromNone}).
 			Publish(ctx, d)
