@@ -59,7 +59,7 @@ func TestHintText(t *testing.T) {
 		}
 	}
 	for action, line := range commandLines {
-		if got := CommandLine(action, "A", "B", "C", "D"); strings.Contains(got, "%") {
+		if got := CommandLine(action, "A", "B", "C", "D", "E", "F"); strings.Contains(got, "%") {
 			t.Errorf("CommandLine(%s) = %q of %q, operands are missing", action, got, line)
 		}
 	}

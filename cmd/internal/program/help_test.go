@@ -219,7 +219,7 @@ func TestHintsName(t *testing.T) {
 				continue // a flag of the command that was refused
 			}
 			actions++
-			typed := cli.CommandLine(handoff.Action(m[1]), "A", "B", "C", "D")
+			typed := cli.CommandLine(handoff.Action(m[1]), "A", "B", "C", "D", "E", "F")
 			typed = strings.Replace(typed, "--A", "--agent", 1) // an operand of some is the name of a filter
 			c, args, err := root.Find(strings.Fields(typed)[1:])
 			if err != nil || c == root || !c.Runnable() {
@@ -227,6 +227,9 @@ func TestHintsName(t *testing.T) {
 				continue
 			}
 			for _, arg := range args {
+				if arg == "--" {
+					break
+				}
 				name := strings.TrimLeft(arg, "-")
 				if dashes := len(arg) - len(name); dashes == 2 && c.Flag(name) == nil || dashes == 1 && len(name) == 1 &&
 					c.Flags().ShorthandLookup(name) == nil {
