@@ -36,6 +36,9 @@ func TestDocumentedFolders(t *testing.T) {
 	for name, d := range documentedFolders {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
+			if err := os.Mkdir(filepath.Join(dir, ".git"), 0o777); err != nil { // it is no part of a workspace above
+				t.Fatal(err)
+			}
 			w, err := workspace.Open(dir, workspace.Options{})
 			if err != nil {
 				t.Fatal(err)
