@@ -233,7 +233,10 @@ func (pl *planner) count(list []Artifact) {
 			family[find(a.ID)] = find(id)
 		}
 	}
-	newer := map[string]int{}
+	newer, members := map[string]int{}, map[string]int{}
+	for _, a := range list {
+		members[find(a.ID)]++
+	}
 	for _, a := range slices.Backward(list) {
 		if a.Status == handoff.Withdrawn {
 			continue
@@ -241,7 +244,7 @@ func (pl *planner) count(list []Artifact) {
 		groups := []string{find(a.ID)}
 		if a.Name != "" {
 			groups = append(groups, "\x00"+a.Name)
-			if len(a.Replaces) == 0 && groups[0] == a.ID {
+			if members[groups[0]] == 1 {
 				groups = groups[1:] // a family of its own says nothing
 			}
 		}
