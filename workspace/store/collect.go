@@ -161,10 +161,15 @@ func (s Store) drop(ctx context.Context, r *storage.Retention, views retention.V
 // views returns what a policy decides about.
 func (s Store) views(ctx context.Context, bodies []retention.Body) (v retention.Views, err error) {
 	v.Bodies = bodies
-	err = content.EachArtifact(ctx, s.o.Hub, handoff.ArtifactQuery{IncludeInactive: true}, func(a handoff.Artifact) error {
-		v.Artifacts = append(v.Artifacts, retention.Of(a))
-		return ctx.Err()
-	})
+	if _, err := s.o.Hub.Newest(ctx); err != nil { // the index is up to date
+		return v, err
+	}
+	// from the index: the hub would look for the file of each
+	err = content.EachArtifact(ctx, s.o.Index, handoff.ArtifactQuery{IncludeInactive: true},
+		func(a handoff.Artifact) error {
+			v.Artifacts = append(v.Artifacts, retention.Of(a))
+			return ctx.Err()
+		})
 	if err != nil {
 		return v, err
 	}
