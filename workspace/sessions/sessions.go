@@ -250,7 +250,7 @@ type Filter struct {
 
 // Find returns a page of the sessions that a filter selects, newest
 // first. A filter for what agents do, by agent, workflow or type of output, also
-// selects runs inside sessions. Kind: Invalid.
+// selects runs inside sessions. An agent that no session has is the title of one. Kind: Invalid.
 func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 	q := lifecycle.Query{OutputType: f.OutputType, Outputs: f.WithOutputs, Expected: f.WithCounts,
 		Observer: lifecycle.ThisObserver(), Now: s.o.Now()}
@@ -271,6 +271,11 @@ func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 		}
 	}
 	page, err := lifecycle.Find(ctx, s.o.Hub, q)
+	if err == nil && f.Agent != "" && len(page.Sessions) == 0 {
+		if q.Agent, err = s.titled(ctx, f.Agent); err == nil && q.Agent != "" {
+			page, err = lifecycle.Find(ctx, s.o.Hub, q)
+		}
+	}
 	if err != nil || !f.WithCounts {
 		return page, err
 	}
@@ -283,6 +288,24 @@ func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 		page.Sessions[i].Published = counts[v.ID]
 	}
 	return page, err
+}
+
+// titled returns the name of the agent with a title, in any case, "" if no session has one.
+func (s Sessions) titled(ctx context.Context, title string) (string, error) {
+	ids, err := s.o.Matching(ctx, title, true)
+	if errors.Is(err, handoff.Invalid) { // it has no word
+		return "", nil
+	}
+	if err != nil || len(ids) == 0 {
+		return "", err
+	}
+	found, err := s.o.Hub.Sessions(ctx, handoff.SessionQuery{IDs: ids, IncludeRuns: true, IncludeArchived: true})
+	for _, v := range found.Sessions {
+		if strings.EqualFold(v.Agent.Title, title) {
+			return v.Agent.Name, err
+		}
+	}
+	return "", err
 }
 
 // Files returns what is in the folder of a session or run, sorted by path,

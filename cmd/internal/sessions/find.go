@@ -37,7 +37,7 @@ are not recorded instead, by the UUID that is their name.`,
 		Args: cli.Exactly(0, ""),
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.Agent, "agent", "", "filter by agent `name`")
+	flags.StringVar(&f.Agent, "agent", "", "filter by agent `name` or title")
 	flags.StringVar(&f.Workflow, "workflow", "", "filter by workflow name, with a `regexp`")
 	flags.StringVar(&f.Status, "status", "", "filter by `status`: running, completed, failed, cancelled or stalled")
 	flags.StringVar(&f.Since, "since", "", "started at or after `time`: 2h, 3d, friday, 2006-01-02 or RFC 3339")

@@ -186,3 +186,25 @@ func TestPreviousExecution(t *testing.T) {
 		t.Errorf("the timeline has no artifact\n%s", line)
 	}
 }
+
+// TestSessionsByAgent lists the sessions of an agent by its name and by the title that pages show.
+func TestSessionsByAgent(t *testing.T) {
+	s := newSite(t)
+	for _, a := range []handoff.SessionAgent{{Name: "alex", Title: "Alex the Architect"}, {Name: "casey"}} {
+		_, err := s.ws.Sessions().Open(t.Context(), session.OpenOptions{Agent: a,
+			Workflow: handoff.SessionWorkflow{Name: "work-of-" + a.Name}})
+		must(t, err)
+	}
+	for agent, want := range map[string]string{"alex": "alex", "Alex+the+Architect": "alex", "alex+the+architect": "alex",
+		"casey": "casey", "Alex": "", "the": "", "%22%3E": ""} {
+		page, got := s.get("/sessions?agent="+agent), ""
+		for _, name := range []string{"alex", "casey"} {
+			if strings.Contains(page, "work-of-"+name) {
+				got += name
+			}
+		}
+		if got != want {
+			t.Errorf("agent=%s: got the sessions of %q, want %q", agent, got, want)
+		}
+	}
+}
