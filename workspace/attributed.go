@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/provenance"
+	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -20,6 +21,33 @@ func (w *Workspace) attribute(ctx context.Context, set *thread.Set, list ...hand
 	if x, ok := w.archive(set, false).(provenance.Index); ok {
 		_ = provenance.Attribute(ctx, x, w.now(), list) // an index that can't be used is rebuilt by what needs it
 	}
+}
+
+// freshFor is how long after a publication its call may not be in the transcript.
+const freshFor = 10 * time.Second
+
+// attributeEvents is attribute for those who wait, who don't wait for a transcript: an artifact
+// that was published a moment ago stays as its record is.
+func (w *Workspace) attributeEvents(ctx context.Context, list ...handoff.Artifact) {
+	for i := range list {
+		if w.now().Sub(list[i].CreatedAt) >= freshFor {
+			w.attribute(ctx, w.threads, list[i:i+1]...)
+		}
+	}
+}
+
+// attributeNodes sets the agents of artifacts in a graph to those who published them.
+func (w *Workspace) attributeNodes(ctx context.Context, nodes []lineage.Neighbor) error {
+	at, ids := map[string]int{}, []string{}
+	for i, n := range nodes {
+		at[n.ID], ids = i, append(ids, n.ID)
+	}
+	page, err := w.index.Artifacts(ctx, handoff.ArtifactQuery{IDs: ids, IncludeInactive: true})
+	w.attribute(ctx, w.threads, page.Artifacts...)
+	for _, a := range page.Artifacts {
+		nodes[at[a.ID]].Agent = a.PublishedBy().Agent
+	}
+	return err
 }
 
 // reportedBy returns the IDs of the artifacts that subagents with a name, "" for all, may have

@@ -2,18 +2,24 @@ package workspace_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/trace/pullrequest"
+	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/news"
 	"github.com/agent-handoff/handoff/workspace/work"
 )
 
@@ -169,6 +175,91 @@ func TestAttributedEverywhere(t *testing.T) {
 	again := sub.publish(shell, handoff.Draft{Path: "c.md", Channel: "x"})
 	m.save()
 	check(again)
+}
+
+// TestAttributedEvents has an artifact that a subagent published as its main agent, and its
+// revision. Events, lineage, the comment on a pull request and news have the name of the
+// subagent. An event of a publication is not delayed until transcripts are read.
+func TestAttributedEvents(t *testing.T) {
+	const session = "2823d1df-720a-4c31-ac55-ae8ba7260001"
+	m := newMachine(t)
+	m.sh(m.repo, "echo a > a.md; git add .; git commit -qm base")
+	main, sub := m.claude(session, "", m.repo), m.claude(session, "a1b2c3", m.repo)
+	shell := handoff.Producer{Harness: "claude-code", Session: session, Thread: main.uri}
+	id := sub.publish(shell, handoff.Draft{Path: "a.md", Channel: "x", AskReview: true})
+	main.call("Agent", object{"prompt": "publish a.md"}, id, false)
+	m.save()
+
+	set := thread.NewSet(all.Drivers(), m.getenv, m.home)
+	published := m.at
+	open := func() *workspace.Workspace {
+		w, err := workspace.Open(m.repo, workspace.Options{Getenv: m.getenv, Now: func() time.Time { return m.at },
+			Threads: set})
+		must(t, err)
+		return w
+	}
+	events := func() map[string]string {
+		w := open()
+		defer w.Close()
+		names := map[string]string{}
+		note := func(where string, a handoff.Artifact, err error) {
+			must(t, err)
+			names[where] = a.PublishedBy().Name()
+		}
+		a, err := w.Wait(t.Context(), workspace.WatchOptions{})
+		note("wait", a, err)
+		a, err = w.Wait(t.Context(), workspace.WatchOptions{After: "0"})
+		note("wait --after", a, err)
+		there, _, err := workspace.Barrier{Refs: []string{id}}.Wait(t.Context(), w)
+		note("wait REF", there[0], err)
+		for a, err := range w.Watch(t.Context(), workspace.WatchOptions{After: "0"}) {
+			note("watch", a, err)
+			break
+		}
+		return names
+	}
+	want := func(got map[string]string, name string) {
+		t.Helper()
+		for where, is := range got {
+			if is != name {
+				t.Errorf("%s has %q, want %q", where, is, name)
+			}
+		}
+	}
+	m.at = published
+	want(events(), "claude-code")
+	if _, err := os.Stat(filepath.Join(m.home, "cache/handoff/threads")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an event of a new artifact reads transcripts: %v", err)
+	}
+	m.at = published.Add(time.Minute)
+	want(events(), "builder")
+
+	w := open()
+	defer w.Close()
+	near, err := w.Surrounding(t.Context(), id, lineage.NearOptions{Hops: 1, Limit: 10})
+	must(t, err)
+	behind, err := pullrequest.Find(t.Context(), w.Hub(), pullrequest.Request{Named: []string{id}})
+	must(t, err)
+	must(t, w.Work(set).Attribute(t.Context(), behind.Artifacts))
+	report, err := w.News(set).Report(t.Context(), news.ReportOptions{})
+	must(t, err)
+	board, err := report.Board("agent")
+	must(t, err)
+	got := map[string]string{"lineage": near.Nodes[0].Agent, "the need": "none", "the lane": "none"}
+	for _, n := range report.Needs {
+		if n.Ref == id {
+			got["the need"] = n.By
+		}
+	}
+	for _, l := range board {
+		if len(l.Review) > 0 {
+			got["the lane"] = l.Key
+		}
+	}
+	want(got, "builder")
+	if comment := pullrequest.Comment(behind); !strings.Contains(comment, "by `builder`") {
+		t.Errorf("the comment has no builder:\n%s", comment)
+	}
 }
 
 // TestNestedRun publishes in a session that a thread opened for another agent: the receipt

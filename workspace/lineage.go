@@ -73,6 +73,9 @@ func (w *Workspace) Surrounding(ctx context.Context, ref string, o lineage.NearO
 		return lineage.Surrounding{}, err
 	}
 	s, err := lineage.Near(ctx, w.index, ids, o) // the hub would look for the file of each
+	if err == nil {
+		err = w.attributeNodes(ctx, s.Nodes)
+	}
 	s.ID, s.Session = id, session
 	return s, err
 }

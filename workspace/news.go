@@ -15,6 +15,7 @@ func (w *Workspace) News(set *thread.Set) news.Source {
 	return news.New(news.Options{
 		Outlaster: outlaster, Hub: w.hub, Threads: w.Threads(set), Work: w.Work(set), Pipelines: w.Pipelines(),
 		Store: w.Store(), Dir: w.dirs.Root, Home: w.dirs.Home(), Branch: w.dirs.Branch(), State: w.state, Now: w.now,
+		Attribute: func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, set, list...) },
 		Resolve: func(ctx context.Context, ref string) (handoff.Artifact, error) {
 			id, err := w.Resolve(ctx, ref)
 			if err != nil {

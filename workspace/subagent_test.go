@@ -2,6 +2,7 @@ package workspace_test
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
@@ -72,5 +73,31 @@ func TestOneSubagent(t *testing.T) {
 			page.Artifacts[0].Producer.Session != root {
 			t.Errorf("%s: the hook published %+v, want %s in session %s", tt.harness, page.Artifacts, tt.name, root)
 		}
+	}
+}
+
+// TestSubagentSession traces a file that a child thread of Codex published: the child is
+// its thread, and the only session is that of the main thread.
+func TestSubagentSession(t *testing.T) {
+	const root, sub = "019c871c-b1f9-7f60-9c4f-000000000001", "019c871c-b1f9-7f60-9c4f-000000000002"
+	m := newMachine(t)
+	m.sh(m.repo, "echo a > a.md; git add .; git commit -qm base")
+	m.codexThread(root, "", m.repo)
+	child := m.codexThread(sub, root, m.repo)
+	child.publish(handoff.Producer{Harness: "codex", Session: root, RunID: sub, WorkID: sub,
+		Thread: "agents://codex/" + sub}, handoff.Draft{Path: "a.md", Channel: "x"})
+	m.save()
+	found, _ := m.why(m.repo, "a.md")
+	var sessions, published []string
+	for _, h := range found.Hops {
+		switch h.Kind {
+		case trace.HopSession:
+			sessions = append(sessions, h.Ref)
+		case trace.HopPublished:
+			published = append(published, h.Agent)
+		}
+	}
+	if !slices.Equal(sessions, []string{root}) || !slices.Equal(published, []string{"worker"}) {
+		t.Errorf("got sessions %q and the publishers %q, want %q and worker", sessions, published, root)
 	}
 }

@@ -57,6 +57,7 @@ func (b Barrier) Wait(ctx context.Context, w *Workspace) (there []handoff.Artifa
 		}
 		return len(missing) == 0 || b.Any && len(there) > 0, err
 	})
+	w.attributeEvents(ctx, there...)
 	return there, missing, err
 }
 

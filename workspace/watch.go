@@ -57,7 +57,9 @@ func (w *Workspace) Watch(ctx context.Context, o WatchOptions) iter.Seq2[handoff
 			pause = waitPause
 		}
 		for a, err := range w.hub.WatchArtifacts(ctx, after, q, pause) {
-			if !yield(a, cmp.Or(err, store.Damaged(a.Record))) {
+			one := []handoff.Artifact{a}
+			w.attributeEvents(ctx, one...)
+			if !yield(one[0], cmp.Or(err, store.Damaged(a.Record))) {
 				return
 			}
 		}
@@ -75,18 +77,21 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 	if err != nil {
 		return handoff.Artifact{}, err
 	}
+	found := make([]handoff.Artifact, 1)
 	if o.After != "" {
-		return w.next(ctx, q, after)
+		found[0], err = w.next(ctx, q, after)
+	} else {
+		q.Limit = 1
+		err = w.until(ctx, after, func() (bool, error) {
+			page, err := w.hub.Artifacts(ctx, q)
+			copy(found, page.Artifacts)
+			return len(page.Artifacts) > 0, err
+		})
 	}
-	q.Limit = 1
-	var found handoff.Artifact
-	return found, w.until(ctx, after, func() (bool, error) {
-		page, err := w.hub.Artifacts(ctx, q)
-		if len(page.Artifacts) > 0 {
-			found = page.Artifacts[0]
-		}
-		return len(page.Artifacts) > 0, err
-	})
+	if err == nil {
+		w.attributeEvents(ctx, found...)
+	}
+	return found[0], err
 }
 
 // until returns when done does, which is called at first and after each growth of the log

@@ -32,7 +32,9 @@ func (s Source) HandOver(ctx context.Context) (*handoff.Artifact, error) {
 			return nil, err
 		}
 		if a.Branch == s.o.Branch && !slices.Contains(a.Tags, hook.SubagentTag) {
-			return &a, nil
+			one := []handoff.Artifact{a}
+			s.o.Attribute(ctx, one)
+			return &one[0], nil
 		}
 	}
 	return nil, nil
@@ -87,7 +89,7 @@ func (d *digest) add(format string, args ...any) {
 // artifact returns the title, author, age, ref and notices of an artifact.
 func (d *digest) artifact(a handoff.Artifact) string {
 	text := a.ID + " " + quote(cmp.Or(a.Title, a.Path))
-	if by := maker(a.Producer); by != "" {
+	if by := maker(a.PublishedBy()); by != "" {
 		text += " by " + quote(by)
 	}
 	text += ", " + d.now.Sub(a.CreatedAt).Round(time.Minute).String() + " ago"

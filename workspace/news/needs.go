@@ -60,6 +60,7 @@ const (
 // artifactNeeds adds the active artifacts with claims that failed, of which changes or a
 // review were requested, that compete, or whose inputs were replaced.
 func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
+	var list []handoff.Artifact
 	seen, commands := map[string]bool{}, map[string]bool{}
 	for _, q := range []handoff.ArtifactQuery{{Claimed: true}, {Discussed: true}, {Competing: true},
 		{Stale: true}} {
@@ -87,17 +88,22 @@ func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
 				for _, other := range a.Competing { // a family has one row
 					seen[other] = seen[other] || n.Notice.Code == handoff.NoticeCompeting
 				}
-				r.Needs = append(r.Needs, n)
+				list = append(list, a)
 			}
 		}
+	}
+	s.o.Attribute(ctx, list)
+	for _, a := range list {
+		n, _ := artifactNeed(a)
+		r.Needs = append(r.Needs, n)
 	}
 	return nil
 }
 
 // artifactNeed returns the worst notice of an artifact that a person should settle.
 func artifactNeed(a handoff.Artifact) (Need, bool) {
-	need := Need{Kind: "artifact", Ref: a.ID, Title: cmp.Or(a.Title, a.Path), By: maker(a.Producer), At: a.CreatedAt,
-		from: a.Producer}
+	by := a.PublishedBy()
+	need := Need{Kind: "artifact", Ref: a.ID, Title: cmp.Or(a.Title, a.Path), By: maker(by), At: a.CreatedAt, from: by}
 	for _, need.Notice = range a.Notices() {
 		switch need.Notice.Code {
 		case handoff.NoticeContradicted, handoff.NoticeAttestFailed:

@@ -39,6 +39,9 @@ type Options struct {
 
 	Outlaster handoff.Outlaster // of the log, nil if it has none
 
+	// Attribute adds to artifacts who published them, as transcripts show it.
+	Attribute func(ctx context.Context, list []handoff.Artifact)
+
 	// Resolve returns the artifact that a ref names.
 	Resolve func(ctx context.Context, ref string) (handoff.Artifact, error)
 }

@@ -102,6 +102,16 @@ func (u Units) publishedBy(ctx context.Context, producer map[string]string) ([]h
 	return page.Artifacts, err
 }
 
+// Attribute adds to artifacts who published them, as transcripts show it; see
+// handoff.Attribution.
+func (u Units) Attribute(ctx context.Context, list []handoff.Artifact) error {
+	if err := u.o.Hub.Closed(); err != nil {
+		return err
+	}
+	u.o.Attribute(ctx, list)
+	return ctx.Err()
+}
+
 func (u Units) leaves(ctx context.Context, work []handoff.Work, artifacts []handoff.Artifact,
 	threads []cost.Conversation) []cost.Leaf {
 	u.o.Attribute(ctx, artifacts)

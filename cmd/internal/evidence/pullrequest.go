@@ -7,6 +7,8 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/internal/trace/pullrequest"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/claims"
@@ -63,20 +65,23 @@ func comment(c *cobra.Command, a *cli.App, policy *claims.Policy) error {
 		return err
 	}
 	text := pullrequest.NoLog
-	var all trace.VerificationList
+	var verdicts trace.VerificationList
 	err = a.Reading(func(w *workspace.Workspace) error {
 		s, err := w.Store().Status(c.Context())
 		if err != nil || !s.Remote || s.Unavailable != "" {
 			return err
 		}
 		found, err := pullrequest.Find(c.Context(), w.Hub(), request)
+		if err == nil {
+			err = w.Work(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))).Attribute(c.Context(), found.Artifacts)
+		}
 		for i := range found.Artifacts {
 			if err == nil && policy != nil {
 				err = policy.Authenticate(c.Context(), &found.Artifacts[i])
 			}
 		}
 		if err == nil {
-			text, all = pullrequest.Comment(found), found.Verdicts(policy != nil && policy.Approved)
+			text, verdicts = pullrequest.Comment(found), found.Verdicts(policy != nil && policy.Approved)
 		}
 		return err
 	})
@@ -87,7 +92,7 @@ func comment(c *cobra.Command, a *cli.App, policy *claims.Policy) error {
 	if err == nil {
 		_, err = fmt.Fprint(a.Out, text)
 	}
-	if err == nil && policy != nil && policy.Fails(all) {
+	if err == nil && policy != nil && policy.Fails(verdicts) {
 		return cli.ErrNo
 	}
 	return err

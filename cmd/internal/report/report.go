@@ -18,7 +18,7 @@ func Event(a *cli.App, art handoff.Artifact) string {
 	file := cmp.Or(a.Path(art), a.Named(art))
 	line := "artifact:publish  " + textfmt.Word(file) + "  channel=" + textfmt.Word(art.Channel)
 	for _, slot := range []string{"task", "run", "agent"} {
-		if v := art.Producer.Slot(slot); v != "" {
+		if v := art.PublishedBy().Slot(slot); v != "" {
 			line += " " + slot + "=" + textfmt.Word(v)
 		}
 	}

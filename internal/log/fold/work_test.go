@@ -137,7 +137,8 @@ func TestWorkOrder(t *testing.T) {
 }
 
 // TestLateAfterCancel publishes before and after the work, and what it is part of, was
-// cancelled.
+// cancelled. The text does not state that a session ended: the work of one that is not recorded
+// was cancelled.
 func TestLateAfterCancel(t *testing.T) {
 	index := fold.NewMemory()
 	by := func(work string) handoff.Producer { return handoff.Producer{Harness: "h", WorkID: work} }
@@ -152,13 +153,22 @@ func TestLateAfterCancel(t *testing.T) {
 		published("own", "s"), published("part", "p"), published("other", "x"),
 		{ID: "8", Producer: by("s"), Fact: &handoff.WorkEnded{WorkID: "s", Usage: &handoff.Usage{},
 			UsageSource: handoff.UsageFromHarness}},
+		{ID: "named", Producer: handoff.Producer{Harness: "h", WorkID: "s", Session: "no session of this log"},
+			Fact: &handoff.ArtifactPublished{Channel: "c", Path: "named"}},
 	} {
 		r.Seq = handoff.Seq(i + 1)
 		if err := index.Apply(context.Background(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for id, late := range map[string]bool{"before": false, "own": true, "part": true, "other": false} {
+	for id, want := range map[string]string{"own": "published after its work was cancelled",
+		"named": "published after the end of its session, or after its work was cancelled"} {
+		a, err := index.Artifact(context.Background(), id)
+		if list := a.Notices(); err != nil || list[0].Code != handoff.NoticeLate || list[0].Text != want {
+			t.Errorf("%s has the notices %v, %v; want %q", id, list, err, want)
+		}
+	}
+	for id, late := range map[string]bool{"named": true, "before": false, "own": true, "part": true, "other": false} {
 		if a, err := index.Artifact(context.Background(), id); err != nil || a.Late != late {
 			t.Errorf("%s: late is %t, %v, want %t", id, a.Late, err, late)
 		}

@@ -48,11 +48,12 @@ func (r *tracer) artifact(ctx context.Context, a handoff.Artifact, certainty tra
 	}
 	p := a.Producer
 	for _, id := range slices.Compact([]string{p.RunID, p.Session}) {
-		if id == "" {
-			continue
-		}
 		h := trace.Hop{Kind: trace.HopSession, Ref: id, Certainty: trace.Recorded, Evidence: []trace.Evidence{record}}
-		if s, err := r.Reader.Session(ctx, id); err == nil {
+		s, err := r.Reader.Session(ctx, id)
+		if id == "" || err != nil && p.Thread != "" && p.Session != "" && id != p.Session {
+			continue // the run is a subagent, whose thread has a hop
+		}
+		if err == nil {
 			h.Text, h.Agent, h.At = cmp.Or(s.Name, s.Title, s.Workflow.Name), s.Agent.Name, s.OpenedAt
 		}
 		r.add(h)

@@ -332,10 +332,11 @@ func (b Behind) artifactLine(a handoff.Artifact) string {
 		title = a.Path
 	}
 	recorded := slices.DeleteFunc(a.Notices(), func(n handoff.Notice) bool { return n.Code.IsLocal() })
+	by := a.PublishedBy()
 	return join(notices(recorded),
 		part("", title), part("", a.Path), part("channel", a.Channel), part("revision", fmt.Sprintf("v%d", a.Revision)),
 		part("status", string(a.Status)),
-		part("labels", strings.Join(a.Labels, " ")), part("by", a.Producer.Agent), b.conversation(a.Producer), part("", a.ID))
+		part("labels", strings.Join(a.Labels, " ")), part("by", by.Agent), b.conversation(by), part("", a.ID))
 }
 
 // notices returns the codes of notices, in bold if one is a problem.
