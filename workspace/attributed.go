@@ -2,12 +2,14 @@ package workspace
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/provenance"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -66,17 +68,27 @@ func (w *Workspace) reportedBy(ctx context.Context, set *thread.Set, agent strin
 }
 
 // reassigned returns the artifacts of a time that transcripts show to be of another thread
-// than their records do.
+// than their records do, and a warning if the index of threads is too old to know all.
 func (w *Workspace) reassigned(ctx context.Context, set *thread.Set, since, until time.Time) (list []handoff.Artifact,
-	err error) {
+	warnings []string, err error) {
 	if set == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	ids, err := w.reportedBy(ctx, set, "")
+	if x, ok := w.archive(set, false).(provenance.Index); ok && err == nil {
+		behind, err := x.IsBehind(ctx, threadindex.Quick)
+		if err != nil {
+			return nil, nil, err
+		}
+		if behind {
+			warnings = []string{fmt.Sprintf("more than %d transcripts changed since they were indexed, so an "+
+				"artifact of a subagent may count to its main agent", threadindex.Quick)}
+		}
+	}
 	for part := range slices.Chunk(ids, listPage) {
 		page, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{IDs: part, IncludeInactive: true, Since: since, Until: until})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		w.attribute(ctx, set, page.Artifacts...)
 		for _, a := range page.Artifacts {
@@ -85,7 +97,7 @@ func (w *Workspace) reassigned(ctx context.Context, set *thread.Set, since, unti
 			}
 		}
 	}
-	return list, err
+	return list, warnings, err
 }
 
 // byAgent returns the artifacts that q selects by the agent of their producers, and those that

@@ -8,12 +8,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/pullrequest"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/lineage"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
@@ -259,6 +261,40 @@ func TestAttributedEvents(t *testing.T) {
 	want(got, "builder")
 	if comment := pullrequest.Comment(behind); !strings.Contains(comment, "by `builder`") {
 		t.Errorf("the comment has no builder:\n%s", comment)
+	}
+}
+
+// TestCostBehind warns while artifacts of subagents may count to their main agents, because
+// many transcripts are not in the index of threads.
+func TestCostBehind(t *testing.T) {
+	const session = "2823d1df-720a-4c31-ac55-ae8ba7260001"
+	m := newMachine(t)
+	m.sh(m.repo, "echo a > a.md; git add .; git commit -qm base")
+	main := m.claude(session, "", m.repo)
+	for i := range threadindex.Quick + 1 {
+		m.codexThread(fmt.Sprintf("019c871c-b1f9-7f60-9c4f-%012d", i), "", m.repo)
+	}
+	set := thread.NewSet(all.Drivers(), m.getenv, m.home)
+	warned := func() bool {
+		w := m.open(m.repo)
+		defer w.Close()
+		r, err := w.Work(set).Cost(t.Context(), work.CostOptions{By: "agent"})
+		must(t, err)
+		return slices.ContainsFunc(r.Warnings, func(s string) bool { return strings.Contains(s, "since they were indexed") })
+	}
+	m.save()
+	if m.published("a.md"); warned() {
+		t.Error("warned without an artifact of a thread")
+	}
+	main.publish(handoff.Producer{Harness: "claude-code", Session: session, Thread: main.uri},
+		handoff.Draft{Path: "a.md", Channel: "x"})
+	m.save()
+	if !warned() {
+		t.Errorf("no warning with %d transcripts that are not indexed", threadindex.Quick+2)
+	}
+	m.why(m.repo, "a.md")
+	if warned() {
+		t.Error("warned with a complete index")
 	}
 }
 

@@ -23,7 +23,7 @@ func (w *Workspace) Work(set *thread.Set) work.Units {
 		Hub: w.as, Producer: w.caller.Producer, Session: w.ownSession(), Sessions: w.sessions, Resolve: w.Sessions().Resolve,
 		Threads: set, Archive: func(noIndex bool) threadindex.Archive { return w.archive(set, noIndex) },
 		Attribute: func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, set, list...) },
-		Reassigned: func(ctx context.Context, since, until time.Time) ([]handoff.Artifact, error) {
+		Reassigned: func(ctx context.Context, since, until time.Time) ([]handoff.Artifact, []string, error) {
 			return w.reassigned(ctx, set, since, until)
 		},
 		Named:     namer{w, set}.named,

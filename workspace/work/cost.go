@@ -193,38 +193,42 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 		return nil
 	})
 	if err == nil && !o.Elsewhere {
-		err = u.logged(ctx, o, since, until, s)
+		var more []string
+		more, err = u.logged(ctx, o, since, until, s)
+		warnings = append(warnings, more...)
 	}
 	s.AddMissing("the transcript of a thread is missing, or of another directory or time")
 	return warnings, err
 }
 
 // logged adds to s the work of the log, and the artifacts of a time.
-func (u Units) logged(ctx context.Context, o CostOptions, since, until time.Time, s *cost.Sources) (err error) {
+func (u Units) logged(ctx context.Context, o CostOptions, since, until time.Time, s *cost.Sources) (
+	warnings []string, err error) {
 	if s.Work, err = u.o.Hub.WorkIn(ctx, ""); err != nil {
-		return err
+		return nil, err
 	}
 	return u.published(ctx, o, since, until, s)
 }
 
 // published adds to s the artifacts of a time. Only a comparison with prompts, and
 // labels, need more than the index adds up.
-func (u Units) published(ctx context.Context, o CostOptions, since, until time.Time, s *cost.Sources) (err error) {
+func (u Units) published(ctx context.Context, o CostOptions, since, until time.Time, s *cost.Sources) (
+	warnings []string, err error) {
 	if o.Prompts {
 		q := handoff.ArtifactQuery{IncludeInactive: true, Since: since, Until: until, Limit: artifactPage}
 		for more := true; more; more = q.Cursor != "" {
 			page, err := u.o.Hub.Artifacts(ctx, q)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			u.o.Attribute(ctx, page.Artifacts)
 			s.Artifacts, q.Cursor = append(s.Artifacts, page.Artifacts...), page.Cursor
 		}
-		return nil
+		return nil, nil
 	}
 	q := handoff.ProductionQuery{Since: since, Until: until}
-	if s.Artifacts, err = u.o.Reassigned(ctx, since, until); err != nil {
-		return err
+	if s.Artifacts, warnings, err = u.o.Reassigned(ctx, since, until); err != nil {
+		return nil, err
 	}
 	for _, a := range s.Artifacts {
 		q.Without = append(q.Without, a.ID)
@@ -235,8 +239,12 @@ func (u Units) published(ctx context.Context, o CostOptions, since, until time.T
 	case cost.ByWork, cost.ByModel: // of which a harness can report several in a thread
 		q.By = "work"
 	}
-	if s.Productions, err = u.o.Hub.Productions(ctx, q); err != nil || o.By != cost.ByLabel {
-		return err
+	s.Productions, err = u.o.Hub.Productions(ctx, q)
+	if !slices.ContainsFunc(s.Productions, func(p handoff.Production) bool { return p.Thread != "" }) {
+		warnings = nil
+	}
+	if err != nil || o.By != cost.ByLabel {
+		return warnings, err
 	}
 	labelled := slices.Clone(q.Without)
 	for _, p := range s.Productions {
@@ -253,13 +261,13 @@ func (u Units) published(ctx context.Context, o CostOptions, since, until time.T
 	})
 	if q.Apart = slices.Collect(maps.Keys(labels)); len(q.Apart) > len(labelled) { // with their inputs
 		if s.Productions, err = u.o.Hub.Productions(ctx, q); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for i, p := range s.Productions {
 		s.Productions[i].Values = labels[p.Key]
 	}
-	return ctx.Err()
+	return warnings, ctx.Err()
 }
 
 // place corrects the sessions of leaves. A thread belongs to the session that it was

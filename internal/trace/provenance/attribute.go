@@ -13,6 +13,7 @@ import (
 type Index interface {
 	Known(ctx context.Context, do func(l threadindex.Lookup, compared func(thread string) time.Time) error) error
 	Update(ctx context.Context, most int, threads []string) (warnings []string, err error)
+	IsBehind(ctx context.Context, most int) (bool, error)
 }
 
 // Attribute adds to artifacts who published them, as the index of threads shows it. It reads

@@ -155,3 +155,13 @@ func (x *Index) Update(ctx context.Context, most int, threads []string) (warning
 	_, warnings, err = x.askFound(ctx, all, 0, nothing)
 	return warnings, err
 }
+
+// IsBehind reports whether more than most transcripts were not read since they changed.
+func (x *Index) IsBehind(ctx context.Context, most int) (bool, error) {
+	all, err := x.files.find(ctx, nil)
+	if err != nil || len(all.stored) <= most {
+		return false, err
+	}
+	used, _, err := x.askFound(ctx, all, most, func(answer) error { return nil })
+	return err == nil && !used, err
+}

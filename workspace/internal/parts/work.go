@@ -29,8 +29,8 @@ type Work struct {
 	Attribute func(context.Context, []handoff.Artifact)
 
 	// Reassigned returns the artifacts of a time that transcripts show to be of another thread
-	// than their records do.
-	Reassigned func(ctx context.Context, since, until time.Time) ([]handoff.Artifact, error)
+	// than their records do, and what they may not show.
+	Reassigned func(ctx context.Context, since, until time.Time) ([]handoff.Artifact, []string, error)
 
 	// Named returns what a name means, the zero value for nothing.
 	Named func(ctx context.Context, name string) (Meaning, error)
