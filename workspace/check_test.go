@@ -57,8 +57,14 @@ func TestCheckIndex(t *testing.T) {
 			// The directory stays, the killed writer may have stored a body without a
 			// record, and an index without a lock file is not used here: all are notes.
 			report = check()
-			if noted := slices.Contains([]string{"a directory", "killed writer", "no lock file"}, name); !report.OK() ||
-				len(report.Findings) > 0 && !noted {
+			noted := slices.Contains([]string{"a directory", "killed writer", "no lock file"}, name)
+			// On a busy machine the index may not be used at once.
+			for end := time.Now().Add(time.Minute); len(report.Findings) > 0 && report.OK() && !noted &&
+				time.Now().Before(end); report = check() {
+				_, err := w.List(t.Context(), ListOptions{})
+				must(t, err)
+			}
+			if !report.OK() || len(report.Findings) > 0 && !noted {
 				t.Errorf("after a repair, check finds %+v", report.Findings)
 			}
 			checkWorkspace(t, dir, 31)

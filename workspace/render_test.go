@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
+	"pgregory.net/rapid"
 )
 
 // TestRenderLeft appends records as a process does that is killed before it
@@ -29,7 +31,7 @@ func TestRenderLeft(t *testing.T) {
 	}
 	left := func(w *Workspace) int {
 		t.Helper()
-		ids, err := w.index.Unrendered(t.Context(), 0, 32)
+		ids, err := w.index.Manifests().Unrendered(t.Context(), 0, 32)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,4 +119,55 @@ func TestRenderedAtExit(t *testing.T) {
 	if got := strings.Count(string(b), `"file": "part-`); err != nil || got != outputs {
 		t.Errorf("the manifest lists %d outputs, %v, want %d", got, err, outputs)
 	}
+}
+
+// TestManifestExtended adds, replaces, withdraws and reads outputs of a session, whose
+// manifest is extended where that is possible: it is always the one that is rendered from the log.
+func TestManifestExtended(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		must(t, err)
+		must(t, os.Mkdir(filepath.Join(dir, ".git"), 0o755))
+		w := openDir(t, dir)
+		opened, err := w.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "alex"},
+			Inputs:   map[string]any{"handoff": map[string]any{"logSeq": 1}},
+			Workflow: handoff.SessionWorkflow{Name: "w"}})
+		must(t, err)
+		as := w.As(Caller{Dir: dir, Producer: handoff.Producer{Session: opened.ID, Source: handoff.FromFlag}})
+		var ids []string
+		for range rapid.IntRange(3, 9).Draw(rt, "steps") {
+			step := rapid.SampledFrom([]string{"add", "add", "add", "publish", "withdraw", "note", "edit"}).Draw(rt, "step")
+			name := fmt.Sprintf("f%d.md", rapid.IntRange(0, 20).Draw(rt, "file"))
+			must(t, os.WriteFile(filepath.Join(opened.Folder, name), []byte(rapid.String().Draw(rt, "text")), 0o644))
+			switch {
+			case step == "publish":
+				_, err = as.Publish(t.Context(), handoff.Draft{Channel: "c", Body: strings.NewReader(name), Title: `"a"`})
+			case step == "withdraw" && len(ids) > 0:
+				_, err = w.Withdraw(t.Context(), rapid.SampledFrom(ids).Draw(rt, "withdrawn"), "")
+			case step == "note":
+				_, err = as.Sessions().Set(t.Context(), "", sessions.Note{Tags: []string{name}})
+			case step == "edit":
+				err = os.WriteFile(opened.Manifest, []byte("{}"), 0o644)
+			default:
+				var done handoff.Published
+				done, err = as.Sessions().AddOutput(t.Context(), "", sessions.Output{File: name, Type: "report",
+					Description: rapid.StringMatching(`[a-z"\\<é ]{0,9}`).Draw(rt, "description")})
+				ids = append(ids, done.ID)
+			}
+			must(t, err)
+			if rapid.IntRange(0, 2).Draw(rt, "compare") > 0 {
+				continue
+			}
+			must(t, w.sessions.Render(t.Context(), opened.ID))
+			got, err := os.ReadFile(opened.Manifest)
+			must(t, err)
+			must(t, os.Remove(opened.Manifest))
+			must(t, w.sessions.Render(t.Context(), opened.ID))
+			want, err := os.ReadFile(opened.Manifest)
+			must(t, err)
+			if !bytes.Equal(got, want) {
+				rt.Fatalf("after %s:\n%s\nwant\n%s", step, got, want)
+			}
+		}
+	})
 }

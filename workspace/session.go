@@ -72,7 +72,7 @@ func (w *Workspace) renderSession(ctx context.Context, id string) []string {
 // renderPending renders manifests that have been out of date for the given time.
 // One that cannot be rendered is tried again later.
 func (w *Workspace) renderPending(ctx context.Context, age time.Duration) error {
-	ids, err := w.index.Unrendered(ctx, age, renderMost)
+	ids, err := w.index.Manifests().Unrendered(ctx, age, renderMost)
 	for _, id := range ids {
 		_ = w.sessions.Render(ctx, id)
 	}

@@ -226,7 +226,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	c.hub = handoff.New(c.log, c.index, c.bodies,
 		handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published, AllowSecrets: o.AllowSecrets})
 	c.sessions = lifecycle.New(c.hub,
-		lifecycle.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index})
+		lifecycle.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index.Manifests()})
 	caller.Warnings = append(warnings, caller.Warnings...)
 	return (&Workspace{core: c}).As(caller), nil
 }

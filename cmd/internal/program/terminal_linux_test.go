@@ -251,6 +251,9 @@ func TestRunFullScreen(t *testing.T) {
 		x.settled()
 		x.typed("q\n")
 		x.expect("interrupts 1, resizes 1")
+		if through {
+			x.expect("  cancelled: interrupt  ")
+		}
 		x.ended(3)
 		if x.termios() != x.before {
 			t.Errorf("through handoff %t: the terminal is left otherwise than it was", through)

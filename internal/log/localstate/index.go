@@ -220,24 +220,48 @@ func (x *Index) PutTarget(ctx context.Context, id, fingerprint string, t handoff
 	return err
 }
 
-// Rendered implements session.Pending. An index in memory is not shared with
-// other processes and stores nothing.
-func (x *Index) Rendered(ctx context.Context, id string, upTo handoff.Seq) error {
-	at, err := x.open(ctx)
-	if s, ok := at.(*sqlindex.Index); ok {
-		return s.Rendered(ctx, id, upTo)
-	}
-	return err
-}
+// Manifests tracks the files of sessions, see lifecycle.Pending. An index in memory is not
+// shared with other processes and stores nothing.
+type Manifests struct{ x *Index }
 
-// Unrendered returns at most limit sessions whose manifest has been out of date
-// for longer than age.
-func (x *Index) Unrendered(ctx context.Context, age time.Duration, limit int) ([]string, error) {
-	at, err := x.open(ctx)
+// Manifests returns what tracks the manifests of sessions.
+func (x *Index) Manifests() Manifests { return Manifests{x} }
+
+// at returns the manifests of the index in its file, nil if it is in memory.
+func (m Manifests) at(ctx context.Context) (*sqlindex.Manifests, error) {
+	at, err := m.x.open(ctx)
 	if s, ok := at.(*sqlindex.Index); ok {
-		return s.Unrendered(ctx, age, limit)
+		of := s.Manifests()
+		return &of, err
 	}
 	return nil, err
+}
+
+// Rendered is that of sqlindex.Manifests.
+func (m Manifests) Rendered(ctx context.Context, id string, upTo handoff.Seq, sum string) (again bool, err error) {
+	at, err := m.at(ctx)
+	if at == nil {
+		return false, err
+	}
+	return at.Rendered(ctx, id, upTo, sum)
+}
+
+// Extendable is that of sqlindex.Manifests.
+func (m Manifests) Extendable(ctx context.Context, id string) (sum string, err error) {
+	at, err := m.at(ctx)
+	if at == nil {
+		return "", err
+	}
+	return at.Extendable(ctx, id)
+}
+
+// Unrendered is that of sqlindex.Manifests.
+func (m Manifests) Unrendered(ctx context.Context, age time.Duration, limit int) ([]string, error) {
+	at, err := m.at(ctx)
+	if at == nil {
+		return nil, err
+	}
+	return at.Unrendered(ctx, age, limit)
 }
 
 // Close releases the index's file. The next query opens it again.

@@ -17,8 +17,9 @@ import (
 // that was put, once.
 type keeper struct {
 	*store
-	changed   list[string] // IDs of artifacts
-	touched   list[string] // IDs of sessions and runs whose manifests or texts are out of date
+	changed   list[string]    // IDs of artifacts
+	touched   list[string]    // IDs of sessions and runs whose manifests or texts are out of date
+	much      map[string]bool // those of touched in which more happened than publications
 	sessioned list[string]
 	worked    list[workKey]
 	pointed   list[pointerKey]
@@ -57,6 +58,7 @@ func (l *list[K]) take() []K {
 
 func newKeeper(ctx context.Context, c *sqlite.Conn) *keeper {
 	return &keeper{newStore(ctx, c), list[string]{has: map[string]bool{}}, list[string]{has: map[string]bool{}},
+		map[string]bool{},
 		list[string]{has: map[string]bool{}},
 		list[workKey]{has: map[workKey]bool{}}, list[pointerKey]{has: map[pointerKey]bool{}},
 		list[string]{has: map[string]bool{}}, map[total]int{}}
@@ -103,6 +105,7 @@ func (k *keeper) PutSession(s *handoff.Session) error {
 	k.sessions[s.ID] = s
 	k.sessioned.add(s.ID)
 	k.touched.add(s.ID)
+	k.much[s.ID] = true
 	return nil
 }
 
@@ -272,6 +275,7 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 			return err
 		}
 		k.count(a, was, status)
+		k.much[a.Record.Producer.Session] = true
 		if status == handoff.Withdrawn {
 			if err := k.exec(`UPDATE texts SET body = '' WHERE rowid = ?`, seq); err != nil {
 				return err

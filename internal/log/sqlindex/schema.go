@@ -14,7 +14,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 36
+const version = 37
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in
@@ -78,8 +78,11 @@ var schema = []string{
 	`CREATE VIRTUAL TABLE session_texts USING fts5 (id UNINDEXED, name, workflow, agent, summary, tags, inputs, outputs, tokenize = "unicode61 remove_diacritics 2")`,
 	`CREATE TABLE undescribed (id TEXT PRIMARY KEY) WITHOUT ROWID`,
 
-	// Sessions whose manifest must be rendered: up to which record, since when.
-	`CREATE TABLE unrendered (id TEXT PRIMARY KEY, seq INTEGER, at REAL) WITHOUT ROWID`,
+	// Sessions whose manifest must be rendered: up to which record, since when, and whether more
+	// happened than that artifacts were published.
+	`CREATE TABLE unrendered (id TEXT PRIMARY KEY, seq INTEGER, at REAL, much INTEGER) WITHOUT ROWID`,
+	// The manifests as they were last rendered: up to which record, and the digest of the file.
+	`CREATE TABLE manifests (id TEXT PRIMARY KEY, seq INTEGER, sum TEXT) WITHOUT ROWID`,
 
 	`CREATE TABLE works (harness TEXT, id TEXT, state TEXT, session TEXT, run TEXT, parent TEXT, thread TEXT,
 		PRIMARY KEY (harness, id)) WITHOUT ROWID`,

@@ -29,13 +29,13 @@ func TestUnrendered(t *testing.T) {
 	}
 	rendered := func(id string, upTo handoff.Seq) {
 		t.Helper()
-		if err := x.Rendered(t.Context(), id, upTo); err != nil {
+		if _, err := x.Manifests().Rendered(t.Context(), id, upTo, "sum"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	check := func(want ...string) {
 		t.Helper()
-		got, err := x.Unrendered(t.Context(), 0, 10)
+		got, err := x.Manifests().Unrendered(t.Context(), 0, 10)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("after record %d %v are to be rendered, %v, want %v", seq, got, err, want)
 		}
@@ -66,10 +66,10 @@ func TestUnrendered(t *testing.T) {
 	check("a")
 	record("session.noted", "r7", handoff.Producer{}, &handoff.SessionNoted{SessionID: "b", Tags: []string{"t"}})
 	check("b", "a")
-	if got, err := x.Unrendered(t.Context(), time.Hour, 10); err != nil || len(got) != 0 {
+	if got, err := x.Manifests().Unrendered(t.Context(), time.Hour, 10); err != nil || len(got) != 0 {
 		t.Errorf("for an hour %v were to be rendered, %v", got, err)
 	}
-	if got, err := x.Unrendered(t.Context(), 0, 1); err != nil || !slices.Equal(got, []string{"b"}) {
+	if got, err := x.Manifests().Unrendered(t.Context(), 0, 1); err != nil || !slices.Equal(got, []string{"b"}) {
 		t.Errorf("the first to be rendered is %v, %v, want b", got, err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -29,9 +31,13 @@ func (ss *Sessions) Render(ctx context.Context, id string) error {
 	if err != nil || s.Parent != "" {
 		return err
 	}
-	upTo, err := ss.render(ctx, s)
-	if err == nil && ss.Pending != nil {
-		_ = ss.Pending.Rendered(ctx, id, upTo) // on failure the next process renders once more
+	for again := true; again && err == nil; {
+		var upTo handoff.Seq
+		var sum string
+		upTo, sum, err = ss.render(ctx, s)
+		if again = false; err == nil && ss.Pending != nil {
+			again, _ = ss.Pending.Rendered(ctx, id, upTo, sum) // on failure the next process renders once more
+		}
 	}
 	return err
 }
@@ -47,21 +53,30 @@ func (ss *Sessions) Changed(ctx context.Context, id string) error {
 	return ss.Render(ctx, id)
 }
 
-// render returns the sequence number up to which the manifest includes records.
-func (ss *Sessions) render(ctx context.Context, s handoff.Session) (upTo handoff.Seq, err error) {
-	if s.Folder == "" {
-		return ss.hub.Newest(ctx)
+// render returns the sequence number up to which the manifest includes records, and its
+// digest. If nothing happened since the last time but publications, these are added to the
+// file, else the file is rendered from the log.
+func (ss *Sessions) render(ctx context.Context, s handoff.Session) (upTo handoff.Seq, sum string, err error) {
+	if upTo, err = ss.hub.Newest(ctx); err != nil || s.Folder == "" {
+		return upTo, "", err
 	}
 	root, err := ss.Files.OpenRoot(s.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return ss.hub.Newest(ctx)
+		return upTo, "", nil
 	}
 	if err != nil {
-		return 0, renderError(s.ID, err)
+		return 0, "", renderError(s.ID, err)
 	}
 	defer root.Close()
+	if text := ss.extended(ctx, s, root); text != nil {
+		if err := replaceManifest(root, text); err != nil {
+			return 0, "", renderError(s.ID, err)
+		}
+		return upTo, digestOf(text), nil
+	}
+	var text []byte
 	err = renderUntilStable(
-		func() (text []byte, err error) {
+		func() (_ []byte, err error) {
 			if upTo, err = ss.hub.Newest(ctx); err == nil {
 				text, err = ss.manifest(ctx, s.ID)
 			}
@@ -70,9 +85,42 @@ func (ss *Sessions) render(ctx context.Context, s handoff.Session) (upTo handoff
 		func(text []byte) error { return replaceManifest(root, text) },
 	)
 	if err != nil {
-		return 0, renderError(s.ID, err)
+		return 0, "", renderError(s.ID, err)
 	}
-	return upTo, nil
+	return upTo, digestOf(text), nil
+}
+
+// maxManifest is the size of the largest manifest that is extended.
+const maxManifest = 64 << 20
+
+// extended returns the manifest of a session with what was published since it was rendered,
+// nil if it must be rendered from the log.
+func (ss *Sessions) extended(ctx context.Context, s handoff.Session, root *os.Root) []byte {
+	if ss.Pending == nil || len(s.Adopted) > 0 {
+		return nil
+	}
+	sum, err := ss.Pending.Extendable(ctx, s.ID)
+	if err != nil || sum == "" {
+		return nil
+	}
+	text, err := plainfile.ReadIn(root, manifest.Name, maxManifest)
+	if err != nil || digestOf(text) != sum {
+		return nil // somebody changed the file
+	}
+	q := publishedIn(s)
+	if q.After = manifest.NewestIn(text); q.After == 0 {
+		return nil
+	}
+	page, err := ss.hub.Artifacts(ctx, q)
+	if err != nil {
+		return nil
+	}
+	return manifest.Extend(text, s, page.Artifacts)
+}
+
+// digestOf returns what tells the text of a manifest from one that somebody changed.
+func digestOf(text []byte) string {
+	return fmt.Sprintf("%d %08x", len(text), crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
 }
 
 func renderError(id string, err error) error {

@@ -51,9 +51,12 @@ type Options struct {
 // Pending tracks which manifests are out of date, so that another process can
 // render them if this one is killed.
 type Pending interface {
-	// Rendered reports that a session's manifest includes all records up to
-	// upTo.
-	Rendered(ctx context.Context, id string, upTo handoff.Seq) error
+	// Rendered reports that a session's manifest, whose digest is sum, includes all
+	// records up to upTo. It returns true if the manifest must be rendered again.
+	Rendered(ctx context.Context, id string, upTo handoff.Seq, sum string) (again bool, err error)
+	// Extendable returns the digest of a session's manifest as it was last rendered, "" if
+	// since then more happened than that artifacts were published.
+	Extendable(ctx context.Context, id string) (sum string, err error)
 }
 
 // New returns the sessions of a workspace whose log hub writes to.
