@@ -275,7 +275,6 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 			return err
 		}
 		k.count(a, was, status)
-		k.much[a.Record.Producer.Session] = true
 		if status == handoff.Withdrawn {
 			if err := k.exec(`UPDATE texts SET body = '' WHERE rowid = ?`, seq); err != nil {
 				return err
@@ -312,6 +311,7 @@ func (k *keeper) count(a *fold.ArtifactState, was, status handoff.Status) {
 	k.counted[total{a.Published.Channel, status}]++
 	if was != "" {
 		k.counted[total{a.Published.Channel, was}]--
+		k.much[a.Record.Producer.Session] = true
 	}
 	if was != "" || a.Predecessors > 0 {
 		k.joined.add(a.Group())

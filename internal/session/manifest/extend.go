@@ -55,7 +55,8 @@ func Extend(text []byte, s handoff.Session, artifacts []handoff.Artifact) []byte
 		return nil
 	}
 	listed := bytes.Index(text[at:], []byte(artifactsBegin))
-	outputs, all := endOf(text, begin+len(outputsBegin), outputsEnd), endOf(text, at+listed+len(artifactsBegin), artifactsEnd)
+	outputs := endOf(text, begin+len(outputsBegin), outputsEnd)
+	all := endOf(text, at+listed+len(artifactsBegin), artifactsEnd)
 	if listed < 0 || outputs < 0 || all < 0 {
 		return nil
 	}
