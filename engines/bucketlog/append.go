@@ -123,7 +123,7 @@ func (l *Log) writable(ctx context.Context) (position, error) {
 // keyForm matches the keys of logs under any prefix: one may begin with another.
 var keyForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(^|/)(` + logPrefix + `[0-9]{12}|` + bodyPrefix + `[0-9a-f]{2}/[0-9a-f]{62}|` +
-		trialPrefix + `[0-9a-f]+-[12])$`)
+		trialPrefix + `[0-9a-f]+-[12]|` + claimPrefix + `[0-9a-f]+)$`)
 })
 
 // own returns the newest position. The prefix of a log that does not exist yet must

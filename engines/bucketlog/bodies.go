@@ -23,27 +23,45 @@ func bodyKey(d handoff.Digest) string {
 // partSize is the size of the parts in which a large body is sent.
 const partSize = 16 << 20
 
-// Put implements remote.Store. A body that is stored with this size is not sent
-// again.
-func (s bodies) Put(ctx context.Context, d handoff.Digest, size int64, r io.Reader) error {
+// Put implements remote.Store. A body that is stored with this size and is young is not
+// sent again.
+func (s bodies) Put(ctx context.Context, d handoff.Digest, size int64, r io.ReadSeeker) error {
 	if !s.log.started() {
 		if _, err := s.log.own(ctx); err != nil {
 			return err
 		}
 	}
-	stored, err := s.b.size(ctx, bodyKey(d))
-	if err != nil && !errors.Is(err, errMissing) || err == nil && stored == size {
-		return err
+	for {
+		stored, err := s.b.stat(ctx, bodyKey(d))
+		if err != nil && !errors.Is(err, errMissing) {
+			return err
+		}
+		if err == nil && stored.Size == size && s.b.clock.young(stored.LastModified, youngFor) {
+			return nil
+		}
+		if err := s.send(ctx, d, size, r); err != nil {
+			return err
+		}
+		removed, err := s.isRemoved(ctx, d)
+		if err != nil || !removed {
+			return err
+		}
+		if _, err := r.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
 	}
+}
+
+func (s bodies) send(ctx context.Context, d handoff.Digest, size int64, r io.Reader) error {
 	o := minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 2,
 		DisableContentSha256: true} // else it is sent in chunks, which some stores do not decode; a reader verifies the body
-	_, err = s.b.core.Client.PutObject(ctx, s.b.name, s.b.prefix+bodyKey(d), r, size, o)
+	_, err := s.b.core.Client.PutObject(ctx, s.b.name, s.b.prefix+bodyKey(d), r, size, o)
 	return s.b.failure(ctx, "put body", d.Value, err)
 }
 
 // Has implements remote.Store.
 func (s bodies) Has(ctx context.Context, d handoff.Digest) (bool, error) {
-	_, err := s.b.size(ctx, bodyKey(d))
+	_, err := s.b.stat(ctx, bodyKey(d))
 	if errors.Is(err, errMissing) {
 		return false, nil
 	}

@@ -21,6 +21,7 @@ import (
 // A bucket is the part of an object store under a prefix.
 type bucket struct {
 	core     minio.Core
+	clock    *clock
 	name     string
 	prefix   string // "" or with a slash at its end
 	location string // for errors
@@ -47,8 +48,9 @@ func newBucket(o Options) (*bucket, error) {
 	if err != nil {
 		return nil, err
 	}
+	now := &clock{RoundTripper: transport}
 	client, err := minio.New(o.Endpoint, &minio.Options{Creds: creds, Secure: !o.Insecure, Region: o.Region,
-		MaxRetries: maxRetries, Transport: transport})
+		MaxRetries: maxRetries, Transport: now})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,7 @@ func newBucket(o Options) (*bucket, error) {
 	if prefix != "" {
 		prefix += "/"
 	}
-	return &bucket{core: minio.Core{Client: client}, name: o.Bucket, prefix: prefix,
+	return &bucket{core: minio.Core{Client: client}, clock: now, name: o.Bucket, prefix: prefix,
 		location: "s3://" + o.Bucket + "/" + o.Prefix, timeout: timeout}, nil
 }
 
@@ -114,16 +116,15 @@ func (b *bucket) open(ctx context.Context, key string) (io.ReadCloser, error) {
 	return r, err
 }
 
-// size returns the size of an object. Errors: errMissing; the context's; kind
-// Unavailable.
-func (b *bucket) size(ctx context.Context, key string) (int64, error) {
+// stat describes an object. Errors: errMissing; the context's; kind Unavailable.
+func (b *bucket) stat(ctx context.Context, key string) (minio.ObjectInfo, error) {
 	limited, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
 	info, err := b.core.Client.StatObject(limited, b.name, b.prefix+key, minio.StatObjectOptions{})
 	if isMissing(err) {
-		return 0, errMissing
+		return info, errMissing
 	}
-	return info.Size, b.failure(ctx, "stat object", key, err)
+	return info, b.failure(ctx, "stat object", key, err)
 }
 
 func isMissing(err error) bool {
@@ -138,27 +139,34 @@ type object struct{ key, etag string }
 // from the key after another, in order. Other keys are of logs under a longer prefix.
 // The prefix "" lists all keys.
 func (b *bucket) list(ctx context.Context, prefix, after string, each func(object) error) error {
-	limited, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	quiet := time.AfterFunc(b.timeout, func() { cancel(context.DeadlineExceeded) })
-	defer quiet.Stop()
 	o := minio.ListObjectsOptions{Prefix: b.prefix + prefix, Recursive: prefix == ""}
 	if after != "" {
 		o.StartAfter = b.prefix + after
 	}
+	return b.objects(ctx, o, func(info minio.ObjectInfo) error {
+		return each(object{info.Key[len(b.prefix):], info.ETag})
+	})
+}
+
+// objects calls each for the objects of a listing, in order.
+func (b *bucket) objects(ctx context.Context, o minio.ListObjectsOptions, each func(minio.ObjectInfo) error) error {
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	quiet := time.AfterFunc(b.timeout, func() { cancel(context.DeadlineExceeded) })
+	defer quiet.Stop()
 	for info := range b.core.Client.ListObjects(limited, b.name, o) {
 		quiet.Reset(b.timeout)
 		if info.Err != nil {
-			return b.failure(ctx, "list objects", prefix, cmp.Or(context.Cause(limited), info.Err))
+			return b.failure(ctx, "list objects", o.Prefix, cmp.Or(context.Cause(limited), info.Err))
 		}
 		if strings.HasSuffix(info.Key, "/") {
 			continue
 		}
-		if err := each(object{info.Key[len(b.prefix):], info.ETag}); err != nil {
+		if err := each(info); err != nil {
 			return err
 		}
 	}
-	return b.failure(ctx, "list objects", prefix, context.Cause(limited))
+	return b.failure(ctx, "list objects", o.Prefix, context.Cause(limited))
 }
 
 // failure returns an error of a request: the context's if it ended, otherwise one

@@ -2,6 +2,7 @@
 //
 //	<prefix>/log/000000000042          an object with one or several records
 //	<prefix>/bodies/sha256/ab/cdef…    a body, named by its digest
+//	<prefix>/claims/…                  while a machine removes bodies
 //
 // An object of the log has the next number and is created on the condition that
 // it does not exist, so of several writers one has the number and the others take

@@ -33,6 +33,30 @@ func newTransport(secure bool, limit time.Duration) (*http.Transport, error) {
 	return t, nil
 }
 
+// A clock is a transport that notes the time of the store.
+type clock struct {
+	http.RoundTripper
+	latest atomic.Int64 // in seconds; 0 if the store sends none
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *clock) RoundTrip(r *http.Request) (*http.Response, error) {
+	reply, err := c.RoundTripper.RoundTrip(r)
+	if err == nil {
+		if at, err := http.ParseTime(reply.Header.Get("Date")); err == nil {
+			c.latest.Store(at.Unix())
+		}
+	}
+	return reply, err
+}
+
+// young reports whether an object that was created at a time is not older than a duration,
+// at the time of the last reply of the store.
+func (c *clock) young(created time.Time, age time.Duration) bool {
+	at := c.latest.Load()
+	return at > 0 && time.Unix(at, 0).Sub(created) < age
+}
+
 // A conn fails when nothing was sent or received for a time.
 type conn struct {
 	net.Conn

@@ -15,7 +15,7 @@ import (
 type bodies struct{ log *Log }
 
 // Put implements remote.Store. The body is pushed with its record.
-func (b bodies) Put(_ context.Context, d handoff.Digest, size int64, _ io.Reader) error {
+func (b bodies) Put(_ context.Context, d handoff.Digest, size int64, _ io.ReadSeeker) error {
 	if size <= b.log.o.MaxBody {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (s bodies) infoSubject(d handoff.Digest) string {
 
 // Put implements remote.Store. A body that is stored with this size is not sent
 // again.
-func (s bodies) Put(ctx context.Context, d handoff.Digest, size int64, r io.Reader) error {
+func (s bodies) Put(ctx context.Context, d handoff.Digest, size int64, r io.ReadSeeker) error {
 	if err := s.l.createBucket(ctx); err != nil {
 		return err
 	}

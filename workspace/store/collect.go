@@ -9,12 +9,16 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
+	"github.com/agent-handoff/handoff/internal/log/remote"
 	"github.com/agent-handoff/handoff/internal/log/retention"
 	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/settings"
 	"github.com/agent-handoff/handoff/storage"
 )
+
+// remoteAge is the age below which a body in a bucket is not collected.
+const remoteAge = 24 * time.Hour
 
 // minAge is the age below which a body is not collected: it may belong to a
 // publish that is running.
@@ -39,6 +43,7 @@ type GarbageOptions struct {
 	By      string          // what Usage is grouped by: channel, agent, session or state; "" for no Usage
 	Policy  settings.Policy // the zero value for none
 	Collect bool            // remove what no artifact needs, and what the policy does not keep
+	Remote  bool            // the bodies in the bucket of the log, not the copies on this machine
 }
 
 // Unneeded returns the kept bodies that no artifact needs, except withdrawn
@@ -63,7 +68,7 @@ func (s Store) Policy() settings.Policy { return s.o.Settings.Policy() }
 //
 // Kinds: Unavailable, Corrupt (there is a problem in the log, so a damaged
 // record may need any body), Unsupported (the store can't list its bodies, or with Collect
-// not remove them).
+// not remove them), Conflict (with Remote: another machine collects).
 func (s Store) Garbage(ctx context.Context, o GarbageOptions) (g Garbage, err error) {
 	if err := s.o.Hub.Closed(); err != nil {
 		return g, err
@@ -80,8 +85,44 @@ func (s Store) Garbage(ctx context.Context, o GarbageOptions) (g Garbage, err er
 	if err := s.o.Index.Verify(ctx); err != nil {
 		return g, err
 	}
-	before := s.o.Now().Add(-minAge)
-	needed, unneeded, err := content.Survey(ctx, s.o.Checked, s.o.Bodies, before)
+	if !o.Remote {
+		return s.garbage(ctx, o, s.o.Bodies, s.o.Now().Add(-minAge))
+	}
+	b, ok := s.o.Bodies.(*remote.Bodies)
+	if !ok {
+		return g, handoff.E("collect", "", handoff.Unsupported, errors.New("the log is on this machine"),
+			handoff.Advice("list the bodies on this machine"))
+	}
+	c, err := b.Collector()
+	if err != nil {
+		return g, err
+	}
+	if !o.Collect {
+		return s.garbage(ctx, o, remoteBodies{b, c}, s.o.Now().Add(-remoteAge))
+	}
+	claimed, now, release, err := c.Claim(ctx)
+	if err != nil {
+		return g, err
+	}
+	defer release()
+	g, err = s.garbage(claimed, o, remoteBodies{b, c}, now.Add(-remoteAge))
+	if claimed.Err() != nil && ctx.Err() == nil {
+		err = handoff.E("collect", "", handoff.Unavailable, errors.New("took longer than its claim counts"),
+			handoff.Advice("run it again: it continues with what is left"))
+	}
+	return g, err
+}
+
+// remoteBodies are the bodies of a remote store, without the copies on this machine.
+type remoteBodies struct {
+	handoff.Bodies
+	remote.Collector
+}
+
+// garbage is Garbage for some bodies, those that were stored before a time.
+func (s Store) garbage(ctx context.Context, o GarbageOptions, bodies handoff.Bodies, before time.Time) (g Garbage,
+	err error) {
+	needed, unneeded, err := content.Survey(ctx, s.o.Checked, bodies, before)
 	if err != nil {
 		return g, err
 	}
@@ -108,7 +149,7 @@ func (s Store) Garbage(ctx context.Context, o GarbageOptions) (g Garbage, err er
 		g.Retention = &r
 	}
 	if o.Collect && err == nil {
-		unneeded, err = s.collect(ctx, unneeded, g.Retention, views, before)
+		unneeded, err = s.collect(ctx, bodies, unneeded, g.Retention, views, before)
 		g.Trash = nil
 	}
 	g.Bodies, g.Collected = append([]storage.UnneededBody{}, unneeded...), o.Collect
@@ -120,21 +161,22 @@ func (s Store) Garbage(ctx context.Context, o GarbageOptions) (g Garbage, err er
 
 // collect removes what is not needed and what a policy does not keep, and returns the
 // bodies that were not needed and that it removed.
-func (s Store) collect(ctx context.Context, unneeded []storage.UnneededBody, r *storage.Retention,
-	views retention.Views, before time.Time) ([]storage.UnneededBody, error) {
+func (s Store) collect(ctx context.Context, bodies handoff.Bodies, unneeded []storage.UnneededBody,
+	r *storage.Retention, views retention.Views, before time.Time) ([]storage.UnneededBody, error) {
 	isDropped := func(t storage.RetainedSession) bool { return t.Drop }
 	if r != nil && (r.Drops() > 0 || slices.ContainsFunc(r.Sessions, isDropped)) {
-		if err := s.drop(ctx, r, views, before); err != nil {
+		if err := s.drop(ctx, bodies, r, views, before); err != nil {
 			return nil, err
 		}
 	}
-	return content.Collect(ctx, s.o.Bodies, unneeded, before)
+	return content.Collect(ctx, bodies, unneeded, before)
 }
 
 // drop records what a policy drops, and removes it. What a killed process leaves is
 // removed by the next collection.
-func (s Store) drop(ctx context.Context, r *storage.Retention, views retention.Views, before time.Time) error {
-	if _, err := content.Collect(ctx, s.o.Bodies, nil, before); err != nil {
+func (s Store) drop(ctx context.Context, bodies handoff.Bodies, r *storage.Retention, views retention.Views,
+	before time.Time) error {
+	if _, err := content.Collect(ctx, bodies, nil, before); err != nil {
 		return err // the bodies can't be removed
 	}
 	for _, f := range retention.Facts(*r, views) {
@@ -148,7 +190,7 @@ func (s Store) drop(ctx context.Context, r *storage.Retention, views retention.V
 			list = append(list, storage.UnneededBody{StoredBody: b.StoredBody, Need: storage.Dropped})
 		}
 	}
-	if _, err := content.Collect(ctx, s.o.Bodies, list, before); err != nil {
+	if _, err := content.Collect(ctx, bodies, list, before); err != nil {
 		return err
 	}
 	_, err := s.o.EmptyTrash(ctx, func(t session.Summary) bool {

@@ -34,6 +34,9 @@ body. "handoff config set retention" sets a policy for every call.
 Gc also lists the sessions that ended longer ago than archive_after of the
 settings, and those in the trash; --empty-trash removes their files.
 
+With a log in a bucket, --remote is about the bodies there, not about the copies
+on this machine. Those of the last 24 hours stay.
+
 Nothing is deleted without --collect or --empty-trash. If a record is missing or
 can't be read, gc refuses, because that record may need any body or file.`
 
@@ -52,6 +55,7 @@ func gcCommand(a *cli.App) *cobra.Command {
 	policy := policyFlags(c)
 	c.Flags().StringVar(&o.By, "by", "channel", "group bodies by `kind`: channel, agent, session or state")
 	c.Flags().BoolVar(&collect, "collect", false, "delete what no artifact needs and the policy does not keep")
+	c.Flags().BoolVar(&o.Remote, "remote", false, "list or collect the bodies in the bucket of the log")
 	c.Flags().BoolVar(&archive, "archive", false, "archive the listed sessions")
 	c.Flags().MarkHidden("archive") // session archive --older-than
 	c.Flags().BoolVar(&emptyTrash, "empty-trash", false, "remove the files of the sessions in the trash")

@@ -47,8 +47,10 @@ type store struct {
 	one    sync.Mutex
 }
 
-func newStore(t testing.TB, o ...gofakes3.Option) *store {
-	s := &store{backend: s3mem.New()}
+func newStore(t testing.TB, o ...gofakes3.Option) *store { return newStoreOf(t, s3mem.New(), o...) }
+
+func newStoreOf(t testing.TB, backend *s3mem.Backend, o ...gofakes3.Option) *store {
+	s := &store{backend: backend}
 	if err := s.backend.CreateBucket("bucket"); err != nil {
 		t.Fatal(err)
 	}

@@ -470,7 +470,7 @@ type store struct {
 	have map[string]string
 }
 
-func (s *store) Put(_ context.Context, d handoff.Digest, _ int64, r io.Reader) error {
+func (s *store) Put(_ context.Context, d handoff.Digest, _ int64, r io.ReadSeeker) error {
 	if s.e.isDown() {
 		return errDown
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -18,13 +19,24 @@ import (
 type Store interface {
 	// Put stores a body of a size. When it returns nil, the body is stored before
 	// any record that refers to it. Kinds: Invalid (too large), Unavailable.
-	Put(ctx context.Context, d handoff.Digest, size int64, r io.Reader) error
+	Put(ctx context.Context, d handoff.Digest, size int64, r io.ReadSeeker) error
 
 	// Open opens a body, which is not verified. Kinds: NotFound, Unavailable.
 	Open(ctx context.Context, d handoff.Digest) (io.ReadCloser, error)
 
 	// Has reports whether a body is stored. Kind: Unavailable.
 	Has(ctx context.Context, d handoff.Digest) (bool, error)
+}
+
+// A Collector is a Store whose bodies one machine at a time may list and remove.
+type Collector interface {
+	handoff.BodyLister
+	handoff.BodyRemover
+
+	// Claim makes this machine the one that may remove bodies, until release is called or
+	// claimed ends, which is when the claim expires. now is the time of the store. Kinds:
+	// Conflict (another machine has the claim), Unavailable.
+	Claim(ctx context.Context) (claimed context.Context, now time.Time, release func(), err error)
 }
 
 // A Local is the body store of this machine.
@@ -46,6 +58,19 @@ var _ handoff.BodyFetcher = (*Bodies)(nil)
 
 // NewBodies returns the bodies of a remote store, with copies in a local one.
 func NewBodies(local Local, store Store) *Bodies { return &Bodies{local, store} }
+
+// Collector returns the bodies of the remote store for a collection. Kind: Unsupported.
+func (b *Bodies) Collector() (Collector, error) {
+	if c, ok := b.remote.(Collector); ok {
+		return c, nil
+	}
+	reason := "the log keeps every body in its history"
+	if _, erases := b.remote.(handoff.BodyEraser); erases {
+		reason = "the bodies of this kind of log can't be collected"
+	}
+	return nil, handoff.E("collect", "", handoff.Unsupported, errors.New(reason),
+		handoff.Advice("list the copies on this machine"))
+}
 
 // Put implements handoff.Bodies. The body is stored on this machine first.
 func (b *Bodies) Put(ctx context.Context, r io.Reader) (handoff.Digest, error) {

@@ -24,7 +24,7 @@ type store struct {
 	put     []string
 }
 
-func (s *store) Put(_ context.Context, _ handoff.Digest, size int64, r io.Reader) error {
+func (s *store) Put(_ context.Context, _ handoff.Digest, size int64, r io.ReadSeeker) error {
 	b, err := io.ReadAll(r)
 	if int64(len(b)) != size {
 		return errors.New("has another size")
