@@ -54,7 +54,7 @@ var hunk = sync.OnceValue(func() *regexp.Regexp {
 func diffLines(text []byte, part bool) template.HTML {
 	var b strings.Builder
 	for _, l := range linesOfDiff(text, part) {
-		fmt.Fprintf(&b, `<span class="%s" data-old="%s" data-new="%s">%s`+"\n</span>", l.Class, l.Old, l.New, escape(l.Text))
+		fmt.Fprintf(&b, `<span class="%s" data-old="%s" data-new="%s">%s`+"\n</span>", l.Class, l.Old, l.New, l.HTML())
 	}
 	return pre("diff", b.String())
 }
@@ -90,6 +90,7 @@ func linesOfDiff(text []byte, part bool) (list []Line) {
 		}
 		list = append(list, Line{Class: class, Old: old, New: now, Text: string(printable.Text([]byte(line)))})
 	}
+	markWords(list)
 	return list
 }
 

@@ -17,6 +17,8 @@ type Line struct {
 	Old, New string // its numbers, if it is of a diff
 	Class    string // add, del, ctx, hunk or head, if it is of a diff
 	Text     string // with control characters as escapes
+
+	from, to int // the part of Text that is marked
 }
 
 // Lines returns the lines of a text, those of a diff with their classes, or a note why there

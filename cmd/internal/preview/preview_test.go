@@ -76,7 +76,7 @@ func TestKind(t *testing.T) {
 var (
 	anyTag  = regexp.MustCompile(`<[^>]*>?`)
 	goodTag = regexp.MustCompile(
-		`^</?(p|div|pre|code|span|h[2-6]|hr|br|em|strong|del|blockquote|ul|ol|li|table|thead|tbody|tr|th|td|details|summary|figure|img|a|input)` +
+		`^</?(p|div|pre|code|span|h[2-6]|hr|br|em|strong|del|blockquote|ul|ol|li|table|thead|tbody|tr|th|td|details|summary|figure|img|a|input|mark)` +
 			`( (class|id|href|title|rel|target|start|tabindex|scope|type|aria-label|data-old|data-new|src|alt|loading)="[^"<>]*"| (open|checked|disabled|data-diagram))*>$`)
 	address = regexp.MustCompile(`(href|src)="([^"]*)"`)
 	goodURL = regexp.MustCompile(`^(https?://[^/]|mailto:|#md-|/raw$|data:image/(png|jpeg|gif|webp);base64,)`)

@@ -164,11 +164,11 @@ func TestReview(t *testing.T) {
 		t.Errorf("request changes: got %d\n%s", r.StatusCode, body)
 	}
 	s.has(s.page(path), "The second.", "changes requested by sam", "Or two?")
-	changed := strings.Replace(poem, "two", "2", 1)
+	changed := strings.Replace(poem, "two", "two too", 1)
 	b := s.publish(handoff.Draft{Body: strings.NewReader(changed), Channel: "design", Title: "A poem",
 		Replaces: []string{a.ID}})
 	page = s.page("/artifacts/" + b.ID)
-	s.has(page, "Since v1", `class="src add" id="L2"`, "outdated")
+	s.has(page, "Since v1", `class="src add" id="L2"`, "two<mark> too</mark>", "outdated")
 	if !strings.Contains(page, `aria-current="true">Since v1`) {
 		t.Errorf("the page does not show what changed since v1\n%s", page)
 	}
