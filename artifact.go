@@ -343,6 +343,8 @@ type ArtifactPage struct {
 	Cursor      string     `json:"cursor,omitempty"`  // of the next page, "" at the end
 	HiddenCount int        `json:"hidden"`            // inactive artifacts that match a query without a status; see MaxHidden
 	Damaged     []Seq      `json:"damaged,omitempty"` // sequence numbers of records that can't be decoded
+
+	IsCut bool `json:"-"` // more artifacts have the words of the query than were looked at
 }
 
 // MaxHidden is the number of hidden artifacts at which a query stops to count them, unless

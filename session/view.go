@@ -35,4 +35,6 @@ type View struct {
 type Page struct {
 	Sessions []View `json:"sessions"`
 	Cursor   string `json:"cursor,omitempty"`
+
+	IsCut bool `json:"-"` // more sessions have the words of the query than were looked at
 }

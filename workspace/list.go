@@ -126,13 +126,14 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 	if q, err = w.inParentWork(ctx, q); err != nil {
 		return handoff.ArtifactPage{}, err
 	}
+	isCut := false
 	if o.Text != "" {
 		found, err := w.Search(ctx, SearchOptions{Text: o.Text, In: []string{InArtifacts}, Limit: textMost,
 			IncludeInactive: q.IncludeInactive || q.Status != ""})
 		if err != nil {
 			return handoff.ArtifactPage{}, err
 		}
-		q.IDs = []string{}
+		q.IDs, isCut = []string{}, found.More
 		for _, m := range found.Matches {
 			q.IDs = append(q.IDs, m.Artifact.ID)
 		}
@@ -142,6 +143,7 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 		return s.Used(ctx, q, w.threadsOf(ctx, q.UsedBy))
 	}
 	page, err := w.selected(ctx, q, o.Notice)
+	page.IsCut = isCut
 	w.attribute(ctx, w.threads, page.Artifacts...)
 	return page, err
 }

@@ -115,15 +115,17 @@ func (w *Workspace) searchSessions(ctx context.Context, q sqlindex.Query, result
 	return err
 }
 
-// sessionsWith returns the IDs of the newest textMost sessions that have all words.
-func (w *Workspace) sessionsWith(ctx context.Context, words string, archived bool) ([]string, error) {
+// sessionsWith returns the IDs of the newest textMost sessions that have all words, and whether
+// there are more.
+func (w *Workspace) sessionsWith(ctx context.Context, words string, archived bool) (ids []string, more bool,
+	err error) {
 	found, err := w.Search(ctx,
 		SearchOptions{Text: words, In: []string{InSessions}, IncludeInactive: archived, Limit: textMost})
-	ids := []string{}
+	ids = []string{}
 	for _, m := range found.Sessions {
 		ids = append(ids, m.Session.ID)
 	}
-	return ids, err
+	return ids, found.More, err
 }
 
 func (w *Workspace) searchArtifacts(ctx context.Context, q sqlindex.Query, result *SearchResult) error {

@@ -265,8 +265,9 @@ func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, s.o.Now()); err != nil {
 		return session.Page{}, err
 	}
+	isCut := false
 	if f.Text != "" {
-		if q.IDs, err = s.o.Matching(ctx, f.Text, q.IncludeArchived); err != nil {
+		if q.IDs, isCut, err = s.o.Matching(ctx, f.Text, q.IncludeArchived); err != nil {
 			return session.Page{}, err
 		}
 	}
@@ -276,6 +277,7 @@ func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 			page, err = lifecycle.Find(ctx, s.o.Hub, q)
 		}
 	}
+	page.IsCut = isCut
 	if err != nil || !f.WithCounts {
 		return page, err
 	}
@@ -292,7 +294,7 @@ func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 
 // titled returns the name of the agent with a title, in any case, "" if no session has one.
 func (s Sessions) titled(ctx context.Context, title string) (string, error) {
-	ids, err := s.o.Matching(ctx, title, true)
+	ids, _, err := s.o.Matching(ctx, title, true)
 	if errors.Is(err, handoff.Invalid) { // it has no word
 		return "", nil
 	}

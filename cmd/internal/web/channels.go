@@ -114,6 +114,7 @@ func (s *Server) artifacts(r *http.Request) (page, error) {
 			handoff.NoticeCompeting, handoff.NoticeStale},
 		Filters: filtersOf(q, "text", "channel", "agent", "program", "session", "task", "label", "tag", "since", "until",
 			"notice", "status")}
+	v.IsTextCut = found.IsCut
 	if compare != nil {
 		order.Sort(v.Artifacts, compare)
 	} else if found.Cursor != "" {

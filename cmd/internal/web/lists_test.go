@@ -137,6 +137,23 @@ func TestTextAndOrder(t *testing.T) {
 	}
 }
 
+// TestTextIsCut lists what has a word that more than the newest 200 have.
+func TestTextIsCut(t *testing.T) {
+	s := newSite(t)
+	for i := range 201 {
+		s.publish(handoff.Draft{Channel: "design", Title: fmt.Sprint("Part ", i), Body: strings.NewReader("x")})
+		s.open(fmt.Sprint("agent-", i))
+	}
+	const note = "of the newest 200 with these words"
+	for path, want := range map[string]bool{"/artifacts?text=part": true, "/artifacts?text=part&sort=title": true,
+		"/artifacts?text=200": false, "/artifacts": false, "/sessions?text=w": true, "/sessions?text=agent+7": false,
+		"/sessions": false} {
+		if page := s.get(path); strings.Contains(page, note) != want {
+			t.Errorf("%s: the page has the note: %v, want %v\n%.3000s", path, !want, want, page)
+		}
+	}
+}
+
 // TestCommentsAtLines shows comments below the lines where they end, in the page of an artifact.
 func TestCommentsAtLines(t *testing.T) {
 	s := newSite(t)

@@ -76,6 +76,7 @@ func (s *Server) sessions(r *http.Request) (page, error) {
 	list := sessionList{Filter: f, Statuses: sessions.Statuses(), Place: q.Get("in"),
 		sorting: sortingOf(q, found.Cursor != "", sessionOrders),
 		Filters: filtersOf(q, "text", "agent", "workflow", "tag", "since", "until", "status", "in")}
+	list.IsTextCut = found.IsCut
 	if compare != nil && len(found.Sessions) > 0 {
 		order.Sort(found.Sessions, compare)
 		list.Agents = []agentSessions{{Name: "By " + list.Sort, Sessions: found.Sessions}}

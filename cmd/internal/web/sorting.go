@@ -15,6 +15,8 @@ type sorting struct {
 	Orders []string // that the list can have
 	IsCut  bool     // there are more rows than are sorted
 	link   url.Values
+
+	IsTextCut bool // more have the words of the list than were looked at: the newest
 }
 
 // sortingOf returns the order that an address names, of those that a list can have.

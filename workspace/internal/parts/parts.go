@@ -40,7 +40,7 @@ type Sessions struct {
 	FolderByID func(ctx context.Context, id string) string                // the same, or where it would be
 
 	// IDs of sessions with all words, and how many active artifacts sessions and runs published
-	Matching func(ctx context.Context, words string, archived bool) ([]string, error)
+	Matching func(ctx context.Context, words string, archived bool) (ids []string, more bool, err error)
 	CountIn  func(ctx context.Context, ids []string) (map[string]int, error)
 
 	Store  relocate.Store // what decides which files can be removed
