@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,7 +123,25 @@ func (s *Server) unrecorded(ctx context.Context, id string) (page, bool) {
 		err == nil
 }
 
+// addFiles adds the files in the folder that are not listed as outputs. An output that was
+// changed since then is among the files, too.
 func (v *sessionPage) addFiles(files []session.File) {
+	outputs := map[string]int64{}
+	for _, o := range v.Outputs {
+		if o.Artifact != nil {
+			outputs[o.File] = value(o.Artifact.SizeBytes)
+		}
+	}
+	listed, kept := map[string]bool{}, map[string]bool{} // directories with outputs, and with other files
+	files = slices.DeleteFunc(files, func(f session.File) bool {
+		size, isOutput := outputs[f.Path]
+		isOutput = isOutput && f.Size == size
+		for dir := path.Dir(f.Path); dir != "." && dir != "/" && f.Type != "directory"; dir = path.Dir(dir) {
+			listed[dir], kept[dir] = listed[dir] || isOutput, kept[dir] || !isOutput
+		}
+		return isOutput
+	})
+	files = slices.DeleteFunc(files, func(f session.File) bool { return listed[f.Path] && !kept[f.Path] })
 	v.Cut = len(files) > filesShown
 	v.Tree = treeOf(files[:min(len(files), filesShown)])
 }

@@ -40,7 +40,8 @@ func TestSessionTimeline(t *testing.T) {
 	}
 	chain := between(page, `id="chain"`, "</section>")
 	if !strings.Contains(chain, `href="/sessions/`+before+`"`) || !strings.Contains(chain, `href="/sessions/`+after+`"`) ||
-		strings.Count(chain, "<line") != 2 || strings.Count(chain, "<rect") != 3 {
+		strings.Count(chain, "<line") != 2 || strings.Count(chain, "<rect") != 3 ||
+		strings.Count(chain, "<foreignObject") != 3 {
 		t.Errorf("the chain does not have the sessions before and after\n%s", chain)
 	}
 	if page := s.get("/sessions/" + s.open("kim")); strings.Contains(page, `id="chain"`) {

@@ -171,6 +171,34 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestOutputsOnce lists an output once: among the files only if the file was changed since.
+func TestOutputsOnce(t *testing.T) {
+	s := newSite(t)
+	id := s.open("casey")
+	folder := s.ws.Sessions().Dir(t.Context(), id)
+	for _, name := range []string{"plan.md", "reports/a.md", "reports/b.md", "reports/notes.txt", "data/c.md"} {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(folder, name), []byte("text of "+name), 0o644))
+		if filepath.Ext(name) == ".md" {
+			_, err := s.ws.Sessions().AddOutput(t.Context(), id,
+				sessions.Output{File: name, Type: "document"})
+			must(t, err)
+		}
+	}
+	must(t, os.WriteFile(filepath.Join(folder, "reports/b.md"), []byte("another text"), 0o644))
+	page := s.get("/sessions/" + id)
+	files := between(page, "<h2>Other files", "</section>")
+	for name, want := range map[string]bool{"plan.md": false, "reports/a.md": false, "reports/b.md": true,
+		"reports/notes.txt": true, "data/c.md": false} {
+		if got := strings.Contains(files, "/files/"+name); got != want {
+			t.Errorf("%s is among the other files: got %v, want %v\n%s", name, got, want, page)
+		}
+	}
+	if strings.Contains(files, "data/") || strings.Count(page, ">data/c.md</a>") != 1 {
+		t.Errorf("the directory of an output is among the files\n%s", page)
+	}
+}
+
 // What is published after a page was made and before its stream starts is announced.
 func TestEventsSincePage(t *testing.T) {
 	s := newSite(t)
