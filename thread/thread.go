@@ -214,7 +214,19 @@ type Call struct {
 	Agent   string    `json:"agent,omitempty"`      // ID of the subagent it started or addressed
 	Time    time.Time `json:"createdAt,omitzero"`
 
-	digest string // of the output, if Output is only a part of it
+	digest string    // of the output, if Output is only a part of it
+	ended  time.Time // zero if the transcript does not have it
+}
+
+// End notes when the output of c was recorded.
+func (c *Call) End(at time.Time) { c.ended = at }
+
+// Took returns the time from the call to its output, 0 if the transcript does not have both.
+func (c *Call) Took() time.Duration {
+	if c.Time.IsZero() || c.ended.Before(c.Time) {
+		return 0
+	}
+	return c.ended.Sub(c.Time)
 }
 
 // SetOutput sets the output of c to s, or to the beginning of s if it is longer than

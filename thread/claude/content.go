@@ -146,6 +146,7 @@ func (s *scanner) results(r *record, content jsonl.Value) (any bool) {
 		agent := s.subagents.returned(id, r.result, body, failed, r.at.Time(), s.n)
 		s.timeline.SetResult(id, func(c *thread.Call) {
 			c.SetOutput(output(body))
+			c.End(r.at.Time())
 			c.Agent, c.Failed, c.Exit = agent, failed, exitStatus(*c, failed, r.result)
 		})
 	}

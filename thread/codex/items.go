@@ -212,6 +212,7 @@ func (s *scanner) output(v *jsonl.Members) {
 	}
 	s.timeline.SetResult(id, func(c *thread.Call) {
 		c.SetOutput(body)
+		c.End(s.at.Time())
 		c.Agent, c.Exit = agent, cmp.Or(exitStatus(v.Get("output")), headerStatus(body))
 	})
 }

@@ -245,6 +245,7 @@ func (s *scanner) call(p jsonl.Value, c *content, inherited bool) {
 	call := thread.Call{ID: p.Get("callID").Text(), Name: p.Get("tool").Text(),
 		Time: jsonl.Milliseconds(state.Get("time", "start").Int())}
 	call.Agent = child(p)
+	call.End(jsonl.Milliseconds(state.Get("time", "end").Int()))
 	switch string(status) {
 	case "pending", "running":
 		call.Pending = true

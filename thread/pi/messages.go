@@ -50,7 +50,10 @@ func (t *timeline) message(m thread.Message, v jsonl.Value) {
 		return
 	case "toolResult":
 		if id := v.Get("toolCallId").Text(); t.Awaits(id) {
-			t.SetResult(id, func(c *thread.Call) { c.Output, c.Failed = thread.Clip(text(content)), v.Get("isError").True() })
+			t.SetResult(id, func(c *thread.Call) {
+				c.Output, c.Failed = thread.Clip(text(content)), v.Get("isError").True()
+				c.End(m.Time)
+			})
 		}
 	case "bashExecution":
 		t.AddCall(thread.Call{

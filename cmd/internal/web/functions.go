@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/cmd/internal/access"
+	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 
 	"github.com/agent-handoff/handoff"
@@ -54,6 +55,7 @@ func (l Look) functions() template.FuncMap {
 		"join":        strings.Join,
 		"dict":        dict,
 		"title":       titleOf,
+		"titled":      titled,
 		"fileURL":     func(id, name string) string { return sessionURL(id) + "/files/" + escape(name) },
 		"servable":    func(name string) bool { return access.IsPlainPath(&url.URL{Path: "/" + name}) },
 		"odd":         func(i int) bool { return i%2 == 1 },
@@ -133,6 +135,15 @@ func messageURL(u thread.URI) string {
 		return threadURL(u.String())
 	}
 	return fmt.Sprintf("%s?from=%d#M%d", threadURL(u.String()), from, from)
+}
+
+// titled returns the title of what a kind names. That of a thread is often the beginning of
+// a message, which is Markdown.
+func titled(kind, title string) string {
+	if kind == "thread" {
+		return preview.Title(title)
+	}
+	return title
 }
 
 // subjectURL returns the URL of the page of what a kind and a ref name.

@@ -43,9 +43,10 @@ type threadPage struct {
 	Timeline timeline
 	Prompt   string // the first line of the first message
 	Turns    int
-	Next     int // the number of the first message on the next page, 0 at the end
-	Previous int // of the page before, 0 at the beginning
-	Newest   int // of the page with the newest messages
+	Next     int  // the number of the first message on the next page, 0 at the end
+	Previous int  // of the page before, 0 at the beginning
+	Newest   int  // of the page with the newest messages
+	Answers  bool // only prompts, and the last answer to each
 }
 
 // A message is a message as it is shown.
@@ -74,7 +75,7 @@ func (s *Server) thread(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	t := threadPage{URI: v.URI, Thread: v.Thread, Agent: v.Agent, Agents: v.Agents}
-	p := page{Name: "thread", Title: cmp.Or(v.Thread.Title, "Thread"), Section: "/threads",
+	p := page{Name: "thread", Title: preview.Title(cmp.Or(v.Thread.Title, "Thread")), Section: "/threads",
 		Crumbs: []crumb{{"Threads", "/threads"}}}
 	if v.Agent != nil {
 		p.Crumbs = append(p.Crumbs, crumb{p.Title, threadURL(v.URI.Main().String())})
@@ -82,11 +83,12 @@ func (s *Server) thread(r *http.Request) (page, error) {
 	}
 	if t.Thread != nil {
 		from, _ := strconv.Atoi(r.URL.Query().Get("from"))
+		t.Answers = r.URL.Query().Get("show") == "answers"
 		if err := t.read(ctx, max(1, from)); err != nil {
 			return page{}, err
 		}
 		if v.Agent == nil {
-			p.Title = cmp.Or(v.Thread.Title, t.Prompt, p.Title)
+			p.Title = preview.Title(cmp.Or(v.Thread.Title, t.Prompt, p.Title))
 		}
 		p.Warnings = append(p.Warnings, t.Thread.Warnings...)
 		p.Scripts = []string{"vendor/highlight.min.js", "preview.js"}
@@ -119,38 +121,20 @@ func (s *Server) openThread(ctx context.Context, name string) (*thread.View, err
 
 // read reads the thread, and keeps the messages of one page.
 func (t *threadPage) read(ctx context.Context, from int) error {
-	agents := map[string]*thread.Agent{}
+	part := threadPart{page: t, from: from, agents: map[string]*thread.Agent{}}
 	for i := range t.Agents {
-		agents[t.Agents[i].ID] = &t.Agents[i]
+		part.agents[t.Agents[i].ID] = &t.Agents[i]
 	}
-	size, number := 0, 0
 	err := t.Thread.Read(ctx, thread.Tools, func(m thread.Message) error {
-		number = max(number, m.N)
 		if m.Role == thread.User && m.N > 0 {
 			t.Turns++
 			t.Prompt = cmp.Or(t.Prompt, firstLine(m.Text))
 		}
 		t.Timeline.add(m)
-		switch {
-		case number < from:
-		case t.Next > 0:
-		case m.N > 0 && (m.N >= from+messagesShown || size > threadBytes):
-			t.Next = m.N
-		case size <= 2*threadBytes:
-			for _, shown := range showMessage(m, agents) {
-				size += len(shown.HTML) + len(shown.Thoughts)
-				for _, c := range shown.Calls {
-					size += len(c.In) + len(c.Out)
-				}
-				t.Messages = append(t.Messages, shown)
-			}
-		}
+		part.add(m)
 		return nil
 	})
-	if from > 1 {
-		t.Previous = max(1, from-messagesShown)
-	}
-	t.Newest = max(1, number-messagesShown+1)
+	part.finish()
 	t.Timeline.finish(t.Thread, t.Agents)
 	if err == nil {
 		t.inline(ctx)

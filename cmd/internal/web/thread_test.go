@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"os"
 	"path/filepath"
 	"strings"
@@ -138,6 +139,60 @@ func TestThread(t *testing.T) {
 	if page := s.get("/threads"); !strings.Contains(page, `href="/threads/claude/`+threadID) ||
 		!strings.Contains(page, "Why is the cart empty?") {
 		t.Errorf("the list does not have the thread\n%s", page)
+	}
+}
+
+// TestThreadAnswers shows the time that calls took, and prompts with the last answers only.
+func TestThreadAnswers(t *testing.T) {
+	s := newConversation(t, "", func(x *transcript) {
+		for i := range 130 {
+			x.user(fmt.Sprint("Prompt ", i, "."))
+			x.answer(said(fmt.Sprint("Looking ", i, ".")), map[string]any{"type": "tool_use", "id": fmt.Sprint("t", i),
+				"name": "Bash", "input": map[string]any{"command": "make"}})
+			x.at = x.at.Add(80 * time.Second)
+			x.add("user", map[string]any{"role": "user",
+				"content": []any{map[string]any{"type": "tool_result", "tool_use_id": fmt.Sprint("t", i), "content": "ok"}}}, nil)
+			x.answer(said(fmt.Sprint("Answer ", i, ".")))
+		}
+	})
+	url := "/threads/claude/" + threadID
+	if page := s.get(url); !strings.Contains(page, `<code>make</code> <span class="quiet">1m30s</span>`) ||
+		!strings.Contains(page, "Looking 0.") || !strings.Contains(page, `href="?show=answers"`) {
+		t.Errorf("the page has no time of a call, or no link to the answers\n%.5000s", page)
+	}
+	var prompts, answers []string
+	for path, pages := url+"?show=answers", 0; path != url && pages < 5; pages++ {
+		page := s.get(path)
+		if strings.Contains(page, "Looking ") || strings.Contains(page, "<code>make</code>") {
+			t.Errorf("%s: the page has more than prompts and answers\n%s", path, page)
+		}
+		messages := between(page, `<ol class="messages">`, "</ol>")
+		prompts = append(prompts, strings.Split(messages, "<p>Prompt ")[1:]...)
+		answers = append(answers, strings.Split(messages, "<p>Answer ")[1:]...)
+		next, _, _ := strings.Cut(page, `" rel="next"`)
+		next = next[strings.LastIndex(next, `href="`)+len(`href="`):]
+		if path = url; strings.Contains(page, `rel="next"`) {
+			path += html.UnescapeString(next)
+		}
+	}
+	if len(prompts) != 130 || len(answers) != 130 || !strings.HasPrefix(answers[129], "129.") {
+		t.Errorf("got %d prompts and %d answers, want 130 of each", len(prompts), len(answers))
+	}
+	if page := s.get(url + "?show=answers&from=301"); !strings.Contains(page, `href="?show=answers&amp;from=151" rel="prev"`) {
+		t.Errorf("the link to the page before is not 100 prompts and answers earlier\n%.5000s", page)
+	}
+}
+
+// TestThreadTitle shows the title of a thread without the marks of Markdown.
+func TestThreadTitle(t *testing.T) {
+	s := newConversation(t, "", func(x *transcript) {
+		x.at = time.Now().Add(-time.Minute)
+		x.user("Fix the **cart** of `shop`.")
+	})
+	for path, want := range map[string]string{"/threads/claude/" + threadID: "<h1>Fix the cart of shop. <",
+		"/threads": ">Fix the cart of shop.</a>", "/search?q=cart": ">Fix the cart of shop.</a>",
+		"/": ">Fix the cart of shop.</a>"} {
+		s.eventually(path, want)
 	}
 }
 

@@ -178,7 +178,10 @@ func (s *Scan) Call(n int, c thread.Call, waiting string) {
 // Result completes a call with set, which is called only if the result is used. It
 // sets the state if the call is open, or if nothing else has set one.
 func (s *Scan) Result(n int, id string, at time.Time, set func(*thread.Call)) {
-	s.Timeline.SetResult(id, set)
+	s.Timeline.SetResult(id, func(c *thread.Call) {
+		set(c)
+		c.End(at)
+	})
 	if _, open := s.Calls[id]; !open && s.Facts.State.Status != "" {
 		return
 	}
