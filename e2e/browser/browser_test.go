@@ -136,7 +136,7 @@ func newTab(t testing.TB, parent context.Context, base string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(parent)
 	t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(stop)
 	b := &tab{t: t, ctx: ctx, base: base}
 	chromedp.ListenTarget(ctx, b.listen)

@@ -35,9 +35,7 @@ func TestPages(t *testing.T) {
 				b.open(pages[name])
 				theme := map[bool]string{false: "light", true: "dark"}[dark]
 				where := fmt.Sprint(pages[name], " ", width, " ", theme)
-				if width == 1280 || !dark {
-					b.axe(where)
-				}
+				b.axe(where)
 				if wide := eval[float64](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 					t.Errorf("%s: the page is %v px wider than the window", where, wide)
 				}
@@ -241,6 +239,21 @@ func TestKeyboard(t *testing.T) {
 	b.await("j selects the second message", fmt.Sprintf(`document.querySelector(".selected").id === %q`, second), time.Second)
 	b.do(chromedp.KeyEvent("K"))
 	b.await("K selects the prompt before", `document.querySelector(".selected").matches(".m-user")`, time.Second)
+	first := eval[string](b, `document.querySelector(".selected").id`)
+	b.do(chromedp.KeyEvent("J"))
+	b.await("J selects the next prompt", fmt.Sprintf(`document.querySelector(".selected").matches(".m-user") &&
+		document.querySelector(".selected").id !== %q`, first), time.Second)
+	b.open("/channels/design")
+	b.await("the list is ready", `document.querySelectorAll("[data-row] a.what").length > 1`, time.Second)
+	list := eval[[]string](b, `[...document.querySelectorAll("[data-row] a.what")].map((a) => a.pathname)`)
+	b.do(chromedp.Click("[data-row] a.what"))
+	at("a click opens the first row", list[0])
+	b.await("the page is ready", `true`, 5*time.Second)
+	b.do(chromedp.KeyEvent("]"))
+	at("] opens the next of the list", list[1])
+	b.await("the page is ready", `true`, 5*time.Second)
+	b.do(chromedp.KeyEvent("["))
+	at("[ opens the one before", list[0])
 	b.clean("keyboard")
 }
 
