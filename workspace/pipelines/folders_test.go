@@ -36,7 +36,7 @@ func TestDocumentedFolders(t *testing.T) {
 	for name, d := range documentedFolders {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.Mkdir(filepath.Join(dir, ".git"), 0o777); err != nil { // it is no part of a workspace above
+			if err := os.Mkdir(filepath.Join(dir, ".git"), 0o777); err != nil { // a workspace of its own
 				t.Fatal(err)
 			}
 			w, err := workspace.Open(dir, workspace.Options{})

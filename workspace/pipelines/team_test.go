@@ -134,7 +134,7 @@ func (m *team) put(who, stage, text string) func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if m.made++; done.Existing {
-			m.Errorf("%s puts %s: it is no attempt of its own", who, stage)
+			m.Errorf("%s puts %s: nothing was recorded", who, stage)
 		}
 	}
 }
