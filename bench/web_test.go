@@ -17,27 +17,41 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
-// BenchmarkViewer measures how long the viewer takes to the first byte of each page
-// that comes from the index, with 16,700 sessions and 200,000 records. Four
-// readers ask for pages while ten artifacts a second are published.
+// BenchmarkViewer measures how long the viewer takes to the first byte of each page over HTTP,
+// with 16,700 sessions and 200,000 records. Four readers ask for pages while ten artifacts a
+// second are published.
 func BenchmarkViewer(b *testing.B) {
 	dir := fresh(b)
-	ids, sessions := manySessions(b, dir, 16_700, 10)
+	ids, sessions := manySessions(b, dir, 16_700)
 	program, _ := programs(b)
 	run(b, dir, program, "list") // creates the index
 	base := serveViewer(b, dir, program)
+	agent := func(n int) string { return []string{"alex", "casey", "sam"}[n%3] }
+	id := func(n int) string { return ids[n%len(ids)] }
 	pages := map[string]func(n int) string{
-		"now":      func(int) string { return "/" },
-		"sessions": func(n int) string { return "/sessions?agent=" + []string{"alex", "casey", "sam"}[n%3] },
-		"session":  func(n int) string { return "/sessions/" + sessions[n%len(sessions)] },
-		"artifact": func(n int) string { return "/artifacts/" + ids[n%len(ids)] },
-		"filtered": func(n int) string { return "/artifacts?agent=" + []string{"alex", "casey", "sam"}[n%3] },
-		"channels": func(int) string { return "/channels" },
-		"channel":  func(n int) string { return "/channels/" + []string{"analysis", "design", "patch"}[n%3] },
+		"home":            func(int) string { return "/" },
+		"board":           func(int) string { return "/?board=session&since=24h" },
+		"sessions":        func(int) string { return "/sessions" },
+		"sessions-agent":  func(n int) string { return "/sessions?agent=" + agent(n) },
+		"session":         func(n int) string { return "/sessions/" + sessions[n%len(sessions)] },
+		"artifact":        func(n int) string { return "/artifacts/" + id(n) },
+		"artifacts":       func(int) string { return "/artifacts" },
+		"artifacts-agent": func(n int) string { return "/artifacts?agent=" + agent(n) },
+		"channels":        func(int) string { return "/channels" },
+		"channel":         func(n int) string { return "/channels/" + []string{"analysis", "design", "patch"}[n%3] },
+		"search":          func(n int) string { return "/search?q=" + agent(n) },
+		"graph":           func(n int) string { return "/graph?focus=" + id(n) },
+		"compare":         func(int) string { return "/compare" },
+		"pipelines":       func(int) string { return "/pipelines" },
+		"threads":         func(int) string { return "/threads" },
+		"cost":            func(int) string { return "/cost" },
+		"cost-agent":      func(int) string { return "/cost?by=agent&since=7d" },
+		"check":           func(int) string { return "/check" },
 	}
 	for _, page := range pages { // warm
 		firstByte(b, base+page(1))
@@ -139,43 +153,20 @@ func firstByte(b *testing.B, url string) time.Duration {
 	return first.Sub(start)
 }
 
-// manySessions writes a log of sessions with some artifacts each and returns the
-// IDs of both.
-func manySessions(b *testing.B, dir string, sessions, artifacts int) (ids, opened []string) {
-	runtime := filepath.Join(dir, ".handoff")
-	random := rand.NewChaCha8([32]byte{5})
-	must(b, filelog.Open(runtime, random).Create())
-	start, n := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), 0
-	add := func(id, agent string, f handoff.Fact) string {
+// manySessions writes a log of sessions that ends now, and returns the IDs of their artifacts
+// and of them.
+func manySessions(b *testing.B, dir string, sessions int) (ids, opened []string) {
+	runtime, n := filepath.Join(dir, ".handoff"), 0
+	must(b, filelog.Open(runtime, rand.NewChaCha8([32]byte{5})).Create())
+	start := time.Now().Add(-time.Duration(sessions) * logtest.SessionTime)
+	for r := range logtest.Sessions(b, start, sessions) {
 		n++
-		r, err := handoff.NewRecord(start.Add(time.Duration(n)*time.Second), random,
-			handoff.Producer{Harness: "codex", Agent: agent, Session: id, WorkID: id, Source: handoff.FromFlag}, f)
-		must(b, err)
 		must(b, store(runtime, n, r))
-		return r.ID
-	}
-	for i := range sessions {
-		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)
-		agent := []string{"alex", "casey", "sam"}[i%3]
-		add(id, agent, &handoff.SessionOpened{SessionID: id, Folder: "docs/agent-outputs/" + id, User: "pat",
-			Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: fmt.Sprintf("intake-%d", i%40)}})
-		opened = append(opened, id)
-		for j := range artifacts {
-			size := int64(1000)
-			p := &handoff.ArtifactPublished{Channel: []string{"analysis", "design", "patch", "verification"}[j%4],
-				Kind: "document", Path: fmt.Sprintf("docs/agent-outputs/%s/%d.md", id, j),
-				TargetType: "file", Title: "An analysis of what is asked for", Summary: strings.Repeat("word ", 20),
-				MediaType: "text/markdown", SizeBytes: &size}
-			if j%4 == 3 {
-				p.Replaces = ids[len(ids)-3 : len(ids)-2]
-			}
-			if j%2 == 1 {
-				p.Parents = ids[len(ids)-1:]
-			}
-			ids = append(ids, add(id, agent, p))
-		}
-		if i < sessions-20 {
-			add(id, agent, &handoff.SessionClosed{SessionID: id, Status: "completed"})
+		switch f := r.Fact.(type) {
+		case *handoff.SessionOpened:
+			opened = append(opened, f.SessionID)
+		case *handoff.ArtifactPublished:
+			ids = append(ids, r.ID)
 		}
 	}
 	return ids, opened

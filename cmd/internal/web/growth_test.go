@@ -19,7 +19,7 @@ func TestGrowth(t *testing.T) {
 	rows := map[string][2]int64{}
 	for i, sessions := range []int{160, 480} {
 		dir := filepath.Join(t.TempDir(), "the-workspace")
-		ids, opened := manyRecords(t, dir, sessions)
+		ids, opened := manyRecords(t, dir, time.Now().Add(-30*24*time.Hour), sessions)
 		now := time.Now()
 		s := siteIn(t, dir, func(o *web.Options) { o.Now = func() time.Time { return now } })
 		for name, path := range map[string]string{"home": "/", "sessions": "/sessions", "agent": "/sessions?agent=alex",

@@ -10,14 +10,18 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 )
+
+// manySessions have 200,000 records.
+const manySessions = 16_700
 
 // BenchmarkPages measures pages of a workspace of 200,000 records: the processor time is that of
 // the page, of what it reads beside it, and of an artifact that is published before it.
 func BenchmarkPages(b *testing.B) {
 	dir := b.TempDir()
-	ids, sessions := manyRecords(b, dir, 16_700)
+	ids, sessions := manyRecords(b, dir, time.Now().Add(-manySessions*logtest.SessionTime), manySessions)
 	s := siteIn(b, dir)
 	s.get("/channels") // fills the index
 	last := len(sessions) - 1
@@ -42,17 +46,13 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// manyRecords writes a log of sessions with ten artifacts each, and returns the IDs of both.
-func manyRecords(b testing.TB, dir string, sessions int) (ids, opened []string) {
+// manyRecords writes a log of sessions, and returns the IDs of their artifacts and of them.
+func manyRecords(b testing.TB, dir string, start time.Time, sessions int) (ids, opened []string) {
 	runtime := filepath.Join(dir, ".handoff")
-	random := rand.NewChaCha8([32]byte{5})
-	must(b, filelog.Open(runtime, random).Create())
-	start, n := time.Now().Add(-30*24*time.Hour).Truncate(24*time.Hour), 0
-	add := func(id, agent string, f handoff.Fact) string {
+	must(b, filelog.Open(runtime, rand.NewChaCha8([32]byte{5})).Create())
+	n := 0
+	for r := range logtest.Sessions(b, start, sessions) {
 		n++
-		r, err := handoff.NewRecord(start.Add(time.Duration(n)*12*time.Second), random,
-			handoff.Producer{Harness: "codex", Agent: agent, Session: id, WorkID: id, Source: handoff.FromFlag}, f)
-		must(b, err)
 		text, err := r.JSON()
 		must(b, err)
 		name := filepath.Join(runtime, "log", fmt.Sprintf("%08d", (n-1)/4096), fmt.Sprintf("%012d.json", n))
@@ -60,30 +60,11 @@ func manyRecords(b testing.TB, dir string, sessions int) (ids, opened []string) 
 			must(b, os.MkdirAll(filepath.Dir(name), 0o700))
 		}
 		must(b, os.WriteFile(name, text, 0o444))
-		return r.ID
-	}
-	for i := range sessions {
-		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)
-		agent := []string{"alex", "casey", "sam"}[i%3]
-		add(id, agent, &handoff.SessionOpened{SessionID: id, Folder: "docs/agent-outputs/" + id, User: "pat",
-			Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: fmt.Sprintf("intake-%d", i%40)}})
-		opened = append(opened, id)
-		for j := range 10 {
-			size := int64(1000)
-			p := &handoff.ArtifactPublished{Channel: []string{"analysis", "design", "patch", "verification"}[j%4],
-				Kind: "document", Path: fmt.Sprintf("docs/agent-outputs/%s/%d.md", id, j),
-				TargetType: "file", Title: "An analysis of what is asked for", Summary: strings.Repeat("word ", 20),
-				MediaType: "text/markdown", SizeBytes: &size}
-			if j%4 == 3 {
-				p.Replaces = ids[len(ids)-3 : len(ids)-2]
-			}
-			if j%2 == 1 {
-				p.Parents = ids[len(ids)-1:]
-			}
-			ids = append(ids, add(id, agent, p))
-		}
-		if i < sessions-20 {
-			add(id, agent, &handoff.SessionClosed{SessionID: id, Status: "completed"})
+		switch f := r.Fact.(type) {
+		case *handoff.SessionOpened:
+			opened = append(opened, f.SessionID)
+		case *handoff.ArtifactPublished:
+			ids = append(ids, r.ID)
 		}
 	}
 	return ids, opened

@@ -243,6 +243,39 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 	}
 }
 
+// FindOpen returns the running and the stalled sessions that q selects, newest first, at most
+// Limit of each, and the statuses of which there are more.
+func FindOpen(ctx context.Context, reader handoff.Reader, q Query) (open []session.View, more []string, err error) {
+	inner, counts := q.SessionQuery, map[string]int{}
+	inner.Status, inner.Limit = handoff.Running, 2*q.Limit
+	for {
+		found, err := reader.Sessions(ctx, inner)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, s := range found.Sessions {
+			v, err := view(ctx, reader, s, q.Observer, q.Now)
+			if err != nil {
+				return nil, nil, err
+			}
+			if v.Status != handoff.Running && v.Status != Stalled {
+				continue // its process is gone
+			}
+			if counts[v.Status]++; counts[v.Status] <= q.Limit {
+				open = append(open, v)
+			} else if !slices.Contains(more, v.Status) {
+				more = append(more, v.Status)
+			}
+			if len(more) == 2 {
+				return open, more, nil
+			}
+		}
+		if inner.Cursor = found.Cursor; inner.Cursor == "" {
+			return open, more, nil
+		}
+	}
+}
+
 // isOutput reports whether an artifact is an active output of a session, of a type or
 // of any.
 func isOutput(s handoff.Session, a handoff.Artifact, outputType string) bool {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,5 +107,51 @@ func TestFind(t *testing.T) {
 	a, err := lifecycle.LatestOutput(t.Context(), m, "casey", regexp.MustCompile("^deep-"), "document")
 	if err != nil || a.Path != "done/second.md" {
 		t.Errorf("LatestOutput = %s, %v, want done/second.md", a.Path, err)
+	}
+}
+
+// TestFindOpen has sessions that run, that are silent, whose process is gone and that ended.
+func TestFindOpen(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	observer := lifecycle.Observer{BootID: "b", PIDNamespace: "n", Alive: func(handoff.Process) bool { return false }}
+	gone := handoff.Process{BootID: "b", PIDNamespace: "n", PID: 1}
+	var records []handoff.Record
+	add := func(age time.Duration, typ, id string, f handoff.Fact) {
+		records = append(records, handoff.Record{Version: 1, Type: typ, ID: "r" + strconv.Itoa(len(records)),
+			CreatedAt: now.Add(-age), Producer: handoff.Producer{Session: id}, Fact: f})
+	}
+	for i, id := range []string{"quiet1", "quiet2", "gone", "done", "running1", "running2", "quiet3"} {
+		opened := &handoff.SessionOpened{SessionID: id, Folder: id}
+		if id == "gone" {
+			opened.Process = gone
+		}
+		add(time.Duration(20-i)*time.Hour, "session.opened", id, opened)
+	}
+	add(time.Hour, "session.noted", "gone", &handoff.SessionNoted{SessionID: "gone", Child: gone})
+	add(time.Hour, "session.closed", "done", &handoff.SessionClosed{SessionID: "done", Status: session.Completed})
+	for _, id := range []string{"running1", "running2"} {
+		add(time.Minute, "artifact.published", id, &handoff.ArtifactPublished{Channel: "c", Path: id + "/a.md"})
+	}
+	m := fold.NewMemory()
+	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
+		t.Fatal(err)
+	}
+	for limit, want := range map[int]string{
+		1: "quiet3 running2; more running,stalled", 2: "quiet3 running2 running1 quiet2; more stalled",
+		3: "quiet3 running2 running1 quiet2 quiet1; more ",
+	} {
+		q := lifecycle.Query{Observer: observer, Now: now}
+		q.Limit = limit
+		open, more, err := lifecycle.FindOpen(t.Context(), m, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range open {
+			got = append(got, v.ID)
+		}
+		if text := strings.Join(got, " ") + "; more " + strings.Join(more, ","); text != want {
+			t.Errorf("limit %d: got %q, want %q", limit, text, want)
+		}
 	}
 }

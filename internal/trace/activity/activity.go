@@ -65,23 +65,21 @@ type Finder struct {
 // with the sessions that they belong to.
 func (f Finder) Find(ctx context.Context, threads []trace.RunningThread, most int) (trace.Activity, error) {
 	a := trace.Activity{Sessions: []trace.ActiveSession{}, Threads: slices.Clone(threads)}
-	for _, status := range []string{handoff.Running, lifecycle.Stalled} {
-		q := lifecycle.Query{Observer: f.Observer, Now: f.Now}
-		q.Status, q.IncludeRuns, q.Limit = status, true, most
-		page, err := lifecycle.Find(ctx, f.Reader, q)
+	q := lifecycle.Query{Observer: f.Observer, Now: f.Now}
+	q.IncludeRuns, q.Limit = true, most
+	open, more, err := lifecycle.FindOpen(ctx, f.Reader, q)
+	if err != nil {
+		return a, err
+	}
+	for _, v := range open {
+		active, err := f.describe(ctx, v, a.Threads)
 		if err != nil {
 			return a, err
 		}
-		for _, v := range page.Sessions {
-			active, err := f.describe(ctx, v, a.Threads)
-			if err != nil {
-				return a, err
-			}
-			a.Sessions = append(a.Sessions, active)
-		}
-		if page.Cursor != "" {
-			a.Warnings = append(a.Warnings, "more sessions are "+status+" than are shown")
-		}
+		a.Sessions = append(a.Sessions, active)
+	}
+	for _, status := range more {
+		a.Warnings = append(a.Warnings, "more sessions are "+status+" than are shown")
 	}
 	var writes []transcript.Write
 	for _, t := range a.Threads {
