@@ -16,7 +16,7 @@ import (
 type client struct {
 	name     string
 	harness  string // as recorded
-	provider string // of its threads; "" if none can be read
+	provider string // of its threads
 
 	env       func(url string) []string
 	configure func(h *home, url string) // after handoff init
@@ -111,7 +111,7 @@ var codex = client{
 }
 
 var qwen = client{
-	name: "qwen", harness: "qwen-code", provider: "",
+	name: "qwen", harness: "qwen-code", provider: "qwen",
 	env: func(url string) []string {
 		return []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=scripted-1",
 			"QWEN_CODE_SUPPRESS_YOLO_WARNING=1"}
@@ -451,9 +451,6 @@ type conversationInfo struct {
 // tokens and states with the ledger.
 func threads(h *home, c client, a map[string]artifact, ledger []model.Answer) {
 	h.t.Helper()
-	if c.provider == "" {
-		return
-	}
 	spent := map[string]usage{}
 	for _, e := range ledger {
 		u := spent[e.Mark]

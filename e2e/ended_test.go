@@ -110,9 +110,6 @@ func TestKilled(t *testing.T) {
 			if running := now(h); len(running) > 0 {
 				t.Errorf("shown as running: %v", running)
 			}
-			if c.provider == "" {
-				return
-			}
 			var th struct{ State state }
 			h.handoff(&th, "thread", before[0].Work.Thread, "--json")
 			if th.State.Status == "running" {

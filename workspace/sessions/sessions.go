@@ -28,6 +28,9 @@ func Statuses() []string { return append([]string(nil), lifecycle.Statuses...) }
 // OutputTypes returns the types of a session's outputs.
 func OutputTypes() []string { return append([]string(nil), lifecycle.Types...) }
 
+// Notices returns the codes of the notices of sessions, the worst first.
+func Notices() []string { return append([]string(nil), lifecycle.NoticeCodes...) }
+
 // A Change is the result of changing a session.
 type Change struct {
 	ID       string   `json:"id"`
@@ -237,6 +240,7 @@ type Filter struct {
 	Status           string // one of Statuses
 	Text             string // words that must all be found, as by a search: of the newest 200 that have them
 	OutputType       string // one of OutputTypes: sessions with an active output of it
+	Notice           string // one of Notices: sessions with this notice
 	Parent           string // the ID of a session or run: the runs directly in it
 	Since, Until     string // a time, see ParseTime: started at or after, before
 	IncludeRuns      bool   // not needed with Agent, Workflow or OutputType
@@ -252,7 +256,7 @@ type Filter struct {
 // first. A filter for what agents do, by agent, workflow or type of output, also
 // selects runs inside sessions. An agent that no session has is the title of one. Kind: Invalid.
 func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
-	q := lifecycle.Query{OutputType: f.OutputType, Outputs: f.WithOutputs, Expected: f.WithCounts,
+	q := lifecycle.Query{OutputType: f.OutputType, Notice: f.Notice, Outputs: f.WithOutputs, Expected: f.WithCounts,
 		Observer: lifecycle.ThisObserver(), Now: s.o.Now()}
 	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns ||
 		f.Agent+f.Workflow+f.OutputType != "", f.Limit, f.Cursor

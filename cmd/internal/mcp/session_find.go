@@ -17,6 +17,7 @@ type SessionFindInput struct {
 	Workflow string `json:"workflow,omitempty" jsonschema:"regular expression for its name"`
 	Status   string `json:"status,omitempty"`
 	Type     string `json:"type,omitempty" jsonschema:"of an output it must have"`
+	Notice   string `json:"notice,omitempty"`
 	Tag      string `json:"tag,omitempty"`
 	Since    string `json:"since,omitempty"`
 	Runs     bool   `json:"runs,omitempty" jsonschema:"runs inside sessions too"`
@@ -51,8 +52,8 @@ var sessionFind = tool[SessionFindInput]{
 			in.Limit = defaultLimit
 		}
 		page, err := c.Sessions().Find(ctx, sessions.Filter{
-			Agent: in.Agent, Workflow: in.Workflow, Status: in.Status, OutputType: in.Type, Tag: in.Tag, Since: in.Since,
-			IncludeRuns: in.Runs, Limit: in.Limit, Cursor: in.Cursor,
+			Agent: in.Agent, Workflow: in.Workflow, Status: in.Status, OutputType: in.Type, Notice: in.Notice, Tag: in.Tag,
+			Since: in.Since, IncludeRuns: in.Runs, Limit: in.Limit, Cursor: in.Cursor,
 		})
 		if err != nil {
 			return answer{}, err

@@ -45,6 +45,8 @@ are not recorded instead, by the UUID that is their name.`,
 	flags.StringVar(&f.User, "user", "", "filter by user `name`")
 	flags.StringVar(&f.Tag, "tag", "", "filter by `tag`")
 	flags.StringVar(&f.OutputType, "output-type", "", "filter by output `type`: document, data, report or artifact")
+	flags.StringVar(&f.Notice, "notice", "",
+		"filter by the `name` of a notice: session_failed, output_missing, process_gone or silent")
 	flags.BoolVar(&f.IncludeRuns, "runs", false, "include runs inside sessions")
 	flags.BoolVar(&f.Archived, "archived", false, "list archived sessions instead")
 	flags.BoolVar(&f.Deleted, "deleted", false, "list the sessions in the trash instead")
@@ -53,8 +55,8 @@ are not recorded instead, by the UUID that is their name.`,
 	flags.StringVar(&f.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
 	var unrecorded bool
 	flags.BoolVar(&unrecorded, "unrecorded", false, "list the session folders that are not recorded instead")
-	for _, filter := range []string{"agent", "workflow", "status", "since", "until", "user", "tag", "output-type", "runs",
-		"archived", "deleted", "limit", "cursor"} {
+	for _, filter := range []string{"agent", "workflow", "status", "since", "until", "user", "tag", "output-type",
+		"notice", "runs", "archived", "deleted", "limit", "cursor"} {
 		c.MarkFlagsMutuallyExclusive("unrecorded", filter)
 	}
 	a.JSONFlag(c, "print JSON", cli.Prints(session.Page{}), cli.PrintsWith("unrecorded", sessions.Adoptions{}))
@@ -89,6 +91,7 @@ func completeFilters(a *cli.App, c *cobra.Command) {
 	}
 	completed(c, "status", sessions.Statuses()...)
 	completed(c, "output-type", sessions.OutputTypes()...)
+	completed(c, "notice", sessions.Notices()...)
 }
 
 func find(ctx context.Context, a *cli.App, w *workspace.Workspace, f sessions.Filter, table *cli.Table) error {

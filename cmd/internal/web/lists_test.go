@@ -104,8 +104,12 @@ func TestTextAndOrder(t *testing.T) {
 	s := newSite(t)
 	for i, name := range []string{"beta", "alpha", "gamma"} {
 		o, err := s.ws.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: name},
-			Workflow: handoff.SessionWorkflow{Name: fmt.Sprint("flow-", 9-i)}})
+			Workflow: handoff.SessionWorkflow{Name: fmt.Sprint("flow-", 9-i)}, Expected: []string{"part.md"}})
 		must(t, err)
+		if name == "beta" {
+			_, err = s.ws.Sessions().Close(t.Context(), o.ID, session.Completed, "")
+			must(t, err)
+		}
 		s.publishAs(handoff.Producer{Agent: name, Session: o.ID}, handoff.Draft{Channel: fmt.Sprint("c", i),
 			Title: "Part " + name, Body: strings.NewReader(strings.Repeat("the word of "+name+"\n", i+1))})
 	}
@@ -116,7 +120,7 @@ func TestTextAndOrder(t *testing.T) {
 		"/artifacts?sort=channel": "beta alpha gamma", "/artifacts?sort=odd": "gamma alpha beta",
 		"/sessions?": "gamma alpha beta", "/sessions?text=alpha": "alpha", "/sessions?text=flow+gamma": "gamma",
 		"/sessions?text=none": "", "/sessions?sort=agent": "alpha beta gamma", "/sessions?sort=workflow": "gamma alpha beta",
-		"/sessions?text=flow*&sort=name": "alpha beta gamma",
+		"/sessions?text=flow*&sort=name": "alpha beta gamma", "/sessions?notice=output_missing": "beta",
 	} {
 		page := s.get(path)
 		var got []string
@@ -130,7 +134,7 @@ func TestTextAndOrder(t *testing.T) {
 			t.Errorf("%s: got %q, want %q\n%s", path, got, want, page)
 		}
 	}
-	for _, path := range []string{"/artifacts?text=*", "/sessions?text=*"} {
+	for _, path := range []string{"/artifacts?text=*", "/sessions?text=*", "/sessions?notice=stale"} {
 		if r, body := s.do(request("GET", path)); r.StatusCode != 400 {
 			t.Errorf("%s: got %d, want 400\n%s", path, r.StatusCode, body)
 		}

@@ -28,6 +28,7 @@ type sessionList struct {
 	Reading    bool // the folders are being read
 	Filter     sessions.Filter
 	Statuses   []string
+	Notices    []handoff.NoticeCode
 	Place      string // "", archive or trash
 	Next       string // the query of the next page, "" at the end
 	Filters    []filter
@@ -56,7 +57,7 @@ type agentSessions struct {
 // session.
 func (s *Server) sessions(r *http.Request) (page, error) {
 	q := r.URL.Query()
-	f := sessions.Filter{Agent: q.Get("agent"), Status: q.Get("status"), Tag: q.Get("tag"),
+	f := sessions.Filter{Agent: q.Get("agent"), Status: q.Get("status"), Notice: q.Get("notice"), Tag: q.Get("tag"),
 		Workflow: q.Get("workflow"), Text: q.Get("text"), Since: q.Get("since"), Until: q.Get("until"),
 		Cursor: q.Get("cursor"), Limit: sessionsShown, WithCounts: true,
 		Archived: q.Get("in") == "archive", Deleted: q.Get("in") == "trash"}
@@ -75,8 +76,11 @@ func (s *Server) sessions(r *http.Request) (page, error) {
 	}
 	list := sessionList{Filter: f, Statuses: sessions.Statuses(), Place: q.Get("in"),
 		sorting: sortingOf(q, found.Cursor != "", sessionOrders),
-		Filters: filtersOf(q, "text", "agent", "workflow", "tag", "since", "until", "status", "in")}
+		Filters: filtersOf(q, "text", "agent", "workflow", "tag", "since", "until", "status", "notice", "in")}
 	list.IsTextCut = found.IsCut
+	for _, code := range sessions.Notices() {
+		list.Notices = append(list.Notices, handoff.NoticeCode(code))
+	}
 	if compare != nil && len(found.Sessions) > 0 {
 		order.Sort(found.Sessions, compare)
 		list.Agents = []agentSessions{{Name: "By " + list.Sort, Sessions: found.Sessions}}
@@ -85,7 +89,7 @@ func (s *Server) sessions(r *http.Request) (page, error) {
 		list.Next = "?" + q.Encode()
 	}
 	p.Data = list
-	if f.Agent+f.Status+f.Tag+f.Workflow+f.Text+f.Since+f.Until+list.Place+f.Cursor+list.Sort != "" {
+	if f.Agent+f.Status+f.Notice+f.Tag+f.Workflow+f.Text+f.Since+f.Until+list.Place+f.Cursor+list.Sort != "" {
 		return p, nil
 	}
 	unrecorded, known, err := s.unrecordedFolders()

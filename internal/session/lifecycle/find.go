@@ -21,6 +21,7 @@ import (
 type Query struct {
 	handoff.SessionQuery
 	OutputType string // one of Types: sessions with an active output of this type
+	Notice     string // one of NoticeCodes: sessions with this notice
 	Outputs    bool   // return the outputs of each session
 	Expected   bool   // look up whether each session left the outputs that it should
 	Archived   bool   // those in the archive only, with IncludeArchived
@@ -150,6 +151,9 @@ func (q Query) check() error {
 		return handoff.E("find sessions", fmt.Sprint("limit ", q.Limit), handoff.Invalid, errors.New("limit is negative"),
 			handoff.Advice("use 0 to list all sessions"))
 	}
+	if err := checkOneOf("notice", q.Notice, NoticeCodes); err != nil {
+		return err
+	}
 	return checkOneOf("type", q.OutputType, Types)
 }
 
@@ -221,10 +225,8 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 			v, err := view(ctx, reader, s, q.Observer, q.Now)
 			ok := (q.Status == "" || v.Status == q.Status) && (!q.Archived || s.Archived && !s.Deleted) &&
 				(!q.Deleted || s.Deleted)
-			if ok && err == nil && q.OutputType != "" {
-				var artifacts []handoff.Artifact
-				artifacts, err = read(ctx, reader, s)
-				ok = slices.ContainsFunc(artifacts, func(a handoff.Artifact) bool { return isOutput(s, a, q.OutputType) })
+			if ok && err == nil && q.OutputType+q.Notice != "" {
+				ok, err = q.matches(ctx, reader, &v)
 			}
 			if err != nil {
 				return err
@@ -274,6 +276,15 @@ func FindOpen(ctx context.Context, reader handoff.Reader, q Query) (open []sessi
 			return open, more, nil
 		}
 	}
+}
+
+// matches reports whether a session has the output and the notice that q selects. It sets the
+// notices.
+func (q Query) matches(ctx context.Context, reader handoff.Reader, v *session.View) (bool, error) {
+	artifacts, err := read(ctx, reader, v.Session)
+	SetNotices(v, Expectations(v.Session, artifacts))
+	is := func(a handoff.Artifact) bool { return isOutput(v.Session, a, q.OutputType) }
+	return (q.OutputType == "" || slices.ContainsFunc(artifacts, is)) && (q.Notice == "" || hasNotice(*v, q.Notice)), err
 }
 
 // isOutput reports whether an artifact is an active output of a session, of a type or

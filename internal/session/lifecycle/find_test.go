@@ -25,10 +25,10 @@ func TestFind(t *testing.T) {
 		records = append(records, handoff.Record{Version: 1, Type: typ, ID: "r" + strconv.Itoa(len(records)),
 			CreatedAt: now.Add(-age), Producer: p, Fact: f})
 	}
-	open := func(id string, age time.Duration, p handoff.Process) {
+	open := func(id string, age time.Duration, p handoff.Process, expected ...string) {
 		add(age, "session.opened", handoff.Producer{},
 			&handoff.SessionOpened{SessionID: id, Folder: id, Process: p, Agent: handoff.SessionAgent{Name: "casey"},
-				Workflow: handoff.SessionWorkflow{Name: "deep-dive-app"}})
+				Workflow: handoff.SessionWorkflow{Name: "deep-dive-app"}, Expected: expected})
 	}
 	end := func(id, status string) {
 		add(time.Minute, "session.closed", handoff.Producer{}, &handoff.SessionClosed{SessionID: id, Status: status})
@@ -37,7 +37,7 @@ func TestFind(t *testing.T) {
 		add(time.Minute, "artifact.published", handoff.Producer{Session: id},
 			&handoff.ArtifactPublished{Channel: "handoff", Path: path, Kind: kind})
 	}
-	open("done", time.Minute, handoff.Process{})
+	open("done", time.Minute, handoff.Process{}, "first.md", "never.md")
 	publish("done", "done/first.md", "document")
 	publish("done", "done/second.md", "document")
 	publish("done", "elsewhere.md", "document") // outside the folder
@@ -47,32 +47,38 @@ func TestFind(t *testing.T) {
 	open("gone", time.Minute, here)
 	add(time.Minute, "session.noted", handoff.Producer{}, &handoff.SessionNoted{SessionID: "gone", Child: here})
 	open("quiet", 3*time.Hour, handoff.Process{})
-	open("bare", time.Minute, handoff.Process{})
+	open("bare", time.Minute, handoff.Process{}, "new.md")
 	publish("bare", "elsewhere.json", "data")
 	end("bare", session.Completed)
-	open("running", time.Minute, handoff.Process{})
+	open("running", time.Minute, handoff.Process{}, "never.md")
 	publish("running", "running/new.md", "document")
 	m := fold.NewMemory()
 	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		status, output string
-		want           []string
+		status, output, notice string
+		want                   []string
 	}{
-		{"", "", []string{"running", "bare", "gone", "failed", "done", "quiet"}},
-		{session.Completed, "", []string{"bare", "done"}},
-		{session.Failed, "", []string{"gone", "failed"}},
-		{lifecycle.Stalled, "", []string{"quiet"}},
-		{handoff.Running, "", []string{"running"}},
-		{session.Cancelled, "", nil},
-		{"", "document", []string{"running", "done"}},
-		{session.Completed, "document", []string{"done"}},
-		{"", "report", nil},
-		{"", "data", nil}, // what is outside the folder is no output
+		{"", "", "", []string{"running", "bare", "gone", "failed", "done", "quiet"}},
+		{session.Completed, "", "", []string{"bare", "done"}},
+		{session.Failed, "", "", []string{"gone", "failed"}},
+		{lifecycle.Stalled, "", "", []string{"quiet"}},
+		{handoff.Running, "", "", []string{"running"}},
+		{session.Cancelled, "", "", nil},
+		{"", "document", "", []string{"running", "done"}},
+		{session.Completed, "document", "", []string{"done"}},
+		{"", "report", "", nil},
+		{"", "data", "", nil}, // what is outside the folder is no output
+		{"", "", "session_failed", []string{"gone", "failed"}},
+		{"", "", "process_gone", []string{"gone"}},
+		{"", "", "silent", []string{"quiet"}},
+		{"", "", "output_missing", []string{"bare", "done"}},
+		{"", "document", "output_missing", []string{"done"}},
+		{session.Failed, "", "output_missing", nil},
 	} {
 		for limit := range 4 { // 0 for all, and pages of every size
-			q := lifecycle.Query{OutputType: tt.output, Observer: observer, Now: now}
+			q := lifecycle.Query{OutputType: tt.output, Notice: tt.notice, Observer: observer, Now: now}
 			q.Status, q.Limit = tt.status, limit
 			var got []string
 			for {
@@ -91,7 +97,8 @@ func TestFind(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, tt.want) {
-				t.Errorf("Find(status %q, output %q, limit %d) = %v, want %v", tt.status, tt.output, limit, got, tt.want)
+				t.Errorf("Find(status %q, output %q, notice %q, limit %d) = %v, want %v", tt.status, tt.output, tt.notice, limit,
+					got, tt.want)
 			}
 		}
 	}
@@ -99,7 +106,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("LatestOutput(report) = %v, want NotFound", err)
 	}
 	for _, q := range []lifecycle.Query{{SessionQuery: handoff.SessionQuery{Status: "finished"}}, {OutputType: "essay"},
-		{SessionQuery: handoff.SessionQuery{Limit: -1}}} {
+		{Notice: "stale"}, {SessionQuery: handoff.SessionQuery{Limit: -1}}} {
 		if _, err := lifecycle.Find(t.Context(), m, q); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("Find(%+v) = %v, want Invalid", q, err)
 		}

@@ -1,11 +1,20 @@
 package lifecycle
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/session"
 )
+
+// NoticeCodes are the codes of the notices of sessions, the worst first.
+var NoticeCodes = []string{string(handoff.NoticeSessionFailed), string(handoff.NoticeOutputMissing),
+	string(handoff.NoticeProcessGone), string(handoff.NoticeSilent)}
+
+func hasNotice(v session.View, code string) bool {
+	return slices.Contains(handoff.Codes(v.Notices), handoff.NoticeCode(code))
+}
 
 // SetNotices sets the notices of a session, the worst first. Expected is what it should
 // leave, nil if that was not looked up.
