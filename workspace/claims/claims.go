@@ -195,7 +195,7 @@ func (c Checker) Attested(ctx context.Context, argv []string, dir string) (ok bo
 }
 
 func (c Checker) trees() evidence.Trees {
-	return evidence.Trees{Git: git.Run, Own: append(c.o.Own(), contract.Folder)}
+	return evidence.Trees{Git: git.Run, Own: append(c.o.Own(), contract.Folder), Now: c.o.Now}
 }
 
 // Record adds claims to a draft that is about to be published, with their evidence as

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -94,12 +95,13 @@ func (c *Checker) before(ctx context.Context, cmd Command) (*State, error) {
 // of the files that differed from the commit.
 func (c *Checker) after(ctx context.Context, cmd Command, before *State, at *handoff.Attestation) (warnings []string,
 	err error) {
-	after, err := c.Tree(ctx, cmd.Worktree)
+	after, err := before.again(ctx)
 	if err != nil {
 		return nil, err
 	}
-	same := before.files.digest() == after.files.digest()
+	same := slices.Equal(before.files, after.files)
 	if cmd.OfCommit {
+		after.compareCommit(ctx)
 		same = after.Clean && after.Commit == before.Commit
 	}
 	if !same {

@@ -8,16 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/tool/order"
 )
-
-// Files are the files of a tree: mode and hash of each, by its path in the repository.
-type Files map[string]string
 
 // A State is the tree of a worktree as it was read, with its files.
 type State struct {
@@ -43,20 +38,17 @@ func (s *State) compareCommit(ctx context.Context) {
 
 // isClean reports whether the tracked files are those of a commit.
 func (w *worktree) isClean(ctx context.Context, commit Files) bool {
-	for name := range commit {
-		if w.files[name] == "" {
-			return false
-		}
-	}
-	for name, entry := range w.files {
-		switch want := commit[name]; {
-		case w.untracked[name], entry == want, w.same[name] != "" && w.same[name] == want:
-		case w.modules[name] != nil && want != "" && w.modules[name].isAt(ctx, want):
+	clean := true
+	pairs(commit, w.files, func(name, want, entry string) bool {
+		switch {
+		case entry == want, want == "" && w.untracked[name], entry != "" && want != "" && w.same[name] == want:
+		case w.modules[name] != nil && want != "" && entry != "" && w.modules[name].isAt(ctx, want):
 		default:
-			return false
+			clean = false
 		}
-	}
-	return true
+		return clean
+	})
+	return clean
 }
 
 // isAt reports whether a submodule has exactly the files of a commit, as its parent
@@ -77,11 +69,12 @@ func (w *worktree) commitFiles(ctx context.Context, commit string) (Files, error
 	if err != nil {
 		return nil, err
 	}
-	files := Files{}
+	files := make(Files, 0, len(list))
 	for _, line := range list { // mode, type, object, path
 		head, name, _ := strings.Cut(line, "\t")
-		if fields := strings.Fields(head); len(fields) == 3 && !w.isOwn(name) {
-			files[name] = fields[0] + " " + fields[2]
+		mode, object, _ := strings.Cut(head, " ")
+		if _, id, ok := strings.Cut(object, " "); ok && !w.isOwn(name) {
+			files = append(files, File{name, mode + " " + id})
 		}
 	}
 	return files, nil
@@ -112,13 +105,6 @@ func (s *State) Without(ctx context.Context, name string) *State {
 // read.
 func (s *State) inRepository(name string) string { return path.Join(s.w.prefix, name) }
 
-// without returns the files that are not in a directory, and not the file of its name.
-func without(files Files, name string) Files {
-	left := maps.Clone(files)
-	maps.DeleteFunc(left, func(at, _ string) bool { return at == name || strings.HasPrefix(at, name+"/") })
-	return left
-}
-
 // deleted is the entry of a file of the commit that the worktree does not have.
 const deleted = "deleted"
 
@@ -137,32 +123,8 @@ func (s *State) changes() []byte {
 	}
 	list := []byte{}
 	for _, c := range differ {
-		list = fmt.Appendf(list, "%s\t%s\x00", cmp.Or(s.files[c.path], deleted), c.path)
+		list = fmt.Appendf(list, "%s\t%s\x00", cmp.Or(s.files.get(c.path), deleted), c.path)
 	}
-	return list
-}
-
-// A change is a difference between two trees.
-type change struct{ verb, path string }
-
-func (c change) String() string { return c.verb + " " + c.path }
-
-// compare returns the differences from one tree to another, in the order of the paths.
-func compare(before, after Files) (list []change) {
-	for name, entry := range after {
-		switch old, known := before[name]; {
-		case !known:
-			list = append(list, change{"added", name})
-		case old != entry:
-			list = append(list, change{"changed", name})
-		}
-	}
-	for name := range before {
-		if _, known := after[name]; !known {
-			list = append(list, change{"deleted", name})
-		}
-	}
-	order.Sort(list, func(a, b change) int { return cmp.Compare(a.path, b.path) })
 	return list
 }
 
@@ -170,7 +132,7 @@ func compare(before, after Files) (list []change) {
 // that were kept. It fails if the commit is not in this repository, or the list is not
 // known.
 func (s *State) filesOf(ctx context.Context, bodies handoff.Bodies, tree handoff.Tree, ofCommit bool) (Files, error) {
-	files := Files{}
+	var files, changes Files
 	if tree.Commit != "" {
 		var err error
 		if files, err = s.w.commitFiles(ctx, tree.Commit); err != nil {
@@ -197,30 +159,29 @@ func (s *State) filesOf(ctx context.Context, bodies handoff.Bodies, tree handoff
 	for in := bufio.NewReader(io.LimitReader(body, maxList)); ; {
 		line, err := in.ReadBytes(0)
 		if len(line) == 0 && err == io.EOF {
-			return files, nil
+			return files.with(sorted(changes)), nil
 		}
 		entry, name, ok := bytes.Cut(bytes.TrimSuffix(line, []byte{0}), []byte{'\t'})
 		if err != nil || !ok {
 			return nil, errors.New("the list of its files is damaged")
 		}
-		if files[string(name)] = string(entry); string(entry) == deleted {
-			delete(files, string(name))
-		}
+		changes = append(changes, File{string(name), string(entry)})
 	}
 }
 
 // tracked returns the files that git tracks: those that are as in the commit with its
 // entries.
 func (s *State) tracked() Files {
-	files := Files{}
-	for name, entry := range s.files {
-		switch want := s.commit[name]; {
-		case s.w.untracked[name]:
-		case s.Clean, s.w.same[name] != "" && s.w.same[name] == want:
-			files[name] = want
+	var files Files
+	pairs(s.commit, s.files, func(name, want, entry string) bool {
+		switch {
+		case entry == "" || s.w.untracked[name]:
+		case s.Clean, want != "" && s.w.same[name] == want:
+			files = append(files, File{name, want})
 		default:
-			files[name] = entry
+			files = append(files, File{name, entry})
 		}
-	}
+		return true
+	})
 	return files
 }

@@ -4,20 +4,15 @@ import (
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"hash"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -32,6 +27,8 @@ type Trees struct {
 	// Own are the folders that handoff writes to, slash-separated and relative to
 	// the directory of the workspace. They are not part of a tree.
 	Own []string
+
+	Now func() time.Time // nil if no file is taken for unchanged by its times
 }
 
 // At returns the state of the worktree that dir, which Own is relative to, is in, as it
@@ -41,17 +38,35 @@ type Trees struct {
 // Kinds: NotFound (dir is not in a worktree), Unavailable (git, or a file that can't
 // be read or changes while it is read).
 func (t Trees) At(ctx context.Context, dir string) (*State, error) {
+	s, err := t.at(ctx, dir, nil)
+	if err == nil {
+		s.compareCommit(ctx)
+	}
+	return s, err
+}
+
+// at returns the state without its commit. It does not read again what was read before
+// and did not change.
+func (t Trees) at(ctx context.Context, dir string, before map[string]stamped) (*State, error) {
 	w, err := t.open(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer w.root.Close()
+	w.dir, w.trees, w.disk.before = dir, t, before
 	if err := w.read(ctx); err != nil {
 		return nil, treeError(dir, handoff.Unavailable, err)
 	}
-	s := &State{Tree: handoff.Tree{Digest: w.files.digest()}, Untracked: len(w.untracked), files: w.files, w: w}
-	s.compareCommit(ctx)
-	return s, nil
+	return &State{Tree: handoff.Tree{Digest: w.files.digest()}, Untracked: len(w.untracked), files: w.files, w: w}, nil
+}
+
+// again returns the state of the worktree as it is now, without its commit.
+func (s *State) again(ctx context.Context) (*State, error) {
+	now, err := s.w.trees.at(ctx, s.w.dir, s.w.disk.read)
+	if err == nil {
+		now.Worktree = s.Worktree
+	}
+	return now, err
 }
 
 func treeError(dir string, kind handoff.Kind, err error) error {
@@ -62,17 +77,19 @@ func treeError(dir string, kind handoff.Kind, err error) error {
 // A worktree is one whose files are read.
 type worktree struct {
 	git    Git
+	trees  Trees
+	dir    string // that was named
 	top    string // its directory
-	prefix string // of the directory that was named, in it
+	prefix string // of dir, in it
 	root   *os.Root
-	newSum func() hash.Hash // of blobs
+	disk   disk
 	own    []string
 	depth  int
 
 	files     Files
-	same      Files                // entries of the index that git takes for the file, though it may convert it
+	same      map[string]string    // entries of the index that git takes for the file, though it may convert it
 	untracked map[string]bool      // and not ignored
-	modules   map[string]*worktree // submodules with files
+	modules   map[string]*worktree // submodules, nil if one has no files
 }
 
 func (t Trees) open(ctx context.Context, dir string) (*worktree, error) {
@@ -84,10 +101,13 @@ func (t Trees) open(ctx context.Context, dir string) (*worktree, error) {
 	if err != nil || len(lines) < 3 {
 		return nil, treeError(dir, handoff.NotFound, errors.New("not a git worktree"))
 	}
-	w := &worktree{git: t.Git, top: lines[0], prefix: lines[2], newSum: sha1.New, files: Files{}, same: Files{},
-		untracked: map[string]bool{}, modules: map[string]*worktree{}}
+	w := &worktree{git: t.Git, top: lines[0], prefix: lines[2], same: map[string]string{}, untracked: map[string]bool{},
+		modules: map[string]*worktree{}, disk: disk{sum: sha1.New(), read: map[string]stamped{}}}
+	if t.Now != nil {
+		w.disk.until = t.Now().Add(-settled).UnixNano()
+	}
 	if lines[1] == "sha256" {
-		w.newSum = sha256.New
+		w.disk.sum = sha256.New()
 	}
 	for _, folder := range t.Own {
 		if folder != "" && folder != "." {
@@ -97,17 +117,8 @@ func (t Trees) open(ctx context.Context, dir string) (*worktree, error) {
 	if w.root, err = os.OpenRoot(w.top); err != nil {
 		return nil, treeError(dir, handoff.Unavailable, err)
 	}
+	w.disk.root = w.root
 	return w, nil
-}
-
-// digest returns the digest of the files: of one entry for each, in the order of
-// their paths.
-func (f Files) digest() string {
-	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		fmt.Fprintf(sum, "%s\t%s\x00", f[name], name)
-	}
-	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // read reads the files. The index has the blobs of those that were not changed, unless
@@ -131,22 +142,35 @@ func (w *worktree) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	read := slices.Concat(changed, converted, untracked)
 	for _, line := range index {
-		if err := w.indexed(ctx, line); err != nil {
-			return err
+		f, state := indexed(line)
+		switch mode, blob, _ := strings.Cut(f.entry, " "); {
+		case f.path == "" || w.isOwn(f.path):
+			continue
+		case mode == submodule:
+			if f.entry, err = w.submodule(ctx, f.path, blob); err != nil {
+				return err
+			}
+		case state != "H": // git does not compare it with its entry
+			read = append(read, f.path)
+			continue
 		}
+		w.files = append(w.files, f)
 	}
-	w.same = maps.Clone(w.files)
+	fromDisk, err := w.onDisk(ctx, read)
+	if err != nil {
+		return err
+	}
+	for _, name := range converted {
+		w.same[name] = w.files.get(name)
+	}
 	for _, name := range changed {
 		delete(w.same, name)
 	}
-	for _, name := range slices.Concat(changed, converted, untracked) {
-		if err := w.onDisk(ctx, name); err != nil {
-			return err
-		}
-	}
+	w.files = w.files.with(fromDisk)
 	for _, name := range untracked {
-		if w.files[name] != "" {
+		if entry := fromDisk.get(name); entry != "" && entry != deleted {
 			w.untracked[name] = true
 		}
 	}
@@ -177,25 +201,15 @@ func (w *worktree) list(ctx context.Context, args ...string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
 }
 
-// indexed reads an entry of the index: its state, mode, blob, stage and path. git does
-// not compare a file with its entry if it is set not to; such a file is read.
-func (w *worktree) indexed(ctx context.Context, line string) error {
+// indexed returns the file of an entry of the index, and its state. Such an entry has a
+// state, a mode, a blob, a stage, a tab and a path.
+func indexed(line string) (f File, state string) {
 	head, name, _ := strings.Cut(line, "\t")
-	fields := strings.Fields(head)
-	if len(fields) != 4 {
-		return nil // of an empty index
+	state, entry, _ := strings.Cut(head, " ")
+	if i := strings.LastIndexByte(entry, ' '); i > 0 {
+		return File{name, entry[:i]}, state
 	}
-	state, mode, blob := fields[0], fields[1], fields[2]
-	switch {
-	case w.isOwn(name):
-		return nil
-	case mode == submodule:
-		return w.submodule(ctx, name, blob)
-	case state != "H":
-		return w.onDisk(ctx, name)
-	}
-	w.files[name] = mode + " " + blob
-	return nil
+	return File{}, "" // of an empty index
 }
 
 func (w *worktree) isOwn(name string) bool {
@@ -207,104 +221,44 @@ const (
 	maxDepth  = 8        // of submodules in submodules
 )
 
-// submodule adds the tree of a submodule, or the commit in the index if it has no
-// files here.
-func (w *worktree) submodule(ctx context.Context, name, commit string) error {
-	w.files[name] = submodule + " " + commit
+// submodule returns the entry of a submodule: its tree, or the commit in the index if it
+// has no files here.
+func (w *worktree) submodule(ctx context.Context, name, commit string) (string, error) {
+	w.modules[name] = nil
 	if info, err := w.root.Lstat(path.Join(name, ".git")); err != nil || info.Mode()&fs.ModeSymlink != 0 ||
 		w.depth == maxDepth {
-		return nil
+		return submodule + " " + commit, nil
 	}
 	inner, err := Trees{Git: w.git}.open(ctx, filepath.Join(w.top, filepath.FromSlash(name)))
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer inner.root.Close()
 	if inner.prefix != "" {
-		return nil // its .git is not a repository
+		return submodule + " " + commit, nil // its .git is not a repository
 	}
 	inner.depth = w.depth + 1
 	if err := inner.read(ctx); err != nil {
-		return err
+		return "", err
 	}
-	w.files[name], w.modules[name] = submodule+" "+inner.files.digest(), inner
-	return nil
+	w.modules[name] = inner
+	return submodule + " " + inner.files.digest(), nil
 }
 
-// onDisk adds a file as it is on the disk, and removes one that is missing. The
-// directory of a repository that is not a submodule is ignored.
-func (w *worktree) onDisk(ctx context.Context, name string) error {
-	if name == "" || w.isOwn(name) || strings.HasPrefix(w.files[name], submodule) {
-		return nil
-	}
-	info, err := w.root.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && info.IsDir():
-		delete(w.files, name)
-		return nil
-	case err != nil:
-		return err
-	}
-	switch mode := info.Mode(); {
-	case mode&fs.ModeSymlink != 0:
-		target, err := w.root.Readlink(name)
-		if err != nil {
-			return err
+// onDisk returns files as they are on the disk. The directory of a repository that is
+// not a submodule is ignored.
+func (w *worktree) onDisk(ctx context.Context, names []string) (files Files, err error) {
+	defer w.disk.close()
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if _, module := w.modules[name]; name == "" || module || w.isOwn(name) {
+			continue
 		}
-		sum := w.blob(int64(len(target)))
-		io.WriteString(sum, target)
-		w.files[name] = "120000 " + hex.EncodeToString(sum.Sum(nil))
-		return nil
-	case mode.IsRegular():
-		return w.file(ctx, name)
+		entry, err := w.disk.entry(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{name, entry})
 	}
-	w.files[name] = "special" // a pipe or a device, which has no content
-	return nil
-}
-
-// blob starts the digest of a blob of git.
-func (w *worktree) blob(size int64) hash.Hash {
-	sum := w.newSum()
-	fmt.Fprintf(sum, "blob %d\x00", size)
-	return sum
-}
-
-// file adds a regular file.
-func (w *worktree) file(ctx context.Context, name string) error {
-	f, err := w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	sum := w.blob(info.Size())
-	n, err := io.Copy(sum, contextReader{ctx, io.LimitReader(f, info.Size()+1)})
-	if err != nil {
-		return err
-	}
-	if n != info.Size() || !info.Mode().IsRegular() {
-		return fmt.Errorf("%s changed while it was read", name)
-	}
-	mode := "100644 "
-	if info.Mode()&0o100 != 0 {
-		mode = "100755 "
-	}
-	w.files[name] = mode + hex.EncodeToString(sum.Sum(nil))
-	return nil
-}
-
-// A contextReader ends with its context.
-type contextReader struct {
-	ctx context.Context
-	io.Reader
-}
-
-func (r contextReader) Read(b []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.Reader.Read(b)
+	return files, nil
 }
