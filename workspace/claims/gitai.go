@@ -40,26 +40,29 @@ func (c Checker) writeNote(ctx context.Context, commit string, log gitai.Log) er
 	if err != nil {
 		return err
 	}
-	old, err := repository.Note(ctx, gitai.Ref, commit)
-	if err != nil {
-		return err
-	}
-	if old != nil {
+	var conflict error
+	err = repository.EditNote(ctx, gitai.Ref, commit, func(old []byte) (note []byte, err error) {
+		if old == nil {
+			return []byte(log.String()), nil
+		}
 		known, err := gitai.Parse(old)
+		merged := known
 		if err == nil {
-			log, err = known.Merge(log)
+			merged, err = known.Merge(log)
 		}
 		if err != nil {
-			return handoff.E("export", commit, handoff.Conflict,
+			conflict = handoff.E("export", commit, handoff.Conflict,
 				fmt.Errorf("its note in %s can't be merged: %w", gitai.Ref, err),
 				handoff.Advice("see the note with git notes --ref=ai show"))
+			return nil, conflict
 		}
-		if known.Lines() == log.Lines() {
-			return nil // every line has a writer
+		if known.Lines() == merged.Lines() {
+			return nil, nil // every line has a writer
 		}
+		return []byte(merged.String()), nil
+	})
+	if err != nil && conflict == nil {
+		err = handoff.E("export", commit, handoff.Unavailable, err, handoff.Advice("check that git can commit here"))
 	}
-	if err := repository.SetNote(ctx, gitai.Ref, commit, old, []byte(log.String())); err != nil {
-		return handoff.E("export", commit, handoff.Unavailable, err, handoff.Advice("check that git can commit here"))
-	}
-	return nil
+	return err
 }

@@ -20,6 +20,8 @@ func ExportCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Export a session, an attestation, or what is behind a pull request",
+		Long: `Export writes what people and other programs read. docs/exports.md lists the
+standards and versions, and what is left out.`,
 	}
 	c.AddCommand(exportHTMLCommand(a))
 	return c
