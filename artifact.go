@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -255,19 +256,35 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// IsManaged reports whether the file of an artifact was stored by handoff under its ID,
-// for example from standard input. Its path is not for people: it is read by its ref.
+// IsManaged reports whether handoff chose the path of an artifact: its file is stored
+// under its ID, or is that of a name among the artifacts of a session. Such a path is not
+// for people: they read the artifact by its ref.
 func (a Artifact) IsManaged() bool {
-	return strings.Contains("/"+a.Path, "/artifacts/files/"+a.ID+"/")
+	return a.IsStored() || a.Name != "" && strings.Contains("/"+a.Path, "/artifacts/")
 }
 
-// Label returns the channel and the title, or else the path, for people to read.
-func (a Artifact) Label() string {
+// IsStored reports whether the file of an artifact was stored by handoff under its ID,
+// for example from standard input. Nobody else writes to it.
+func (a Artifact) IsStored() bool { return strings.Contains("/"+a.Path, "/artifacts/files/"+a.ID+"/") }
+
+// DisplayName returns what an artifact is called, for people to read: its title, or else
+// its path, of which the part before the directory of its session is left out. Where
+// handoff chose the path, that is the name, or else the name of the file.
+func (a Artifact) DisplayName() string {
 	if a.Title != "" {
-		return a.Channel + ": " + a.Title
+		return a.Title
 	}
-	return a.Channel + ": " + a.Path
+	if a.IsManaged() {
+		return cmp.Or(a.Name, path.Base(a.Path))
+	}
+	if _, inside, ok := strings.Cut("/"+a.Path, "/"+a.Producer.Session+"/"); ok && a.Producer.Session != "" {
+		return inside
+	}
+	return a.Path
 }
+
+// Label returns the channel and the display name.
+func (a Artifact) Label() string { return a.Channel + ": " + a.DisplayName() }
 
 // An ArtifactQuery selects artifacts that match all of its fields. The zero value
 // selects every active artifact.

@@ -52,3 +52,31 @@ func TestArtifactJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestDisplayName checks that people never see a path that handoff chose.
+func TestDisplayName(t *testing.T) {
+	const id, session = "art_00000000000000000000000004", "6f1b1c7e-3f43-4a7c-9b0d-2f3f4d5e6a7b"
+	for _, tt := range []struct {
+		title, name, path string
+		want              string
+		managed           bool
+	}{
+		{"", "", "docs/a.md", "docs/a.md", false},
+		{"T", "", "docs/a.md", "T", false},
+		{"", "", ".handoff/artifacts/files/" + id + "/out.log", "out.log", true},
+		{"T", "", ".handoff/artifacts/files/" + id + "/out.log", "T", true},
+		{"", "plan/a.md", "docs/agent-outputs/" + session + "/artifacts/run/plan/a.md", "plan/a.md", true},
+		{"T", "a.md", "artifacts/run/a.md", "T", true},
+		{"", "", "docs/agent-outputs/" + session + "/sub/report.md", "sub/report.md", false},
+		{"", "plan.json", ".pipeline/42/plan.json", ".pipeline/42/plan.json", false},
+	} {
+		a := handoff.Artifact{Record: handoff.Record{ID: id, Producer: handoff.Producer{Session: session}},
+			ArtifactPublished: handoff.ArtifactPublished{Channel: "design", Title: tt.title, Name: tt.name, Path: tt.path}}
+		if got, managed := a.DisplayName(), a.IsManaged(); got != tt.want || managed != tt.managed {
+			t.Errorf("%q, %q, %q: got %q, %t, want %q, %t", tt.title, tt.name, tt.path, got, managed, tt.want, tt.managed)
+		}
+		if got, want := a.Label(), "design: "+tt.want; got != want {
+			t.Errorf("Label() = %q, want %q", got, want)
+		}
+	}
+}

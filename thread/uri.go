@@ -88,6 +88,9 @@ func parse(s string) (u URI, err error) {
 	if !hasScheme {
 		scheme, target = "agents", rest
 	}
+	if hasScheme && strings.ContainsFunc(rest, unicode.IsSpace) {
+		return u, errors.New("contains white space, which is encoded as %20 in a URI")
+	}
 	if scheme == "agents" && directory(target) {
 		return u, fmt.Errorf("directories are %w", handoff.Unsupported)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
@@ -20,8 +21,11 @@ import (
 	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
-// artifactURI is the start of the URI of an artifact over MCP.
-const artifactURI = "handoff://artifacts/"
+// The start of the URI of a resource over MCP, and of that of an artifact.
+const (
+	resourceURI = "handoff://"
+	artifactURI = resourceURI + "artifacts/"
+)
 
 // How many of the newest sessions and threads are searched for a name.
 const (
@@ -60,7 +64,9 @@ func (w *Workspace) elsewhere(ctx context.Context, set *thread.Set, op, name str
 //
 // Kinds: Invalid (a malformed URI), and those of reading the log.
 func (n namer) named(ctx context.Context, name string) (parts.Meaning, error) {
-	name = strings.TrimPrefix(name, artifactURI)
+	if rest, ok := strings.CutPrefix(name, resourceURI); ok {
+		return n.resource(ctx, name, rest)
+	}
 	if strings.Contains(name, "://") {
 		return n.uri(name)
 	}
@@ -71,6 +77,26 @@ func (n namer) named(ctx context.Context, name string) (parts.Meaning, error) {
 		}
 	}
 	return parts.Meaning{}, ctx.Err()
+}
+
+// resource returns what a URI of this program means, of which rest follows the scheme.
+func (n namer) resource(ctx context.Context, uri, rest string) (parts.Meaning, error) {
+	kind, id, _ := strings.Cut(rest, "/")
+	id = strings.TrimSuffix(id, "/body")
+	switch {
+	case strings.ContainsFunc(rest, unicode.IsSpace) || strings.Contains(id, "/"):
+	case rest == "artifacts":
+		return parts.Meaning{What: "the list of the newest artifacts",
+			Show: handoff.Suggest("list every artifact", handoff.ActionListAll)}, nil
+	case rest == "news":
+		return parts.Meaning{What: "the news", Show: handoff.Suggest("print them", handoff.ActionNews)}, nil
+	case kind == "artifacts" && id != "":
+		return n.artifact(ctx, id), nil
+	case kind == "sessions" && id != "":
+		return n.session(ctx, id), nil
+	}
+	return parts.Meaning{}, handoff.E("parse uri", uri, handoff.Invalid, errors.New("malformed URI of "+resourceURI),
+		handoff.Advice("the forms are "+artifactURI+"ID and "+resourceURI+"sessions/ID"))
 }
 
 func (n namer) uri(name string) (parts.Meaning, error) {

@@ -25,8 +25,7 @@ func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (trac
 	if err := w.hub.Closed(); err != nil {
 		return trace.Origin{}, err
 	}
-	name = strings.TrimPrefix(name, artifactURI)
-	found, err := w.sources(set).Why(ctx, w.refs(ctx), w.dirs.Worktrees(), name)
+	found, err := w.sources(set).Why(ctx, w.refs(ctx), w.dirs.Worktrees(), strings.TrimPrefix(name, artifactURI))
 	if err != nil {
 		err = w.elsewhere(ctx, set, "trace", name, err)
 	}

@@ -1,7 +1,6 @@
 package news
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -88,7 +87,7 @@ func (d *digest) add(format string, args ...any) {
 
 // artifact returns the title, author, age, ref and notices of an artifact.
 func (d *digest) artifact(a handoff.Artifact) string {
-	text := a.ID + " " + quote(cmp.Or(a.Title, a.Path))
+	text := a.ID + " " + quote(a.DisplayName())
 	if by := maker(a.PublishedBy()); by != "" {
 		text += " by " + quote(by)
 	}

@@ -103,7 +103,7 @@ func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
 // artifactNeed returns the worst notice of an artifact that a person should settle.
 func artifactNeed(a handoff.Artifact) (Need, bool) {
 	by := a.PublishedBy()
-	need := Need{Kind: "artifact", Ref: a.ID, Title: cmp.Or(a.Title, a.Path), By: maker(by), At: a.CreatedAt, from: by}
+	need := Need{Kind: "artifact", Ref: a.ID, Title: a.DisplayName(), By: maker(by), At: a.CreatedAt, from: by}
 	for _, need.Notice = range a.Notices() {
 		switch need.Notice.Code {
 		case handoff.NoticeContradicted, handoff.NoticeAttestFailed:

@@ -217,7 +217,7 @@ func (d Reviews) line(ctx context.Context, a handoff.Artifact, c handoff.Comment
 	if r.ID == c.ID {
 		text = d.textOf(ctx, a, c, redacted)
 	}
-	line := fmt.Sprintf("- %s on %s %s", what, a.ID, phrase(cmp.Or(a.Title, a.Path)))
+	line := fmt.Sprintf("- %s on %s %s", what, a.ID, phrase(a.DisplayName()))
 	for _, review := range a.Reviews {
 		if slices.Contains(review.Comments, r.ID) {
 			line += ", " + string(review.Decision)

@@ -17,11 +17,11 @@ const remote = "remote:"
 
 // Path returns the path of an artifact's file as it can be opened from the
 // caller's directory. A file that can't be reached has its recorded path, with a
-// prefix so that it is not taken for another file. It is "" for a file that
-// handoff manages.
+// prefix so that it is not taken for another file. It is "" for a file that is
+// stored under the ID of the artifact.
 func (a *App) Path(art handoff.Artifact) string {
 	switch {
-	case art.IsManaged():
+	case art.IsStored():
 		return ""
 	case art.File == "" && (art.Target == handoff.Remote || art.Target == handoff.Available):
 		return remote + art.Path
@@ -31,11 +31,11 @@ func (a *App) Path(art handoff.Artifact) string {
 	return a.Rel(art.File)
 }
 
-// Named returns Path for use in a sentence that says if it can't be reached, the title or
-// name if there is none.
+// Named returns Path for use in a sentence that says if it can't be reached, the
+// display name if there is none.
 func (a *App) Named(art handoff.Artifact) string {
 	file := strings.TrimPrefix(strings.TrimPrefix(a.Path(art), unreachable), remote)
-	return cmp.Or(file, art.Title, managedName(art), art.ID)
+	return cmp.Or(file, art.DisplayName())
 }
 
 // Rel returns an absolute path relative to the caller's directory if it is
@@ -49,12 +49,4 @@ func (a *App) Rel(file string) string {
 		}
 	}
 	return file
-}
-
-// managedName returns the name of a file that handoff manages, "" for another one.
-func managedName(art handoff.Artifact) string {
-	if name := filepath.Base(filepath.FromSlash(art.Path)); art.IsManaged() {
-		return name
-	}
-	return ""
 }

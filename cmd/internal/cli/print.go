@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,10 +87,16 @@ func (a *App) row(art handoff.Artifact) []string {
 }
 
 // Describe returns the cells of an artifact for who published it, the agent or else the
-// program, what it is, and where. A file that handoff manages is known by its title, or else
-// the name that it was given.
+// program, what it is, and where. A path that handoff manages is for programs only.
 func Describe(a *App, art handoff.Artifact) (by, title, file string) {
-	return art.PublishedBy().Name(), cmp.Or(art.Title, managedName(art)), a.Path(art)
+	title, file = art.Title, a.Path(art)
+	if art.IsManaged() {
+		title = art.DisplayName()
+		if a.Terminal {
+			file = ""
+		}
+	}
+	return art.PublishedBy().Name(), title, file
 }
 
 // Age returns the time since t in its largest unit.

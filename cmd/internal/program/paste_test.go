@@ -70,7 +70,9 @@ func TestPaste(t *testing.T) {
 			`"usage":{"input_tokens":10,"output_tokens":5}}}`+"\n", ownThread, c.dir))
 	words := map[string]string{id + "@v1": "ref", "design:reviewed": "ref", "design:latest": "ref", "reviewed": "label",
 		"memo": "kind", "task-7": "task", "op-8": "operation", "docs/design.md": "path",
-		"handoff://artifacts/" + id: "uri", "agents://codex": "uri",
+		"handoff://artifacts/" + id: "uri", "agents://codex": "uri", "handoff://artifacts": "uri",
+		"handoff://artifacts/" + id + "/body": "uri", "handoff://news": "uri",
+		"handoff://sessions/11111111-2222-4333-8444-555555555555": "uri",
 		"plan#1": "attempt"}
 	for _, line := range slices.Concat([]string{"cost --by model", "cost --by thread", "cost --by work",
 		"threads --everywhere --agents", "session find", "log", "show " + id, "show task.md",
@@ -153,11 +155,14 @@ func TestPasteMalformed(t *testing.T) {
 	c := newConsole(t)
 	fillListings(c)
 	for _, uri := range []string{"agents://", "agents://codex/", "agents://codex/a/b/c", "agents://codex/%zz", "://x",
-		"codex://a b\x01"} {
+		"codex://a b\x01", "codex://a b", "handoff://bad uri/x", "handoff://artifacts/a b", "handoff://", "handoff://x/y",
+		"handoff://artifacts/a/b", "handoff://sessions/"} {
 		for _, command := range []string{"show", "cost", "why", "thread"} {
 			before := c.said.Len()
-			if _, code := c.run("", command, uri); code != 2 || !strings.Contains(c.said.String()[before:], "hint: ") {
-				t.Errorf("handoff %s %q exits %d: %s", command, uri, code, c.said.String()[before:])
+			_, code := c.run("", command, uri)
+			said := c.said.String()[before:]
+			if code != 2 || !strings.Contains(said, "hint: ") || strings.Contains(said, "unknown provider") {
+				t.Errorf("handoff %s %q exits %d: %s", command, uri, code, said)
 			}
 		}
 	}

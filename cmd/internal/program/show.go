@@ -323,7 +323,7 @@ func showHistory(ctx context.Context, a *cli.App, w *workspace.Workspace, ref st
 // readCommandLine returns the command that prints what was published if the file
 // doesn't contain it any more.
 func readCommandLine(art handoff.Artifact) string {
-	if art.IsManaged() {
+	if art.IsStored() {
 		return cli.CommandLine(handoff.ActionRead, art.ID)
 	}
 	if !art.Kept || art.File != "" && art.Target != handoff.Modified && art.Target != handoff.Missing {

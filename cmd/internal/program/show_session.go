@@ -68,10 +68,10 @@ func printSession(a *cli.App, v session.Detail) {
 	}
 }
 
-// printArtifacts prints each artifact on a line, by its path or else its title.
+// printArtifacts prints each artifact on a line, by its title or else its path.
 func printArtifacts(a *cli.App, what string, list []session.Other) {
 	for _, o := range list {
-		file := textfmt.OneLine(cmp.Or(o.Path, o.Title, "-"))
+		file := textfmt.OneLine(cmp.Or(o.Title, o.Path, "-"))
 		fmt.Fprintf(a.Out, "%-11s  %s  channel=%s id=%s\n", what, file, o.Channel, o.ID)
 	}
 }

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -15,7 +14,10 @@ import (
 
 // Event is the line that reports a publish. Unknown fields are omitted.
 func Event(a *cli.App, art handoff.Artifact) string {
-	file := cmp.Or(a.Path(art), a.Named(art))
+	file := art.DisplayName()
+	if !art.IsManaged() {
+		file = a.Path(art)
+	}
 	line := "artifact:publish  " + textfmt.Word(file) + "  channel=" + textfmt.Word(art.Channel)
 	for _, slot := range []string{"task", "run", "agent"} {
 		if v := art.PublishedBy().Slot(slot); v != "" {

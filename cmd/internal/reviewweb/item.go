@@ -75,7 +75,7 @@ func (s *Server) find(ctx context.Context, id string, q url.Values) (v item, err
 		return v, err
 	}
 	v = item{Artifact: *shown.Artifact, Quote: q.Get("quote"), ReplyTo: q.Get("reply"), Via: s.o.Via}
-	v.Title = first(v.Artifact.Title, v.Name, v.Path)
+	v.Title = v.DisplayName()
 	history, err := s.o.Workspace.History(ctx, id)
 	if err != nil {
 		return v, err

@@ -55,7 +55,7 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	p := page{Name: "artifact", Title: titleOf(art), Live: true, Section: "/channels", Styles: []string{previewStyle},
+	p := page{Name: "artifact", Title: art.DisplayName(), Live: true, Section: "/channels", Styles: []string{previewStyle},
 		Crumbs: []crumb{{"Channels", "/channels"}, {art.Channel, channelURL(art.Channel)}}}
 	a := artifactPage{Artifact: art}
 	if shown := s.transcripts(&p, art.ID); shown.Artifact != nil {
@@ -191,15 +191,4 @@ func (a artifactPage) Older(id string) *handoff.Artifact {
 		}
 	}
 	return nil
-}
-
-// titleOf returns what an artifact is called.
-func titleOf(a handoff.Artifact) string {
-	if a.Title != "" {
-		return a.Title
-	}
-	if a.Name != "" {
-		return a.Name
-	}
-	return path.Base(a.Path)
 }

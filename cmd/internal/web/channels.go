@@ -66,7 +66,7 @@ type artifactList struct {
 
 // artifactOrders are the orders of artifacts besides the newest first.
 var artifactOrders = map[string]func(a, b handoff.Artifact) int{
-	"title":   func(a, b handoff.Artifact) int { return strings.Compare(titleOf(a), titleOf(b)) },
+	"title":   func(a, b handoff.Artifact) int { return strings.Compare(a.DisplayName(), b.DisplayName()) },
 	"channel": func(a, b handoff.Artifact) int { return strings.Compare(a.Channel, b.Channel) },
 	"agent":   func(a, b handoff.Artifact) int { return strings.Compare(whoOf(a), whoOf(b)) },
 	"status":  func(a, b handoff.Artifact) int { return strings.Compare(string(a.Status), string(b.Status)) },

@@ -134,6 +134,6 @@ func (s *Server) addContents(ctx context.Context, x *exported, v sessionPage) {
 		artifact(*o.Artifact, o.File)
 	}
 	for _, a := range v.Published {
-		artifact(a, titleOf(a))
+		artifact(a, a.DisplayName())
 	}
 }

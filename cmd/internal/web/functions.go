@@ -54,7 +54,7 @@ func (l Look) functions() template.FuncMap {
 		"agentURL":    func(name string) string { return "/sessions?agent=" + url.QueryEscape(name) },
 		"join":        strings.Join,
 		"dict":        dict,
-		"title":       titleOf,
+		"title":       handoff.Artifact.DisplayName,
 		"titled":      titled,
 		"fileURL":     func(id, name string) string { return sessionURL(id) + "/files/" + escape(name) },
 		"servable":    func(name string) bool { return access.IsPlainPath(&url.URL{Path: "/" + name}) },

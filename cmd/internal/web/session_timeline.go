@@ -51,7 +51,7 @@ func (s *Server) sessionTimeline(ctx context.Context, v sessionPage) (l timeline
 	artifacts := v.artifacts()
 	var published []bar
 	for _, a := range artifacts {
-		published = append(published, bar{Start: a.CreatedAt, Title: titleOf(a), URL: artifactURL(a.ID)})
+		published = append(published, bar{Start: a.CreatedAt, Title: a.DisplayName(), URL: artifactURL(a.ID)})
 	}
 	add("artifacts", "", "", published...)
 	add("stages", "", "", s.stageBars(ctx, artifacts)...)

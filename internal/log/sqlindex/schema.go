@@ -14,7 +14,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 37
+const version = 38
 
 // schema creates the database, except the indexes of columns. The key of an
 // artifact's row is the Seq of its record, so every index of artifacts ends in

@@ -1,7 +1,6 @@
 package sqlindex
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -111,7 +110,7 @@ func (s *store) outputTexts(of *handoff.Session) (string, error) {
 		var p handoff.Artifact
 		if err == nil {
 			p, err = fold.Readable(s, a)
-			texts = append(texts, strings.TrimSpace(cmp.Or(p.Name, p.Path)+" "+p.Title+" "+p.Summary))
+			texts = append(texts, strings.TrimSpace(nameOf(p)+" "+p.Title+" "+p.Summary))
 		}
 		return err
 	}, of.ID)

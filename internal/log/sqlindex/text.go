@@ -79,6 +79,14 @@ func textSeq(ctx context.Context, c *sqlite.Conn) (seq int64, err error) {
 	return seq, err
 }
 
+// nameOf returns the name or path that an artifact is found by.
+func nameOf(a handoff.Artifact) string {
+	if a.Title = ""; a.IsManaged() {
+		return a.DisplayName()
+	}
+	return cmp.Or(a.Name, a.Path)
+}
+
 // storeTexts stores texts, unless another process already has.
 func (x *Index) storeTexts(ctx context.Context, after int64, redacted string, list []handoff.Artifact,
 	bodies []string) error {
@@ -102,7 +110,7 @@ func (x *Index) storeTexts(ctx context.Context, after int64, redacted string, li
 		}
 		for i, p := range list {
 			err := c.Exec(ctx, `INSERT INTO texts (rowid, title, summary, name, tags, body) VALUES (?, ?, ?, ?, ?, ?)`,
-				int64(p.Seq), plain(p.Title), plain(p.Summary), plain(cmp.Or(p.Name, p.Path)), plain(strings.Join(p.Tags, " ")),
+				int64(p.Seq), plain(p.Title), plain(p.Summary), plain(nameOf(p)), plain(strings.Join(p.Tags, " ")),
 				plain(bodies[i]))
 			if err != nil {
 				return err

@@ -176,7 +176,7 @@ func (r Resolver) refOf(a handoff.Artifact) string {
 		return names.Candidate{Artifact: a}.Ref()
 	}
 	file := a.File
-	if file == "" || a.Root != "" {
+	if file == "" || a.Root != "" || a.IsStored() {
 		return a.ID
 	}
 	if rel, err := filepath.Rel(r.Dir, file); err == nil && filepath.IsLocal(rel) {

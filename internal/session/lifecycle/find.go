@@ -410,10 +410,14 @@ func noOutput(ctx context.Context, reader handoff.Reader, agent string, workflow
 	return handoff.E("find output", subject, handoff.NotFound, errors.New(reason), hint)
 }
 
-// other returns an artifact as a session shows it. A file that handoff manages has no path.
+// other returns an artifact as a session shows it. What handoff manages has a title, and
+// what is stored under its ID no path.
 func other(a handoff.Artifact) session.Other {
 	o := session.Other{ID: a.ID, Channel: a.Channel, Path: a.Path, Title: a.Title}
 	if a.IsManaged() {
+		o.Title = a.DisplayName()
+	}
+	if a.IsStored() {
 		o.Path = ""
 	}
 	return o

@@ -169,11 +169,11 @@ func (r Recorder) artifacts(ctx context.Context, e trace.HookEvent, since time.T
 // describe returns an artifact on one line.
 func describe(a handoff.Artifact) string {
 	line := a.ID[len(a.ID)-shortID:] + " " + a.Channel
-	if a.Root != handoff.RuntimeRoot {
+	if !a.IsManaged() {
 		line += " " + printable.Word(a.Path)
 	}
-	if a.Title != "" {
-		line += fmt.Sprintf(" %q", a.Title)
+	if a.Title != "" || a.IsManaged() {
+		line += fmt.Sprintf(" %q", a.DisplayName())
 	}
 	if a.Status == handoff.Active {
 		return line

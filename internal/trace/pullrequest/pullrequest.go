@@ -327,14 +327,14 @@ func section(out *strings.Builder, title string, limit, n int, line func(int) st
 }
 
 func (b Behind) artifactLine(a handoff.Artifact) string {
-	title := a.Title
-	if title == "" {
-		title = a.Path
+	title, file := a.DisplayName(), a.Path
+	if a.IsManaged() || file == title {
+		file = ""
 	}
 	recorded := slices.DeleteFunc(a.Notices(), func(n handoff.Notice) bool { return n.Code.IsLocal() })
 	by := a.PublishedBy()
 	return join(notices(recorded),
-		part("", title), part("", a.Path), part("channel", a.Channel), part("revision", fmt.Sprintf("v%d", a.Revision)),
+		part("", title), part("", file), part("channel", a.Channel), part("revision", fmt.Sprintf("v%d", a.Revision)),
 		part("status", string(a.Status)),
 		part("labels", strings.Join(a.Labels, " ")), part("by", by.Agent), b.conversation(by), part("", a.ID))
 }
