@@ -94,7 +94,7 @@ func (s *Server) artifacts(r *http.Request) (page, error) {
 		o.Status, o.IncludeInactive = "", true
 	}
 	for name, field := range map[string]string{"agent": "agent", "program": "harness", "session": "session",
-		"task": "task"} {
+		"run": "run", "task": "task"} {
 		if value := q.Get(name); value != "" {
 			o.Producer[field] = value
 		}
@@ -112,8 +112,8 @@ func (s *Server) artifacts(r *http.Request) (page, error) {
 		Notices: []handoff.NoticeCode{handoff.NoticeContradicted, handoff.NoticeVerified, handoff.NoticeAsserted,
 			handoff.NoticeReviewAsked, handoff.NoticeChangesRequested, handoff.NoticeApproved, handoff.NoticeCommented,
 			handoff.NoticeCompeting, handoff.NoticeStale},
-		Filters: filtersOf(q, "text", "channel", "agent", "program", "session", "task", "label", "tag", "since", "until",
-			"notice", "status")}
+		Filters: filtersOf(q, "text", "channel", "agent", "program", "session", "run", "task", "label", "tag", "since",
+			"until", "notice", "status")}
 	v.IsTextCut = found.IsCut
 	if compare != nil {
 		order.Sort(v.Artifacts, compare)

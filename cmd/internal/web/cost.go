@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/internal/tool/order"
+	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace/places"
 	"github.com/agent-handoff/handoff/workspace/work"
@@ -38,6 +39,8 @@ type costPage struct {
 	Days    dayChart
 	Command string // prints the same
 	Link    url.Values
+
+	absent map[string]bool // the threads that can't be opened
 }
 
 // costGroups are what the page of costs offers to group by. An address may have any other.
@@ -93,8 +96,25 @@ func (s *Server) cost(r *http.Request) (page, error) {
 	if v.By == "day" {
 		v.Days = chartOf(v.Rows)
 	}
+	v.absent = s.absent(r.Context(), v.By, v.Shown())
 	p.Data = v
 	return p, nil
+}
+
+// absent returns which threads of the rows of a cost can't be opened.
+func (s *Server) absent(ctx context.Context, by string, rows []trace.CostRow) map[string]bool {
+	absent := map[string]bool{}
+	for _, row := range rows {
+		if by != "thread" || row.Amount.Completeness != thread.NoUsage {
+			continue
+		}
+		uri, err := thread.ParseURI(row.Key)
+		if err == nil {
+			_, err = s.o.Source.Threads.Open(ctx, uri)
+		}
+		absent[row.Key] = err != nil
+	}
+	return absent
 }
 
 // costs returns what was used as it was last read.
@@ -184,7 +204,9 @@ func (v costPage) RowURL(row trace.CostRow) string {
 	case "session":
 		return sessionURL(row.Key)
 	case "thread":
-		return threadURL(row.Key)
+		if !v.absent[row.Key] {
+			return threadURL(row.Key)
+		}
 	case "channel":
 		return channelURL(row.Key)
 	case "artifact":

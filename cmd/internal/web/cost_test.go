@@ -3,6 +3,8 @@ package web_test
 import (
 	"encoding/csv"
 	"fmt"
+	"html"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
+	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/trace"
@@ -79,6 +82,45 @@ func TestCost(t *testing.T) {
 	for _, path := range []string{"/cost", "/cost.csv"} {
 		if r, body := unserved.do(request("GET", path)); r.StatusCode != 403 {
 			t.Errorf("%s without threads: got %d\n%s", path, r.StatusCode, body)
+		}
+	}
+}
+
+// TestCostLinks follows the links of rows: to a session, also that of an agent program, and to
+// a thread. A thread without a transcript has none.
+func TestCostLinks(t *testing.T) {
+	home := t.TempDir()
+	set := thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	s := newSite(t, func(o *web.Options) { o.Source.Threads = set })
+	x := &transcript{t: t, id: "2823d1df-720a-4c31-ac55-ae8ba7260001", dir: s.ws.Root(), at: time.Now().UTC()}
+	x.user("hello")
+	x.store(home)
+	o, err := s.ws.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "builder"},
+		Workflow: handoff.SessionWorkflow{Name: "build"}})
+	must(t, err)
+	const gone = "019c871c-b1f9-7f60-9c4f-000000000009"
+	for session, uri := range map[string]string{o.ID: "agents://claude/" + x.id, gone: "agents://codex/" + gone} {
+		s.publishAs(handoff.Producer{Session: session, Thread: uri},
+			handoff.Draft{Body: strings.NewReader("hello"), Channel: "design"})
+	}
+	for by, want := range map[string]string{
+		"session": "/sessions/" + gone + " /sessions/" + o.ID, "thread": "/threads/claude/" + x.id,
+	} {
+		var links []string
+		page := s.eventually("/cost?by="+by, "<tfoot>")
+		for _, row := range strings.Split(between(page, "<tbody>", "</tbody>"), "<tr data-row>")[1:] {
+			if strings.Contains(row, "<a ") {
+				links = append(links, html.UnescapeString(between(row, `<a href="`, `"`)))
+			}
+		}
+		slices.Sort(links)
+		if got := strings.Join(links, " "); got != want {
+			t.Errorf("by %s: got the links %s, want %s\n%s", by, got, want, page)
+		}
+		for _, link := range links {
+			if page := s.get(link); by == "session" && !strings.Contains(page, "design") {
+				t.Errorf("%s does not have the artifact\n%s", link, page)
+			}
 		}
 	}
 }

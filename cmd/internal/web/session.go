@@ -64,6 +64,11 @@ type runNode struct {
 // session shows a session or run: what it left first.
 func (s *Server) session(r *http.Request) (page, error) {
 	p, err := s.sessionPage(r.Context(), r.PathValue("id"))
+	if errors.Is(err, handoff.NotFound) {
+		if list, ok := s.artifactsOf(r, r.PathValue("id")); ok {
+			return list, nil
+		}
+	}
 	if v, ok := p.Data.(sessionPage); ok {
 		v.Move = moving(v.View)
 		v.Older = max(0, len(v.Published)-publishedShown)
@@ -71,6 +76,23 @@ func (s *Server) session(r *http.Request) (page, error) {
 		p.Data = v
 	}
 	return p, err
+}
+
+// artifactsOf lists the artifacts of a session or run that is not recorded, such as that of an
+// agent program, false if there are none.
+func (s *Server) artifactsOf(r *http.Request, id string) (page, bool) {
+	for _, field := range []string{"session", "run"} {
+		inner, q := r.Clone(r.Context()), r.URL.Query()
+		q.Set(field, id)
+		q.Set("status", cmp.Or(q.Get("status"), "all"))
+		inner.URL.RawQuery = q.Encode()
+		p, err := s.artifacts(inner)
+		if list, ok := p.Data.(artifactList); ok && err == nil && len(list.Artifacts) > 0 {
+			p.Title = field + " " + id
+			return p, true
+		}
+	}
+	return page{}, false
 }
 
 func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
