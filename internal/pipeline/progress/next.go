@@ -201,9 +201,13 @@ func (w *walk) blocked(stage *contract.Stage) (pipeline.Step, bool) {
 	return pipeline.Step{}, false
 }
 
-// changed states that an input of a stage changed since. After a retry the artifact is not
-// stale: what it was made from was replaced because of it.
+// changed states that an input of a stage changed since, or why a newer artifact leads to the
+// stage. After a retry the artifact is not stale: what it was made from was replaced because
+// of it.
 func (w *walk) changed(stage *contract.Stage, input string) string {
+	if w.from != "" && w.s.newer(w.from, stage.Name) {
+		return w.why
+	}
 	file, from := w.s.Outputs[stage.Name].File, w.s.Outputs[input].File
 	if Stale(w.p, *w.s)[stage.Name] == "" {
 		return from + " changed since " + file

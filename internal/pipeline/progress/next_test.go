@@ -165,6 +165,27 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// TestReasonAgain checks that a newer failure is why its diagnosis is due again.
+func TestReasonAgain(t *testing.T) {
+	p := builtin()
+	for _, tt := range []struct{ test, review, order, want string }{
+		{fail, "", "plan implement test debug implement test", "test-result.json: the tests fail"},
+		{"", `"verdict":"FAIL"`, "plan implement test debug implement test review",
+			"review-result.json: the review has findings to fix"},
+	} {
+		files := done("plan implement debug", "pipeline-trace.json", trace(tt.order), "test", valid["test"])
+		if tt.test != "" {
+			files["test-result.json"] = change(t, valid["test"], tt.test)
+		}
+		if tt.review != "" {
+			files["review-result.json"] = change(t, valid["review"], tt.review+`,"concerns":[{"file":"a.go","line":1}]`)
+		}
+		if step := progress.Next(p, read(t, p, files)); step.Stage != "debug" || step.Reason != tt.want {
+			t.Errorf("%s: got %s because %q, want %q", tt.order, step.Stage, step.Reason, tt.want)
+		}
+	}
+}
+
 func TestUnknownOrder(t *testing.T) {
 	p := builtin()
 	files := done("plan implement debug", "test", change(t, valid["test"], fail))
