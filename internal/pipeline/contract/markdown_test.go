@@ -256,7 +256,8 @@ recorded, and ` + "`history`" + ` marks it as assumed.
 if both have the same run, otherwise the same session, otherwise the same thread or a subagent
 of it. Where one of them has none of these, the agent must be the same. While work with the
 current ticket is open, ` + "`next`" + ` shows it, and ` + "`start`" + ` of the stage needs --again. It counts as
-open until its end is recorded, its process or session has ended, or 30 minutes have passed. When
+open until its end is recorded, its process or session has ended, or 30 minutes have passed. Its
+process is the agent program that the command descends from; a shell without one has none. When
 the run is archived, it is recorded as cancelled. Work that was given other inputs does not count.
 
 Submitting the same artifact again, made from the same attempts, adds no attempt,

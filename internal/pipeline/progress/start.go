@@ -96,10 +96,13 @@ func (r *Runs) start(ctx context.Context, issue string, stage *contract.Stage, a
 	return step, nil
 }
 
-// asReporter returns the hub that records the work of the caller.
+// asReporter returns the hub that records the work of the caller, also of one without an
+// identity.
 func (r *Runs) asReporter() *handoff.Hub {
 	p := r.Producer
-	p.Harness = harness
+	if p.Harness = harness; p.Source == handoff.FromNone {
+		p.Source = "" // with it, the harness would be unknown
+	}
 	return r.Hub.As(p)
 }
 

@@ -126,6 +126,23 @@ func TestStartAgain(t *testing.T) {
 	}
 }
 
+// TestStartByNobody starts a stage twice from a shell that no agent runs.
+func TestStartByNobody(t *testing.T) {
+	s := reviewable(t).caller(handoff.Producer{Harness: "unknown", Source: handoff.FromNone})
+	first, err := s.start("1", "review", false)
+	must(t, err)
+	if step, err := s.Runs.Next(t.Context(), "1", false); err != nil || len(step.Open) != 1 ||
+		step.Open[0].ID != first.Open[0].ID {
+		t.Errorf("next is %s, %v, want the open work %s", step, err, first.Open[0].ID)
+	}
+	if _, err := s.start("1", "review", false); !errors.Is(err, handoff.Conflict) {
+		t.Errorf("second start: %v, want %v", err, handoff.Conflict)
+	}
+	if step, err := s.start("1", "review", true); err != nil || len(step.Open) != 2 {
+		t.Errorf("second start, again: %+v, %v, want two open", step.Open, err)
+	}
+}
+
 // TestStartRefused checks what can't be started, and a stage that is not the next one.
 func TestStartRefused(t *testing.T) {
 	s := reviewable(t)
