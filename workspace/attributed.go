@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/lineage"
@@ -52,19 +54,32 @@ func (w *Workspace) attributeNodes(ctx context.Context, nodes []lineage.Neighbor
 	return err
 }
 
-// reportedBy returns the IDs of the artifacts that subagents with a name, "" for all, may have
-// published, after the index was brought up to the newest artifacts.
-func (w *Workspace) reportedBy(ctx context.Context, set *thread.Set, agent string) (ids []string, err error) {
+// indexNewest brings the index of threads of a set up to the newest artifacts.
+func (w *Workspace) indexNewest(ctx context.Context, set *thread.Set) error {
+	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
+		return err
+	}
+	newest, err := w.index.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Limit: listPage})
+	w.attribute(ctx, set, newest.Artifacts...)
+	return err
+}
+
+// attributable returns the artifacts that the index of threads may show to be of some
+// subagents, as a map of the agents in their records by their IDs.
+func (w *Workspace) attributable(ctx context.Context, set *thread.Set, of threadindex.Subagents) (
+	map[string]string, error) {
 	x, ok := w.archive(set, false).(provenance.Index)
 	if !ok {
 		return nil, nil
 	}
-	newest, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Limit: listPage})
+	signs, err := provenance.Signs(ctx, x, of)
 	if err != nil {
 		return nil, err
 	}
-	w.attribute(ctx, set, newest.Artifacts...)
-	return provenance.ReportedBy(ctx, x, agent)
+	if of == (threadindex.Subagents{}) {
+		signs.Threads = nil // whoever asks for all subagents knows them by their threads
+	}
+	return w.index.AgentsOf(ctx, signs.Artifacts, signs.Threads, signs.Calls)
 }
 
 // reassigned returns the artifacts of a time that transcripts show to be of another thread
@@ -74,8 +89,10 @@ func (w *Workspace) reassigned(ctx context.Context, set *thread.Set, since, unti
 	if set == nil {
 		return nil, nil, nil
 	}
-	ids, err := w.reportedBy(ctx, set, "")
-	if x, ok := w.archive(set, false).(provenance.Index); ok && err == nil {
+	if err := w.indexNewest(ctx, set); err != nil {
+		return nil, nil, err
+	}
+	if x, ok := w.archive(set, false).(provenance.Index); ok {
 		behind, err := x.IsBehind(ctx, threadindex.Quick)
 		if err != nil {
 			return nil, nil, err
@@ -85,56 +102,179 @@ func (w *Workspace) reassigned(ctx context.Context, set *thread.Set, since, unti
 				"artifact of a subagent may count to its main agent", threadindex.Quick)}
 		}
 	}
+	known, err := w.attributable(ctx, set, threadindex.Subagents{})
+	if err != nil {
+		return nil, warnings, err
+	}
+	q := handoff.ArtifactQuery{IncludeInactive: true, Since: since, Until: until}
+	list, err = w.among(ctx, set, q, slices.Sorted(maps.Keys(known)), func(a handoff.Artifact) bool {
+		return a.Attributed != nil && a.Attributed.Agent != "" && a.Producer.Agent != a.Attributed.Agent
+	})
+	return list, warnings, err
+}
+
+// among returns the artifacts that q selects, with one of some IDs, of which keep is true once
+// they are attributed.
+func (w *Workspace) among(ctx context.Context, set *thread.Set, q handoff.ArtifactQuery, ids []string,
+	keep func(handoff.Artifact) bool) (list []handoff.Artifact, err error) {
 	for part := range slices.Chunk(ids, listPage) {
-		page, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{IDs: part, IncludeInactive: true, Since: since, Until: until})
+		q.IDs = part
+		page, err := w.index.Artifacts(ctx, q)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		w.attribute(ctx, set, page.Artifacts...)
 		for _, a := range page.Artifacts {
-			if by := a.Attributed; by != nil && by.Agent != "" && a.Producer.Agent != by.Agent {
+			if keep(a) {
 				list = append(list, a)
 			}
 		}
 	}
-	return list, warnings, err
+	return list, nil
 }
 
-// byAgent returns the artifacts that q selects by the agent of their producers, and those that
-// transcripts show to be of a subagent with this name.
+// byAgent returns the artifacts that q selects, but by the agent that PublishedBy has in place
+// of that in the record. A page may have fewer than the limit, and a cursor, as that of noticed.
 func (w *Workspace) byAgent(ctx context.Context, q handoff.ArtifactQuery) (page handoff.ArtifactPage, err error) {
-	if page, err = w.hub.Artifacts(ctx, q); err != nil || w.threads == nil || q.IDs != nil {
+	if w.threads != nil && q.Cursor == "" {
+		err = w.indexNewest(ctx, w.threads)
+	}
+	if err == nil {
+		page, err = w.publishedBy(ctx, q, q.Producer["agent"])
+	}
+	if err != nil || w.threads == nil {
 		return page, err
 	}
-	agent := q.Producer["agent"]
-	if q.IDs, err = w.reportedBy(ctx, w.threads, agent); err != nil || len(q.IDs) == 0 {
+	others, err := w.recordedOtherwise(ctx, q)
+	if err != nil {
 		return page, err
+	}
+	more, err := w.publishedBy(ctx, others, q.Producer["agent"])
+	if page.HiddenCount+more.HiddenCount > 0 && err == nil {
+		page.HiddenCount, err = w.hidden(ctx, q, page.HiddenCount)
+	}
+	return merged(page, more, q.Limit), err
+}
+
+// recordedOtherwise returns a query of the artifacts that q selects, except by the agent, whose
+// records have another agent, and which transcripts may show to be of this one.
+func (w *Workspace) recordedOtherwise(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactQuery, error) {
+	agent, ids := q.Producer["agent"], []string{}
+	if agent != "" { // the one in a record is only replaced by another one
+		known, err := w.attributable(ctx, w.threads, threadindex.Subagents{Name: agent})
+		if err != nil {
+			return q, err
+		}
+		for id, recorded := range known {
+			if recorded != agent && (q.IDs == nil || slices.Contains(q.IDs, id)) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	q.IDs, q.Producer = ids, maps.Clone(q.Producer)
+	delete(q.Producer, "agent")
+	return q, nil
+}
+
+// publishedBy returns those of the artifacts that q selects that an agent published.
+func (w *Workspace) publishedBy(ctx context.Context, q handoff.ArtifactQuery, agent string) (
+	found handoff.ArtifactPage, err error) {
+	if q.IDs != nil && len(q.IDs) == 0 {
+		return found, nil
 	}
 	limit := q.Limit
-	q.Producer, q.Limit = maps.Clone(q.Producer), 0
-	delete(q.Producer, "agent")
-	others, err := w.hub.Artifacts(ctx, q)
-	w.attribute(ctx, w.threads, others.Artifacts...)
-	others.Artifacts = slices.DeleteFunc(others.Artifacts, func(a handoff.Artifact) bool {
-		return a.Producer.Agent == agent || a.PublishedBy().Agent != agent
-	})
-	return merged(page, others.Artifacts, limit), err
+	for range noticedPages {
+		page, err := w.hub.Artifacts(ctx, q)
+		if err != nil {
+			return found, err
+		}
+		w.attribute(ctx, w.threads, page.Artifacts...)
+		page.Artifacts = slices.DeleteFunc(page.Artifacts, func(a handoff.Artifact) bool {
+			return a.PublishedBy().Agent != agent
+		})
+		page.Artifacts = append(found.Artifacts, page.Artifacts...)
+		if found = page; found.Cursor == "" || len(found.Artifacts) >= limit {
+			break
+		}
+		q.Limit, q.Cursor = max(limit, noticedPage), found.Cursor
+	}
+	if limit > 0 && len(found.Artifacts) > limit {
+		found.Artifacts, found.Cursor = found.Artifacts[:limit], handoff.NewCursor(found.Artifacts[limit-1].Seq)
+	}
+	return found, ctx.Err()
 }
 
-// merged returns a page with more artifacts of the same order, and at most limit, 0 for all.
-func merged(page handoff.ArtifactPage, more []handoff.Artifact, limit int) handoff.ArtifactPage {
-	var last handoff.Seq // of the page, which further ones follow
-	if n := len(page.Artifacts); page.Cursor != "" && n > 0 {
-		last = page.Artifacts[n-1].Seq
+// differences returns the artifacts that q selects by the agent that PublishedBy has and not by
+// the agent in the record, and those that it selects by the record only. Paging is ignored.
+func (w *Workspace) differences(ctx context.Context, q handoff.ArtifactQuery) (more, fewer []handoff.Artifact,
+	err error) {
+	if w.threads == nil {
+		return nil, nil, nil
 	}
-	all := append(slices.Clone(page.Artifacts), more...)
-	slices.SortStableFunc(all, func(a, b handoff.Artifact) int { return int(b.Seq) - int(a.Seq) })
+	agent := q.Producer["agent"]
+	q.Limit, q.Cursor = 0, ""
+	others, err := w.recordedOtherwise(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	of := func(a handoff.Artifact) bool { return a.PublishedBy().Agent == agent }
+	if more, err = w.among(ctx, w.threads, others, others.IDs, of); err != nil {
+		return nil, nil, err
+	}
+	known, err := w.attributable(ctx, w.threads, threadindex.Subagents{Name: agent, Others: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	maps.DeleteFunc(known, func(id, recorded string) bool {
+		return recorded != agent || q.IDs != nil && !slices.Contains(q.IDs, id)
+	})
+	fewer, err = w.among(ctx, w.threads, q, slices.Collect(maps.Keys(known)),
+		func(a handoff.Artifact) bool { return !of(a) })
+	return more, fewer, err
+}
+
+// hidden corrects how many artifacts q leaves out because of their status, as differences does.
+func (w *Workspace) hidden(ctx context.Context, q handoff.ArtifactQuery, n int) (int, error) {
+	for _, q.Status = range []handoff.Status{handoff.Superseded, handoff.Withdrawn} {
+		more, fewer, err := w.differences(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		n += len(more) - len(fewer)
+	}
+	return min(n, handoff.MaxHidden), nil
+}
+
+// countByAgent corrects counts by channel, of the artifacts that q selects by the agent in their
+// records, as differences does.
+func (w *Workspace) countByAgent(ctx context.Context, q handoff.ArtifactQuery, counts map[string]int) error {
+	more, fewer, err := w.differences(ctx, q)
+	for _, a := range more {
+		counts[a.Channel]++
+	}
+	for _, a := range fewer {
+		if counts[a.Channel]--; counts[a.Channel] == 0 {
+			delete(counts, a.Channel)
+		}
+	}
+	return err
+}
+
+// merged returns two pages of the same order as one, with at most limit artifacts, 0 for all.
+func merged(a, b handoff.ArtifactPage, limit int) handoff.ArtifactPage {
+	var last handoff.Seq // what precedes it need not be on both pages
+	for _, page := range []handoff.ArtifactPage{a, b} {
+		seq, _ := handoff.ParseCursor(page.Cursor)
+		last = max(last, seq)
+	}
+	all := append(slices.Clone(a.Artifacts), b.Artifacts...)
+	order.Sort(all, func(a, b handoff.Artifact) int { return cmp.Compare(b.Seq, a.Seq) })
 	all = slices.DeleteFunc(all, func(a handoff.Artifact) bool { return a.Seq < last })
 	if limit > 0 && len(all) > limit {
-		all, page.Cursor = all[:limit], handoff.NewCursor(all[limit-1].Seq)
-	} else if last > 0 && len(all) < len(page.Artifacts)+len(more) {
-		page.Cursor = handoff.NewCursor(all[len(all)-1].Seq)
+		all, last = all[:limit], all[limit-1].Seq
 	}
-	page.Artifacts = all
-	return page
+	if a.Artifacts, a.Cursor = all, ""; last > 0 {
+		a.Cursor = handoff.NewCursor(last)
+	}
+	return a
 }

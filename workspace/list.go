@@ -152,7 +152,7 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 func (w *Workspace) selected(ctx context.Context, q handoff.ArtifactQuery, code handoff.NoticeCode) (
 	handoff.ArtifactPage, error) {
 	read := w.hub.Artifacts
-	if q.Producer["agent"] != "" {
+	if _, ok := q.Producer["agent"]; ok {
 		read = w.byAgent
 	}
 	if code != "" {
@@ -298,7 +298,16 @@ func (w *Workspace) Channels(ctx context.Context, f Filter) (ChannelList, error)
 	if err != nil {
 		return ChannelList{}, err
 	}
+	_, byAgent := q.Producer["agent"]
+	if byAgent && w.threads != nil {
+		if err := w.indexNewest(ctx, w.threads); err != nil {
+			return ChannelList{}, err
+		}
+	}
 	count, err := w.index.CountByChannel(ctx, q)
+	if byAgent && err == nil {
+		err = w.countByAgent(ctx, q, count)
+	}
 	if err != nil {
 		return ChannelList{}, err
 	}

@@ -104,42 +104,6 @@ func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 	return err
 }
 
-// CountByChannel returns the number of artifacts that q selects in each channel.
-func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (map[string]int, error) {
-	return askQueued(ctx, x, func(at handoff.Index) (map[string]int, error) {
-		if file, ok := at.(*sqlindex.Index); ok {
-			return file.CountByChannel(ctx, q)
-		}
-		q.Limit, q.Cursor = 0, ""
-		page, err := at.Artifacts(ctx, q)
-		counts := map[string]int{}
-		for _, a := range page.Artifacts {
-			counts[a.Channel]++
-		}
-		return counts, err
-	}, nil)
-}
-
-// CountIn returns how many active artifacts were published in each of some sessions or runs.
-func (x *Index) CountIn(ctx context.Context, ids []string) (map[string]int, error) {
-	return askQueued(ctx, x, func(at handoff.Index) (map[string]int, error) {
-		if file, ok := at.(*sqlindex.Index); ok {
-			return sqlindex.CountIn(ctx, file, ids)
-		}
-		counts := map[string]int{}
-		for _, id := range ids {
-			for _, place := range []string{"session", "run"} {
-				page, err := at.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{place: id}})
-				if err != nil {
-					return nil, err
-				}
-				counts[id] += len(page.Artifacts)
-			}
-		}
-		return counts, nil
-	}, nil)
-}
-
 // IDNames implements handoff.IDLister.
 func (x *Index) IDNames(ctx context.Context) ([]string, error) {
 	return askQueued(ctx, x, func(at handoff.Index) ([]string, error) {

@@ -3,6 +3,7 @@ package sqlindex
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
@@ -63,4 +64,26 @@ func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (ma
 		return s.load("SELECT a.channel, count(*)"+w.String()+" GROUP BY a.channel", count, w.args...)
 	})
 	return counts, err
+}
+
+// AgentsOf returns, by their IDs, the agents in the records of the artifacts that have one of some
+// IDs, or that one of some threads or calls of tools published as their records have it. No
+// record is read.
+func AgentsOf(ctx context.Context, x *Index, ids, threads, calls []string) (map[string]string, error) {
+	var agents map[string]string
+	err := x.read(ctx, func(c *sqlite.Conn) error {
+		agents = map[string]string{}
+		add := func(r *sqlite.Row) error {
+			id := r.Text()
+			agents[id] = r.Text()
+			return nil
+		}
+		s := newStore(ctx, c)
+		const found = `SELECT a.id, coalesce(a.agent, '') FROM `
+		return errors.Join(s.loadAll(found+`artifacts a WHERE a.id`, add, ids),
+			s.loadAll(found+`artifacts a WHERE a.thread`, add, threads),
+			s.loadAll(found+`labels l CROSS JOIN artifacts a ON a.seq = l.seq WHERE l.space = '`+slotSpace("tool-call")+
+				`' AND l.value`, add, calls))
+	})
+	return agents, err
 }

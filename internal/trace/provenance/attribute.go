@@ -75,12 +75,11 @@ func isDue(published, compared, now time.Time) bool {
 	return compared.Before(published.Add(soon)) || compared.Before(published.Add(longest)) && now.Sub(compared) > interval
 }
 
-// ReportedBy returns the IDs of the artifacts that calls of subagents with a name or role may
-// have published.
-func ReportedBy(ctx context.Context, x Index, agent string) (ids []string, err error) {
+// Signs returns what records of artifacts that some subagents published may have of them.
+func Signs(ctx context.Context, x Index, of threadindex.Subagents) (s threadindex.Signs, err error) {
 	err = x.Known(ctx, func(l threadindex.Lookup, _ func(string) time.Time) (err error) {
-		ids, err = l.ReportedBy(ctx, agent)
+		s, err = l.Signs(ctx, of)
 		return err
 	})
-	return ids, err
+	return s, err
 }

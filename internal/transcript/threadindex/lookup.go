@@ -21,9 +21,8 @@ type Publications interface {
 	// with one of the IDs of calls, in the order of time.
 	Reports(ctx context.Context, artifacts, calls []string) ([]Report, error)
 
-	// ReportedBy returns the IDs of the artifacts in the Reports of the subagents with a name
-	// or role, "" for all subagents.
-	ReportedBy(ctx context.Context, agent string) ([]string, error)
+	// Signs returns what records of artifacts that some subagents published may have of them.
+	Signs(ctx context.Context, of Subagents) (Signs, error)
 
 	// Items returns the threads with some URIs, as far as they are there, in no order.
 	Items(ctx context.Context, uris []string) ([]transcript.Item, error)

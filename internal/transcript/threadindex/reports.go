@@ -80,15 +80,50 @@ func scanReport(rows *sql.Rows) (r Report, err error) {
 	return r, err
 }
 
-func (l *indexLookup) ReportedBy(ctx context.Context, agent string) ([]string, error) {
-	agent = strings.ToLower(agent)
-	of, args := "t.agent", []any{}
-	if agent != "" {
-		of, args = "t.agent AND (t.name = ? OR t.role = ?)", []any{agent, agent}
+// Subagents are those that have a name as the producers of records, see
+// thread.Thread.ProducerAgent, or with Others all that have not; "" for all.
+type Subagents struct {
+	Name   string
+	Others bool
+}
+
+// Signs are what records of the artifacts of subagents may have of them. Other artifacts
+// may have them, too.
+type Signs struct {
+	Artifacts []string // IDs in the outputs of their calls
+	Calls     []string // the IDs of these calls
+	Threads   []string // their URIs, in each form that Item accepts
+}
+
+func (l *indexLookup) Signs(ctx context.Context, of Subagents) (s Signs, err error) {
+	agents, args := "t.agent", []any{}
+	switch {
+	case of.Others:
+		agents, args = "t.agent AND t.agent_name <> ?", []any{of.Name}
+	case of.Name != "":
+		name := strings.ToLower(of.Name)
+		agents, args = "t.agent AND (t.name = ? OR t.role = ?) AND t.agent_name = ?", []any{name, name, of.Name}
 	}
-	ids, err := l.strings(ctx, "SELECT DISTINCT r.name FROM threads t CROSS JOIN reports r ON r.thread = t.id WHERE "+of+
-		" AND r.name <> ''", args...)
-	return ids, l.failed(err)
+	shell := "FROM threads t WHERE " + agents + " AND t.shell <> ''"
+	for _, q := range []struct {
+		list *[]string
+		text string
+	}{
+		{&s.Artifacts, "SELECT DISTINCT r.name FROM threads t CROSS JOIN reports r ON r.thread = t.id WHERE " + agents +
+			" AND r.name <> ''"},
+		{&s.Calls, "SELECT DISTINCT r.call FROM threads t CROSS JOIN reports r ON r.thread = t.id WHERE " + agents +
+			" AND r.call <> ''"},
+		{&s.Threads, "SELECT t.uri FROM threads t WHERE " + agents},
+		{&s.Threads, "SELECT t.self FROM threads t WHERE " + agents + " AND t.self <> t.uri"},
+		{&s.Threads, "SELECT 'agents://' || t.provider || '/' || t.shell " + shell},
+		{&s.Threads, "SELECT t.parent || '/' || t.shell " + shell},
+	} {
+		list, err := l.strings(ctx, q.text, args...)
+		if *q.list = append(*q.list, list...); err != nil {
+			return s, l.failed(err)
+		}
+	}
+	return s, nil
 }
 
 // Known calls do with what the database has, which it does not change. If there is no usable
