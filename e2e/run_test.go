@@ -55,3 +55,43 @@ func TestRun(t *testing.T) {
 		})
 	}
 }
+
+// TestRunTools runs each program in a session with another directory for the log. A shell and
+// a tool publish: both are in the session and in that log, with the agent of the run, and what
+// the tool wrote is the output that the session should leave.
+func TestRunTools(t *testing.T) {
+	for _, c := range hooked {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			s := h.serve(model.Script{"run": {
+				{Text: "I write.", Calls: []model.Call{
+					c.tool("write_artifact", map[string]any{"name": "context.md", "content": "Retry thrice."})}},
+				{Text: "I publish.", Calls: []model.Call{c.shell("handoff publish README.md --channel design")}},
+				{Text: "Done."},
+			}})
+			h.must(nil, "handoff", "init", "--agent", c.name, "--allow")
+			c.configure(h, s.URL)
+			env := append(c.env(s.URL), "HANDOFF_DIR="+filepath.Join(h.dir, "elsewhere"))
+			out := h.must(env, append([]string{"handoff", "run", "--agent", "ada", "--expect", "context.md", "--json", "--"},
+				c.prompt("[[run]] Run.")...)...)
+			var receipt struct{ ID string }
+			if err := json.Unmarshal([]byte(out), &receipt); err != nil {
+				t.Fatal(err)
+			}
+			var page struct{ Artifacts []artifact }
+			list := h.must(env, "handoff", "list", "--json", "--session", receipt.ID)
+			if err := json.Unmarshal([]byte(list), &page); err != nil {
+				t.Fatal(err)
+			}
+			if len(page.Artifacts) != 2 {
+				t.Fatalf("the session %s has %+v, want what the tool and the shell published", receipt.ID, page.Artifacts)
+			}
+			for _, a := range page.Artifacts {
+				if a.Producer.Agent != "ada" || a.Producer.Harness != c.harness {
+					t.Errorf("%s: published by %+v, want ada in %s", a.Channel, a.Producer, c.harness)
+				}
+			}
+		})
+	}
+}
