@@ -178,6 +178,9 @@ func (g *grown) work(line string) (calls, transferred int) {
 func (g *grown) checkpoint() {
 	g.t.Helper()
 	file := filepath.Join(g.ws, ".handoff", "index.db")
+	if _, err := os.Stat(file); err != nil {
+		return
+	}
 	db := sqlite.New(file, "file:"+file)
 	defer db.Close()
 	must(g.t, db.Use(g.t.Context(), func(c *sqlite.Conn) error {
