@@ -235,6 +235,15 @@ func (b *tab) shoot(name string) {
 	}
 }
 
+// draw waits until the diagrams of the page are drawn.
+func (b *tab) draw() {
+	b.t.Helper()
+	const figures = `[...document.querySelectorAll("figure[data-diagram]")]`
+	b.do(chromedp.Evaluate(figures+`.forEach((f) => f.scrollIntoView())`, nil))
+	b.await("the diagrams", figures+`.every((f) => f.querySelector("iframe")?.style.height)`, 20*time.Second)
+	b.do(chromedp.Evaluate("scrollTo(0, 0)", nil))
+}
+
 // shot writes a picture of the whole page to a file.
 func (b *tab) shot(file string) {
 	b.t.Helper()

@@ -39,6 +39,7 @@ func TestPages(t *testing.T) {
 				if wide := eval[float64](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 					t.Errorf("%s: the page is %v px wider than the window", where, wide)
 				}
+				b.draw()
 				b.shoot(fmt.Sprint(name, "-", width, "-", theme))
 				if name != "missing" {
 					b.clean(where)

@@ -2,8 +2,10 @@ package web
 
 import (
 	"html/template"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
@@ -36,13 +38,15 @@ func noticeName(code handoff.NoticeCode) string { return strings.ReplaceAll(stri
 // noticeClass returns the class of what shows a notice: its severity.
 func noticeClass(n handoff.Notice) string { return "n-" + string(n.Severity) }
 
-// linked returns the text of a notice with a link at each ID that it is about.
+var artifactID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bart_[0-9A-Z]{26}\b`) })
+
+// linked returns the text of a notice with a link at each ID of an artifact.
 func linked(n handoff.Notice) template.HTML {
 	text := template.HTMLEscapeString(printable.Line(n.Text))
-	for _, ref := range n.Refs {
-		if handoff.IsArtifactID(ref) {
-			text = strings.ReplaceAll(text, ref, `<a href="`+artifactURL(ref)+`"><code>`+shortID(ref)+`</code></a>`)
+	return template.HTML(artifactID().ReplaceAllStringFunc(text, func(id string) string {
+		if !handoff.IsArtifactID(id) {
+			return id
 		}
-	}
-	return template.HTML(text)
+		return `<a href="` + artifactURL(id) + `"><code>` + shortID(id) + `</code></a>`
+	}))
 }

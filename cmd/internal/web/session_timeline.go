@@ -159,19 +159,31 @@ func chainOf(d session.Detail) (c chain) {
 	}
 	rows := max(1, len(columns["from"]), len(columns["into"]))
 	height := func(n, i int) int { return (rows-n)*(chainHeight+8)/2 + i*(chainHeight+8) }
-	c.Nodes = []chainNode{{chainStep, height(1, 0), d.LongName, "", d.Status}}
-	for link, x := range map[string]int{"from": 0, "into": 2 * chainStep} {
+	own := chainStep // the column of the session
+	if len(columns["from"]) == 0 {
+		own = 0
+	}
+	c.Nodes = []chainNode{{own, height(1, 0), d.LongName, "", d.Status}}
+	for link, x := range map[string]int{"from": 0, "into": own + chainStep} {
 		for i, r := range columns[link] {
 			y := height(len(columns[link]), i)
 			c.Nodes = append(c.Nodes, chainNode{x, y, cmp.Or(r.Name, r.ID), sessionURL(r.ID), cmp.Or(r.Status, "unknown")})
-			of := chainLink{x + chainWidth, y + chainHeight/2, chainStep, c.Nodes[0].Y + chainHeight/2}
+			of := chainLink{x + chainWidth, y + chainHeight/2, own, c.Nodes[0].Y + chainHeight/2}
 			if link == "into" {
-				of = chainLink{chainStep + chainWidth, of.Y2, x, of.Y1}
+				of = chainLink{own + chainWidth, of.Y2, x, of.Y1}
 			}
 			c.Links = append(c.Links, of)
 		}
 	}
 	return c
+}
+
+// Width returns the width of the drawing.
+func (c chain) Width() (w int) {
+	for _, n := range c.Nodes {
+		w = max(w, n.X+chainWidth)
+	}
+	return w + 2
 }
 
 // Height returns the height of the drawing.

@@ -126,6 +126,37 @@ func TestChain(t *testing.T) {
 	}
 }
 
+// TestChainColumns draws no empty column before the first session.
+func TestChainColumns(t *testing.T) {
+	s := newSite(t)
+	first := s.open("ann")
+	second := s.open("bob", first)
+	for id, want := range map[string]string{first: `viewBox="0 0 627 `, second: `viewBox="0 0 627 `} {
+		if page := s.get("/sessions/" + id); !strings.Contains(page, want) || !strings.Contains(page, `<svg x="0"`) {
+			t.Errorf("the chain of session %s has an empty column\n%s", id, page)
+		}
+	}
+}
+
+// TestLinkedIDs links each ID of an artifact in a notice.
+func TestLinkedIDs(t *testing.T) {
+	s := newSite(t)
+	publish := func(title string, replaces, parents []string) string {
+		return s.publish(handoff.Draft{Body: strings.NewReader(title), Channel: "design", Title: title, Replaces: replaces,
+			Parents: parents}).ID
+	}
+	old := publish("old", nil, nil)
+	stale := publish("made", nil, []string{old})
+	one, two := publish("one", []string{old}, nil), publish("two", []string{old}, nil)
+	page := s.get("/artifacts/" + stale)
+	notice := page[max(0, strings.LastIndex(page, "was replaced")):] // the first is the title of the mark
+	for _, id := range []string{one, two} {
+		if !strings.Contains(notice, `href="/artifacts/`+id) {
+			t.Errorf("the notice has no link to %s: %s", id, notice)
+		}
+	}
+}
+
 // TestGraphWithoutLinks has a list of edges, which the script reads.
 func TestGraphWithoutLinks(t *testing.T) {
 	s := newSite(t)
