@@ -135,7 +135,7 @@ func TestContent(t *testing.T) {
 		absent := func(want string) bool { return !strings.Contains(text, want) }
 		for end := time.Now().Add(5 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 			b.open(tt.path) // again while threads are read, for which a page does not wait
-			b.await("folders are read", `!document.getElementById("main").innerText.includes("are being read")`, 5*time.Second)
+			b.await("folders are read", `!document.getElementById("main").innerText.includes("are being read")`, 30*time.Second)
 			text = eval[string](b, `document.getElementById("main").innerText`)
 			if !slices.ContainsFunc(tt.want, absent) || time.Now().After(end) {
 				break
