@@ -46,6 +46,7 @@ type RunningThread struct {
 	Dir      string       `json:"cwd,omitempty"`
 	Branch   string       `json:"branch,omitempty"`
 	State    thread.State `json:"state"`
+	Started  time.Time    `json:"startedAt,omitzero"`
 	ActiveAt time.Time    `json:"activeAt"`
 	Session  string       `json:"sessionId,omitempty"` // the session of handoff that it belongs to
 

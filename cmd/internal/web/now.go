@@ -45,6 +45,7 @@ type activity struct {
 	Board      []lane
 	MoreLanes  int    // lanes that the board does not show
 	Command    string // prints the same
+	Timeline   timeline
 }
 
 // A runningThread is a thread with what it did last.
@@ -64,7 +65,7 @@ type newsReport struct {
 func (s *Server) now(r *http.Request) (page, error) {
 	ctx, q := r.Context(), r.URL.Query()
 	a := activity{Since: q.Get("since"), By: cmp.Or(q.Get("board"), "agent")}
-	p := page{Name: "now", Title: "Now", Section: "/", Live: true, Poll: threadRest, Styles: []string{"now.css"}}
+	p := page{Name: "now", Title: "Now", Section: "/", Live: true, Poll: threadRest, Styles: []string{"now.css", "thread.css"}}
 	newest, err := s.o.Source.Artifacts.List(ctx, workspace.ListOptions{Limit: newestShown})
 	p.warn(err)
 	a.Newest, a.Hidden = newest.Artifacts, newest.HiddenCount
@@ -97,6 +98,7 @@ func (s *Server) now(r *http.Request) (page, error) {
 	}
 	a.MoreLanes = max(0, len(lanes)-lanesShown)
 	a.Board = lanesOf(lanes[:len(lanes)-a.MoreLanes])
+	a.Timeline = a.timeline(s.o.Now())
 	a.Command = cli.CommandLine(handoff.ActionNews)
 	if a.Since != "" {
 		a.Command = cli.CommandLine(handoff.ActionNewsSince, a.Since)

@@ -303,3 +303,28 @@ func TestNotCounted(t *testing.T) {
 		t.Errorf("the metadata is on one line\n%s", page)
 	}
 }
+
+// TestNowTimeline has a session that ended and one that runs: the first page shows when they
+// worked, by agent.
+func TestNowTimeline(t *testing.T) {
+	now := time.Now()
+	s := newSite(t, func(o *web.Options) { o.Now = func() time.Time { return now.Add(2 * time.Hour) } })
+	var ids []string
+	for _, agent := range []string{"casey", "alex", "casey"} {
+		o, err := s.ws.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: agent},
+			Workflow: handoff.SessionWorkflow{Name: "deep-dive"}})
+		must(t, err)
+		ids = append(ids, o.ID)
+	}
+	_, err := s.ws.Sessions().Close(t.Context(), ids[0], session.Completed, "")
+	must(t, err)
+	page := s.eventually("/?since=24h", `id="timeline"`)
+	_, strip, _ := strings.Cut(page, `id="timeline"`)
+	strip, _, _ = strings.Cut(strip, "</section>")
+	for want, n := range map[string]int{"<li>casey</li>": 1, "<li>alex</li>": 1, `class="bar-turn"`: 3,
+		`href="/sessions/` + ids[0] + `"`: 1, `href="/sessions/` + ids[2] + `"`: 1, `rect x="92`: 3} {
+		if got := strings.Count(strip, want); got != n {
+			t.Errorf("got %d of %s, want %d\n%s", got, want, n, strip)
+		}
+	}
+}

@@ -26,6 +26,7 @@ import (
 // Limits of what the page of a session shows.
 const (
 	filesShown     = 2000
+	filesCompared  = 50
 	publishedShown = 500
 	runsShown      = 200
 	runDepth       = 6
@@ -111,7 +112,7 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	if err != nil {
 		v.NoFiles = err.Error()
 	}
-	v.addFiles(files)
+	v.addFiles(files, s.changed(ctx))
 	v.Runs, err = s.runsOf(ctx, d.ID, runDepth)
 	p.warn(err)
 	v.Cost = s.transcripts(&p, d.ID).Receipt
@@ -140,24 +141,22 @@ func (s *Server) unrecorded(ctx context.Context, id string) (page, bool) {
 	files, err := s.o.Source.Sessions.Files(ctx, id)
 	v := sessionPage{}
 	v.ID = id
-	v.addFiles(files)
+	v.addFiles(files, nil)
 	return page{Name: "folder", Title: id, Section: "/sessions", Crumbs: []crumb{{"Sessions", "/sessions"}}, Data: v},
 		err == nil
 }
 
 // addFiles adds the files in the folder that are not listed as outputs. An output that was
 // changed since then is among the files, too.
-func (v *sessionPage) addFiles(files []session.File) {
-	outputs := map[string]int64{}
+func (v *sessionPage) addFiles(files []session.File, isChanged func(session.File, handoff.Artifact) bool) {
+	outputs := map[string]*handoff.Artifact{}
 	for _, o := range v.Outputs {
-		if o.Artifact != nil {
-			outputs[o.File] = value(o.Artifact.SizeBytes)
-		}
+		outputs[o.File] = o.Artifact
 	}
 	listed, kept := map[string]bool{}, map[string]bool{} // directories with outputs, and with other files
 	files = slices.DeleteFunc(files, func(f session.File) bool {
-		size, isOutput := outputs[f.Path]
-		isOutput = isOutput && f.Size == size
+		output := outputs[f.Path]
+		isOutput := output != nil && !isChanged(f, *output)
 		for dir := path.Dir(f.Path); dir != "." && dir != "/" && f.Type != "directory"; dir = path.Dir(dir) {
 			listed[dir], kept[dir] = listed[dir] || isOutput, kept[dir] || !isOutput
 		}
@@ -166,6 +165,22 @@ func (v *sessionPage) addFiles(files []session.File) {
 	files = slices.DeleteFunc(files, func(f session.File) bool { return listed[f.Path] && !kept[f.Path] })
 	v.Cut = len(files) > filesShown
 	v.Tree = treeOf(files[:min(len(files), filesShown)])
+}
+
+// changed returns a function that reports whether a file is no longer what was published. The
+// content of one of the same size is compared if it was written later; of few that are small.
+func (s *Server) changed(ctx context.Context) func(session.File, handoff.Artifact) bool {
+	compared := 0
+	return func(f session.File, a handoff.Artifact) bool {
+		if f.Size != value(a.SizeBytes) || !f.Modified.After(a.CreatedAt) || f.Size > compareLimit {
+			return f.Size != value(a.SizeBytes)
+		}
+		if compared++; compared > filesCompared {
+			return false
+		}
+		now, err := s.o.Source.Records.Artifact(ctx, a.ID)
+		return err == nil && now.Target == handoff.Modified
+	}
 }
 
 // transcriptRest is how long what transcripts show of a session or artifact is not read

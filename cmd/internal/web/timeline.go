@@ -102,8 +102,11 @@ func (l *timeline) finish(t *thread.Thread, agents []thread.Agent) {
 	l.place()
 }
 
+// place sets the positions in the time from Start to End, or in that of the bars.
 func (l *timeline) place() {
-	l.Start, l.End = l.Rows[0].Bars[0].Start, l.Rows[0].Bars[0].End
+	if l.Start.IsZero() {
+		l.Start, l.End = l.Rows[0].Bars[0].Start, l.Rows[0].Bars[0].End
+	}
 	for _, row := range l.Rows {
 		for _, b := range row.Bars {
 			if b.Start.Before(l.Start) {

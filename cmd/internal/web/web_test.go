@@ -176,7 +176,7 @@ func TestOutputsOnce(t *testing.T) {
 	s := newSite(t)
 	id := s.open("casey")
 	folder := s.ws.Sessions().Dir(t.Context(), id)
-	for _, name := range []string{"plan.md", "reports/a.md", "reports/b.md", "reports/notes.txt", "data/c.md"} {
+	for _, name := range []string{"plan.md", "reports/a.md", "reports/b.md", "reports/notes.txt", "data/c.md", "same.md"} {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755))
 		must(t, os.WriteFile(filepath.Join(folder, name), []byte("text of "+name), 0o644))
 		if filepath.Ext(name) == ".md" {
@@ -186,10 +186,15 @@ func TestOutputsOnce(t *testing.T) {
 		}
 	}
 	must(t, os.WriteFile(filepath.Join(folder, "reports/b.md"), []byte("another text"), 0o644))
+	must(t, os.WriteFile(filepath.Join(folder, "same.md"), []byte("TEXT of same.md"), 0o644))
+	for _, name := range []string{"same.md", "data/c.md"} {
+		later := time.Now().Add(time.Minute)
+		must(t, os.Chtimes(filepath.Join(folder, name), later, later))
+	}
 	page := s.get("/sessions/" + id)
 	files := between(page, "<h2>Other files", "</section>")
 	for name, want := range map[string]bool{"plan.md": false, "reports/a.md": false, "reports/b.md": true,
-		"reports/notes.txt": true, "data/c.md": false} {
+		"reports/notes.txt": true, "data/c.md": false, "same.md": true} {
 		if got := strings.Contains(files, "/files/"+name); got != want {
 			t.Errorf("%s is among the other files: got %v, want %v\n%s", name, got, want, page)
 		}
