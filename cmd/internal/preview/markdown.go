@@ -85,7 +85,7 @@ type markdown struct {
 	skip     int // where the text after the mark of a task starts
 	diagrams bool
 	anchor   string         // before the IDs of headings
-	ids      map[string]int // how many headings have had an ID
+	ids      map[string]int // how many headings have had an ID; nil for none
 }
 
 // simple are the elements without attributes.
@@ -199,8 +199,10 @@ func (m *markdown) lines(n ast.Node) []byte {
 // heading writes a heading one level lower, because the page has the first.
 func (m *markdown) heading(n *ast.Heading) {
 	attributes := ""
-	if id := m.unused(slug(m.plain(n))); id != "" {
-		attributes = ` id="` + escape(m.anchor+id) + `"`
+	if m.ids != nil {
+		if id := m.unused(slug(m.plain(n))); id != "" {
+			attributes = ` id="` + escape(m.anchor+id) + `"`
+		}
 	}
 	m.element(fmt.Sprintf("h%d", min(n.Level+1, 6)), attributes, n)
 }

@@ -30,6 +30,7 @@ type artifactPage struct {
 	History  []handoff.Artifact // newest first
 	Diff     *preview.Preview   // from From to this one
 	From     handoff.Artifact
+	Markdown bool // both are Markdown, so that Diff can be of the blocks that they are rendered as
 	Inputs   []handoff.Artifact
 	Lost     []string // IDs of inputs that the log does not have
 	Results  []handoff.Artifact
@@ -74,7 +75,7 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 	slices.Reverse(a.History)
 	s.addLinked(ctx, &p, &a)
 	if from := r.URL.Query().Get("diff"); from != "" {
-		p.warn(s.addDiff(ctx, &a, from))
+		p.warn(s.addDiff(ctx, &a, from, r.URL.Query().Has("rendered")))
 	}
 	if r.URL.Query().Has("lines") && a.Diff == nil && !a.IsDirectory() {
 		p.warn(s.addLines(ctx, &a))
@@ -150,18 +151,30 @@ func (s *Server) addLinked(ctx context.Context, p *page, a *artifactPage) {
 	a.Results, a.MoreMade = made.Artifacts, made.Cursor != ""
 }
 
-// addDiff compares an artifact with another revision of it.
-func (s *Server) addDiff(ctx context.Context, a *artifactPage, from string) error {
-	for _, h := range a.History {
-		if h.ID != from {
-			continue
-		}
-		d, err := s.compare(ctx, h, a.Artifact)
-		if err != nil {
+// addDiff compares an artifact with another revision of it, by lines or as it is rendered.
+func (s *Server) addDiff(ctx context.Context, a *artifactPage, from string, rendered bool) error {
+	at := slices.IndexFunc(a.History, func(h handoff.Artifact) bool { return h.ID == from })
+	if at < 0 {
+		return nil
+	}
+	a.From = a.History[at]
+	var texts [2][]byte
+	a.Markdown = true
+	for i, one := range []handoff.Artifact{a.From, a.Artifact} {
+		var err error
+		if texts[i], err = s.text(ctx, one.ID); err != nil {
 			return err
 		}
-		a.Diff, a.From = &d, h
+		a.Markdown = a.Markdown && preview.IsMarkdown(
+			preview.Source{Name: path.Base(one.Path), MediaType: one.MediaType}, texts[i])
 	}
+	var d preview.Preview
+	if a.Markdown && rendered {
+		d = preview.MarkdownChanges(texts[0], texts[1])
+	} else {
+		d = preview.Changes(revisionName(a.From), texts[0], revisionName(a.Artifact), texts[1])
+	}
+	a.Diff = &d
 	return nil
 }
 

@@ -10,23 +10,10 @@ import (
 	"strconv"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/cmd/internal/preview"
 )
 
 // compareLimit is the size of the largest content that is compared.
 const compareLimit = 1 << 20
-
-// compare returns the differences between what two artifacts published.
-func (s *Server) compare(ctx context.Context, from, to handoff.Artifact) (preview.Preview, error) {
-	var texts [2][]byte
-	for i, a := range []handoff.Artifact{from, to} {
-		var err error
-		if texts[i], err = s.text(ctx, a.ID); err != nil {
-			return preview.Preview{}, err
-		}
-	}
-	return preview.Changes(revisionName(from), texts[0], revisionName(to), texts[1]), nil
-}
 
 // text returns the beginning of what an artifact published: more than is compared.
 func (s *Server) text(ctx context.Context, id string) ([]byte, error) {

@@ -299,3 +299,34 @@ func TestManyRevisions(t *testing.T) {
 		t.Errorf("the newest revision is not the first")
 	}
 }
+
+// TestChanges compares two revisions by lines, and, if both are Markdown, as they are rendered.
+func TestChanges(t *testing.T) {
+	s := newSite(t)
+	put := func(name, text string, replaces ...string) string {
+		return s.publish(handoff.Draft{Body: strings.NewReader(text), Filename: name, Channel: "design", Replaces: replaces}).ID
+	}
+	one := put("a.md", "# Plan\n\nWait.\n")
+	two := put("a.md", "# Plan\n\nGo.\n", one)
+	text := put("a.txt", "Go on.\n", two)
+	address := func(id, from, more string) string { return "/artifacts/" + id + "?diff=" + from + more }
+	for path, want := range map[string][]string{
+		"/artifacts/" + two:                {`<a href="?diff=` + one + `">changes since v1</a>`},
+		address(two, one, ""):              {`-<mark>Wait`, `<a href="?diff=` + one + `&amp;rendered">rendered</a>`},
+		address(two, one, "&rendered"):     {`<del class="block"><p>Wait.</p>`, `<ins class="block"><p>Go.</p>`, `">lines</a>`},
+		address(text, two, "&rendered"):    {`<span class="add"`},
+		address(one, two, "&rendered"):     {`<del class="block"><p>Go.</p>`},
+		address(two, "art_x", "&rendered"): {"<h2 id"},
+	} {
+		page := s.get(path)
+		for _, part := range want {
+			if !strings.Contains(page, part) {
+				t.Errorf("%s does not contain %s\n%s", path, part, page)
+			}
+		}
+		both := strings.Contains(path, one+"?diff="+two) || strings.Contains(path, two+"?diff="+one)
+		if got := strings.Contains(page, ">rendered</a>"); got != both {
+			t.Errorf("%s: got %v for a link to what is rendered, want %v", path, got, both)
+		}
+	}
+}
