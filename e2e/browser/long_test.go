@@ -109,7 +109,7 @@ func TestLongNames(t *testing.T) {
 			for i, width := range []int{390, 1280} {
 				b.look(width, i == 0 == (len(page)%2 == 0) && os.Getenv("E2E_SHOTS") == "")
 				b.open(pages[page])
-				b.await("all is read", `!/not complete yet|being read/.test(document.getElementById("main").innerText)`, 10*time.Second)
+				b.await("all is read", `!/not complete yet|being read/.test(document.getElementById("main").innerText)`, time.Minute)
 				where := fmt.Sprint(name, " ", pages[page], " ", width)
 				b.axe(where)
 				if wide := eval[float64](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {

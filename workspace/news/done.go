@@ -37,7 +37,8 @@ type Done struct {
 
 // Failed reports whether it ended with a failure.
 func (d Done) Failed() bool {
-	return d.Outcome == session.Failed || d.Outcome == string(thread.Errored) || d.Reason != ""
+	return d.Outcome == session.Failed || d.Outcome == string(thread.Errored) ||
+		d.Reason != "" && d.Outcome != session.Completed
 }
 
 // A found is a session with what was done in it.
