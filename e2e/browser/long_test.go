@@ -74,8 +74,7 @@ func fillLong(w *workspace) map[string]string {
 		x.user(time.Second, []object{{"type": "tool_result", "tool_use_id": fmt.Sprint("t", i), "content": longText}}, nil)
 	}
 	x.store("2823d1df-720a-4c31-ac55-ae8ba7260009.jsonl")
-	return map[string]string{"home": "/", "board-session": "/?board=session", "board-task": "/?board=task", "cost": "/cost",
-		"cost-model": "/cost?by=model", "cost-agent": "/cost?by=agent", "cost-session": "/cost?by=session",
+	return map[string]string{"home": "/", "board-session": "/?board=session", "cost": "/cost", "cost-agent": "/cost?by=agent",
 		"sessions": "/sessions", "sessions-sorted": "/sessions?sort=duration&agent=" + agent(0), "session": "/sessions/" +
 			sessions[28], "file": "/sessions/" + sessions[3] + "/files/" + longWord + "/" + longWord + ".md", "artifact": "/artifacts/" +
 			ids[3], "lines": "/artifacts/" + ids[3] + "?lines", "diff": "/artifacts/" + ids[3] + "?diff=" + ids[1],
@@ -106,12 +105,14 @@ func TestLongNames(t *testing.T) {
 		b.open("/cost")
 		b.open("/")
 		for _, page := range slices.Sorted(maps.Keys(pages)) {
-			for i, width := range []int{390, 1280} {
-				b.look(width, i == 0 == (len(page)%2 == 0) && os.Getenv("E2E_SHOTS") == "")
+			for _, width := range []int{390, 1280} {
+				b.look(width, false)
 				b.open(pages[page])
 				b.await("all is read", `!/not complete yet|being read/.test(document.getElementById("main").innerText)`, time.Minute)
 				where := fmt.Sprint(name, " ", pages[page], " ", width)
-				b.axe(where)
+				if width == 1280 {
+					b.axe(where)
+				}
 				if wide := eval[float64](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 					t.Errorf("%s: the page is %v px wider than the window", where, wide)
 				}

@@ -330,3 +330,15 @@ func TestChanges(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckManyFindings checks a log whose records have no links from their IDs: the page has the
+// first problems and notes, and how many there are.
+func TestCheckManyFindings(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "the-workspace")
+	must(t, os.MkdirAll(filepath.Join(dir, ".git"), 0o755))
+	manyRecords(t, dir, time.Now().Add(-time.Hour), 60)
+	page := siteIn(t, dir).get("/check")
+	if shown := strings.Count(page, `<li class="row">`); shown != 1000 || strings.Count(page, " more: handoff check</p>") != 2 {
+		t.Errorf("got %d findings, want 500 problems, 500 notes and the number of the others\n%s", shown, page[len(page)-1000:])
+	}
+}
