@@ -62,7 +62,7 @@ func MarkdownChanges(from, to []byte) Preview {
 func blocksOf(source []byte) (list []string, err error) {
 	source = printable.Text(bytes.TrimPrefix(source, byteOrderMark))
 	if len(source) > docSize || costly(source) {
-		return nil, errors.New("a revision is too large, or has too many marks in one line or paragraph, to be rendered")
+		return nil, errors.New("a revision is too large, or has too many marks in a line or paragraph, to be rendered")
 	}
 	for n := newParser().Parse(text.NewReader(source)).FirstChild(); n != nil; n = n.NextSibling() {
 		m := markdown{source: source}

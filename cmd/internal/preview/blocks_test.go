@@ -31,7 +31,8 @@ func TestMarkdownChanges(t *testing.T) {
 	if p := MarkdownChanges([]byte(from), []byte(to)); string(p.HTML) != want || len(p.Notes) > 0 {
 		t.Errorf("got %v\n%s\nwant\n%s", p.Notes, p.HTML, want)
 	}
-	if p := MarkdownChanges([]byte("a\n"), []byte("a\n\n\n")); len(p.Notes) != 1 || strings.Contains(string(p.HTML), "block") {
+	p := MarkdownChanges([]byte("a\n"), []byte("a\n\n\n"))
+	if len(p.Notes) != 1 || strings.Contains(string(p.HTML), "block") {
 		t.Errorf("texts that are rendered alike: got %v\n%s", p.Notes, p.HTML)
 	}
 	if p := MarkdownChanges([]byte("a\n"), []byte(strings.Repeat("b\n", docSize))); len(p.Notes) != 1 || p.HTML != "" {
@@ -46,8 +47,8 @@ func TestMarkdownChangesAll(t *testing.T) {
 	text := func(n int) string {
 		var list []string
 		for range n {
-			list = append(list, []string{"# A", "- a\n- b", "text", "| a |\n|---|\n| b |", "> a", "```\n+a\n-b\n@@ -1 +1 @@\n```",
-				fmt.Sprint("block ", r.IntN(40))}[r.IntN(7)])
+			list = append(list, []string{"# A", "- a\n- b", "text", "| a |\n|---|\n| b |", "> a",
+				"```\n+a\n-b\n@@ -1 +1 @@\n```", fmt.Sprint("block ", r.IntN(40))}[r.IntN(7)])
 		}
 		return strings.Join(list, "\n\n")
 	}

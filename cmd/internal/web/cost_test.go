@@ -63,6 +63,9 @@ func TestCost(t *testing.T) {
 	if got := strings.Count(page, `class="day-slot"`); got != 31 {
 		t.Errorf("the chart has %d days, want 31: days without usage have their places\n%s", got, page)
 	}
+	if page := s.eventually("/cost?by=thread", "<tfoot>"); strings.Count(page, `<span class="quiet">builder</span>`) != 2 {
+		t.Errorf("the rows of threads do not name their agents\n%s", page)
+	}
 	first := func(query string) string {
 		return between(s.eventually("/cost?by=model&"+query, "<tfoot>"), `<tbody><tr data-row><th scope="row">`, "</th>")
 	}

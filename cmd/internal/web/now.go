@@ -65,7 +65,8 @@ type newsReport struct {
 func (s *Server) now(r *http.Request) (page, error) {
 	ctx, q := r.Context(), r.URL.Query()
 	a := activity{Since: q.Get("since"), By: cmp.Or(q.Get("board"), "agent")}
-	p := page{Name: "now", Title: "Now", Section: "/", Live: true, Poll: threadRest, Styles: []string{"now.css", "thread.css"}}
+	p := page{Name: "now", Title: "Now", Section: "/", Live: true, Poll: threadRest,
+		Styles: []string{"now.css", "thread.css"}}
 	newest, err := s.o.Source.Artifacts.List(ctx, workspace.ListOptions{Limit: newestShown})
 	p.warn(err)
 	a.Newest, a.Hidden = newest.Artifacts, newest.HiddenCount

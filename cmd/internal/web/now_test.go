@@ -76,6 +76,17 @@ func TestNowConversations(t *testing.T) {
 			t.Errorf("the page does not contain %s\n%s", want, page)
 		}
 	}
+	page = s.eventually("/files", ">shared.go</a>")
+	for _, want := range []string{"<span>2 changes</span>", "<span>2 threads</span>", "handoff why shared.go",
+		`<a href="/threads/claude/` + first + `?from=1#M1">change the cart 0</a>`,
+		`<a href="/threads/claude/` + second + `?from=1#M1">change the cart 1</a>`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of changed files does not contain %s\n%s", want, page)
+		}
+	}
+	if r, _ := s.do(request("GET", "/files?since=nonsense")); r.StatusCode != http.StatusBadRequest {
+		t.Errorf("/files?since=nonsense: got status %d, want 400", r.StatusCode)
+	}
 }
 
 // TestNowCompeting checks that revisions compete on the first page however old they

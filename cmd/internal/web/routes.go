@@ -24,6 +24,7 @@ func (s *Server) routes() []route {
 		{"/pipelines/{issue...}", s.pipeline},
 		{"/threads", s.threadList},
 		{"/threads/{uri...}", s.thread},
+		{"/files", s.changedFiles},
 		{"/cost", s.cost},
 		{"/check", s.check},
 	}

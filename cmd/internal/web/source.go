@@ -127,9 +127,15 @@ type Log interface {
 type Conversations interface {
 	List(ctx context.Context, o threads.ListOptions) (transcript.Page, error)
 	Search(ctx context.Context, o threads.SearchOptions) (transcript.Matches, error)
-	Running(ctx context.Context) (list []trace.RunningThread, warnings []string, err error)
+	Activities
 	Collisions(ctx context.Context, o threads.ListOptions) (transcript.Collisions, error)
 	Belonging
+}
+
+// Activities are what threads do, and what they changed.
+type Activities interface {
+	Running(ctx context.Context) (list []trace.RunningThread, warnings []string, err error)
+	Changed(ctx context.Context, since time.Time) (list []transcript.Active, warnings []string, err error)
 }
 
 // Belonging opens threads of the repository.

@@ -74,6 +74,7 @@ type Server struct {
 	spent     keyed[work.CostReport]          // by the query
 	searches  keyed[transcript.Matches]       // by text
 	choices   keyed[candidates.CandidateList] // by the refs
+	changes   keyed[[]transcript.Active]      // by the time that was asked for
 	running   latest[trace.Activity]
 	commits   latest[[]news.Commit] // the newest
 	door      *access.Door

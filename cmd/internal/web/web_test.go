@@ -304,7 +304,8 @@ func TestManyRevisions(t *testing.T) {
 func TestChanges(t *testing.T) {
 	s := newSite(t)
 	put := func(name, text string, replaces ...string) string {
-		return s.publish(handoff.Draft{Body: strings.NewReader(text), Filename: name, Channel: "design", Replaces: replaces}).ID
+		return s.publish(handoff.Draft{Body: strings.NewReader(text), Filename: name, Channel: "design",
+			Replaces: replaces}).ID
 	}
 	one := put("a.md", "# Plan\n\nWait.\n")
 	two := put("a.md", "# Plan\n\nGo.\n", one)
