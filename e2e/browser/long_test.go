@@ -85,6 +85,7 @@ func fillLong(w *workspace) map[string]string {
 			sessions[5], "pipelines": "/pipelines", "pipeline": "/pipelines/" + longWord + "-2", "threads": "/threads",
 		"threads-sorted": "/threads?sort=cost&program=claude", "thread": "/threads/claude/2823d1df-720a-4c31-ac55-ae8ba7260009",
 		"answers": "/threads/claude/2823d1df-720a-4c31-ac55-ae8ba7260009?show=answers", "search": "/search?q=retry", "check": "/check",
+		"changed": "/files?since=7d",
 		"nothing": "/artifacts?agent=nobody", "no-results": "/search?q=zzzz"}
 }
 

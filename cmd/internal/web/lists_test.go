@@ -202,6 +202,10 @@ func TestPreviousExecution(t *testing.T) {
 	if !strings.Contains(page, "Compared with execution 1") || !strings.Contains(page, `href="/sessions/`+ids[0]+`"`) {
 		t.Errorf("the second execution is not compared\n%s", page)
 	}
+	if page := s.get("/compare?ref=" + ids[0] + "&ref=" + ids[2]); !strings.Contains(page, `execution 1 <code class="ref">`+
+		ids[0][:8]+"</code></th>") || !strings.Contains(page, `execution 1 <code class="ref">`+ids[2][:8]+"</code></th>") {
+		t.Errorf("the columns of compared sessions do not name them\n%s", page)
+	}
 	if line := between(page, `id="timeline"`, "</section>"); !strings.Contains(line, "<title>Report 1, ") ||
 		!strings.Contains(line, "<li>artifacts</li>") {
 		t.Errorf("the timeline has no artifact\n%s", line)
