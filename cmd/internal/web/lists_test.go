@@ -78,6 +78,10 @@ func TestThreadColumns(t *testing.T) {
 			t.Errorf("the page does not contain %s\n%s", want, page)
 		}
 	}
+	page = s.get("/threads/claude/2823d1df-720a-4c31-ac55-ae8ba7260001")
+	if !strings.Contains(page, "<span>0 tool calls</span><span>") || !strings.Contains(page, "$15.00</span>") {
+		t.Errorf("the page of a thread has not what it cost\n%s", page)
+	}
 	for query, want := range map[string]string{
 		"branch=main": "main", "branch=none": "", "model=opus": "main", "program=codex": "",
 		"status=completed&model=sonnet": "retries",

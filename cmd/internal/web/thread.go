@@ -14,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // Limits of what the page of a thread shows.
@@ -43,10 +44,11 @@ type threadPage struct {
 	Timeline timeline
 	Prompt   string // the first line of the first message
 	Turns    int
-	Next     int  // the number of the first message on the next page, 0 at the end
-	Previous int  // of the page before, 0 at the beginning
-	Newest   int  // of the page with the newest messages
-	Answers  bool // only prompts, and the last answer to each
+	Next     int          // the number of the first message on the next page, 0 at the end
+	Previous int          // of the page before, 0 at the beginning
+	Newest   int          // of the page with the newest messages
+	Answers  bool         // only prompts, and the last answer to each
+	Cost     *trace.Usage // with its subagents; nil if it is not known yet, or of a subagent
 }
 
 // A message is a message as it is shown.
@@ -89,6 +91,7 @@ func (s *Server) thread(r *http.Request) (page, error) {
 		}
 		if v.Agent == nil {
 			p.Title = preview.Title(cmp.Or(v.Thread.Title, t.Prompt, p.Title))
+			t.Cost = s.costOfThreads(&p)[v.URI.String()]
 		}
 		p.Warnings = append(p.Warnings, t.Thread.Warnings...)
 		p.Scripts = []string{"vendor/highlight.min.js", "preview.js"}

@@ -100,12 +100,7 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 	if q.Get("cursor") == "" {
 		p.Poll = threadRest
 	}
-	costs, _, err := s.costs(work.CostOptions{By: "thread"}, threadWait)
-	p.warn(err)
-	used := map[string]*trace.Usage{}
-	for i, row := range costs.Rows {
-		used[row.Key] = &costs.Rows[i].Amount
-	}
+	used := s.costOfThreads(&p)
 	for _, i := range found.Threads {
 		if (branch == "" || i.Branch == branch) && strings.Contains(strings.ToLower(i.Name()), text) {
 			v.Threads = append(v.Threads, threadRow{i, used[i.URI.String()]})
@@ -127,6 +122,17 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 	}
 	p.Data = v
 	return p, nil
+}
+
+// costOfThreads returns what threads cost, by their URI, as it was last read.
+func (s *Server) costOfThreads(p *page) map[string]*trace.Usage {
+	costs, _, err := s.costs(work.CostOptions{By: "thread"}, threadWait)
+	p.warn(err)
+	used := map[string]*trace.Usage{}
+	for i, row := range costs.Rows {
+		used[row.Key] = &costs.Rows[i].Amount
+	}
+	return used
 }
 
 // Columns returns the names of the columns that the list can be sorted by.
