@@ -333,7 +333,8 @@ func TestNowTimeline(t *testing.T) {
 	_, strip, _ := strings.Cut(page, `id="timeline"`)
 	strip, _, _ = strings.Cut(strip, "</section>")
 	for want, n := range map[string]int{"<li>casey</li>": 1, "<li>alex</li>": 1, `class="bar-turn"`: 3,
-		`href="/sessions/` + ids[0] + `"`: 1, `href="/sessions/` + ids[2] + `"`: 1, `rect x="92`: 3} {
+		`href="/sessions/` + ids[0] + `"`: 1, `href="/sessions/` + ids[2] + `"`: 1,
+		`<rect x="0" y="0" width="3"`: 2, `<rect x="0" y="22" width="3"`: 1} {
 		if got := strings.Count(strip, want); got != n {
 			t.Errorf("got %d of %s, want %d\n%s", got, want, n, strip)
 		}

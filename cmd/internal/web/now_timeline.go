@@ -16,12 +16,14 @@ const (
 )
 
 // timeline returns when sessions and threads worked in the time of the page, a row for each agent
-// or program, the last active first. If more ended than it shows, it starts later.
+// or program, the last active first. It starts with the first of them; if more ended than it shows,
+// later.
 func (a activity) timeline(now time.Time) (l timeline) {
 	now = now.Truncate(time.Minute) // the page changes with it
 	if l.Start, l.End = a.From(), now; l.Start.IsZero() || !l.Start.Before(l.End) {
 		return timeline{} // the news are not read yet
 	}
+	first := now
 	rows := map[string]*barRow{}
 	last := map[string]time.Time{}
 	add := func(name, title, url string, start, end time.Time) {
@@ -32,7 +34,7 @@ func (a activity) timeline(now time.Time) (l timeline) {
 			rows[name] = &barRow{Name: printable.Line(name)}
 		}
 		b := bar{Start: later(start, l.Start), Title: printable.Line(title), URL: url}
-		b.End = later(b.Start, earlier(end, now))
+		b.End, first = later(b.Start, earlier(end, now)), earlier(first, b.Start)
 		rows[name].Bars, last[name] = append(rows[name].Bars, b), later(last[name], b.End)
 	}
 	if len(a.Done) > endedBars {
@@ -60,6 +62,7 @@ func (a activity) timeline(now time.Time) (l timeline) {
 	}
 	l.Left = max(0, len(l.Rows)-workRows)
 	if l.Rows = l.Rows[:len(l.Rows)-l.Left]; len(l.Rows) > 0 {
+		l.Start = first
 		l.place()
 	}
 	return l
