@@ -134,12 +134,16 @@ func TestReviewPages(t *testing.T) {
 	other.open("/artifacts/" + first)
 	b.do(chromedp.Focus("#decision [name=text]"), chromedp.KeyEvent("Not yet"))
 	other.choose("L1", "L1")
-	other.do(chromedp.KeyEvent("c"))
+	other.do(input.DispatchKeyEvent(input.KeyDown).WithKey("c"))
 	other.await("c opens the form", `document.activeElement.name === "text"`, 5*time.Second)
+	other.do(input.InsertText("c"), input.DispatchKeyEvent(input.KeyUp).WithKey("c")) // the text of a key can be late
 	other.do(chromedp.KeyEvent("Why one?"), save())
 	other.await("the other comment is shown", textOfIt+`.includes("2 open comments")`, 5*time.Second)
 	b.do(page.BringToFront(), chromedp.Evaluate(`document.activeElement.blur()`, nil)) // a hidden tab asks for nothing
 	b.await("the first reviewer sees it", textOfIt+`.includes("Why one?")`, 5*time.Second)
+	if got := w.show(first).Discussion; len(got) != 2 || got[1].Text != "Why one?" && got[0].Text != "Why one?" {
+		t.Errorf("got the comments %+v, want Why one?, without the key that opened the form", got)
+	}
 	if text := eval[string](b, `document.querySelector("#decision [name=text]").value`); text != "Not yet" {
 		t.Errorf("the first reviewer wrote %q, want Not yet", text)
 	}

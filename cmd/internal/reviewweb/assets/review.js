@@ -80,6 +80,11 @@
     field.scrollIntoView({ block: "nearest" });
   };
 
+  // The key that opens the form is no text in it, however late the browser delivers that.
+  let opener = "";
+  document.addEventListener("keyup", () => { opener = ""; }, true);
+  document.addEventListener("beforeinput", (e) => { if (opener && e.data === opener) e.preventDefault(); }, true);
+
   // Before app.js: a letter begins a comment on the selected text.
   document.addEventListener("keydown", (e) => {
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && e.target.matches("textarea")) {
@@ -89,7 +94,7 @@
     }
     if (e.ctrlKey || e.metaKey || e.altKey || inField(e)) return;
     const at = chosen();
-    const stop = () => { e.preventDefault(); e.stopImmediatePropagation(); };
+    const stop = () => { e.preventDefault(); e.stopImmediatePropagation(); opener = e.key; };
     if (at && e.key.length === 1 && e.key !== " ") { stop(); begin(at, e.key === "c" ? "" : e.key); return; }
     const row = main().querySelector(".src.selected");
     switch (e.key) {
