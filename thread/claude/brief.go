@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"errors"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
@@ -9,7 +10,8 @@ import (
 
 // readUsage reads a transcript in one pass, only for its usage and for what its first
 // records say about the thread. It returns nil if all records must be read: the
-// transcript may have copies of those of another one, or a part can't be read.
+// transcript may have started subagents or have copies of those of another one, or a
+// part can't be read.
 func (p *provider) readUsage(ctx context.Context, f file) (*thread.Thread, error) {
 	src, err := thread.OpenFile(f.path)
 	if err != nil {
@@ -19,7 +21,15 @@ func (p *provider) readUsage(ctx context.Context, f file) (*thread.Thread, error
 	rd := jsonl.Borrow(src)
 	defer rd.Return()
 	b := brief{(&transcript{p: p, file: f}).scanner(ctx), true}
-	if err := b.each(rd, func(jsonl.Value) (bool, error) { return b.line(rd), nil }); err != nil {
+	if err := b.each(rd, func(line jsonl.Value) (bool, error) {
+		if f.startsAgents(line) {
+			return false, errAgents
+		}
+		return b.line(rd), nil
+	}); err != nil {
+		if errors.Is(err, errAgents) {
+			err = nil
+		}
 		return nil, err
 	}
 	m := &b.r.meta
@@ -36,6 +46,8 @@ func (p *provider) readUsage(ctx context.Context, f file) (*thread.Thread, error
 	t.Usage, t.Inherited, t.Requests = b.facts.Usage, b.facts.Inherited, b.facts.Requests
 	return t, ctx.Err()
 }
+
+var errAgents = errors.New("the transcript may have started subagents")
 
 // A brief is a scanner that reads only usage, and the meta of the transcript.
 type brief struct {

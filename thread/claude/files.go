@@ -266,8 +266,13 @@ func (p *provider) traces(ctx context.Context, projects []string, id string) (tr
 	return trace, slices.Compact(subagents), ctx.Err()
 }
 
-// mentions reports whether a file contains one of several texts.
-func mentions(ctx context.Context, path string, texts ...string) bool {
+// mentions reports whether a file contains a text.
+func mentions(ctx context.Context, path, text string) bool {
+	return eachLineUntil(ctx, path, func(line []byte) bool { return bytes.Contains(line, []byte(text)) })
+}
+
+// eachLineUntil reports whether found is true for one of the lines of a file.
+func eachLineUntil(ctx context.Context, path string, found func(line []byte) bool) bool {
 	src, err := thread.OpenFile(path)
 	if err != nil {
 		return false
@@ -276,10 +281,8 @@ func mentions(ctx context.Context, path string, texts ...string) bool {
 	rd := jsonl.Borrow(src)
 	defer rd.Return()
 	for rd.Next() && ctx.Err() == nil {
-		for _, text := range texts {
-			if bytes.Contains(rd.Line(), []byte(text)) {
-				return true
-			}
+		if found(rd.Line()) {
+			return true
 		}
 	}
 	return false

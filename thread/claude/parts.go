@@ -1,7 +1,9 @@
 package claude
 
 import (
+	"bytes"
 	"context"
+	"strings"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
@@ -106,8 +108,31 @@ func (p *provider) parts(ctx context.Context, main *thread.Thread, known map[str
 
 // mayHaveAgents reports whether a transcript may have started subagents.
 func (r *transcript) mayHaveAgents(ctx context.Context) bool {
-	if r.file.agent { // each of its records has its own ID
-		return mentions(ctx, r.file.path, `"Agent"`, `"Task"`, `"status"`)
+	return eachLineUntil(ctx, r.file.path, r.file.startsAgents)
+}
+
+// startsAgents reports whether the line of a transcript may be about a subagent that it
+// started.
+func (f file) startsAgents(line []byte) bool {
+	if f.agent { // each of its records has its own ID
+		return containsBy('A', line, `"Agent"`) || containsBy('T', line, `"Task"`) || containsBy('u', line, `"status"`)
 	}
-	return mentions(ctx, r.file.path, `agentId`, `"isSidechain":true`)
+	return containsBy('I', line, `agentId`) || containsBy('S', line, `"isSidechain":true`)
+}
+
+// containsBy is bytes.Contains for a text that is found by one of its bytes, which lines
+// seldom have.
+func containsBy(rare byte, line []byte, text string) bool {
+	at := strings.IndexByte(text, rare)
+	for from := at; from < len(line); {
+		i := bytes.IndexByte(line[from:], rare)
+		if i < 0 {
+			return false
+		}
+		if from += i; bytes.HasPrefix(line[from-at:], []byte(text)) {
+			return true
+		}
+		from++
+	}
+	return false
 }

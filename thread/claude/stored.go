@@ -161,11 +161,7 @@ func (t *storedThread) open(ctx context.Context) (*thread.Thread, error) {
 
 // ReadUsage implements thread.UsageReader.
 func (t *storedThread) ReadUsage(ctx context.Context) (list []*thread.Thread, ok bool, err error) {
-	r := transcript{file: t.copies[0].file}
-	if r.mayHaveAgents(ctx) {
-		return nil, false, ctx.Err()
-	}
-	found, err := t.p.readUsage(ctx, r.file)
+	found, err := t.p.readUsage(ctx, t.copies[0].file)
 	if found == nil || err != nil {
 		return nil, false, err
 	}

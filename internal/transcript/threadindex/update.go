@@ -167,7 +167,7 @@ func (u *update) remove(ctx context.Context, states map[int64]bool) error {
 // forget removes a transcript, except what is before a mark.
 func (u *update) forget(ctx context.Context, key string, before marked) error {
 	const selected = "transcript IN (SELECT id FROM transcripts WHERE key = ?)"
-	rows, err := u.QueryContext(ctx, "SELECT id, uri, family FROM threads WHERE "+selected, key)
+	rows, err := u.QueryOften(ctx, "SELECT id, uri, family FROM threads WHERE "+selected, key)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (t touched) touch(uri, family string) {
 func (u *update) dependent(ctx context.Context) (list []*thread.Stored, err error) {
 	for column, values := range map[string]map[string]bool{"family": u.families, "origin": u.uris} {
 		for value := range values {
-			rows, err := u.QueryContext(ctx, "SELECT key FROM threads WHERE "+column+" = ? AND "+column+" <> ''", value)
+			rows, err := u.QueryOften(ctx, "SELECT key FROM threads WHERE "+column+" = ? AND "+column+" <> ''", value)
 			if err != nil {
 				return nil, err
 			}

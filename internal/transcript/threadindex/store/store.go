@@ -100,7 +100,8 @@ var schema = []string{
 // A Database is an open index. It has one connection.
 type Database struct {
 	*sql.Conn
-	pool *sql.DB
+	pool       *sql.DB
+	statements map[string]*sql.Stmt // compiled
 }
 
 // Open opens the index in a file, which it creates if it is missing. Only
@@ -132,7 +133,7 @@ func Open(ctx context.Context, file string) (*Database, error) {
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	db := &Database{c, pool}
+	db := &Database{c, pool, map[string]*sql.Stmt{}}
 	if err := db.prepare(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -141,6 +142,37 @@ func Open(ctx context.Context, file string) (*Database, error) {
 
 // Close closes the database.
 func (db *Database) Close() error { return errors.Join(db.Conn.Close(), db.pool.Close()) }
+
+// ExecContext executes a statement. One that has arguments is compiled once.
+func (db *Database) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if len(args) == 0 {
+		return db.Conn.ExecContext(ctx, query)
+	}
+	s, err := db.compiled(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(ctx, args...)
+}
+
+// QueryOften is QueryContext for a query that is compiled once. The rows must be closed
+// before the same query is asked again.
+func (db *Database) QueryOften(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	s, err := db.compiled(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(ctx, args...)
+}
+
+func (db *Database) compiled(ctx context.Context, query string) (s *sql.Stmt, err error) {
+	if s = db.statements[query]; s == nil {
+		if s, err = db.PrepareContext(ctx, query); err == nil {
+			db.statements[query] = s
+		}
+	}
+	return s, err
+}
 
 // Exec executes a statement.
 func (db *Database) Exec(ctx context.Context, query string, args ...any) error {
