@@ -46,7 +46,11 @@ func (p Policy) String() string {
 		rules = append(rules, "keep-approved")
 	}
 	if p.MaxSize > 0 {
-		rules = append(rules, "max-size "+strconv.FormatInt(p.MaxSize, 10))
+		n, units := p.MaxSize, []string{"", "KB", "MB", "GB", "TB"}
+		for len(units) > 1 && n%1024 == 0 {
+			n, units = n/1024, units[1:]
+		}
+		rules = append(rules, "max-size "+strconv.FormatInt(n, 10)+units[0])
 	}
 	return strings.Join(rules, ", ")
 }

@@ -74,3 +74,13 @@ func (r *Retention) Drops() (n int) {
 	}
 	return n
 }
+
+// DropsSessions returns the number of sessions in the trash whose files go.
+func (r *Retention) DropsSessions() (n int) {
+	for _, s := range r.Sessions {
+		if s.Drop {
+			n++
+		}
+	}
+	return n
+}

@@ -73,9 +73,9 @@ func (s Store) Garbage(ctx context.Context, o GarbageOptions) (g Garbage, err er
 	if err := s.o.Hub.Closed(); err != nil {
 		return g, err
 	}
-	if o.By != "" && !slices.Contains(retention.Groups, o.By) {
+	if o.By != "" && !slices.Contains(retention.GroupedBy, o.By) {
 		return g, handoff.E("list usage", o.By, handoff.Invalid, errors.New("bodies are not grouped by this"),
-			handoff.Advice("use one of: "+strings.Join(retention.Groups, ", ")))
+			handoff.Advice("use one of: "+strings.Join(retention.GroupedBy, ", ")))
 	}
 	if o.Collect {
 		if err := s.o.RuntimeDir.Writable(); err != nil {
@@ -122,15 +122,23 @@ type remoteBodies struct {
 // garbage is Garbage for some bodies, those that were stored before a time.
 func (s Store) garbage(ctx context.Context, o GarbageOptions, bodies handoff.Bodies, before time.Time) (g Garbage,
 	err error) {
-	needed, unneeded, err := content.Survey(ctx, s.o.Checked, bodies, before)
+	index, err := s.bodies(ctx, o.By)
 	if err != nil {
 		return g, err
 	}
 	var views retention.Views
-	if o.By != "" || !o.Policy.IsZero() {
-		if views, err = s.views(ctx, needed); err != nil {
-			return g, err
+	var unneeded []storage.UnneededBody
+	usage, known := []storage.DiskUsage(nil), false
+	if o.By != "" && !o.Collect && o.Policy.IsZero() { // nothing is decided
+		usage, known, err = s.indexed(ctx, o.By, index, bodies)
+	}
+	if !known && err == nil {
+		if views, unneeded, err = s.survey(ctx, o, bodies, before); err == nil && o.By != "" {
+			usage = retention.Usage(views, o.By)
 		}
+	}
+	if err != nil {
+		return g, err
 	}
 	if !o.Collect || !o.Policy.IsZero() {
 		if g.Trash, err = s.o.Trash(ctx); err != nil {
@@ -142,7 +150,7 @@ func (s Store) garbage(ctx context.Context, o GarbageOptions, bodies handoff.Bod
 		g.Archive, err = s.o.Due(ctx)
 	}
 	if o.By != "" && err == nil {
-		g.Usage = append(retention.Usage(views, o.By), s.others(unneeded, g.Trash)...)
+		g.Usage = append(usage, s.others(unneeded, g.Trash, index.LogBytes)...)
 	}
 	if !o.Policy.IsZero() && err == nil {
 		r := retention.Plan(o.Policy, views, s.o.Now(), before)
@@ -159,12 +167,21 @@ func (s Store) garbage(ctx context.Context, o GarbageOptions, bodies handoff.Bod
 	return g, err
 }
 
+// survey reads the log, and returns what a policy decides about and the bodies that are not needed.
+func (s Store) survey(ctx context.Context, o GarbageOptions, bodies handoff.Bodies, before time.Time) (
+	v retention.Views, unneeded []storage.UnneededBody, err error) {
+	needed, unneeded, err := content.Survey(ctx, s.o.Checked, bodies, before)
+	if err == nil && (o.By != "" || !o.Policy.IsZero()) {
+		v, err = s.views(ctx, needed)
+	}
+	return v, unneeded, err
+}
+
 // collect removes what is not needed and what a policy does not keep, and returns the
 // bodies that were not needed and that it removed.
 func (s Store) collect(ctx context.Context, bodies handoff.Bodies, unneeded []storage.UnneededBody,
 	r *storage.Retention, views retention.Views, before time.Time) ([]storage.UnneededBody, error) {
-	isDropped := func(t storage.RetainedSession) bool { return t.Drop }
-	if r != nil && (r.Drops() > 0 || slices.ContainsFunc(r.Sessions, isDropped)) {
+	if r != nil && r.Drops()+r.DropsSessions() > 0 {
 		if err := s.drop(ctx, bodies, r, views, before); err != nil {
 			return nil, err
 		}

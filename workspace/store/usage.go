@@ -1,18 +1,89 @@
 package store
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
+	"github.com/agent-handoff/handoff/internal/log/retention"
+	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/storage"
 )
 
+// bodies returns what the index knows of bodies.
+func (s Store) bodies(ctx context.Context, by string) (list sqlindex.Bodies, err error) {
+	if by == "" {
+		return list, nil
+	}
+	if _, err = s.o.Hub.Newest(ctx); err == nil { // the index is up to date
+		list, err = localstate.Bodies(ctx, s.o.Index, by)
+	}
+	return list, err
+}
+
+// A namer is a body store that lists its bodies faster without their sizes.
+type namer interface {
+	Names(ctx context.Context, each func(d handoff.Digest, stat func() (handoff.StoredBody, error)) error) error
+}
+
+var errUnknown = errors.New("the index does not know a body")
+
+// indexed returns the space that stored bodies take, from the index. It does not know it if one
+// of them is not known to be the body of an artifact or the copy of a thread: the records of the
+// log decide whether it is needed.
+func (s Store) indexed(ctx context.Context, by string, index sqlindex.Bodies, bodies handoff.Bodies) (
+	list []storage.DiskUsage, known bool, err error) {
+	names, ok := bodies.(namer)
+	if !ok || index.Owners == nil {
+		return nil, false, nil
+	}
+	threads, err := s.o.Hub.KeptThreads(ctx, "")
+	if err != nil {
+		return nil, false, err
+	}
+	copies := map[string]bool{}
+	for _, t := range threads {
+		copies[t.Digest.Value] = t.Dropped == nil
+	}
+	var groups retention.Groups
+	err = names.Names(ctx, func(d handoff.Digest, stat func() (handoff.StoredBody, error)) error {
+		owner, owned := index.Owner(d)
+		if !owned && !copies[d.Value] {
+			return errUnknown
+		}
+		if !owned || owner.Size < 0 {
+			b, err := stat()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			owner.Size = b.SizeBytes
+		}
+		if owned {
+			groups.Add(by, cmp.Or(owner.Group, retention.NoName), owner.Size, !owner.Active)
+		} else {
+			groups.Add("threads", "", owner.Size, false)
+		}
+		return nil
+	})
+	if errors.Is(err, errUnknown) {
+		return nil, false, nil
+	}
+	return groups.List(), err == nil, err
+}
+
 // others returns the space of what is no body that a record needs.
-func (s Store) others(unneeded []storage.UnneededBody, trash []session.Summary) (list []storage.DiskUsage) {
+func (s Store) others(unneeded []storage.UnneededBody, trash []session.Summary, logBytes int64) (
+	list []storage.DiskUsage) {
 	add := func(u storage.DiskUsage) {
 		if u.SizeBytes > 0 || u.Bodies > 0 {
 			list = append(list, u)
@@ -28,38 +99,37 @@ func (s Store) others(unneeded []storage.UnneededBody, trash []session.Summary) 
 		u.SizeBytes += t.SizeBytes
 	}
 	add(u)
-	var records, index, caches int64
-	sizes(s.o.Runtime, func(name string, size int64) {
-		switch first, _, _ := strings.Cut(name, string(filepath.Separator)); {
-		case first == "log":
-			records += size
-		case strings.HasPrefix(first, localstate.FileName):
-			index += size
-		case first == "git" || first == "cache":
-			caches += size
-		}
-	})
-	add(storage.DiskUsage{By: "log", SizeBytes: records})
-	add(storage.DiskUsage{By: "index", SizeBytes: index})
-	if s.o.Cache != "" {
-		sizes(s.o.Cache, func(_ string, size int64) { caches += size })
+	if _, err := os.Stat(filepath.Join(s.o.Runtime, "log")); err == nil { // it is on this machine
+		add(storage.DiskUsage{By: "log", SizeBytes: logBytes})
 	}
-	add(storage.DiskUsage{By: "caches", SizeBytes: caches})
+	var index []string
+	entries, _ := os.ReadDir(s.o.Runtime)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), localstate.FileName) {
+			index = append(index, filepath.Join(s.o.Runtime, e.Name()))
+		}
+	}
+	add(storage.DiskUsage{By: "index", SizeBytes: size(index...)})
+	caches := []string{filepath.Join(s.o.Runtime, "git"), filepath.Join(s.o.Runtime, "cache")}
+	if s.o.Cache != "" {
+		caches = append(caches, s.o.Cache)
+	}
+	add(storage.DiskUsage{By: "caches", SizeBytes: size(caches...)})
 	return list
 }
 
-// sizes calls add for each regular file of a directory, as far as it can be read.
-func sizes(dir string, add func(name string, size int64)) {
-	_ = fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
+// size returns the size of files and of the regular files in directories, as far as it can be read.
+func size(names ...string) (n int64) {
+	for _, name := range names {
+		_ = filepath.WalkDir(name, func(_ string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return nil
+			}
+			if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+				n += info.Size()
+			}
 			return nil
-		}
-		if d.IsDir() && (name == "bodies" || name == "artifacts") { // bodies are listed, links are no copies
-			return fs.SkipDir
-		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			add(filepath.FromSlash(name), info.Size())
-		}
-		return nil
-	})
+		})
+	}
+	return n
 }

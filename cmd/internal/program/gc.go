@@ -38,7 +38,7 @@ With a log in a bucket, --remote is about the bodies there, not about the copies
 on this machine. Those of the last 24 hours stay.
 
 Nothing is deleted without --collect or --empty-trash. If a record is missing or
-can't be read, gc refuses, because that record may need any body or file.`
+can't be read, gc refuses to decide, because that record may need any body.`
 
 func gcCommand(a *cli.App) *cobra.Command {
 	var collect, archive, emptyTrash bool
@@ -144,7 +144,11 @@ func printGarbage(a *cli.App, g store.Garbage, table *cli.Table) error {
 		if g.Collected {
 			verb = "dropped"
 		}
-		fmt.Fprintf(a.Err, "%s by %s: %s, %s; %s stay\n", verb, r.Policy, bodies(r.Drops()), textfmt.Size(r.DropBytes),
+		what := bodies(r.Drops())
+		if n := r.DropsSessions(); n > 0 {
+			what += ", " + textfmt.Count(n, "session")
+		}
+		fmt.Fprintf(a.Err, "%s by %s: %s, %s; %s stay\n", verb, r.Policy, what, textfmt.Size(r.DropBytes),
 			textfmt.Size(r.KeepBytes))
 		if r.OverBytes > 0 {
 			fmt.Fprintf(a.Err, "%s above max-size: the rest is protected or kept by a rule\n", textfmt.Size(r.OverBytes))
@@ -169,7 +173,7 @@ func garbageRows(g store.Garbage) (rows [][]string) {
 			if b.Drop || !g.Collected {
 				of := strings.TrimSpace(b.Channel + " " + cmp.Or(b.Artifact, b.Thread))
 				rows = append(rows, []string{handoff.SHA256 + ":" + b.Digest.Value, textfmt.Size(b.SizeBytes),
-					retentionText(b.Drop, b.Reason) + ": " + of})
+					strings.TrimSuffix(retentionText(b.Drop, b.Reason)+": "+of, ": ")})
 			}
 		}
 		for _, s := range r.Sessions {

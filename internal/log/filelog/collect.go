@@ -32,24 +32,63 @@ func (b *Bodies) Erase(ctx context.Context, d handoff.Digest) error {
 // List implements handoff.BodyLister.
 func (b *Bodies) List(ctx context.Context) iter.Seq2[handoff.StoredBody, error] {
 	return func(yield func(handoff.StoredBody, error) bool) {
-		bodies, _, err := b.files()
-		for _, f := range bodies {
-			if err := ctx.Err(); err != nil {
-				yield(handoff.StoredBody{}, err)
-				return
+		stop := errors.New("stop")
+		err := b.Names(ctx, func(_ handoff.Digest, stat func() (handoff.StoredBody, error)) error {
+			body, err := stat()
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err == nil && !yield(body, nil):
+				return stop
 			}
-			if !yield(f.StoredBody, nil) {
-				return
-			}
-		}
-		if err != nil {
-			yield(handoff.StoredBody{}, b.failure("list bodies", err))
+			return err
+		})
+		if err != nil && !errors.Is(err, stop) {
+			yield(handoff.StoredBody{}, err)
 		}
 	}
 }
 
+// Names calls each for every body, with a function that returns its size and time. Without a
+// call of it, no file is looked at. Its error is fs.ErrNotExist if the body was removed.
+func (b *Bodies) Names(ctx context.Context,
+	each func(d handoff.Digest, stat func() (handoff.StoredBody, error)) error) error {
+	_, err := b.walk(func(f bodyFile, e fs.DirEntry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return each(f.Digest, func() (handoff.StoredBody, error) {
+			err := f.stat(e)
+			return f.StoredBody, err
+		})
+	})
+	return b.failure("list bodies", err)
+}
+
 // files returns every body, and the names of files that are none.
 func (b *Bodies) files() (bodies []bodyFile, foreign []string, err error) {
+	foreign, err = b.walk(func(f bodyFile, e fs.DirEntry) error {
+		err := f.stat(e)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		bodies = append(bodies, f)
+		return err
+	})
+	return bodies, foreign, err
+}
+
+// stat sets the size and time of a body.
+func (f *bodyFile) stat(e fs.DirEntry) error {
+	info, err := e.Info()
+	if err == nil {
+		f.SizeBytes, f.StoredAt = info.Size(), info.ModTime()
+	}
+	return err
+}
+
+// walk calls each for the file of every body, and returns the names of files that are none.
+func (b *Bodies) walk(each func(bodyFile, fs.DirEntry) error) (foreign []string, err error) {
 	dirs, err := b.entries(bodiesDir)
 	for _, dir := range dirs {
 		name := bodiesDir + "/" + dir.Name()
@@ -59,7 +98,7 @@ func (b *Bodies) files() (bodies []bodyFile, foreign []string, err error) {
 		}
 		files, err := b.entries(name)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, file := range files {
 			rest, removing := strings.CutSuffix(file.Name(), removingSuffix)
@@ -69,18 +108,12 @@ func (b *Bodies) files() (bodies []bodyFile, foreign []string, err error) {
 				foreign = append(foreign, f.name)
 				continue
 			}
-			info, err := file.Info()
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
+			if err := each(f, file); err != nil {
+				return nil, err
 			}
-			if err != nil {
-				return nil, nil, err
-			}
-			f.SizeBytes, f.StoredAt = info.Size(), info.ModTime()
-			bodies = append(bodies, f)
 		}
 	}
-	return bodies, foreign, err
+	return foreign, err
 }
 
 // entries lists a directory, which need not exist.

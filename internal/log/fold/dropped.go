@@ -2,6 +2,7 @@ package fold
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -75,4 +76,14 @@ func dropped(a *ArtifactState, v handoff.Artifact) *handoff.Dropped {
 		}
 	}
 	return nil
+}
+
+// Bodies returns the digests of the kept bodies of an artifact that no policy dropped.
+func (a *ArtifactState) Bodies() (list []handoff.Digest) {
+	for _, d := range handoff.BodiesOf(a.Published) {
+		if !slices.ContainsFunc(a.Dropped, func(gone droppedBody) bool { return gone.Digest == d.Value }) {
+			list = append(list, d)
+		}
+	}
+	return list
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/logcopy"
+	"github.com/agent-handoff/handoff/internal/log/retention"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/settings"
 	"github.com/agent-handoff/handoff/storage"
@@ -70,6 +72,14 @@ func (p *place) collect(t *rapid.T, policy settings.Policy) (first storage.Reten
 	before, _, memory := p.world(t).views(t)
 	want := naive(t, policy, before, memory, p.now)
 	p.in(t, "", func(w *workspace.Workspace) error {
+		for _, by := range retention.GroupedBy {
+			g, err := w.Store().Garbage(t.Context(), store.GarbageOptions{By: by})
+			must(t, err)
+			want := retention.Usage(before, by)
+			if len(g.Usage) < len(want) || !slices.Equal(g.Usage[:len(want)], want) {
+				t.Fatalf("by %s: gc lists %+v, want %+v", by, g.Usage, want)
+			}
+		}
 		for again := range 2 {
 			g, err := w.Store().Garbage(t.Context(), store.GarbageOptions{Policy: policy, Collect: true})
 			must(t, err)

@@ -9,8 +9,11 @@ import (
 	"github.com/agent-handoff/handoff/storage"
 )
 
-// Groups are what Usage can group artifacts by.
-var Groups = []string{"channel", "agent", "session", "state"}
+// NoName is the name of the group of artifacts without an agent or session.
+const NoName = "(none)"
+
+// GroupedBy are what Usage can group artifacts by.
+var GroupedBy = []string{"channel", "agent", "session", "state"}
 
 // Usage returns the space that bodies take, the largest group first: those of artifacts by
 // channel, agent, session or state, those of threads, and others. A body counts once, for
@@ -23,7 +26,7 @@ func Usage(v Views, by string) []storage.DiskUsage {
 	for _, t := range v.Threads {
 		threads[t.RecordID] = true
 	}
-	groups := map[string]*storage.DiskUsage{}
+	var groups Groups
 	for _, b := range v.Bodies {
 		var newest *Artifact
 		needed, thread := false, false
@@ -38,25 +41,45 @@ func Usage(v Views, by string) []storage.DiskUsage {
 				newest = a
 			}
 		}
-		u := storage.DiskUsage{By: "others"} // texts of comments, and what a later version may need
-		if newest != nil {
-			u = storage.DiskUsage{By: by, Name: newest.group(by)}
-		} else if thread {
-			u.By = "threads"
-		}
-		g := groups[u.By+"\x00"+u.Name]
-		if g == nil {
-			g = &u
-			groups[u.By+"\x00"+u.Name] = g
-		}
-		g.SizeBytes += b.SizeBytes
-		g.Bodies++
-		if newest != nil && !needed {
-			g.Superseded++
+		switch {
+		case newest != nil:
+			groups.Add(by, newest.group(by), b.SizeBytes, !needed)
+		case thread:
+			groups.Add("threads", "", b.SizeBytes, false)
+		default: // texts of comments, and what a later version may need
+			groups.Add("others", "", b.SizeBytes, false)
 		}
 	}
-	list := make([]storage.DiskUsage, 0, len(groups))
-	for _, u := range groups {
+	return groups.List()
+}
+
+// Groups add up the space that bodies take. The zero value is ready to use.
+type Groups struct {
+	all map[[2]string]*storage.DiskUsage
+}
+
+// Add adds a body to a group, which has no name if it is the only one of its kind.
+func (g *Groups) Add(by, name string, size int64, superseded bool) {
+	if g.all == nil {
+		g.all = map[[2]string]*storage.DiskUsage{}
+	}
+	key := [2]string{by, name}
+	u := g.all[key]
+	if u == nil {
+		u = &storage.DiskUsage{By: by, Name: name}
+		g.all[key] = u
+	}
+	u.SizeBytes += size
+	u.Bodies++
+	if superseded {
+		u.Superseded++
+	}
+}
+
+// List returns the groups, the largest first.
+func (g *Groups) List() []storage.DiskUsage {
+	list := make([]storage.DiskUsage, 0, len(g.all))
+	for _, u := range g.all {
 		list = append(list, *u)
 	}
 	order.Sort(list, func(a, b storage.DiskUsage) int {
@@ -68,9 +91,9 @@ func Usage(v Views, by string) []storage.DiskUsage {
 func (a *Artifact) group(by string) string {
 	switch by {
 	case "agent":
-		return cmp.Or(a.Agent, "(none)")
+		return cmp.Or(a.Agent, NoName)
 	case "session":
-		return cmp.Or(a.Session, a.Run, "(none)")
+		return cmp.Or(a.Session, a.Run, NoName)
 	case "state":
 		return string(a.Status)
 	}

@@ -266,8 +266,8 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 	sum := checksum(seq, record, text)
 	k.rows[a.ID], k.statuses[a.ID] = "artifacts", status
 	if table == "artifacts" {
-		err := k.exec(`UPDATE artifacts SET state = ?, sum = ?, family = ?, contest = ?, status = ?, readers = ? WHERE seq = ?`,
-			text, sum, a.Family, orNull(a.Contested), string(status), readers, seq)
+		err := k.exec(`UPDATE artifacts SET state = ?, sum = ?, family = ?, contest = ?, status = ?, readers = ?, bodies = ?
+			WHERE seq = ?`, text, sum, a.Family, orNull(a.Contested), string(status), readers, bodiesOf(a), seq)
 		if err != nil {
 			return err
 		}
@@ -297,7 +297,7 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 		}
 	}
 	args := append([]any{seq, a.ID, record, text, sum, a.Family, orNull(a.Contested), string(status),
-		instant(a.Record.CreatedAt), sizeOf(a), readers}, columnsOf(a)...)
+		instant(a.Record.CreatedAt), sizeOf(a), readers, bodiesOf(a)}, columnsOf(a)...)
 	if err := k.exec(insertArtifact, args...); err != nil {
 		return err
 	}
@@ -369,7 +369,7 @@ func (k *keeper) writeMarks(seq int64, status handoff.Status, before, now []mark
 }
 
 var insertArtifact = `INSERT INTO artifacts (seq, id, record, state, sum, family, contest, status, created, size,
-	readers, ` + strings.Join(columns, ", ") + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(", ?", len(columns)) + `)`
+	readers, bodies, ` + strings.Join(columns, ", ") + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(", ?", len(columns)) + `)`
 
 // columnsOf returns the values of an artifact's columns, in their order.
 func columnsOf(a *fold.ArtifactState) []any {

@@ -21,19 +21,19 @@ const version = 38
 // log order.
 var schema = []string{
 	// The position of the index. Texts are indexed later than records: text_seq is
-	// the Seq of the last artifact whose texts are.
-	`CREATE TABLE place (version INTEGER, log TEXT, seq INTEGER, id TEXT, text_seq INTEGER)`,
+	// the Seq of the last artifact whose texts are. bytes is the size of all records.
+	`CREATE TABLE place (version INTEGER, log TEXT, seq INTEGER, id TEXT, text_seq INTEGER, bytes INTEGER)`,
 
 	`CREATE TABLE artifacts (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, record BLOB, state TEXT, sum INTEGER,
-		family TEXT, contest TEXT, status TEXT, created INTEGER, size INTEGER, readers INTEGER, ` + strings.Join(columns, " TEXT, ") + ` TEXT)`,
+		family TEXT, contest TEXT, status TEXT, created INTEGER, size INTEGER, readers INTEGER, bodies BLOB, ` + strings.Join(columns, " TEXT, ") + ` TEXT)`,
 	`CREATE UNIQUE INDEX by_id ON artifacts (id)`,
 	`CREATE INDEX by_suffix ON artifacts (` + suffixOfID + `)`,
 	`CREATE INDEX by_status ON artifacts (status)`,
 	`CREATE INDEX by_family ON artifacts (family, status)`,
 	`CREATE INDEX by_contest ON artifacts (contest, status) WHERE contest IS NOT NULL`,
 	`CREATE INDEX by_created ON artifacts (created, status)`,
-	// What productions add up. No row is read for them.
-	`CREATE INDEX by_producer ON artifacts (thread, work, harness, session, run, agent, created, status, size, readers, channel, revision)`,
+	// What productions and groups of bodies add up. No row is read for them.
+	`CREATE INDEX by_producer ON artifacts (thread, work, harness, session, run, agent, created, status, size, readers, channel, revision, bodies)`,
 
 	// How many artifacts of a channel have a status. Counting them would take longer
 	// than all the rest of a list.
@@ -239,5 +239,5 @@ func create(ctx context.Context, c *sqlite.Conn, log string) error {
 	if err := c.Exec(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, ApplicationID)); err != nil {
 		return err
 	}
-	return c.Exec(ctx, `INSERT INTO place (version, log, seq, id, text_seq) VALUES (?, ?, 0, '', 0)`, version, log)
+	return c.Exec(ctx, `INSERT INTO place (version, log, seq, id, text_seq, bytes) VALUES (?, ?, 0, '', 0, 0)`, version, log)
 }

@@ -163,7 +163,12 @@ func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 		if err := applyAll(ctx, c, fresh); err != nil {
 			return err
 		}
-		return c.Exec(ctx, `UPDATE place SET seq = ?, id = ?`, int64(last), records[len(records)-1].ID)
+		bytes := 0
+		for _, r := range fresh {
+			b, _ := r.JSON()
+			bytes += len(b)
+		}
+		return c.Exec(ctx, `UPDATE place SET seq = ?, id = ?, bytes = bytes + ?`, int64(last), records[len(records)-1].ID, bytes)
 	})
 }
 

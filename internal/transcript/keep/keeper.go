@@ -145,7 +145,7 @@ func (k Keeper) store(ctx context.Context, p *Plan, r *transcript.Copy) error {
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(known, func(c handoff.KeptThread) bool { return c.Digest == d }); i >= 0 {
+	if i := slices.IndexFunc(known, func(c handoff.KeptThread) bool { return c.Digest == d && c.Dropped == nil }); i >= 0 {
 		r.Status, r.RecordID = transcript.Unchanged, known[i].RecordID
 		return nil
 	}

@@ -116,7 +116,7 @@ func (c *Copies) threads(ctx context.Context, s Store, k handoff.KeptThread) (li
 	}
 	dir, err := c.extracted(ctx, s.Bodies, k.ThreadKept)
 	if err != nil {
-		return nil, err
+		return nil, missing(k, err)
 	}
 	p, err := At(s.Set, u.Provider, dir).Provider(u.Provider)
 	if err != nil {

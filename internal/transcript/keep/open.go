@@ -176,11 +176,11 @@ func (c *Copies) open(ctx context.Context, s Store, u thread.URI) (k handoff.Kep
 	}
 	if f, ok := s.Bodies.(handoff.BodyFetcher); ok {
 		if err := f.Fetch(ctx, k.Digest, k.SizeBytes); err != nil {
-			return k, "", nil, err
+			return k, "", nil, missing(k, err)
 		}
 	}
 	if dir, err = c.extracted(ctx, s.Bodies, k.ThreadKept); err != nil {
-		return k, "", nil, err
+		return k, "", nil, missing(k, err)
 	}
 	v, err = At(s.Set, u.Provider, dir).Open(ctx, u)
 	if err == nil {
@@ -190,6 +190,16 @@ func (c *Copies) open(ctx context.Context, s Store, u thread.URI) (k handoff.Kep
 		return k, "", nil, unusable(ctx, k, dir, err)
 	}
 	return k, dir, v, nil
+}
+
+// missing returns why a copy could not be opened: if it is not stored because a policy dropped it,
+// that.
+func missing(k handoff.KeptThread, err error) error {
+	if k.Dropped == nil || !errors.Is(err, handoff.NotFound) {
+		return err
+	}
+	return handoff.E("open kept transcript", k.Thread, handoff.NotFound, errors.New(k.Dropped.Notice()),
+		handoff.Advice("look for the transcript on the machine where the agent ran"))
 }
 
 // pick returns the copy of a thread, and its URI with the provider, "" if there is
