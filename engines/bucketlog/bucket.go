@@ -22,6 +22,7 @@ import (
 type bucket struct {
 	core     minio.Core
 	clock    *clock
+	claim    claim // if this machine collects
 	name     string
 	prefix   string // "" or with a slash at its end
 	location string // for errors

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -20,7 +21,8 @@ import (
 // A body that is stored again is sent again if it is not young, so that it is young
 // afterwards, and Remove asks for the time of a body right before it removes it. Between
 // these two requests the body may be sent. So Put, after it has sent a body, waits as long as
-// a removal takes if there is a claim, and sends a body that is gone again.
+// a removal takes if there is a claim, and sends a body that is gone again. A claim is released
+// only if every removal is known to have ended.
 const (
 	claimPrefix = "claims/"
 	claimTime   = 10 * time.Minute // how long a claim counts
@@ -52,6 +54,12 @@ func (s bodies) List(ctx context.Context) iter.Seq2[handoff.StoredBody, error] {
 	}
 }
 
+// A claim is what a machine knows of its own claim.
+type claim struct {
+	since  atomic.Int64 // by the Date of the store, in seconds; 0 if it sends none
+	unsure atomic.Bool  // a removal failed, and may be carried out later
+}
+
 // Remove implements handoff.BodyRemover. The caller has a claim.
 func (s bodies) Remove(ctx context.Context, d handoff.Digest, before time.Time) (bool, error) {
 	limited, cancel := context.WithTimeout(ctx, s.removalTime())
@@ -60,8 +68,18 @@ func (s bodies) Remove(ctx context.Context, d handoff.Digest, before time.Time) 
 	if isMissing(err) || err == nil && !info.LastModified.Before(before) {
 		return false, nil
 	}
+	// The timer of the context stands still while a machine sleeps.
+	since := s.b.claim.since.Load()
+	if err == nil && since > 0 && s.b.clock.latest.Load()-since > int64((claimTime-claimMargin).Seconds()) {
+		return false, handoff.E("collect body", d.Value, handoff.Unavailable,
+			errors.New("the claim of this machine has expired"),
+			handoff.Advice("run it again: it continues with what is left"))
+	}
 	if err == nil {
 		err = s.b.core.Client.RemoveObject(limited, s.b.name, s.b.prefix+bodyKey(d), minio.RemoveObjectOptions{})
+		if status := minio.ToErrorResponse(err).StatusCode; err != nil && (status < 400 || status >= 500) {
+			s.b.claim.unsure.Store(true)
+		}
 	}
 	return err == nil, s.b.failure(ctx, "collect body", d.Value, err)
 }
@@ -74,14 +92,18 @@ func (s bodies) Claim(ctx context.Context) (claimed context.Context, now time.Ti
 	}
 	key := claimPrefix + hex.EncodeToString(id[:])
 	claimed, cancel := context.WithTimeout(ctx, claimTime-claimMargin) // from before the object is created
+	s.b.claim.unsure.Store(false)
 	release = func() {
 		cancel()
-		s.b.discard(context.WithoutCancel(ctx), key)
+		if !s.b.claim.unsure.Load() {
+			s.b.discard(context.WithoutCancel(ctx), key)
+		}
 	}
 	if _, err = s.b.create(ctx, key, []byte("1")); err != nil && !errors.Is(err, errExists) {
 		release()
 		return nil, now, nil, err
 	}
+	s.b.claim.since.Store(s.b.clock.latest.Load())
 	claims, err := s.claims(ctx)
 	if now = claims[key]; err == nil && now.IsZero() {
 		err = handoff.E("collect", s.b.location, handoff.Unavailable, errors.New("the store does not list what was created"),
@@ -117,12 +139,12 @@ func (s bodies) claims(ctx context.Context) (map[string]time.Time, error) {
 // removal if another machine collects.
 func (s bodies) isRemoved(ctx context.Context, d handoff.Digest) (bool, error) {
 	claims, err := s.claims(ctx)
-	if err != nil || len(claims) == 0 { // a later claim finds a young body
+	if err != nil {
 		return false, err
 	}
-	sent, err := s.stat(ctx, d)
-	if err != nil || sent.IsZero() {
-		return sent.IsZero(), err
+	sent, err := s.stat(ctx, d) // a claim that was released may have removed it; a later one finds a young body
+	if err != nil || sent.IsZero() || len(claims) == 0 {
+		return err == nil && sent.IsZero(), err
 	}
 	counts := false
 	for _, at := range claims {

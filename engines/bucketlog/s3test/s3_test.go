@@ -44,6 +44,9 @@ type store struct {
 	// the condition is ignored for objects whose name ends in -2, as by a store that does not see two requests at once
 	twice  atomic.Bool
 	denied atomic.Bool
+	later  atomic.Int64           // by how much the Date of the replies is later, in nanoseconds
+	keeps  atomic.Bool            // DELETE is not answered
+	served atomic.Pointer[func()] // is called before the reply to the next PUT
 	one    sync.Mutex
 }
 
@@ -57,6 +60,11 @@ func newStoreOf(t testing.TB, backend *s3mem.Backend, o ...gofakes3.Option) *sto
 	handler := gofakes3.New(s.backend, o...).Server()
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(time.Duration(s.slow.Load()))
+		w.Header().Set("Date", time.Now().Add(time.Duration(s.later.Load())).UTC().Format(http.TimeFormat))
+		if s.keeps.Load() && r.Method == http.MethodDelete {
+			s.wait(t, r)
+			return
+		}
 		if s.denied.Load() {
 			w.WriteHeader(http.StatusForbidden)
 			io.WriteString(w,
@@ -100,6 +108,9 @@ func newStoreOf(t testing.TB, backend *s3mem.Backend, o ...gofakes3.Option) *sto
 			return
 		}
 		handler.ServeHTTP(w, r)
+		if do := s.served.Swap(nil); do != nil {
+			(*do)()
+		}
 	}))
 	s.Config.ErrorLog = nil
 	t.Cleanup(s.Close)

@@ -30,11 +30,11 @@ func build(t *testing.T, module, what string, flags ...string) string {
 	return out
 }
 
-// serve starts a server with one bucket, and returns its address.
-func serve(t *testing.T) string {
+// serve starts a server with one bucket, and returns its address and its directory.
+func serve(t *testing.T) (address, data string) {
 	t.Helper()
 	gateway := build(t, ".", "github.com/versity/versitygw/cmd/versitygw")
-	data := t.TempDir()
+	data = t.TempDir()
 	if err := os.MkdirAll(filepath.Join(data, "bucket"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func serve(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := free.Addr().String()
+	address = free.Addr().String()
 	free.Close()
 	c := exec.Command(gateway, "--access", access, "--secret", secret, "--port", address, "--quiet", "posix", data)
 	var said strings.Builder
@@ -57,7 +57,7 @@ func serve(t *testing.T) string {
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", address); err == nil {
 			conn.Close()
-			return address
+			return address, data
 		}
 		if time.Now().After(end) {
 			t.Fatalf("the server does not answer: %s", &said)
@@ -97,8 +97,8 @@ func TestManyProcesses(t *testing.T) {
 	if os.Getenv("HANDOFF_LONG") != "" {
 		publishes = 1000
 	}
-	m := team{build(t, "../../..", "./cmd/handoff", "-tags", "s3"), t.TempDir(),
-		"s3://bucket/team?endpoint=http://" + serve(t)}
+	address, _ := serve(t)
+	m := team{build(t, "../../..", "./cmd/handoff", "-tags", "s3"), t.TempDir(), "s3://bucket/team?endpoint=http://" + address}
 	var mu sync.Mutex
 	var ids []string
 	work := make(chan int)
@@ -136,6 +136,67 @@ func TestManyProcesses(t *testing.T) {
 		}
 		if missing > 0 || len(ids) != publishes {
 			t.Errorf("home %d: %d of %d artifacts are missing", home, missing, publishes)
+		}
+	}
+	if out, stderr, code := m.run(t, 0, "check"); code != 0 {
+		t.Errorf("check exits %d: %s%s", code, out, stderr)
+	}
+}
+
+// TestCollect collects with the program in the bucket of a real server: what is young stays, and what is
+// older goes, for both homes. Two processes at the same time remove it once.
+func TestCollect(t *testing.T) {
+	address, data := serve(t)
+	m := team{build(t, "../../..", "./cmd/handoff", "-tags", "s3"), t.TempDir(), "s3://bucket/team?endpoint=http://" + address}
+	var ids []string
+	for i := range 3 {
+		args := []string{"publish", "-", "--channel", "design", "--title", fmt.Sprint(i)}
+		if i > 0 {
+			args = append(args, "--replaces", ids[i-1])
+		}
+		id, stderr, code := m.run(t, 0, args...)
+		if code != 0 {
+			t.Fatalf("publish exits %d: %s", code, stderr)
+		}
+		ids = append(ids, id)
+	}
+	collect := func(home int) (string, int) {
+		_, stderr, code := m.run(t, home, "gc", "--remote", "--keep-last", "1", "--collect")
+		return stderr, code
+	}
+	if stderr, code := collect(1); code != 0 || !strings.Contains(stderr, "dropped by keep-last 1: 0 bodies") {
+		t.Errorf("young bodies: %d, %s", code, stderr)
+	}
+	old := time.Now().Add(-25 * time.Hour)
+	err := filepath.WalkDir(filepath.Join(data, "bucket", "team", "bodies"), func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return os.Chtimes(name, old, old)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var codes [homes]int
+	for home := range homes {
+		all.Go(func() { _, codes[home] = collect(home) })
+	}
+	all.Wait()
+	for home, code := range codes {
+		if code != 0 && code != 4 {
+			t.Errorf("gc in home %d exits %d", home, code)
+		}
+	}
+	for home := range homes {
+		if stderr, code := collect(home); code != 0 {
+			t.Errorf("gc in home %d exits %d: %s", home, code, stderr)
+		}
+		for i, want := range []int{5, 5, 0} {
+			if _, stderr, code := m.run(t, home, "read", ids[i]); code != want && home == 1 ||
+				want == 5 && code == 5 && !strings.Contains(stderr, "dropped on ") {
+				t.Errorf("read of revision %d in home %d exits %d, want %d: %s", i+1, home, code, want, stderr)
+			}
 		}
 	}
 	if out, stderr, code := m.run(t, 0, "check"); code != 0 {

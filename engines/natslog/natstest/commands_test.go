@@ -170,6 +170,11 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s = %q, %d, want %q", tt.args, out, code, tt.want)
 		}
 	}
+	for _, args := range []string{"gc --remote", "gc --remote --collect", "gc --remote --keep-last 1 --collect"} {
+		if _, code, _ := u.run(t, "two", strings.Fields(args)...); code != 7 {
+			t.Errorf("%s ends with %d, want 7", args, code)
+		}
+	}
 	u.write(t, "two", "more.md", []byte("more"))
 	if out, code, _ := u.run(t, "two", "publish", "more.md", "--channel", "design"); code != 0 ||
 		strings.Contains(out, "1 replica") {
