@@ -113,6 +113,30 @@ func (w *Workspace) reassigned(ctx context.Context, set *thread.Set, since, unti
 	return list, warnings, err
 }
 
+// unrecorded returns the artifacts of a time or later whose records name no thread, and that
+// transcripts show to be of one.
+func (w *Workspace) unrecorded(ctx context.Context, set *thread.Set, since time.Time) ([]handoff.Artifact, error) {
+	x, ok := w.archive(set, false).(provenance.Index)
+	if set == nil || !ok {
+		return nil, nil
+	}
+	ids, err := provenance.PublishedSince(ctx, x, since)
+	if err != nil {
+		return nil, err
+	}
+	q := handoff.ArtifactQuery{Producer: map[string]string{"thread": ""}, IncludeInactive: true, Since: since}
+	return w.among(ctx, set, q, ids, func(a handoff.Artifact) bool { return a.Attributed != nil })
+}
+
+// mains returns the main threads of those of some URIs that are of subagents.
+func (w *Workspace) mains(ctx context.Context, set *thread.Set, uris []string) (map[string]string, error) {
+	x, ok := w.archive(set, false).(provenance.Index)
+	if set == nil || !ok {
+		return nil, nil
+	}
+	return provenance.Mains(ctx, x, uris)
+}
+
 // among returns the artifacts that q selects, with one of some IDs, of which keep is true once
 // they are attributed.
 func (w *Workspace) among(ctx context.Context, set *thread.Set, q handoff.ArtifactQuery, ids []string,

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
@@ -16,6 +17,10 @@ func (w *Workspace) News(set *thread.Set) news.Source {
 		Outlaster: outlaster, Hub: w.hub, Threads: w.Threads(set), Work: w.Work(set), Pipelines: w.Pipelines(),
 		Store: w.Store(), Dir: w.dirs.Root, Home: w.dirs.Home(), Branch: w.dirs.Branch(), State: w.state, Now: w.now,
 		Attribute: func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, set, list...) },
+		Unrecorded: func(ctx context.Context, since time.Time) ([]handoff.Artifact, error) {
+			return w.unrecorded(ctx, set, since)
+		},
+		Mains: func(ctx context.Context, uris []string) (map[string]string, error) { return w.mains(ctx, set, uris) },
 		Resolve: func(ctx context.Context, ref string) (handoff.Artifact, error) {
 			id, err := w.Resolve(ctx, ref)
 			if err != nil {

@@ -44,7 +44,7 @@ func (d Done) Failed() bool {
 // A found is a session with what was done in it.
 type found struct {
 	session.View
-	threads []string // the URIs of its threads
+	threads []string // the URIs of its threads, that of the main thread for a subagent
 	program string
 }
 
@@ -52,16 +52,6 @@ type found struct {
 func (f found) title() string { return cmp.Or(f.Name, f.Title, f.Workflow.Name, f.DisplayName) }
 
 func (f found) by() string { return cmp.Or(f.Agent.Name, f.program) }
-
-// main returns the threads that a session and its subagents belong to.
-func (f found) main() (list []string) {
-	for _, uri := range f.threads {
-		if uri = mainOf(uri); !slices.Contains(list, uri) {
-			list = append(list, uri)
-		}
-	}
-	return list
-}
 
 // pageSize is the number of sessions or artifacts that are read at a time.
 const pageSize = 200
@@ -107,11 +97,16 @@ func (s Source) addThreads(ctx context.Context, r *Report, list []found, work []
 	if err != nil {
 		return err
 	}
+	mains, err := s.mains(ctx, list, made, work)
+	if err != nil {
+		return err
+	}
 	threads, tasks := map[string][]string{}, map[[2]string]bool{}
 	add := func(uri string, sessions ...string) {
+		main := mains(uri)
 		for _, id := range sessions {
-			if id != "" && uri != "" && !tasks[[2]string{id, uri}] && !slices.Contains(threads[id], uri) {
-				threads[id] = append(threads[id], uri)
+			if id != "" && uri != "" && !tasks[[2]string{id, uri}] && !slices.Contains(threads[id], main) {
+				threads[id] = append(threads[id], main)
 			}
 		}
 	}
@@ -138,6 +133,24 @@ func (s Source) addThreads(ctx context.Context, r *Report, list []found, work []
 		}
 	}
 	return nil
+}
+
+// mains returns what finds the main threads of those that sessions, productions and work name.
+func (s Source) mains(ctx context.Context, list []found, made []handoff.Production, work []handoff.Work) (
+	func(uri string) string, error) {
+	var uris []string
+	for _, f := range list {
+		uris = append(uris, f.Producer.Thread)
+	}
+	for _, p := range made {
+		uris = append(uris, p.Thread)
+	}
+	for _, w := range work {
+		uris = append(uris, w.Thread)
+	}
+	slices.Sort(uris)
+	known, err := s.o.Mains(ctx, slices.Compact(uris))
+	return func(uri string) string { return cmp.Or(known[uri], mainOf(uri)) }, err
 }
 
 // artifacts yields the artifacts that a query selects, the newest first.
@@ -173,8 +186,7 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 	}
 	shown := map[string]bool{}
 	for _, f := range list {
-		main := f.main()
-		for _, uri := range main {
+		for _, uri := range f.threads {
 			inSession[uri] = true
 		}
 		if f.Closed == 0 && f.Status != session.Failed || f.Parent != "" && shown[f.Parent] {
@@ -190,7 +202,7 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 		shown[f.ID] = true
 		d := f.done(ended, r.made[f.origin()], r.usage(f.ID))
 		var writes []transcript.Write
-		for _, uri := range main {
+		for _, uri := range f.threads {
 			if t, ok := byURI[uri]; ok {
 				d.Branch, writes = cmp.Or(d.Branch, t.Branch), append(writes, t.Writes...)
 			}
@@ -250,12 +262,27 @@ type published struct {
 	verdict handoff.NoticeCode // the worst of active artifacts
 }
 
-// judge adds the notice about the claims of an artifact to what was published, if it is active.
-func (r *Report) judge(a handoff.Artifact) {
-	if a.CreatedAt.Before(r.Since) || a.Status != handoff.Active || a.Claimed == nil {
-		return
+// count adds n artifacts to what was published from some origins.
+func (r *Report) count(n int, from ...origin) {
+	for _, m := range from {
+		p := r.made[m]
+		p.count += n
+		r.made[m] = p
 	}
-	for _, m := range origins(a.Producer.Session, a.Producer.RunID, a.Producer.Thread) {
+}
+
+// mainThread returns the main thread of what published an artifact.
+func mainThread(a handoff.Artifact) string {
+	uri, err := thread.ParseURI(a.PublishedBy().Thread)
+	if err != nil || a.Attributed == nil {
+		return mainOf(a.Producer.Thread)
+	}
+	return thread.URI{Provider: uri.Provider, Thread: a.Attributed.Session}.String()
+}
+
+// judge adds the notice about the claims of an artifact to what was published.
+func (r *Report) judge(a handoff.Artifact) {
+	for _, m := range origins(a.Producer.Session, a.Producer.RunID, mainThread(a)) {
 		p := r.made[m]
 		if p.verdict == "" || handoff.CompareNotices(*a.Claimed, handoff.Notice{Code: p.verdict}) < 0 {
 			p.verdict = a.Claimed.Code

@@ -60,7 +60,7 @@ const (
 // artifactNeeds adds the active artifacts with claims that failed, of which changes or a
 // review were requested, that compete, or whose inputs were replaced.
 func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
-	var list []handoff.Artifact
+	var list, claimed []handoff.Artifact
 	seen, commands := map[string]bool{}, map[string]bool{}
 	for _, q := range []handoff.ArtifactQuery{{Claimed: true}, {Discussed: true}, {Competing: true},
 		{Stale: true}} {
@@ -73,8 +73,8 @@ func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
 				r.IsCut = true
 				break
 			}
-			if q.Claimed {
-				r.judge(a)
+			if q.Claimed && !a.CreatedAt.Before(r.Since) && a.Status == handoff.Active && a.Claimed != nil {
+				claimed = append(claimed, a)
 			}
 			if at := a.Attestation; at != nil { // the newest of a command counts, of this workspace
 				command := fold.CommandOf(at)
@@ -91,6 +91,10 @@ func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
 				list = append(list, a)
 			}
 		}
+	}
+	s.o.Attribute(ctx, claimed)
+	for _, a := range claimed {
+		r.judge(a)
 	}
 	s.o.Attribute(ctx, list)
 	for _, a := range list {

@@ -42,6 +42,13 @@ type Options struct {
 	// Attribute adds to artifacts who published them, as transcripts show it.
 	Attribute func(ctx context.Context, list []handoff.Artifact)
 
+	// Unrecorded returns the artifacts of a time or later whose records name no thread, and that
+	// transcripts show to be of one.
+	Unrecorded func(ctx context.Context, since time.Time) ([]handoff.Artifact, error)
+
+	// Mains returns the main threads of those of some URIs that are of subagents.
+	Mains func(ctx context.Context, uris []string) (map[string]string, error)
+
 	// Resolve returns the artifact that a ref names.
 	Resolve func(ctx context.Context, ref string) (handoff.Artifact, error)
 }
@@ -240,16 +247,20 @@ func (s Source) recorded(ctx context.Context, r *Report, list []found) ([]handof
 	if err != nil {
 		return nil, err
 	}
+	mains, err := s.mains(ctx, nil, made, nil)
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range made {
 		r.Artifacts += p.Count
 		r.Replaced += p.Revisions
-		for _, m := range origins(p.Session, p.RunID, p.Thread) {
-			of := r.made[m]
-			of.count += p.Count
-			r.made[m] = of
-		}
+		r.count(p.Count, origins(p.Session, p.RunID, mains(p.Thread))...)
 	}
-	return spent.Work, nil
+	unrecorded, err := s.o.Unrecorded(ctx, r.Since)
+	for _, a := range unrecorded {
+		r.count(1, origin{"thread", mainThread(a)})
+	}
+	return spent.Work, err
 }
 
 // Commits returns the newest commits of all branches since a time, none without a repository.

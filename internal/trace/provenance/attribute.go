@@ -83,3 +83,22 @@ func Signs(ctx context.Context, x Index, of threadindex.Subagents) (s threadinde
 	})
 	return s, err
 }
+
+// PublishedSince returns the IDs, of artifacts of a time or later, in the outputs of calls that
+// publish.
+func PublishedSince(ctx context.Context, x Index, since time.Time) (ids []string, err error) {
+	err = x.Known(ctx, func(l threadindex.Lookup, _ func(string) time.Time) (err error) {
+		ids, err = l.PublishedSince(ctx, since)
+		return err
+	})
+	return ids, err
+}
+
+// Mains returns the main threads of those of some URIs that are of subagents.
+func Mains(ctx context.Context, x Index, uris []string) (mains map[string]string, err error) {
+	err = x.Known(ctx, func(l threadindex.Lookup, _ func(string) time.Time) (err error) {
+		mains, err = l.Mains(ctx, uris)
+		return err
+	})
+	return mains, err
+}

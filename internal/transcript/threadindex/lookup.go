@@ -24,6 +24,14 @@ type Publications interface {
 	// Signs returns what records of artifacts that some subagents published may have of them.
 	Signs(ctx context.Context, of Subagents) (Signs, error)
 
+	// PublishedSince returns the IDs, of artifacts of a time or later, in the outputs of calls
+	// that publish.
+	PublishedSince(ctx context.Context, t time.Time) ([]string, error)
+
+	// Mains returns the main threads of those of some URIs that are of subagents, in any form
+	// that Item accepts.
+	Mains(ctx context.Context, uris []string) (map[string]string, error)
+
 	// Items returns the threads with some URIs, as far as they are there, in no order.
 	Items(ctx context.Context, uris []string) ([]transcript.Item, error)
 }

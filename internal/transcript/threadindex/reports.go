@@ -5,10 +5,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/tool/ulid"
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
@@ -104,7 +106,7 @@ func (l *indexLookup) Signs(ctx context.Context, of Subagents) (s Signs, err err
 		name := strings.ToLower(of.Name)
 		agents, args = "t.agent AND (t.name = ? OR t.role = ?) AND t.agent_name = ?", []any{name, name, of.Name}
 	}
-	shell := "FROM threads t WHERE " + agents + " AND t.shell <> ''"
+	shell := " FROM threads t WHERE " + agents + " AND t.shell <> ''"
 	for _, q := range []struct {
 		list *[]string
 		text string
@@ -115,8 +117,8 @@ func (l *indexLookup) Signs(ctx context.Context, of Subagents) (s Signs, err err
 			" AND r.call <> ''"},
 		{&s.Threads, "SELECT t.uri FROM threads t WHERE " + agents},
 		{&s.Threads, "SELECT t.self FROM threads t WHERE " + agents + " AND t.self <> t.uri"},
-		{&s.Threads, "SELECT 'agents://' || t.provider || '/' || t.shell " + shell},
-		{&s.Threads, "SELECT t.parent || '/' || t.shell " + shell},
+		{&s.Threads, "SELECT " + shellOf + shell},
+		{&s.Threads, "SELECT t.parent || '/' || t.shell" + shell},
 	} {
 		list, err := l.strings(ctx, q.text, args...)
 		if *q.list = append(*q.list, list...); err != nil {
@@ -125,6 +127,53 @@ func (l *indexLookup) Signs(ctx context.Context, of Subagents) (s Signs, err err
 	}
 	return s, nil
 }
+
+func (l *indexLookup) PublishedSince(ctx context.Context, t time.Time) ([]string, error) {
+	first, err := ulid.New(t, zeros{}) // the ID of an artifact begins with its time
+	if err != nil {
+		return nil, err
+	}
+	ids, err := l.strings(ctx, fmt.Sprint("SELECT DISTINCT name FROM reports WHERE name <> '' AND name >= ? AND does & ",
+		publishes), "art_"+first)
+	return ids, l.failed(err)
+}
+
+// zeros is a source of zeros.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+func (l *indexLookup) Mains(ctx context.Context, uris []string) (map[string]string, error) {
+	parents, err := l.parents(ctx, Query{})
+	if err != nil {
+		return nil, l.failed(err)
+	}
+	mains := map[string]string{}
+	for _, form := range []string{"t.uri", "t.self", shellOf} {
+		rows, err := l.QueryContext(ctx, "SELECT "+form+", t.parent FROM threads t WHERE t.agent AND t.parent <> '' AND "+
+			form+" IN (SELECT value FROM json_each(?))", list(uris))
+		if err != nil {
+			return nil, l.failed(err)
+		}
+		for rows.Next() {
+			var uri, parent string
+			if err = rows.Scan(&uri, &parent); err != nil {
+				break
+			}
+			mains[uri] = parents.main(parent)
+		}
+		if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
+			return nil, l.failed(err)
+		}
+	}
+	return mains, nil
+}
+
+// shellOf is the URI that the shells of a subagent have, if it has one of its own.
+const shellOf = "'agents://' || t.provider || '/' || nullif(t.shell, '')"
 
 // Known calls do with what the database has, which it does not change. If there is no usable
 // database, do is not called. compared returns when the transcripts of a thread were last
