@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -87,5 +88,41 @@ func TestNewsSubagentSession(t *testing.T) {
 	must(t, err)
 	if len(r.Done) != 1 || r.Done[0].Session != opened.ID || r.Done[0].Thread != top.uri || r.Done[0].Artifacts != 1 {
 		t.Errorf("got %+v, want the session with %s", r.Done, top.uri)
+	}
+}
+
+// TestAttributedReviews has the artifacts of a subagent and of its main agent for one task,
+// whose records name the main agent. They are candidates for each other, and the lists of what
+// waits for a review and of candidates have both names.
+func TestAttributedReviews(t *testing.T) {
+	const id = "2823d1df-720a-4c31-ac55-ae8ba7260001"
+	m := newMachine(t)
+	main, sub := m.claude(id, "", m.repo), m.claude(id, "a1b2c3", m.repo)
+	shell := handoff.Producer{Harness: "claude-code", Session: id, Thread: main.uri, TaskID: "t1"}
+	for i, a := range []*agent{main, sub} {
+		name := fmt.Sprintf("f%d.md", i)
+		writeFile(t, filepath.Join(m.repo, name), name)
+		a.publish(shell, handoff.Draft{Path: name, Channel: "x", AskReview: true})
+	}
+	m.save()
+	set := thread.NewSet(all.Drivers(), m.getenv, m.home)
+	w, err := workspace.Open(m.repo, workspace.Options{Getenv: m.getenv, Threads: set,
+		Now: func() time.Time { return m.at.Add(time.Minute) }})
+	must(t, err)
+	defer w.Close()
+	waiting, err := w.Reviews().Waiting(t.Context(), handoff.ArtifactQuery{})
+	must(t, err)
+	found, err := w.Reviews().Candidates(set).Compare(t.Context(), []string{waiting.Artifacts[0].ID})
+	must(t, err)
+	want := []string{"builder", "claude-code"}
+	var names, by []string
+	for _, a := range waiting.Artifacts {
+		names = append(names, a.PublishedBy().Name())
+	}
+	for _, c := range found.Candidates {
+		by = append(by, c.By)
+	}
+	if !slices.Equal(names, want) || !slices.Equal(by, want) {
+		t.Errorf("waiting %v, candidates %v, want %v", names, by, want)
 	}
 }

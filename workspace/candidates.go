@@ -14,8 +14,13 @@ import (
 
 // candidates returns what Reviews.Candidates does.
 func (w *Workspace) candidates(set *thread.Set) candidates.Candidates {
+	of := set
+	if w.threads != nil {
+		of = w.threads
+	}
 	return candidates.New(candidates.Options{Hub: w.as, Resolve: w.Resolve, Sessions: w.Sessions().Compare,
 		Dir: w.caller.Dir, Root: w.dirs.Root,
+		Attribute: func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, of, list...) },
 		Finish: func(ctx context.Context, a handoff.Artifact) []string {
 			return append(w.renderName(ctx, a), w.finish(ctx, a.Producer.Session)...)
 		},

@@ -15,6 +15,7 @@ func (w *Workspace) Reviews() reviews.Reviews {
 		Origin: w.runtimeDir.Origin, Remote: w.remote, Home: w.dirs.Home(), State: w.state,
 		From: w.settings.ReviewFrom, UserHome: w.userHome,
 		Candidates: w.candidates,
+		Attribute:  func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, w.threads, list...) },
 		Gated:      func(ctx context.Context) ([]string, error) { return pipelines.Unapproved(ctx, w.Pipelines()) },
 		Redacted:   func(ctx context.Context) ([]handoff.Digest, error) { return w.index.RedactedBodies(ctx) }})
 }

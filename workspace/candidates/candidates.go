@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/order"
@@ -26,6 +27,8 @@ type Options struct {
 	Next func(ctx context.Context, a handoff.Artifact) (pipeline.Step, error)
 	// what artifacts cost, by ID; with a reason if it is not exact
 	Costs func(ctx context.Context) (costs map[string]CandidateCost, warnings []string, err error)
+	// Attribute adds to artifacts who published them, as transcripts show it.
+	Attribute func(ctx context.Context, list []handoff.Artifact)
 	// Sessions.Compare of the workspace
 	Sessions func(ctx context.Context, before, after string) (session.Comparison, error)
 }
@@ -103,9 +106,13 @@ func (c Candidates) withOthers(ctx context.Context, a handoff.Artifact, ids []st
 		if err != nil {
 			return nil, err
 		}
+		one := []handoff.Artifact{a}
+		c.o.Attribute(ctx, one)
+		c.o.Attribute(ctx, page.Artifacts)
+		own := writer(one[0].PublishedBy())
 		for _, b := range page.Artifacts {
 			made := slices.Contains(b.Parents, a.ID) || slices.Contains(a.Parents, b.ID)
-			if !made && writer(b.Producer) != writer(a.Producer) {
+			if !made && writer(b.PublishedBy()) != own {
 				ids = add(ids, []string{b.ID})
 			}
 		}
@@ -126,7 +133,8 @@ func (c Candidates) withOthers(ctx context.Context, a handoff.Artifact, ids []st
 
 // writer tells the agents of producers apart.
 func writer(p handoff.Producer) string {
-	return cmp.Or(p.Thread, p.RunID, p.Session) + "\x00" + p.Agent
+	thread, _, _ := strings.Cut(p.Thread, "#") // without the message
+	return cmp.Or(thread, p.RunID, p.Session) + "\x00" + p.Agent
 }
 
 // load returns the artifacts with some IDs, in this order.
@@ -136,6 +144,7 @@ func (c Candidates) load(ctx context.Context, ids []string) ([]handoff.Artifact,
 		return nil, err
 	}
 	list := page.Artifacts
+	c.o.Attribute(ctx, list)
 	at := map[string]int{}
 	for i, id := range ids {
 		at[id] = i

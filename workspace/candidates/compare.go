@@ -103,6 +103,7 @@ func (c Candidates) groups(ctx context.Context, refs []string) (groups [][]hando
 		if err != nil {
 			return nil, err
 		}
+		c.o.Attribute(ctx, page.Artifacts)
 		of := map[string]int{} // the group of each, by ID
 		for _, a := range page.Artifacts {
 			i, ok := of[a.ID]
@@ -132,7 +133,7 @@ func (c Candidates) groups(ctx context.Context, refs []string) (groups [][]hando
 }
 
 func (c Candidates) candidate(ctx context.Context, a handoff.Artifact, group int) Candidate {
-	d := Candidate{Artifact: a, By: maker(a.Producer), Group: group}
+	d := Candidate{Artifact: a, By: maker(a.PublishedBy()), Group: group}
 	switch verdict, _, ok := fold.Recorded(a); {
 	case ok && verdict == handoff.VerdictContradicted:
 		d.Tests = "failed"

@@ -24,6 +24,7 @@ type Options struct {
 	// the IDs of the artifacts whose approval a gate needs
 	Gated      func(ctx context.Context) ([]string, error)
 	Candidates func(*thread.Set) candidates.Candidates
+	Attribute  func(ctx context.Context, list []handoff.Artifact) // adds who published them, as transcripts show it
 	// the digests of bodies that may not be read
 	Redacted func(ctx context.Context) ([]handoff.Digest, error)
 	Finish   func(ctx context.Context, session string) []string // what follows a record; returns warnings
@@ -425,5 +426,6 @@ func (d Reviews) Waiting(ctx context.Context, q handoff.ArtifactQuery) (handoff.
 			page.Artifacts = append(page.Artifacts, a)
 		}
 	}
+	d.o.Attribute(ctx, page.Artifacts)
 	return page, err
 }
