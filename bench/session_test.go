@@ -3,12 +3,17 @@ package bench
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	sessiontypes "github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/workspace"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // BenchmarkSessionFind compares processes that find a session among 10,000 with
@@ -52,5 +57,42 @@ func BenchmarkSessionFind(b *testing.B) {
 	}
 	for b.Loop() {
 		reportOverHello(b, medians(b, dir, commands, 41))
+	}
+}
+
+// BenchmarkOutputs adds 10,000 outputs to a session in one process. It reports the time of all, of
+// the last 100 compared with the first 100, and of a copy of the last manifest.
+func BenchmarkOutputs(b *testing.B) {
+	const outputs = 10_000
+	for b.Loop() {
+		dir := fresh(b)
+		w, err := workspace.Open(dir, workspace.Options{Getenv: func(string) string { return "" }})
+		must(b, err)
+		opened, err := w.Sessions().Open(b.Context(), sessiontypes.OpenOptions{
+			Agent: handoff.SessionAgent{Name: "alex"}, Workflow: handoff.SessionWorkflow{Name: "intake"}})
+		must(b, err)
+		var took [outputs]time.Duration
+		for i := range took {
+			file := filepath.Join(opened.Folder, fmt.Sprintf("%05d.md", i))
+			must(b, os.WriteFile(file, []byte(strconv.Itoa(i)), 0o644))
+			took[i] = timed(func() {
+				_, err := w.Sessions().AddOutput(b.Context(), opened.ID, sessions.Output{File: filepath.Base(file), Type: "report"})
+				must(b, err)
+			})
+		}
+		manifest, err := os.ReadFile(filepath.Join(opened.Folder, "manifest.json"))
+		must(b, err)
+		copied := timed(func() { must(b, os.WriteFile(filepath.Join(opened.Folder, "copy"), manifest, 0o644)) })
+		must(b, w.Close())
+		sum := func(list []time.Duration) (all time.Duration) {
+			for _, d := range list {
+				all += d
+			}
+			return all
+		}
+		b.ReportMetric(sum(took[:]).Seconds(), "s")
+		b.ReportMetric(float64(sum(took[:100]).Microseconds())/1e5, "first-ms")
+		b.ReportMetric(float64(sum(took[outputs-100:]).Microseconds())/1e5, "last-ms")
+		b.ReportMetric(float64(copied.Microseconds())/1e3, "copy-ms")
 	}
 }
