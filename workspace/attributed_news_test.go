@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/news"
 )
@@ -124,5 +125,40 @@ func TestAttributedReviews(t *testing.T) {
 	}
 	if !slices.Equal(names, want) || !slices.Equal(by, want) {
 		t.Errorf("waiting %v, candidates %v, want %v", names, by, want)
+	}
+}
+
+// TestAttributedHistory has three artifacts of a subagent, each made from the one before, whose
+// records name its main agent. The history, and the hops of why for the artifact, its input and
+// what was made from it, name the subagent.
+func TestAttributedHistory(t *testing.T) {
+	const id = "2823d1df-720a-4c31-ac55-ae8ba7260001"
+	m := newMachine(t)
+	main, sub := m.claude(id, "", m.repo), m.claude(id, "a1b2c3", m.repo)
+	shell := handoff.Producer{Harness: "claude-code", Session: id, Thread: main.uri}
+	ids := []string{}
+	for i := range 3 {
+		d := handoff.Draft{Path: fmt.Sprintf("f%d.md", i), Channel: "x"}
+		if i > 0 {
+			d.Parents = ids[i-1:]
+		}
+		writeFile(t, filepath.Join(m.repo, d.Path), d.Path)
+		ids = append(ids, sub.publish(shell, d))
+	}
+	m.save()
+	w, err := workspace.Open(m.repo, workspace.Options{Getenv: m.getenv,
+		Threads: thread.NewSet(all.Drivers(), m.getenv, m.home)})
+	must(t, err)
+	defer w.Close()
+	found, _ := m.why(m.repo, ids[1])
+	for _, h := range found.Hops {
+		if slices.Contains(ids, h.Ref) && h.Kind != trace.HopCost && h.Agent != "builder" {
+			t.Errorf("why has %s %s by %q", h.Kind, h.Ref, h.Agent)
+		}
+	}
+	history, err := w.History(t.Context(), ids[1])
+	must(t, err)
+	if a := history.Artifacts; len(a) != 1 || a[0].PublishedBy().Agent != "builder" {
+		t.Errorf("the history has %d artifacts, or another agent than builder", len(a))
 	}
 }

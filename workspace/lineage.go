@@ -30,6 +30,7 @@ func (w *Workspace) History(ctx context.Context, ref string) (Revisions, error) 
 		return Revisions{}, err
 	}
 	list, err := lineage.History(ctx, w.hub, id)
+	w.attribute(ctx, w.threads, list...)
 	return Revisions{list}, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/reviews"
 )
 
@@ -138,15 +139,15 @@ func (s *Server) addLines(ctx context.Context, a *artifactPage) error {
 // addLinked adds what an artifact was made from, and what was made from it.
 func (s *Server) addLinked(ctx context.Context, p *page, a *artifactPage) {
 	for _, id := range a.Parents[:min(linkedShown, len(a.Parents))] {
-		in, err := s.o.Source.Records.Artifact(ctx, id)
-		if err != nil {
+		in, err := s.o.Source.Artifacts.Show(ctx, id, false)
+		if err != nil || in.Artifact == nil {
 			a.Lost = append(a.Lost, id)
 			continue
 		}
-		a.Inputs = append(a.Inputs, in)
+		a.Inputs = append(a.Inputs, *in.Artifact)
 	}
-	made, err := s.o.Source.Records.Artifacts(ctx,
-		handoff.ArtifactQuery{Parent: a.ID, IncludeInactive: true, Limit: linkedShown})
+	made, err := s.o.Source.Artifacts.List(ctx,
+		workspace.ListOptions{Filter: workspace.Filter{From: a.ID, IncludeInactive: true}, Limit: linkedShown})
 	p.warn(err)
 	a.Results, a.MoreMade = made.Artifacts, made.Cursor != ""
 }

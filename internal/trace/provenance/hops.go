@@ -39,7 +39,7 @@ func (r *tracer) artifact(ctx context.Context, a handoff.Artifact, certainty tra
 	}
 	r.shown[a.ID] = true
 	record := trace.Evidence{Kind: "record", Ref: a.ID}
-	r.add(trace.Hop{Kind: trace.HopArtifact, Ref: a.ID, Text: a.Label(), Agent: a.Producer.Agent, At: a.CreatedAt,
+	r.add(trace.Hop{Kind: trace.HopArtifact, Ref: a.ID, Text: a.Label(), Agent: r.agentOf(ctx, a), At: a.CreatedAt,
 		Certainty: certainty,
 		Evidence:  append([]trace.Evidence{record}, evidence...)})
 	if p, ok := a.Record.Fact.(*handoff.ArtifactPublished); ok && p.Path != a.Path {
@@ -156,7 +156,7 @@ func (r *tracer) inputs(ctx context.Context, a *handoff.Artifact, made []credit)
 			return err
 		}
 		for _, in := range page.Artifacts {
-			r.add(trace.Hop{Kind: trace.HopInput, Ref: in.ID, Text: in.Label(), Agent: in.Producer.Agent, At: in.CreatedAt,
+			r.add(trace.Hop{Kind: trace.HopInput, Ref: in.ID, Text: in.Label(), Agent: r.agentOf(ctx, in), At: in.CreatedAt,
 				Certainty: trace.Recorded,
 				Evidence:  []trace.Evidence{{Kind: "record", Ref: a.ID}}})
 		}
@@ -239,7 +239,7 @@ func (r *tracer) uses(ctx context.Context, a *handoff.Artifact, files []string, 
 			return err
 		}
 		for _, child := range slices.Backward(page.Artifacts) {
-			r.add(trace.Hop{Kind: trace.HopUse, Ref: child.ID, Text: child.Label(), Agent: child.Producer.Agent,
+			r.add(trace.Hop{Kind: trace.HopUse, Ref: child.ID, Text: child.Label(), Agent: r.agentOf(ctx, child),
 				At:        child.CreatedAt,
 				Certainty: trace.Recorded, Evidence: []trace.Evidence{{Kind: "record", Ref: child.ID}}})
 		}

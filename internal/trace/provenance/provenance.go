@@ -69,7 +69,7 @@ type tracer struct {
 	lineText      string                 // of the line that is traced
 	publishedBy   thread.URI             // the message or thread that published the artifact
 
-	reports, called map[string][]threadindex.Report // by artifact and by call, nil if they were not read
+	reports, called map[string][]threadindex.Report // by artifact and by call, of those that were read
 	items           map[thread.URI]item             // threads that were looked up
 }
 
@@ -81,6 +81,7 @@ type item struct {
 
 func newTracer(s Sources, l threadindex.Lookup) *tracer {
 	return &tracer{Sources: s, conversations: l, trace: trace.Origin{Hops: []trace.Hop{}}, done: map[thread.URI][]write{},
+		reports: map[string][]threadindex.Report{}, called: map[string][]threadindex.Report{},
 		shown: map[string]bool{}, items: map[thread.URI]item{}}
 }
 

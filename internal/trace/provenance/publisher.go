@@ -94,6 +94,12 @@ func (r *tracer) attribution(ctx context.Context, a handoff.Artifact) (by *hando
 		Agent: item.ProducerAgent(), Model: model}, shown
 }
 
+// agentOf returns the agent that published an artifact.
+func (r *tracer) agentOf(ctx context.Context, a handoff.Artifact) string {
+	a.Attributed, _ = r.attribution(ctx, a)
+	return a.PublishedBy().Agent
+}
+
 // recordedThread returns the thread that a record names.
 func recordedThread(a handoff.Artifact) (uri thread.URI, ok bool) {
 	uri, err := thread.ParseURI(a.Producer.Thread)
@@ -121,10 +127,11 @@ func (r *tracer) publication(ctx context.Context, a handoff.Artifact) (found thr
 
 // reportsOf returns the calls that may have published an artifact.
 func (r *tracer) reportsOf(ctx context.Context, a handoff.Artifact) []threadindex.Report {
-	if r.reports == nil {
+	of, ok := r.reports[a.ID]
+	if !ok {
 		r.readReports(ctx, a)
+		of = r.reports[a.ID]
 	}
-	of := r.reports[a.ID]
 	if call := a.Producer.ToolCallID; call != "" && a.Producer.Thread != "" { // its output need not have the ID
 		of = append(of[:len(of):len(of)], r.called[call]...)
 	}
@@ -143,16 +150,19 @@ func (r *tracer) readReports(ctx context.Context, list ...handoff.Artifact) {
 	if err != nil {
 		r.warn(err)
 	}
-	r.reports, r.called = map[string][]threadindex.Report{}, map[string][]threadindex.Report{}
-	uris := map[string]bool{}
-	for _, a := range list {
-		uris[a.Producer.Thread] = true
-	}
+	uris, reports, called := map[string]bool{}, map[string][]threadindex.Report{}, map[string][]threadindex.Report{}
 	for _, c := range all {
 		uris[threadOf(c.URI).String()] = true
-		r.reports[c.Artifact] = append(r.reports[c.Artifact], c)
+		reports[c.Artifact] = append(reports[c.Artifact], c)
 		if c.Call != "" {
-			r.called[c.Call] = append(r.called[c.Call], c)
+			called[c.Call] = append(called[c.Call], c)
+		}
+	}
+	for _, a := range list {
+		uris[a.Producer.Thread] = true
+		r.reports[a.ID] = reports[a.ID]
+		if call := a.Producer.ToolCallID; call != "" {
+			r.called[call] = called[call]
 		}
 	}
 	if len(list) == 1 {
