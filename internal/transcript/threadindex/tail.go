@@ -55,14 +55,10 @@ func (u *update) readTail(ctx context.Context, s *thread.Stored) (r reading, ok 
 
 // mark returns the thread of a transcript with a mark, and its mark.
 func (u *update) mark(ctx context.Context, key string) (id int64, m tailMark) {
-	rows, err := u.QueryOften(ctx, "SELECT m.thread, m.mark FROM transcripts x JOIN threads t ON t.transcript = x.id "+
-		"JOIN marks m ON m.thread = t.id WHERE x.key = ?", key)
-	if err != nil {
-		return 0, m
-	}
-	defer rows.Close()
 	var b []byte
-	if !rows.Next() || rows.Scan(&id, &b) != nil {
+	row := u.QueryRowContext(ctx, "SELECT m.thread, m.mark FROM transcripts x JOIN threads t ON t.transcript = x.id "+
+		"JOIN marks m ON m.thread = t.id WHERE x.key = ?", key)
+	if row.Scan(&id, &b) != nil {
 		return 0, m
 	}
 	return id, decodeMark(b)

@@ -370,8 +370,10 @@ func (u *update) store(ctx context.Context, r reading) error {
 	key := keyOf(r.Stored)
 	u.done[key] = true
 	n := state(r.Stored, u.now)
-	if id, before := u.mark(ctx, key); r.thread > 0 && (id != r.thread || before.Offset != r.before.Offset) {
-		return nil // another process has stored it since; what it did not read, the next update reads
+	if r.thread > 0 {
+		if id, before := u.mark(ctx, key); id != r.thread || before.Offset != r.before.Offset {
+			return nil // another process has stored it since; what it did not read, the next update reads
+		}
 	}
 	if r.err != nil {
 		if errors.Is(r.err, context.Canceled) {

@@ -97,7 +97,8 @@ var schema = []string{
 		`, content = '', contentless_delete = 1, tokenize = "ascii")`,
 }
 
-// A Database is an open index. It has one connection.
+// A Database is an open index. It has one connection. Compiled statements are those of one
+// goroutine, which alone may call Exec, ExecContext and QueryOften.
 type Database struct {
 	*sql.Conn
 	pool       *sql.DB
