@@ -31,15 +31,30 @@ func (ss *Sessions) Render(ctx context.Context, id string) error {
 	if err != nil || s.Parent != "" {
 		return err
 	}
-	for again := true; again && err == nil; {
-		var upTo handoff.Seq
-		var sum string
-		upTo, sum, err = ss.render(ctx, s)
-		if again = false; err == nil && ss.Pending != nil {
-			again, _ = ss.Pending.Rendered(ctx, id, upTo, sum) // on failure the next process renders once more
+	var note func(upTo handoff.Seq, sum string) (bool, error)
+	if ss.Pending != nil {
+		note = func(upTo handoff.Seq, sum string) (bool, error) { return ss.Pending.Rendered(ctx, id, upTo, sum) }
+	}
+	return renderUntilNoted(func(noted bool) (handoff.Seq, string, error) { return ss.render(ctx, s, noted) }, note)
+}
+
+// renderUntilNoted renders until note reports that the file is the newest one and includes all records.
+// What can't be noted is rendered until it is stable.
+func renderUntilNoted(render func(noted bool) (handoff.Seq, string, error),
+	note func(upTo handoff.Seq, sum string) (again bool, err error)) error {
+	for {
+		upTo, sum, err := render(note != nil)
+		if err != nil || note == nil {
+			return err
+		}
+		again, err := note(upTo, sum)
+		switch {
+		case err != nil:
+			note = nil
+		case !again:
+			return nil
 		}
 	}
-	return err
 }
 
 // Changed renders the manifest of a session after a new record: at once, or
@@ -55,8 +70,10 @@ func (ss *Sessions) Changed(ctx context.Context, id string) error {
 
 // render returns the sequence number up to which the manifest includes records, and its
 // digest. If nothing happened since the last time but publications, these are added to the
-// file, else the file is rendered from the log.
-func (ss *Sessions) render(ctx context.Context, s handoff.Session) (upTo handoff.Seq, sum string, err error) {
+// file, else the file is rendered from the log: once if it is noted afterwards up to where,
+// which shows whether it replaced a newer one.
+func (ss *Sessions) render(ctx context.Context, s handoff.Session, noted bool) (upTo handoff.Seq, sum string,
+	err error) {
 	if upTo, err = ss.hub.Newest(ctx); err != nil || s.Folder == "" {
 		return upTo, "", err
 	}
@@ -68,22 +85,25 @@ func (ss *Sessions) render(ctx context.Context, s handoff.Session) (upTo handoff
 		return 0, "", renderError(s.ID, err)
 	}
 	defer root.Close()
-	if text := ss.extended(ctx, s, root); text != nil {
+	if text := ss.extended(ctx, s, root); noted && text != nil {
 		if err := replaceManifest(root, text); err != nil {
 			return 0, "", renderError(s.ID, err)
 		}
 		return upTo, digestOf(text), nil
 	}
 	var text []byte
-	err = renderUntilStable(
-		func() (_ []byte, err error) {
-			if upTo, err = ss.hub.Newest(ctx); err == nil {
-				text, err = ss.manifest(ctx, s.ID)
-			}
-			return text, err
-		},
-		func(text []byte) error { return replaceManifest(root, text) },
-	)
+	compute := func() (_ []byte, err error) {
+		if upTo, err = ss.hub.Newest(ctx); err == nil {
+			text, err = ss.manifest(ctx, s.ID)
+		}
+		return text, err
+	}
+	replace := func(text []byte) error { return replaceManifest(root, text) }
+	if !noted {
+		err = renderUntilStable(compute, replace)
+	} else if _, err = compute(); err == nil {
+		err = replace(text)
+	}
 	if err != nil {
 		return 0, "", renderError(s.ID, err)
 	}

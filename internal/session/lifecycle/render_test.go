@@ -5,6 +5,8 @@ import (
 	"iter"
 	"strconv"
 	"testing"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // A writer appends a record and then renders, one step at a time: append, read
@@ -20,14 +22,15 @@ type writer struct {
 // includes.
 type world struct {
 	log, file int
+	noted     int // up to which record a rendering was noted
 	writers   []*writer
 }
 
-func newWorld(writers int) *world {
+func newWorld(writers int, notes bool) *world {
 	w := &world{}
 	for range writers {
 		one := &writer{}
-		one.step, one.stop = iter.Pull(w.run(one))
+		one.step, one.stop = iter.Pull(w.run(one, notes))
 		one.step() // stops before its first step
 		w.writers = append(w.writers, one)
 	}
@@ -36,7 +39,7 @@ func newWorld(writers int) *world {
 
 var errStopped = errors.New("stopped")
 
-func (w *world) run(one *writer) iter.Seq[struct{}] {
+func (w *world) run(one *writer, notes bool) iter.Seq[struct{}] {
 	return func(yield func(struct{}) bool) {
 		next := func(phase string) error {
 			if one.phase = phase; !yield(struct{}{}) {
@@ -48,29 +51,51 @@ func (w *world) run(one *writer) iter.Seq[struct{}] {
 			return
 		}
 		w.log++
-		renderUntilStable(
-			func() ([]byte, error) {
-				if err := next("read"); err != nil {
-					return nil, err
+		read := func() ([]byte, error) {
+			if err := next("read"); err != nil {
+				return nil, err
+			}
+			one.text = strconv.Itoa(w.log)
+			return []byte(one.text), nil
+		}
+		replace := func(text []byte) error {
+			if err := next("replace"); err != nil {
+				return err
+			}
+			w.file, _ = strconv.Atoi(string(text))
+			return nil
+		}
+		var note func(handoff.Seq, string) (bool, error)
+		if notes {
+			note = func(upTo handoff.Seq, _ string) (bool, error) {
+				if err := next("note"); err != nil {
+					return false, err
 				}
-				one.text = strconv.Itoa(w.log)
-				return []byte(one.text), nil
-			},
-			func(text []byte) error {
-				if err := next("replace"); err != nil {
-					return err
+				if w.noted > int(upTo) {
+					return true, nil
 				}
-				w.file, _ = strconv.Atoi(string(text))
-				return nil
-			},
-		)
+				w.noted = int(upTo)
+				return w.log > w.noted, nil
+			}
+		}
+		renderUntilNoted(func(noted bool) (handoff.Seq, string, error) {
+			if !noted {
+				return 0, "", renderUntilStable(read, replace)
+			}
+			text, err := read()
+			if err == nil {
+				err = replace(text)
+			}
+			upTo, _ := strconv.Atoi(string(text))
+			return handoff.Seq(upTo), "", err
+		}, note)
 		one.phase = ""
 	}
 }
 
 // state returns everything that the next steps depend on.
 func (w *world) state() string {
-	s := strconv.Itoa(w.log) + "/" + strconv.Itoa(w.file)
+	s := strconv.Itoa(w.log) + "/" + strconv.Itoa(w.file) + "/" + strconv.Itoa(w.noted)
 	for _, one := range w.writers {
 		s += " " + one.phase + one.text
 	}
@@ -78,14 +103,19 @@ func (w *world) state() string {
 }
 
 // TestNeverStale runs the steps of three writers in every order: when all are
-// done, the file includes the whole log.
+// done, the file includes the whole log, with and without notes of what was rendered.
 func TestNeverStale(t *testing.T) {
+	t.Run("without notes", func(t *testing.T) { neverStale(t, false) })
+	t.Run("with notes", func(t *testing.T) { neverStale(t, true) })
+}
+
+func neverStale(t *testing.T, notes bool) {
 	const writers = 3
 	seen := map[string]bool{}
 	ends := 0
 	for todo := [][]int{nil}; len(todo) > 0; todo = todo[1:] {
 		schedule := todo[0]
-		w := newWorld(writers)
+		w := newWorld(writers, notes)
 		for _, i := range schedule {
 			w.writers[i].step()
 		}
