@@ -69,7 +69,7 @@ func TestFind(t *testing.T) {
 		{"", "document", "", []string{"running", "done"}},
 		{session.Completed, "document", "", []string{"done"}},
 		{"", "report", "", nil},
-		{"", "data", "", nil}, // what is outside the folder is no output
+		{"", "data", "", nil}, // a file outside the folder is not an output
 		{"", "", "session_failed", []string{"gone", "failed"}},
 		{"", "", "process_gone", []string{"gone"}},
 		{"", "", "silent", []string{"quiet"}},

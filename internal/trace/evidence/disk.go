@@ -80,7 +80,8 @@ func (d *disk) open(name string) (base string, err error) {
 		return path.Base(name), nil
 	}
 	d.close()
-	if d.in, err = d.root.Open(dir); err != nil {
+	// A pipe in the place of the directory must not be waited for.
+	if d.in, err = d.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0); err != nil {
 		d.in = nil
 		return "", err
 	}

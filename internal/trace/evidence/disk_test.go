@@ -3,6 +3,8 @@ package evidence
 import (
 	"crypto/sha1"
 	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -56,6 +58,29 @@ func TestReadAgain(t *testing.T) {
 				t.Errorf("got %q, %v, want it to be read again: %t", got, err, test.again)
 			}
 		})
+	}
+}
+
+// TestNoDirectory checks that a file is missing whose directory is a pipe or a file.
+func TestNoDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	d := disk{root: root, sum: sha1.New(), read: map[string]stamped{}}
+	defer d.close()
+	for _, name := range []string{"file/f", "none/f", "pipe/f"} {
+		if got, err := d.entry(t.Context(), name); got != deleted || err != nil {
+			t.Errorf("%s is %q, %v, want it to be missing", name, got, err)
+		}
 	}
 }
 
