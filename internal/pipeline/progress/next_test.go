@@ -175,10 +175,10 @@ func TestReasonAgain(t *testing.T) {
 	} {
 		files := done("plan implement debug", "pipeline-trace.json", trace(tt.order), "test", valid["test"])
 		if tt.test != "" {
-			files["test-result.json"] = change(t, valid["test"], tt.test)
+			files["test"] = change(t, valid["test"], tt.test)
 		}
 		if tt.review != "" {
-			files["review-result.json"] = change(t, valid["review"], tt.review+`,"concerns":[{"file":"a.go","line":1}]`)
+			files["review"] = change(t, valid["review"], tt.review+`,"concerns":[{"file":"a.go","line":1}]`)
 		}
 		if step := progress.Next(p, read(t, p, files)); step.Stage != "debug" || step.Reason != tt.want {
 			t.Errorf("%s: got %s because %q, want %q", tt.order, step.Stage, step.Reason, tt.want)

@@ -81,6 +81,9 @@ func read(t testing.TB, p *contract.Pipeline, files map[string]string) progress.
 		if s, err := p.Stage(name); err == nil && name == s.Name {
 			name = s.Artifact
 		}
+		if _, ok := named[name]; ok {
+			t.Fatalf("%s is given twice", name)
+		}
 		named[name] = content
 	}
 	root, _ := newFiles(t, named)
