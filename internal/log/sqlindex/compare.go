@@ -29,8 +29,10 @@ func (x *Index) Differs(ctx context.Context, log handoff.Log) (differs bool, mov
 		if err := c.Exec(ctx, `BEGIN`); err != nil {
 			return err
 		}
-		if err := create(ctx, c, x.log); err != nil {
-			return err
+		for _, statement := range schema { // without the indexes that only queries use
+			if err := c.Exec(ctx, statement); err != nil {
+				return err
+			}
 		}
 		if err := applyUpTo(ctx, c, log.Read(ctx, 0), seq); err != nil {
 			return err

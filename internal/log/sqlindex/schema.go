@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -16,9 +17,8 @@ import (
 // another version is emptied and rebuilt.
 const version = 38
 
-// schema creates the database, except the indexes of columns. The key of an
-// artifact's row is the Seq of its record, so every index of artifacts ends in
-// log order.
+// schema creates what records are applied to. The key of an artifact's row is the
+// Seq of its record, so every index of artifacts ends in log order.
 var schema = []string{
 	// The position of the index. Texts are indexed later than records: text_seq is
 	// the Seq of the last artifact whose texts are. bytes is the size of all records.
@@ -27,13 +27,8 @@ var schema = []string{
 	`CREATE TABLE artifacts (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, record BLOB, state TEXT, sum INTEGER,
 		family TEXT, contest TEXT, status TEXT, created INTEGER, size INTEGER, readers INTEGER, bodies BLOB, ` + strings.Join(columns, " TEXT, ") + ` TEXT)`,
 	`CREATE UNIQUE INDEX by_id ON artifacts (id)`,
-	`CREATE INDEX by_suffix ON artifacts (` + suffixOfID + `)`,
-	`CREATE INDEX by_status ON artifacts (status)`,
 	`CREATE INDEX by_family ON artifacts (family, status)`,
 	`CREATE INDEX by_contest ON artifacts (contest, status) WHERE contest IS NOT NULL`,
-	`CREATE INDEX by_created ON artifacts (created, status)`,
-	// What productions and groups of bodies add up. No row is read for them.
-	`CREATE INDEX by_producer ON artifacts (thread, work, harness, session, run, agent, created, status, size, readers, channel, revision, bodies)`,
 
 	// How many artifacts of a channel have a status. Counting them would take longer
 	// than all the rest of a list.
@@ -97,6 +92,26 @@ var schema = []string{
 	`CREATE TABLE verdicts (id TEXT PRIMARY KEY, fingerprint TEXT, target TEXT) WITHOUT ROWID`,
 
 	`CREATE VIRTUAL TABLE texts USING fts5 (title, summary, name, tags, body, tokenize = "unicode61 remove_diacritics 2")`,
+}
+
+// selecting returns what creates the indexes by which only queries select artifacts.
+func selecting() []string {
+	indexes := []string{
+		`CREATE INDEX by_suffix ON artifacts (` + suffixOfID + `)`,
+		`CREATE INDEX by_status ON artifacts (status)`,
+		`CREATE INDEX by_created ON artifacts (created, status)`,
+		// What productions and groups of bodies add up. No row is read for them.
+		`CREATE INDEX by_producer ON artifacts
+			(thread, work, harness, session, run, agent, created, status, size, readers, channel, revision, bodies)`,
+	}
+	for _, column := range columns {
+		key := column + ", status"
+		if column == "revision" {
+			key = "channel, revision" // of any status
+		}
+		indexes = append(indexes, `CREATE INDEX by_`+column+` ON artifacts (`+key+`) WHERE `+column+` IS NOT NULL`)
+	}
+	return indexes
 }
 
 // suffixOfID is the part of an ID that suffixes are searched by, which has an
@@ -221,17 +236,7 @@ func create(ctx context.Context, c *sqlite.Conn, log string) error {
 			return err
 		}
 	}
-	for _, statement := range schema {
-		if err := c.Exec(ctx, statement); err != nil {
-			return err
-		}
-	}
-	for _, column := range columns {
-		key := column + ", status"
-		if column == "revision" {
-			key = "channel, revision" // of any status
-		}
-		statement := `CREATE INDEX by_` + column + ` ON artifacts (` + key + `) WHERE ` + column + ` IS NOT NULL`
+	for _, statement := range slices.Concat(schema, selecting()) {
 		if err := c.Exec(ctx, statement); err != nil {
 			return err
 		}
