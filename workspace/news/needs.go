@@ -26,6 +26,7 @@ type Need struct {
 	Notice handoff.Notice `json:"notice"`
 	Title  string         `json:"title,omitempty"`
 	By     string         `json:"by,omitempty"`     // an agent, or else a program
+	Next   string         `json:"next,omitempty"`   // the stage of a pipeline run that is next, if the gate of one failed
 	At     time.Time      `json:"aroseAt,omitzero"` // when it arose, as far as that is known
 	Settle handoff.Hint   `json:"-"`
 	How    string         `json:"settle,omitempty"` // Settle, as the surface that shows it words that
@@ -36,10 +37,14 @@ type Need struct {
 
 // String returns what a need is about and why, on one line.
 func (n Need) String() string {
-	if n.Title == "" || strings.HasPrefix(n.Notice.Text, n.Title) {
-		return n.Notice.Text
+	text := n.Notice.Text
+	if !strings.HasPrefix(text, n.Title) {
+		text = n.Title + ": " + text
 	}
-	return n.Title + ": " + n.Notice.Text
+	if n.Next != "" {
+		text += ", next: " + n.Next
+	}
+	return text
 }
 
 // key tells a need apart from the others, and is the same while it is not settled.
@@ -244,6 +249,7 @@ func (s Source) pipelineNeeds(ctx context.Context, r *Report, _ []found) error {
 			continue
 		case run.GateFailed != "":
 			need.Notice = pipeline.GateFailed(run.GateFailed)
+			need.Title, need.Next = run.GateFailed, run.Stage
 		case run.Status == "paused":
 			text := "a person acts next"
 			if run.Stage != "" {
