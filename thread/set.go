@@ -85,6 +85,10 @@ type Driver struct {
 	// never tested with a file that the tool wrote for a person. "" otherwise.
 	Unverified string
 
+	// Resume is the command that continues a thread in its directory, without the ID at its end.
+	// It is nil if the tool has none.
+	Resume []string
+
 	// Open returns a provider for these directories. Directories that do not
 	// exist contain no threads.
 	Open func(roots []string) (Provider, error)
@@ -140,6 +144,16 @@ func (s *Set) Driver(name string) (d Driver, roots []string, ok bool) {
 func (s *Set) Unverified(provider string) string {
 	d, _, _ := s.Driver(provider)
 	return d.Unverified
+}
+
+// Resume returns the command that continues t in its directory, nil if there is none: its program
+// has none, it is a subagent, or a copy of a transcript that was removed.
+func (s *Set) Resume(t *Thread) []string {
+	d, _, _ := s.Driver(t.Provider)
+	if d.Resume == nil || t.IsAgent() || !t.KeptAt.IsZero() {
+		return nil
+	}
+	return append(slices.Clone(d.Resume), t.ID)
 }
 
 // Names returns the names of the providers, in the order of their drivers.

@@ -40,7 +40,8 @@ var homes = []string{
 
 // Driver returns the driver of Claude Code.
 func Driver() thread.Driver {
-	return thread.Driver{Name: name, Env: env, ID: thread.UUIDs, Roots: roots, Beside: beside, Open: opener(name, env)}
+	return thread.Driver{Name: name, Env: env, ID: thread.UUIDs, Roots: roots, Beside: beside, Open: opener(name, env),
+		Resume: []string{name, "--resume"}}
 }
 
 // beside has the role of a subagent.

@@ -33,6 +33,7 @@ const (
 func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".codex"),
+		Resume: []string{name, "resume"},
 		Open: func(roots []string) (thread.Provider, error) {
 			return &provider{roots: roots, histories: map[string]*history{}}, nil
 		},

@@ -39,6 +39,7 @@ func Driver() thread.Driver {
 			return []string{filepath.Join(cmp.Or(getenv(env), home), ".gemini")}
 		},
 		Beside: []string{"../.project_root", "../../.project_root"},
+		Resume: []string{name, "--resume"},
 		Open:   func(roots []string) (thread.Provider, error) { return &provider{roots}, nil },
 	}
 }

@@ -42,7 +42,11 @@ var (
 )
 
 // Driver returns the driver of OpenCode.
-func Driver() thread.Driver { return original.driver() }
+func Driver() thread.Driver {
+	d := original.driver()
+	d.Resume = []string{original.name, "--session"}
+	return d
+}
 
 // Kilo returns the driver of Kilo, a fork that keeps the schema.
 func Kilo() thread.Driver {

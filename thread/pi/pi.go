@@ -31,7 +31,7 @@ const (
 // Driver returns the driver of pi.
 func Driver() thread.Driver {
 	return thread.Driver{
-		Name: name, Env: env, ID: thread.UUIDs, Roots: roots,
+		Name: name, Env: env, ID: thread.UUIDs, Roots: roots, Resume: []string{name, "--session"},
 		Open: func(roots []string) (thread.Provider, error) { return &provider{roots}, nil },
 	}
 }

@@ -29,7 +29,7 @@ const (
 // Driver returns the driver of Qwen Code.
 func Driver() thread.Driver {
 	return thread.Driver{
-		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".qwen"),
+		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".qwen"), Resume: []string{name, "--resume"},
 		Unverified: "tested with sessions that were recorded with a scripted server, not with one of a person",
 		Open:       archive.Tool{Name: name, Env: env, Find: find}.Open,
 	}

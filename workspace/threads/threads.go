@@ -14,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/trace/activity"
+	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
@@ -159,6 +160,20 @@ func (c Collection) LastCall(ctx context.Context, uri string) (last *thread.Call
 		return nil
 	})
 	return last, err
+}
+
+// UsageOf reads a thread or subagent, which sets its facts. It returns what it used, without its
+// own subagents, with the prices that are built in.
+//
+// Kinds: those of reading the transcript.
+func (c Collection) UsageOf(ctx context.Context, t *thread.Thread) (trace.Usage, error) {
+	if err := c.o.Hub.Closed(); err != nil {
+		return trace.Usage{}, err
+	}
+	if err := t.Load(ctx); err != nil {
+		return trace.Usage{}, err
+	}
+	return cost.EmbeddedPricer().OfUsage(t.Usage, t.Last), nil
 }
 
 // Changed returns the threads of this repository that were active since a time, in any
