@@ -235,6 +235,11 @@ func TestKeyboard(t *testing.T) {
 		b.await(key+" copies a command", fmt.Sprintf("window.copied === %q", "handoff review "+s.design2+want), time.Second)
 	}
 	b.open("/threads/claude/" + conversation)
+	for _, want := range []string{"open", "!open"} {
+		b.do(chromedp.KeyEvent("o"))
+		b.await("o opens and closes the calls", `document.querySelectorAll(".messages details").length > 2 &&
+			[...document.querySelectorAll(".messages details")].every(({open}) => `+want+`)`, time.Second)
+	}
 	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("j"))
 	second := eval[string](b, `document.querySelectorAll(".messages [data-row]")[1].id`)
 	b.await("j selects the second message", fmt.Sprintf(`document.querySelector(".selected").id === %q`, second), time.Second)
@@ -244,6 +249,24 @@ func TestKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent("J"))
 	b.await("J selects the next prompt", fmt.Sprintf(`document.querySelector(".selected").matches(".m-user") &&
 		document.querySelector(".selected").id !== %q`, first), time.Second)
+	b.do(chromedp.Evaluate(`navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }`,
+		nil))
+	for key, want := range map[string]string{"Y": "Now describe it in the changelog.",
+		"c": "cd " + w.dir + " && claude --resume " + conversation} {
+		b.do(chromedp.KeyEvent(key))
+		b.await(key+" copies", fmt.Sprintf("window.copied === %q", want), 5*time.Second)
+	}
+	b.open("/threads?text=payment")
+	threads := eval[[]string](b, `[...document.querySelectorAll("tr[data-row] th a")].map((a) => a.pathname + a.search)`)
+	b.do(chromedp.Click("tr[data-row] th a"))
+	at("a click opens the first thread", threads[0])
+	isBeside := `document.querySelector(".beside [aria-current]")?.pathname === location.pathname`
+	b.await("the list is beside it", isBeside, 5*time.Second)
+	b.do(chromedp.KeyEvent("]"))
+	at("] opens the next thread", threads[1])
+	b.await("the list is beside that", isBeside, 5*time.Second)
+	b.do(chromedp.KeyEvent("["))
+	at("[ opens the one before", threads[0])
 	b.open("/channels/design")
 	b.await("the list is ready", `document.querySelectorAll("[data-row] a.what").length > 1`, time.Second)
 	list := eval[[]string](b, `[...document.querySelectorAll("[data-row] a.what")].map((a) => a.pathname)`)

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -151,11 +152,35 @@ const searchShown = 30
 
 // searchPage is what the page of a search shows.
 type searchPage struct {
-	Text string
-	All  bool
+	Text   string
+	All    bool
+	Kind   string // one of Kinds, "" for all
+	Kinds  []string
+	Titles []subject // with the words, if Kind is inTitles
 	workspace.SearchResult
 	Conversations transcript.Matches
 	Reading       bool // the threads are being read
+}
+
+// kindShown is how many things a search of one kind shows.
+const kindShown = 100
+
+// The kinds of a search besides those of the log.
+const (
+	inThreads = "threads"
+	inTitles  = "titles" // of everything
+)
+
+// In returns the address of the same search for one kind, or for all.
+func (v searchPage) In(kind string) string {
+	q := url.Values{"q": {v.Text}}
+	if v.All {
+		q.Set("status", "all")
+	}
+	if kind != "" {
+		q.Set("kind", kind)
+	}
+	return "?" + q.Encode()
 }
 
 // Limits of searching threads. The first search reads all of them.
@@ -165,15 +190,15 @@ const (
 )
 
 // searchThreads adds the threads of this repository with the words.
-func (s *Server) searchThreads(p *page, v *searchPage) {
+func (s *Server) searchThreads(p *page, v *searchPage, most int) {
 	if s.o.Source.Threads == nil {
 		return
 	}
-	found, known, err := s.searches.of(v.Text).get(s,
+	found, known, err := s.searches.of(fmt.Sprint(most, v.Text)).get(s,
 		reading[transcript.Matches]{wait: searchWait, least: searchRest,
 			read: func(ctx context.Context) (transcript.Matches, error) {
 				return s.o.Source.Conversations.Search(ctx,
-					threads.SearchOptions{Text: v.Text, ListOptions: threads.ListOptions{Limit: searchShown}})
+					threads.SearchOptions{Text: v.Text, ListOptions: threads.ListOptions{Limit: most}})
 			}})
 	p.warn(err)
 	p.Warnings = append(p.Warnings, found.Warnings...)
@@ -185,14 +210,31 @@ func (s *Server) searchThreads(p *page, v *searchPage) {
 // search finds artifacts, sessions and threads by words.
 func (s *Server) search(r *http.Request) (page, error) {
 	q := r.URL.Query()
-	v := searchPage{Text: q.Get("q"), All: q.Get("status") == "all"}
+	v := searchPage{Text: q.Get("q"), All: q.Get("status") == "all", Kind: q.Get("kind"),
+		Kinds: workspace.SearchScopes()}
+	if s.o.Source.Threads != nil {
+		v.Kinds = append(v.Kinds, inThreads)
+	}
+	v.Kinds = append(v.Kinds, inTitles)
 	p := page{Name: "search", Title: "Search"}
+	o := workspace.SearchOptions{Text: v.Text, IncludeInactive: v.All, Limit: searchShown}
+	if v.Kind != "" {
+		o.Limit, o.In = kindShown, []string{v.Kind}
+	}
 	if v.Text != "" {
-		var err error
-		v.SearchResult, err = s.o.Source.Bodies.Search(r.Context(),
-			workspace.SearchOptions{Text: v.Text, IncludeInactive: v.All, Limit: searchShown})
-		p.warn(err)
-		s.searchThreads(&p, &v)
+		switch v.Kind {
+		case inTitles:
+			v.Titles = s.titlesWith(r.Context(), &p, v.Text)
+		case inThreads:
+			s.searchThreads(&p, &v, o.Limit)
+		default:
+			var err error
+			v.SearchResult, err = s.o.Source.Bodies.Search(r.Context(), o)
+			p.warn(err)
+			if v.Kind == "" {
+				s.searchThreads(&p, &v, o.Limit)
+			}
+		}
 		p.Title = v.Text
 	}
 	p.Data = v

@@ -45,6 +45,7 @@ func (l Look) functions() template.FuncMap {
 		"graphURL":    graphURL,
 		"compareURL":  compareURL,
 		"messageURL":  messageURL,
+		"textURL":     textURL,
 		"cost":        textfmt.Cost,
 		"dollars":     textfmt.Dollars,
 		"count":       textfmt.Count,
@@ -121,6 +122,11 @@ func issueURL(run string) string    { return "/pipelines/" + escape(run) }
 // threadURL returns the URL of a thread's page: the URI without its scheme.
 func threadURL(uri string) string { return "/threads/" + escape(strings.TrimPrefix(uri, "agents://")) }
 
+// textURL returns the URL of the text of a message.
+func textURL(u thread.URI, n int) string {
+	return fmt.Sprintf("/messages/%d/%s", n, escape(strings.TrimPrefix(u.String(), "agents://")))
+}
+
 // parsed returns the parts of a thread's URI, as far as it has them.
 func parsed(uri string) thread.URI {
 	u, _ := thread.ParseURI(uri)
@@ -170,13 +176,16 @@ func graphURL(focus string) string { return "/graph?focus=" + url.QueryEscape(fo
 // escape escapes a path, whose slashes stay.
 func escape(p string) string { return (&url.URL{Path: p}).EscapedPath() }
 
-// snippet returns a piece of what a search found on one line, without the marks of bold text.
-// The input of a tool is JSON, in which a line break is two characters.
+// snippet returns a piece of what a search found on one line, without the most common marks of
+// Markdown. The input of a tool is JSON, in which a line break is two characters.
 func snippet(field, piece string) string {
+	marks := []string{"\r\n", " ", "\n", " ", "\t", " ", "**", ""}
 	if field == "tool" {
-		piece = strings.NewReplacer(`\n`, " ", `\t`, " ").Replace(piece)
+		marks = append(marks, `\n`, " ", `\t`, " ")
+	} else {
+		marks = append(marks, "`", "", "#### ", "", "### ", "", "## ", "")
 	}
-	return printable.Line(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ", "**", "").Replace(piece))
+	return printable.Line(strings.NewReplacer(marks...).Replace(piece))
 }
 
 // shortID returns the end of an ID that is a ref, and for people to compare.
@@ -206,6 +215,8 @@ func took(d time.Duration) string {
 		return ""
 	case d < time.Second:
 		return d.Round(time.Millisecond).String()
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
 	case d < time.Hour:
 		return d.Round(time.Second).String()
 	}

@@ -135,7 +135,7 @@ func TestHome(t *testing.T) {
 		`id="needs"`: {`data-notice="review_asked"`, `data-notice="session_failed"`, "is-new",
 			`<span class="who">builder</span>`, "review "},
 		`id="running"`:  {"<strong>Bash</strong>", "claude", "the-workspace"},
-		`<h2>Pipelines`: {`href="/pipelines/42"`, `<span class="tag">plan</span>`},
+		`<h2>Pipelines`: {`href="/pipelines/42"`, `<span class="tag">next: plan</span>`},
 		`id="done"`:     {"out of budget", "casey", "failed", "is-new"},
 		`id="board"`: {`<th scope="row">builder</th>`, `<th scope="row">casey</th>`,
 			`title="its author asks for a review"`},
@@ -161,6 +161,21 @@ func TestHome(t *testing.T) {
 	s.eventually("/?since=24h", `">And at this</a><span class="tag`)
 }
 
+// TestFailedGate has a pipeline run whose last attempt failed its gate: the first page names that
+// stage, and the next one beside it.
+func TestFailedGate(t *testing.T) {
+	s := newSite(t)
+	s.submit("42", "plan", nil)
+	s.submit("42", "implement", nil)
+	s.submit("42", "test", func(a string) string { return strings.ReplaceAll(a, `"PASS"`, `"FAIL"`) })
+	page := s.eventually("/", `data-notice="gate_failed"`)
+	needs := between(page, `id="needs"`, "</section>")
+	if want := `href="/pipelines/42">test</a><span class="tag n-problem" data-notice="gate_failed">gate failed</span>` +
+		`<span class="tag">next: debug</span>`; !strings.Contains(needs, want) {
+		t.Errorf("the page does not contain %s\n%s", want, needs)
+	}
+}
+
 // TestSearchConversations checks that a search finds threads, and links to
 // the message.
 func TestSearchConversations(t *testing.T) {
@@ -175,6 +190,44 @@ func TestSearchConversations(t *testing.T) {
 	}
 	if page := s.get("/threads/claude/" + threadID + "?from=2"); !strings.Contains(page, `id="M2"`) {
 		t.Errorf("the page of the thread has no such message\n%s", page)
+	}
+}
+
+// TestSearchKinds restricts a search to one kind.
+func TestSearchKinds(t *testing.T) {
+	s := newConversation(t, "", func(x *transcript) { x.user("Why is the quokka empty?") })
+	s.publish(handoff.Draft{Body: strings.NewReader("x"), Channel: "design", Title: "A quokka"})
+	_, err := s.ws.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "quokka"},
+		Workflow: handoff.SessionWorkflow{Name: "intake"}})
+	must(t, err)
+	s.eventually("/search?q=quokka", "<h2>Threads")
+	for kind, want := range map[string][]string{"": {"Artifacts", "Sessions", "Threads"}, "artifacts": {"Artifacts"},
+		"sessions": {"Sessions"}, "threads": {"Threads"}} {
+		page := s.get("/search?q=quokka&kind=" + kind)
+		if kind == "threads" {
+			page = s.eventually("/search?q=quokka&kind=threads", "<h2>Threads")
+		}
+		for _, section := range []string{"Artifacts", "Sessions", "Threads"} {
+			if got, want := strings.Contains(page, "<h2>"+section), slices.Contains(want, section); got != want {
+				t.Errorf("kind %q: has %s: got %v, want %v\n%s", kind, section, got, want, page)
+			}
+		}
+		if want := `href="?kind=threads&amp;q=quokka"`; !strings.Contains(page, want) {
+			t.Errorf("kind %q: the page does not contain %s\n%s", kind, want, page)
+		}
+	}
+}
+
+// TestTitles finds what has the beginnings of words in its title.
+func TestTitles(t *testing.T) {
+	s := newConversation(t, "", func(x *transcript) { x.user("Why is the **quokka** empty?") })
+	s.publish(handoff.Draft{Body: strings.NewReader("the empty quokka"), Channel: "design", Title: "Something else"})
+	art := s.publish(handoff.Draft{Body: strings.NewReader("x"), Channel: "design", Title: "An empty quokka"})
+	page := s.eventually("/search?q=Quok+emp&kind=titles", threadID)
+	rows := between(page, `<ul class="rows">`, "</ul>")
+	if strings.Count(rows, "data-row") != 2 || !strings.Contains(rows, `>Why is the quokka empty?</a><span class="tag">thread<`) ||
+		!strings.Contains(rows, `href="/artifacts/`+art.ID+`">An empty quokka</a><span class="tag">artifact<`) {
+		t.Errorf("got the titles\n%s", rows)
 	}
 }
 

@@ -142,4 +142,5 @@ type Activities interface {
 type Belonging interface {
 	Belongs(t *thread.Thread) bool
 	LastCall(ctx context.Context, uri string) (*thread.Call, error)
+	UsageOf(ctx context.Context, t *thread.Thread) (trace.Usage, error)
 }

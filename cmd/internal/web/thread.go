@@ -1,18 +1,22 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 )
@@ -44,11 +48,22 @@ type threadPage struct {
 	Timeline timeline
 	Prompt   string // the first line of the first message
 	Turns    int
-	Next     int          // the number of the first message on the next page, 0 at the end
-	Previous int          // of the page before, 0 at the beginning
-	Newest   int          // of the page with the newest messages
-	Answers  bool         // only prompts, and the last answer to each
-	Cost     *trace.Usage // with its subagents; nil if it is not known yet, or of a subagent
+	Next     int                 // the number of the first message on the next page, 0 at the end
+	Previous int                 // of the page before, 0 at the beginning
+	Newest   int                 // of the page with the newest messages
+	Answers  bool                // only prompts, and the last answer to each
+	Cost     *trace.Usage        // with its subagents; nil if it is not known yet, or of a subagent
+	Used     map[string]agentUse // what subagents used, by their URI, as far as it is known
+	Beside   neighbors
+	Commands []shellCommand
+	List     string // the part of addresses that names the list from which the thread was opened
+}
+
+// An agentUse is what a subagent used, without its own subagents.
+type agentUse struct {
+	trace.Usage
+	Took     time.Duration // from its first record to its last one
+	modified time.Time     // when its transcript was written
 }
 
 // A message is a message as it is shown.
@@ -58,6 +73,31 @@ type message struct {
 	Thoughts template.HTML
 	Calls    []call
 	Answers  int // the message of the user that it follows, if it has no number
+}
+
+// Groups returns the calls, those that were made at once together.
+func (m message) Groups() (list []callGroup) {
+	var start, end time.Time
+	for i, c := range m.Calls {
+		last := len(list) - 1
+		if last >= 0 && c.Time.Before(end) && !c.Time.Before(start) {
+			list[last].Calls = m.Calls[i-len(list[last].Calls) : i+1]
+		} else {
+			list, last = append(list, callGroup{Calls: m.Calls[i : i+1]}), last+1
+			start, end = c.Time, time.Time{}
+		}
+		if ended := c.Time.Add(c.Took()); c.Took() > 0 && ended.After(end) {
+			end = ended
+		}
+		list[last].Took = max(0, end.Sub(start))
+	}
+	return list
+}
+
+// A callGroup is calls of which each started before the one before it had ended.
+type callGroup struct {
+	Calls []call
+	Took  time.Duration // from the first start to the last end, 0 if that is not known
 }
 
 // A call is a tool call as it is shown.
@@ -76,11 +116,15 @@ func (s *Server) thread(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	t := threadPage{URI: v.URI, Thread: v.Thread, Agent: v.Agent, Agents: v.Agents}
-	p := page{Name: "thread", Title: preview.Title(cmp.Or(v.Thread.Title, "Thread")), Section: "/threads",
-		Crumbs: []crumb{{"Threads", "/threads"}}}
+	list, _ := url.ParseQuery(r.URL.Query().Get("list")) // what can be read of it
+	t := threadPage{URI: v.URI, Thread: v.Thread, Agent: v.Agent, Agents: v.Agents, List: listQuery("?", list)}
+	t.Timeline.list = t.List
+	p := page{Name: "thread", Title: preview.Title(cmp.Or(v.Thread.Title, "Thread")), Section: "/threads"}
+	costs := s.costOfThreads(&p)
+	t.Beside = s.neighbors(v.URI.Main(), list, costs)
+	p.Crumbs = []crumb{{"Threads", t.Beside.List}}
 	if v.Agent != nil {
-		p.Crumbs = append(p.Crumbs, crumb{p.Title, threadURL(v.URI.Main().String())})
+		p.Crumbs = append(p.Crumbs, crumb{p.Title, threadURL(v.URI.Main().String()) + t.List})
 		p.Title, t.Thread, t.Agents = cmp.Or(v.Agent.Name, v.Agent.Role, "Subagent"), v.Agent.Thread, nil
 	}
 	if t.Thread != nil {
@@ -91,7 +135,9 @@ func (s *Server) thread(r *http.Request) (page, error) {
 		}
 		if v.Agent == nil {
 			p.Title = preview.Title(cmp.Or(v.Thread.Title, t.Prompt, p.Title))
-			t.Cost = s.costOfThreads(&p)[v.URI.String()]
+			t.Cost = costs[v.URI.String()]
+			t.Used = s.agentUses(v)
+			t.Commands = resumeCommands(v.Thread, s.o.Source.Threads.Resume(v.Thread))
 		}
 		p.Warnings = append(p.Warnings, t.Thread.Warnings...)
 		p.Scripts = []string{"vendor/highlight.min.js", "preview.js"}
@@ -120,6 +166,88 @@ func (s *Server) openThread(ctx context.Context, name string) (*thread.View, err
 			handoff.Suggest("print it", handoff.ActionThread, v.URI.String()))
 	}
 	return v, v.LoadAgents(ctx)
+}
+
+// resumeCommands returns the command that continues a thread, none without words.
+func resumeCommands(t *thread.Thread, words []string) []shellCommand {
+	if words == nil {
+		return nil
+	}
+	line := textfmt.ShellLine(words)
+	if t.Cwd != "" {
+		line = textfmt.ShellLine([]string{"cd", t.Cwd}) + " && " + line
+	}
+	return []shellCommand{{"continue it", printable.Line(line), "c"}}
+}
+
+// agentsRead is how many subagents of a thread are read for what they used.
+const agentsRead = 200
+
+// agentUses returns what the subagents of a thread used, as it was last read.
+func (s *Server) agentUses(v *thread.View) map[string]agentUse {
+	if len(v.Agents) == 0 {
+		return nil
+	}
+	name := v.URI.String()
+	l := s.subagents.of(name)
+	used, _, _ := l.get(s, reading[map[string]agentUse]{wait: threadWait, least: threadRest,
+		read: func(ctx context.Context) (map[string]agentUse, error) {
+			v, err := s.openThread(ctx, name) // the view of the page is not for two at once
+			if err != nil {
+				return nil, err
+			}
+			l.mu.Lock()
+			known := l.value
+			l.mu.Unlock()
+			used := map[string]agentUse{}
+			for _, a := range v.Agents[:min(agentsRead, len(v.Agents))] {
+				if a.Thread == nil {
+					continue
+				}
+				one := known[a.URI.String()]
+				if !one.modified.Equal(a.Thread.Modified) || one.modified.IsZero() {
+					u, err := s.o.Source.Conversations.UsageOf(ctx, a.Thread)
+					if err != nil {
+						continue // its page shows why
+					}
+					one = agentUse{u, max(0, a.Thread.Last.Sub(a.Thread.Started)), a.Thread.Modified}
+				}
+				used[a.URI.String()] = one
+			}
+			return used, nil
+		}})
+	return used
+}
+
+// messageText returns the text of a message, as it is in the transcript.
+func (s *Server) messageText(r *http.Request) (download, error) {
+	v, err := s.openThread(r.Context(), r.PathValue("uri"))
+	if err != nil {
+		return download{}, err
+	}
+	t := v.Thread
+	want, _ := strconv.Atoi(r.PathValue("n"))
+	if v.Agent != nil {
+		t = v.Agent.Thread
+	}
+	err = handoff.E("show message", v.URI.String(), handoff.NotFound, errors.New("no such message"))
+	if t == nil || want < 1 {
+		return download{}, err
+	}
+	var text string
+	failed := t.Read(r.Context(), thread.Texts, func(m thread.Message) error {
+		if m.N < want {
+			return nil
+		}
+		if m.N == want {
+			text, err = m.Text, nil
+		}
+		return errEnough
+	})
+	if failed != nil && !errors.Is(failed, errEnough) {
+		err = failed
+	}
+	return download{name: fmt.Sprintf("M%d.md", want), content: memory{bytes.NewReader([]byte(text))}}, err
 }
 
 // read reads the thread, and keeps the messages of one page.

@@ -2,7 +2,10 @@ package web
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -78,9 +81,37 @@ func (p *threadPart) finish() {
 }
 
 // At returns the address of the page that starts with a message.
-func (t threadPage) At(from int) string {
-	if t.Answers {
-		return fmt.Sprintf("?show=answers&from=%d", from)
+func (t threadPage) At(from int) string { return t.link(t.Answers, from) }
+
+// Show returns the address of the first page, with all messages or only prompts and answers.
+func (t threadPage) Show(answers bool) string { return t.link(answers, 0) }
+
+func (t threadPage) link(answers bool, from int) string {
+	var parts []string
+	if answers {
+		parts = append(parts, "show=answers")
 	}
-	return fmt.Sprintf("?from=%d", from)
+	if from > 0 {
+		parts = append(parts, fmt.Sprintf("from=%d", from))
+	}
+	if t.List != "" {
+		parts = append(parts, strings.TrimPrefix(t.List, "?"))
+	}
+	return "?" + strings.Join(parts, "&")
+}
+
+// Ref returns the URI of a message.
+func (t threadPage) Ref(m message) string {
+	u := t.URI
+	u.From, u.To = m.N, 0
+	return u.String()
+}
+
+// Turn returns what the turn took that starts with a message, "" if that is not known.
+func (t threadPage) Turn(m message) string {
+	turn := t.Timeline.byPrompt[m.N]
+	if m.N == 0 || turn.calls == 0 && turn.took < time.Second {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s", textfmt.Count(turn.calls, "call"), shortDuration(turn.took))
 }

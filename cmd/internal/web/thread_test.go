@@ -101,6 +101,76 @@ func (x *transcript) store(home string) {
 	must(x.t, os.WriteFile(file, []byte(strings.Join(x.lines, "\n")+"\n"), 0o644))
 }
 
+// setTime sets when the transcript was last written.
+func (x *transcript) setTime(home string, at time.Time) {
+	must(x.t, os.Chtimes(filepath.Join(home, ".claude", "projects", "-p", x.id+".jsonl"), at, at))
+}
+
+// TestCallsAtOnce shows calls together that were made at once, with the time that they took
+// together, and the calls and the time of a turn.
+func TestCallsAtOnce(t *testing.T) {
+	s := newConversation(t, "", func(x *transcript) {
+		after := func(d time.Duration) { x.at = x.at.Add(d - 10*time.Second) }
+		result := func(id string) {
+			x.add("user", map[string]any{"role": "user",
+				"content": []any{map[string]any{"type": "tool_result", "tool_use_id": id, "content": "ok"}}}, nil)
+		}
+		use := func(id string) map[string]any {
+			return map[string]any{"type": "tool_use", "id": id, "name": "Bash", "input": map[string]any{"command": "make " + id}}
+		}
+		x.user("Look at three files.")
+		x.answer(said("I look."), use("a"), use("b"), use("c"))
+		after(time.Second)
+		result("b")
+		after(2 * time.Second)
+		result("a")
+		after(1800 * time.Millisecond)
+		result("c")
+		x.answer(use("d"))
+		result("d")
+		x.answer(said("Done."))
+	})
+	page := s.get("/threads/claude/" + threadID)
+	group := between(page, `<div class="group">`, "</div>")
+	if strings.Count(page, `<div class="group">`) != 1 || !strings.Contains(group, "3 calls at once, 4.8s<") ||
+		strings.Count(group, "<details") != 3 || strings.Contains(group, "make d") || !strings.Contains(page, "make d") {
+		t.Errorf("got the group\n%s\nof\n%s", group, page)
+	}
+	if prompt := between(page, `id="M1"`, "</li>"); !strings.Contains(prompt, ">4 calls, 45s</span>") {
+		t.Errorf("the prompt does not have the calls and the time of its turn\n%s", prompt)
+	}
+}
+
+// TestMessageText returns the text of a message as it is in the transcript.
+func TestMessageText(t *testing.T) {
+	const text = "# A plan\n\n1. **Look**\n2. `go test`\n"
+	s := newConversation(t, "", func(x *transcript) {
+		x.user("Plan it.")
+		x.answer(said(text))
+	})
+	link := "/messages/2/claude/" + threadID
+	if page := s.get("/threads/claude/" + threadID); !strings.Contains(page, `href="`+link+`" data-copy-from`) ||
+		!strings.Contains(page, `data-copy="agents://claude/`+threadID+`#M2"`) {
+		t.Errorf("the message has no link to its text, or no ref\n%s", page)
+	}
+	r, body := s.do(request("GET", link))
+	if r.StatusCode != 200 || strings.TrimSpace(body) != strings.TrimSpace(text) ||
+		!strings.HasPrefix(r.Header.Get("Content-Disposition"), "attachment") {
+		t.Errorf("got %d %q, want %q", r.StatusCode, body, text)
+	}
+	for _, path := range []string{"/messages/0/claude/" + threadID, "/messages/9/claude/" + threadID,
+		"/messages/x/claude/" + threadID, "/messages/1/claude/none", "/messages/1/claude/" + threadID + "/nobody"} {
+		if r, body := s.do(request("GET", path)); r.StatusCode != 404 {
+			t.Errorf("%s: got %d\n%s", path, r.StatusCode, body)
+		}
+	}
+	elsewhere := newConversation(t, "/somewhere/else", func(x *transcript) { x.user("secret") })
+	if r, body := elsewhere.do(request("GET", "/messages/1/claude/"+threadID)); r.StatusCode != 404 ||
+		strings.Contains(body, "secret") {
+		t.Errorf("of another repository: got %d\n%s", r.StatusCode, body)
+	}
+}
+
 // TestLongThread shows a thread that was continued for a year.
 func TestLongThread(t *testing.T) {
 	s := newConversation(t, "", func(x *transcript) {
@@ -325,8 +395,14 @@ func TestThreadSubagent(t *testing.T) {
 		a.add("user", map[string]any{"role": "user", "content": fmt.Sprint("question ", i, ". <b>x</b>")},
 			map[string]any{"sessionId": threadID, "agentId": "scout1", "isSidechain": true})
 	}
+	a.add("assistant", map[string]any{"id": "m", "role": "assistant", "model": "claude-opus-4-1-20250805",
+		"content": []any{said("Three callers.")}, "usage": map[string]any{"input_tokens": 1000, "output_tokens": 2000}},
+		map[string]any{"sessionId": threadID, "agentId": "scout1", "isSidechain": true, "requestId": "r"})
 	a.store(home)
-	page := s.get("/threads/claude/" + threadID)
+	page := s.eventually("/threads/claude/"+threadID, " tokens")
+	if want := "3.0k tokens · ≥$0.17 · 5m0s</span>"; strings.Count(page, want) != 2 {
+		t.Errorf("the rows of the subagent do not have %s\n%s", want, page)
+	}
 	for _, want := range []string{`href="/threads/claude/` + threadID + `/scout1"`, "Messages of the subagent",
 		"question 0.", "question 19."} {
 		if !strings.Contains(page, want) {
@@ -378,7 +454,7 @@ func TestThreadIsLive(t *testing.T) {
 			at: time.Now().Add(-time.Hour)}
 		x.user("Add a cart")
 		x.answer(map[string]any{"type": "tool_use", "id": "t1", "name": "Bash", "input": map[string]any{"command": "ls"}})
-		x.answer(said("**Done**,\nand the cart works."))
+		x.answer(said("## **Done**,\nand the `cart` works."))
 		x.store(home)
 	}
 	page := s.get("/threads")

@@ -2,6 +2,8 @@ package web
 
 import (
 	"cmp"
+	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -54,6 +56,9 @@ func (r threadRow) Took() time.Duration {
 	return r.Seen().Sub(r.Started)
 }
 
+// threadFilters are the filters of the list of threads.
+var threadFilters = []string{"text", "program", "model", "branch", "since", "until", "status"}
+
 // threadOrders are the orders of threads besides the newest first, by the name of the column.
 var threadOrders = map[string]func(a, b threadRow) int{
 	"title":    func(a, b threadRow) int { return strings.Compare(a.Name(), b.Name()) },
@@ -80,27 +85,36 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 		return page{}, errNoThreads
 	}
 	q := r.URL.Query()
+	p := page{Name: "threads", Title: "Threads", Section: "/threads", Styles: []string{"threads.css"}}
+	if q.Get("cursor") == "" {
+		p.Poll = threadRest
+	}
+	v, warnings, err := s.findThreads(r.Context(), q, s.costOfThreads(&p))
+	if err != nil {
+		return page{}, err
+	}
+	p.Warnings, p.Data = append(p.Warnings, warnings...), v
+	return p, nil
+}
+
+// findThreads returns the list of threads that an address names, with what they cost.
+func (s *Server) findThreads(ctx context.Context, q url.Values, used map[string]*trace.Usage) (v threadsPage,
+	warnings []string, err error) {
 	o := threads.ListOptions{Limit: threadsShown, Cursor: q.Get("cursor"), Status: thread.Status(q.Get("status")),
 		Model: q.Get("model"), Since: q.Get("since"), Until: q.Get("until")}
 	if program := q.Get("program"); program != "" {
 		o.Providers = []string{program}
 	}
-	v := threadsPage{Filters: filtersOf(q, "text", "program", "model", "branch", "since", "until", "status"),
-		Statuses: thread.Statuses(), sorting: sortingOf(q, false, threadOrders)}
+	v = threadsPage{Filters: filtersOf(q, threadFilters...), Statuses: thread.Statuses(),
+		sorting: sortingOf(q, false, threadOrders)}
 	compare, branch, text := threadOrders[v.Sort], q.Get("branch"), strings.ToLower(q.Get("text"))
 	if compare != nil || branch+text != "" {
 		o.Limit, o.Cursor = 0, ""
 	}
-	found, err := s.o.Source.Conversations.List(r.Context(), o)
+	found, err := s.o.Source.Conversations.List(ctx, o)
 	if err != nil {
-		return page{}, err
+		return v, nil, err
 	}
-	p := page{Name: "threads", Title: "Threads", Section: "/threads", Warnings: found.Warnings,
-		Styles: []string{"threads.css"}}
-	if q.Get("cursor") == "" {
-		p.Poll = threadRest
-	}
-	used := s.costOfThreads(&p)
 	for _, i := range found.Threads {
 		if (branch == "" || i.Branch == branch) && strings.Contains(strings.ToLower(i.Name()), text) {
 			v.Threads = append(v.Threads, threadRow{i, used[i.URI.String()]})
@@ -112,16 +126,11 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 	v.More = max(0, len(v.Threads)-sorted)
 	v.Threads = v.Threads[:len(v.Threads)-v.More]
 	if found.Cursor != "" {
-		next := url.Values{"cursor": {found.Cursor}}
-		for key, values := range q {
-			if key != "cursor" {
-				next[key] = values
-			}
-		}
+		next := maps.Clone(q)
+		next.Set("cursor", found.Cursor)
 		v.Next = "?" + next.Encode()
 	}
-	p.Data = v
-	return p, nil
+	return v, found.Warnings, nil
 }
 
 // costOfThreads returns what threads cost, by their URI, as it was last read.
@@ -133,6 +142,11 @@ func (s *Server) costOfThreads(p *page) map[string]*trace.Usage {
 		used[row.Key] = &costs.Rows[i].Amount
 	}
 	return used
+}
+
+// Open returns the address of a thread of the list, which names the list.
+func (v threadsPage) Open(uri thread.URI) string {
+	return threadURL(uri.String()) + listQuery("?", v.link)
 }
 
 // Columns returns the names of the columns that the list can be sorted by.

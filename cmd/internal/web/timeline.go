@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/tool/printable"
@@ -16,8 +17,18 @@ type timeline struct {
 	Rows       []barRow
 	Left       int // subagents that are not shown
 
-	turn  bar
-	turns []bar
+	list     string // the part of addresses that names the list from which the thread was opened
+	prompt   int    // the message that starts the turn, 0 for what is before the first one
+	calls    int    // of the turn
+	turn     bar
+	turns    []bar
+	byPrompt map[int]turn
+}
+
+// A turn is what followed a message of the user.
+type turn struct {
+	calls int
+	took  time.Duration
 }
 
 // A barRow is one line of a timeline.
@@ -50,10 +61,12 @@ func (l *timeline) add(m thread.Message) {
 	if m.Role == thread.User && m.N > 0 {
 		l.endTurn()
 		l.turn = bar{Start: m.Time, End: m.Time, Title: fmt.Sprintf("turn from message %d", m.N),
-			URL: fmt.Sprintf("?from=%d#M%d", m.N, m.N)}
+			URL: fmt.Sprintf("?from=%d%s#M%d", m.N, strings.Replace(l.list, "?", "&", 1), m.N)}
+		l.prompt = m.N
 	} else if l.turn.Start.IsZero() {
 		l.turn = bar{Start: m.Time, End: m.Time, Title: "first turn"}
 	}
+	l.calls += len(m.Tools)
 	for _, t := range append([]time.Time{m.Time}, callTimes(m)...) {
 		if t.After(l.turn.End) {
 			l.turn.End = t
@@ -63,7 +76,7 @@ func (l *timeline) add(m thread.Message) {
 
 func callTimes(m thread.Message) (list []time.Time) {
 	for _, c := range m.Tools {
-		list = append(list, c.Time)
+		list = append(list, c.Time.Add(c.Took()))
 	}
 	return list
 }
@@ -72,7 +85,13 @@ func (l *timeline) endTurn() {
 	if !l.turn.Start.IsZero() && len(l.turns) < maxTurns {
 		l.turns = append(l.turns, l.turn)
 	}
-	l.turn = bar{}
+	if l.prompt > 0 {
+		if l.byPrompt == nil {
+			l.byPrompt = map[int]turn{}
+		}
+		l.byPrompt[l.prompt] = turn{l.calls, l.turn.End.Sub(l.turn.Start)}
+	}
+	l.turn, l.prompt, l.calls = bar{}, 0, 0
 }
 
 // finish adds the subagents, and sets the positions.
@@ -97,7 +116,7 @@ func (l *timeline) finish(t *thread.Thread, agents []thread.Agent) {
 			l.Left++
 			continue
 		}
-		l.Rows = append(l.Rows, barRow{Name: agentName(a), URL: threadURL(a.URI.String()), Bars: []bar{b}})
+		l.Rows = append(l.Rows, barRow{Name: agentName(a), URL: threadURL(a.URI.String()) + l.list, Bars: []bar{b}})
 	}
 	l.place()
 }

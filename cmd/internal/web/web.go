@@ -75,6 +75,9 @@ type Server struct {
 	searches  keyed[transcript.Matches]       // by text
 	choices   keyed[candidates.CandidateList] // by the refs
 	changes   keyed[[]transcript.Active]      // by the time that was asked for
+	beside    keyed[[]neighbor]               // lists of threads, by the query
+	subagents keyed[map[string]agentUse]      // by the URI of the thread that started them
+	titles    latest[[]subject]               // of threads
 	running   latest[trace.Activity]
 	commits   latest[[]news.Commit] // the newest
 	door      *access.Door
@@ -100,6 +103,7 @@ func (s *Server) Handler() http.Handler {
 	}
 	mux.Handle("GET /bodies/{id}", s.file(s.body))
 	mux.Handle("GET /files/{id}/{path...}", s.file(s.sessionFile))
+	mux.Handle("GET /messages/{n}/{uri...}", s.file(s.messageText))
 	mux.Handle("GET /cost.csv", s.file(s.costCSV))
 	mux.Handle("GET /events", s.events)
 	mux.Handle("GET /diagram", &s.diagram)

@@ -9,14 +9,17 @@
   // Live update. An event means that the log has grown; the page is fetched again
   // and its main element replaced. A hidden tab holds no connection.
   let source, pending, busy, again;
+  const folds = () => [...main().querySelectorAll(".messages details")]; // messages are added at the end
   const state = () => ({
     open: [...main().querySelectorAll("details[id]")].map((d) => [d.id, d.open]),
+    folds: folds().map((d) => d.open),
     scroll: [...main().querySelectorAll("[id]")].filter((e) => e.scrollTop || e.scrollLeft).map((e) => [e.id, e.scrollTop, e.scrollLeft]),
     row: rows().findIndex((r) => r.classList.contains("selected")),
     link: main().querySelector(".selected a")?.getAttribute("href"),
     focus: main().contains(document.activeElement) && document.activeElement.id,
   });
   const restore = (s) => {
+    folds().forEach((d, i) => { d.open = s.folds[i] ?? d.open; });
     for (const [id, open] of s.open) { const d = document.getElementById(id); if (d) d.open = open; }
     for (const [id, top, left] of s.scroll) document.getElementById(id)?.scrollTo(left, top);
     if (s.row >= 0) mark(rows().find((r) => r.querySelector("a")?.getAttribute("href") === s.link) || rows()[s.row]);
@@ -102,16 +105,34 @@
     const row = next.find((r) => r.matches(".m-user"));
     if (row) mark(row);
   };
-  // The list from which a page was opened, for the next and the previous one.
+  // The list from which a page was opened, for the next and the previous one. That of a thread is
+  // beside it, where the current one is in view.
+  const beside = () => [...main().querySelectorAll(".beside li a")];
+  let centered = false;
+  const center = () => {
+    const list = document.getElementById("beside"), row = list?.querySelector("[aria-current]")?.parentElement;
+    if (!row || centered) return;
+    list.scrollTop = row.offsetTop - list.clientHeight / 2;
+    centered = true;
+  };
+  center();
+  document.addEventListener("page:update", center);
   const LIST = "list";
   const links = () => rows().map((r) => r.querySelector("a")?.pathname).filter(Boolean);
   document.addEventListener("click", (e) => {
     if (e.target.closest("[data-row] a") && !document.querySelector(".messages")) sessionStorage.setItem(LIST, JSON.stringify(links()));
   });
   const neighbor = (by) => {
+    const near = beside(), at = near.findIndex((a) => a.ariaCurrent);
+    if (at >= 0) { if (near[at + by]) location.assign(near[at + by].href); return; }
     const list = JSON.parse(sessionStorage.getItem(LIST) || "[]");
     const to = list[list.indexOf(location.pathname) + by];
     if (to && list.includes(location.pathname)) location.assign(to);
+  };
+  // fold opens the calls of a message, or of all; if all are open it closes them.
+  const fold = (of) => {
+    const list = [...of.querySelectorAll("details.fold")], open = list.some((d) => !d.open);
+    for (const d of list) d.open = open;
   };
   const up = () => {
     const crumbs = document.querySelectorAll(".crumbs a");
@@ -131,6 +152,8 @@
       case "?": document.getElementById("help").showModal(); break;
       case "Backspace": up(); break;
       case "y": (chosen || main()).querySelector("[data-copy]")?.click(); break;
+      case "Y": chosen?.querySelector("[data-copy-from]")?.click(); break;
+      case "o": fold(chosen || main()); break;
       case "Enter": if (!chosen || e.target.closest("a, button, summary")) return; chosen.querySelector("a")?.click(); break;
       default: {
         const copy = main().querySelector(`[data-key="${CSS.escape(e.key)}"] [data-copy]`);
@@ -142,13 +165,39 @@
     e.preventDefault();
   });
 
+  // Titles while typing into the search. One that is chosen is opened.
+  const field = document.getElementById("q"), titles = document.getElementById("titles");
+  let typed, asked;
+  const suggest = async () => {
+    const text = asked = field.value;
+    const r = await fetch("/search?kind=titles&q=" + encodeURIComponent(text));
+    const found = new DOMParser().parseFromString(await r.text(), "text/html").querySelectorAll("#main .row a.what");
+    if (asked !== text) return;
+    titles.replaceChildren(...[...found].map((a) => {
+      const o = new Option(a.nextElementSibling.textContent, a.textContent);
+      o.dataset.url = a.getAttribute("href");
+      return o;
+    }));
+  };
+  field?.addEventListener("input", () => {
+    const chosen = [...titles.options].find((o) => o.value === field.value);
+    clearTimeout(typed);
+    if (chosen) location.assign(chosen.dataset.url);
+    else if (field.value.length > 2) typed = setTimeout(suggest, 250);
+  });
+
   // Copying.
   document.addEventListener("click", async (e) => {
-    const button = e.target.closest("[data-copy]");
+    const button = e.target.closest("[data-copy], [data-copy-from]");
     if (!button) return;
-    try { await navigator.clipboard.writeText(button.dataset.copy); } catch {
+    let text = button.dataset.copy;
+    if (button.href) {
+      e.preventDefault();
+      text = await (await fetch(button.href)).text();
+    }
+    try { await navigator.clipboard.writeText(text); } catch {
       const field = document.createElement("textarea"); // where the clipboard needs a secure page
-      field.value = button.dataset.copy;
+      field.value = text;
       document.body.append(field);
       field.select();
       document.execCommand("copy");
