@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
@@ -76,6 +78,27 @@ func TestBareID(t *testing.T) {
 		var e *handoff.Error
 		if !errors.Is(err, kind) || !errors.As(err, &e) {
 			t.Errorf("%s: got %v, want %s", uri, err, kind)
+		}
+	}
+}
+
+// TestResume continues threads of a program that can, but no subagent and no copy.
+func TestResume(t *testing.T) {
+	none := func(func(string) string, string) []string { return nil }
+	set := thread.NewSet([]thread.Driver{{Name: "x", Roots: none, Resume: []string{"x", "resume"}},
+		{Name: "y", Roots: none}}, func(string) string { return "" }, "")
+	for _, tt := range []struct {
+		thread thread.Thread
+		want   []string
+	}{
+		{thread.Thread{Provider: "x", ID: "1"}, []string{"x", "resume", "1"}},
+		{thread.Thread{Provider: "x", ID: "2", Parent: "1"}, nil},
+		{thread.Thread{Provider: "x", ID: "3", KeptAt: time.Unix(1, 0)}, nil},
+		{thread.Thread{Provider: "y", ID: "4"}, nil},
+		{thread.Thread{Provider: "z", ID: "5"}, nil},
+	} {
+		if got := set.Resume(&tt.thread); !slices.Equal(got, tt.want) {
+			t.Errorf("%+v: got %q, want %q", tt.thread, got, tt.want)
 		}
 	}
 }

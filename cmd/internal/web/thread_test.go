@@ -201,6 +201,7 @@ func TestThread(t *testing.T) {
 		"It may be the session.", "<strong>Bash</strong> <code>grep -rn cart .</code>",
 		"session.go:3: cart", `<span class="tag s-failed">failed</span>`, "<h2>Timeline", `class="bar-turn"`, "claude-opus",
 		"<dt>Output</dt><dd>10</dd>", "agents://claude/" + threadID,
+		`data-key="c">To continue it`, "&amp;&amp; claude --resume " + threadID + "</code>",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not contain %s\n%s", want, page)
