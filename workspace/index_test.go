@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) {
 	case os.Getenv("LOCAL_TEST_LIST") != "":
 		os.Exit(listAll(os.Getenv("LOCAL_TEST_DIR")))
 	}
+	debug.SetGCPercent(400) // the tests lack time, not memory
 	os.Exit(m.Run())
 }
 

@@ -300,7 +300,7 @@ func TestWaitExisting(t *testing.T) {
 	d.file("a.md", "a\n")
 	first := d.publish(handoff.Draft{Channel: "design", Path: "a.md"})
 	second := d.publish(handoff.Draft{Channel: "design", Path: "a.md", Title: "again"})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if a, err := d.Wait(ctx, workspace.WatchOptions{}); a.ID != second.ID || err != nil {
 		t.Errorf("Wait = %s, %v, want the newest, %s", a.ID, err, second.ID)
@@ -334,7 +334,7 @@ func TestWatchReplaced(t *testing.T) {
 		}
 		ids = append(ids, d.publish(p).ID)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var got []string
 	for a, err := range d.Watch(ctx, workspace.WatchOptions{Filter: workspace.Filter{Channel: "design"}, After: "0"}) {
@@ -375,7 +375,7 @@ func TestWatchDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var got []string
 	for a, err := range w.Watch(ctx, workspace.WatchOptions{After: "0"}) {

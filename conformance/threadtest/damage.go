@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -130,6 +131,7 @@ func (s Suite) big(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // memory is measured
 	runtime.GC()
 	base := heap()
 	peak, n := base, 0

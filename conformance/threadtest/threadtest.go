@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -80,6 +81,7 @@ type Agent struct {
 
 // Run runs the suite.
 func Run(t *testing.T, s Suite) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the tests lack time, not memory
 	t.Run("Read", s.read)
 	t.Run("List", s.list)
 	t.Run("Stored", s.stored)

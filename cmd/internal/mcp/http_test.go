@@ -249,7 +249,7 @@ func TestArtifactNotifications(t *testing.T) {
 			if got != uri {
 				t.Errorf("%s: updated %s, want %s", change.name, got, uri)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Errorf("%s: the client is not notified", change.name)
 		}
 	}

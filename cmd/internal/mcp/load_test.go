@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,7 @@ func heap() (bytes uint64, goroutines int) {
 // TestLargeBody reads a body of 50 MB in pages, from its beginning, middle and end.
 // In between, the server never holds a considerable part of it.
 func TestLargeBody(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // memory is measured
 	f := newFixture(t)
 	s := f.connect("test", nil)
 	line := strings.Repeat("x", 99) + "\n"

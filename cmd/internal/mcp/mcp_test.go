@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the tests lack time, not memory
+	os.Exit(m.Run())
+}
 
 var update = flag.Bool("update", false, "write golden files")
 

@@ -63,7 +63,7 @@ func (c *console) run(input string, args ...string) (stdout string, code int) {
 	a := &cli.App{In: strings.NewReader(input), Out: &out, Err: &errs, Dir: c.dir, Terminal: c.width > 0, Width: c.width,
 		Getenv: func(name string) string { return c.env[name] },
 		Now:    func() time.Time { return c.now }, Rand: c.random, Backends: backends}
-	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
 	code = a.Run(ctx, commands, args)
 	c.used[args[0]] = true

@@ -108,7 +108,7 @@ func TestOutputFlags(t *testing.T) {
 	} {
 		before := c.said.Len()
 		_, code := c.run("", strings.Fields(line)...)
-		if said := c.said.String()[before:]; code != 2 || !strings.Contains(said, "handoff: "+want+"\n") ||
+		if said := string(c.said.Bytes()[before:]); code != 2 || !strings.Contains(said, "handoff: "+want+"\n") ||
 			!strings.Contains(said, "\nhint: ") {
 			t.Errorf("handoff %s exits %d: %s", line, code, said)
 		}

@@ -125,14 +125,18 @@ func (v victim) received(repository string) (found bool, objects int) {
 		v.Fatal(err)
 	}
 	defer d.Close()
-	for id := range strings.FieldsSeq(v.sh(repository,
-		`git for-each-ref --format='%(refname)' refs/handoff | git rev-list --objects --stdin | cut -c1-40`)) {
-		objects++
-		b, err := exec.CommandContext(v.Context(), "sh", "-c", `git -C "$0" cat-file $(git -C "$0" cat-file -t "$1") "$1"`,
-			filepath.Join(v.dir, repository), id).Output()
-		if err != nil {
-			v.Fatal(err)
+	all := []byte(v.sh(repository, `git for-each-ref --format='%(refname)' refs/handoff |
+		git rev-list --objects --stdin | cut -c1-40 | git cat-file --batch`))
+	for len(all) > 0 {
+		var id, kind string
+		var size int
+		head, rest, _ := bytes.Cut(all, []byte("\n"))
+		if _, err := fmt.Sscan(string(head), &id, &kind, &size); err != nil || size >= len(rest) {
+			v.Fatalf("git cat-file prints %q: %v", head, err)
 		}
+		b := rest[:size]
+		all = rest[size+1:]
+		objects++
 		found = found || bytes.Contains(b, []byte(hostileCanary))
 		if at := bytes.Index(b, []byte{0x28, 0xb5, 0x2f, 0xfd}); at >= 0 {
 			_ = d.Reset(bytes.NewReader(b[at:]))

@@ -158,7 +158,7 @@ func newWaiting(t *testing.T) *waiting {
 	for name, text := range map[string]string{"a.md": "text",
 		"plan.json": `{"affected_files":["a"],"steps":[{"order":1,"file":"a"}],"acceptance_mapping":{"a":"a"}}`,
 		"docs/agent-outputs/" + w.session + "/out.md": "out", "bin/codex": "#!/bin/sh\nexec sleep 60\n",
-		"bin/ssh": "#!/bin/sh\nexec sleep 60\n"} {
+		"bin/ssh": "#!/bin/sh\n: >\"$0.asked\"\nexec sleep 60\n"} {
 		file := filepath.Join(w.dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -307,7 +307,10 @@ func TestHookInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if prompt == "queued" {
-			time.Sleep(500 * time.Millisecond) // it waits for the log
+			(&stage{T: t}).until("it asks the log", func() bool {
+				_, err := os.Stat(filepath.Join(w.dir, "bin", "ssh.asked"))
+				return err == nil
+			})
 			c.Process.Signal(syscall.SIGTERM)
 		}
 		if err := c.Wait(); err != nil {

@@ -93,7 +93,7 @@ func TestJSONAnswers(t *testing.T) {
 			t.Errorf("handoff %s: %v", line, err)
 		}
 		if stream := args[0] == "watch"; n == 0 || n > 1 && !stream {
-			t.Errorf("handoff %s: %d objects, want one\n%s", line, n, c.said.String()[before:])
+			t.Errorf("handoff %s: %d objects, want one\n%s", line, n, string(c.said.Bytes()[before:]))
 		}
 	}
 	id := func(args ...string) string { return strings.TrimSpace(c.ok(args...)) }

@@ -32,7 +32,7 @@ func TestManagedPaths(t *testing.T) {
 	run := func(input string, line ...string) {
 		start := c.said.Len()
 		c.run(input, line...)
-		said[strings.Join(line, " ")] = c.said.String()[start:]
+		said[strings.Join(line, " ")] = string(c.said.Bytes()[start:])
 	}
 	for _, line := range []string{"list --all", "list --all --group agent", "search stored", "search plan", "status",
 		"news", "show " + session, "receipt " + session, "show --lineage " + stored,

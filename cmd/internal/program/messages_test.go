@@ -49,9 +49,9 @@ func TestFlagMessages(t *testing.T) {
 				}
 				before := c.said.Len()
 				_, code := c.run("", line...)
-				checkMessages(t, strings.Join(line, " "), c.said.String()[before:])
+				checkMessages(t, strings.Join(line, " "), string(c.said.Bytes()[before:]))
 				if code == 70 {
-					t.Errorf("handoff %s exits 70: %s", strings.Join(line, " "), c.said.String()[before:])
+					t.Errorf("handoff %s exits 70: %s", strings.Join(line, " "), string(c.said.Bytes()[before:]))
 				}
 				tried++
 			}
@@ -151,7 +151,7 @@ func TestFileMessages(t *testing.T) {
 			for _, line := range tt.lines {
 				before := c.said.Len()
 				_, code := c.run("", strings.Fields(line)...)
-				said := c.said.String()[before:]
+				said := string(c.said.Bytes()[before:])
 				checkMessages(t, line+" with "+tt.file+" "+text, said)
 				if code == 70 {
 					t.Errorf("handoff %s with %s %q exits 70: %s", line, tt.file, text, said)

@@ -129,7 +129,7 @@ func lines() (list []string) {
 func pastes(c *console, command, word, member string) bool {
 	before := c.said.Len()
 	_, code := c.run("", command, word)
-	said := c.said.String()[before:]
+	said := string(c.said.Bytes()[before:])
 	if code == 0 {
 		return true
 	}
@@ -160,7 +160,7 @@ func TestPasteMalformed(t *testing.T) {
 		for _, command := range []string{"show", "cost", "why", "thread"} {
 			before := c.said.Len()
 			_, code := c.run("", command, uri)
-			said := c.said.String()[before:]
+			said := string(c.said.Bytes()[before:])
 			if code != 2 || !strings.Contains(said, "hint: ") || strings.Contains(said, "unknown provider") {
 				t.Errorf("handoff %s %q exits %d: %s", command, uri, code, said)
 			}

@@ -109,9 +109,9 @@ func TestReadingLeavesFiles(t *testing.T) {
 		if _, code := c.run(`{"number":1,"title":"t","body":""} [] []`, words...); code > 1 && words[0] != "watch" {
 			t.Errorf("handoff %s exits %d", line, code)
 		}
-		if printed := c.said.String()[said:]; slices.Contains([]string{"pipeline next 42", "pipeline history 42", "show 42"},
-			line) &&
-			!strings.Contains(printed, "to write the newest attempt, run: handoff pipeline get 42 plan --restore") {
+		printed := string(c.said.Bytes()[said:])
+		if slices.Contains([]string{"pipeline next 42", "pipeline history 42", "show 42"}, line) && !strings.Contains(
+			printed, "to write the newest attempt, run: handoff pipeline get 42 plan --restore") {
 			t.Errorf("handoff %s does not report the file: %s", line, printed)
 		}
 		for n := range words {

@@ -73,7 +73,8 @@ func TestRedactedCanary(t *testing.T) {
 		{"search", "settings", "--all"}, {"search", "password", "--all", "--json"}, {"search", canary, "--all"},
 		{"watch", "--after", "0", "--all", "--timeout", "10ms"}, {"watch", "--after", "0", "--all", "--json", "--timeout",
 			"10ms"}, {"watch", "--facts", "--after", "0", "--timeout", "10ms", "--json"},
-		{"wait", "--json"}, {"show", session, "--files", "--json"}, {"show", session}, {"session", "find", "--json"},
+		{"wait", "--json", "--timeout", "10ms"}, {"show", session, "--files", "--json"}, {"show", session},
+		{"session", "find", "--json"},
 		{"session", "latest-output", "alex", ".", "document", "--json"},
 		{"session", "graph", session, "--format", "json"}, {"read", "r1/context.md"}, {"check", "--json"}, {"gc", "--json"},
 		{"log", "status", "--json"}, {"status", "--json"}, {"cost", "--by", "artifact", "--prompts", "--json"},
@@ -124,7 +125,7 @@ func (c *console) askSurfaces(session string, ids []string) {
 	}
 	tool("artifact_list", `{"all":true}`)
 	tool("artifact_search", `{"query":"settings","all":true}`)
-	tool("artifact_wait", `{"channel":"design","after":"0"}`)
+	tool("artifact_wait", `{"channel":"design","after":"0","seconds":1}`)
 	tool("session_find", `{}`)
 	tool("status", `{}`)
 	pages, err := web.New(web.Options{Source: web.NewSource(c.workspace(), nil), Now: consoleNow,

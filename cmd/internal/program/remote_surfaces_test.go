@@ -290,7 +290,6 @@ func (m machines) viewer(name, artifact, session, thread string) {
 	if !changes.Scan() || changes.Text() != ": connected" {
 		m.Fatalf("/events: %q, %v", changes.Text(), changes.Err())
 	}
-	time.Sleep(300 * time.Millisecond) // the stream starts with what is new
 	m.write("one", "work/later.md", "later")
 	m.run("one", "publish", "later.md", "--channel", "design", "--title", "Published later")
 	for changes.Scan() && changes.Text() != "event: change" {

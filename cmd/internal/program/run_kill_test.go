@@ -87,9 +87,9 @@ func (s *stage) await(name string) (text string) {
 
 func (s *stage) until(what string, so func() bool) {
 	s.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.Fatalf("not within 20 seconds: %s", what)
+			s.Fatalf("not within a minute: %s", what)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,9 +32,13 @@ var programs = map[string]func(){
 
 func TestMain(m *testing.M) {
 	backends = append(backends, testlog.Backend)
-	if programs[filepath.Base(os.Args[0])] == nil && signal.Ignored(os.Interrupt) {
-		// In the background of a shell it is ignored, and would be in what the tests start.
-		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	if programs[filepath.Base(os.Args[0])] == nil {
+		debug.SetGCPercent(400)                                            // the tests lack time, not memory
+		_ = flag.Set("test.parallel", fmt.Sprint(3*runtime.GOMAXPROCS(0))) // many wait; -parallel sets another number
+		if signal.Ignored(os.Interrupt) {
+			// In the background of a shell it is ignored, and would be in what the tests start.
+			signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+		}
 	}
 	testscript.Main(m, programs)
 }

@@ -77,7 +77,7 @@ func TestListings(t *testing.T) {
 			if _, code := c.run("", args...); code > 1 {
 				t.Errorf("handoff %s exits %d", listing.line, code)
 			}
-			text := strings.ReplaceAll(c.said.String()[before:], c.dir, "/work")
+			text := strings.ReplaceAll(string(c.said.Bytes()[before:]), c.dir, "/work")
 			text = fileSizes.ReplaceAllString(text, "${1}SIZE")
 			if n := len(texts); n > 0 && texts[n-1] == text {
 				titles[n-1] += ", " + title

@@ -170,7 +170,7 @@ func (x *terminal) typed(keys string) {
 // expect waits until a text was printed, after what was expected before.
 func (x *terminal) expect(text string) {
 	x.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		x.mu.Lock()
 		i := bytes.Index(x.seen.Bytes()[x.at:], []byte(text))
 		if i >= 0 {
@@ -181,7 +181,7 @@ func (x *terminal) expect(text string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			x.Fatalf("not within 20 seconds: %q\n%s", text, x.all())
+			x.Fatalf("not within a minute: %q\n%s", text, x.all())
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestWhyManyWriters(t *testing.T) {
 			!strings.Contains(out, "exact") {
 			t.Errorf("why NEWS prints %s, want that %s wrote it", out, session)
 		}
-		if printed := c.said.String()[said:]; !strings.Contains(printed, "only 64 threads were read") {
+		if printed := string(c.said.Bytes()[said:]); !strings.Contains(printed, "only 64 threads were read") {
 			t.Errorf("no warning: %s", printed)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,11 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/web"
 	"github.com/agent-handoff/handoff/workspace"
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the tests lack time, not memory
+	os.Exit(m.Run())
+}
 
 const token = "a-token-for-tests-only"
 
@@ -248,7 +254,7 @@ func TestEventsEnd(t *testing.T) {
 	server.Handler().ServeHTTP(httptest.NewRecorder(), request("GET", "/events").WithContext(ctx))
 	select {
 	case <-log.ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the log is watched after the last listener left")
 	}
 }

@@ -1,8 +1,10 @@
 package hostile
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 )
@@ -51,13 +53,12 @@ func TestForeignDirectories(t *testing.T) {
 	original := newPlace(t, build(t))
 	must(t, os.RemoveAll(original.runtime("")))
 	long := os.Getenv("HANDOFF_LONG") != ""
-	i := 0
-	for name, create := range foreigners() {
-		i++
+	all := foreigners()
+	for i, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := original.copy(t)
-			create(p)
+			all[name](p)
 			before := digest(t, p.outside, p.home, filepath.Join(p.ws, ".handoff"))
 			refused := 0
 			for j, args := range append([][]string{{"publish", "-", "--channel", "design"}, {"list"}, {"check"},
@@ -80,7 +81,7 @@ func TestForeignDirectories(t *testing.T) {
 			}
 		})
 	}
-	if i < 12 {
-		t.Errorf("%d foreign directories, want at least 12", i)
+	if len(all) < 12 {
+		t.Errorf("%d foreign directories, want at least 12", len(all))
 	}
 }

@@ -1,13 +1,20 @@
 package sqlindex_test
 
 import (
+	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the tests lack time, not memory
+	os.Exit(m.Run())
+}
 
 func open(t testing.TB, file, log string) *sqlindex.Index {
 	t.Helper()

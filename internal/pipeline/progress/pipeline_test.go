@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,11 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/progress"
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the tests lack time, not memory
+	os.Exit(m.Run())
+}
 
 // builtin is the built-in pipeline.
 var builtin = sync.OnceValue(func() *contract.Pipeline {

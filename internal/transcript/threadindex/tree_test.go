@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,11 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the tests lack time, not memory
+	os.Exit(m.Run())
+}
 
 // A tree is a home directory with invented transcripts, which a test changes at
 // random.
