@@ -124,11 +124,21 @@ func (d *DB) giveBack(c *Conn) {
 	d.idle = append(d.idle, c)
 }
 
-// close closes the connection and rolls back its transaction.
-func (c *Conn) close() error {
+// On returns a connection that package database/sql also uses, one of both at a time.
+// Release it before that connection is closed.
+func On(c driver.Conn) *Conn { return &Conn{c, map[string]statement{}} }
+
+// Release closes the prepared statements.
+func (c *Conn) Release() {
 	for _, stmt := range c.prepared {
 		stmt.Close()
 	}
+	clear(c.prepared)
+}
+
+// close closes the connection and rolls back its transaction.
+func (c *Conn) close() error {
+	c.Release()
 	return c.driver.Close()
 }
 
@@ -153,15 +163,29 @@ func (c *Conn) prepare(ctx context.Context, query string) (statement, error) {
 
 // Exec executes a statement.
 func (c *Conn) Exec(ctx context.Context, query string, args ...any) error {
+	_, err := c.exec(ctx, query, args)
+	return err
+}
+
+// Insert is Exec for a statement that inserts one row, whose ID it returns.
+func (c *Conn) Insert(ctx context.Context, query string, args ...any) (id int64, err error) {
+	done, err := c.exec(ctx, query, args)
+	if err != nil {
+		return 0, err
+	}
+	return done.LastInsertId()
+}
+
+func (c *Conn) exec(ctx context.Context, query string, args []any) (driver.Result, error) {
 	stmt, err := c.prepare(ctx, query)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	values, err := named(args)
-	if err == nil {
-		_, err = stmt.ExecContext(context.Background(), values)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return stmt.ExecContext(context.Background(), values)
 }
 
 // One calls scan with the only row of a query, and reports whether there was

@@ -98,6 +98,34 @@ func TestRemovedByAnother(t *testing.T) {
 	}
 }
 
+// TestStoredByAnother has another process store all transcripts while the first one builds the
+// index. The first one replaces what it has not stored yet.
+func TestStoredByAnother(t *testing.T) {
+	tr := newTree(t, 13)
+	for range 150 { // more than one transaction has
+		id := tr.id()
+		tr.write(filepath.Join(tr.home, ".claude", "projects", "-work", id+".jsonl"), tr.claudeLine(id, ""))
+	}
+	file := filepath.Join(t.TempDir(), "threads.db")
+	search := func(progress func(done, total int)) {
+		t.Helper()
+		index := threadindex.NewIndex(threadindex.NewFiles(tr.set()), file, time.Now().Add(time.Hour).UTC, progress)
+		r, err := index.Search(t.Context(), threadindex.Search{Text: "absent"})
+		if must(t, err); len(r.Warnings) > 0 {
+			t.Errorf("got warnings %q", r.Warnings)
+		}
+	}
+	stored := 0
+	search(func(int, int) {
+		if stored++; stored == 1 {
+			search(nil)
+		}
+	})
+	if stored < 2 {
+		t.Errorf("the index was built in %d transactions, want several", stored)
+	}
+}
+
 // TestTimes has transcripts and conditions with times that a number of nanoseconds can't
 // express.
 func TestTimes(t *testing.T) {

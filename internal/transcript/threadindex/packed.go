@@ -15,7 +15,8 @@ import (
 func encodeRequests(list []thread.Request) []byte {
 	type model struct{ provider, name string }
 	known := map[model]uint64{}
-	var names, b []byte
+	var names []byte
+	b := make([]byte, 0, 32*len(list)) // about
 	var n, at int64
 	for _, r := range list {
 		m := model{r.Provider, r.Model}
@@ -50,7 +51,10 @@ func decodeRequests(b []byte) (list []thread.Request, err error) {
 		models[i].Provider, models[i].Model = p.string(), p.string()
 	}
 	var n, at int64
-	for left := p.uint(); left > 0 && !p.short; left-- {
+	left := p.uint()
+	const least = 11 // bytes of a request
+	list = make([]thread.Request, 0, min(left, uint64(len(p.b)/least)))
+	for ; left > 0 && !p.short; left-- {
 		m := p.uint()
 		if m >= uint64(len(models)) {
 			return nil, errInvalid

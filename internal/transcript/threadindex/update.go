@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -57,6 +58,9 @@ type update struct {
 	total int
 	touched
 	warnings []string
+
+	first   bool   // all transcripts in the database are of this update
+	version *int64 // of the data when this update last stored something
 }
 
 // touched are the threads whose transcripts changed. Other transcripts may have
@@ -167,21 +171,12 @@ func (u *update) remove(ctx context.Context, states map[int64]bool) error {
 // forget removes a transcript, except what is before a mark.
 func (u *update) forget(ctx context.Context, key string, before marked) error {
 	const selected = "transcript IN (SELECT id FROM transcripts WHERE key = ?)"
-	rows, err := u.QueryOften(ctx, "SELECT id, uri, family FROM threads WHERE "+selected, key)
-	if err != nil {
-		return err
-	}
 	var ids []int64
-	for rows.Next() {
-		var id int64
-		var uri, family string
-		if err := rows.Scan(&id, &uri, &family); err != nil {
-			return errors.Join(err, rows.Close())
-		}
-		ids = append(ids, id)
-		u.touch(uri, family)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+	err := u.Each(ctx, func(r *sqlite.Row) {
+		ids = append(ids, r.Integer())
+		u.touch(r.Text(), r.Text())
+	}, "SELECT id, uri, family FROM threads WHERE "+selected, key)
+	if err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -228,23 +223,19 @@ func (t touched) touch(uri, family string) {
 // dependent returns the transcripts that may have copies of records that changed.
 // Each is returned once.
 func (u *update) dependent(ctx context.Context) (list []*thread.Stored, err error) {
+	if len(u.done) == len(u.all) {
+		return nil, nil
+	}
 	for column, values := range map[string]map[string]bool{"family": u.families, "origin": u.uris} {
 		for value := range values {
-			rows, err := u.QueryOften(ctx, "SELECT key FROM threads WHERE "+column+" = ? AND "+column+" <> ''", value)
-			if err != nil {
-				return nil, err
-			}
-			for rows.Next() {
-				var key string
-				if err := rows.Scan(&key); err != nil {
-					return nil, errors.Join(err, rows.Close())
-				}
+			err := u.Each(ctx, func(r *sqlite.Row) {
+				key := r.Text()
 				if s := u.stored(key); s != nil && !u.done[key] {
 					u.done[key] = true
 					list = append(list, s)
 				}
-			}
-			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			}, "SELECT key FROM threads WHERE "+column+" = ? AND "+column+" <> ''", value)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -298,6 +289,9 @@ func (u *update) read(ctx context.Context, list []*thread.Stored) error {
 	size := 0
 	flush := func() error {
 		err := u.Transact(ctx, func() error {
+			if err := u.isFirst(ctx); err != nil {
+				return err
+			}
 			for _, r := range batch {
 				if err := u.store(ctx, r); err != nil {
 					return err
@@ -324,6 +318,21 @@ func (u *update) read(ctx context.Context, list []*thread.Stored) error {
 		return ctx.Err()
 	}
 	return flush()
+}
+
+// isFirst sets first, in a transaction: the database was empty, and no other process has
+// changed it since.
+func (u *update) isFirst(ctx context.Context) error {
+	var version int64
+	if err := u.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
+		return err
+	}
+	if u.version != nil {
+		u.first = u.first && version == *u.version
+		return nil
+	}
+	u.version = &version
+	return u.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT 1 FROM transcripts)").Scan(&u.first)
 }
 
 // readAll sends the transcripts of a list, in any order.
@@ -368,6 +377,7 @@ func readEntries(ctx context.Context, s *thread.Stored) (list []*entry, err erro
 // read is stored without its state, so that it is read again.
 func (u *update) store(ctx context.Context, r reading) error {
 	key := keyOf(r.Stored)
+	again := u.done[key]
 	u.done[key] = true
 	n := state(r.Stored, u.now)
 	if r.thread > 0 {
@@ -384,14 +394,12 @@ func (u *update) store(ctx context.Context, r reading) error {
 		}
 		n = state(&thread.Stored{Provider: r.Provider, Key: r.Key, Changed: u.now}, u.now)
 	}
-	if err := u.forget(ctx, key, r.before.Known); err != nil {
-		return err
+	if !u.first || again {
+		if err := u.forget(ctx, key, r.before.Known); err != nil {
+			return err
+		}
 	}
-	row, err := u.ExecContext(ctx, "INSERT INTO transcripts (key, state) VALUES (?, ?)", key, n)
-	if err != nil {
-		return err
-	}
-	id, err := row.LastInsertId()
+	id, err := u.Insert(ctx, "INSERT INTO transcripts (key, state) VALUES (?, ?)", key, n)
 	for _, e := range r.entries {
 		if err == nil {
 			err = u.storeEntry(ctx, id, r, e)
@@ -419,16 +427,12 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, r reading, e 
 	}
 	uri := e.URI.String()
 	u.touch(uri, e.Family)
-	row, err := u.ExecContext(ctx,
+	id, err := u.Insert(ctx,
 		`INSERT INTO threads (id, transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, item, agent_name, self, shell, spawned)
 		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.thread, transcript, keyOf(r.Stored), e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
 		e.Cwd, ordered(e.Modified), nanos(e.Started), nanos(e.Last), string(e.State.Status),
 		strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin, string(item), name,
 		e.Thread.URI().String(), e.ShellID, strings.Join(e.Spawned, "\n"))
-	if err != nil {
-		return err
-	}
-	id, err := row.LastInsertId()
 	if err != nil {
 		return err
 	}

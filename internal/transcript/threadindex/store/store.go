@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
-	"modernc.org/sqlite"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 	lib "modernc.org/sqlite/lib"
 )
 
@@ -97,12 +98,11 @@ var schema = []string{
 		`, content = '', contentless_delete = 1, tokenize = "ascii")`,
 }
 
-// A Database is an open index. It has one connection. Compiled statements are those of one
-// goroutine, which alone may call Exec, ExecContext and QueryOften.
+// A Database is an open index. It has one connection.
 type Database struct {
 	*sql.Conn
-	pool       *sql.DB
-	statements map[string]*sql.Stmt // compiled
+	pool   *sql.DB
+	direct *sqlite.Conn // the same connection
 }
 
 // Open opens the index in a file, which it creates if it is missing. Only
@@ -134,51 +134,69 @@ func Open(ctx context.Context, file string) (*Database, error) {
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	db := &Database{c, pool, map[string]*sql.Stmt{}}
-	if err := db.prepare(ctx); err != nil {
+	db := &Database{Conn: c, pool: pool}
+	err = c.Raw(func(d any) error {
+		c, ok := d.(driver.Conn)
+		if !ok {
+			return errors.ErrUnsupported
+		}
+		db.direct = sqlite.On(c)
+		return nil
+	})
+	if err == nil {
+		err = db.prepare(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
 // Close closes the database.
-func (db *Database) Close() error { return errors.Join(db.Conn.Close(), db.pool.Close()) }
-
-// ExecContext executes a statement. One that has arguments is compiled once.
-func (db *Database) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if len(args) == 0 {
-		return db.Conn.ExecContext(ctx, query)
+func (db *Database) Close() error {
+	if db.direct != nil {
+		db.direct.Release()
 	}
-	s, err := db.compiled(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return s.ExecContext(ctx, args...)
+	return errors.Join(db.Conn.Close(), db.pool.Close())
 }
 
-// QueryOften is QueryContext for a query that is compiled once. The rows must be closed
-// before the same query is asked again.
-func (db *Database) QueryOften(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	s, err := db.compiled(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return s.QueryContext(ctx, args...)
+// Direct calls do with the connection, without package database/sql and its goroutine for
+// each statement. do must not call other methods of db.
+func (db *Database) Direct(do func(*sqlite.Conn) error) error {
+	return db.Raw(func(any) error { return do(db.direct) })
 }
 
-func (db *Database) compiled(ctx context.Context, query string) (s *sql.Stmt, err error) {
-	if s = db.statements[query]; s == nil {
-		if s, err = db.PrepareContext(ctx, query); err == nil {
-			db.statements[query] = s
-		}
-	}
-	return s, err
-}
-
-// Exec executes a statement.
+// Exec executes a statement. One that has arguments is compiled once.
 func (db *Database) Exec(ctx context.Context, query string, args ...any) error {
-	_, err := db.ExecContext(ctx, query, args...)
-	return err
+	if len(args) == 0 {
+		_, err := db.ExecContext(ctx, query)
+		return err
+	}
+	return db.Direct(func(c *sqlite.Conn) error { return c.Exec(ctx, query, args...) })
+}
+
+// Insert is Exec for a statement that inserts one row, whose ID it returns.
+func (db *Database) Insert(ctx context.Context, query string, args ...any) (id int64, err error) {
+	err = db.Direct(func(c *sqlite.Conn) (err error) {
+		id, err = c.Insert(ctx, query, args...)
+		return err
+	})
+	return id, err
+}
+
+// Each calls use with each row of a query that is compiled once.
+func (db *Database) Each(ctx context.Context, use func(*sqlite.Row), query string, args ...any) error {
+	return db.Direct(func(c *sqlite.Conn) error {
+		for r, err := range c.Each(ctx, query, args...) {
+			if err != nil {
+				return err
+			}
+			if use(r); r.Err() != nil {
+				return r.Err()
+			}
+		}
+		return nil
+	})
 }
 
 // errForeign is the error for a file that is not an index of threads.
@@ -209,12 +227,8 @@ func (db *Database) prepare(ctx context.Context) error {
 		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables > 0 {
 			return err // another process was first
 		}
-		for _, statement := range schema {
-			if err := db.Exec(ctx, statement); err != nil {
-				return err
-			}
-		}
-		return db.Exec(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
+		return db.Exec(ctx, strings.Join(schema, ";\n")+
+			fmt.Sprintf(";\nPRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
 	})
 }
 
@@ -236,14 +250,10 @@ func (db *Database) Transact(ctx context.Context, do func() error) error {
 
 // IsDamage reports whether an error means that the database must be rebuilt.
 func IsDamage(err error) bool {
-	if errors.Is(err, errVersion) || errors.Is(err, ErrValue) {
+	if errors.Is(err, errVersion) || errors.Is(err, ErrValue) || errors.As(err, new(*sqlite.Altered)) {
 		return true
 	}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code() & 0xff {
+	switch sqlite.Code(err) {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_FORMAT, lib.SQLITE_ERROR, lib.SQLITE_SCHEMA,
 		lib.SQLITE_INTERNAL:
 		return true
