@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"os"
 
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/internal/parts"
@@ -90,7 +89,7 @@ func HarnessProcess(harness string, getenv func(string) string) handoff.Process 
 }
 
 // ThisProcess is ProcessOf for this process.
-func ThisProcess() handoff.Process { return ProcessOf(os.Getpid()) }
+func ThisProcess() handoff.Process { return lifecycle.ThisProcess() }
 
 // Published yields what a session or run, and the runs inside it, published after
 // a position in the log, oldest first, without what the index adds; 0 is the

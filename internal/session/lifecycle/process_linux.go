@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
@@ -14,11 +15,7 @@ import (
 // boots, or returns the zero value if there is none: proc(5), with field 22 of
 // its stat as the start time.
 func ProcessOf(pid int) handoff.Process {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return handoff.Process{}
-	}
-	namespace, err := os.Readlink("/proc/self/ns/pid")
+	where, err := thisSystem()
 	if err != nil {
 		return handoff.Process{}
 	}
@@ -31,13 +28,50 @@ func ProcessOf(pid int) handoff.Process {
 	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
 		return handoff.Process{} // a zombie has ended
 	}
-	return handoff.Process{BootID: strings.TrimSpace(string(boot)), PIDNamespace: namespace, PID: pid,
-		StartTime: fields[19]}
+	return handoff.Process{BootID: where.boot, PIDNamespace: where.namespace, PID: pid, StartTime: fields[19]}
+}
+
+// A system has the processes that this one sees.
+type system struct{ boot, namespace string }
+
+// What is true until this process ends is read once, nil until then.
+var (
+	ours atomic.Pointer[system]
+	self atomic.Pointer[handoff.Process]
+)
+
+func thisSystem() (system, error) {
+	if known := ours.Load(); known != nil {
+		return *known, nil
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return system{}, err
+	}
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return system{}, err
+	}
+	s := &system{strings.TrimSpace(string(boot)), namespace}
+	ours.Store(s)
+	return *s, nil
+}
+
+// ThisProcess is ProcessOf for this process.
+func ThisProcess() handoff.Process {
+	if known := self.Load(); known != nil {
+		return *known
+	}
+	p := ProcessOf(os.Getpid())
+	if p != (handoff.Process{}) {
+		self.Store(&p)
+	}
+	return p
 }
 
 // ThisObserver returns this process as an observer of others.
 func ThisObserver() Observer {
-	self := ProcessOf(os.Getpid())
+	self := ThisProcess()
 	return Observer{
 		BootID: self.BootID, PIDNamespace: self.PIDNamespace,
 		Alive: func(p handoff.Process) bool { return ProcessOf(p.PID) == p || isHidden(p.PID) },

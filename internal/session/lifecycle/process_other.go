@@ -8,5 +8,8 @@ import "github.com/agent-handoff/handoff"
 // namespaces that would identify a process.
 func ProcessOf(int) handoff.Process { return handoff.Process{} }
 
+// ThisProcess is ProcessOf for this process.
+func ThisProcess() handoff.Process { return handoff.Process{} }
+
 // ThisObserver returns an observer that concludes nothing.
 func ThisObserver() Observer { return Observer{} }
