@@ -25,9 +25,26 @@ func (p *provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 		m := c.Reader.(*rollout).meta
 		return c.ID == s.ID || s.path != "" && m.path == s.path && m.parent == main.ID
 	}
-	return thread.Join(r.subagents.agents, children, same, func(s *subagent, c *thread.Thread) (thread.Agent, error) {
-		return agent(ctx, main, s, c)
+	found := make([]child, len(children))
+	thread.Parallel(len(children), func(i int) {
+		facts, err := children[i].Reader.(*rollout).state(ctx)
+		found[i] = child{children[i], facts, err}
 	})
+	own := map[*thread.Thread]child{}
+	for _, c := range found {
+		own[c.Thread] = c
+	}
+	return thread.Join(r.subagents.agents, children, same, func(s *subagent, c *thread.Thread) (thread.Agent, error) {
+		return agent(main, s, own[c])
+	})
+}
+
+// A child is the thread of a subagent, with what its rollout shows. It is zero if there is
+// none.
+type child struct {
+	*thread.Thread
+	facts thread.Facts
+	err   error
 }
 
 // children opens the rollouts of the subagents that main mentions, and of those
@@ -54,11 +71,17 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, r *rollout
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range near {
-			if f.id == main.ID || f.id == "" || slices.Contains(ids, f.id) {
-				continue
+		near = slices.DeleteFunc(near, func(f file) bool {
+			return f.id == main.ID || f.id == "" || slices.Contains(ids, f.id)
+		})
+		parents := make([]string, len(near))
+		thread.Parallel(len(near), func(i int) {
+			if m, err := readMeta(near[i]); err == nil {
+				parents[i] = m.parent
 			}
-			if m, err := readMeta(f); err == nil && m.parent == main.ID {
+		})
+		for i, f := range near {
+			if parents[i] == main.ID {
 				files = append(files, f)
 			}
 		}
@@ -90,7 +113,7 @@ func (r *rollout) written(main *thread.Thread) (from, to time.Time) {
 
 // agent combines the records of the parent and of the child. One of them may be
 // missing.
-func agent(ctx context.Context, main *thread.Thread, s *subagent, child *thread.Thread) (a thread.Agent, err error) {
+func agent(main *thread.Thread, s *subagent, own child) (a thread.Agent, err error) {
 	path := ""
 	if s != nil {
 		a, path = s.Agent, s.path
@@ -99,21 +122,20 @@ func agent(ctx context.Context, main *thread.Thread, s *subagent, child *thread.
 			a.Evidence = append(a.Evidence, "parent rollout contains spawn_agent output")
 		}
 	}
-	var own thread.Facts
-	if child != nil {
-		r := child.Reader.(*rollout)
-		a.Thread, path = child, cmp.Or(path, r.meta.path)
-		a.Name, a.Role = cmp.Or(a.Name, child.AgentName), cmp.Or(a.Role, child.AgentRole)
+	if own.Thread != nil {
+		r := own.Reader.(*rollout)
+		a.Thread, path = own.Thread, cmp.Or(path, r.meta.path)
+		a.Name, a.Role = cmp.Or(a.Name, own.AgentName), cmp.Or(a.Role, own.AgentRole)
 		if r.meta.parent == main.ID {
 			a.Evidence = append(a.Evidence, "child session_meta points to main thread")
 		}
-		if own, err = r.state(ctx); err != nil {
-			return a, err
+		if own.err != nil {
+			return a, own.err
 		}
 	}
 	if path != "" {
 		a.Aliases = append(a.Aliases, path, path[strings.LastIndexByte(path, '/')+1:])
 	}
-	a.Complete(main, own)
+	a.Complete(main, own.facts)
 	return a, nil
 }
