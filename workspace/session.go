@@ -49,12 +49,13 @@ func (w *Workspace) isSession(ctx context.Context, ref string) bool {
 	return err == nil && s.Opened != 0
 }
 
-func (w *Workspace) sessionDetail(ctx context.Context, id string, files bool) (session.Detail, error) {
-	d, err := w.sessions.Detail(ctx, id, lifecycle.ThisObserver(), w.now())
+// showSession returns a session. With files, its detail has what is in its folder.
+func (w *Workspace) showSession(ctx context.Context, id string, files bool) (Shown, error) {
+	d, published, err := w.sessions.Detail(ctx, id, lifecycle.ThisObserver(), w.now())
 	if err == nil && files {
 		d.Files, err = w.sessions.List(d.Session)
 	}
-	return d, err
+	return Shown{Session: &d, published: published}, err
 }
 
 // renderSession renders the manifest of a session. An ID under which no session

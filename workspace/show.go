@@ -20,6 +20,8 @@ type Shown struct {
 	Session  *session.Detail
 	Issue    *pipeline.Overview
 
+	published []handoff.Artifact // in the session
+
 	Receipt *trace.Receipt // of an artifact or session, nil unless AddTranscripts found work
 
 	NoThread bool // there is no transcript here of the thread that the record of an artifact names; set by AddTranscripts
@@ -116,8 +118,7 @@ func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, er
 		s, sessionErr := w.sessions.Resolve(ctx, ref, w.caller.Dir)
 		switch {
 		case sessionErr == nil:
-			d, err := w.sessionDetail(ctx, s.ID, files)
-			return Shown{Session: &d}, err
+			return w.showSession(ctx, s.ID, files)
 		case !errors.Is(sessionErr, handoff.NotFound):
 			return Shown{}, sessionErr
 		case files:
@@ -148,8 +149,7 @@ func (w *Workspace) showGroup(ctx context.Context, ref string, files bool) (Show
 		return Shown{}, handoff.E("show", ref, handoff.Conflict, errors.New("is the ID of a session and of an issue"),
 			handoff.Suggest("show the issue", handoff.ActionRunHistory, ref))
 	case session:
-		d, err := w.sessionDetail(ctx, ref, files)
-		return Shown{Session: &d}, err
+		return w.showSession(ctx, ref, files)
 	case issue && !files:
 		o, err := w.Pipelines().Overview(ctx, ref)
 		return Shown{Issue: &o}, err

@@ -49,7 +49,8 @@ func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Show
 	switch {
 	case s.Session != nil:
 		ReadConversations(ctx, observed(w, set), s.Session.Conversations)
-		r, err = w.Work(set).OfSession(ctx, s.Session.ID)
+		r, err = w.Work(set).OfPublished(ctx, s.Session.Session, s.published)
+		s.published = nil // a session may have many
 	case s.Artifact != nil:
 		r, err = w.Work(set).OfArtifact(ctx, *s.Artifact)
 		err = errors.Join(err, w.addUses(ctx, set, s))

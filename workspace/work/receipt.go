@@ -22,7 +22,16 @@ func (u Units) OfSession(ctx context.Context, id string) (trace.Receipt, error) 
 	if err != nil {
 		return trace.Receipt{}, err
 	}
-	work, err := u.o.Hub.WorkIn(ctx, id)
+	return u.OfPublished(ctx, s, artifacts)
+}
+
+// OfPublished is OfSession for a session that was read with what was published in it, to
+// which it adds who published it.
+//
+// Kinds: those of reading the index.
+func (u Units) OfPublished(ctx context.Context, s handoff.Session, artifacts []handoff.Artifact) (trace.Receipt,
+	error) {
+	work, err := u.o.Hub.WorkIn(ctx, s.ID)
 	threads := cost.Threads(work, artifacts)
 	own, root := threads, ""
 	if s.Producer.Thread != "" {

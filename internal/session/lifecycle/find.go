@@ -77,30 +77,30 @@ func (ss *Sessions) read(ctx context.Context, id string) ([]session.Other, error
 	return list, err
 }
 
-// Detail returns a session with its outputs and threads, at the time now. Error
-// kind: NotFound.
-func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.Time) (session.Detail, error) {
+// Detail returns a session with its outputs and threads, at the time now, and what Read
+// returns of it. Error kind: NotFound.
+func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.Time) (d session.Detail,
+	artifacts []handoff.Artifact, err error) {
 	s, err := ss.Session(ctx, id)
 	if err != nil {
-		return session.Detail{}, err
+		return d, nil, err
 	}
 	p, err := ss.Progress(ctx, s)
 	if err != nil {
-		return session.Detail{}, err
+		return d, nil, err
 	}
-	artifacts, err := read(ctx, ss.hub, s)
-	if err != nil {
-		return session.Detail{}, err
+	if artifacts, err = read(ctx, ss.hub, s); err != nil {
+		return d, nil, err
 	}
 	related, err := ss.related(ctx, s, o, now)
 	if err != nil {
-		return session.Detail{}, err
+		return d, nil, err
 	}
 	read, err := ss.read(ctx, id)
 	if err != nil {
-		return session.Detail{}, err
+		return d, nil, err
 	}
-	d := session.Detail{View: newView(s, o, now, p.ActiveAt), Read: read, Related: related, Threads: p.Threads,
+	d = session.Detail{View: newView(s, o, now, p.ActiveAt), Read: read, Related: related, Threads: p.Threads,
 		Conversations: p.Conversations}
 	d.Outputs, d.Expectations = manifest.Outputs(s, artifacts), p.Expectations
 	SetNotices(&d.View, d.Expectations)
@@ -114,7 +114,7 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 		}
 	}
 	slices.Reverse(d.Published)
-	return d, nil
+	return d, artifacts, nil
 }
 
 // related returns the sessions that a session builds on, and those that build on
