@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/internal/tool/heap"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/transcript"
@@ -86,6 +87,7 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel tra
 		o.threads.ListOptions = l.ListOptions
 		return a.Reading(func(w *workspace.Workspace) error { return o.run(c.Context(), a, w, set, l.table) })
 	}
+	heap.Grow(a.Getenv, 800) // for the names of many transcripts
 	return a.Reading(func(w *workspace.Workspace) error {
 		page, err := w.Threads(set).List(c.Context(), l.ListOptions)
 		if err != nil {

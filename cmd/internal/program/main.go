@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -25,6 +24,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/formerdir"
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
+	"github.com/agent-handoff/handoff/internal/tool/heap"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -46,7 +46,6 @@ func Main() (code int) {
 		a := &cli.App{Out: os.Stdout, Err: os.Stderr, Version: version()}
 		return a.Run(context.Background(), nil, os.Args[1:])
 	}
-	growHeap()
 	if usesDirectories(os.Args[1:]) {
 		formerdir.Move(os.Getenv)
 	}
@@ -63,6 +62,7 @@ func Main() (code int) {
 		Dir:   dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
 		Hold: hold,
 	}
+	heap.Grow(getenv, 200)
 	withBuckets(a)
 	return a.Run(ctx, commands, withoutDashes(os.Args[1:]))
 }
@@ -70,21 +70,6 @@ func Main() (code int) {
 // usesDirectories reports whether a command line may use the directories of the user.
 func usesDirectories(args []string) bool {
 	return len(args) > 0 && !slices.Contains([]string{"help", "completion", "demo", "version", "--help", "-h"}, args[0])
-}
-
-// growHeap lets the heap grow to 8 MB, instead of 4, before the first garbage
-// collection. Many commands end before it. Then the usual percentage applies again.
-func growHeap() {
-	const percent, usual = 200, 100
-	if os.Getenv("GOGC") != "" {
-		return
-	}
-	debug.SetGCPercent(percent)
-	runtime.AddCleanup(new([32]byte), func(int) {
-		if set := debug.SetGCPercent(usual); set != percent {
-			debug.SetGCPercent(set) // of a command
-		}
-	}, 0)
 }
 
 // getenv is os.Getenv. Gemini CLI does not set the variable of its session for the

@@ -1,15 +1,16 @@
-package program
+package heap
 
 import (
+	"os"
 	"runtime"
 	"runtime/debug"
 	"testing"
 	"time"
 )
 
-// TestGrowHeap checks that the percentage of the garbage collector is the usual one
+// TestGrow checks that the percentage of the garbage collector is the usual one
 // after the first collection, or that which a command has set.
-func TestGrowHeap(t *testing.T) {
+func TestGrow(t *testing.T) {
 	percent := func() int {
 		n := debug.SetGCPercent(-1)
 		debug.SetGCPercent(n)
@@ -19,8 +20,11 @@ func TestGrowHeap(t *testing.T) {
 	defer debug.SetGCPercent(before)
 	t.Setenv("GOGC", "")
 	for set, want := range map[int]int{0: 100, 50: 50} {
-		if growHeap(); percent() == 100 {
-			t.Error("the heap does not grow before the first collection")
+		if Grow(os.Getenv, 200); percent() != 200 {
+			t.Errorf("before the first collection: got %d, want 200", percent())
+		}
+		if Grow(os.Getenv, 800); percent() != 800 {
+			t.Errorf("a command that needs more: got %d, want 800", percent())
 		}
 		if set > 0 {
 			debug.SetGCPercent(set)
@@ -37,7 +41,7 @@ func TestGrowHeap(t *testing.T) {
 	}
 	debug.SetGCPercent(30)
 	t.Setenv("GOGC", "30")
-	if growHeap(); percent() != 30 {
+	if Grow(os.Getenv, 200); percent() != 30 {
 		t.Errorf("GOGC=30: got %d", percent())
 	}
 }

@@ -1,0 +1,33 @@
+// Package heap sets when the garbage collector of a short process first runs.
+package heap
+
+import (
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+)
+
+// grown is the percentage of the garbage collector until its first collection, 0 for the
+// usual one.
+var grown atomic.Int64
+
+// Grow lets the heap grow to percent of 4 MB before the first garbage collection, unless
+// GOGC is set. Many commands end before it. Then the usual percentage applies again, or that
+// which a command has set.
+func Grow(getenv func(string) string, percent int) {
+	const usual = 100
+	if getenv("GOGC") != "" {
+		return
+	}
+	first := grown.Swap(int64(percent)) == 0
+	debug.SetGCPercent(percent)
+	if !first {
+		return
+	}
+	runtime.AddCleanup(new([32]byte), func(int) {
+		until := grown.Swap(0)
+		if set := debug.SetGCPercent(usual); set != int(until) {
+			debug.SetGCPercent(set)
+		}
+	}, 0)
+}
