@@ -1,10 +1,12 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -26,6 +28,7 @@ type Filter struct {
 	// handoff.SlotNames, or by any ID of the harness that an artifact has.
 	Producer map[string]string
 
+	Path   string // of the file that it was published from, as the caller names it, in any worktree
 	Label  string // it has this label now
 	From   string // a ref of an artifact that it was made from
 	UsedBy string // an agent, a session or run, or the URI of a thread, that read it
@@ -55,6 +58,13 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 			return q, err
 		}
 	}
+	if f.Path != "" {
+		file, err := w.recordedPath(ctx, f.Path)
+		if err != nil {
+			return q, err
+		}
+		q.Paths = []string{file}
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.Producer)) {
 		field, value := handoff.SlotName(name), f.Producer[name]
 		if field == "session" || field == "run" {
@@ -83,6 +93,26 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 		return q, err
 	}
 	return q, q.CheckIn(ctx, w.hub)
+}
+
+// recordedPath returns the path that records have of a file: relative to the worktree
+// that it is in, or else to the directory of the caller's session. Kind: Invalid.
+func (w *Workspace) recordedPath(ctx context.Context, name string) (file string, err error) {
+	for _, root := range w.dirs.Worktrees() {
+		relative, outside := w.inside(root, name)
+		if outside == nil && (file == "" || len(relative) < len(file)) { // a worktree may be in another one
+			file = relative
+		}
+		err = cmp.Or(err, outside)
+	}
+	if file != "" {
+		return file, nil
+	}
+	dir, unresolved := filepath.EvalSymlinks(w.sessionDir(ctx))
+	if unresolved != nil {
+		return "", err
+	}
+	return w.inside(dir, name)
 }
 
 // ParseTime parses a time as people type it: a duration before now (2h, 90m,

@@ -46,6 +46,7 @@ type ListInput struct {
 	Since    string `json:"since,omitempty" jsonschema:"2h, 3d or a date"`
 	Limit    int    `json:"limit,omitempty" jsonschema:"default 20"`
 	Cursor   string `json:"cursor,omitempty" jsonschema:"of the previous page"`
+	Path     string `json:"path,omitempty"`
 	Channels bool   `json:"channels,omitempty" jsonschema:"count by channel"`
 }
 
@@ -69,7 +70,7 @@ var artifactList = tool[ListInput]{
 		{workspace.ChannelList{}, []string{"channels.name", "channels.count"}}},
 	do: func(ctx context.Context, c *call, in ListInput) (answer, error) {
 		f := in.filter()
-		f.Status, f.IncludeInactive, f.Since = in.Status, in.All, in.Since
+		f.Status, f.IncludeInactive, f.Since, f.Path = in.Status, in.All, in.Since, in.Path
 		if in.Channels {
 			list, err := c.Channels(ctx, f)
 			if err != nil {

@@ -116,6 +116,7 @@ inferred, with its message, and needs an index of threads.`,
 		Args:    cli.Exactly(0, ""),
 	}
 	filter.add(a, c)
+	c.Flags().StringVar(&filter.filter.Path, "path", "", "published from this `file`, in any worktree")
 	c.Flags().StringVar(&filter.filter.Label, "label", "", "filter by label `name`")
 	c.Flags().StringVar(&filter.filter.UsedBy, "used-by", "",
 		"filter by the `agent`, session, run or thread that read it")
@@ -124,7 +125,7 @@ inferred, with its message, and needs an index of threads.`,
 	c.Flags().BoolVar(&filter.filter.Competing, "competing", false, "only artifacts with another active revision")
 	c.Flags().IntVar(&o.Limit, "limit", cli.DefaultLimit, "maximum `number` of artifacts; 0 for no limit")
 	c.Flags().StringVar(&o.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
-	for _, name := range []string{"competing", "cursor", "operation"} {
+	for _, name := range []string{"competing", "cursor", "work"} {
 		c.Flags().MarkHidden(name)
 	}
 	c.Flags().StringVar(&group, "group", "", "group by this `kind`: agent, task or session")
