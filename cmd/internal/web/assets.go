@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -9,7 +8,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"time"
+	"sync"
 )
 
 //go:embed assets
@@ -20,7 +19,8 @@ type assets map[string]asset
 
 type asset struct {
 	content []byte
-	digest  string // the beginning of its digest, which its URL has
+	small   func() []byte // the content in the format of gzip
+	digest  string        // the beginning of its digest, which its URL has
 }
 
 // loadAssets returns the files of the folder assets of several file systems.
@@ -40,7 +40,8 @@ func (a assets) add(files fs.FS) {
 		b, err := fs.ReadFile(files, name)
 		if err == nil {
 			sum := sha256.Sum256(b)
-			a[strings.TrimPrefix(name, "assets/")] = asset{b, hex.EncodeToString(sum[:6])}
+			a[strings.TrimPrefix(name, "assets/")] = asset{b, sync.OnceValue(func() []byte { return compressed(b) }),
+				hex.EncodeToString(sum[:6])}
 		}
 		return err
 	})
@@ -68,5 +69,5 @@ func (a assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("v") == file.digest {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file.content))
+	writeText(w, r, http.StatusOK, file.content, file.small)
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"html/template"
@@ -107,12 +108,7 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, p page) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if p.Status != 0 {
-		w.WriteHeader(p.Status)
-	}
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(b.Bytes())
-	}
+	writeText(w, r, cmp.Or(p.Status, http.StatusOK), b.Bytes(), func() []byte { return compressed(b.Bytes()) })
 }
 
 //go:embed templates/*.html
