@@ -48,8 +48,8 @@ type found struct {
 	program string
 }
 
-// title names what a session is for.
-func (f found) title() string { return cmp.Or(f.Name, f.Title, f.Workflow.Name, f.DisplayName) }
+// title names a session, as lists of sessions do.
+func (f found) title() string { return lifecycle.Label(f.Session) }
 
 func (f found) by() string { return cmp.Or(f.Agent.Name, f.program) }
 

@@ -49,8 +49,19 @@ func LongName(s handoff.Session, status string, now time.Time) string {
 	case handoff.Running, Stalled:
 		when = text
 	}
-	name := cmp.Or(s.Name, cmp.Or(s.Agent.Title, s.Agent.Name)+" - "+s.Workflow.Name)
-	return name + " (" + when + ")"
+	return label(s) + " (" + when + ")"
+}
+
+// Label returns the session's long name without its status and time: "Casey - deep-dive-app".
+func Label(s handoff.Session) string {
+	return cmp.Or(strings.TrimSuffix(strings.TrimPrefix(label(s), between), between), s.ID)
+}
+
+// between is what is between the agent and the workflow in a name.
+const between = " - "
+
+func label(s handoff.Session) string {
+	return cmp.Or(s.Name, cmp.Or(s.Agent.Title, s.Agent.Name)+between+s.Workflow.Name)
 }
 
 // statusText returns a status as it is shown in a name, "" for completed.

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +93,10 @@ func TestName(t *testing.T) {
 		}
 		if got := LongName(tt.session, tt.status, now); got != tt.long {
 			t.Errorf("LongName(%s) = %q, want %q", tt.status, got, tt.long)
+		}
+		want, _, _ := strings.Cut(tt.long, " (")
+		if got, want := Label(tt.session), strings.TrimSuffix(want, " - "); got != want {
+			t.Errorf("Label(%s) = %q, want %q", tt.status, got, want)
 		}
 	}
 }

@@ -140,7 +140,10 @@ func firstLine(text string) string {
 	const maxPrompt = 120
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	runes := []rune(strings.Join(strings.Fields(line), " "))
-	return string(runes[:min(len(runes), maxPrompt)])
+	if len(runes) > maxPrompt {
+		return string(runes[:maxPrompt-1]) + "…"
+	}
+	return string(runes)
 }
 
 // parentsOf returns the URIs of the threads that have a subagent with a role.
