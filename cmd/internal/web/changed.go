@@ -36,6 +36,8 @@ type changedFile struct {
 	Last    transcript.Write
 	Threads []changer
 	Command string // prints how it came about
+
+	IsPublished bool // there are artifacts of it
 }
 
 // A changer is a thread with the last change of a file that it or a subagent made.
@@ -56,13 +58,13 @@ func (s *Server) changedFiles(r *http.Request) (page, error) {
 	}
 	p := page{Name: "changed", Title: "Changed files", Section: "/threads", Poll: threadRest,
 		Crumbs: []crumb{{"Threads", "/threads"}}}
-	list, known, err := s.changes.of(v.Since).get(s, reading[[]transcript.Active]{wait: costWait, least: threadRest,
-		read: func(ctx context.Context) ([]transcript.Active, error) {
+	files, known, err := s.changes.of(v.Since).get(s, reading[[]changedFile]{wait: costWait, least: threadRest,
+		read: func(ctx context.Context) ([]changedFile, error) {
 			list, _, err := s.o.Source.Conversations.Changed(ctx, since)
-			return list, err
+			return s.filesOf(ctx, list), err
 		}})
 	p.warn(err)
-	v.Files, v.Reading = s.filesOf(list), !known
+	v.Files, v.Reading = files, !known
 	v.More = max(0, len(v.Files)-changedShown)
 	v.Files = v.Files[:len(v.Files)-v.More]
 	p.Data = v
@@ -70,7 +72,7 @@ func (s *Server) changedFiles(r *http.Request) (page, error) {
 }
 
 // filesOf returns the files that threads changed.
-func (s *Server) filesOf(list []transcript.Active) (files []changedFile) {
+func (s *Server) filesOf(ctx context.Context, list []transcript.Active) (files []changedFile) {
 	at := map[string]int{}
 	for _, t := range list {
 		last := map[string]transcript.Write{}
@@ -99,6 +101,11 @@ func (s *Server) filesOf(list []transcript.Active) (files []changedFile) {
 	slices.SortStableFunc(files, func(a, b changedFile) int {
 		return cmp.Or(b.Last.At.Compare(a.Last.At), cmp.Compare(a.Path, b.Path))
 	})
+	for i, f := range files[:min(changedShown, len(files))] {
+		page, err := s.o.Source.Artifacts.List(ctx,
+			workspace.ListOptions{Filter: workspace.Filter{Path: f.Path, IncludeInactive: true}, Limit: 1})
+		files[i].IsPublished = err == nil && len(page.Artifacts) > 0
+	}
 	return files
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -91,6 +93,9 @@ func (s *Server) artifacts(r *http.Request) (page, error) {
 		Channel: q.Get("channel"), Label: q.Get("label"), Tag: q.Get("tag"), Status: q.Get("status"),
 		Notice: handoff.NoticeCode(q.Get("notice")), Since: q.Get("since"), Until: q.Get("until"),
 		Producer: map[string]string{}}
+	if o.Path = q.Get("path"); o.Path != "" && !filepath.IsAbs(o.Path) {
+		o.Path = filepath.Join(s.o.Source.Root, o.Path)
+	}
 	if o.Status == "all" {
 		o.Status, o.IncludeInactive = "", true
 	}
@@ -113,8 +118,8 @@ func (s *Server) artifacts(r *http.Request) (page, error) {
 		Notices: []handoff.NoticeCode{handoff.NoticeContradicted, handoff.NoticeVerified, handoff.NoticeAsserted,
 			handoff.NoticeReviewAsked, handoff.NoticeChangesRequested, handoff.NoticeApproved, handoff.NoticeCommented,
 			handoff.NoticeCompeting, handoff.NoticeStale},
-		Filters: filtersOf(q, "text", "channel", "agent", "program", "session", "run", "task", "label", "tag", "since",
-			"until", "notice", "status")}
+		Filters: filtersOf(q, "text", "channel", "agent", "program", "session", "run", "task", "path", "label", "tag",
+			"since", "until", "notice", "status")}
 	v.IsTextCut = found.IsCut
 	if compare != nil {
 		order.Sort(v.Artifacts, compare)
@@ -181,6 +186,14 @@ func (v searchPage) In(kind string) string {
 		q.Set("kind", kind)
 	}
 	return "?" + q.Encode()
+}
+
+// Count returns how many of a kind were found, with a plus if there may be more.
+func (v searchPage) Count(n int) string {
+	if v.More && n >= searchShown {
+		return strconv.Itoa(n) + "+"
+	}
+	return strconv.Itoa(n)
 }
 
 // Limits of searching threads. The first search reads all of them.

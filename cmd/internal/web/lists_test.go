@@ -2,6 +2,9 @@ package web_test
 
 import (
 	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -28,15 +31,23 @@ func TestArtifactFilters(t *testing.T) {
 	gone := s.publish(handoff.Draft{Body: strings.NewReader("d"), Channel: "design", Title: "Delta"})
 	_, err = s.ws.Withdraw(t.Context(), gone.ID, "")
 	must(t, err)
+	must(t, os.MkdirAll(filepath.Join(s.ws.Root(), "docs"), 0o755))
+	must(t, os.WriteFile(filepath.Join(s.ws.Root(), "docs", "api.md"), []byte("e"), 0o644))
+	named := s.publish(handoff.Draft{Path: "docs/api.md", Channel: "api", Title: "Epsilon"})
+	if link := `<a href="/artifacts?path=docs%2fapi.md&amp;status=all">`; !strings.Contains(s.get("/artifacts/"+named.ID), link) {
+		t.Errorf("the page of an artifact has no link %s", link)
+	}
 	for query, want := range map[string]string{
-		"": "Alpha Beta Gamma", "agent=builder": "Alpha", "program=pi": "Beta", "task=T-1": "Alpha",
+		"path=docs%2Fapi.md": "Epsilon", "path=api.md": "", "path=docs%2fapi.md&status=superseded": "",
+		"path=" + url.QueryEscape(filepath.Join(s.ws.Root(), "docs", "api.md")): "Epsilon",
+		"": "Alpha Beta Gamma Epsilon", "agent=builder": "Alpha", "program=pi": "Beta", "task=T-1": "Alpha",
 		"channel=design": "Beta Gamma", "tag=old": "Beta", "notice=review_asked": "Alpha",
 		"notice=changes_requested": "Gamma", "status=withdrawn": "Delta", "status=all&channel=design": "Beta Gamma Delta",
-		"since=1h": "Alpha Beta Gamma", "until=2020-01-01": "", "channel=design&notice=review_asked": "",
+		"since=1h": "Alpha Beta Gamma Epsilon", "until=2020-01-01": "", "channel=design&notice=review_asked": "",
 	} {
 		page := s.get("/artifacts?" + query)
 		var got []string
-		for _, title := range []string{"Alpha", "Beta", "Gamma", "Delta"} {
+		for _, title := range []string{"Alpha", "Beta", "Gamma", "Delta", "Epsilon"} {
 			if strings.Contains(page, ">"+title+"</a>") {
 				got = append(got, title)
 			}
@@ -48,8 +59,10 @@ func TestArtifactFilters(t *testing.T) {
 			t.Errorf("%s: the page shows no filter\n%s", query, page)
 		}
 	}
-	if r, _ := s.do(request("GET", "/artifacts?since=nonsense")); r.StatusCode != 400 {
-		t.Errorf("an invalid time: got %d", r.StatusCode)
+	for _, query := range []string{"since=nonsense", "path=..%2Fother.md"} {
+		if r, _ := s.do(request("GET", "/artifacts?"+query)); r.StatusCode != 400 {
+			t.Errorf("%s: got status %d, want 400", query, r.StatusCode)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,8 +77,11 @@ func TestNowConversations(t *testing.T) {
 			t.Errorf("the page does not contain %s\n%s", want, page)
 		}
 	}
+	must(t, os.WriteFile(file, []byte("x"), 0o644))
+	s.publish(handoff.Draft{Path: "shared.go", Channel: "patch"})
 	page = s.eventually("/files", ">shared.go</a>")
-	for _, want := range []string{"<span>2 changes</span>", "<span>2 threads</span>", "handoff why shared.go",
+	for _, want := range []string{`<a href="/artifacts?path=shared.go&amp;status=all">artifacts</a>`,
+		"<span>2 changes</span>", "<span>2 threads</span>", "handoff why shared.go",
 		`<a href="/threads/claude/` + first + `?from=1#M1">change the cart 0</a>`,
 		`<a href="/threads/claude/` + second + `?from=1#M1">change the cart 1</a>`} {
 		if !strings.Contains(page, want) {

@@ -74,7 +74,7 @@ type Server struct {
 	spent     keyed[work.CostReport]          // by the query
 	searches  keyed[transcript.Matches]       // by text
 	choices   keyed[candidates.CandidateList] // by the refs
-	changes   keyed[[]transcript.Active]      // by the time that was asked for
+	changes   keyed[[]changedFile]            // by the time that was asked for
 	beside    keyed[[]neighbor]               // lists of threads, by the query
 	subagents keyed[map[string]agentUse]      // by the URI of the thread that started them
 	titles    latest[[]subject]               // of threads
