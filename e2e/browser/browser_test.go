@@ -216,6 +216,9 @@ func (b *tab) await(what, expression string, limit time.Duration) {
 	}
 }
 
+// windowHeight is the height of the window in pixels.
+const windowHeight = 900
+
 // look sets the size of the window and the theme.
 func (b *tab) look(width int, dark bool) {
 	b.t.Helper()
@@ -223,7 +226,7 @@ func (b *tab) look(width int, dark bool) {
 	if dark {
 		theme = "dark"
 	}
-	b.do(emulation.SetDeviceMetricsOverride(int64(width), 900, 1, false),
+	b.do(emulation.SetDeviceMetricsOverride(int64(width), windowHeight, 1, false),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}))
 }
 
@@ -251,6 +254,11 @@ func (b *tab) shot(file string) {
 	height := eval[float64](b,
 		`Math.min(2400, Math.max(400, document.querySelector("main").getBoundingClientRect().bottom + scrollY))`)
 	width := eval[float64](b, "innerWidth")
+	if eval[bool](b, `!!document.querySelector("iframe")`) { // a frame outside the window is not painted
+		b.do(emulation.SetDeviceMetricsOverride(int64(width), int64(height), 1, false))
+		defer b.do(emulation.SetDeviceMetricsOverride(int64(width), windowHeight, 1, false))
+		eval[bool](b, `new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true), 200)))`)
+	}
 	b.do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
 		picture, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).
 			WithClip(&page.Viewport{Width: width, Height: height, Scale: 1}).Do(ctx)

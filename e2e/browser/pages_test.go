@@ -97,7 +97,7 @@ func TestContent(t *testing.T) {
 	}{
 		{"/", []string{"Needs you", "Casey - deep-dive-app (In Progress)", "2 running threads",
 			"Add metrics to the payment client.", "go test ./pay", "pay/client.go", "competing", "stale", "Pipelines", "Board",
-			"Add retries to the payment client", "chosen", "builder"}},
+			"Add retries to the payment client", "chosen", "builder", "Alex the Facilitator - intake-app", "Scout - true"}},
 		{"/sessions", []string{"Alex the Facilitator", "Alex the Facilitator - intake-app (", "intake-app", "Casey",
 			"7d1f6f3e-0a5c-4a52-9a0c-5a3a4f0c1b2d", "no manifest"}},
 		{"/sessions?status=running", []string{"Casey - deep-dive-app (In Progress)"}},

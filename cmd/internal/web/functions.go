@@ -217,10 +217,8 @@ func took(d time.Duration) string {
 		return d.Round(time.Millisecond).String()
 	case d < 10*time.Second:
 		return d.Round(100 * time.Millisecond).String()
-	case d < time.Hour:
-		return d.Round(time.Second).String()
 	}
-	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	return shortDuration(d)
 }
 
 // millis returns a number of milliseconds, or a pointer to it, as a duration.

@@ -86,7 +86,7 @@ func TestThreadColumns(t *testing.T) {
 		x.store(home)
 	}
 	page := s.eventually("/threads", "$15.00")
-	for _, want := range []string{"claude-opus-4-1-20250805", "retries", "1m10s", "10s", "$3.00"} {
+	for _, want := range []string{"claude-opus-4-1-20250805", "retries", "1m 10s", "10s", "$3.00"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not contain %s\n%s", want, page)
 		}

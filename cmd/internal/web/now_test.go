@@ -389,7 +389,7 @@ func TestNowTimeline(t *testing.T) {
 	page := s.eventually("/?since=24h", `id="timeline"`)
 	_, strip, _ := strings.Cut(page, `id="timeline"`)
 	strip, _, _ = strings.Cut(strip, "</section>")
-	for want, n := range map[string]int{"<li>casey</li>": 1, "<li>alex</li>": 1, `class="bar-turn"`: 3,
+	for want, n := range map[string]int{"<li>casey</li>": 1, "<li>alex</li>": 1, `class="bar-turn thin"`: 3,
 		`href="/sessions/` + ids[0] + `"`: 1, `href="/sessions/` + ids[2] + `"`: 1,
 		`<rect x="0" y="0" width="3"`: 2, `<rect x="0" y="22" width="3"`: 1} {
 		if got := strings.Count(strip, want); got != n {

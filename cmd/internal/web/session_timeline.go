@@ -25,7 +25,11 @@ func (s *Server) sessionTimeline(ctx context.Context, v sessionPage) (l timeline
 	if v.OpenedAt.IsZero() {
 		return l
 	}
-	now := s.o.Now().Truncate(time.Minute) // the page changes with it
+	unit := time.Minute // as exact as the duration that the page shows; the page changes with it
+	if s.o.Now().Sub(v.OpenedAt) < time.Hour {
+		unit = time.Second
+	}
+	now := s.o.Now().Truncate(unit)
 	end := func(t time.Time) time.Time {
 		if t.IsZero() {
 			return now

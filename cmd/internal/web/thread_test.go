@@ -227,7 +227,7 @@ func TestThreadAnswers(t *testing.T) {
 		}
 	})
 	url := "/threads/claude/" + threadID
-	if page := s.get(url); !strings.Contains(page, `<code>make</code> <span class="quiet">1m30s</span>`) ||
+	if page := s.get(url); !strings.Contains(page, `<code>make</code> <span class="quiet">1m 30s</span>`) ||
 		!strings.Contains(page, "Looking 0.") || !strings.Contains(page, `href="?show=answers"`) {
 		t.Errorf("the page has no time of a call, or no link to the answers\n%.5000s", page)
 	}
@@ -401,7 +401,7 @@ func TestThreadSubagent(t *testing.T) {
 		map[string]any{"sessionId": threadID, "agentId": "scout1", "isSidechain": true, "requestId": "r"})
 	a.store(home)
 	page := s.eventually("/threads/claude/"+threadID, " tokens")
-	if want := "3.0k tokens · ≥$0.17 · 5m0s</span>"; strings.Count(page, want) != 2 {
+	if want := "3.0k tokens · ≥$0.17 · 5m 00s</span>"; strings.Count(page, want) != 2 {
 		t.Errorf("the rows of the subagent do not have %s\n%s", want, page)
 	}
 	for _, want := range []string{`href="/threads/claude/` + threadID + `/scout1"`, "Messages of the subagent",

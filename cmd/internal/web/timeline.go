@@ -136,7 +136,7 @@ func (l *timeline) place() {
 			}
 		}
 	}
-	total := max(l.End.Sub(l.Start), time.Second)
+	total := max(l.End.Sub(l.Start), time.Millisecond)
 	scale := func(d time.Duration) int { return int(1000 * d.Seconds() / total.Seconds()) }
 	for i := range l.Rows {
 		l.Rows[i].Y = i * rowHeight
@@ -149,11 +149,14 @@ func (l *timeline) place() {
 	}
 }
 
+// IsThin reports whether a bar has less than some pixels, which a line around it would cover.
+func (b bar) IsThin() bool { return b.Width < 6 }
+
 // Height returns the height of the rows.
 func (l timeline) Height() int { return len(l.Rows) * rowHeight }
 
 // Took returns the time from start to end.
-func (l timeline) Took() string { return shortDuration(l.End.Sub(l.Start)) }
+func (l timeline) Took() string { return took(l.End.Sub(l.Start)) }
 
 func agentStart(a thread.Agent) time.Time {
 	if a.Thread != nil && !a.Thread.Started.IsZero() {

@@ -10,6 +10,8 @@ addEventListener("message", async (e) => {
     mermaid.initialize({ startOnLoad: false, securityLevel: "strict", theme: e.data.dark ? "dark" : "neutral", maxTextSize: 100000 });
     const { svg } = await mermaid.render("diagram", e.data.source);
     document.body.innerHTML = svg;
+    const drawn = document.body.firstElementChild; // in a narrow window it is scrolled, not made unreadable
+    drawn.style.minWidth = Math.min(parseFloat(drawn.style.maxWidth) || 0, 760) + "px";
     height = Math.ceil(document.body.getBoundingClientRect().height) + 24;
   } catch { /* the page shows the source */ }
   parent.postMessage({ height }, "*");
