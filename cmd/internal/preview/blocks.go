@@ -34,6 +34,7 @@ func MarkdownChanges(from, to []byte) Preview {
 	if slices.Equal(before, after) {
 		p.Notes = []string{"the contents are rendered alike"}
 	}
+	p.Added, p.Removed, _ = Counts(from, to)
 	var b strings.Builder
 	shown := 0 // of after
 	show := func(until int) {

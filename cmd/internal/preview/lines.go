@@ -45,8 +45,8 @@ func Lines(text []byte) (list []Line, note string) {
 }
 
 // ChangedLines returns the differences between two texts. N is the line of the second one.
-func ChangedLines(fromName string, from []byte, toName string, to []byte) (list []Line, note string) {
-	text, note := unified(fromName, from, toName, to)
+func ChangedLines(from, to Version) (list []Line, note string) {
+	text, note := unified(from, to)
 	if note != "" {
 		return nil, note
 	}

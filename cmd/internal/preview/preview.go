@@ -72,7 +72,7 @@ type Options struct {
 type Preview struct {
 	Kind      Kind
 	MediaType string // of an image
-	Language  string // of code, as highlight.js names it
+	Language  string // of code, or of some lines of a diff, as highlight.js names it
 	HTML      template.HTML
 	Size      int64 // of the content, in bytes
 
@@ -84,6 +84,9 @@ type Preview struct {
 	Rich     bool // there is another form than text
 	Diagrams bool // there are Mermaid diagrams, which a script can draw
 	Notes    []string
+
+	Files          int // whose changes a diff shows
+	Added, Removed int // lines, by the diff or by what it shows of it
 }
 
 // Render renders the content of a source, or a range of it. Its errors are those
@@ -118,7 +121,7 @@ func Render(s Source, o Options) (Preview, error) {
 func (p *Preview) rich(s Source, r piece, anchor string) bool {
 	switch p.Kind {
 	case Diff:
-		p.HTML = diffLines(r.text, r.offset > 0)
+		p.diff(linesOfDiff(r.text, r.offset > 0), "")
 		return true
 	case Log:
 		p.HTML = pre("log", colors(r.text))

@@ -77,7 +77,7 @@ var (
 	anyTag  = regexp.MustCompile(`<[^>]*>?`)
 	goodTag = regexp.MustCompile(
 		`^</?(p|div|pre|code|span|h[2-6]|hr|br|em|strong|del|blockquote|ul|ol|li|table|thead|tbody|tr|th|td|details|summary|figure|img|a|input|mark)` +
-			`( (class|id|href|title|rel|target|start|tabindex|scope|type|aria-label|data-old|data-new|src|alt|loading)="[^"<>]*"| (open|checked|disabled|data-diagram))*>$`)
+			`( (class|id|href|title|rel|target|start|tabindex|scope|type|aria-label|data-old|data-new|data-file|data-language|src|alt|loading)="[^"<>]*"| (open|checked|disabled|data-diagram))*>$`)
 	address = regexp.MustCompile(`(href|src)="([^"]*)"`)
 	goodURL = regexp.MustCompile(`^(https?://[^/]|mailto:|#md-|/raw$|data:image/(png|jpeg|gif|webp);base64,)`)
 )
@@ -323,8 +323,9 @@ func TestImage(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	p := Changes("v1", []byte("a\nb\nc\n"), "v2", []byte("a\nB\nc\n"))
-	for _, want := range []string{`data-old="2" data-new="">-b`, `data-old="" data-new="2">+B`, "--- v1", "+++ v2"} {
+	p := Changes(Version{"v1", "a.go", []byte("a\nb\nc\n")}, Version{"v2", "a.go", []byte("a\nB\nc\n")})
+	for _, want := range []string{`data-old="2" data-new="">-b`, `data-old="" data-new="2">+B`, "--- v1", "+++ v2",
+		`tabindex="0" data-language="go">`} {
 		if !strings.Contains(string(p.HTML), want) {
 			t.Errorf("got %s, want %s", p.HTML, want)
 		}
@@ -332,7 +333,8 @@ func TestChanges(t *testing.T) {
 	checkSafe(t, string(p.HTML))
 	for note, from := range map[string]string{"equal": "a", "not text": "a\x00",
 		"1024 KB": strings.Repeat("b", richSize+1)} {
-		if p := Changes("v1", []byte(from), "v2", []byte("a")); p.HTML != "" || !strings.Contains(fmt.Sprint(p.Notes), note) {
+		p := Changes(Version{Text: []byte(from)}, Version{Text: []byte("a")})
+		if p.HTML != "" || !strings.Contains(fmt.Sprint(p.Notes), note) {
 			t.Errorf("got %v, want %q", p.Notes, note)
 		}
 	}
@@ -382,7 +384,7 @@ func TestDiffLines(t *testing.T) {
 		{"a part with another file", "+x\n--- c\n+++ d\n", true, "add - - +x|head - - --- c|head - - +++ d"},
 	} {
 		var got []string
-		for _, line := range class.FindAllStringSubmatch(string(diffLines([]byte(tt.diff), tt.part)), -1) {
+		for _, line := range class.FindAllStringSubmatch(string(diffHTML(linesOfDiff([]byte(tt.diff), tt.part), "")), -1) {
 			got = append(got, fmt.Sprintf("%s %s %s %s", line[1], cmp.Or(line[2], "-"), cmp.Or(line[3], "-"),
 				html.UnescapeString(line[4])))
 		}

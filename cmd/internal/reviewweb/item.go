@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/access"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/reviews"
@@ -27,6 +29,7 @@ type item struct {
 	handoff.Artifact
 	Title    string
 	Lines    []line
+	Files    []file                 // Lines by the files that they are about
 	Note     string                 // why there are no lines, or not all
 	General  []reviews.ShownComment // about the artifact as a whole, or at no line that is shown
 	Open     int                    // comments that are not resolved
@@ -42,6 +45,12 @@ type item struct {
 	Query    string // of the lines that are shown, for links
 	Rendered *preview.Preview
 	Via      string
+}
+
+// A file is the part of the lines that is about one file.
+type file struct {
+	preview.File
+	Lines []line
 }
 
 // A line is a line of an artifact with the comments that end there.
@@ -172,7 +181,8 @@ func (s *Server) addLines(ctx context.Context, v *item) {
 	if err == nil && v.From != nil {
 		var before []byte
 		if before, err = s.content(ctx, *v.From); err == nil {
-			lines, v.Note = preview.ChangedLines(revision(*v.From), before, revision(v.Artifact), text)
+			lines, v.Note = preview.ChangedLines(preview.Version{Title: revision(*v.From), Text: before},
+				preview.Version{Title: revision(v.Artifact), Text: text})
 		}
 	} else if err == nil {
 		lines, v.Note = preview.Lines(text)
@@ -183,6 +193,35 @@ func (s *Server) addLines(ctx context.Context, v *item) {
 	for _, l := range lines {
 		v.Lines = append(v.Lines, line{Line: l})
 	}
+	name := path.Base(first(v.Name, v.Path))
+	if v.From == nil && len(lines) > 0 && lines[0].Class != "" {
+		name = "" // a patch names its files
+	}
+	rest := v.Lines
+	for _, f := range preview.FilesOf(lines, name) {
+		v.Files = append(v.Files, file{f, rest[:len(f.Lines)]})
+		rest = rest[len(f.Lines):]
+	}
+}
+
+// Folds reports whether the lines are about several files.
+func (v item) Folds() bool { return len(v.Files) > 1 }
+
+// Changed returns how many lines are added and removed, "" for a text.
+func (v item) Changed() string {
+	added, removed := 0, 0
+	for _, f := range v.Files {
+		added, removed = added+f.Added, removed+f.Removed
+	}
+	if added+removed == 0 {
+		return ""
+	}
+	return textfmt.Changed(added, removed)
+}
+
+// HasCode reports whether some lines are code.
+func (v item) HasCode() bool {
+	return slices.ContainsFunc(v.Files, func(f file) bool { return f.Language != "" })
 }
 
 func revision(a handoff.Artifact) string { return "v" + strconv.Itoa(a.Revision) }

@@ -192,6 +192,32 @@ func TestReview(t *testing.T) {
 	s.has(s.page("/artifacts/"+b.ID+"?rendered"), `id="rendered"`)
 }
 
+// TestReviewFiles shows a patch with a fold for each file. The lines have the numbers of the patch,
+// and a comment is below the line where it ends.
+func TestReviewFiles(t *testing.T) {
+	s := newSite(t)
+	a := s.publish(handoff.Draft{Body: strings.NewReader("--- a.go\n+++ a.go\n@@ -1 +1,2 @@\n-x\n+y\n+z\n--- b\n+++ b\n" +
+		"@@ -7 +8 @@\n-u\n+v\n"), Filename: "fix.patch", Channel: "patch"})
+	s.page("/artifacts/" + a.ID) // has the token of the form
+	if r, body := s.send(a.ID, "action", "comment", "lines", "5", "text", "Why y?"); r.StatusCode != http.StatusSeeOther {
+		t.Fatalf("a comment: got %d\n%s", r.StatusCode, body)
+	}
+	page := s.page("/artifacts/" + a.ID)
+	s.has(page, `<summary><code>a.go</code> <span class="added">+2</span> <span class="removed">−1</span></summary>`,
+		`<span class="count">&#43;3 −2</span>`, `data-language="go"`, "/assets/vendor/highlight.min.js")
+	for _, place := range [][2]string{{`id="L5"`, "Why y?"}, {"Why y?", `id="L6"`}, {`id="L6"`, "<code>b</code>"},
+		{"<code>b</code>", `id="L7"`}} {
+		if first, then := strings.Index(page, place[0]), strings.Index(page, place[1]); first < 0 || then < first {
+			t.Errorf("%s is not before %s\n%s", place[0], place[1], page)
+		}
+	}
+	text := s.publish(handoff.Draft{Body: strings.NewReader(poem), Channel: "design"})
+	page = s.page("/artifacts/" + text.ID)
+	if strings.Contains(page, "<details") || strings.Contains(page, "highlight.min.js") {
+		t.Errorf("a text has a fold, or a script for code\n%s", page)
+	}
+}
+
 // TestRefusedText checks that what can't be recorded is shown again with its text, and that
 // nothing is recorded.
 func TestRefusedText(t *testing.T) {

@@ -19,7 +19,7 @@ func Figures(d candidates.Candidate) []Figure {
 		files = strconv.Itoa(*d.Files)
 	}
 	if d.Added != nil {
-		lines = fmt.Sprintf("+%d −%d", *d.Added, *d.Removed)
+		lines = Changed(*d.Added, *d.Removed)
 	}
 	if d.Cost != nil {
 		cost = Dollars(&d.Cost.USD)
@@ -34,3 +34,6 @@ func Figures(d candidates.Candidate) []Figure {
 	}
 	return []Figure{{"files", files}, {"lines", lines}, {"tests", d.Tests}, {"review", review}, {"cost", cost}}
 }
+
+// Changed returns how many lines were added and removed.
+func Changed(added, removed int) string { return fmt.Sprintf("+%d −%d", added, removed) }

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/reviews"
@@ -31,7 +32,8 @@ type artifactPage struct {
 	History  []handoff.Artifact // newest first
 	Diff     *preview.Preview   // from From to this one
 	From     handoff.Artifact
-	Markdown bool // both are Markdown, so that Diff can be of the blocks that they are rendered as
+	Markdown bool   // both are Markdown, so that Diff can be of the blocks that they are rendered as
+	Changed  string // how many lines differ from the revision before, "" if that is not known
 	Inputs   []handoff.Artifact
 	Lost     []string // IDs of inputs that the log does not have
 	Results  []handoff.Artifact
@@ -42,6 +44,7 @@ type artifactPage struct {
 	Discussion   []reviews.ShownComment
 	Lines        []commentedLine // with Discussion, if they were asked for
 	LinesNote    string          // why there are no lines, or not all
+	Language     string          // of all lines
 }
 
 // A commentedLine is a line with the comments that end there.
@@ -78,8 +81,14 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 	if from := r.URL.Query().Get("diff"); from != "" {
 		p.warn(s.addDiff(ctx, &a, from, r.URL.Query().Has("rendered")))
 	}
+	if a.Diff != nil {
+		p.scripts(*a.Diff)
+	} else {
+		s.count(ctx, &a)
+	}
 	if r.URL.Query().Has("lines") && a.Diff == nil && !a.IsDirectory() {
 		p.warn(s.addLines(ctx, &a))
+		p.scripts(preview.Preview{Kind: preview.Diff, Language: a.Language})
 	} else if a.Diff == nil {
 		if err := s.showBody(r, &p, &a); err != nil {
 			a.Problem = err.Error()
@@ -133,6 +142,9 @@ func (s *Server) addLines(ctx context.Context, a *artifactPage) error {
 	if a.LinesNote = note; len(lines) > 0 {
 		a.Discussion = rest
 	}
+	if len(lines) > 0 && lines[0].Class == "" {
+		a.Language = preview.FilesOf(lines, path.Base(a.Path))[0].Language
+	}
 	return nil
 }
 
@@ -159,24 +171,49 @@ func (s *Server) addDiff(ctx context.Context, a *artifactPage, from string, rend
 		return nil
 	}
 	a.From = a.History[at]
-	var texts [2][]byte
+	var both [2]preview.Version
 	a.Markdown = true
 	for i, one := range []handoff.Artifact{a.From, a.Artifact} {
-		var err error
-		if texts[i], err = s.text(ctx, one.ID); err != nil {
+		text, err := s.text(ctx, one.ID)
+		if err != nil {
 			return err
 		}
-		a.Markdown = a.Markdown && preview.IsMarkdown(
-			preview.Source{Name: path.Base(one.Path), MediaType: one.MediaType}, texts[i])
+		both[i] = preview.Version{Title: revisionName(one), Name: path.Base(one.Path), Text: text}
+		a.Markdown = a.Markdown && preview.IsMarkdown(preview.Source{Name: both[i].Name, MediaType: one.MediaType}, text)
 	}
 	var d preview.Preview
 	if a.Markdown && rendered {
-		d = preview.MarkdownChanges(texts[0], texts[1])
+		d = preview.MarkdownChanges(both[0].Text, both[1].Text)
 	} else {
-		d = preview.Changes(revisionName(a.From), texts[0], revisionName(a.Artifact), texts[1])
+		d = preview.Changes(both[0], both[1])
 	}
 	a.Diff = &d
 	return nil
+}
+
+// countLimit is the size of the largest contents whose differences are counted for each page.
+const countLimit = 64 << 10
+
+// count counts the lines that differ from the revision before, unless one of the two is large
+// or is not text.
+func (s *Server) count(ctx context.Context, a *artifactPage) {
+	older := a.Older(a.ID)
+	if older == nil {
+		return
+	}
+	var texts [2][]byte
+	for i, one := range []handoff.Artifact{*older, a.Artifact} {
+		if one.IsDirectory() || one.SizeBytes == nil || *one.SizeBytes > countLimit {
+			return
+		}
+		var err error
+		if texts[i], err = s.text(ctx, one.ID); err != nil {
+			return // the page shows the error of its own content
+		}
+	}
+	if added, removed, ok := preview.Counts(texts[0], texts[1]); ok {
+		a.Changed = textfmt.Changed(added, removed)
+	}
 }
 
 // Revisions returns the newest revisions, and Earlier how many there are before them.

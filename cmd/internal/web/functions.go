@@ -49,6 +49,7 @@ func (l Look) functions() template.FuncMap {
 		"cost":        textfmt.Cost,
 		"dollars":     textfmt.Dollars,
 		"count":       textfmt.Count,
+		"changed":     textfmt.Changed,
 		"tokens":      textfmt.Tokens,
 		"grouped":     textfmt.Grouped,
 		"uri":         parsed,

@@ -31,6 +31,13 @@ func (p *page) scripts(shown preview.Preview) {
 		names = []string{"vendor/highlight.min.js", "preview.js"}
 	case preview.Table:
 		names = []string{"preview.js"}
+	case preview.Diff:
+		if shown.Language != "" {
+			names = append(names, "vendor/highlight.min.js")
+		}
+		if shown.Language != "" || shown.Files > 1 {
+			names = append(names, "preview.js")
+		}
 	}
 	for _, name := range names {
 		if !slices.Contains(p.Scripts, name) {

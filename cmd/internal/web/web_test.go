@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"crypto/rand"
+	"html"
 	"io"
 	"iter"
 	"net"
@@ -318,9 +319,10 @@ func TestChanges(t *testing.T) {
 	text := put("a.txt", "Go on.\n", two)
 	address := func(id, from, more string) string { return "/artifacts/" + id + "?diff=" + from + more }
 	for path, want := range map[string][]string{
-		"/artifacts/" + two:                {`<a href="?diff=` + one + `">changes since v1</a>`},
-		address(two, one, ""):              {`-<mark>Wait`, `<a href="?diff=` + one + `&amp;rendered">rendered</a>`},
-		address(two, one, "&rendered"):     {`<del class="block"><p>Wait.</p>`, `<ins class="block"><p>Go.</p>`, `">lines</a>`},
+		"/artifacts/" + two:   {`<a href="?diff=` + one + `">&#43;1 −1 since v1</a>`},
+		address(two, one, ""): {`-<mark>Wait`, `<a href="?diff=` + one + `&amp;rendered">rendered</a>`},
+		address(two, one, "&rendered"): {`<del class="block"><p>Wait.</p>`, `<ins class="block"><p>Go.</p>`, `">lines</a>`,
+			`<span class="count">&#43;1 −1</span>`},
 		address(text, two, "&rendered"):    {`<span class="add"`},
 		address(one, two, "&rendered"):     {`<del class="block"><p>Go.</p>`},
 		address(two, "art_x", "&rendered"): {"<h2 id"},
@@ -334,6 +336,43 @@ func TestChanges(t *testing.T) {
 		both := strings.Contains(path, one+"?diff="+two) || strings.Contains(path, two+"?diff="+one)
 		if got := strings.Contains(page, ">rendered</a>"); got != both {
 			t.Errorf("%s: got %v for a link to what is rendered, want %v", path, got, both)
+		}
+	}
+}
+
+// TestChangedLines counts the lines that a revision changed, unless one of the two is large or
+// not text, and shows code and patches with what colors and folds them.
+func TestChangedLines(t *testing.T) {
+	s := newSite(t)
+	put := func(name, text string, replaces ...string) string {
+		return s.publish(handoff.Draft{Body: strings.NewReader(text), Filename: name, Channel: "design",
+			Replaces: replaces}).ID
+	}
+	since := func(name, from, to string) (string, string) {
+		one := put(name, from)
+		two := put(name, to, one)
+		page := s.get("/artifacts/" + two)
+		return html.UnescapeString(between(page, `<a href="?diff=`+one+`">`, "</a>")), "/artifacts/" + two + "?diff=" + one
+	}
+	for _, tt := range []struct{ name, from, to, want string }{
+		{"equal", "a\n", "a\n", "+0 −0 since v1"},
+		{"several lines", "a\nb\nc\n", "a\nd\n", "+1 −2 since v1"},
+		{"a small and a large one", "a\n", strings.Repeat("b\n", 40<<10), "changes since v1"},
+		{"no text", "a\x00\n", "b\n", "changes since v1"},
+	} {
+		if got, _ := since("a", tt.from, tt.to); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	_, code := since("send.go", "package up\n", "package up\n\nvar x = 1\n")
+	patch := "/artifacts/" + put("fix.patch", "--- a.txt\n+++ b.txt\n@@ -1 +1 @@\n-x\n+y\n--- c\n+++ d\n@@ -1 +1 @@\n-x\n+y\n")
+	one := "/artifacts/" + put("one.patch", "--- a.txt\n+++ b.txt\n@@ -1 +1 @@\n-x\n+y\n")
+	for path, want := range map[string][3]bool{code: {true, true, false}, patch: {false, true, true}, one: {}} {
+		page := s.get(path)
+		for i, part := range []string{"/assets/vendor/highlight.min.js", "/assets/preview.js", `<div class="diff-file" data-file="`} {
+			if got := strings.Contains(page, part); got != want[i] {
+				t.Errorf("%s: got %v for %s, want %v\n%s", path, got, part, want[i], page)
+			}
 		}
 	}
 }

@@ -1,5 +1,5 @@
 "use strict";
-// Enhances previews: highlights code, sorts tables, draws diagrams.
+// Enhances previews: highlights code, sorts tables, draws diagrams, folds the files of a diff.
 (() => {
   const number = (text) => (/^\s*[-+]?[\d.,]+(e[-+]?\d+)?\s*%?\s*$/i.test(text) ? parseFloat(text.replace(/,/g, "")) : NaN);
   const compare = (a, b) => {
@@ -52,7 +52,104 @@
     figure.replaceChildren(frame);
   };
 
+  // Code in lines, such as those of a diff: ranges of its text get colors. The elements stay as
+  // they are, with the words that are marked and the comments between lines.
+  const colors = { keyword: "keyword selector-tag built_in type name", string: "string regexp", number: "number literal symbol",
+    comment: "comment quote meta doctag", name: "title section attr attribute property" };
+  const colorOf = Object.fromEntries(Object.entries(colors).flatMap(([color, list]) => list.split(" ").map((c) => ["hljs-" + c, color])));
+  const texts = (node) => {
+    const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT), list = [];
+    while (walker.nextNode()) list.push(walker.currentNode);
+    return list;
+  };
+  // tokens returns the parts of code that have a color: where they begin and end.
+  const tokens = (code, language) => {
+    const box = document.createElement("template");
+    box.innerHTML = hljs.highlight(code, { language, ignoreIllegals: true }).value;
+    let at = 0;
+    return texts(box.content).map((t) => [colorOf[t.parentElement?.classList[0]], at, at += t.length]).filter(([color]) => color);
+  };
+  // paint gives the code of lines their colors. The first character of a line of a diff is no code.
+  const paint = (lines, language, ranges) => {
+    const places = []; // of the text of the page in the code
+    let code = "";
+    for (const { line, skip, shown } of lines) {
+      let left = skip;
+      for (const text of texts(line)) {
+        const from = Math.min(left, text.length), end = text.length - text.data.endsWith("\n");
+        left -= from;
+        if (end <= from) continue;
+        if (shown) places.push({ text, from, at: code.length, end: code.length + end - from });
+        code += text.data.slice(from, end);
+      }
+      code += "\n";
+    }
+    let next = 0;
+    for (const [color, from, to] of tokens(code, language)) {
+      while (next < places.length && places[next].end <= from) next++;
+      for (let i = next; i < places.length && places[i].at < to; i++) {
+        const p = places[i], offset = p.from - p.at;
+        ranges[color].push(new StaticRange({ startContainer: p.text, startOffset: Math.max(from, p.at) + offset, endContainer: p.text, endOffset: Math.min(to, p.end) + offset }));
+      }
+    }
+  };
+  const color = () => {
+    if (!window.hljs || !window.CSS?.highlights) return;
+    const ranges = Object.fromEntries(Object.keys(colors).map((name) => [name, []]));
+    for (const block of document.querySelectorAll("[data-language]")) {
+      const language = block.dataset.language;
+      if (!hljs.getLanguage(language) || block.textContent.length > 200000) continue;
+      const hunks = [[]];
+      for (const line of block.querySelectorAll(".add, .del, .ctx, .hunk, .src:not(.head)")) line.matches(".hunk") ? hunks.push([]) : hunks.at(-1).push(line);
+      for (const hunk of hunks) {
+        const side = (other, shown) => hunk.filter((l) => !l.matches(other)).map((l) => ({ line: l.querySelector("code") ?? l, skip: l.matches(".add, .del, .ctx") ? 1 : 0, shown: l.matches(shown) }));
+        paint(side(".del", ":not(.del)"), language, ranges);
+        paint(side(".add", ".del"), language, ranges);
+      }
+    }
+    for (const [name, list] of Object.entries(ranges)) {
+      const all = new Highlight();
+      for (const range of list) all.add(range);
+      CSS.highlights.set("code-" + name, all);
+    }
+  };
+
+  // Files of a diff that the reader has viewed are folded. The browser notes the digests of
+  // what changes in them.
+  const VIEWED = "viewed", most = 5000;
+  const viewed = () => { try { return JSON.parse(localStorage.getItem(VIEWED) ?? "[]"); } catch { return null; } };
+  const showViewed = () => {
+    const seen = viewed();
+    for (const bar of seen ? document.querySelectorAll(".diff-files") : []) {
+      const files = [...bar.parentElement.querySelectorAll("[data-file]")], isSeen = (f) => seen.includes(f.dataset.file);
+      const count = bar.querySelector(".viewed-count") ?? bar.appendChild(Object.assign(document.createElement("span"), { className: "viewed-count" }));
+      count.textContent = files.filter(isSeen).length + "/" + files.length + " viewed";
+      for (const file of files) {
+        let box = file.querySelector(".viewed > input");
+        if (!box) {
+          const label = Object.assign(document.createElement("label"), { className: "viewed" });
+          box = Object.assign(document.createElement("input"), { type: "checkbox" });
+          label.append(box, "viewed");
+          file.append(label);
+          if (isSeen(file)) file.querySelector("details").open = false;
+        }
+        box.checked = isSeen(file);
+      }
+    }
+  };
+  document.addEventListener("change", (e) => {
+    const file = e.target.matches(".viewed > input") && e.target.closest("[data-file]");
+    if (!file) return;
+    const seen = (viewed() ?? []).filter((digest) => digest !== file.dataset.file);
+    if (e.target.checked) seen.push(file.dataset.file);
+    try { localStorage.setItem(VIEWED, JSON.stringify(seen.slice(-most))); } catch { return; }
+    file.querySelector("details").open = !e.target.checked;
+    showViewed();
+  });
+
   const enhance = () => {
+    color();
+    showViewed();
     for (const code of document.querySelectorAll("pre.code code[class*=language-]:not([data-highlighted])")) {
       if (code.textContent.length < 200000) window.hljs?.highlightElement(code);
     }
