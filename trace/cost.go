@@ -25,6 +25,9 @@ type Usage struct {
 	AboveTier bool `json:"-"`
 }
 
+// IsLowerBound reports whether more may have been used, or may have cost something.
+func (u Usage) IsLowerBound() bool { return u.Completeness != thread.Exact || len(u.Unpriced) > 0 }
+
 // A Receipt has what ran, what that used, and what it published.
 type Receipt struct {
 	Tasks     []Task `json:"tasks"`                // in the order in which they started
@@ -85,8 +88,27 @@ type CostRow struct {
 	// differs by more than 5 %. Otherwise it is nil.
 	Transcript *Usage `json:"transcript,omitempty"`
 
-	// CostPerArtifact is the cost divided by the number of artifacts whose cost is known.
+	// CostPerArtifact is the cost divided by the number of artifacts whose cost is known, and
+	// CostPerActive by the number of those of them that are active.
 	CostPerArtifact *float64 `json:"costPerArtifact,omitempty"`
+	CostPerActive   *float64 `json:"costPerActiveArtifact,omitempty"`
+
+	// CacheRate is which part of the input tokens was read from a cache, nil if no read of one
+	// is known.
+	CacheRate *float64 `json:"cacheRate,omitempty"`
+}
+
+// A CostChange compares what was used in a period with what was used in the period of the same
+// length before it.
+type CostChange struct {
+	Since  time.Time `json:"startedAt"` // of the period before
+	Until  time.Time `json:"endedAt"`
+	Before Usage     `json:"before"` // what was used in it
+
+	// Rate is the difference of the costs divided by the cost of the period before. It is nil
+	// if one of them is not known or is a lower bound; Reason has why.
+	Rate   *float64 `json:"rate,omitempty"`
+	Reason string   `json:"reason,omitempty"`
 }
 
 // A Node is a unit of work with its children.

@@ -30,6 +30,7 @@ type CostOptions struct {
 	Prices       string // a file with prices that count before those of handoff
 	NoIndex      bool   // read the transcripts, not the index of threads
 	Prompts      bool   // compare the prompts of the threads with the artifacts
+	Change       bool   // compare the total with that of the period before, of the same length
 
 	// Places are directories with costs of their own: a thread in one of them that is inside
 	// this repository does not count.
@@ -48,6 +49,7 @@ type CostReport struct {
 	Unattributed trace.CostRow       `json:"unattributed"`
 	Total        trace.CostRow       `json:"total"`
 	Prices       PriceSource         `json:"prices"`
+	Change       *trace.CostChange   `json:"change,omitempty"` // of Total, if it was asked for
 	Prompts      *trace.PromptReport `json:"prompts,omitempty"`
 	Warnings     []string            `json:"warnings,omitempty"`
 }
@@ -66,9 +68,12 @@ type PriceSource struct {
 // a thread, an issue, an agent, a program, a model, work, or a field of artifacts, such as
 // a channel or a task.
 //
-// Kinds: Invalid (the group, a time, the prices), NotFound (the file with prices; nothing
+// Kinds: Invalid (the group, a time, the prices, a change without a start), NotFound (the file with prices; nothing
 // with costs has the name).
 func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
+	if o.Change && o.Since == "" {
+		return CostReport{}, errNoStart()
+	}
 	named, err := u.named(ctx, &o)
 	if err != nil {
 		return CostReport{}, err
@@ -112,21 +117,30 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 		}
 	}
 	sum := cost.Summarize(o.By, leaves, only...)
-	r := CostReport{o.By, sum.Rows, sum.Unattributed, sum.Total, PriceSource{prices[0].Source, prices[0].Date}, prompts,
-		append(warnings, sum.Warnings(leaves)...)}
-	if o.By == cost.BySession {
-		for i := range r.Rows {
-			if d, err := session(r.Rows[i].Key); err == nil {
-				r.Rows[i].Name = d.name
-			}
-		}
-	}
-	if o.By == cost.ByThread {
-		for i, row := range r.Rows {
-			r.Rows[i].Name = strings.Join(row.Agents, " ")
+	r := CostReport{By: o.By, Rows: sum.Rows, Unattributed: sum.Unattributed, Total: sum.Total,
+		Prices: PriceSource{prices[0].Source, prices[0].Date}, Prompts: prompts,
+		Warnings: append(warnings, sum.Warnings(leaves)...)}
+	nameRows(o.By, r.Rows, session)
+	if o.Change {
+		if r.Change, err = u.change(ctx, o, r.Total.Amount); err != nil {
+			return CostReport{}, err
 		}
 	}
 	return r, ctx.Err()
+}
+
+// nameRows sets the names of rows whose keys are IDs.
+func nameRows(by string, rows []trace.CostRow, session findSession) {
+	for i, row := range rows {
+		switch by {
+		case cost.BySession:
+			if d, err := session(row.Key); err == nil {
+				rows[i].Name = d.name
+			}
+		case cost.ByThread:
+			rows[i].Name = strings.Join(row.Agents, " ")
+		}
+	}
 }
 
 // undivided are the groups in which all that a thread used belongs to one row.

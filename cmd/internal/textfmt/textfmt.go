@@ -15,14 +15,13 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/trace"
 
-	"github.com/agent-handoff/handoff/thread"
 	"github.com/clipperhouse/displaywidth"
 )
 
 // Cost returns the cost of usage, - if it is not known. ≥ marks a lower bound.
 func Cost(u trace.Usage) string {
 	text := Dollars(u.Cost)
-	if u.Cost != nil && (u.Completeness != thread.Exact || len(u.Unpriced) > 0) {
+	if u.Cost != nil && u.IsLowerBound() {
 		text = "≥" + text
 	}
 	return text
@@ -37,6 +36,33 @@ func Dollars(v *float64) string {
 		return fmt.Sprintf("$%.4f", *v)
 	}
 	return fmt.Sprintf("$%.2f", *v)
+}
+
+// Each returns the cost of one of several things. ≥ marks a lower bound.
+func Each(u trace.Usage, each *float64) string {
+	u.Cost = each
+	return Cost(u)
+}
+
+// Percent returns a part of one, - if it is not known.
+func Percent(part *float64) string {
+	if part == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f %%", 100**part)
+}
+
+// Change returns how a cost compares with that of the period before, or the cost of that.
+func Change(c trace.CostChange) string {
+	took := c.Until.Sub(c.Since)
+	period := strings.TrimSuffix(strings.TrimSuffix(took.Round(time.Minute).String(), "0s"), "0m")
+	if days := took / (24 * time.Hour); days*24*time.Hour == took {
+		period = strings.TrimPrefix(Count(int(days), "day"), "1 ")
+	}
+	if c.Rate == nil {
+		return Cost(c.Before) + " in the " + period + " before"
+	}
+	return strings.Replace(fmt.Sprintf("%+.0f %%", 100**c.Rate), "-", "−", 1) + " to the " + period + " before"
 }
 
 // Tokens returns a count of tokens in three digits, - if it is not known.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -73,7 +72,7 @@ func amount[N int64 | float64](n *N) N {
 
 func costQuery(q url.Values) work.CostOptions {
 	return work.CostOptions{Name: q.Get("name"), By: cmp.Or(q.Get("by"), "day"), Since: q.Get("since"),
-		Until: q.Get("until")}
+		Until: q.Get("until"), Change: q.Get("since") != ""}
 }
 
 // cost shows what was used and what that cost.
@@ -130,6 +129,7 @@ func (s *Server) costs(o work.CostOptions, wait time.Duration) (work.CostReport,
 // costCSV returns what the page of costs shows as a file.
 func (s *Server) costCSV(r *http.Request) (download, error) {
 	o := costQuery(r.URL.Query())
+	o.Change = false
 	if s.o.Source.Threads == nil {
 		return download{}, errNoThreads
 	}
@@ -159,6 +159,9 @@ func costCommand(o work.CostOptions) string {
 		if flag[1] != "" {
 			words = append(words, flag[0], flag[1])
 		}
+	}
+	if o.Change {
+		words = append(words, "--change")
 	}
 	return textfmt.ShellLine(words)
 }
@@ -225,7 +228,7 @@ func (v costPage) RowURL(row trace.CostRow) string {
 type dayChart struct {
 	Bars        []dayBar
 	First, Last string
-	Top         string // the amount of the highest bar
+	Top         string // the amount of the highest bar, and its day
 	Width       int
 }
 
@@ -245,7 +248,7 @@ const (
 func chartOf(rows []trace.CostRow) (c dayChart) {
 	costs := map[string]trace.CostRow{}
 	var first, last time.Time
-	most := 0.0
+	most, peak := 0.0, ""
 	for _, row := range rows {
 		day, err := time.Parse(time.DateOnly, row.Key)
 		if err != nil {
@@ -257,7 +260,10 @@ func chartOf(rows []trace.CostRow) (c dayChart) {
 		if day.After(last) {
 			last = day
 		}
-		costs[row.Key], most = row, max(most, amount(row.Amount.Cost))
+		costs[row.Key] = row
+		if c := amount(row.Amount.Cost); c > most {
+			most, peak = c, row.Key
+		}
 	}
 	if most == 0 || last.Sub(first) > maxDays*24*time.Hour {
 		return c
@@ -276,6 +282,6 @@ func chartOf(rows []trace.CostRow) (c dayChart) {
 				RowURL(trace.CostRow{Key: key})})
 	}
 	c.First, c.Last, c.Width = first.Format(time.DateOnly), last.Format(time.DateOnly), len(c.Bars)*dayWidth
-	c.Top = "$" + strconv.FormatFloat(most, 'f', 2, 64)
+	c.Top = textfmt.Dollars(&most) + " on " + peak
 	return c
 }

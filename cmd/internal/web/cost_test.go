@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"fmt"
 	"html"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -86,6 +88,59 @@ func TestCost(t *testing.T) {
 		if r, body := unserved.do(request("GET", path)); r.StatusCode != 403 {
 			t.Errorf("%s without threads: got %d\n%s", path, r.StatusCode, body)
 		}
+	}
+}
+
+// TestCostChange compares a period with the one before, on the page as in the report.
+func TestCostChange(t *testing.T) {
+	home := t.TempDir()
+	set := thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	now := time.Now()
+	s := newSite(t, func(o *web.Options) {
+		o.Source.Threads = set
+		o.Now = func() time.Time { return now }
+	})
+	codex := func(id string, days, tokens int) {
+		at := now.UTC().AddDate(0, 0, -days)
+		name := filepath.Join(home, ".codex", "sessions", "2026", "09", "20", "rollout-2026-09-20T09-00-00-"+id+".jsonl")
+		usage := fmt.Sprintf(`{"input_tokens":%d,"cached_input_tokens":%d,"output_tokens":0,"total_tokens":%d}`, 100*tokens,
+			98*tokens, 100*tokens)
+		var text strings.Builder
+		for i, payload := range []string{`"session_meta","payload":{"id":"` + id + `","cwd":"` + s.ws.Root() + `"}`,
+			`"turn_context","payload":{"model":"gpt-5","cwd":"` + s.ws.Root() + `"}`,
+			`"event_msg","payload":{"type":"token_count","info":{"total_token_usage":` + usage + `,"last_token_usage":` + usage + `}}`,
+			`"event_msg","payload":{"type":"task_complete","turn_id":"t"}`} {
+			fmt.Fprintf(&text, `{"timestamp":"%s","type":%s}`+"\n", at.Add(time.Duration(i)*time.Second).Format(time.RFC3339), payload)
+		}
+		must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must(t, os.WriteFile(name, []byte(text.String()), 0o644))
+		s.publishAs(handoff.Producer{Agent: "builder", Thread: "agents://codex/" + id},
+			handoff.Draft{Body: strings.NewReader("hello"), Channel: "design"})
+	}
+	codex("019c871c-b1f9-7f60-9c4f-87ed09f13591", 3, 11200)
+	codex("019c871c-b1f9-7f60-9c4f-87ed09f13592", 10, 10000)
+	page := s.eventually("/cost?by=model&since=7d", "<tfoot>")
+	for _, want := range []string{">&#43;12 % to the 7 days before</span>", ">cache 98 %</span>",
+		"handoff cost --by model --since 7d --change"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %s\n%s", want, page)
+		}
+	}
+	r, err := s.ws.Work(set).Cost(t.Context(), work.CostOptions{By: "model", Since: "7d", Change: true})
+	must(t, err)
+	if got, want := between(page, `<span id="each">`, "</span>"), textfmt.Each(r.Total.Amount, r.Total.CostPerActive)+
+		" for each active artifact"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if r.Change.Rate == nil || textfmt.Change(*r.Change) != "+12 % to the 7 days before" {
+		t.Errorf("the report has the change %+v", r.Change)
+	}
+	page = s.eventually("/cost?by=model&since=3000d", "<tfoot>")
+	if !strings.Contains(page, "- in the 3000 days before") || !strings.Contains(page, `title="Not compared: nothing was used in the period before. It was`) {
+		t.Errorf("the page does not have why nothing is compared\n%s", page)
+	}
+	if page = s.eventually("/cost?by=model", "<tfoot>"); strings.Contains(page, `id="change"`) {
+		t.Errorf("all time has a change\n%s", page)
 	}
 }
 

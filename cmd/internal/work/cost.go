@@ -26,7 +26,8 @@ var costColumns = []cli.Column{
 	{Name: "tokens", Rank: 1}, {Name: "output", Rank: 5},
 	{Name: "conversations", Rank: 4}, {Name: "artifacts", Rank: 3}, {Name: "each", Rank: 2},
 	{Name: "input", More: true}, {Name: "cache-read", More: true}, {Name: "cache-write", More: true},
-	{Name: "reasoning", More: true},
+	{Name: "cache", More: true}, {Name: "reasoning", More: true},
+	{Name: "each-active", More: true},
 	{Name: "failed", More: true}, {Name: "failed-with-artifacts", More: true}, {Name: "revisions", More: true},
 	{Name: "refs", More: true},
 	{Name: "read", More: true}, {Name: "stayed", More: true}, {Name: "usage", More: true},
@@ -82,6 +83,7 @@ func costCommand(a *cli.App) *cobra.Command {
 	f.BoolVar(&o.NoIndex, "no-index", false, "read the transcripts, not the index of threads")
 	f.BoolVar(&o.Prompts, "prompts", false,
 		"compare prompts with artifacts: show refs and pasted text in them; this reads the transcripts")
+	f.BoolVar(&o.Change, "change", false, "compare the total with that of the period before, of the same length")
 	f.BoolVar(&asCSV, "csv", false, "print CSV with a header")
 	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(work.CostGroups(), cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print JSON", answersOf(work.CostReport{}, places.Costs{})...)
@@ -95,6 +97,9 @@ func costCommand(a *cli.App) *cobra.Command {
 			return cli.Invalid("cost", o.Name, "--everywhere can't be used with a name", "leave out --everywhere")
 		}
 		if allPlaces || o.Name == "" && !isPlace(a) {
+			if o.Change {
+				return cli.Invalid("cost", "", "--change can't be used for all places", "use it in a repository")
+			}
 			r, err := places.Cost(c.Context(), a.Dir, a.Options(), set, o)
 			if err != nil {
 				return err
@@ -106,21 +111,27 @@ func costCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.Warnings(r.Warnings)
-			if a.AsJSON {
-				return a.JSONList("rows", r)
-			}
-			if asCSV {
-				return report.CostCSV(a.Out, []places.Spending{{CostReport: r}})
-			}
-			if err := table.Print(columnsOf(r), costRows(a, r)); err != nil {
-				return err
-			}
-			printPrices(a, r.Prices)
-			return nil
+			return printCost(a, table, r, asCSV)
 		})
 	}
 	return c
+}
+
+// printCost prints the cost of this repository.
+func printCost(a *cli.App, table *cli.Table, r work.CostReport, asCSV bool) error {
+	a.Warnings(r.Warnings)
+	if a.AsJSON {
+		return a.JSONList("rows", r)
+	}
+	if asCSV {
+		return report.CostCSV(a.Out, []places.Spending{{CostReport: r}})
+	}
+	if err := table.Print(columnsOf(r), costRows(a, r)); err != nil {
+		return err
+	}
+	printTotal(a, r)
+	printPrices(a, r.Prices)
+	return nil
 }
 
 // columnsOf returns the columns of a report. Those of prompts are shown if it has any.
@@ -143,7 +154,8 @@ func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
 			strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), textfmt.Dollars(row.CostPerArtifact),
 			textfmt.Tokens(u.Input),
 			textfmt.Tokens(u.CacheRead),
-			textfmt.Tokens(u.CacheWrite), textfmt.Tokens(u.Reasoning), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut),
+			textfmt.Tokens(u.CacheWrite), textfmt.Percent(row.CacheRate), textfmt.Tokens(u.Reasoning),
+			textfmt.Dollars(row.CostPerActive), strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut),
 			strconv.Itoa(row.Revisions),
 			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness),
 			textfmt.Tokens(report.ByTranscript(row).TotalTokens),
@@ -248,6 +260,22 @@ func printCosts(a *cli.App, table *cli.Table, r places.Costs, asCSV bool) error 
 	}
 	printPrices(a, list[len(list)-1].Prices)
 	return nil
+}
+
+// printTotal prints how the total compares with that of the period before, and what was read
+// from caches.
+func printTotal(a *cli.App, r work.CostReport) {
+	if !a.Terminal {
+		return
+	}
+	if c := r.Change; c != nil && c.Rate == nil {
+		fmt.Fprintf(a.Err, "%s; not compared: %s\n", textfmt.Change(*c), textfmt.OneLine(c.Reason))
+	} else if c != nil {
+		fmt.Fprintln(a.Err, textfmt.Change(*c))
+	}
+	if rate := r.Total.CacheRate; rate != nil {
+		fmt.Fprintln(a.Err, "cache "+textfmt.Percent(rate))
+	}
 }
 
 func printPrices(a *cli.App, p work.PriceSource) {

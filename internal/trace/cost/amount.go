@@ -9,6 +9,7 @@ package cost
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/trace/price"
@@ -47,6 +48,54 @@ func Add(a *trace.Usage, b trace.Usage) {
 	a.Unpriced = append(a.Unpriced, b.Unpriced...)
 	slices.Sort(a.Unpriced)
 	a.Unpriced = slices.Compact(a.Unpriced)
+}
+
+// each returns the cost of each of n artifacts, nil if it is not known.
+func each(u trace.Usage, n int) *float64 {
+	if n == 0 || u.Cost == nil {
+		return nil
+	}
+	c := *u.Cost / float64(n)
+	return &c
+}
+
+// cacheRate returns which part of the input tokens was read from a cache: of those that were
+// read from it, written to it, or neither. nil if no read of one is known.
+func cacheRate(u trace.Usage) *float64 {
+	all := value(u.CacheRead) + value(u.CacheWrite) + value(u.Input)
+	if u.CacheRead == nil || all == 0 {
+		return nil
+	}
+	rate := float64(*u.CacheRead) / float64(all)
+	return &rate
+}
+
+// Change sets the rate of a change from what was used in the period before to now, or the
+// reason why there is none.
+func Change(c *trace.CostChange, now trace.Usage) {
+	bound := func(of string, u trace.Usage) string {
+		reason := u.Reason
+		if len(u.Unpriced) > 0 {
+			reason = "no price is known of " + strings.Join(u.Unpriced, ", ")
+		}
+		return strings.TrimSuffix("the cost of "+of+" is a lower bound: "+reason, ": ")
+	}
+	unused := func(u trace.Usage) bool { return value(u.TotalTokens) == 0 && value(u.Cost) == 0 && u.Reason == "" }
+	switch {
+	case unused(now):
+		c.Reason = "nothing was used in the period"
+	case unused(c.Before):
+		c.Reason = "nothing was used in the period before"
+	case now.IsLowerBound():
+		c.Reason = bound("the period", now)
+	case c.Before.IsLowerBound():
+		c.Reason = bound("the period before", c.Before)
+	case value(c.Before.Cost) == 0:
+		c.Reason = "the period before cost nothing"
+	default:
+		rate := (value(now.Cost) - *c.Before.Cost) / *c.Before.Cost
+		c.Rate = &rate
+	}
 }
 
 // share returns the part of a that n of several owners have, after some others. The

@@ -1,9 +1,12 @@
 package cost
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 )
 
 // attempt returns work with 100 tokens, and the artifact that it published.
@@ -158,6 +161,66 @@ func TestShellOfSubagent(t *testing.T) {
 	for _, l := range Leaves(s) {
 		if (len(l.Artifacts) > 0) != (l.Thread == sub) {
 			t.Errorf("%s has %d artifacts", l.Thread, len(l.Artifacts))
+		}
+	}
+}
+
+// TestRates checks which part of the input was read from a cache, and what an active artifact
+// cost. What is not known has no rate.
+func TestRates(t *testing.T) {
+	made := func(id string, active int) *Made {
+		return &Made{Production: &handoff.Production{Key: id, Count: 1, Active: active}}
+	}
+	leaf := Leaf{Thread: "agents://claude/1", Portions: []Portion{{Amount: trace.Usage{Completeness: thread.Exact,
+		Usage: handoff.Usage{Input: n(10), CacheRead: n(180), CacheWrite: n(10), Output: n(500), Cost: dollars(6)}}}}}
+	leaf.Artifacts = []*Made{made("a", 1), made("b", 0), made("c", 1)}
+	sum := Summarize(BySession, []Leaf{leaf}).Total
+	if sum.CacheRate == nil || *sum.CacheRate != 0.9 || *sum.CostPerArtifact != 2 || *sum.CostPerActive != 3 {
+		t.Errorf("got the rates %v %v %v, want 0.9, 2, 3", sum.CacheRate, sum.CostPerArtifact, sum.CostPerActive)
+	}
+	leaf.Portions[0].Amount.CacheRead, leaf.Artifacts = nil, []*Made{made("b", 0)}
+	if sum = Summarize(BySession, []Leaf{leaf}).Total; sum.CacheRate != nil || sum.CostPerActive != nil {
+		t.Errorf("got the rates %v %v, want none", sum.CacheRate, sum.CostPerActive)
+	}
+}
+
+func dollars(v float64) *float64 { return &v }
+
+// TestChange compares two periods, unless one of them has no cost or a lower bound.
+func TestChange(t *testing.T) {
+	used := func(cost float64) trace.Usage {
+		return trace.Usage{Usage: handoff.Usage{TotalTokens: n(5), Cost: &cost}, Completeness: thread.Exact}
+	}
+	bound := used(5)
+	bound.Completeness, bound.Reason = thread.LowerBound, "a line is damaged"
+	unpriced := used(5)
+	unpriced.Unpriced = []string{"x", "y"}
+	missing := trace.Usage{Completeness: thread.NoUsage, Reason: "the transcript is missing"}
+	none := trace.Usage{Completeness: thread.NoUsage}
+	for _, tt := range []struct {
+		name        string
+		now, before trace.Usage
+		want        string
+	}{
+		{"more", used(5.6), used(5), "0.12"},
+		{"less", used(2), used(5), "-0.60"},
+		{"the same", used(5), used(5), "0.00"},
+		{"nothing before", used(5), none, "nothing was used in the period before"},
+		{"nothing now", none, used(5), "nothing was used in the period"},
+		{"a lower bound now", bound, used(5), "the cost of the period is a lower bound: a line is damaged"},
+		{"a lower bound before", used(5), bound, "the cost of the period before is a lower bound: a line is damaged"},
+		{"without a price", unpriced, used(5), "the cost of the period is a lower bound: no price is known of x, y"},
+		{"missing before", used(5), missing, "the cost of the period before is a lower bound: the transcript is missing"},
+		{"for nothing", used(5), used(0), "the period before cost nothing"},
+	} {
+		c := trace.CostChange{Before: tt.before}
+		Change(&c, tt.now)
+		got := c.Reason
+		if c.Rate != nil {
+			got += fmt.Sprintf("%.2f", *c.Rate)
+		}
+		if got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
 		}
 	}
 }

@@ -256,17 +256,14 @@ func named(list []string, name string) []string {
 }
 
 func (g *group) finish() trace.CostRow {
-	priced := 0
+	priced, active := 0, 0
 	for m, known := range g.artifacts {
 		g.Artifacts += m.Count
 		if known {
-			priced += m.Count
+			priced, active = priced+m.Count, active+m.Active
 		}
 	}
-	if priced > 0 && g.Amount.Cost != nil {
-		each := *g.Amount.Cost / float64(priced)
-		g.CostPerArtifact = &each
-	}
+	g.CostPerArtifact, g.CostPerActive, g.CacheRate = each(g.Amount, priced), each(g.Amount, active), cacheRate(g.Amount)
 	complete(&g.Amount)
 	return g.CostRow
 }
