@@ -56,3 +56,11 @@ type RunningThread struct {
 
 	Writes []transcript.Write `json:"-"` // all changes since then, in the order of time
 }
+
+// A Concurrency is how many threads and subagents worked at once.
+type Concurrency struct {
+	Since        time.Time     `json:"since"`
+	Slot         time.Duration `json:"slot"`
+	Most         []int         `json:"most"`         // the most in one minute of each slot
+	AgentMinutes int           `json:"agentMinutes"` // the minutes of all of them
+}

@@ -188,6 +188,30 @@ func (c Collection) Changed(ctx context.Context, since time.Time) (list []transc
 	return c.o.Archive(false).Active(ctx, q)
 }
 
+// Concurrency reports how many threads of this repository and their subagents worked at once in
+// the time from since to until, in slots of a length. One whose transcript has no times of
+// requests does not count.
+func (c Collection) Concurrency(ctx context.Context, since, until time.Time, slot time.Duration) (
+	trace.Concurrency, []string, error) {
+	q, err := c.query(ListOptions{})
+	if err != nil {
+		return trace.Concurrency{}, nil, err
+	}
+	q.Since = since
+	count := activity.NewConcurrency(since, until)
+	warnings, err := c.o.Archive(false).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
+		var times []time.Time
+		for _, r := range t.Requests {
+			if !r.At.IsZero() {
+				times = append(times, r.At)
+			}
+		}
+		count.Add(times)
+		return nil
+	})
+	return count.By(slot), warnings, err
+}
+
 // SearchOptions select threads and subagents by what they contain.
 type SearchOptions struct {
 	ListOptions

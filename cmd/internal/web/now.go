@@ -46,6 +46,7 @@ type activity struct {
 	MoreLanes  int    // lanes that the board does not show
 	Command    string // prints the same
 	Timeline   timeline
+	Busy       *busyChart // nil if nothing is known
 }
 
 // A runningThread is a thread with what it did last.
@@ -99,7 +100,7 @@ func (s *Server) now(r *http.Request) (page, error) {
 	}
 	a.MoreLanes = max(0, len(lanes)-lanesShown)
 	a.Board = lanesOf(lanes[:len(lanes)-a.MoreLanes])
-	a.Timeline = a.timeline(s.o.Now())
+	a.Timeline, a.Busy = a.timeline(s.o.Now()), s.busy(&p)
 	a.Command = cli.CommandLine(handoff.ActionNews)
 	if a.Since != "" {
 		a.Command = cli.CommandLine(handoff.ActionNewsSince, a.Since)

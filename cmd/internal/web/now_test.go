@@ -77,6 +77,10 @@ func TestNowConversations(t *testing.T) {
 			t.Errorf("the page does not contain %s\n%s", want, page)
 		}
 	}
+	page = s.eventually("/", `id="busy"`)
+	if !strings.Contains(page, "at most 2 at once, ") || !strings.Contains(page, "UTC: at most 2 at once</title>") {
+		t.Errorf("the page does not show that two threads worked at once\n%s", page)
+	}
 	must(t, os.WriteFile(file, []byte("x"), 0o644))
 	s.publish(handoff.Draft{Path: "shared.go", Channel: "patch"})
 	page = s.eventually("/files", ">shared.go</a>")

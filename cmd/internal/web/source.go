@@ -136,6 +136,7 @@ type Conversations interface {
 type Activities interface {
 	Running(ctx context.Context) (list []trace.RunningThread, warnings []string, err error)
 	Changed(ctx context.Context, since time.Time) (list []transcript.Active, warnings []string, err error)
+	Concurrency(ctx context.Context, since, until time.Time, slot time.Duration) (trace.Concurrency, []string, error)
 }
 
 // Belonging opens threads of the repository.

@@ -80,8 +80,11 @@ type Server struct {
 	titles    latest[[]subject]               // of threads
 	running   latest[trace.Activity]
 	commits   latest[[]news.Commit] // the newest
-	door      *access.Door
-	diagram   diagram
+
+	concurrent latest[trace.Concurrency] // of the last 24 hours
+
+	door    *access.Door
+	diagram diagram
 }
 
 // New returns a Server, which Close ends.
