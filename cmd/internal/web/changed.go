@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/internal/tool/order"
@@ -23,7 +25,8 @@ const (
 // changedPage is what the page of changed files shows.
 type changedPage struct {
 	Files   []changedFile
-	More    int // files that are not shown
+	Text    string // that the paths have
+	More    int    // files that are not shown
 	Since   string
 	Periods []string
 	Reading bool
@@ -36,6 +39,7 @@ type changedFile struct {
 	Last    transcript.Write
 	Threads []changer
 	Command string // prints how it came about
+	Why     string // the URL of the same, "" if the file is not in the workspace
 
 	IsPublished bool // there are artifacts of it
 }
@@ -51,7 +55,8 @@ func (s *Server) changedFiles(r *http.Request) (page, error) {
 	if s.o.Source.Threads == nil {
 		return page{}, errNoThreads
 	}
-	v := changedPage{Since: cmp.Or(r.URL.Query().Get("since"), "24h"), Periods: []string{"24h", "7d", "30d"}}
+	q := r.URL.Query()
+	v := changedPage{Since: cmp.Or(q.Get("since"), "24h"), Text: q.Get("text"), Periods: []string{"24h", "7d", "30d"}}
 	since, err := workspace.ParseTime("since", v.Since, s.o.Now())
 	if err != nil {
 		return page{}, err
@@ -64,7 +69,10 @@ func (s *Server) changedFiles(r *http.Request) (page, error) {
 			return s.filesOf(ctx, list), err
 		}})
 	p.warn(err)
-	v.Files, v.Reading = files, !known
+	v.Files, v.Reading = slices.Clone(files), !known
+	v.Files = slices.DeleteFunc(v.Files, func(f changedFile) bool {
+		return !strings.Contains(strings.ToLower(s.relative(f.Path)), strings.ToLower(v.Text))
+	})
 	v.More = max(0, len(v.Files)-changedShown)
 	v.Files = v.Files[:len(v.Files)-v.More]
 	p.Data = v
@@ -80,8 +88,12 @@ func (s *Server) filesOf(ctx context.Context, list []transcript.Active) (files [
 			i, ok := at[w.Path]
 			if !ok {
 				i = len(files)
+				rel, why := s.relative(w.Path), ""
+				if filepath.IsLocal(rel) {
+					why = whyURL(rel)
+				}
 				at[w.Path], files = i, append(files, changedFile{Path: w.Path,
-					Command: cli.CommandLine(handoff.ActionWhy, s.relative(w.Path))})
+					Command: cli.CommandLine(handoff.ActionWhy, rel), Why: why})
 			}
 			files[i].Edits++
 			if w.At.After(last[w.Path].At) || last[w.Path].Path == "" {

@@ -165,6 +165,7 @@ type searchPage struct {
 	workspace.SearchResult
 	Conversations transcript.Matches
 	Reading       bool // the threads are being read
+	Files         bool // there is a page of changed files
 }
 
 // kindShown is how many things a search of one kind shows.
@@ -207,6 +208,7 @@ func (s *Server) searchThreads(p *page, v *searchPage, most int) {
 	if s.o.Source.Threads == nil {
 		return
 	}
+	v.Files = true
 	found, known, err := s.searches.of(fmt.Sprint(most, v.Text)).get(s,
 		reading[transcript.Matches]{wait: searchWait, least: searchRest,
 			read: func(ctx context.Context) (transcript.Matches, error) {

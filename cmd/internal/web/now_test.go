@@ -92,6 +92,25 @@ func TestNowConversations(t *testing.T) {
 			t.Errorf("the page of changed files does not contain %s\n%s", want, page)
 		}
 	}
+	if !strings.Contains(page, `<a href="/why?of=shared.go">why</a>`) {
+		t.Errorf("a changed file has no link to where it comes from\n%s", page)
+	}
+	if page = s.get("/files?text=SHARED"); !strings.Contains(page, ">shared.go</a>") {
+		t.Errorf("a part of the path does not select the file\n%s", page)
+	}
+	if page = s.get("/files?text=other"); strings.Contains(page, ">shared.go</a>") {
+		t.Errorf("another text selects the file\n%s", page)
+	}
+	must(t, os.WriteFile(file, []byte("x"), 0o644))
+	if page = s.eventually("/why?of=shared.go", "<ul"); !strings.Contains(page, `href="/threads/claude/`+second+`?from=1#M1"`) ||
+		!strings.Contains(page, "handoff why shared.go") {
+		t.Errorf("the page does not have the message that wrote the file\n%s", page)
+	}
+	for path, want := range map[string]int{"/why?of=%2Fetc%2Fpasswd": 403, "/why?of=..%2Fx": 403, "/why?of=nothing": 404} {
+		if r, _ := s.do(request("GET", path)); r.StatusCode != want {
+			t.Errorf("%s: got status %d, want %d", path, r.StatusCode, want)
+		}
+	}
 	if r, _ := s.do(request("GET", "/files?since=nonsense")); r.StatusCode != http.StatusBadRequest {
 		t.Errorf("/files?since=nonsense: got status %d, want 400", r.StatusCode)
 	}

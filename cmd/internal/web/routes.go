@@ -25,6 +25,7 @@ func (s *Server) routes() []route {
 		{"/threads", s.threadList},
 		{"/threads/{uri...}", s.thread},
 		{"/files", s.changedFiles},
+		{"/why", s.why},
 		{"/cost", s.cost},
 		{"/check", s.check},
 	}

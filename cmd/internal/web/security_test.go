@@ -25,7 +25,7 @@ func routes(id, session string) []string {
 		"/", "/sessions", "/sessions/" + session, "/sessions/" + session + "/files/notes.md", "/files/" + session +
 			"/notes.md", "/artifacts/" + id,
 		"/bodies/" + id, "/channels", "/channels/design", "/search?q=plan", "/check", "/graph?focus=" +
-			id, "/compare?ref=" + id, "/pipelines", "/pipelines/42", "/threads", "/files",
+			id, "/compare?ref=" + id, "/pipelines", "/pipelines/42", "/threads", "/files", "/why?of=notes.md",
 		"/threads/codex/x", "/nothing", "/events",
 	}
 }

@@ -35,6 +35,7 @@ type Source struct {
 	Pipelines Pipelines
 	Previous  func(ctx context.Context, session string) (*session.Comparison, error) // with the execution before
 	Choices   func(ctx context.Context, refs []string) (candidates.CandidateList, error)
+	Why       func(ctx context.Context, of string) (trace.Origin, error)       // where a file or an artifact comes from
 	Progress  func(ctx context.Context) ([]pipeline.Progress, []string, error) // of pipelines
 	Boards    func(context.Context, []pipeline.RunSummary) ([]pipelines.Board, []pipeline.RunSummary)
 	Draw      func(run string) (pipelines.Drawing, error) // the pipeline of a run
@@ -61,6 +62,7 @@ func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 		Previous: func(ctx context.Context, id string) (*session.Comparison, error) {
 			return sessions.Previous(ctx, w.Sessions(), id)
 		}, Choices: w.Reviews().Candidates(served).Compare,
+		Why: func(ctx context.Context, of string) (trace.Origin, error) { return w.Why(ctx, served, of) },
 		Progress: func(ctx context.Context) ([]pipeline.Progress, []string, error) {
 			return pipelines.Progress(ctx, w.Pipelines())
 		},

@@ -82,6 +82,7 @@ type Server struct {
 	commits   latest[[]news.Commit] // the newest
 
 	concurrent latest[trace.Concurrency] // of the last 24 hours
+	origins    keyed[trace.Origin]       // by what they are of
 
 	door    *access.Door
 	diagram diagram
