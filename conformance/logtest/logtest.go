@@ -178,7 +178,7 @@ func earlyStop(t *testing.T, open func() handoff.Log) {
 // severalWriters checks that each position has one record, that each writer's
 // records keep their order, and that nothing is lost.
 func severalWriters(t *testing.T, open func() handoff.Log) {
-	writers, each := 8, 8
+	writers, each := 8, 4
 	if long() {
 		each = 25
 	}
@@ -219,7 +219,7 @@ const waitLimit = 2 * time.Minute
 
 // readWhileGrow checks that a reader of a growing log sees a prefix of it.
 func readWhileGrow(t *testing.T, open func() handoff.Log) {
-	total := 40
+	total := 20
 	if long() {
 		total = 200
 	}

@@ -56,7 +56,7 @@ func TestScript(t *testing.T) {
 }
 
 // TestScriptOtherLog runs the scripts again over another log, except those that
-// depend on the files of the built-in one or record nothing. It runs every fourth, and
+// depend on the files of the built-in one or record nothing. It runs every eighth, and
 // all of them where HANDOFF_LONG is set, as .ci/run does.
 func TestScriptOtherLog(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestScriptOtherLog(t *testing.T) {
 	}
 	if os.Getenv("HANDOFF_LONG") == "" {
 		n := -1
-		scripts = slices.DeleteFunc(scripts, func(string) bool { n++; return n%4 != 0 })
+		scripts = slices.DeleteFunc(scripts, func(string) bool { n++; return n%8 != 0 })
 	}
 	setUp := setUpScript(recordAnswers(t))
 	testscript.Run(t, testscript.Params{

@@ -311,7 +311,10 @@ func (tr *tree) same(what string, got, want any) {
 
 // TestIndexEqualsFiles changes transcripts at random between queries.
 func TestIndexEqualsFiles(t *testing.T) {
-	trees := uint64(2)
+	trees, rounds := uint64(2), 4
+	if os.Getenv("HANDOFF_LONG") != "" {
+		rounds = 6
+	}
 	if testing.Short() {
 		trees = 1
 	}
@@ -325,7 +328,7 @@ func TestIndexEqualsFiles(t *testing.T) {
 			}
 			later := 0
 			now := func() time.Time { return time.Now().Add(time.Duration(later) * time.Minute) }
-			for range 6 {
+			for range rounds {
 				for range 1 + tr.r.IntN(4) {
 					if tr.r.IntN(2) == 0 {
 						tr.create()
