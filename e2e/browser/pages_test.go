@@ -267,6 +267,12 @@ func TestKeyboard(t *testing.T) {
 	b.await("the list is beside that", isBeside, 5*time.Second)
 	b.do(chromedp.KeyEvent("["))
 	at("[ opens the one before", threads[0])
+	b.open("/channels")
+	b.do(chromedp.SendKeys("#q", "paym"))
+	b.await("titles are offered", `document.querySelectorAll("#titles option").length > 1`, 5*time.Second)
+	b.do(chromedp.Evaluate(`q.value = [...titles.options].find((o) => o.dataset.url.startsWith("/threads/")).value;
+		q.dispatchEvent(new Event("input"))`, nil))
+	b.await("the chosen one is opened", `location.pathname.startsWith("/threads/")`, 5*time.Second)
 	b.open("/channels/design")
 	b.await("the list is ready", `document.querySelectorAll("[data-row] a.what").length > 1`, time.Second)
 	list := eval[[]string](b, `[...document.querySelectorAll("[data-row] a.what")].map((a) => a.pathname)`)

@@ -239,7 +239,8 @@ func (s *Server) search(r *http.Request) (page, error) {
 	if v.Text != "" {
 		switch v.Kind {
 		case inTitles:
-			v.Titles = s.titlesWith(r.Context(), &p, v.Text)
+			titles, known := s.titlesWith(r.Context(), &p, v.Text)
+			v.Titles, v.Reading, p.Live = titles, !known, !known
 		case inThreads:
 			s.searchThreads(&p, &v, o.Limit)
 		default:

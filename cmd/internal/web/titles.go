@@ -20,8 +20,9 @@ const (
 	titlesRest  = 10 * time.Second
 )
 
-// titlesWith returns what has all words in its title, or the beginnings of words.
-func (s *Server) titlesWith(ctx context.Context, p *page, text string) (list []subject) {
+// titlesWith returns what has all words in its title, or the beginnings of words; known is false
+// if the threads have not been read yet.
+func (s *Server) titlesWith(ctx context.Context, p *page, text string) (list []subject, known bool) {
 	words := strings.Fields(strings.ToLower(text))
 	add := func(o subject) {
 		title := strings.ToLower(o.Title)
@@ -34,7 +35,8 @@ func (s *Server) titlesWith(ctx context.Context, p *page, text string) (list []s
 			list = append(list, o)
 		}
 	}
-	for _, t := range s.threadTitles(p) {
+	titles, known := s.threadTitles(p)
+	for _, t := range titles {
 		add(t)
 	}
 	found, err := s.o.Source.Bodies.Search(ctx,
@@ -46,15 +48,15 @@ func (s *Server) titlesWith(ctx context.Context, p *page, text string) (list []s
 	for _, m := range found.Matches {
 		add(subject{"artifact", m.Artifact.DisplayName(), artifactURL(m.Artifact.ID)})
 	}
-	return list
+	return list, known
 }
 
 // threadTitles returns the threads of the repository as they were last read.
-func (s *Server) threadTitles(p *page) []subject {
+func (s *Server) threadTitles(p *page) (list []subject, known bool) {
 	if s.o.Source.Threads == nil {
-		return nil
+		return nil, true
 	}
-	list, _, err := s.titles.get(s, reading[[]subject]{wait: titlesWait, least: titlesRest,
+	list, known, err := s.titles.get(s, reading[[]subject]{wait: titlesWait, least: titlesRest,
 		read: func(ctx context.Context) (list []subject, err error) {
 			found, err := s.o.Source.Conversations.List(ctx, threads.ListOptions{})
 			for _, t := range found.Threads {
@@ -63,5 +65,5 @@ func (s *Server) threadTitles(p *page) []subject {
 			return list, err
 		}})
 	p.warn(err)
-	return list
+	return list, known
 }
