@@ -26,6 +26,16 @@ type neighbors struct {
 	Threads []neighbor
 }
 
+// title returns the title of the thread of the page, "" if it is not known.
+func (n neighbors) title() string {
+	for _, t := range n.Threads {
+		if t.IsShown {
+			return t.Title
+		}
+	}
+	return ""
+}
+
 // A neighbor is a thread of the list.
 type neighbor struct {
 	URI      thread.URI

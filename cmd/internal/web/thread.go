@@ -59,6 +59,14 @@ type threadPage struct {
 	List     string // the part of addresses that names the list from which the thread was opened
 }
 
+// State returns the state of the thread, or that of the subagent as its main agent's page shows it.
+func (t threadPage) State() thread.State {
+	if t.Agent != nil {
+		return t.Agent.State
+	}
+	return t.Thread.State
+}
+
 // An agentUse is what a subagent used, without its own subagents.
 type agentUse struct {
 	trace.Usage
@@ -124,7 +132,7 @@ func (s *Server) thread(r *http.Request) (page, error) {
 	t.Beside = s.neighbors(v.URI.Main(), list, costs)
 	p.Crumbs = []crumb{{"Threads", t.Beside.List}}
 	if v.Agent != nil {
-		p.Crumbs = append(p.Crumbs, crumb{p.Title, threadURL(v.URI.Main().String()) + t.List})
+		p.Crumbs = append(p.Crumbs, crumb{cmp.Or(t.Beside.title(), p.Title), threadURL(v.URI.Main().String()) + t.List})
 		p.Title, t.Thread, t.Agents = cmp.Or(v.Agent.Name, v.Agent.Role, "Subagent"), v.Agent.Thread, nil
 	}
 	if t.Thread != nil {

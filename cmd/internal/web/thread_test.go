@@ -387,6 +387,7 @@ func TestThreadSubagent(t *testing.T) {
 	x.answer(said("A scout looks for them."))
 	x.answer(map[string]any{"type": "tool_use", "id": "t1", "name": "Agent",
 		"input": map[string]any{"description": "find callers", "prompt": "Find them."}})
+	x.at = x.at.Add(10 * time.Minute) // after the last record of the subagent
 	x.add("user", map[string]any{"role": "user",
 		"content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t1", "content": "Three.\nagentId: scout1"}}},
 		map[string]any{"toolUseResult": map[string]any{"status": "completed", "agentId": "scout1"}})
@@ -400,9 +401,14 @@ func TestThreadSubagent(t *testing.T) {
 		"content": []any{said("Three callers.")}, "usage": map[string]any{"input_tokens": 1000, "output_tokens": 2000}},
 		map[string]any{"sessionId": threadID, "agentId": "scout1", "isSidechain": true, "requestId": "r"})
 	a.store(home)
-	page := s.eventually("/threads/claude/"+threadID, " tokens")
-	if want := "3.0k tokens · ≥$0.17 · 5m 00s</span>"; strings.Count(page, want) != 2 {
-		t.Errorf("the rows of the subagent do not have %s\n%s", want, page)
+	const used = "3.0k tokens · ≥$0.17 · 5m 00s</span>"
+	page := s.eventually("/threads/claude/"+threadID, used)
+	if strings.Count(page, used) != 2 {
+		t.Errorf("the rows of the subagent do not have %s\n%s", used, page)
+	}
+	sub := s.eventually("/threads/claude/"+threadID+"/scout1", `/threads/claude/`+threadID+`">Find the callers.</a></li></ol>`)
+	if !strings.Contains(sub, `<span class="status s-completed">completed</span><span>started <time`) {
+		t.Errorf("the page of the subagent does not have the status that its main agent's page has\n%s", sub)
 	}
 	for _, want := range []string{`href="/threads/claude/` + threadID + `/scout1"`, "Messages of the subagent",
 		"question 0.", "question 19."} {
