@@ -129,7 +129,7 @@ func TestCostChange(t *testing.T) {
 	r, err := s.ws.Work(set).Cost(t.Context(), work.CostOptions{By: "model", Since: "7d", Change: true})
 	must(t, err)
 	if got, want := between(page, `<span id="each">`, "</span>"), textfmt.Each(r.Total.Amount, r.Total.CostPerActive)+
-		" for each active artifact"; got != want {
+		" for each active artifact whose cost is known"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if r.Change.Rate == nil || textfmt.Change(*r.Change) != "+12 % to the 7 days before" {
