@@ -187,11 +187,16 @@ func TestReadersKilled(t *testing.T) {
 			}
 		})
 	}
-	const sessions = 25
-	for i := range sessions {
-		session := fmt.Sprintf("%08d-2222-4333-8444-555555555555", i)
+	noneKilled := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return killed == 0
+	}
+	sessions := 0
+	for ; sessions < 25 || sessions < 250 && noneKilled(); sessions++ { // on a slow machine, readers end before
+		session := fmt.Sprintf("%08d-2222-4333-8444-555555555555", sessions)
 		c.now = time.Now()
-		c.ok("session", "open", "--agent", "ada", "--workflow", fmt.Sprint("w", i), "--id", session)
+		c.ok("session", "open", "--agent", "ada", "--workflow", fmt.Sprint("w", sessions), "--id", session)
 		c.ok("session", "close", "--session", session, "--status", "completed")
 		time.Sleep(50 * time.Millisecond) // so that readers come in between
 	}
