@@ -70,8 +70,31 @@ func (h *Hub) Closed() error {
 	return E("open workspace", "", Unavailable, errors.New("it was closed"), Advice("open it again"))
 }
 
-// catchUp applies new records of the log to the index.
+// caughtUp is the key of a context in which the index of a Hub is not brought up to the log: the
+// value is Hub.sync.
+type caughtUp struct{}
+
+// CatchUpOnce applies new records of the log of h to its index. With the context that it returns,
+// the methods of h that read answer without looking for newer records, so that an operation of
+// many queries looks once: it sees every record that the log had when it began. An operation that
+// records something does not use that context.
+func CatchUpOnce(ctx context.Context, h *Hub) (context.Context, error) {
+	if err := h.catchUp(ctx); err != nil {
+		return ctx, err
+	}
+	return context.WithValue(ctx, caughtUp{}, h.sync), nil
+}
+
+// catchUp applies new records of the log to the index, unless CatchUpOnce did.
 func (h *Hub) catchUp(ctx context.Context) error {
+	if ctx.Value(caughtUp{}) == any(h.sync) {
+		return h.Closed()
+	}
+	return h.catchUpNow(ctx)
+}
+
+// catchUpNow is catchUp also after CatchUpOnce.
+func (h *Hub) catchUpNow(ctx context.Context) error {
 	if err := h.Closed(); err != nil {
 		return err
 	}
@@ -249,7 +272,7 @@ func (h *Hub) Readable(ctx context.Context, r Record) (Record, error) {
 	}
 	a, err := h.index.Artifact(ctx, id)
 	if errors.Is(err, NotFound) { // the index may be behind
-		if err = h.catchUp(ctx); err == nil {
+		if err = h.catchUpNow(ctx); err == nil {
 			a, err = h.index.Artifact(ctx, id)
 		}
 	}
@@ -300,7 +323,7 @@ func (h *Hub) append(ctx context.Context, r Record) (stored Record, warnings []s
 			warnings = append(warnings, "the ID link of the record is missing: "+err.Error())
 		}
 	}
-	if err := h.catchUp(ctx); err != nil {
+	if err := h.catchUpNow(ctx); err != nil {
 		warnings = append(warnings, "the index is behind the log: "+err.Error())
 	}
 	return r, warnings, nil

@@ -114,3 +114,45 @@ func TestProductionsOfUnknownKey(t *testing.T) {
 		t.Errorf("productions by color: %v, want kind Invalid", err)
 	}
 }
+
+// TestCatchUpOnce appends a record after the index was brought up to the log once: only who does
+// not ask with that context finds it. A record that is appended with the context is found.
+func TestCatchUpOnce(t *testing.T) {
+	log := memory.NewLog()
+	options := handoff.Options{Now: time.Now, Rand: rand.NewChaCha8([32]byte{1})}
+	h, other := handoff.New(log, fold.NewMemory(), nil, options), handoff.New(log, fold.NewMemory(), nil, options)
+	ctx, err := handoff.CatchUpOnce(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(h *handoff.Hub, ctx context.Context, id string) {
+		t.Helper()
+		if _, _, err := h.Record(ctx, &handoff.SessionOpened{SessionID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := func(h *handoff.Hub, ctx context.Context) int {
+		t.Helper()
+		page, err := h.Sessions(ctx, handoff.SessionQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(page.Sessions)
+	}
+	open(other, t.Context(), "first")
+	as := h.As(handoff.Producer{Agent: "alex"})
+	if got := [3]int{found(h, ctx), found(as, ctx), found(other, ctx)}; got != [3]int{0, 0, 1} {
+		t.Errorf("got %v sessions, want none of the first Hub", got)
+	}
+	if got := found(h, t.Context()); got != 1 {
+		t.Errorf("got %d sessions without the context, want 1", got)
+	}
+	open(h, ctx, "second")
+	if got := found(h, ctx); got != 2 {
+		t.Errorf("got %d sessions after a record, want 2", got)
+	}
+	h.Close()
+	if _, err := h.Sessions(ctx, handoff.SessionQuery{}); !errors.Is(err, handoff.Unavailable) {
+		t.Errorf("got %v of a Hub that was closed", err)
+	}
+}

@@ -69,6 +69,10 @@ func New(o Options, p parts.Sessions) Source { return Source{o, p.Sessions} }
 // A session is running while its process is, and stalled if it shows no activity
 // for long.
 func (s Source) Activity(ctx context.Context, threads []trace.RunningThread, most int) (trace.Activity, error) {
+	ctx, err := handoff.CatchUpOnce(ctx, s.o.Hub)
+	if err != nil {
+		return trace.Activity{Sessions: []trace.ActiveSession{}, Threads: threads}, err
+	}
 	f := activity.Finder{Reader: s.o.Hub, Sessions: s.sessions, Observer: lifecycle.ThisObserver(), Now: s.o.Now()}
 	return f.Find(ctx, threads, most)
 }
@@ -141,7 +145,7 @@ const maxCommits = 20
 //
 // Kinds: Invalid (the time, the reader), and those of reading the index.
 func (s Source) Report(ctx context.Context, o ReportOptions) (r Report, err error) {
-	if err := s.o.Hub.Closed(); err != nil {
+	if ctx, err = handoff.CatchUpOnce(ctx, s.o.Hub); err != nil {
 		return r, err
 	}
 	r = Report{Until: s.o.Now(), Needs: []Need{}, Done: []Done{}, most: o.Most, made: map[origin]published{}}

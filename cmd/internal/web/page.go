@@ -41,7 +41,9 @@ type view func(r *http.Request) (page, error)
 // page answers requests with the page of a view, or with the page of its error.
 func (s *Server) page(v view) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		at, _ := s.o.Source.Log.Position(r.Context(), "now") // at worst the page is asked for twice
+		ctx, _ := s.o.Source.Once(r.Context()) // what can't be read is an error of what the page shows
+		r = r.WithContext(ctx)
+		at, _ := s.o.Source.Log.Position(ctx, "now") // at worst the page is asked for twice
 		p, err := v(r)
 		p.At = at
 		if err != nil {

@@ -40,7 +40,8 @@ type Source struct {
 	Boards    func(context.Context, []pipeline.RunSummary) ([]pipelines.Board, []pipeline.RunSummary)
 	Draw      func(run string) (pipelines.Drawing, error) // the pipeline of a run
 	Log       Log
-	Threads   *thread.Set // nil if threads are not served
+	Once      func(context.Context) (context.Context, error) // see handoff.CatchUpOnce
+	Threads   *thread.Set                                    // nil if threads are not served
 
 	Conversations Conversations
 }
@@ -69,6 +70,7 @@ func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 		Boards: func(ctx context.Context, list []pipeline.RunSummary) ([]pipelines.Board, []pipeline.RunSummary) {
 			return pipelines.Boards(ctx, w.Pipelines(), list)
 		},
+		Once: func(ctx context.Context) (context.Context, error) { return handoff.CatchUpOnce(ctx, w.Hub()) },
 		Draw: func(run string) (pipelines.Drawing, error) { return w.Pipelines().Contracts(run).Draw("") }}
 }
 
