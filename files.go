@@ -24,8 +24,8 @@ type Files interface {
 	Store(ctx context.Context, id string, d Draft, p *ArtifactPublished, to Bodies) (s FileState, discard func(),
 		err error)
 
-	// Stat returns the state of an artifact's file without reading it.
-	Stat(ctx context.Context, a Artifact) FileState
+	// Stat returns the states of the files of artifacts without reading them.
+	Stat(ctx context.Context, list []Artifact) []FileState
 
 	// Open reads an artifact's file to determine its state. It returns the file
 	// if it is Available or if its state can't be determined, and nil

@@ -296,7 +296,7 @@ func (h *Hub) published(ctx context.Context, r Record, p *ArtifactPublished, sta
 		a = Artifact{Record: r, ArtifactPublished: *p, Status: Active, Revision: 1}
 	}
 	if a = h.withRecordPath(a); state == (FileState{}) {
-		state = h.o.Files.Stat(ctx, a)
+		state = h.o.Files.Stat(ctx, []Artifact{a})[0]
 	}
 	if state.NotKept != "" {
 		lost := "when the file changes"

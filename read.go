@@ -14,10 +14,9 @@ func (h *Hub) Locate(ctx context.Context, list []Artifact) {
 		return
 	}
 	fingerprints := map[string]string{}
-	for i, a := range list {
-		s := h.o.Files.Stat(ctx, a)
+	for i, s := range h.o.Files.Stat(ctx, list) {
 		if list[i].Target, list[i].File = s.Target, s.Path; s.Fingerprint != "" {
-			fingerprints[a.ID] = s.Fingerprint
+			fingerprints[list[i].ID] = s.Fingerprint
 		}
 	}
 	cache, ok := h.index.(TargetCache)

@@ -103,7 +103,7 @@ func (c *core) dirOf(ctx context.Context, id string) string {
 // file returns the file of an artifact, absolute, "" if it can't be reached from
 // this machine.
 func (w *Workspace) file(ctx context.Context, a handoff.Artifact) string {
-	return w.published.Stat(ctx, a).Path
+	return w.published.Stat(ctx, []handoff.Artifact{a})[0].Path
 }
 
 // folderOf returns the folder of the session that a producer worked in, "" for

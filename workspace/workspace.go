@@ -245,8 +245,8 @@ func (c *core) publishedFiles(o Options, caller Caller) *content.Files {
 			return c.dirOf(ctx, cmp.Or(p.Session, p.RunID))
 		},
 		// the hub calls it during a query
-		MovingTo: func(ctx context.Context, file string) string { return relocate.MovingTo(ctx, c.index, file) },
-		Keep:     settings.Keep, DigestLimit: int64(settings.Limits.Digest),
+		Moves: func(ctx context.Context) func(string) string { return relocate.Moves(ctx, c.index) },
+		Keep:  settings.Keep, DigestLimit: int64(settings.Limits.Digest),
 		WorktreeKeep: int64(settings.Limits.WorktreeKeep),
 	}
 }

@@ -9,19 +9,21 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// MovingTo returns the path of a file in a session's folder that is being moved, as
-// it is after the move, "" if no such folder contains it.
-func MovingTo(ctx context.Context, index handoff.Index, file string) string {
+// Moves returns a function that returns the path of a file in a session's folder that is
+// being moved, as it is after the move, "" if no such folder contains it.
+func Moves(ctx context.Context, index handoff.Index) func(file string) string {
 	page, err := index.Sessions(ctx, handoff.SessionQuery{Moving: true, IncludeArchived: true})
-	for _, s := range page.Sessions {
-		if name, inside := strings.CutPrefix(file, s.Folder+"/"); inside && err == nil {
-			return path.Join(s.MovingTo, name)
+	return func(file string) string {
+		for _, s := range page.Sessions {
+			if name, inside := strings.CutPrefix(file, s.Folder+"/"); inside && err == nil {
+				return path.Join(s.MovingTo, name)
+			}
+			if name, inside := strings.CutPrefix(file, s.MovingTo+"/"); inside && err == nil { // of an import
+				return path.Join(s.Folder, name)
+			}
 		}
-		if name, inside := strings.CutPrefix(file, s.MovingTo+"/"); inside && err == nil { // of an import
-			return path.Join(s.Folder, name)
-		}
+		return ""
 	}
-	return ""
 }
 
 func (m *Mover) moving(ctx context.Context) (handoff.SessionPage, error) {
