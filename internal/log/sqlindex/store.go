@@ -3,13 +3,13 @@ package sqlindex
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"slices"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
@@ -48,6 +48,7 @@ const (
 	artifactRow = `SELECT seq, id, record, state, sum, family, coalesce(contest, ''), status FROM artifacts WHERE id`
 	namedRow    = `SELECT id, state FROM named WHERE id`
 	sessionRow  = `SELECT id, state FROM sessions WHERE id`
+	workRow     = `SELECT harness, id, state FROM works WHERE harness = ? AND id`
 	pointerRow  = `SELECT key, space, value FROM pointers WHERE key`
 )
 
@@ -106,10 +107,7 @@ func (s *store) Work(harness, id string) (*handoff.Work, error) {
 		return w, nil
 	}
 	s.works[key] = nil
-	err := s.load(`SELECT state FROM works WHERE harness = ? AND id = ?`, func(r *sqlite.Row) error {
-		s.works[key] = new(handoff.Work)
-		return decode("work "+id, r.Text(), s.works[key])
-	}, harness, id)
+	err := s.load(workRow+` = ?`, s.scanWork, harness, id)
 	return s.works[key], err
 }
 
@@ -119,7 +117,9 @@ func (s *store) Pointer(space, key string) (string, error) {
 		return value, nil
 	}
 	s.pointers[p] = ""
-	_, err := s.c.One(s.ctx, `SELECT value FROM pointers WHERE key = ? AND space = ?`, []any{key, space},
+	// A key has few spaces. SQLite would compare the space with that of a partial index, and
+	// prepare the query again for each value.
+	_, err := s.c.One(s.ctx, `SELECT value FROM pointers WHERE key = ? AND +space = ?`, []any{key, space},
 		func(r *sqlite.Row) { s.pointers[p] = r.Text() })
 	return s.pointers[p], err
 }
@@ -194,6 +194,12 @@ func (s *store) scanSession(r *sqlite.Row) error {
 	found := new(handoff.Session)
 	s.sessions[id] = found
 	return decode("session "+id, state, found)
+}
+
+func (s *store) scanWork(r *sqlite.Row) error {
+	key := workKey{r.Text(), r.Text()}
+	s.works[key] = new(handoff.Work)
+	return decode("work "+key.id, r.Text(), s.works[key])
 }
 
 func (s *store) scanPointer(r *sqlite.Row) error {
@@ -287,7 +293,7 @@ func encode(v any) (string, error) {
 }
 
 func decode(what, text string, v any) error {
-	if err := json.Unmarshal([]byte(text), v); err != nil {
+	if err := jsonl.Unmarshal(text, v); err != nil {
 		return damaged("%s: %w", what, fmt.Errorf("was altered: %w", err))
 	}
 	return nil

@@ -10,6 +10,21 @@ import (
 	"time"
 )
 
+// Unmarshal is json.Unmarshal of an object into the struct that into points to, in one pass if
+// its members have the order of the fields. These are zero, and no type in the struct has methods
+// that decode it.
+func Unmarshal(text string, into any) error {
+	b := []byte(text)
+	if Valid(b) {
+		d := Decoder{b, text}
+		c := d.object.Members()
+		if c.Next(); d.object.Kind() == Object && d.Fields(&c, into) && c.Name() == nil {
+			return nil
+		}
+	}
+	return json.Unmarshal(b, into)
+}
+
 // A Decoder decodes one valid JSON object whose members have the order of the
 // fields that they are stored in. Strings without escapes share its text.
 type Decoder struct {
@@ -36,7 +51,7 @@ func (d Decoder) Fields(c *Cursor, into any) bool {
 // up to the first that is not a later field.
 func (d Decoder) fields(c *Cursor, into reflect.Value) bool {
 	for i, name := range fieldNames(into.Type()) {
-		if string(c.Name()) != name {
+		if string(c.Name()) != name || name == "" || name == "-" {
 			continue
 		}
 		if !d.value(c.Value(), into.Field(i)) {
@@ -66,8 +81,11 @@ func fieldNames(t reflect.Type) []string {
 func (d Decoder) value(v Value, into reflect.Value) bool {
 	switch into.Kind() {
 	case reflect.String:
+		if v.Kind() != String {
+			return false
+		}
 		into.SetString(d.string(v))
-		return v.Kind() == String
+		return true
 	case reflect.Bool:
 		into.SetBool(v.True())
 		return v.Kind() == Bool

@@ -201,13 +201,14 @@ func (c *Conn) One(ctx context.Context, query string, args []any, scan func(*Row
 	return false, nil
 }
 
-// Rows counts the rows that queries of this process returned. Tests compare it: work must not
-// grow with the archive.
-var Rows atomic.Int64
+// Rows counts the rows that queries of this process returned, and Queries the queries. Tests
+// compare them: work must not grow with the archive, and no query is asked for each row.
+var Rows, Queries atomic.Int64
 
 // Each yields the rows of a query. A row is valid until the next one.
 func (c *Conn) Each(ctx context.Context, query string, args ...any) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
+		Queries.Add(1)
 		stmt, err := c.prepare(ctx, query)
 		if err != nil {
 			yield(nil, err)
