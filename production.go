@@ -41,6 +41,7 @@ type ProductionQuery struct {
 	Without []string // IDs of artifacts that are not counted
 
 	Since, Until time.Time // published at or after, and before
+	OfThreads    bool      // only artifacts whose records name a thread
 
 	// In asks for the threads that published in a session or run: one production each, of
 	// which only Thread is set. The other fields of the query are ignored.

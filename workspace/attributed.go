@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
@@ -59,8 +60,17 @@ func (w *Workspace) indexNewest(ctx context.Context, set *thread.Set) error {
 	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
 		return err
 	}
-	newest, err := w.index.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Limit: listPage})
-	w.attribute(ctx, set, newest.Artifacts...)
+	newest, err := localstate.Threaded(ctx, w.index, listPage)
+	x, ok := w.archive(set, false).(provenance.Index)
+	if err != nil || !ok || len(newest) == 0 {
+		return err
+	}
+	due, _ := provenance.Due(ctx, x, w.now(), newest) // an index that can't be used is rebuilt by what needs it
+	if len(due) == 0 {
+		return ctx.Err()
+	}
+	page, err := w.index.Artifacts(ctx, handoff.ArtifactQuery{IDs: due, IncludeInactive: true})
+	w.attribute(ctx, set, page.Artifacts...)
 	return err
 }
 

@@ -71,7 +71,7 @@ func (w *Workspace) addUses(ctx context.Context, set *thread.Set, s *Shown) erro
 	if set == nil {
 		return nil
 	}
-	if w.threads == nil {
+	if s.Artifact.Attributed == nil {
 		one := []handoff.Artifact{*s.Artifact}
 		w.attribute(ctx, set, one...)
 		s.Artifact.Attributed = one[0].Attributed

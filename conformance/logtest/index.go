@@ -110,6 +110,7 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 		}
 		for _, q := range []handoff.ProductionQuery{{}, {In: drawnSessions[0]},
 			{In: drawnSessions[2]}, {By: "work"}, {By: "session"}, {By: "channel"},
+			{By: "session", OfThreads: true},
 			{By: "day", Since: drawnTime.Add(time.Second)}, {By: "revision"}, {By: "artifact"},
 			{By: "tag", Without: apart}, {Without: apart},
 			{By: "artifact", Since: drawnTime.Add(time.Second)}, {By: "tag"}, {By: "label"},

@@ -93,7 +93,8 @@ func (s Source) sessionsFrom(since time.Time) time.Time {
 // addThreads adds to sessions the threads of those who opened them, published in them or
 // worked in them. The transcript of a thread leads to its subagents.
 func (s Source) addThreads(ctx context.Context, r *Report, list []found, work []handoff.Work) error {
-	made, err := s.o.Hub.Productions(ctx, handoff.ProductionQuery{By: "session", Since: s.sessionsFrom(r.Since)})
+	made, err := s.o.Hub.Productions(ctx, handoff.ProductionQuery{By: "session",
+		Since: s.sessionsFrom(r.Since), OfThreads: true})
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,11 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 	p := page{Name: "artifact", Title: art.DisplayName(), Live: true, Section: "/channels", Styles: []string{previewStyle},
 		Crumbs: []crumb{{"Channels", "/channels"}, {art.Channel, channelURL(art.Channel)}}}
 	a := artifactPage{Artifact: art}
-	if shown := s.transcripts(&p, art.ID); shown.Artifact != nil {
+	known := func() workspace.Shown {
+		one := art
+		return workspace.Shown{Artifact: &one}
+	}
+	if shown := s.transcripts(&p, art.ID, known); shown.Artifact != nil {
 		a.Attributed, a.UsedBy = shown.Artifact.Attributed, shown.Artifact.UsedBy
 		a.NoThread, a.Verification = shown.NoThread, shown.Verification
 	}

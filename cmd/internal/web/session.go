@@ -97,7 +97,7 @@ func (s *Server) artifactsOf(r *http.Request, id string) (page, bool) {
 }
 
 func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
-	d, err := s.findSession(ctx, id)
+	shown, err := s.findSession(ctx, id)
 	if errors.Is(err, handoff.NotFound) {
 		if p, ok := s.unrecorded(ctx, id); ok {
 			return p, nil
@@ -106,6 +106,7 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	d := *shown.Session
 	v := sessionPage{Detail: d}
 	p := page{Name: "session", Title: d.LongName, Live: true, Section: "/sessions", Crumbs: s.above(ctx, d)}
 	files, err := s.o.Source.Sessions.Files(ctx, d.ID)
@@ -115,7 +116,12 @@ func (s *Server) sessionPage(ctx context.Context, id string) (page, error) {
 	v.addFiles(files, s.changed(ctx))
 	v.Runs, err = s.runsOf(ctx, d.ID, runDepth)
 	p.warn(err)
-	v.Cost = s.transcripts(&p, d.ID).Receipt
+	v.Cost = s.transcripts(&p, d.ID, func() workspace.Shown {
+		one := d
+		one.Conversations = nil // the page shows the receipt only
+		shown.Session = &one
+		return shown
+	}).Receipt
 	if end := d.ClosedAt; !d.OpenedAt.IsZero() {
 		if end.IsZero() {
 			end = s.o.Now()
@@ -188,9 +194,9 @@ func (s *Server) changed(ctx context.Context) func(session.File, handoff.Artifac
 const transcriptRest = 5 * time.Second
 
 // transcripts returns a session or artifact with what transcripts show of it, as they were
-// last read; the zero value if that is not known. An exported page, and one where threads
-// are not served, have none.
-func (s *Server) transcripts(p *page, id string) workspace.Shown {
+// last read; the zero value if that is not known. known returns what they are added to. An
+// exported page, and one where threads are not served, have none.
+func (s *Server) transcripts(p *page, id string, known func() workspace.Shown) workspace.Shown {
 	set := s.o.Source.Threads
 	if set == nil {
 		return workspace.Shown{}
@@ -198,10 +204,8 @@ func (s *Server) transcripts(p *page, id string) workspace.Shown {
 	shown, _, err := s.shown.of(id).get(s,
 		reading[workspace.Shown]{wait: threadWait, least: transcriptRest,
 			read: func(ctx context.Context) (workspace.Shown, error) {
-				shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
-				if err == nil {
-					err = s.o.Source.Bodies.AddTranscripts(ctx, set, &shown)
-				}
+				shown := known()
+				err := s.o.Source.Bodies.AddTranscripts(ctx, set, &shown)
 				if shown.Receipt != nil {
 					shown.Receipt.Published = nil // the page shows it itself
 				}
@@ -232,16 +236,13 @@ func moving(v session.View) []shellCommand {
 type shellCommand struct{ What, Line, Key string }
 
 // findSession returns the session that a ref names.
-func (s *Server) findSession(ctx context.Context, id string) (session.Detail, error) {
+func (s *Server) findSession(ctx context.Context, id string) (workspace.Shown, error) {
 	shown, err := s.o.Source.Artifacts.Show(ctx, id, false)
 	if err == nil && shown.Session == nil {
 		err = handoff.E("show", id, handoff.NotFound, errors.New("not a session"),
 			handoff.Suggest("list the sessions", handoff.ActionSessions))
 	}
-	if err != nil {
-		return session.Detail{}, err
-	}
-	return *shown.Session, nil
+	return shown, err
 }
 
 // above returns what a session or run is in.

@@ -123,7 +123,7 @@ func (m *Memory) Productions(ctx context.Context, q handoff.ProductionQuery) ([]
 	page, err := m.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Since: q.Since, Until: q.Until})
 	var list []handoff.Production
 	for _, a := range page.Artifacts {
-		if slices.Contains(q.Without, a.ID) {
+		if slices.Contains(q.Without, a.ID) || q.OfThreads && a.Producer.Thread == "" {
 			continue
 		}
 		p := ProductionOf(a, q.By)

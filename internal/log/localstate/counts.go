@@ -2,6 +2,7 @@ package localstate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
@@ -40,6 +41,17 @@ func (x *Index) CountIn(ctx context.Context, ids []string) (map[string]int, erro
 			}
 		}
 		return counts, nil
+	}, nil)
+}
+
+// Threaded is that of sqlindex.
+func Threaded(ctx context.Context, x *Index, most int) ([]handoff.Artifact, error) {
+	return askQueued(ctx, x, func(at handoff.Index) (list []handoff.Artifact, err error) {
+		if file, ok := at.(*sqlindex.Index); ok {
+			return sqlindex.Threaded(ctx, file, most)
+		}
+		page, err := at.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Limit: most})
+		return slices.DeleteFunc(page.Artifacts, func(a handoff.Artifact) bool { return a.Producer.Thread == "" }), err
 	}, nil)
 }
 

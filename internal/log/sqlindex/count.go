@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
@@ -86,4 +87,22 @@ func AgentsOf(ctx context.Context, x *Index, ids, threads, calls []string) (map[
 				`' AND l.value`, add, calls))
 	})
 	return agents, err
+}
+
+// Threaded returns those of the newest artifacts, of which it looks at so many, whose records name
+// a thread. They have their ID, time and thread only. No record is read.
+func Threaded(ctx context.Context, x *Index, most int) (list []handoff.Artifact, err error) {
+	err = x.read(ctx, func(c *sqlite.Conn) error {
+		list = nil
+		return newStore(ctx, c).load(`SELECT id, created, thread FROM
+			(SELECT id, created, thread FROM artifacts ORDER BY seq DESC LIMIT ?) WHERE thread IS NOT NULL`,
+			func(r *sqlite.Row) error {
+				var a handoff.Artifact
+				a.ID, a.CreatedAt = r.Text(), time.Unix(0, r.Integer())
+				a.Producer.Thread = r.Text()
+				list = append(list, a)
+				return nil
+			}, most)
+	})
+	return list, err
 }

@@ -54,7 +54,7 @@ func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) (lis
 		if q.By == "work" {
 			work, apart = "work, harness", "thread, work, harness"
 		}
-		if err = add(work, "thread IS NOT NULL AND", apart); err == nil {
+		if err = add(work, "thread IS NOT NULL AND", apart); err == nil && !q.OfThreads {
 			err = add("work, harness", "thread IS NULL AND", unnamed)
 		}
 		list = sums.list

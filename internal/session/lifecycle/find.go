@@ -85,11 +85,11 @@ func (ss *Sessions) Detail(ctx context.Context, id string, o Observer, now time.
 	if err != nil {
 		return d, nil, err
 	}
-	p, err := ss.Progress(ctx, s)
-	if err != nil {
+	if artifacts, err = read(ctx, ss.hub, s); err != nil {
 		return d, nil, err
 	}
-	if artifacts, err = read(ctx, ss.hub, s); err != nil {
+	p, err := ss.progress(ctx, s, artifacts)
+	if err != nil {
 		return d, nil, err
 	}
 	related, err := ss.related(ctx, s, o, now)

@@ -31,8 +31,14 @@ func (ss *Sessions) Progress(ctx context.Context, s handoff.Session) (p Progress
 	if err != nil {
 		return p, err
 	}
-	if len(page.Artifacts) > 0 {
-		p.Newest, p.ActiveAt = &page.Artifacts[0], page.Artifacts[0].CreatedAt
+	return ss.progress(ctx, s, page.Artifacts)
+}
+
+// progress is Progress for a session whose artifacts were read, the newest first.
+func (ss *Sessions) progress(ctx context.Context, s handoff.Session, artifacts []handoff.Artifact) (p Progress,
+	err error) {
+	if len(artifacts) > 0 {
+		p.Newest, p.ActiveAt = &artifacts[0], artifacts[0].CreatedAt
 	}
 	published, err := ss.hub.Productions(ctx, handoff.ProductionQuery{In: s.ID})
 	if err != nil {
@@ -56,6 +62,6 @@ func (ss *Sessions) Progress(ctx context.Context, s handoff.Session) (p Progress
 	for _, c := range p.Conversations {
 		add(c.Thread)
 	}
-	p.Expectations = Expectations(s, page.Artifacts)
+	p.Expectations = Expectations(s, artifacts)
 	return p, nil
 }

@@ -75,6 +75,31 @@ func isDue(published, compared, now time.Time) bool {
 	return compared.Before(published.Add(soon)) || compared.Before(published.Add(longest)) && now.Sub(compared) > interval
 }
 
+// Due returns the IDs of those of some artifacts, of which only the ID, the time and the thread are
+// used, whose calls may have been written since the transcripts of their threads were read.
+func Due(ctx context.Context, x Index, now time.Time, list []handoff.Artifact) (due []string, err error) {
+	known := false
+	err = x.Known(ctx, func(_ threadindex.Lookup, compared func(string) time.Time) error {
+		known = true
+		at := map[string]time.Time{}
+		for _, a := range list {
+			if _, ok := at[a.Producer.Thread]; !ok {
+				at[a.Producer.Thread] = compared(a.Producer.Thread)
+			}
+			if isDue(a.CreatedAt, at[a.Producer.Thread], now) {
+				due = append(due, a.ID)
+			}
+		}
+		return ctx.Err()
+	})
+	for _, a := range list {
+		if !known {
+			due = append(due, a.ID)
+		}
+	}
+	return due, err
+}
+
 // Signs returns what records of artifacts that some subagents published may have of them.
 func Signs(ctx context.Context, x Index, of threadindex.Subagents) (s threadindex.Signs, err error) {
 	err = x.Known(ctx, func(l threadindex.Lookup, _ func(string) time.Time) (err error) {

@@ -1,0 +1,72 @@
+package workspace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/sqlite"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
+)
+
+// manyWorks publishes files of many agents, each in work of its own, and removes the files.
+func manyWorks(t *testing.T, w *Workspace, dir string) {
+	t.Helper()
+	for n := range 24 {
+		name := fmt.Sprint(n, ".md")
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(name), 0o644))
+		by := w.As(CallerFrom(dir, func(string) string { return "" }, handoff.Producer{Harness: "codex",
+			Agent: fmt.Sprint("agent-", n%8), Session: fmt.Sprint("session-", n), WorkID: fmt.Sprint("turn-", n)}))
+		_, err := by.Publish(t.Context(), handoff.Draft{Path: name, Channel: "design"})
+		must(t, err)
+		must(t, os.Remove(filepath.Join(dir, name)))
+	}
+}
+
+// TestQueriesOfList lists few and many artifacts whose files are missing, each of work of its own.
+// Both take as many queries of the index.
+func TestQueriesOfList(t *testing.T) {
+	dir := testWorkspace(t)
+	w := openDir(t, dir)
+	manyWorks(t, w, dir)
+	queries := func(limit int) int64 {
+		before := sqlite.Queries.Load()
+		page, err := w.List(t.Context(), ListOptions{Limit: limit})
+		if err != nil || len(page.Artifacts) != limit || page.Artifacts[0].Target != handoff.Missing {
+			t.Fatalf("got %d artifacts and %v, want %d", len(page.Artifacts), err, limit)
+		}
+		return sqlite.Queries.Load() - before
+	}
+	if few, many := queries(4), queries(20); few != many {
+		t.Errorf("got %d queries for 20 artifacts, %d for 4", many, few)
+	}
+}
+
+// TestRowsOfAgent lists the artifacts of an agent: where transcripts could show another agent, and no
+// record names one, the index reads few more rows.
+func TestRowsOfAgent(t *testing.T) {
+	dir := testWorkspace(t)
+	w := openDir(t, dir)
+	manyWorks(t, w, dir)
+	o := optionsFor(dir)
+	o.Threads = thread.NewSet(all.Drivers(), o.Getenv, dir)
+	attributed, err := Open(dir, o)
+	must(t, err)
+	defer attributed.Close()
+	rows := func(w *Workspace) int64 {
+		before := sqlite.Rows.Load()
+		page, err := w.List(t.Context(),
+			ListOptions{Filter: Filter{Producer: map[string]string{"agent": "agent-3"}}, Limit: 2})
+		if err != nil || len(page.Artifacts) != 2 {
+			t.Fatalf("got %d artifacts and %v, want 2", len(page.Artifacts), err)
+		}
+		return sqlite.Rows.Load() - before
+	}
+	rows(attributed) // opens the index
+	if without, with := rows(w), rows(attributed); with > without+10 {
+		t.Errorf("got %d rows, want about %d", with, without)
+	}
+}
