@@ -325,6 +325,7 @@ type ArtifactQuery struct {
 
 	IDs       []string // the artifact has one of these IDs, unless this is nil
 	AnyParent []string // one of these IDs is in its Parents, unless this is nil
+	NewestIn  []string // no later artifact was published in one of these sessions or runs, unless this is nil
 
 	After Seq // the record is after this one in the log
 

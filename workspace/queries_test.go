@@ -5,11 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // manyWorks publishes files of many agents, each in work of its own, and removes the files.
@@ -68,5 +70,35 @@ func TestRowsOfAgent(t *testing.T) {
 	rows(attributed) // opens the index
 	if without, with := rows(w), rows(attributed); with > without+10 {
 		t.Errorf("got %d rows, want about %d", with, without)
+	}
+}
+
+// TestQueriesOfSilentSessions lists few and many sessions that show no activity. Both take as many
+// queries of the index.
+func TestQueriesOfSilentSessions(t *testing.T) {
+	dir := testWorkspace(t)
+	o := optionsFor(dir)
+	w := openDir(t, dir)
+	for n := range 12 {
+		_, _, err := w.Hub().Record(t.Context(), &handoff.SessionOpened{SessionID: fmt.Sprint("session-", n),
+			Folder: fmt.Sprint("docs/agent-outputs/", n)})
+		must(t, err)
+	}
+	manyWorks(t, w, dir) // something is published in some of them
+	o.Now = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	later, err := Open(dir, o)
+	must(t, err)
+	defer later.Close()
+	queries := func(limit int) int64 {
+		before := sqlite.Queries.Load()
+		page, err := later.Sessions().Find(t.Context(), sessions.Filter{Limit: limit})
+		if err != nil || len(page.Sessions) != limit || page.Sessions[0].Status != sessions.Stalled {
+			t.Fatalf("got %d sessions and %v, want %d", len(page.Sessions), err, limit)
+		}
+		return sqlite.Queries.Load() - before
+	}
+	queries(1)
+	if few, many := queries(3), queries(12); few != many {
+		t.Errorf("got %d queries for 12 sessions, %d for 3", many, few)
 	}
 }

@@ -227,6 +227,9 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 	if rapid.IntRange(0, 4).Draw(t, "by any parent") == 0 {
 		q.AnyParent = []string{id("one parent"), id("another parent")}
 	}
+	if rapid.IntRange(0, 9).Draw(t, "by newest") == 0 {
+		q.NewestIn = []string{drawnSessions[0], drawnSessions[2], "no such session"}
+	}
 	if rapid.IntRange(0, 3).Draw(t, "paged") == 0 {
 		q.Cursor = rapid.SampledFrom([]string{handoff.NewCursor(handoff.Seq(len(records)/2 + 1)), "c1", "never"}).Draw(t,
 			"cursor")

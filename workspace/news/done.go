@@ -69,7 +69,7 @@ func (s Source) found(ctx context.Context, since time.Time) (list []found, err e
 		for _, v := range page.Sessions {
 			f := found{View: v, program: program(v.Producer.Thread, v.Producer.Harness)}
 			if len(v.Expected) > 0 {
-				p, err := s.sessions.Progress(ctx, v.Session)
+				p, err := s.sessions.Progress(ctx, v.Session, nil)
 				if err != nil {
 					return nil, err
 				}

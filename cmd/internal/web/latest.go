@@ -8,11 +8,9 @@ import (
 	"time"
 )
 
-// rest is how many times as long as reading took nothing is read again.
+// rest is how many times as long as reading took nothing is read again, unless something is new
+// and reading takes less than a page waits.
 const rest = 10
-
-// growth is the same if something is new, which a page should show within a second.
-const growth = 3
 
 // A latest is something that can take long to read, such as threads or the
 // folders of 10,000 sessions. It is read while pages show what it was before.
@@ -64,7 +62,7 @@ func (l *latest[T]) start(s *Server, r reading[T]) chan struct{} {
 	defer l.mu.Unlock()
 	quick, isNew := l.took < r.wait, !l.known || r.of > l.of
 	age := s.o.Now().Sub(l.end)
-	if l.reading == nil && (age >= max(r.least, rest*l.took) || isNew && (quick || age >= growth*l.took)) {
+	if l.reading == nil && (isNew && quick || age >= rest*l.took && (isNew || age >= r.least)) {
 		l.reading = make(chan struct{})
 		go l.refresh(s, r)
 	}

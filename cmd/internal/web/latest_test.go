@@ -50,7 +50,12 @@ func TestNewVersion(t *testing.T) {
 	get(2, 2)
 	l.took, l.end = time.Hour, now
 	get(3, 2)
-	now = now.Add(4 * time.Hour)
+	now = now.Add(9 * time.Hour)
+	get(3, 2)
+	if l.reading != nil {
+		t.Error("it is read after nine times as long as it took")
+	}
+	now = now.Add(time.Hour)
 	get(3, 2) // starts to read
 	for ; l.version() < 3; time.Sleep(time.Millisecond) {
 	}

@@ -228,6 +228,26 @@ func (m *Memory) Artifact(_ context.Context, id string) (handoff.Artifact, error
 	return View(&m.tables, a)
 }
 
+// newestIn returns the IDs of the artifacts that were published last in sessions or runs.
+func (m *tables) newestIn(places []string) map[string]bool {
+	if places == nil {
+		return nil
+	}
+	last := map[string]string{}
+	for _, a := range m.order {
+		for _, slot := range []string{"session", "run"} {
+			last[a.Record.Producer.Slot(slot)] = a.ID
+		}
+	}
+	ids := map[string]bool{}
+	for _, place := range places {
+		if place != "" {
+			ids[last[place]] = true
+		}
+	}
+	return ids
+}
+
 // Artifacts implements Reader.
 func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
 	before, err := handoff.ParseCursor(q.Cursor)
@@ -253,7 +273,11 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 		candidates = []*ArtifactState{a}
 	}
 	exact := reflect.DeepEqual(q, handoff.ArtifactQuery{Channel: q.Channel, Limit: q.Limit, Cursor: q.Cursor})
+	newest := m.tables.newestIn(q.NewestIn)
 	for _, a := range slices.Backward(candidates) {
+		if q.NewestIn != nil && !newest[a.ID] {
+			continue
+		}
 		if !selects(q, a.Record, a.Published) || !selectsState(&m.tables, q, a) || q.Competing && !m.tables.competes(a) ||
 			q.Family != "" && a.Family != family || q.Paths != nil && !slices.Contains(paths, a.Published.Path) {
 			continue

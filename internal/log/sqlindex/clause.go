@@ -121,8 +121,24 @@ func (w clause) lists(s *store, q handoff.ArtifactQuery) (clause, error) {
 		w.narrow, w.times = true, false
 		w = w.and("a.id IN (SELECT id FROM users WHERE user = ?)", q.UsedBy)
 	}
+	if w, err = w.among(newestIn(), q.NewestIn); err != nil {
+		return w, err
+	}
 	return w.among("a.seq IN (SELECT seq FROM labels WHERE space = '"+parentSpace+
 		"' AND value IN (SELECT value FROM json_each(?)))", q.AnyParent)
+}
+
+// newestIn is the term that selects the artifacts that were published last in sessions or runs. The
+// index of each column is in log order for each status.
+func newestIn() string {
+	var last []string
+	for _, column := range []string{"session", "run"} {
+		for _, status := range statuses {
+			last = append(last, "coalesce((SELECT seq FROM artifacts WHERE "+column+" = place.value AND status = '"+
+				string(status)+"' ORDER BY seq DESC LIMIT 1), 0)")
+		}
+	}
+	return "a.seq IN (SELECT max(" + strings.Join(last, ", ") + ") FROM json_each(?) place)"
 }
 
 // paths selects artifacts by their path, also before moves, unless paths is nil.

@@ -38,17 +38,46 @@ func (ss *Sessions) View(ctx context.Context, s handoff.Session, o Observer, now
 
 func view(ctx context.Context, reader handoff.Reader, s handoff.Session, o Observer, now time.Time) (session.View,
 	error) {
-	v := newView(s, o, now, time.Time{})
-	if v.Status != Stalled {
-		return v, nil
+	list, err := views(ctx, reader, []handoff.Session{s}, o, now)
+	return list[0], err
+}
+
+// views returns the views of sessions. Those that their records show to be silent are stalled
+// unless something was published in them since.
+func views(ctx context.Context, reader handoff.Reader, sessions []handoff.Session, o Observer, now time.Time) (
+	[]session.View, error) {
+	list := make([]session.View, len(sessions))
+	var silent []handoff.Session
+	for i, s := range sessions {
+		if list[i] = newView(s, o, now, time.Time{}); list[i].Status == Stalled {
+			silent = append(silent, s)
+		}
 	}
-	q := publishedIn(s)
-	q.Limit = 1
+	newest, err := newestIn(ctx, reader, silent)
+	for i, s := range sessions {
+		if a, ok := newest[s.ID]; ok {
+			list[i] = newView(s, o, now, a.CreatedAt)
+		}
+	}
+	return list, err
+}
+
+// newestIn returns the artifacts that were published last in sessions, by the IDs of these.
+func newestIn(ctx context.Context, reader handoff.Reader, sessions []handoff.Session) (map[string]handoff.Artifact,
+	error) {
+	if len(sessions) == 0 {
+		return nil, nil
+	}
+	q := handoff.ArtifactQuery{IncludeInactive: true}
+	for _, s := range sessions {
+		q.NewestIn = append(q.NewestIn, s.ID)
+	}
 	page, err := reader.Artifacts(ctx, q)
-	for _, newest := range page.Artifacts {
-		v = newView(s, o, now, newest.CreatedAt)
+	newest := map[string]handoff.Artifact{}
+	for _, a := range slices.Backward(page.Artifacts) { // the newest last
+		newest[a.Producer.Session], newest[a.Producer.RunID] = a, a
 	}
-	return v, err
+	return newest, err
 }
 
 func newView(s handoff.Session, o Observer, now, lastActivity time.Time) session.View {
@@ -221,11 +250,15 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 		if err != nil {
 			return err
 		}
-		for _, s := range found.Sessions {
-			v, err := view(ctx, reader, s, q.Observer, q.Now)
+		list, err := views(ctx, reader, found.Sessions, q.Observer, q.Now)
+		if err != nil {
+			return err
+		}
+		for i, v := range list {
+			s := found.Sessions[i]
 			ok := (q.Status == "" || v.Status == q.Status) && (!q.Archived || s.Archived && !s.Deleted) &&
 				(!q.Deleted || s.Deleted)
-			if ok && err == nil && q.OutputType+q.Notice != "" {
+			if ok && q.OutputType+q.Notice != "" {
 				ok, err = q.matches(ctx, reader, &v)
 			}
 			if err != nil {
@@ -245,9 +278,15 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 	}
 }
 
+// An OpenSession is a session that was not closed.
+type OpenSession struct {
+	session.View
+	Newest *handoff.Artifact // nil for none
+}
+
 // FindOpen returns the running and the stalled sessions that q selects, newest first, at most
 // Limit of each, and the statuses of which there are more.
-func FindOpen(ctx context.Context, reader handoff.Reader, q Query) (open []session.View, more []string, err error) {
+func FindOpen(ctx context.Context, reader handoff.Reader, q Query) (open []OpenSession, more []string, err error) {
 	inner, counts := q.SessionQuery, map[string]int{}
 	inner.Status, inner.Limit = handoff.Running, 2*q.Limit
 	for {
@@ -255,10 +294,14 @@ func FindOpen(ctx context.Context, reader handoff.Reader, q Query) (open []sessi
 		if err != nil {
 			return nil, nil, err
 		}
+		newest, err := newestIn(ctx, reader, found.Sessions)
+		if err != nil {
+			return nil, nil, err
+		}
 		for _, s := range found.Sessions {
-			v, err := view(ctx, reader, s, q.Observer, q.Now)
-			if err != nil {
-				return nil, nil, err
+			v := OpenSession{View: newView(s, q.Observer, q.Now, newest[s.ID].CreatedAt)}
+			if a, ok := newest[s.ID]; ok {
+				v.Newest = &a
 			}
 			if v.Status != handoff.Running && v.Status != Stalled {
 				continue // its process is gone

@@ -20,12 +20,16 @@ type Progress struct {
 	Conversations []session.Thread
 }
 
-// Progress returns what was done in a session so far.
-func (ss *Sessions) Progress(ctx context.Context, s handoff.Session) (p Progress, err error) {
+// Progress returns what was done in a session so far. newest is its newest artifact, nil if that is
+// not known.
+func (ss *Sessions) Progress(ctx context.Context, s handoff.Session, newest *handoff.Artifact) (p Progress,
+	err error) {
 	q := publishedIn(s)
 	q.Limit = 1
 	if len(s.Expected) > 0 {
 		q.Limit = 0 // each artifact may be an expected one
+	} else if newest != nil {
+		return ss.progress(ctx, s, []handoff.Artifact{*newest})
 	}
 	page, err := ss.hub.Artifacts(ctx, q)
 	if err != nil {

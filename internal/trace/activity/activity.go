@@ -10,7 +10,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/transcript/collision"
-	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/transcript"
@@ -96,10 +95,10 @@ func (f Finder) Find(ctx context.Context, threads []trace.RunningThread, most in
 }
 
 // describe describes a session and notes it at its threads.
-func (f Finder) describe(ctx context.Context, v session.View, running []trace.RunningThread) (trace.ActiveSession,
-	error) {
-	a := trace.ActiveSession{View: v, ActiveAt: v.NewestAt}
-	p, err := f.Sessions.Progress(ctx, v.Session)
+func (f Finder) describe(ctx context.Context, v lifecycle.OpenSession, running []trace.RunningThread) (
+	trace.ActiveSession, error) {
+	a := trace.ActiveSession{View: v.View, ActiveAt: v.NewestAt}
+	p, err := f.Sessions.Progress(ctx, v.Session, v.Newest)
 	if err != nil {
 		return a, err
 	}
