@@ -81,7 +81,7 @@ func TestQueriesOfSilentSessions(t *testing.T) {
 	w := openDir(t, dir)
 	for n := range 12 {
 		_, _, err := w.Hub().Record(t.Context(), &handoff.SessionOpened{SessionID: fmt.Sprint("session-", n),
-			Folder: fmt.Sprint("docs/agent-outputs/", n)})
+			Folder: fmt.Sprint("docs/agent-outputs/", n), Workflow: handoff.SessionWorkflow{Name: "intake"}})
 		must(t, err)
 	}
 	manyWorks(t, w, dir) // something is published in some of them
@@ -100,5 +100,17 @@ func TestQueriesOfSilentSessions(t *testing.T) {
 	queries(1)
 	if few, many := queries(3), queries(12); few != many {
 		t.Errorf("got %d queries for 12 sessions, %d for 3", many, few)
+	}
+	searches := func(limit int) int64 {
+		before := sqlite.Queries.Load()
+		found, err := later.Search(t.Context(), SearchOptions{Text: "intake", In: []string{InSessions}, Limit: limit})
+		if err != nil || len(found.Sessions) != limit || found.Sessions[0].Session.Status != sessions.Stalled {
+			t.Fatalf("found %d sessions and %v, want %d", len(found.Sessions), err, limit)
+		}
+		return sqlite.Queries.Load() - before
+	}
+	searches(1) // stores the texts
+	if few, many := searches(3), searches(12); few != many {
+		t.Errorf("got %d queries to find 12 sessions, %d for 3", many, few)
 	}
 }

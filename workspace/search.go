@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -107,10 +106,17 @@ func atLimit[T any](list []T, limit int, more *bool) []T {
 
 func (w *Workspace) searchSessions(ctx context.Context, q sqlindex.Query, result *SearchResult) error {
 	found, err := w.index.SearchSessions(ctx, q)
-	for _, m := range atLimit(found, q.Limit, &result.More) {
-		v, failed := w.sessions.View(ctx, m.Session, lifecycle.ThisObserver(), w.now())
-		err = cmp.Or(err, failed)
-		result.Sessions = append(result.Sessions, SessionMatch{v, sqlindex.Split(m.Snippets)})
+	if err != nil {
+		return err
+	}
+	found = atLimit(found, q.Limit, &result.More)
+	list := make([]handoff.Session, len(found))
+	for i, m := range found {
+		list[i] = m.Session
+	}
+	views, err := lifecycle.Views(ctx, w.hub, list, lifecycle.ThisObserver(), w.now())
+	for i, m := range found {
+		result.Sessions = append(result.Sessions, SessionMatch{views[i], sqlindex.Split(m.Snippets)})
 	}
 	return err
 }

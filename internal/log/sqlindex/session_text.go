@@ -128,25 +128,40 @@ func (x *Index) SearchSessions(ctx context.Context, q Query) (list []SessionMatc
 	if err := x.indexSessions(ctx); err != nil {
 		return nil, err
 	}
-	const from = ` FROM session_texts t CROSS JOIN sessions s ON s.id = t.id WHERE t.session_texts MATCH ?1`
-	found := `SELECT t.rowid` + from
+	// The key of texts is the record that opened the session. The sessions are looked at from the newest
+	// on, so that few are for a word that most have.
+	const newest = ` ORDER BY s.openedAt DESC, s.opened DESC`
+	found := `SELECT s.opened FROM sessions s INDEXED BY sessions_by_opened
+		WHERE s.opened IN (SELECT rowid FROM session_texts WHERE session_texts MATCH ?1)`
 	if !q.IncludeInactive {
 		found += ` AND s.archived = 0`
 	}
-	const newest = ` ORDER BY s.openedAt DESC, s.opened DESC`
+	found += newest + ` LIMIT ?2`
 	query := `SELECT s.id, s.state`
 	for i := range sessionFields {
 		query += `, snippet(t.session_texts, ` + string(rune('1'+i)) + `, char(2), char(3), '…', 16)` // column 0 is the ID
 	}
-	// Snippets are made of the result only. The unary plus prevents a search for
-	// each of its rows.
-	query += from + ` AND +t.rowid IN (` + found + newest + ` LIMIT ?2)` + newest
+	// The unary plus prevents a search for each row of the result.
+	query += ` FROM session_texts t CROSS JOIN sessions s ON s.id = t.id WHERE t.session_texts MATCH ?1
+		AND t.rowid BETWEEN ?2 AND ?3 AND +t.rowid IN (SELECT value FROM json_each(?4))` + newest
 	limit := q.Limit
 	if limit <= 0 {
 		limit = -1
 	}
 	err = x.read(ctx, func(c *sqlite.Conn) error {
 		list = nil
+		var keys []int64
+		err := newStore(ctx, c).load(found, func(r *sqlite.Row) error {
+			keys = append(keys, r.Integer())
+			return nil
+		}, expression(q.Text), limit)
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		among, err := encode(keys)
+		if err != nil {
+			return err
+		}
 		return newStore(ctx, c).load(query, func(r *sqlite.Row) error {
 			var m SessionMatch
 			if err := decode("session "+r.Text(), r.Text(), &m.Session); err != nil {
@@ -155,7 +170,7 @@ func (x *Index) SearchSessions(ctx context.Context, q Query) (list []SessionMatc
 			m.Snippets = snippets(r, sessionFields)
 			list = append(list, m)
 			return nil
-		}, expression(q.Text), limit)
+		}, expression(q.Text), slices.Min(keys), slices.Max(keys), among)
 	})
 	return list, err
 }

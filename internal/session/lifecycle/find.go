@@ -38,13 +38,13 @@ func (ss *Sessions) View(ctx context.Context, s handoff.Session, o Observer, now
 
 func view(ctx context.Context, reader handoff.Reader, s handoff.Session, o Observer, now time.Time) (session.View,
 	error) {
-	list, err := views(ctx, reader, []handoff.Session{s}, o, now)
+	list, err := Views(ctx, reader, []handoff.Session{s}, o, now)
 	return list[0], err
 }
 
-// views returns the views of sessions. Those that their records show to be silent are stalled
-// unless something was published in them since.
-func views(ctx context.Context, reader handoff.Reader, sessions []handoff.Session, o Observer, now time.Time) (
+// Views returns the views of sessions at the time now, as the observer sees them. Those that
+// their records show to be silent are stalled unless something was published in them since.
+func Views(ctx context.Context, reader handoff.Reader, sessions []handoff.Session, o Observer, now time.Time) (
 	[]session.View, error) {
 	list := make([]session.View, len(sessions))
 	var silent []handoff.Session
@@ -250,7 +250,7 @@ func (q Query) find(ctx context.Context, reader handoff.Reader, status string, i
 		if err != nil {
 			return err
 		}
-		list, err := views(ctx, reader, found.Sessions, q.Observer, q.Now)
+		list, err := Views(ctx, reader, found.Sessions, q.Observer, q.Now)
 		if err != nil {
 			return err
 		}
