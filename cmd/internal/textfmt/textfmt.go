@@ -59,6 +59,9 @@ func Change(c trace.CostChange) string {
 	if days := took / (24 * time.Hour); days*24*time.Hour == took {
 		period = strings.TrimPrefix(Count(int(days), "day"), "1 ")
 	}
+	if c.Rate == nil && c.Before.Cost == nil {
+		return "no known cost in the " + period + " before"
+	}
 	if c.Rate == nil {
 		return Cost(c.Before) + " in the " + period + " before"
 	}

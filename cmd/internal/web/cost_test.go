@@ -136,7 +136,7 @@ func TestCostChange(t *testing.T) {
 		t.Errorf("the report has the change %+v", r.Change)
 	}
 	page = s.eventually("/cost?by=model&since=3000d", "<tfoot>")
-	if !strings.Contains(page, "- in the 3000 days before") || !strings.Contains(page, `title="Not compared: nothing was used in the period before. It was`) {
+	if !strings.Contains(page, "no known cost in the 3000 days before") || !strings.Contains(page, `title="Not compared: nothing was used in the period before. It was`) {
 		t.Errorf("the page does not have why nothing is compared\n%s", page)
 	}
 	if page = s.eventually("/cost?by=model", "<tfoot>"); strings.Contains(page, `id="change"`) {

@@ -82,7 +82,7 @@ func TestNowConversations(t *testing.T) {
 		t.Errorf("the page does not show that two threads worked at once\n%s", page)
 	}
 	must(t, os.WriteFile(file, []byte("x"), 0o644))
-	s.publish(handoff.Draft{Path: "shared.go", Channel: "patch"})
+	s.publishAs(handoff.Producer{Session: o.ID}, handoff.Draft{Path: "shared.go", Channel: "patch"})
 	page = s.eventually("/files", ">shared.go</a>")
 	for _, want := range []string{`<a href="/artifacts?path=shared.go&amp;status=all">artifacts</a>`,
 		"<span>2 changes</span>", "<span>2 threads</span>", "handoff why shared.go",
@@ -106,7 +106,16 @@ func TestNowConversations(t *testing.T) {
 		!strings.Contains(page, "handoff why shared.go") {
 		t.Errorf("the page does not have the message that wrote the file\n%s", page)
 	}
-	for path, want := range map[string]int{"/why?of=%2Fetc%2Fpasswd": 403, "/why?of=..%2Fx": 403, "/why?of=nothing": 404} {
+	if !strings.Contains(page, `<a class="what" href="/artifacts/art_`) ||
+		!strings.Contains(page, `<a class="what" href="/sessions/`+o.ID+`"`) || strings.Contains(page, `"/threads/art_`) ||
+		strings.Contains(page, `"/threads/`+o.ID) {
+		t.Errorf("the artifact and the session of the file have no links to their pages\n%s", page)
+	}
+	if page = s.eventually("/why?of=removed.go", "Nothing has this name now."); !strings.Contains(page,
+		`href="/files?since=30d&amp;text=removed.go"`) {
+		t.Errorf("the page of a removed file does not lead to the threads that changed it\n%s", page)
+	}
+	for path, want := range map[string]int{"/why?of=%2Fetc%2Fpasswd": 403, "/why?of=..%2Fx": 403, "/why?of=nothing": 200} {
 		if r, _ := s.do(request("GET", path)); r.StatusCode != want {
 			t.Errorf("%s: got status %d, want %d", path, r.StatusCode, want)
 		}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -9,14 +10,17 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 )
 
 // whyPage is what the page of where something comes from shows.
 type whyPage struct {
 	trace.Origin
+	Hops    []hop
 	Of      string
 	Reading bool
+	Missing bool   // nothing has the name now, such as a file that was removed
 	Command string // prints the same
 }
 
@@ -33,29 +37,46 @@ func (s *Server) why(r *http.Request) (page, error) {
 		Crumbs: []crumb{{"Threads", "/threads"}, {"Changed files", "/files"}}}
 	found, known, err := s.origins.of(v.Of).get(s, reading[trace.Origin]{wait: costWait, least: costRest,
 		read: func(ctx context.Context) (trace.Origin, error) { return s.o.Source.Why(ctx, v.Of) }})
-	if err != nil {
+	if v.Missing = errors.Is(err, handoff.NotFound); err != nil && !v.Missing {
 		return page{}, err
 	}
+	v.Hops = s.hopsOf(found.Hops)
 	v.Origin, v.Reading, v.Command = found, !known, cli.CommandLine(handoff.ActionWhy, v.Of)
 	p.Warnings, p.Live = found.Warnings, !known
 	p.Data = v
 	return p, nil
 }
 
-// HopURL returns the URL of what a hop is about, "" if it has no page.
-func (v whyPage) HopURL(h trace.Hop) string {
-	switch h.Kind {
-	case trace.HopSession:
-		return sessionURL(h.Ref)
-	case trace.HopPublished, trace.HopWrote, trace.HopCommitted, trace.HopParent:
-		if uri := parsed(h.Ref); uri.Thread != "" {
-			return messageURL(uri)
+// A hop is a step of an origin with what its row shows.
+type hop struct {
+	trace.Hop
+	Title string
+	URL   string // of its page, "" if it has none
+	ID    string // "" if its ref is a path or a URI
+}
+
+// hopsOf returns the rows of an origin.
+func (s *Server) hopsOf(list []trace.Hop) (rows []hop) {
+	for _, h := range list {
+		row := hop{Hop: h, Title: cmp.Or(h.Text, h.Ref)}
+		switch h.Kind {
+		case trace.HopFile, trace.HopLine:
+			row.Title = s.relative(row.Title)
+		case trace.HopPublished, trace.HopWrote, trace.HopCommitted, trace.HopParent:
+			if uri, err := thread.ParseURI(h.Ref); err == nil {
+				row.Title, row.URL = titled("thread", row.Title), messageURL(uri)
+			}
+		case trace.HopSession:
+			row.URL, row.ID = sessionURL(h.Ref), h.Ref
+		case trace.HopCommit:
+			row.ID = h.Ref
 		}
+		if handoff.IsArtifactID(h.Ref) {
+			row.URL, row.ID = artifactURL(h.Ref), h.Ref
+		}
+		rows = append(rows, row)
 	}
-	if handoff.IsArtifactID(h.Ref) {
-		return artifactURL(h.Ref)
-	}
-	return ""
+	return rows
 }
 
 // whyURL returns the URL of the page of where a file of the workspace comes from.
