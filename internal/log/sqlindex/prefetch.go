@@ -4,9 +4,25 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
+
+// appendViews appends the views of artifacts to a list.
+func (s *store) appendViews(list []handoff.Artifact, states []*fold.ArtifactState) ([]handoff.Artifact, error) {
+	if err := s.prefetchViews(states); err != nil {
+		return list, err
+	}
+	for _, a := range states {
+		v, err := fold.View(s, a)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
 
 // prefetchViews loads in a few queries what the views of the artifacts need.
 func (s *store) prefetchViews(list []*fold.ArtifactState) error {

@@ -92,23 +92,15 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 		if page.HiddenCount, err = hidden(s, q, where); err != nil {
 			return err
 		}
-		states, more, err := shown(s, q, where, before)
+		more, err := shown(s, q, where, before, func(states []*fold.ArtifactState) error {
+			page.Artifacts, err = s.appendViews(page.Artifacts, states)
+			return err
+		})
 		if err != nil {
 			return err
 		}
 		if more {
-			page.Cursor = handoff.NewCursor(states[q.Limit-1].Record.Seq)
-		}
-		if err := s.prefetchViews(states); err != nil {
-			return err
-		}
-		page.Artifacts = slices.Grow(page.Artifacts, len(states))
-		for _, a := range states {
-			v, err := fold.View(s, a)
-			if err != nil {
-				return err
-			}
-			page.Artifacts = append(page.Artifacts, v)
+			page.Cursor = handoff.NewCursor(page.Artifacts[q.Limit-1].Seq)
 		}
 		return s.load(`SELECT seq FROM damaged ORDER BY seq`, func(r *sqlite.Row) error {
 			page.Damaged = append(page.Damaged, handoff.Seq(r.Integer()))
@@ -221,13 +213,19 @@ func hidden(s *store, q handoff.ArtifactQuery, w clause) (int, error) {
 	return int(n), err
 }
 
-// shown returns the artifacts that q selects, newest first, and whether there
-// are more.
-func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (list []*fold.ArtifactState, more bool,
-	err error) {
+// portion is how many artifacts are loaded before what their views need is. That is beside
+// them, in pages that are still in the cache. Tests change it.
+var portion = 1024
+
+// shown calls use with the artifacts that q selects, newest first, in portions, and
+// reports whether there are more.
+func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq,
+	use func([]*fold.ArtifactState) error) (more bool, err error) {
+	var list []*fold.ArtifactState
+	n := 0
 	query, args := showing(q, w, before)
 	err = s.load(query, func(r *sqlite.Row) error {
-		if more = q.Limit > 0 && len(list) == q.Limit; more {
+		if more = q.Limit > 0 && n == q.Limit; more {
 			return nil
 		}
 		a, err := artifactFrom(r)
@@ -235,10 +233,16 @@ func shown(s *store, q handoff.ArtifactQuery, w clause, before handoff.Seq) (lis
 			return err
 		}
 		s.artifacts[a.ID] = a
-		list = append(list, a)
-		return nil
+		n++
+		if list = append(list, a); len(list) == portion {
+			err, list = use(list), list[:0]
+		}
+		return err
 	}, args...)
-	return list, more, err
+	if err != nil {
+		return more, err
+	}
+	return more, use(list)
 }
 
 // statuses are those of artifacts, apart in the indexes of columns.

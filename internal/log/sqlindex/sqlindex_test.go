@@ -13,6 +13,7 @@ import (
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // the tests lack time, not memory
+	sqlindex.SetPortion(3)
 	os.Exit(m.Run())
 }
 
