@@ -19,8 +19,9 @@ import (
 )
 
 // BenchmarkCost compares processes on the transcripts of Claude Code and Codex in a
-// home directory, HANDOFF_HOME: handoff cost without an index with ccusage, whose
-// program is CCUSAGE, and with wc, and handoff cost with its index with hello-world.
+// home directory, HANDOFF_HOME: handoff cost without an index, and the first one, which makes
+// an index, with ccusage, whose program is CCUSAGE, the one without with wc, and handoff cost
+// with its index with hello-world.
 // Run it with -benchtime 9x. The processor times are of all threads.
 func BenchmarkCost(b *testing.B) {
 	source, ccusage := os.Getenv("HANDOFF_HOME"), os.Getenv("CCUSAGE")
@@ -34,6 +35,11 @@ func BenchmarkCost(b *testing.B) {
 	reading := append(slices.Clone(cost), "--no-index")
 	b.Run("ccusage", func(b *testing.B) {
 		compareProcesses(b, home, size, reading, []string{ccusage, "session", "--offline"})
+	})
+	b.Run("first", func(b *testing.B) {
+		compareProcesses(b, home, size, cost, []string{ccusage, "session", "--offline"}, func() {
+			must(b, os.RemoveAll(filepath.Join(home, ".cache")))
+		})
 	})
 	b.Run("wc", func(b *testing.B) {
 		compareProcesses(b, home, size, reading,
@@ -74,11 +80,18 @@ func BenchmarkCostOfLog(b *testing.B) {
 	}
 }
 
-// compareProcesses runs two programs in turns and reports the medians of their times,
-// the second one's with "other", and how many times as long that takes.
-func compareProcesses(b *testing.B, home string, size int64, ours, other []string) {
+// compareProcesses runs two programs in turns, the first one after what prepares it, and
+// reports the medians of their times, the second one's with "other", and how many times as long
+// that takes.
+func compareProcesses(b *testing.B, home string, size int64, ours, other []string, prepare ...func()) {
 	var cpu [2][]time.Duration
-	o, p := turns(b, func() { cpu[0] = append(cpu[0], process(b, home, ours)) },
+	run := func() {
+		for _, do := range prepare {
+			do()
+		}
+		cpu[0] = append(cpu[0], process(b, home, ours))
+	}
+	o, p := turns(b, run,
 		func() { cpu[1] = append(cpu[1], process(b, home, other)) })
 	mine, theirs := median(cpu[0]), median(cpu[1])
 	b.ReportMetric(ms(o), "ms")
