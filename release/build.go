@@ -45,10 +45,11 @@ const omitted = "nethttpomithttp2"
 var cold = []string{module + "/cmd", module + "/engines", module + "/internal/config", module + "/internal/names",
 	module + "/internal/pipeline", module + "/internal/session", module + "/internal/trace/evidence",
 	module + "/internal/trace/provenance", module + "/thread/page", module + "/workspace",
-	"crypto/tls", "crypto/x509", "encoding/gob", "encoding/xml", "html/template", "net/http", "text/template",
+	"archive/tar", "crypto/ecdsa", "crypto/elliptic", "crypto/hpke", "crypto/tls", "crypto/x509", "encoding/asn1",
+	"encoding/gob", "encoding/xml", "html/template", "log/slog", "net", "os/exec", "text/template", "vendor/golang.org/x",
 	"github.com/google/jsonschema-go", "github.com/modelcontextprotocol",
-	"github.com/nats-io", "github.com/pelletier/go-toml", "github.com/spf13", "github.com/yuin/goldmark",
-	"go.yaml.in/yaml", "golang.org/x/net", "golang.org/x/text"}
+	"github.com/nats-io", "github.com/pelletier/go-toml", "github.com/spf13", "github.com/tailscale",
+	"github.com/yuin/goldmark", "go.yaml.in/yaml", "golang.org/x/net", "golang.org/x/text"}
 
 // builtPrograms are the builds and their tags.
 var builtPrograms = map[string]string{program: omitted, bucketProgram: omitted + ",s3"}
