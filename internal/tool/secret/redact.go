@@ -182,7 +182,9 @@ func (r *redactor) flush(end bool) {
 	for i, m := range found {
 		if m.Start >= limit || !end && m.End == len(whole) && m.Start-before > r.limits.piece/2 {
 			upTo = min(limit, m.Start)
-			found = found[:i]
+			if found = found[:i]; i > 0 {
+				upTo = max(upTo, found[i-1].End)
+			}
 			break
 		}
 		upTo = max(upTo, m.End)

@@ -200,6 +200,24 @@ func TestRedactCuts(t *testing.T) {
 	})
 }
 
+// TestRedactTwo has two secrets in a piece, of which the first ends where the text is held: what
+// is between them stays.
+func TestRedactTwo(t *testing.T) {
+	key := "-----BEGIN OPENSSH PRIVATE " + "KEY-----\n" + strings.Repeat(strings.Repeat("b3BlbnNzaC1r", 5)+"\n", 8) +
+		"-----END OPENSSH PRIVATE KEY-----"
+	text := func(secret string) string {
+		line, _ := json.Marshal("first " + secret + " and\nthen " + secret + " for it\n" + strings.Repeat("x\n", 500))
+		return string(line)
+	}
+	for piece := 1600; piece < 2400; piece += 50 {
+		var got bytes.Buffer
+		err := redact(&got, strings.NewReader(text(key)), func(string, string, int) {}, sizes{piece, 1500})
+		if want := text(Redacted("private key")); err != nil || got.String() != want {
+			t.Errorf("in pieces of %d bytes, got %.150s, %v, want %.150s", piece, got.String(), err, want)
+		}
+	}
+}
+
 // TestRedactNames has the name of a secret at every distance from where a string is cut.
 func TestRedactNames(t *testing.T) {
 	limits := sizes{piece: 4096, hold: 512}
