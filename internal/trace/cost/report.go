@@ -162,15 +162,19 @@ func Summarize(by string, leaves []Leaf, only ...string) Report {
 // byTranscript returns leaves with the usage of the transcript where that of the
 // harness differs, and those of them that differ.
 func byTranscript(leaves []Leaf) (seen, disputed []Leaf) {
-	for _, l := range leaves {
-		if _, differs := l.Disputed(); differs {
-			disputed = append(disputed, l)
-			l.Units = slices.Clone(l.Units)
-			for i := range l.Units {
-				l.Units[i].Reported = trace.Usage{}
-			}
+	seen = leaves // a large log has many, and few differ
+	for i, l := range leaves {
+		if _, differs := l.Disputed(); !differs {
+			continue
 		}
-		seen = append(seen, l)
+		if disputed = append(disputed, l); len(disputed) == 1 {
+			seen = slices.Clone(leaves)
+		}
+		l.Units = slices.Clone(l.Units)
+		for j := range l.Units {
+			l.Units[j].Reported = trace.Usage{}
+		}
+		seen[i] = l
 	}
 	return seen, disputed
 }
@@ -197,7 +201,7 @@ func summarize(by string, leaves []Leaf, only []string) Report {
 		}
 	}
 	delete(groups, "")
-	r := Report{Rows: []trace.CostRow{}, Unattributed: unattributed.finish(), Total: total.finish()}
+	r := Report{Rows: make([]trace.CostRow, 0, len(groups)), Unattributed: unattributed.finish(), Total: total.finish()}
 	for _, g := range groups {
 		r.Rows = append(r.Rows, g.finish())
 	}
