@@ -103,7 +103,8 @@ func TestNowConversations(t *testing.T) {
 	}
 	must(t, os.WriteFile(file, []byte("x"), 0o644))
 	if page = s.eventually("/why?of=shared.go", "<ul"); !strings.Contains(page, `href="/threads/claude/`+second+`?from=1#M1"`) ||
-		!strings.Contains(page, "handoff why shared.go") {
+		!strings.Contains(page, "handoff why shared.go") ||
+		!strings.Contains(page, `<a href="/artifacts?path=shared.go&amp;status=all">artifacts of this file</a>`) {
 		t.Errorf("the page does not have the message that wrote the file\n%s", page)
 	}
 	if !strings.Contains(page, `<a class="what" href="/artifacts/art_`) ||
