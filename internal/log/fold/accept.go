@@ -99,11 +99,12 @@ func choose(k Keeper, w, l *ArtifactState, known []string) error {
 		return err
 	}
 	isKnown := func(a *ArtifactState) bool { return a.Acceptance != nil && slices.Contains(known, a.Acceptance.ID) }
-	if err := takeBack(k, way, isKnown); err != nil {
+	changed, err := takeBack(k, way, isKnown)
+	if err != nil {
 		return err
 	}
-	for _, a := range way {
-		if a != w && len(a.Chosen) == 0 && isKnown(a) {
+	for _, a := range changed {
+		if len(a.Chosen) == 0 {
 			a.Acceptance = nil
 			if err := k.PutArtifact(a); err != nil {
 				return err
@@ -114,7 +115,8 @@ func choose(k Keeper, w, l *ArtifactState, known []string) error {
 		return err
 	}
 	if len(way) > 0 {
-		return takeBack(k, way, func(*ArtifactState) bool { return true })
+		_, err = takeBack(k, way, func(*ArtifactState) bool { return true })
+		return err
 	}
 	w.Chosen, l.NotChosen = append(w.Chosen, l.ID), append(l.NotChosen, w.ID)
 	if err := k.PutArtifact(w); err != nil {
@@ -177,13 +179,15 @@ func reach(k Keeper, a *ArtifactState, next func(*ArtifactState) []string,
 	return found, nil
 }
 
-// takeBack takes back the choices of those artifacts on a way that which selects.
-func takeBack(k Keeper, way []*ArtifactState, which func(*ArtifactState) bool) error {
+// takeBack takes back the choices of those artifacts on a way that which selects, and returns
+// the artifacts that had one.
+func takeBack(k Keeper, way []*ArtifactState, which func(*ArtifactState) bool) (changed []*ArtifactState, err error) {
 	on := map[string]*ArtifactState{}
 	for _, a := range way {
 		on[a.ID] = a
 	}
 	for _, w := range way {
+		before := len(w.Chosen)
 		for _, id := range slices.Clone(w.Chosen) {
 			l := on[id]
 			if l == nil || !which(w) {
@@ -191,14 +195,17 @@ func takeBack(k Keeper, way []*ArtifactState, which func(*ArtifactState) bool) e
 			}
 			w.Chosen, l.NotChosen = without(w.Chosen, l.ID), without(l.NotChosen, w.ID)
 			if err := k.PutArtifact(w); err != nil {
-				return err
+				return nil, err
 			}
 			if err := supportChoice(k, w, l, -1); err != nil {
-				return err
+				return nil, err
 			}
 		}
+		if len(w.Chosen) < before {
+			changed = append(changed, w)
+		}
 	}
-	return nil
+	return changed, nil
 }
 
 func without(ids []string, id string) []string {

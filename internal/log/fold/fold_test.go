@@ -1,6 +1,7 @@
 package fold_test
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -202,7 +203,7 @@ func (o oracle) competing(a string) []string {
 }
 
 // checkAcceptance checks what acceptances say about an artifact.
-func (o oracle) checkAcceptance(t *rapid.T, a handoff.Artifact) {
+func (o oracle) checkAcceptance(t tester, a handoff.Artifact) {
 	want := ""
 	chose := slices.ContainsFunc(o.chosen, func(c edge) bool { return c.by == a.ID })
 	if a.Status == handoff.Active || chose {
@@ -229,12 +230,48 @@ func (o oracle) checkAcceptance(t *rapid.T, a handoff.Artifact) {
 	}
 }
 
-func memoryOf(t *rapid.T, records []handoff.Record) *fold.Memory {
+// A tester is a test, or one case of a property.
+type tester interface {
+	rapid.TB
+	Context() context.Context
+}
+
+func memoryOf(t tester, records []handoff.Record) *fold.Memory {
 	m := fold.NewMemory()
 	if err := m.Apply(t.Context(), records...); err != nil {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// TestAcceptanceStays takes back an acceptance that a later one contradicts, and no other one
+// of which its author knew.
+func TestAcceptanceStays(t *testing.T) {
+	publish := func(id string, replaces ...string) handoff.Record {
+		return handoff.Record{Version: 1, ID: id, Fact: &handoff.ArtifactPublished{Channel: "patch", Path: id + ".diff",
+			Replaces: replaces}}
+	}
+	accept := func(id, artifact string, over, known []string) handoff.Record {
+		return handoff.Record{Version: 1, ID: id,
+			Fact: &handoff.ArtifactAccepted{ArtifactID: artifact, Over: over, Known: known}}
+	}
+	records := logtest.Placed([]handoff.Record{
+		publish("art_A"), publish("art_X"), publish("art_Y", "art_X"),
+		accept("rec_1", "art_X", []string{"art_A"}, nil), accept("rec_2", "art_Y", nil, nil),
+		accept("rec_3", "art_A", []string{"art_Y"}, []string{"rec_1", "rec_2"}),
+		{Version: 1, ID: "rec_4", Fact: &handoff.ArtifactWithdrawn{ArtifactID: "art_A"}},
+	})
+	m, o := memoryOf(t, records), newOracle(records)
+	for id, want := range map[string]string{"art_X": "", "art_Y": "rec_2"} {
+		a, err := m.Artifact(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.checkAcceptance(t, a)
+		if a.Acceptance == nil && want != "" || a.Acceptance != nil && a.Acceptance.ID != want {
+			t.Errorf("acceptance of %s: got %+v, want %q", id, a.Acceptance, want)
+		}
+	}
 }
 
 func TestFamilies(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 38
+const version = 39
 
 // schema creates what records are applied to. The key of an artifact's row is the
 // Seq of its record, so every index of artifacts ends in log order.
