@@ -88,6 +88,8 @@
   showNew();
   document.addEventListener("page:update", showNew);
 
+  addEventListener("load", () => requestAnimationFrame(() => setTimeout(() => { document.body.dataset.loaded = ""; })));
+
   // Keyboard.
   const mark = (row) => {
     main().querySelector(".selected")?.classList.remove("selected");
