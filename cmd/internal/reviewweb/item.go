@@ -67,7 +67,7 @@ const contentLimit = 1<<20 + 1
 // item shows an artifact with its comments.
 func (s *Server) item(r *http.Request) (page, error) {
 	v, err := s.find(r.Context(), r.PathValue("id"), r.URL.Query())
-	return page{Name: "item", Title: v.Title, Poll: pollTime, Data: v}, err
+	return page{Name: "item", Title: v.Title, Poll: pollTime, Data: v, Scripts: v.scripts()}, err
 }
 
 // atPattern matches the lines of an address.
@@ -219,9 +219,12 @@ func (v item) Changed() string {
 	return textfmt.Changed(added, removed)
 }
 
-// HasCode reports whether some lines are code.
-func (v item) HasCode() bool {
-	return slices.ContainsFunc(v.Files, func(f file) bool { return f.Language != "" })
+// scripts returns what the page needs: for lines of code, what colors them.
+func (v item) scripts() []string {
+	if slices.ContainsFunc(v.Files, func(f file) bool { return f.Language != "" }) {
+		return []string{"vendor/highlight.min.js", "preview.js"}
+	}
+	return []string{"preview.js"}
 }
 
 func revision(a handoff.Artifact) string { return "v" + strconv.Itoa(a.Revision) }

@@ -161,6 +161,8 @@ type page struct {
 	Status int // by default 200
 	Poll   int // it is asked for again after so many milliseconds; 0 for never
 
+	Scripts []string // besides those of each page
+
 	Token, User string
 }
 
