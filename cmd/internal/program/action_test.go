@@ -196,7 +196,7 @@ func TestAction(t *testing.T) {
 	}
 	// go build -tags s3 -o FILE ./cmd/agent-handoff
 	goBuild := "#!/bin/sh\nmkdir -p \"${5%/*}\" && ln -s '" + program + "' \"$5\"\n"
-	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(goBuild), 0o755); err != nil {
+	if err := writeProgram(filepath.Join(bin, "go"), goBuild); err != nil {
 		t.Fatal(err)
 	}
 	log := filepath.Join(bin, "log.git")

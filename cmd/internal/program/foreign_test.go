@@ -84,7 +84,7 @@ func newForeign(t *testing.T) foreign {
 		f.foreign + "/handoff":   "#!/bin/sh\n{ echo \"called: $*\"; cat; } >>" + f.foreign + "/received\n",
 		f.own + "/agent-handoff": "#!/bin/sh\necho \"$*\" >>" + f.own + "/called\nexec " + real + " \"$@\"\n",
 	} {
-		if err := os.WriteFile(file, []byte(content), 0o755); err != nil {
+		if err := writeProgram(file, content); err != nil {
 			t.Fatal(err)
 		}
 	}

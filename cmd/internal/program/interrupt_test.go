@@ -163,7 +163,7 @@ func newWaiting(t *testing.T) *waiting {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+		if err := writeProgram(file, text); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -126,7 +126,7 @@ func (m *killedMachine) start(p standIn) *exec.Cmd {
 	started := filepath.Join(m.home, "started")
 	script += ": >" + started + "\nsleep 600\n"
 	file := filepath.Join(m.home, "bin", p.name)
-	must(m.t, os.WriteFile(file, []byte(script), 0o755))
+	must(m.t, writeProgram(file, script))
 	program := exec.Command(file)
 	program.Dir, program.Env = m.dir, []string{"HOME=" + m.env["HOME"], "PATH=" + m.env["PATH"]}
 	program.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

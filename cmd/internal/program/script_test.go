@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/agent-handoff/handoff/cmd/internal/testlog"
@@ -292,4 +293,12 @@ func TestScriptNames(t *testing.T) {
 			t.Errorf("%s: the name begins with none of %v", f, topics)
 		}
 	}
+}
+
+// writeProgram writes a file that a test runs. No process is started meanwhile: it would have the
+// file open for writing until it runs its program, and the system refuses to run such a file.
+func writeProgram(file, text string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(file, []byte(text), 0o755)
 }
