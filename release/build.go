@@ -46,7 +46,8 @@ var cold = []string{module + "/cmd", module + "/engines", module + "/internal/co
 	module + "/internal/pipeline", module + "/internal/session", module + "/internal/trace/evidence",
 	module + "/internal/trace/provenance", module + "/thread/page", module + "/workspace",
 	"archive/tar", "crypto/ecdsa", "crypto/elliptic", "crypto/hpke", "crypto/tls", "crypto/x509", "encoding/asn1",
-	"encoding/gob", "encoding/xml", "html/template", "log/slog", "net", "os/exec", "text/template", "vendor/golang.org/x",
+	"encoding/gob", "encoding/xml", "html/template", "log/slog", "net", "os/exec", "text/template",
+	"vendor/golang.org/x",
 	"github.com/google/jsonschema-go", "github.com/modelcontextprotocol",
 	"github.com/nats-io", "github.com/pelletier/go-toml", "github.com/spf13", "github.com/tailscale",
 	"github.com/yuin/goldmark", "go.yaml.in/yaml", "golang.org/x/net", "golang.org/x/text"}

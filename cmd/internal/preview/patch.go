@@ -101,8 +101,8 @@ func (p *Preview) diff(lines []Line, name string) {
 	p.Files = named
 	var b strings.Builder
 	if named > 1 {
-		fmt.Fprintf(&b, `<p class="diff-files">%d files <span class="added">+%d</span> <span class="removed">−%d</span></p>`+"\n",
-			named, p.Added, p.Removed)
+		fmt.Fprintf(&b, `<p class="diff-files">%d files <span class="added">+%d</span> `+
+			`<span class="removed">−%d</span></p>`+"\n", named, p.Added, p.Removed)
 	}
 	for _, f := range files {
 		if named < 2 || f.Name == "" {

@@ -183,7 +183,8 @@ func (s *Server) addDiff(ctx context.Context, a *artifactPage, from string, rend
 			return err
 		}
 		both[i] = preview.Version{Title: revisionName(one), Name: path.Base(one.Path), Text: text}
-		a.Markdown = a.Markdown && preview.IsMarkdown(preview.Source{Name: both[i].Name, MediaType: one.MediaType}, text)
+		a.Markdown = a.Markdown &&
+			preview.IsMarkdown(preview.Source{Name: both[i].Name, MediaType: one.MediaType}, text)
 	}
 	var d preview.Preview
 	if a.Markdown && rendered {
