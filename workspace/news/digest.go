@@ -61,6 +61,7 @@ func (s Source) Digest(ctx context.Context, own ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	d.isCut = status.IsCut
 	head := "What needs a person in handoff, the worst first:\n"
 	for _, n := range status.Needs {
 		d.add("%s%s %s", head, n.Notice.Code, strings.TrimSpace(n.Ref+" "+quote(n.String())))
@@ -79,6 +80,7 @@ func (s Source) Digest(ctx context.Context, own ...string) (string, error) {
 type digest struct {
 	now   time.Time
 	lines []string
+	isCut bool // there may be more than the lines
 }
 
 func (d *digest) add(format string, args ...any) {
@@ -110,7 +112,7 @@ func (d *digest) String() string {
 	text := ""
 	for i, line := range d.lines {
 		if len(text)+len(line) > MaxDigest-200 {
-			text += fmt.Sprintf("and %d more\n", len(d.lines)-i)
+			text += fmt.Sprintf("and %s%d more\n", map[bool]string{true: "at least "}[d.isCut], len(d.lines)-i)
 			break
 		}
 		text += line + "\n"

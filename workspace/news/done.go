@@ -93,6 +93,9 @@ func (s Source) sessionsFrom(since time.Time) time.Time {
 // addThreads adds to sessions the threads of those who opened them, published in them or
 // worked in them. The transcript of a thread leads to its subagents.
 func (s Source) addThreads(ctx context.Context, r *Report, list []found, work []handoff.Work) error {
+	if len(list) == 0 {
+		return nil
+	}
 	made, err := s.o.Hub.Productions(ctx, handoff.ProductionQuery{By: "session",
 		Since: s.sessionsFrom(r.Since), OfThreads: true})
 	if err != nil {
@@ -157,7 +160,7 @@ func (s Source) mains(ctx context.Context, list []found, made []handoff.Producti
 // artifacts yields the artifacts that a query selects, the newest first.
 func (s Source) artifacts(ctx context.Context, q handoff.ArtifactQuery) iter.Seq2[handoff.Artifact, error] {
 	return func(yield func(handoff.Artifact, error) bool) {
-		q.Limit = pageSize
+		q.Limit = cmp.Or(q.Limit, pageSize)
 		for more := true; more; more = q.Cursor != "" {
 			page, err := s.o.Hub.Artifacts(ctx, q)
 			if err != nil {

@@ -62,20 +62,37 @@ const (
 	ThreadDays  = 7
 )
 
+// maxNeeds is how many artifacts of a kind are looked at for what needs a person, the newest
+// first, and maxClaims how many that have claims: most of these need nobody.
+const (
+	maxNeeds  = 200
+	maxClaims = 2000
+)
+
 // artifactNeeds adds the active artifacts with claims that failed, of which changes or a
 // review were requested, that compete, or whose inputs were replaced.
 func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
 	var list, claimed []handoff.Artifact
 	seen, commands := map[string]bool{}, map[string]bool{}
-	for _, q := range []handoff.ArtifactQuery{{Claimed: true}, {Discussed: true}, {Competing: true},
-		{Stale: true}} {
-		looked := 0
+	for _, kind := range []struct {
+		q    handoff.ArtifactQuery
+		most int
+		are  string
+	}{
+		{handoff.ArtifactQuery{Claimed: true}, maxClaims, "have claims or are attestations"},
+		{handoff.ArtifactQuery{Discussed: true, Limit: maxNeeds + 1}, maxNeeds, "have comments or reviews"},
+		{handoff.ArtifactQuery{Competing: true, Limit: maxNeeds + 1}, maxNeeds, "compete"},
+		{handoff.ArtifactQuery{Stale: true, Limit: maxNeeds + 1}, maxNeeds, "have inputs that were replaced"},
+	} {
+		q, looked := kind.q, 0
 		for a, err := range s.artifacts(ctx, q) {
 			if err != nil {
 				return err
 			}
-			if looked++; r.most > 0 && looked > r.most && (!q.Claimed || a.CreatedAt.Before(r.Since)) {
+			if looked++; looked > kind.most && (!q.Claimed || a.CreatedAt.Before(r.Since)) {
 				r.IsCut = true
+				r.Warnings = append(r.Warnings, fmt.Sprintf(
+					"more than %d artifacts %s: what needs you was looked for in the newest", kind.most, kind.are))
 				break
 			}
 			if q.Claimed && !a.CreatedAt.Before(r.Since) && a.Status == handoff.Active && a.Claimed != nil {

@@ -96,7 +96,6 @@ func (s Source) Now(ctx context.Context) (trace.Activity, error) {
 type ReportOptions struct {
 	Since  string // a time, see ParseTime of package workspace; "" for what the reader has seen
 	Reader string // "" for the user of this machine
-	Most   int    // how many artifacts of one kind of need are looked at, the newest first; 0 for all
 }
 
 // A Report is what needs a person, what was done in a time, and what runs.
@@ -108,7 +107,7 @@ type Report struct {
 	First bool `json:"first,omitempty"`
 
 	Needs   []Need         `json:"needs"`   // the worst first, whatever the time
-	IsCut   bool           `json:"-"`       // there are more Needs than Most allows
+	IsCut   bool           `json:"-"`       // there may be more Needs, about older artifacts
 	Done    []Done         `json:"done"`    // ended in the time, the last first
 	Running trace.Activity `json:"running"` // now
 
@@ -122,7 +121,6 @@ type Report struct {
 
 	Warnings []string `json:"warnings,omitempty"`
 
-	most  int                    // as in ReportOptions
 	seen  seen                   // what Mark stores
 	made  map[origin]published   // in the time
 	spent map[string]trace.Usage // in the time, by session or thread
@@ -148,7 +146,7 @@ func (s Source) Report(ctx context.Context, o ReportOptions) (r Report, err erro
 	if ctx, err = handoff.CatchUpOnce(ctx, s.o.Hub); err != nil {
 		return r, err
 	}
-	r = Report{Until: s.o.Now(), Needs: []Need{}, Done: []Done{}, most: o.Most, made: map[origin]published{}}
+	r = Report{Until: s.o.Now(), Needs: []Need{}, Done: []Done{}, made: map[origin]published{}}
 	log, err := s.o.Store.Status(ctx)
 	if err != nil {
 		return r, err
@@ -176,6 +174,7 @@ func (s Source) Report(ctx context.Context, o ReportOptions) (r Report, err erro
 // A Status is what needs a person, and what runs.
 type Status struct {
 	Needs []Need `json:"needs"` // the worst first
+	IsCut bool   `json:"-"`     // as in a Report
 	trace.Activity
 }
 
@@ -205,7 +204,7 @@ func (s Source) statusOf(ctx context.Context, log store.LogStatus) (Status, erro
 		err = s.state(ctx, &r, log, list, work)
 	}
 	r.Running.Warnings = r.Warnings
-	return Status{r.Needs, r.Running}, err
+	return Status{r.Needs, r.IsCut, r.Running}, err
 }
 
 // state adds what needs a person and what runs, and the threads of sessions.

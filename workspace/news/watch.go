@@ -68,6 +68,7 @@ func (s Source) WatchNeeds(ctx context.Context, pause time.Duration) iter.Seq2[N
 // A watchState is what a watch has seen when it last found what needs a person.
 type watchState struct {
 	needs   []Need
+	isCut   bool
 	log     logState
 	threads map[string]threadState
 	at      time.Time
@@ -107,7 +108,7 @@ func (s Source) look(ctx context.Context, l *watchState) (Status, error) {
 	if at := s.o.Now(); stateOf(log) == l.log && at.Sub(l.at).Abs() < refresh {
 		now, err := s.Now(ctx)
 		if err != nil || maps.Equal(threadsOf(now.Threads), l.threads) {
-			return Status{l.needs, now}, err
+			return Status{l.needs, l.isCut, now}, err
 		}
 	}
 	*l = watchState{log: stateOf(log), at: s.o.Now()}
@@ -115,7 +116,7 @@ func (s Source) look(ctx context.Context, l *watchState) (Status, error) {
 	if err != nil {
 		*l = watchState{}
 	}
-	l.needs, l.threads = status.Needs, threadsOf(status.Threads)
+	l.needs, l.isCut, l.threads = status.Needs, status.IsCut, threadsOf(status.Threads)
 	return status, err
 }
 

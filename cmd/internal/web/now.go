@@ -23,7 +23,6 @@ import (
 const (
 	newestShown  = 20
 	needsShown   = 30
-	needsRead    = 200 // artifacts of one kind of need
 	doneShown    = 30
 	runningShown = 12
 	lanesShown   = 40
@@ -122,7 +121,7 @@ func (s *Server) activity(threads activeThreads, at handoff.Seq) (trace.Activity
 func (s *Server) newsSince(since string, at handoff.Seq) (newsReport, bool, error) {
 	return s.news.of(since).get(s, reading[newsReport]{wait: threadWait, least: newsRest, of: int64(at),
 		read: func(ctx context.Context) (n newsReport, err error) {
-			r, err := s.o.Source.News.Report(ctx, news.ReportOptions{Since: since, Most: needsRead})
+			r, err := s.o.Source.News.Report(ctx, news.ReportOptions{Since: since})
 			if err != nil {
 				return n, err
 			}

@@ -92,7 +92,7 @@ func newGrown(t *testing.T, n int) *grown {
 	log := filelog.Open(filepath.Join(g.ws, ".handoff"), rand.NewChaCha8([32]byte{1}))
 	must(t, log.Create())
 	start, random := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), rand.NewChaCha8([32]byte{2})
-	seq := 0
+	seq, before := 0, ""
 	put := func(by handoff.Producer, f handoff.Fact) string {
 		r, err := handoff.NewRecord(start.Add(time.Duration(seq)*time.Second), random, by, f)
 		must(t, err)
@@ -118,9 +118,13 @@ func newGrown(t *testing.T, n int) *grown {
 		p := &handoff.ArtifactPublished{Channel: "design", Kind: "report", Path: name, TargetType: "file",
 			Title: fmt.Sprint("Design ", i), MediaType: "text/markdown", SizeBytes: &size,
 			Digest: handoff.Digest{Algorithm: handoff.SHA256, Value: fmt.Sprintf("%x", sha256.Sum256([]byte(text)))}}
-		if i > 3 && i%5 == 0 {
+		switch { // every fifth has an input that was replaced
+		case i > 3 && i%5 == 0:
 			p.Replaces = []string{g.last}
+		case i > 3 && i%5 == 1:
+			p.Parents = []string{before}
 		}
+		before = g.last
 		g.last = put(handoff.Producer{Harness: "codex", Agent: "builder", Source: handoff.FromFlag}, p)
 		id := fmt.Sprintf("b3f2c9d1-4b5e-4789-81ab-%012x", i)
 		put(handoff.Producer{}, &handoff.SessionOpened{SessionID: id, Agent: handoff.SessionAgent{Name: "casey"},
