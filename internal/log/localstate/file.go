@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
@@ -120,7 +121,23 @@ func identify(lock *os.File, dir string) error {
 	return err
 }
 
+// lockFile waits for the lock file of an index. While another process fills the index, it waits for
+// as long as that makes progress.
 func lockFile(ctx context.Context, dir string, how int, wait time.Duration) (*os.File, error) {
+	for seen := (time.Time{}); ; wait = lockWait {
+		f, err := lockOnce(ctx, dir, how, wait)
+		if !errors.Is(err, durable.ErrLocked) {
+			return f, err
+		}
+		filling, statErr := os.Lstat(sqlindex.Filling(filepath.Join(dir, FileName)))
+		if statErr != nil || filling.ModTime().Equal(seen) {
+			return nil, err
+		}
+		seen = filling.ModTime()
+	}
+}
+
+func lockOnce(ctx context.Context, dir string, how int, wait time.Duration) (*os.File, error) {
 	const flags = os.O_RDWR | os.O_CREATE | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 	f, err := os.OpenFile(filepath.Join(dir, LockName), flags, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -344,21 +344,19 @@ func (x *Index) skip(dir string) {
 // openIn opens the index of the log with the given ID in a directory.
 func (x *Index) openIn(ctx context.Context, dir, id string) error {
 	file := filepath.Join(dir, FileName)
-	lock, err := lockIndex(ctx, dir)
-	if err != nil {
+	at, lock, err := x.openFilled(ctx, dir, id)
+	if lock == nil {
 		return err
 	}
-	at, err := sqlindex.Open(ctx, file, id)
 	var fault *sqlindex.Error
 	if errors.As(err, &fault) && fault.Damaged {
 		lock.Close()
 		if err := quarantine(file); err != nil {
 			return err
 		}
-		if lock, err = lockIndex(ctx, dir); err != nil {
+		if at, lock, err = x.openFilled(ctx, dir, id); lock == nil {
 			return err
 		}
-		at, err = sqlindex.Open(ctx, file, id)
 	}
 	if err == nil {
 		if err = x.validate(ctx, at); err != nil {

@@ -3,14 +3,16 @@ package sqlindex
 import (
 	"context"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
-// derived are the tables that follow from the log alone, and their rows that do.
+// derived are the tables that follow from the log alone.
 var derived = []string{"artifacts", "named", "labels", "contested", "published_in", "users", "pointers",
-	"sessions", "session_tags", "session_links", "works", "damaged", "totals WHERE n != 0"}
+	"sessions", "session_tags", "session_links", "works", "damaged", "totals"}
 
 // Differs reports whether the index contains something else than a new index of its
 // log would. That is made in a temporary file, which SQLite removes. moved is the first
@@ -26,15 +28,13 @@ func (x *Index) Differs(ctx context.Context, log handoff.Log) (differs bool, mov
 		if err := c.Exec(ctx, `ATTACH ? AS stored`, x.file); err != nil {
 			return err
 		}
-		if err := c.Exec(ctx, `BEGIN`); err != nil {
-			return err
-		}
-		for _, statement := range schema { // without the indexes that only queries use
+		// without the indexes that only queries use
+		for _, statement := range slices.Concat([]string{`PRAGMA main.` + cacheSize, `BEGIN`}, schema) {
 			if err := c.Exec(ctx, statement); err != nil {
 				return err
 			}
 		}
-		if err := applyUpTo(ctx, c, log.Read(ctx, 0), seq); err != nil {
+		if err := applyUpTo(ctx, c, log.Read(ctx, 0), seq, func(handoff.Seq) {}); err != nil {
 			return err
 		}
 		var now handoff.Seq // from here on, the index does not change for c
@@ -42,7 +42,7 @@ func (x *Index) Differs(ctx context.Context, log handoff.Log) (differs bool, mov
 		if err != nil || now < seq { // another process has emptied the index
 			return err
 		}
-		if err := applyUpTo(ctx, c, log.Read(ctx, seq), now); err != nil {
+		if err := applyUpTo(ctx, c, log.Read(ctx, seq), now, func(handoff.Seq) {}); err != nil {
 			return err
 		}
 		if differs, err = compare(ctx, c); err != nil || !differs {
@@ -56,8 +56,9 @@ func (x *Index) Differs(ctx context.Context, log handoff.Log) (differs bool, mov
 	return differs, moved, wrapError(ctx, err)
 }
 
-// applyUpTo applies records up to a position.
-func applyUpTo(ctx context.Context, c *sqlite.Conn, records iter.Seq2[handoff.Record, error], to handoff.Seq) error {
+// applyUpTo applies records up to a position, and calls applied after each batch but the last.
+func applyUpTo(ctx context.Context, c *sqlite.Conn, records iter.Seq2[handoff.Record, error], to handoff.Seq,
+	applied func(handoff.Seq)) error {
 	var batch []handoff.Record
 	for r, err := range records {
 		if err != nil {
@@ -67,24 +68,44 @@ func applyUpTo(ctx context.Context, c *sqlite.Conn, records iter.Seq2[handoff.Re
 			break
 		}
 		if batch = append(batch, r); len(batch) == applyBatch {
-			if err := applyAll(ctx, c, batch); err != nil {
+			if err := advance(ctx, c, batch); err != nil {
 				return err
 			}
 			batch = batch[:0]
+			applied(r.Seq)
 		}
 	}
-	return applyAll(ctx, c, batch)
+	return advance(ctx, c, batch)
 }
 
 // applyBatch is the number of records whose states are in memory at a time.
 const applyBatch = 512
 
-// compare reports whether a derived table of the attached index has other rows.
+// compare reports whether a derived table of the attached index has other rows. Each has a
+// primary key, in the order of which the rows are read.
 func compare(ctx context.Context, c *sqlite.Conn) (differs bool, err error) {
 	for _, table := range derived {
-		query := `SELECT EXISTS (SELECT * FROM main.` + table + ` EXCEPT SELECT * FROM stored.` + table + `)
-			OR EXISTS (SELECT * FROM stored.` + table + ` EXCEPT SELECT * FROM main.` + table + `)`
-		_, err := c.One(ctx, query, nil, func(r *sqlite.Row) { differs = r.Integer() != 0 })
+		var keys, now, was []string
+		columns := `SELECT name, pk FROM pragma_table_info('` + table + `', 'main')`
+		err := newStore(ctx, c).load(columns, func(r *sqlite.Row) error {
+			column := r.Text()
+			now, was = append(now, "now."+column), append(was, "was."+column)
+			if r.Integer() > 0 {
+				keys = append(keys, "was."+column+" = now."+column)
+			}
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+		rows := table + ` now WHERE true`
+		if table == "totals" {
+			rows = table + ` now WHERE now.n <> 0`
+		}
+		query := `SELECT (SELECT count(*) FROM main.` + rows + `) <> (SELECT count(*) FROM stored.` + rows + `)
+			OR EXISTS (SELECT 1 FROM main.` + rows + ` AND NOT EXISTS (SELECT 1 FROM stored.` + table + ` was
+			WHERE ` + strings.Join(keys, " AND ") + ` AND (` + strings.Join(was, ", ") + `) IS (` + strings.Join(now, ", ") + `)))`
+		_, err = c.One(ctx, query, nil, func(r *sqlite.Row) { differs = r.Integer() != 0 })
 		if err != nil || differs {
 			return differs, err
 		}

@@ -33,15 +33,7 @@ func (k *keeper) writeContested(group string) error {
 	if err := k.exec(`DELETE FROM contested WHERE family = ?`, group); err != nil {
 		return err
 	}
-	for _, query := range []string{
-		`SELECT family FROM artifacts WHERE family = ? AND contest IS NULL AND status = 'active'
-			GROUP BY family HAVING count(*) > 1`,
-		`SELECT contest FROM artifacts WHERE contest = ? AND status = 'active'
-			GROUP BY contest HAVING count(*) > 1`,
-	} {
-		if err := k.exec(`INSERT INTO contested `+query, group); err != nil {
-			return err
-		}
-	}
-	return nil
+	return k.exec(`INSERT INTO contested SELECT ?1 WHERE
+		1 < (SELECT count(*) FROM artifacts WHERE family = ?1 AND contest IS NULL AND status = 'active') OR
+		1 < (SELECT count(*) FROM artifacts WHERE contest = ?1 AND status = 'active')`, group)
 }

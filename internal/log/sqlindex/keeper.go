@@ -1,7 +1,6 @@
 package sqlindex
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -25,6 +24,9 @@ type keeper struct {
 	pointed   list[pointerKey]
 	joined    list[string]  // groups whose active artifacts may have changed
 	counted   map[total]int // by how much totals changed
+	places    list[publishedIn]
+	children  map[string][]string // the artifacts that were put, by what they were made from
+	childless map[string]bool     // artifacts that nothing before was made from
 }
 
 var _ fold.Keeper = (*keeper)(nil)
@@ -61,7 +63,8 @@ func newKeeper(ctx context.Context, c *sqlite.Conn) *keeper {
 		map[string]bool{},
 		list[string]{has: map[string]bool{}},
 		list[workKey]{has: map[workKey]bool{}}, list[pointerKey]{has: map[pointerKey]bool{}},
-		list[string]{has: map[string]bool{}}, map[total]int{}}
+		list[string]{has: map[string]bool{}}, map[total]int{}, list[publishedIn]{has: map[publishedIn]bool{}},
+		map[string][]string{}, map[string]bool{}}
 }
 
 // prefetch loads in a few queries what the fold of many new records asks for
@@ -84,6 +87,9 @@ func (k *keeper) prefetch(records []handoff.Record) error {
 	if err := k.loadAll(namedRow, k.scanNamed, ids); err != nil {
 		return err
 	}
+	if err := k.prefetchChildless(ids); err != nil {
+		return err
+	}
 	for _, id := range absent(ids, k.artifacts) {
 		k.artifacts[id] = nil
 	}
@@ -98,6 +104,7 @@ func (k *keeper) PutArtifact(a *fold.ArtifactState) error {
 	k.changed.add(a.ID)
 	k.touched.add(a.Record.Producer.Session)
 	k.touched.add(a.Record.Producer.RunID)
+	k.addChild(a)
 	return nil
 }
 
@@ -152,24 +159,6 @@ func (k *keeper) Heads(group string) ([]string, error) {
 	return k.store.Heads(group)
 }
 
-// Children implements fold.Finder. It finds what was put and not flushed, too.
-func (k *keeper) Children(id string) ([]string, error) {
-	var ids []string
-	err := k.load(`SELECT a.id FROM labels l CROSS JOIN artifacts a ON a.seq = l.seq WHERE l.space IN ('`+parentSpace+
-		`', '`+inputSpace+`') AND l.value = ?`,
-		func(r *sqlite.Row) error {
-			ids = append(ids, r.Text())
-			return nil
-		}, id)
-	for _, changed := range k.changed.order {
-		if a := k.artifacts[changed]; slices.Contains(a.Inputs, id) || slices.Contains(a.Known, id) {
-			ids = append(ids, changed)
-		}
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids), err
-}
-
 // Runs implements fold.Finder. It finds what was put and not flushed, too.
 func (k *keeper) Runs(id string) ([]string, error) {
 	var ids []string
@@ -215,6 +204,9 @@ func (k *keeper) flush() error {
 			k.pointers[p]); err != nil {
 			return err
 		}
+	}
+	if err := k.writePlaces(); err != nil {
+		return err
 	}
 	for t, n := range k.counted {
 		if err := k.exec(
@@ -302,8 +294,8 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 		return err
 	}
 	k.count(a, "", status)
-	return cmp.Or(k.writePlaces(a.Record.Producer),
-		k.eachLabel(a, now, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`))
+	k.addPlaces(a.Record.Producer)
+	return k.eachLabel(a, now, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`)
 }
 
 // count notes that an artifact has another status, or is new.

@@ -82,13 +82,22 @@ func (s *store) threadsIn(id string) (list []handoff.Production, err error) {
 	return list, err
 }
 
-// writePlaces stores in which session and run a thread published.
-func (k *keeper) writePlaces(by handoff.Producer) error {
+// A publishedIn is a session or run with a thread that published in it.
+type publishedIn struct{ place, thread string }
+
+// addPlaces notes the session and the run in which a thread published.
+func (k *keeper) addPlaces(by handoff.Producer) {
 	for _, place := range []string{by.Session, by.RunID} {
-		if place == "" || by.Thread == "" {
-			continue
+		if place != "" && by.Thread != "" {
+			k.places.add(publishedIn{place, by.Thread})
 		}
-		if err := k.exec(`INSERT OR IGNORE INTO published_in (place, thread) VALUES (?, ?)`, place, by.Thread); err != nil {
+	}
+}
+
+// writePlaces stores the sessions and runs in which threads published.
+func (k *keeper) writePlaces() error {
+	for _, p := range k.places.take() {
+		if err := k.exec(`INSERT OR IGNORE INTO published_in (place, thread) VALUES (?, ?)`, p.place, p.thread); err != nil {
 			return err
 		}
 	}

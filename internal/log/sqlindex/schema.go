@@ -97,11 +97,11 @@ var schema = []string{
 // selecting returns what creates the indexes by which only queries select artifacts.
 func selecting() []string {
 	indexes := []string{
-		`CREATE INDEX by_suffix ON artifacts (` + suffixOfID + `)`,
-		`CREATE INDEX by_status ON artifacts (status)`,
-		`CREATE INDEX by_created ON artifacts (created, status)`,
+		`CREATE INDEX IF NOT EXISTS by_suffix ON artifacts (` + suffixOfID + `)`,
+		`CREATE INDEX IF NOT EXISTS by_status ON artifacts (status)`,
+		`CREATE INDEX IF NOT EXISTS by_created ON artifacts (created, status)`,
 		// What productions and groups of bodies add up. No row is read for them.
-		`CREATE INDEX by_producer ON artifacts
+		`CREATE INDEX IF NOT EXISTS by_producer ON artifacts
 			(thread, work, harness, session, run, agent, created, status, size, readers, channel, revision, bodies)`,
 	}
 	for _, column := range columns {
@@ -109,7 +109,7 @@ func selecting() []string {
 		if column == "revision" {
 			key = "channel, revision" // of any status
 		}
-		indexes = append(indexes, `CREATE INDEX by_`+column+` ON artifacts (`+key+`) WHERE `+column+` IS NOT NULL`)
+		indexes = append(indexes, `CREATE INDEX IF NOT EXISTS by_`+column+` ON artifacts (`+key+`) WHERE `+column+` IS NOT NULL`)
 	}
 	return indexes
 }
@@ -181,14 +181,14 @@ func (x *Index) checkOwner(ctx context.Context) error {
 	})
 }
 
-// ready empties an index of another schema, and creates the index in a new
-// database.
-func (x *Index) ready(ctx context.Context) error {
+// ready creates the index in a new database, and in one of another schema, which it empties, if the
+// caller wants that.
+func (x *Index) ready(ctx context.Context, empty bool) error {
 	if err := x.checkOwner(ctx); err != nil {
 		return err
 	}
 	_, err := x.Position(ctx)
-	if !foreign(err) {
+	if !foreign(err) || IsFormer(err) && !empty {
 		return err
 	}
 	for i := 1; ; i++ {
@@ -197,7 +197,7 @@ func (x *Index) ready(ctx context.Context) error {
 				if _, err := position(ctx, c, x.log); !foreign(err) {
 					return err // another process was first
 				}
-				return create(ctx, c, x.log)
+				return create(ctx, c, x.log, selecting())
 			})
 		}
 		if !sqlite.IsBusy(err) || i == waits {
@@ -210,10 +210,7 @@ func (x *Index) ready(ctx context.Context) error {
 }
 
 // foreign reports whether err means that a database contains something else.
-func foreign(err error) bool {
-	var e *Error
-	return sqlite.Code(err) == lib.SQLITE_ERROR || errors.As(err, &e) && e.Moved
-}
+func foreign(err error) bool { return sqlite.Code(err) == lib.SQLITE_ERROR || IsFormer(err) }
 
 // wal turns on write-ahead logging, so that readers and a writer do not block
 // each other. The setting is stored in the file.
@@ -221,8 +218,9 @@ func (x *Index) wal(ctx context.Context) error {
 	return wrapError(ctx, x.db.Use(ctx, func(c *sqlite.Conn) error { return c.Exec(ctx, `PRAGMA journal_mode = WAL`) }))
 }
 
-// create empties the database and makes it the index of the given log.
-func create(ctx context.Context, c *sqlite.Conn, log string) error {
+// create empties the database and makes it the index of the given log, with the given indexes
+// beside those of the schema.
+func create(ctx context.Context, c *sqlite.Conn, log string, indexes []string) error {
 	var tables []string
 	for r, err := range c.Each(ctx,
 		`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY sql LIKE 'CREATE VIRTUAL %' DESC`) {
@@ -236,7 +234,7 @@ func create(ctx context.Context, c *sqlite.Conn, log string) error {
 			return err
 		}
 	}
-	for _, statement := range slices.Concat(schema, selecting()) {
+	for _, statement := range slices.Concat(schema, indexes) {
 		if err := c.Exec(ctx, statement); err != nil {
 			return err
 		}

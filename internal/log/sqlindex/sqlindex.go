@@ -77,18 +77,44 @@ const (
 // index of handoff is refused unchanged, as is a link or another irregular file.
 // Its only errors are *Error and the context's.
 func Open(ctx context.Context, file, log string) (*Index, error) {
+	x, err := OpenCurrent(ctx, file, log)
+	if IsFormer(err) {
+		x, err = open(ctx, file, log, true)
+	}
+	return x, err
+}
+
+// OpenCurrent is Open, but leaves an index of another schema as it is: IsFormer reports that for
+// its error.
+func OpenCurrent(ctx context.Context, file, log string) (*Index, error) {
+	return open(ctx, file, log, false)
+}
+
+// IsFormer reports whether an error means that an index has another schema.
+func IsFormer(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Moved
+}
+
+func open(ctx context.Context, file, log string, empty bool) (*Index, error) {
 	if err := checkFiles(file); err != nil {
 		return nil, err
 	}
-	source := url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: url.Values{"_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", waitFor.Milliseconds()), "synchronous(NORMAL)", "cache_size(-16000)",
-	}}.Encode()}
-	x := &Index{db: sqlite.New(file, source.String()), file: file, log: log}
-	if err := x.ready(ctx); err != nil {
+	x := in(file, log, fmt.Sprintf("busy_timeout(%d)", waitFor.Milliseconds()), "synchronous(NORMAL)", cacheSize)
+	if err := x.ready(ctx, empty); err != nil {
 		x.Close()
 		return nil, err
 	}
 	return x, nil
+}
+
+// cacheSize limits the pages that are in memory to 16 MB.
+const cacheSize = "cache_size(-16000)"
+
+// in returns the index in a file with settings of its connections. It opens nothing.
+func in(file, log string, pragmas ...string) *Index {
+	source := url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: url.Values{"_pragma": pragmas}.Encode()}
+	return &Index{db: sqlite.New(file, source.String()), file: file, log: log}
 }
 
 // OpenMemory opens an empty index in memory, which no file or other process
@@ -96,7 +122,7 @@ func Open(ctx context.Context, file, log string) (*Index, error) {
 func OpenMemory(ctx context.Context) (*Index, error) {
 	name := fmt.Sprintf("/handoff-%d", memories.Add(1))
 	x := &Index{db: sqlite.New("", "file:"+name+"?vfs=memdb")}
-	if err := x.ready(ctx); err != nil {
+	if err := x.ready(ctx, true); err != nil {
 		x.Close()
 		return nil, err
 	}
@@ -160,16 +186,25 @@ func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 		if err != nil || len(fresh) == 0 {
 			return err
 		}
-		if err := applyAll(ctx, c, fresh); err != nil {
-			return err
-		}
-		bytes := 0
-		for _, r := range fresh {
-			b, _ := r.JSON()
-			bytes += len(b)
-		}
-		return c.Exec(ctx, `UPDATE place SET seq = ?, id = ?, bytes = bytes + ?`, int64(last), records[len(records)-1].ID, bytes)
+		return advance(ctx, c, fresh)
 	})
+}
+
+// advance applies records and moves the position of the index to the last one.
+func advance(ctx context.Context, c *sqlite.Conn, records []handoff.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	if err := applyAll(ctx, c, records); err != nil {
+		return err
+	}
+	bytes := 0
+	for _, r := range records {
+		b, _ := r.JSON()
+		bytes += len(b)
+	}
+	last := records[len(records)-1]
+	return c.Exec(ctx, `UPDATE place SET seq = ?, id = ?, bytes = bytes + ?`, int64(last.Seq), last.ID, bytes)
 }
 
 func applyAll(ctx context.Context, c *sqlite.Conn, records []handoff.Record) error {
@@ -204,7 +239,7 @@ func (x *Index) Reset(ctx context.Context, from Position) error {
 		if p, err := position(ctx, c, x.log); err != nil || moved(p) {
 			return err
 		}
-		return create(ctx, c, x.log)
+		return create(ctx, c, x.log, selecting())
 	})
 }
 
