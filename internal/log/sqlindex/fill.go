@@ -24,14 +24,16 @@ func Filling(file string) string {
 // paused returns the name of a file that Fill began and a later Fill continues.
 func paused(file string) string { return Filling(file) + "-paused" }
 
+// A Reading returns the records of a log after a position.
+type Reading func(after handoff.Seq) iter.Seq2[handoff.Record, error]
+
 // Fill makes the index of the log with the given ID, of which read returns the records, in another
 // file, and gives it the name file when it is complete. Until then nothing is synced, nothing can be
 // rolled back, and the indexes that only queries use are missing, so that it takes less time than
 // Apply. If ctx ends, the next Fill goes on from there. What a killed process leaves is removed by
 // the next one. The index ends before a record that can't be read. The caller prevents that anyone
 // else uses file or fills it. Its errors are *Error and the context's.
-func Fill(ctx context.Context, file, log string, read func(after handoff.Seq) iter.Seq2[handoff.Record, error],
-	applied func(handoff.Seq)) error {
+func Fill(ctx context.Context, file, log string, read Reading, applied func(handoff.Seq)) error {
 	fresh := Filling(file)
 	if err := takeUp(file); err != nil {
 		return &Error{Err: err}
@@ -58,7 +60,7 @@ func Fill(ctx context.Context, file, log string, read func(after handoff.Seq) it
 
 // fill applies the records to a database that nobody else uses. stopped is the error of ctx that
 // ended it between two batches: nothing else is interrupted.
-func fill(ctx context.Context, c *sqlite.Conn, log string, read func(after handoff.Seq) iter.Seq2[handoff.Record, error],
+func fill(ctx context.Context, c *sqlite.Conn, log string, read Reading,
 	applied func(handoff.Seq)) (stopped, err error) {
 	running := context.WithoutCancel(ctx)
 	p, err := position(running, c, log)

@@ -20,7 +20,7 @@ import (
 )
 
 // reading returns what reads records, and has notes that it was asked.
-func reading(records []handoff.Record, asked ...*[]handoff.Seq) func(handoff.Seq) iter.Seq2[handoff.Record, error] {
+func reading(records []handoff.Record, asked ...*[]handoff.Seq) Reading {
 	return func(after handoff.Seq) iter.Seq2[handoff.Record, error] {
 		for _, list := range asked {
 			*list = append(*list, after)
@@ -195,8 +195,10 @@ func TestFillBatches(t *testing.T) {
 // another index is.
 func TestFillLeftovers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "index.db")
-	if name := filepath.Base(Filling(file)); !durable.IsTemporary(name) || !durable.IsTemporary(filepath.Base(paused(file))) {
-		t.Errorf("%s is not the name of a temporary file", name)
+	for _, name := range []string{Filling(file), paused(file)} {
+		if !durable.IsTemporary(filepath.Base(name)) {
+			t.Errorf("%s is not the name of a temporary file", name)
+		}
 	}
 	for _, name := range []string{Filling(file), Filling(file) + "-journal", Filling(file) + "-wal", file + "-wal",
 		file + "-shm"} {
@@ -222,10 +224,11 @@ func TestFillFails(t *testing.T) {
 	if err := Fill(t.Context(), file, "log1", reading(nil), noProgress); !errors.As(err, &fault) {
 		t.Errorf("Fill = %v, want an *Error", err)
 	}
-	if err := os.Symlink("elsewhere", paused(filepath.Join(dir, "index.db"))); err != nil {
+	file = filepath.Join(dir, "index.db")
+	if err := os.Symlink("elsewhere", paused(file)); err != nil {
 		t.Fatal(err)
 	}
-	if err := Fill(t.Context(), filepath.Join(dir, "index.db"), "log1", reading(nil), noProgress); !errors.As(err, &fault) {
+	if err := Fill(t.Context(), file, "log1", reading(nil), noProgress); !errors.As(err, &fault) {
 		t.Errorf("Fill with a link = %v, want an *Error", err)
 	}
 }
