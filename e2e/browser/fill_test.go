@@ -24,7 +24,8 @@ func (s story) pages() map[string]string {
 		"now": "/", "sessions": "/sessions", "session": "/sessions/" + s.session, "running": "/sessions/" + s.running,
 		"file": "/sessions/" + s.session + "/files/notes/plan.md", "artifact": "/artifacts/" +
 			s.design2, "stale": "/artifacts/" + s.patch1,
-		"diff": "/artifacts/" + s.design2 + "?diff=" + s.design1, "patch": "/artifacts/" + s.patch2, "table": "/artifacts/" +
+		"diff": "/artifacts/" + s.design2 + "?diff=" + s.design1, "patch": "/artifacts/" + s.patch2, "split": "/artifacts/" +
+			s.design2 + "?diff=" + s.design1 + "&view=split", "table": "/artifacts/" +
 			s.table,
 		"json": "/artifacts/" + s.data, "log": "/artifacts/" + s.log, "channels": "/channels", "channel": "/channels/design",
 		"search": "/search?q=retries", "check": "/check", "compare": "/compare", "graph": "/graph?focus=" +

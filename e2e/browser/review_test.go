@@ -160,6 +160,16 @@ func TestReviewPages(t *testing.T) {
 	b.do(chromedp.KeyEvent("Better"), save())
 	b.await("the comment on the changed line is shown",
 		`document.querySelector("#L2 + .said")?.innerText.includes("Better")`, 5*time.Second)
+	b.do(chromedp.Evaluate(`[...document.querySelectorAll(".switch a")].find((a) => a.textContent === "Split").click()`, nil))
+	b.await("both texts are shown", `document.querySelector(".pair > #L2.add")`, 5*time.Second)
+	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("c"))
+	b.await("c opens the form below both texts", `document.activeElement.closest(".pair:has(#L2) + .said + #form")`, 5*time.Second)
+	b.do(chromedp.KeyEvent("Beside"), save())
+	b.await("the comment is below both texts, which are still side by side",
+		`document.querySelector(".pair:has(#L2) + .said")?.innerText.includes("Beside")`, 5*time.Second)
+	b.pictures("review-split", "")
+	b.look(1280, false)
+	b.open("/artifacts/" + second)
 	b.do(chromedp.Focus("#L2 + .said summary"), chromedp.KeyEvent(" "))
 	b.await("the space bar opens the reply", `document.querySelector("#L2 + .said details").open`, 5*time.Second)
 	b.do(chromedp.SendKeys("#L2 + .said details [name=text]", "Done"),

@@ -18,19 +18,21 @@ import (
 type Version struct {
 	Title string // for the head
 	Name  string // of its file
+	URL   string // where a page finds the text, "" for nowhere
 	Text  []byte
 }
 
 // Changes returns the differences between two texts. If one of them is not text or
 // is too large, there is only a note.
-func Changes(from, to Version) Preview {
+func Changes(from, to Version, o Layout) Preview {
 	p := Preview{Kind: Diff, Size: int64(len(to.Text)), Previous: -1}
 	text, note := unified(from, to)
 	if note != "" {
 		p.Notes = []string{note}
 		return p
 	}
-	p.diff(linesOfDiff(text, false), to.Name)
+	o.Texts = TextsOf(from, to)
+	p.diff(linesOfDiff(text, false), to.Name, o)
 	return p
 }
 

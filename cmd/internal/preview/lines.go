@@ -14,7 +14,7 @@ const maxLines = 20_000
 // A Line is a line of a text, or of the differences between two.
 type Line struct {
 	N        int    // in the text that is shown, from 1; 0 for one that it does not have
-	Old, New string // its numbers, if it is of a diff
+	Old, New string // its numbers in the two texts of a diff; a text that is none has New only
 	Class    string // add, del, ctx, hunk or head, if it is of a diff
 	Text     string // with control characters as escapes
 
@@ -39,7 +39,9 @@ func Lines(text []byte) (list []Line, note string) {
 		}
 	}
 	for i := range list {
-		list[i].N = i + 1
+		if list[i].N = i + 1; list[i].Class == "" {
+			list[i].New = strconv.Itoa(i + 1)
+		}
 	}
 	return shortened(list)
 }

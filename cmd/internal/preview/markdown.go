@@ -288,7 +288,7 @@ func (m *markdown) fence(n *ast.FencedCodeBlock) {
 		m.out.WriteString(`<figure class="diagram" data-diagram><pre tabindex="0"><code>` + escape(code) +
 			"</code></pre></figure>\n")
 	case "diff", "patch":
-		m.out.WriteString(string(diffHTML(linesOfDiff(code, true), "")))
+		m.out.WriteString(string(Layout{}.HTML([]File{{Lines: linesOfDiff(code, true)}})))
 	default:
 		m.out.WriteString(string(codeHTML(language, code)))
 	}

@@ -1,10 +1,10 @@
 package preview
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"html/template"
 	"strconv"
 	"strings"
 
@@ -86,46 +86,19 @@ func (f File) path() (name string) {
 	return name
 }
 
-// diff shows a diff: with a fold for each file if it is about several.
-func (p *Preview) diff(lines []Line, name string) {
-	files, named := FilesOf(lines, name), 0
+// LanguageOf returns the first language of files, "" if none has one.
+func LanguageOf(files []File) (name string) {
 	for _, f := range files {
-		if f.Name != "" {
-			named++
-		}
-		p.Added, p.Removed = p.Added+f.Added, p.Removed+f.Removed
-		if p.Language == "" {
-			p.Language = f.Language
-		}
+		name = cmp.Or(name, f.Language)
 	}
-	p.Files = named
-	var b strings.Builder
-	if named > 1 {
-		fmt.Fprintf(&b, `<p class="diff-files">%d files <span class="added">+%d</span> `+
-			`<span class="removed">−%d</span></p>`+"\n", named, p.Added, p.Removed)
-	}
-	for _, f := range files {
-		if named < 2 || f.Name == "" {
-			b.WriteString(string(diffHTML(f.Lines, f.Language)))
-			continue
-		}
-		fmt.Fprintf(&b, `<div class="diff-file" data-file="%s"><details id="file-%s" open><summary><code>%s</code> `+
-			`<span class="added">+%d</span> <span class="removed">−%d</span></summary>`+"\n%s</details></div>\n",
-			f.Digest, f.Digest, escape(f.Name), f.Added, f.Removed, diffHTML(f.Lines, f.Language))
-	}
-	p.HTML = template.HTML(b.String())
+	return name
 }
 
-// diffHTML returns the lines of a diff, each with a class and its numbers in both texts.
-func diffHTML(lines []Line, language string) template.HTML {
-	var b strings.Builder
-	b.WriteString(`<pre class="diff" tabindex="0"`)
-	if language != "" {
-		b.WriteString(` data-language="` + language + `"`)
+// diff shows a diff.
+func (p *Preview) diff(lines []Line, name string, o Layout) {
+	files := FilesOf(lines, name)
+	for _, f := range files {
+		p.Added, p.Removed = p.Added+f.Added, p.Removed+f.Removed
 	}
-	b.WriteString(">")
-	for _, l := range lines {
-		fmt.Fprintf(&b, `<span class="%s" data-old="%s" data-new="%s">%s`+"\n</span>", l.Class, l.Old, l.New, l.HTML())
-	}
-	return template.HTML(b.String() + "</pre>\n")
+	p.Files, p.Language, p.Split, p.HTML = len(named(files)), LanguageOf(files), o.Split, o.HTML(files)
 }

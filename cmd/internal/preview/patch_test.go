@@ -62,12 +62,12 @@ func TestDiffOfFiles(t *testing.T) {
 	html := string(p.HTML)
 	for _, want := range []string{`2 files <span class="added">+3</span> <span class="removed">−1</span>`,
 		`<summary><code>src/up.go</code> <span class="added">+2</span> <span class="removed">−1</span></summary>`,
-		`<pre class="diff" tabindex="0" data-language="python">`, `send(<mark>ctx context.Context, </mark>f`} {
+		`<ol class="lines diff" aria-label="Lines" data-language="python">`, `">ä.py</a> <span class="added">+1</span>`, `send(<mark>ctx context.Context, </mark>f`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("got %s, want %s", html, want)
 		}
 	}
-	if p.Files != 2 || p.Added != 3 || p.Removed != 1 || strings.Count(html, "<details") != 2 || p.Language != "go" {
+	if p.Files != 2 || p.Added != 3 || p.Removed != 1 || strings.Count(html, "<details") != 3 || p.Language != "go" {
 		t.Errorf("got %d files, +%d −%d, %s: %s", p.Files, p.Added, p.Removed, p.Language, html)
 	}
 	checkSafe(t, html)
@@ -98,8 +98,8 @@ func TestCounts(t *testing.T) {
 		if got := fmt.Sprint(added, removed, ok); got != tt.want {
 			t.Errorf("%.20q and %.20q: got %s, want %s", tt.from, tt.to, got, tt.want)
 		}
-		from, to := Version{"", "x", []byte(tt.from)}, Version{"", "x", []byte(tt.to)}
-		if p := Changes(from, to); p.Added != added || p.Removed != removed {
+		from, to := Version{Name: "x", Text: []byte(tt.from)}, Version{Name: "x", Text: []byte(tt.to)}
+		if p := Changes(from, to, Layout{}); p.Added != added || p.Removed != removed {
 			t.Errorf("%.20q and %.20q: the diff has +%d −%d, want %s", tt.from, tt.to, p.Added, p.Removed, tt.want)
 		}
 	}

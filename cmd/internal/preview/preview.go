@@ -62,6 +62,7 @@ type Source struct {
 type Options struct {
 	Offset int64 // of the first byte of the range to show
 	Plain  bool  // as text, even if there is another form
+	Split  bool  // the two texts of a diff are side by side
 
 	// Anchor is a part of the IDs of headings: on a page with several contents, each has
 	// its own.
@@ -82,6 +83,7 @@ type Preview struct {
 
 	Plain    bool // shown as text although there is another form
 	Rich     bool // there is another form than text
+	Split    bool // the two texts of a diff are side by side
 	Diagrams bool // there are Mermaid diagrams, which a script can draw
 	Notes    []string
 
@@ -111,17 +113,17 @@ func Render(s Source, o Options) (Preview, error) {
 	if p.Rich = p.Kind != Text && p.Kind != Code; p.Rich && o.Plain {
 		p.Plain = true
 	}
-	if p.Plain || !p.rich(s, r, o.Anchor) {
+	if p.Plain || !p.rich(s, r, o) {
 		p.text(s, r)
 	}
 	return p, nil
 }
 
 // rich shows text in its own form, and reports whether that was possible.
-func (p *Preview) rich(s Source, r piece, anchor string) bool {
+func (p *Preview) rich(s Source, r piece, o Options) bool {
 	switch p.Kind {
 	case Diff:
-		p.diff(linesOfDiff(r.text, r.offset > 0), "")
+		p.diff(linesOfDiff(r.text, r.offset > 0), "", Layout{Split: o.Split})
 		return true
 	case Log:
 		p.HTML = pre("log", colors(r.text))
@@ -146,7 +148,7 @@ func (p *Preview) rich(s Source, r piece, anchor string) bool {
 	var err error
 	switch p.Kind {
 	case Markdown:
-		p.HTML, p.Diagrams, err = markdownHTML(all, anchor)
+		p.HTML, p.Diagrams, err = markdownHTML(all, o.Anchor)
 	case JSON:
 		p.HTML, err = jsonHTML(all)
 	case Table:

@@ -77,9 +77,9 @@ var (
 	anyTag  = regexp.MustCompile(`<[^>]*>?`)
 	goodTag = regexp.MustCompile(
 		`^</?(p|div|pre|code|span|h[2-6]|hr|br|em|strong|del|blockquote|ul|ol|li|table|thead|tbody|tr|th|td|details|summary|figure|img|a|input|mark)` +
-			`( (class|id|href|title|rel|target|start|tabindex|scope|type|aria-label|data-old|data-new|data-file|data-language|src|alt|loading)="[^"<>]*"| (open|checked|disabled|data-diagram))*>$`)
+			`( (class|id|href|title|rel|target|start|tabindex|scope|type|aria-label|data-old|data-new|data-before|data-after|data-file|data-language|src|alt|loading)="[^"<>]*"| (open|checked|disabled|data-diagram|aria-hidden="true"))*>$`)
 	address = regexp.MustCompile(`(href|src)="([^"]*)"`)
-	goodURL = regexp.MustCompile(`^(https?://[^/]|mailto:|#md-|/raw$|data:image/(png|jpeg|gif|webp);base64,)`)
+	goodURL = regexp.MustCompile(`^(https?://[^/]|mailto:|#md-|#file-[0-9a-f]{16}$|/raw$|data:image/(png|jpeg|gif|webp);base64,)`)
 )
 
 // checkSafe reports a tag, an attribute, an address or a character that no preview
@@ -245,7 +245,7 @@ func TestMarkdown(t *testing.T) {
 		{"- [ ] open\n- [x] done", `<li class="task"><input type="checkbox" disabled aria-label="task"> open</li>`},
 		{"- [ ] open\n- [x] done", `<li class="task"><input type="checkbox" disabled aria-label="task" checked> done</li>`},
 		{"```go\nx < y\n```", `<code class="language-go">x &lt; y`},
-		{"```diff\n-a\n+b\n```", `<pre class="diff" tabindex="0"><span class="del" data-old="" data-new="">-a`},
+		{"```diff\n-a\n+b\n```", `<ol class="lines diff" aria-label="Lines">` + "\n" + `<li class="src del"><code>-a</code></li>`},
 		{"\\&gt; &#38;gt; \\&reg; \\\\*a*", "<p>&amp;gt; &amp;gt; &amp;reg; \\<em>a</em></p>"},
 		{"[x](http://h/\\&amp;)", `title="http://h/&amp;amp;"`},
 		{"# As [said](http://h/p) `in` _it_", `<h2 id="md-as-said-in-it">`},
@@ -284,8 +284,8 @@ func TestForms(t *testing.T) {
 			"too many values or levels"},
 		{"a.json", "[" + strings.Repeat("1,", maxNodes) + "1]", nil, "too many values or levels"},
 		{"a.patch", "--- a\n+++ b\n@@ -3,2 +4,2 @@\n c\n-x\n+y\n",
-			[]string{`<span class="ctx" data-old="3" data-new="4"> c`, `<span class="del" data-old="4" data-new="">-x`,
-				`<span class="add" data-old="" data-new="5">+y`}, ""},
+			[]string{`<li class="src ctx" data-old="3" data-new="4"><code> c`, `<li class="src del" data-old="4"><code>-x`,
+				`<li class="src add" data-new="5"><code>+y`}, ""},
 		{"a.log", "\x1b[1;31mno\x1b[0m yes\x1b[2K", []string{`<span class="fg1 bold">no</span> yes\x1b[2K`}, ""},
 		{"a.log", "\x1b[31m\x1b[38;5;196mx\x1b[38;2;1;4;3my\x1b[48:5:4;97;44mz",
 			[]string{`xy<span class="fg15 bg4">z</span>`}, ""},
@@ -323,9 +323,9 @@ func TestImage(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	p := Changes(Version{"v1", "a.go", []byte("a\nb\nc\n")}, Version{"v2", "a.go", []byte("a\nB\nc\n")})
-	for _, want := range []string{`data-old="2" data-new="">-b`, `data-old="" data-new="2">+B`, "--- v1", "+++ v2",
-		`tabindex="0" data-language="go">`} {
+	p := Changes(Version{"v1", "a.go", "", []byte("a\nb\nc\n")}, Version{"v2", "a.go", "", []byte("a\nB\nc\n")}, Layout{})
+	for _, want := range []string{` data-old="2"><code>-b`, ` data-new="2"><code>+B`, "--- v1", "+++ v2",
+		` data-language="go">`} {
 		if !strings.Contains(string(p.HTML), want) {
 			t.Errorf("got %s, want %s", p.HTML, want)
 		}
@@ -333,7 +333,7 @@ func TestChanges(t *testing.T) {
 	checkSafe(t, string(p.HTML))
 	for note, from := range map[string]string{"equal": "a", "not text": "a\x00",
 		"1024 KB": strings.Repeat("b", richSize+1)} {
-		p := Changes(Version{Text: []byte(from)}, Version{Text: []byte("a")})
+		p := Changes(Version{Text: []byte(from)}, Version{Text: []byte("a")}, Layout{})
 		if p.HTML != "" || !strings.Contains(fmt.Sprint(p.Notes), note) {
 			t.Errorf("got %v, want %q", p.Notes, note)
 		}
@@ -366,7 +366,7 @@ func BenchmarkPathological(b *testing.B) {
 
 // A diff is shown in parts, of one file or of several, with the class of each line.
 func TestDiffLines(t *testing.T) {
-	class := regexp.MustCompile(`<span class="(\w+)" data-old="(\d*)" data-new="(\d*)">(.*)`)
+	class := regexp.MustCompile(`<li class="src (\w+)"(?: data-old="(\d+)")?(?: data-new="(\d+)")?><code>(.*)</code></li>`)
 	for _, tt := range []struct {
 		name, diff string
 		part       bool
@@ -384,7 +384,8 @@ func TestDiffLines(t *testing.T) {
 		{"a part with another file", "+x\n--- c\n+++ d\n", true, "add - - +x|head - - --- c|head - - +++ d"},
 	} {
 		var got []string
-		for _, line := range class.FindAllStringSubmatch(string(diffHTML(linesOfDiff([]byte(tt.diff), tt.part), "")), -1) {
+		lines := Layout{}.HTML([]File{{Lines: linesOfDiff([]byte(tt.diff), tt.part)}})
+		for _, line := range class.FindAllStringSubmatch(string(lines), -1) {
 			got = append(got, fmt.Sprintf("%s %s %s %s", line[1], cmp.Or(line[2], "-"), cmp.Or(line[3], "-"),
 				html.UnescapeString(line[4])))
 		}
@@ -396,8 +397,8 @@ func TestDiffLines(t *testing.T) {
 		strings.Repeat("+a line of a file that is long\n", 9000)
 	first := render(t, Source{Name: "x.diff"}, Options{}, long)
 	if second := string(render(t, Source{Name: "x.diff"}, Options{Offset: first.Next}, long).HTML); first.Next == 0 ||
-		strings.Count(second, `class="add"`) < 1000 {
-		t.Errorf("the second part, from %d, has %d added lines", first.Next, strings.Count(second, `class="add"`))
+		strings.Count(second, `class="src add"`) < 1000 {
+		t.Errorf("the second part, from %d, has %d added lines", first.Next, strings.Count(second, `class="src add"`))
 	}
 }
 

@@ -14,17 +14,21 @@ func (l Line) HTML() template.HTML {
 		escape(l.Text[l.to:]))
 }
 
+// replaced returns how many removed lines a list begins with, and how many added ones follow them.
+func replaced(list []Line) (removed, added int) {
+	for removed < len(list) && list[removed].Class == "del" {
+		removed++
+	}
+	for removed+added < len(list) && list[removed+added].Class == "add" {
+		added++
+	}
+	return removed, added
+}
+
 // markWords marks what differs between removed lines and the added ones in their place.
 func markWords(list []Line) {
-	count := func(list []Line, class string) (n int) {
-		for n < len(list) && list[n].Class == class {
-			n++
-		}
-		return n
-	}
 	for i := 0; i < len(list); {
-		removed := count(list[i:], "del")
-		added := count(list[i+removed:], "add")
+		removed, added := replaced(list[i:])
 		for k := range min(removed, added) {
 			markPair(&list[i+k], &list[i+removed+k])
 		}

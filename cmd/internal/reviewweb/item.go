@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"net/http"
 	"net/url"
@@ -19,6 +20,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/cmd/internal/web"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/reviews"
@@ -28,8 +30,7 @@ import (
 type item struct {
 	handoff.Artifact
 	Title    string
-	Lines    []line
-	Files    []file                 // Lines by the files that they are about
+	Files    []preview.File         // the lines, by the files that they are about
 	Note     string                 // why there are no lines, or not all
 	General  []reviews.ShownComment // about the artifact as a whole, or at no line that is shown
 	Open     int                    // comments that are not resolved
@@ -41,24 +42,17 @@ type item struct {
 	Text     string // that was written, if it was refused
 	ReplyTo  string // the comment that the form answers
 	Failure  *cli.Failure
-	Next     string // the ID of the next artifact that waits
-	Query    string // of the lines that are shown, for links
+	Next     string     // the ID of the next artifact that waits
+	Query    url.Values // of what is shown, for links
+	IsDiff   bool       // the lines are of a diff
+	Split    bool       // its two texts are side by side
 	Rendered *preview.Preview
 	Via      string
-}
 
-// A file is the part of the lines that is about one file.
-type file struct {
-	preview.File
-	Lines []line
-}
-
-// A line is a line of an artifact with the comments that end there.
-type line struct {
-	preview.Line
-	Comments []reviews.ShownComment
-	At       bool // a comment is written about it
-	Form     bool // a comment is written here
+	texts    [2]string // see preview.TextsOf
+	from, to int       // the lines of At
+	placed   map[int][]reviews.ShownComment
+	pages    *template.Template
 }
 
 // contentLimit is how much of a content is read.
@@ -83,7 +77,8 @@ func (s *Server) find(ctx context.Context, id string, q url.Values) (v item, err
 	if err != nil {
 		return v, err
 	}
-	v = item{Artifact: *shown.Artifact, Quote: q.Get("quote"), ReplyTo: q.Get("reply"), Via: s.o.Via}
+	v = item{Artifact: *shown.Artifact, Quote: q.Get("quote"), ReplyTo: q.Get("reply"), Via: s.o.Via,
+		Query: url.Values{}, Split: web.IsSplit(q), pages: s.pages}
 	v.Title = v.DisplayName()
 	history, err := s.o.Workspace.History(ctx, id)
 	if err != nil {
@@ -100,14 +95,18 @@ func (s *Server) find(ctx context.Context, id string, q url.Values) (v item, err
 	if at := atPattern().FindStringSubmatch(q.Get("at")); at != nil {
 		v.At = strings.TrimSuffix(at[1]+"-"+at[2], "-")
 	}
+	if v.Split {
+		v.Query.Set("view", "split")
+	}
 	if q.Has("rendered") {
-		v.Rendered, v.Query = s.rendered(ctx, v.Artifact), "rendered"
+		v.Query.Set("rendered", "")
+		v.Rendered = s.rendered(ctx, v)
 	} else {
 		s.addLines(ctx, &v)
 		if v.From != nil {
-			v.Query = "diff=" + v.From.ID
+			v.Query.Set("diff", v.From.ID)
 		} else if q.Has("diff") {
-			v.Query = "diff="
+			v.Query.Set("diff", "")
 		}
 	}
 	v.place(shown.Discussion)
@@ -148,8 +147,8 @@ func (v item) compared(q url.Values) *handoff.Artifact {
 	return nil
 }
 
-func (s *Server) content(ctx context.Context, a handoff.Artifact) ([]byte, error) {
-	b, err := s.o.Workspace.Read(ctx, a.ID, workspace.ReadOptions{})
+func (s *Server) content(ctx context.Context, id string) ([]byte, error) {
+	b, err := s.o.Workspace.Read(ctx, id, workspace.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -157,14 +156,14 @@ func (s *Server) content(ctx context.Context, a handoff.Artifact) ([]byte, error
 	return io.ReadAll(io.LimitReader(b, contentLimit))
 }
 
-func (s *Server) rendered(ctx context.Context, a handoff.Artifact) *preview.Preview {
-	b, err := s.o.Workspace.Read(ctx, a.ID, workspace.ReadOptions{})
+func (s *Server) rendered(ctx context.Context, v item) *preview.Preview {
+	b, err := s.o.Workspace.Read(ctx, v.ID, workspace.ReadOptions{})
 	if err != nil {
 		return &preview.Preview{Notes: []string{err.Error()}, Kind: preview.Empty}
 	}
 	defer b.Close()
-	source := preview.Source{Body: b, Name: first(a.Name, a.Path), MediaType: a.MediaType}
-	p, err := preview.Render(source, preview.Options{})
+	source := preview.Source{Body: b, Name: first(v.Name, v.Path), MediaType: v.MediaType}
+	p, err := preview.Render(source, preview.Options{Split: v.Split})
 	if err != nil {
 		p.Notes = append(p.Notes, err.Error())
 	}
@@ -176,13 +175,14 @@ func (s *Server) addLines(ctx context.Context, v *item) {
 		v.Note = "this is a directory: comments are about all of it"
 		return
 	}
-	text, err := s.content(ctx, v.Artifact)
+	text, err := s.content(ctx, v.ID)
 	var lines []preview.Line
 	if err == nil && v.From != nil {
 		var before []byte
-		if before, err = s.content(ctx, *v.From); err == nil {
-			lines, v.Note = preview.ChangedLines(preview.Version{Title: revision(*v.From), Text: before},
-				preview.Version{Title: revision(v.Artifact), Text: text})
+		if before, err = s.content(ctx, v.From.ID); err == nil {
+			from, to := version(*v.From, before), version(v.Artifact, text)
+			lines, v.Note = preview.ChangedLines(from, to)
+			v.texts = preview.TextsOf(from, to)
 		}
 	} else if err == nil {
 		lines, v.Note = preview.Lines(text)
@@ -190,22 +190,30 @@ func (s *Server) addLines(ctx context.Context, v *item) {
 	if err != nil {
 		v.Note = err.Error()
 	}
-	for _, l := range lines {
-		v.Lines = append(v.Lines, line{Line: l})
-	}
 	name := path.Base(first(v.Name, v.Path))
-	if v.From == nil && len(lines) > 0 && lines[0].Class != "" {
+	if v.IsDiff = len(lines) > 0 && lines[0].Class != ""; v.IsDiff && v.From == nil {
 		name = "" // a patch names its files
 	}
-	rest := v.Lines
-	for _, f := range preview.FilesOf(lines, name) {
-		v.Files = append(v.Files, file{f, rest[:len(f.Lines)]})
-		rest = rest[len(f.Lines):]
-	}
+	v.Files = preview.FilesOf(lines, name)
 }
 
-// Folds reports whether the lines are about several files.
-func (v item) Folds() bool { return len(v.Files) > 1 }
+// Body returns the lines, with comments and the form at their place. p is the page that they are on.
+func (v item) Body(p page) (template.HTML, error) {
+	var failed error
+	lines := preview.Layout{Split: v.Split, Texts: v.texts, From: v.from, To: v.to,
+		Address: func(n int) string { return string(web.Address(v.Query, fmt.Sprintf("at=L%d", n))) + "#form" },
+		Below: func(n int) template.HTML {
+			comments, form := v.placed[n], v.At != "" && n == v.to
+			if len(comments) == 0 && !form {
+				return ""
+			}
+			var b strings.Builder
+			err := v.pages.ExecuteTemplate(&b, "below", map[string]any{"Comments": comments, "Form": form, "Page": p})
+			failed = errors.Join(failed, err)
+			return template.HTML(b.String())
+		}}.HTML(v.Files)
+	return lines, failed
+}
 
 // Changed returns how many lines are added and removed, "" for a text.
 func (v item) Changed() string {
@@ -221,31 +229,33 @@ func (v item) Changed() string {
 
 // scripts returns what the page needs: for lines of code, what colors them.
 func (v item) scripts() []string {
-	if slices.ContainsFunc(v.Files, func(f file) bool { return f.Language != "" }) {
+	if preview.LanguageOf(v.Files) != "" {
 		return []string{"vendor/highlight.min.js", "preview.js"}
 	}
 	return []string{"preview.js"}
 }
 
-func revision(a handoff.Artifact) string { return "v" + strconv.Itoa(a.Revision) }
+// version returns the text of a revision to compare.
+func version(a handoff.Artifact, text []byte) preview.Version {
+	return preview.Version{Title: "v" + strconv.Itoa(a.Revision), URL: "/bodies/" + a.ID, Text: text}
+}
 
-// place adds comments to the lines where they end, and the form.
+// place selects the lines where comments are shown, and the form.
 func (v *item) place(list []reviews.ShownComment) {
 	placed, rest := reviews.ByLine(list)
-	v.General = rest
-	at := map[int]*line{}
-	for i := range v.Lines {
-		l := &v.Lines[i]
-		at[l.N], l.Comments = l, placed[l.N]
-		delete(placed, l.N)
+	v.General, v.placed = rest, placed
+	isShown := map[int]bool{}
+	for _, f := range v.Files {
+		for _, l := range f.Lines {
+			isShown[l.N] = l.N > 0
+		}
 	}
 	for _, c := range list {
 		if c.State == handoff.CommentOpen {
 			v.Open++
 		}
-		if _, hidden := placed[c.Place.LastLine]; hidden && !slices.ContainsFunc(rest, func(r reviews.ShownComment) bool {
-			return r.ID == c.ID
-		}) {
+		isRest := slices.ContainsFunc(rest, func(r reviews.ShownComment) bool { return r.ID == c.ID })
+		if !isRest && !isShown[c.Place.LastLine] {
 			v.General = append(v.General, c)
 		}
 	}
@@ -253,15 +263,9 @@ func (v *item) place(list []reviews.ShownComment) {
 	if !ok {
 		last = from
 	}
-	begin, _ := strconv.Atoi(from)
-	n, _ := strconv.Atoi(last)
-	if at[n] == nil || n == 0 {
-		v.At = ""
-		return
-	}
-	at[n].Form = true
-	for i, l := range v.Lines {
-		v.Lines[i].At = begin <= l.N && l.N <= n
+	v.from, _ = strconv.Atoi(from)
+	if v.to, _ = strconv.Atoi(last); !isShown[v.to] {
+		v.At, v.from, v.to = "", 0, 0
 	}
 }
 
@@ -345,6 +349,23 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request, id string, q ur
 		}
 	}
 	s.render(w, page{Name: "item", Title: v.Title, Data: v, Status: statusOf(err)})
+}
+
+// body answers with the text of an artifact, from which a script takes the colors of its lines.
+func (s *Server) body(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if !handoff.IsArtifactID(id) {
+		s.refuse(w, http.StatusNotFound, "not the ID of an artifact")
+		return
+	}
+	text, err := s.content(r.Context(), id)
+	if err != nil {
+		s.refuse(w, statusOf(err), "the content can't be read")
+		return
+	}
+	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write(text)
 }
 
 // contextPage is what is known beside an artifact: it takes longer than its page.

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -85,6 +86,7 @@ func (s *Server) Handler() http.Handler {
 		"/artifacts/{id}/context": s.context} {
 		mux.Handle("GET "+pattern, s.admitted(s.page(view)))
 	}
+	mux.Handle("GET /bodies/{id}", s.admitted(http.HandlerFunc(s.body)))
 	mux.Handle("POST /artifacts/{id}", s.admitted(http.HandlerFunc(s.post)))
 	mux.Handle("/{path...}", s.page(func(*http.Request) (page, error) {
 		return page{}, handoff.E("open", "page", handoff.NotFound, errors.New("no such page"), handoff.Hint{})
@@ -215,11 +217,13 @@ func (s *Server) render(w http.ResponseWriter, p page) {
 type queuePage struct {
 	Waiting  []handoff.Artifact // the longest first
 	Reviewed []handoff.Artifact // active ones, the newest first
+	Query    url.Values         // of the page
 }
 
 // queue lists what waits for a review, and what was reviewed.
 func (s *Server) queue(r *http.Request) (page, error) {
 	q, err := s.waiting(r.Context())
+	q.Query = r.URL.Query()
 	return page{Name: "queue", Title: "Review", Poll: pollTime, Data: q}, err
 }
 

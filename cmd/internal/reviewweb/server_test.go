@@ -211,10 +211,62 @@ func TestReviewFiles(t *testing.T) {
 			t.Errorf("%s is not before %s\n%s", place[0], place[1], page)
 		}
 	}
+	split := s.page("/artifacts/" + a.ID + "?view=split&at=L4-L5")
+	s.has(split, `<ol class="lines diff split" aria-label="Lines" data-language="go">`,
+		`<li class="pair"><div class="src del at" id="L4" data-old="1" data-row><a class="plus" href="?at=L4&amp;view=split#form"`,
+		`<div class="src add at" id="L5" data-new="1" data-row>`, `name="view" value="view=split"`, "2 files")
+	said, form, next := strings.Index(split, "Why y?"), strings.Index(split, `id="form"`), strings.Index(split, `id="L6"`)
+	if first := strings.Index(split, `id="L5"`); first > said || said > form || form > next {
+		t.Errorf("the comment and the form are not between the lines 5 and 6\n%s", split)
+	}
 	text := s.publish(handoff.Draft{Body: strings.NewReader(poem), Channel: "design"})
 	page = s.page("/artifacts/" + text.ID)
 	if strings.Contains(page, "<details") || strings.Contains(page, "highlight.min.js") {
 		t.Errorf("a text has a fold, or a script for code\n%s", page)
+	}
+}
+
+// TestReviewSplit keeps the view of changes on the way from the list to an item, to a comment on a changed line, and
+// to the next item. Without the address of the view it is the unified one.
+func TestReviewSplit(t *testing.T) {
+	s := newSite(t)
+	put := func(text string, replaces ...string) handoff.Artifact {
+		return s.publish(handoff.Draft{Body: strings.NewReader(text), Filename: "poem.go", Channel: "design", AskReview: true,
+			Replaces: replaces})
+	}
+	a := put(poem)
+	s.page("/artifacts/" + a.ID)
+	s.send(a.ID, "action", "changes", "text", "Say which.")
+	b, c := put(strings.Replace(poem, "two", "two too", 1), a.ID), put("other\n")
+	path := "/artifacts/" + b.ID
+	unified := s.page(path)
+	s.has(unified, `<ol class="lines diff" aria-label="Lines" data-language="go" data-before="/bodies/`+a.ID+
+		`" data-after="/bodies/`+b.ID+`">`, `href="?diff=`+a.ID+`&amp;view=split">Split</a>`)
+	s.has(s.page("/?view=split"), `href="`+path+`?view=split"`)
+	split := s.page(path + "?view=split")
+	s.has(split, `<ol class="lines diff split"`, `href="/?view=split">Review</a>`, `?at=L2&amp;diff=`+a.ID+`&amp;view=split#form"`,
+		`<a rel="next" href="/artifacts/`+c.ID+`?view=split">`, `href="?diff=`+a.ID+`">Unified</a>`,
+		`href="?diff&amp;view=split">Source</a>`, `href="?rendered&amp;view=split">Rendered</a>`,
+		`name="view" value="diff=`+a.ID+`&amp;view=split"`, `class="src add" id="L2"`, `two<mark> too</mark>`)
+	if strings.Count(split, `id="L1"`) != 1 || strings.Contains(split, `id="L2" data-old`) {
+		t.Errorf("a line that did not change has its ID on both sides, or a removed one has one\n%s", split)
+	}
+	r, body := s.send(b.ID, "action", "comment", "lines", "2", "text", "Good.", "view", "diff="+a.ID+"&view=split")
+	if to := r.Header.Get("Location"); !strings.HasPrefix(to, path+"?diff="+a.ID+"&view=split#cmt_") {
+		t.Errorf("a comment: got %d to %s\n%s", r.StatusCode, to, body)
+	}
+	_, refused := s.send(b.ID, "action", "comment", "lines", "99", "text", "Where?", "view", "diff="+a.ID+"&view=split")
+	s.has(refused, `<ol class="lines diff split"`, "Where?")
+	if r, text := s.do("GET", "/bodies/"+b.ID, nil); !strings.Contains(text, "two too\n") ||
+		r.Header.Get("Content-Type") != "text/plain; charset=utf-8" || r.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("the text that colors are of: got %s\n%s", r.Header.Get("Content-Type"), text)
+	}
+	if r, _ := s.do("GET", "/bodies/"+b.ID, nil, func(r *http.Request) { r.Header.Del("Cookie") }); r.StatusCode !=
+		http.StatusUnauthorized {
+		t.Errorf("the text without the cookie: got %d", r.StatusCode)
+	}
+	if r, _ := s.do("GET", "/bodies/x", nil); r.StatusCode != http.StatusNotFound {
+		t.Errorf("the text of an unknown artifact: got %d", r.StatusCode)
 	}
 }
 
@@ -290,7 +342,7 @@ func TestOtherOrigins(t *testing.T) {
 	}
 	for _, method := range []string{"PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "POST"} {
 		for _, path := range []string{"/", "/open", "/assets/app.css", "/artifacts/" + a.ID + "/context",
-			"/artifacts/" + a.ID} {
+			"/bodies/" + a.ID, "/artifacts/" + a.ID} {
 			if method == "POST" && path == "/artifacts/"+a.ID {
 				continue
 			}
@@ -318,6 +370,7 @@ func TestTexts(t *testing.T) {
 	}
 	_, refused := s.send(a.ID, "action", "reply", "comment", "cmt_AAAAAAAA", "text", text)
 	for _, page := range []string{s.page("/"), s.page("/artifacts/" + a.ID + "?at=L1&quote=" + url.QueryEscape(text)),
+		s.page("/artifacts/" + a.ID + "?view=split&diff=" + url.QueryEscape(text)),
 		s.page("/artifacts/" + a.ID + "?rendered"), s.page("/artifacts/" + a.ID + "/context"), refused} {
 		page = fields.ReplaceAllString(page, "") // which have what was written, as it is
 		for _, part := range []string{"<script>alert", "<img src=x", "\u202e"} {

@@ -3,9 +3,12 @@ package web
 import (
 	"context"
 	"errors"
+	"html/template"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -42,15 +45,11 @@ type artifactPage struct {
 
 	Verification *trace.Verification
 	Discussion   []reviews.ShownComment
-	Lines        []commentedLine // with Discussion, if they were asked for
-	LinesNote    string          // why there are no lines, or not all
-	Language     string          // of all lines
-}
-
-// A commentedLine is a line with the comments that end there.
-type commentedLine struct {
-	preview.Line
-	Comments []reviews.ShownComment
+	Query        url.Values    // see viewOf
+	Lines        template.HTML // with Discussion, if they were asked for
+	LinesNote    string        // why there are no lines, or not all
+	IsDiff       bool          // the lines are of a diff
+	Split        bool          // its two texts are side by side
 }
 
 // artifact shows an artifact by any ref.
@@ -62,7 +61,7 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 	}
 	p := page{Name: "artifact", Title: art.DisplayName(), Live: true, Section: "/channels", Styles: []string{previewStyle},
 		Crumbs: []crumb{{"Channels", "/channels"}, {art.Channel, channelURL(art.Channel)}}}
-	a := artifactPage{Artifact: art}
+	a := artifactPage{Artifact: art, Query: viewOf(r), Split: IsSplit(r.URL.Query())}
 	known := func() workspace.Shown {
 		one := art
 		return workspace.Shown{Artifact: &one}
@@ -82,17 +81,16 @@ func (s *Server) artifact(r *http.Request) (page, error) {
 	a.History = slices.Clone(history.Artifacts)
 	slices.Reverse(a.History)
 	s.addLinked(ctx, &p, &a)
-	if from := r.URL.Query().Get("diff"); from != "" {
-		p.warn(s.addDiff(ctx, &a, from, r.URL.Query().Has("rendered")))
+	if from := a.Query.Get("diff"); from != "" {
+		p.warn(s.addDiff(ctx, &a, from))
 	}
 	if a.Diff != nil {
 		p.scripts(*a.Diff)
 	} else {
 		s.count(ctx, &a)
 	}
-	if r.URL.Query().Has("lines") && a.Diff == nil && !a.IsDirectory() {
-		p.warn(s.addLines(ctx, &a))
-		p.scripts(preview.Preview{Kind: preview.Diff, Language: a.Language})
+	if a.Query.Has("lines") && a.Diff == nil && !a.IsDirectory() {
+		p.warn(s.addLines(ctx, &p, &a))
 	} else if a.Diff == nil {
 		if err := s.showBody(r, &p, &a); err != nil {
 			a.Problem = err.Error()
@@ -133,23 +131,34 @@ func (s *Server) showBody(r *http.Request, p *page, a *artifactPage) error {
 
 // addLines adds the lines of an artifact, with the comments at their place; the others stay
 // in the discussion.
-func (s *Server) addLines(ctx context.Context, a *artifactPage) error {
+func (s *Server) addLines(ctx context.Context, p *page, a *artifactPage) error {
 	text, err := s.text(ctx, a.ID)
 	if err != nil {
 		return err
 	}
 	lines, note := preview.Lines(text)
+	if a.LinesNote = note; len(lines) == 0 {
+		return nil
+	}
 	at, rest := reviews.ByLine(a.Discussion)
-	for _, l := range lines {
-		a.Lines = append(a.Lines, commentedLine{l, at[l.N]})
+	a.Discussion = rest
+	name := path.Base(a.Path)
+	if a.IsDiff = lines[0].Class != ""; a.IsDiff {
+		name = "" // it names its files
 	}
-	if a.LinesNote = note; len(lines) > 0 {
-		a.Discussion = rest
-	}
-	if len(lines) > 0 && lines[0].Class == "" {
-		a.Language = preview.FilesOf(lines, path.Base(a.Path))[0].Language
-	}
-	return nil
+	files := preview.FilesOf(lines, name)
+	a.Lines = preview.Layout{Split: a.Split, Below: func(n int) template.HTML {
+		if len(at[n]) == 0 {
+			return ""
+		}
+		var b strings.Builder
+		if failed := s.templates["artifact"].ExecuteTemplate(&b, "said", at[n]); failed != nil {
+			err = failed
+		}
+		return template.HTML(b.String())
+	}}.HTML(files)
+	p.scripts(preview.Preview{Kind: preview.Diff, Language: preview.LanguageOf(files), Files: len(files)})
+	return err
 }
 
 // addLinked adds what an artifact was made from, and what was made from it.
@@ -169,7 +178,7 @@ func (s *Server) addLinked(ctx context.Context, p *page, a *artifactPage) {
 }
 
 // addDiff compares an artifact with another revision of it, by lines or as it is rendered.
-func (s *Server) addDiff(ctx context.Context, a *artifactPage, from string, rendered bool) error {
+func (s *Server) addDiff(ctx context.Context, a *artifactPage, from string) error {
 	at := slices.IndexFunc(a.History, func(h handoff.Artifact) bool { return h.ID == from })
 	if at < 0 {
 		return nil
@@ -182,15 +191,15 @@ func (s *Server) addDiff(ctx context.Context, a *artifactPage, from string, rend
 		if err != nil {
 			return err
 		}
-		both[i] = preview.Version{Title: revisionName(one), Name: path.Base(one.Path), Text: text}
+		both[i] = preview.Version{Title: revisionName(one), Name: path.Base(one.Path), Text: text, URL: bodyURL(one.ID)}
 		a.Markdown = a.Markdown &&
 			preview.IsMarkdown(preview.Source{Name: both[i].Name, MediaType: one.MediaType}, text)
 	}
 	var d preview.Preview
-	if a.Markdown && rendered {
+	if a.Markdown && a.Query.Has("rendered") {
 		d = preview.MarkdownChanges(both[0].Text, both[1].Text)
 	} else {
-		d = preview.Changes(both[0], both[1])
+		d = preview.Changes(both[0], both[1], preview.Layout{Split: a.Split})
 	}
 	a.Diff = &d
 	return nil

@@ -26,7 +26,7 @@ func TestContrast(t *testing.T) {
 		return found
 	}
 	backgrounds := append(find("app.css", `(--(?:bg|raised)): `),
-		find("preview.css", `(\.diff \.(?:add|del)|\.(?:add|del) mark) \{ background: `)...)
+		find("preview.css", `(\.src\.(?:add|del)|\.(?:add|del) mark) \{ background: `)...)
 	if len(backgrounds) != 6 {
 		t.Fatalf("got the backgrounds %q, want 6", backgrounds)
 	}

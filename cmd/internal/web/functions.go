@@ -31,6 +31,9 @@ func (s *Server) functions() template.FuncMap {
 func (l Look) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset":       l.assets.url,
+		"address":     Address,
+		"diffAddress": diffAddress,
+		"keptView":    KeptView,
 		"line":        printable.Line,
 		"text":        func(s string) string { return string(printable.Text([]byte(s))) },
 		"ago":         func(t time.Time) template.HTML { return ago(t, l.now()) },

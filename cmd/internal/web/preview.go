@@ -16,7 +16,7 @@ const previewStyle = "preview.css"
 func (p *page) preview(r *http.Request, src preview.Source) (preview.Preview, error) {
 	q := r.URL.Query()
 	offset, _ := strconv.ParseInt(q.Get("offset"), 10, 64)
-	shown, err := preview.Render(src, preview.Options{Offset: offset, Plain: q.Has("plain")})
+	shown, err := preview.Render(src, preview.Options{Offset: offset, Plain: q.Has("plain"), Split: IsSplit(q)})
 	if err == nil {
 		p.scripts(shown)
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -350,7 +351,7 @@ func TestHostileBodies(t *testing.T) {
 			"a.csv":  quoted + ",=1+1\n" + quoted + ",@SUM(A1)\n+1,-1\n",
 			"a.json": string(encoded),
 			"a.diff": "diff --git a/" + line + " b/" + line + "\n--- a/x\n+++ b/x\n@@ -1 +1 @@ " + line + "\n-" + line +
-				"\n+" + line + "\n",
+				"\n+" + line + "\ndiff --git a/b b/b\n--- a/b\n+++ b/" + line + "\n@@ -1 +1 @@\n-" + line + "\n",
 			"a.log":    "\x1b[31m" + text + "\x1b[0m\x1b]8;;" + line + "\x07link\x1b]8;;\x07\n\x1b[2J\x1b]0;" + line + "\x07\n",
 			"a.svg":    `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>` + text + `</script></svg>`,
 			"a.html":   "<!doctype html><title>" + text + "</title><script>" + text + "</script>",
@@ -360,6 +361,7 @@ func TestHostileBodies(t *testing.T) {
 			id := s.publish(handoff.Draft{Body: strings.NewReader(body), Filename: name, Channel: "design"}).ID
 			s.harmless("/artifacts/" + id)
 			s.harmless("/artifacts/" + id + "?plain")
+			s.harmless("/artifacts/" + id + "?view=split&lines=" + url.QueryEscape(text))
 		}
 	}
 }

@@ -301,6 +301,7 @@ type filePage struct {
 	ID, Path string
 	Preview  preview.Preview
 	Download string
+	Query    url.Values // see viewOf
 }
 
 // fileOf shows a file of a session's folder.
@@ -318,7 +319,7 @@ func (s *Server) fileOf(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v := filePage{ID: d.ID, Path: name, Download: "/files/" + url.PathEscape(id) + "/" + escape(name)}
+	v := filePage{ID: d.ID, Path: name, Download: "/files/" + url.PathEscape(id) + "/" + escape(name), Query: viewOf(r)}
 	p := page{Name: "file", Title: path.Base(name), Section: "/sessions", Styles: []string{previewStyle}}
 	if v.Preview, err = p.preview(r, preview.Source{Body: f, Name: path.Base(name),
 		URL: v.Download + "?image"}); err != nil {

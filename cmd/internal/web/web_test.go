@@ -21,6 +21,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/access"
+	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
 	"github.com/agent-handoff/handoff/workspace"
 )
@@ -323,7 +324,7 @@ func TestChanges(t *testing.T) {
 		address(two, one, ""): {`-<mark>Wait`, `<a href="?diff=` + one + `&amp;rendered">rendered</a>`},
 		address(two, one, "&rendered"): {`<del class="block"><p>Wait.</p>`, `<ins class="block"><p>Go.</p>`, `">lines</a>`,
 			`<span class="count">&#43;1 −1</span>`},
-		address(text, two, "&rendered"):    {`<span class="add"`},
+		address(text, two, "&rendered"):    {`<li class="src add"`},
 		address(one, two, "&rendered"):     {`<del class="block"><p>Go.</p>`},
 		address(two, "art_x", "&rendered"): {"<h2 id"},
 	} {
@@ -373,6 +374,45 @@ func TestChangedLines(t *testing.T) {
 			if got := strings.Contains(page, part); got != want[i] {
 				t.Errorf("%s: got %v for %s, want %v\n%s", path, got, part, want[i], page)
 			}
+		}
+	}
+}
+
+// TestSplit shows diffs side by side if the address says so, which the links to other views of them keep.
+func TestSplit(t *testing.T) {
+	s := newSite(t)
+	put := func(name, text string, replaces ...string) string {
+		return s.publish(handoff.Draft{Body: strings.NewReader(text), Filename: name, Channel: "design",
+			Replaces: replaces}).ID
+	}
+	one := put("a.md", "one\n")
+	two := put("a.md", "two\n", one)
+	patch := put("fix.patch", "--- a.txt\n+++ b.txt\n@@ -1 +1 @@\n-x\n+y\n--- c\n+++ d\n@@ -1 +1 @@\n-x\n+y\n"+
+		strings.Repeat(" context\n", preview.Window/9))
+	const isSplit = `<ol class="lines diff split"`
+	for path, want := range map[string][]string{
+		"/artifacts/" + two + "?diff=" + one + "&view=split": {isSplit, `<a href="?diff=` + one + `">Unified</a>`,
+			`href="?diff=` + one + `&amp;view=split" aria-current="true">Split</a>`,
+			`href="?diff=` + one + `&amp;rendered&amp;view=split">rendered`, `href="/artifacts/` + two + `?view=split">show the`,
+			`href="/artifacts/` + two + `?diff=` + one + `&amp;view=split">compare`},
+		"/artifacts/" + two + "?diff=" + one + "&rendered&view=split": {`href="?diff=` + one + `&amp;view=split">lines</a>`},
+		"/artifacts/" + two + "?view=split":                           {`<a href="?diff=` + one + `&amp;view=split">&#43;1 −1 since v1`},
+		"/artifacts/" + patch: {`<ol class="lines diff"`, `<a href="?view=split">Split</a>`, `2 files <span class="added">`,
+			`">b.txt</a> <span class="added">+1</span> <span class="removed">−1</span></li>`},
+		"/artifacts/" + patch + "?view=split": {isSplit, `<a href="?">Unified</a>`, `href="?plain&amp;view=split">Source`,
+			`&amp;view=split" rel="next"`},
+		"/artifacts/" + patch + "?lines&view=split": {isSplit, `<a href="?lines">Unified</a>`, `id="L4" data-old="1"`},
+	} {
+		page := s.get(path)
+		for _, part := range want {
+			if !strings.Contains(page, part) {
+				t.Errorf("%s does not contain %s\n%.20000s", path, part, page)
+			}
+		}
+	}
+	for _, path := range []string{"/artifacts/" + one + "?view=split", "/artifacts/" + patch + "?plain&view=split"} {
+		if page := s.get(path); strings.Contains(page, ">Split</a>") {
+			t.Errorf("%s: there is no diff, but two views of it", path)
 		}
 	}
 }

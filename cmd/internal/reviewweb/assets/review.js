@@ -33,16 +33,20 @@
     }).catch(() => { /* the link is there */ });
   }
 
+  const numberOf = (row) => parseInt(row.id.slice(1), 10);
+
   // chosen returns the lines and the text that are selected, null for none.
   const chosen = () => {
     const selection = getSelection();
     if (!selection.rangeCount || selection.isCollapsed) return null;
     const row = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest("[id^=L][data-row]");
-    const range = selection.getRangeAt(0), from = row(range.startContainer), to = row(range.endContainer);
+    const range = selection.getRangeAt(0);
+    let from = row(range.startContainer), to = row(range.endContainer);
     const text = selection.toString();
     const rendered = document.getElementById("rendered");
     if (rendered?.contains(range.commonAncestorContainer)) return { quote: text.trim() };
     if (!from || !to) return null;
+    if (numberOf(from) > numberOf(to)) [from, to] = [to, from]; // side by side, a removed line can follow an added one
     const all = [...document.querySelectorAll("#lines [data-row] code")].map((c) => c.textContent).join("\n");
     const once = from === to && text && all.indexOf(text) >= 0 && all.indexOf(text) === all.lastIndexOf(text);
     return { from: from.id, to: to.id, quote: once ? text : "" };
@@ -60,13 +64,12 @@
       if (!next) return;
       form?.remove();
       form = document.importNode(next, true);
-      document.querySelectorAll(".src.at").forEach((l) => l.classList.remove("at"));
-      const line = document.getElementById(at.to);
-      for (let l = document.getElementById(at.from); l; l = l.nextElementSibling) {
-        if (l.dataset.row !== undefined) l.classList.add("at");
-        if (l === line) break;
+      const line = document.getElementById(at.to), first = numberOf(document.getElementById(at.from));
+      for (const l of document.querySelectorAll("#lines [data-row]")) {
+        l.classList.toggle("at", first <= numberOf(l) && numberOf(l) <= numberOf(line));
       }
-      const after = line.nextElementSibling?.matches(".said") ? line.nextElementSibling : line;
+      const item = line.closest("li");
+      const after = item.nextElementSibling?.matches(".said") ? item.nextElementSibling : item;
       after.after(form);
       history.replaceState(null, "", url);
     }

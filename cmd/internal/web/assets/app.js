@@ -128,8 +128,8 @@
     const near = beside(), at = near.findIndex((a) => a.ariaCurrent);
     if (at >= 0) { if (near[at + by]) location.assign(near[at + by].href); return; }
     const list = JSON.parse(sessionStorage.getItem(LIST) || "[]");
-    const to = list[list.indexOf(location.pathname) + by];
-    if (to && list.includes(location.pathname)) location.assign(to);
+    const to = list[list.indexOf(location.pathname) + by], view = new URLSearchParams(location.search).get("view");
+    if (to && list.includes(location.pathname)) location.assign(to + (view ? "?view=" + encodeURIComponent(view) : ""));
   };
   // fold opens the calls of a message, or of all; if all are open it closes them.
   const fold = (of) => {

@@ -69,44 +69,55 @@
     let at = 0;
     return texts(box.content).map((t) => [colorOf[t.parentElement?.classList[0]], at, at += t.length]).filter(([color]) => color);
   };
-  // paint gives the code of lines their colors. The first character of a line of a diff is no code.
-  const paint = (lines, language, ranges) => {
-    const places = []; // of the text of the page in the code
-    let code = "";
-    for (const { line, skip, shown } of lines) {
-      let left = skip;
-      for (const text of texts(line)) {
-        const from = Math.min(left, text.length), end = text.length - text.data.endsWith("\n");
+  // paint gives lines of code their colors, in a text of which they are the lines with these numbers. Without
+  // it, those that follow its first line without a gap have colors: what others begin in, such as a comment, is
+  // not known. The first character of a line of a diff is no code.
+  const paint = (lines, side, text, language, ranges) => {
+    const places = [], all = text ? text.split("\n") : []; // places of the text of the page in the code
+    const starts = [];
+    let code = text;
+    all.reduce((at, line, i) => (starts[i] = at) + line.length + 1, 0);
+    for (const line of lines) {
+      const n = parseInt(line.dataset[side], 10), shown = line.querySelector("code");
+      const own = shown.textContent.slice(line.matches(".add, .del, .ctx") ? 1 : 0);
+      if (!text && n === starts.length + 1) { starts.push(code.length); code += own + "\n"; }
+      else if (!text || all[n - 1]?.replace(/\r$/, "\\r") !== own) continue;
+      if (side === "old" && line.dataset.new) continue; // it gets the colors of the new text
+      let left = shown.textContent.length - own.length, at = starts[n - 1];
+      for (const node of texts(shown)) {
+        const from = Math.min(left, node.length);
         left -= from;
-        if (end <= from) continue;
-        if (shown) places.push({ text, from, at: code.length, end: code.length + end - from });
-        code += text.data.slice(from, end);
+        if (node.length > from) places.push({ node, from, at, end: at += node.length - from });
       }
-      code += "\n";
     }
+    if (!places.length || code.length > 200000) return;
     let next = 0;
     for (const [color, from, to] of tokens(code, language)) {
       while (next < places.length && places[next].end <= from) next++;
       for (let i = next; i < places.length && places[i].at < to; i++) {
         const p = places[i], offset = p.from - p.at;
-        ranges[color].push(new StaticRange({ startContainer: p.text, startOffset: Math.max(from, p.at) + offset, endContainer: p.text, endOffset: Math.min(to, p.end) + offset }));
+        ranges[color].push(new StaticRange({ startContainer: p.node, startOffset: Math.max(from, p.at) + offset, endContainer: p.node, endOffset: Math.min(to, p.end) + offset }));
       }
     }
   };
-  const color = () => {
+  // textOf returns the text at an address, "" if there is none.
+  const loaded = new Map();
+  const textOf = (url) => {
+    if (url && !loaded.has(url)) loaded.set(url, fetch(url).then((r) => (r.ok ? r.text() : "")).catch(() => ""));
+    return loaded.get(url) ?? "";
+  };
+  let turn = 0;
+  const color = async () => {
     if (!window.hljs || !window.CSS?.highlights) return;
-    const ranges = Object.fromEntries(Object.keys(colors).map((name) => [name, []]));
+    const mine = ++turn, ranges = Object.fromEntries(Object.keys(colors).map((name) => [name, []]));
     for (const block of document.querySelectorAll("[data-language]")) {
-      const language = block.dataset.language;
-      if (!hljs.getLanguage(language) || block.textContent.length > 200000) continue;
-      const hunks = [[]];
-      for (const line of block.querySelectorAll(".add, .del, .ctx, .hunk, .src:not(.head)")) line.matches(".hunk") ? hunks.push([]) : hunks.at(-1).push(line);
-      for (const hunk of hunks) {
-        const side = (other, shown) => hunk.filter((l) => !l.matches(other)).map((l) => ({ line: l.querySelector("code") ?? l, skip: l.matches(".add, .del, .ctx") ? 1 : 0, shown: l.matches(shown) }));
-        paint(side(".del", ":not(.del)"), language, ranges);
-        paint(side(".add", ".del"), language, ranges);
+      const { language, before, after } = block.dataset;
+      if (!hljs.getLanguage(language)) continue;
+      for (const [side, url] of [["new", after], ["old", before]]) {
+        paint(block.querySelectorAll(`.src[data-${side}]`), side, await textOf(url), language, ranges);
       }
     }
+    if (mine !== turn) return; // the page was replaced
     for (const [name, list] of Object.entries(ranges)) {
       const all = new Highlight();
       for (const range of list) all.add(range);
@@ -120,10 +131,11 @@
   const viewed = () => { try { return JSON.parse(localStorage.getItem(VIEWED) ?? "[]"); } catch { return null; } };
   const showViewed = () => {
     const seen = viewed();
-    for (const bar of seen ? document.querySelectorAll(".diff-files") : []) {
-      const files = [...bar.parentElement.querySelectorAll("[data-file]")], isSeen = (f) => seen.includes(f.dataset.file);
-      const count = bar.querySelector(".viewed-count") ?? bar.appendChild(Object.assign(document.createElement("span"), { className: "viewed-count" }));
-      count.textContent = files.filter(isSeen).length + "/" + files.length + " viewed";
+    for (const list of seen ? document.querySelectorAll(".file-list") : []) {
+      const files = [...list.parentElement.querySelectorAll("[data-file]")], isSeen = (f) => seen.includes(f.dataset.file);
+      const summary = list.querySelector("summary");
+      const count = summary.querySelector(".viewed-count") ?? summary.appendChild(Object.assign(document.createElement("span"), { className: "viewed-count" }));
+      count.textContent = files.filter(isSeen).length + " of " + files.length + " viewed";
       for (const file of files) {
         let box = file.querySelector(".viewed > input");
         if (!box) {
@@ -134,6 +146,7 @@
           if (isSeen(file)) file.querySelector("details").open = false;
         }
         box.checked = isSeen(file);
+        list.querySelector(`[href="#file-${file.dataset.file}"]`).classList.toggle("seen", box.checked);
       }
     }
   };
@@ -150,6 +163,7 @@
   const enhance = () => {
     color();
     showViewed();
+    for (const list of document.querySelectorAll(".file-list")) list.open ||= getComputedStyle(list.parentElement).display === "grid";
     for (const code of document.querySelectorAll("pre.code code[class*=language-]:not([data-highlighted])")) {
       if (code.textContent.length < 200000) window.hljs?.highlightElement(code);
     }
