@@ -278,6 +278,9 @@ func (n namer) thread(ctx context.Context, name string) parts.Meaning {
 			return parts.Meaning{What: "a thread", By: cost.ByThread, Keys: []string{uri.String()},
 				Show: handoff.Suggest("open it", handoff.ActionThread, name)}
 		}
+		if _, err := n.set.Provider(u.Provider); err == nil && u.Provider != "" { // no subagent has such a name
+			return parts.Meaning{}
+		}
 	}
 	page, _ := n.Threads(n.set).List(ctx, threads.ListOptions{Everywhere: true, Agents: true, NoIndex: true,
 		Limit: newestThreads})
