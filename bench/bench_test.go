@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -104,4 +105,38 @@ func must(tb testing.TB, err error) {
 func write(tb testing.TB, name, content string) {
 	must(tb, os.MkdirAll(filepath.Dir(name), 0o755))
 	must(tb, os.WriteFile(name, []byte(content), 0o644))
+}
+
+const helloText = `package main
+
+import "os"
+
+func main() { os.Stdout.WriteString("hello, world\n") }
+`
+
+// run runs a program in a directory and waits for its end.
+func run(tb testing.TB, dir, program string, args ...string) {
+	c := exec.Command(program, args...)
+	c.Dir, c.Env = dir, []string{"HOME=" + dir}
+	if out, err := c.CombinedOutput(); err != nil {
+		tb.Fatalf("%s: %v\n%s", program, err, out)
+	}
+}
+
+// programs builds handoff and hello-world.
+func programs(tb testing.TB) (handoff, hello string) {
+	bin := fresh(tb)
+	handoff, hello = filepath.Join(bin, "handoff"), filepath.Join(bin, "hello")
+	write(tb, hello+".go", helloText)
+	build(tb, hello, hello+".go")
+	build(tb, handoff, "../cmd/handoff")
+	return handoff, hello
+}
+
+func build(tb testing.TB, out, what string) {
+	c := exec.Command("go", "build", "-trimpath", "-o", out, what)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0") // static, as it is distributed
+	if text, err := c.CombinedOutput(); err != nil {
+		tb.Fatalf("go build: %v\n%s", err, text)
+	}
 }

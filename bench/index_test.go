@@ -284,59 +284,6 @@ func rowsOf(b *testing.B, db *sql.DB, query string) [][]any {
 	return list
 }
 
-// BenchmarkIndexCold compares processes that query a warm index with hello-world,
-// alternately.
-func BenchmarkIndexCold(b *testing.B) {
-	c := needCorpus(b)
-	program, hello := programs(b)
-	ref := c.ids[indexed/2]
-	commands := map[string][]string{
-		"hello":   {hello},
-		"help":    {program, "--help"},
-		"show":    {program, "show", ref},
-		"list":    {program, "list", "--limit", "50"},
-		"channel": {program, "list", "--limit", "50", "--channel", "design"},
-		"tag":     {program, "list", "--limit", "50", "--tag", "agent"},
-		"agent":   {program, "list", "--limit", "50", "--agent", "reviewer"},
-	}
-	for b.Loop() {
-		reportOverHello(b, medians(b, c.dir, commands, 41))
-	}
-}
-
-// reportOverHello reports how much longer each command took than hello-world.
-func reportOverHello(b *testing.B, took map[string]time.Duration) {
-	for name, t := range took {
-		if name != "hello" {
-			b.ReportMetric(float64((t-took["hello"]).Microseconds())/1000, name+"-ms-more")
-		}
-	}
-	b.ReportMetric(float64(took["hello"].Microseconds())/1000, "hello-ms")
-}
-
-// medians runs the commands alternately and returns the median time of each.
-func medians(b *testing.B, dir string, commands map[string][]string, times int) map[string]time.Duration {
-	b.Helper()
-	took := map[string][]time.Duration{}
-	for range times {
-		for name, args := range commands {
-			cmd := exec.Command(args[0], args[1:]...)
-			cmd.Dir = dir
-			began := time.Now()
-			if err := cmd.Run(); err != nil {
-				b.Fatalf("%v: %v", args, err)
-			}
-			took[name] = append(took[name], time.Since(began))
-		}
-	}
-	middle := map[string]time.Duration{}
-	for name, list := range took {
-		slices.Sort(list)
-		middle[name] = list[len(list)/2]
-	}
-	return middle
-}
-
 // BenchmarkIndexFiltered compares a filtered list with the same SQL in the sqlite3
 // shell, both with an open and cached database. It compares processor time, which
 // other processes affect least.

@@ -15,21 +15,11 @@ import (
 	"time"
 )
 
-// BenchmarkThreadCodex compares processes: `handoff thread`, and hello-world or `wc
-// -l` of the same file. Its rollouts have the size and the mix of records of those
+// BenchmarkThreadCodex compares processes: `handoff thread` and `wc -l` of the same
+// file. Its rollouts have the size and the mix of records of those
 // of Codex.
 func BenchmarkThreadCodex(b *testing.B) {
-	program, hello := programs(b)
-	home := fresh(b)
-	known, unknown := rollouts(b, home)
-	for name, args := range map[string][]string{
-		"1of2000/id-tells-the-day":   {"thread", "codex/" + known},
-		"1of2000/all-days-looked-at": {"thread", "codex/" + unknown},
-		"head/12children":            {"thread", "-I", "codex/" + threadID(0)},
-	} {
-		b.Run(name, func(b *testing.B) { against(b, hello, home, program, args...) })
-	}
-
+	program, _ := programs(b)
 	b.Run("60MB", func(b *testing.B) {
 		home := fresh(b)
 		path := rollout(b, home, 0, 60<<20, nil)

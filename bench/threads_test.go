@@ -6,70 +6,13 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 )
 
-// BenchmarkThreads compares processes: searches of 345 MB of threads in 3,500
-// files, which are 2,000 sessions of Claude, 1,000 subagents of them and 500 rollouts
-// of Codex, and hello-world, or ripgrep of the same files if it is installed, otherwise
-// grep.
-func BenchmarkThreads(b *testing.B) {
-	program, hello := programs(b)
-	peak := filepath.Join(fresh(b), "peak")
-	write(b, peak+".go", peakText)
-	build(b, peak, peak+".go")
-	home := fresh(b)
-	last := archive(b, home)
-	search := func(args ...string) []string {
-		return append([]string{"search", "--in", "threads", "--everywhere"}, args...)
-	}
-	finder := []string{"grep", "-rlwi"}
-	if rg, err := exec.LookPath("rg"); err == nil {
-		finder = []string{rg, "-lwi", "--no-ignore", "--hidden"}
-	}
-	b.Run("search/absent/no-index", func(b *testing.B) {
-		o, p := turns(b, quiet(b, home, program, search("quokkazebra", "--no-index")...), func() {
-			c := exec.Command(finder[0], append(finder[1:], "quokkazebra", ".codex", ".claude")...)
-			c.Dir, c.Env = home, []string{"LC_ALL=C", "PATH=" + os.Getenv("PATH")}
-			c.Run() // exits 1: there is no match
-		})
-		b.ReportMetric(ms(o), "ms/search")
-		b.ReportMetric(ms(p), "ms/"+filepath.Base(finder[0]))
-		b.ReportMetric(float64(o)/float64(p), "times")
-	})
-	b.Run("index/cold", func(b *testing.B) {
-		most := int64(0)
-		for b.Loop() {
-			must(b, os.RemoveAll(filepath.Join(home, ".cache")))
-			most = max(most, memory(b, home, peak, append([]string{program}, search("quokkazebra")...)...))
-		}
-		b.ReportMetric(float64(most)/(1<<20), "MB-at-most")
-	})
-	b.Run("search/absent", func(b *testing.B) { against(b, hello, home, program, search("quokkazebra")...) })
-	b.Run("search/rare", func(b *testing.B) { against(b, hello, home, program, search("needle")...) })
-	b.Run("search/common", func(b *testing.B) { against(b, hello, home, program, search("agent")...) })
-	b.Run("search/line-added", func(b *testing.B) {
-		again := quiet(b, home, program, search("quokkazebra")...)
-		o, p := turns(b, func() { appendLine(b, last); again() }, again)
-		b.ReportMetric(ms(o-p), "ms-more")
-	})
-}
-
-// BenchmarkThreadsList lists the newest of 22,600 threads.
-func BenchmarkThreadsList(b *testing.B) {
-	const all, size = 22600, 6 << 10
-	program, hello := programs(b)
-	home := fresh(b)
-	for i := range all {
-		rollout(b, home, i, size, nil)
-	}
-	against(b, hello, home, program, "threads", "--everywhere", "--limit", "5")
-}
-
-// archive writes the threads of BenchmarkThreads and returns the path of a
-// rollout. One of them has the word needle.
+// archive writes 345 MB of threads in 3,500 files, which are 2,000 sessions of Claude,
+// 1,000 subagents of them and 500 rollouts of Codex, and returns the path of a rollout. One of
+// them has the word needle.
 func archive(b *testing.B, home string) (path string) {
 	const sessions, agents, rollouts, size = 2000, 1000, 500, 100 << 10
 	for i := range rollouts {
