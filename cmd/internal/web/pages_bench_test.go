@@ -31,6 +31,7 @@ func BenchmarkPages(b *testing.B) {
 		{"artifacts", "/artifacts"},
 		{"artifacts-agent", "/artifacts?agent=alex"}, {"channels", "/channels"}, {"channel", "/channels/design"},
 		{"graph", "/graph?focus=" + ids[len(ids)/2]}, {"pipelines", "/pipelines"},
+		{"search", "/search?q=" + sessions[last/3][:8]},
 	} {
 		b.Run(c.name, func(b *testing.B) { s.measure(b, c.path) })
 		b.Run(c.name+"-publishing", func(b *testing.B) {

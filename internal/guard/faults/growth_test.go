@@ -26,7 +26,8 @@ import (
 var flat = []string{
 	"--version", "list", "list --json", "list --channel design", "list --agent builder",
 	"list --channels", "list --stale", "list --all --status superseded", "show ART", "read ART",
-	"search quokka", "why docs/7.md", "status", "news", "session find", "compare", "review",
+	"search quokka", "search intake", "search deep-dive", "search deep-dive --in sessions",
+	"why docs/7.md", "status", "news", "session find", "compare", "review",
 	"publish docs/7.md --channel design --title Again", "publish docs/7.md --channel rare",
 	"write context.md docs/7.md --run r1", "withdraw ART", "label design:latest best",
 	"session open --agent casey --workflow deep-dive", "verify ART", "wait ART", "pipeline list",

@@ -126,6 +126,28 @@ func TestSessionPlans(t *testing.T) {
 	}
 }
 
+// TestSearchPlans checks that a search of sessions reads the texts that match from the end of the log, and
+// for each a row of an index: it looks at no other session.
+func TestSearchPlans(t *testing.T) {
+	x, err := Open(t.Context(), filepath.Join(t.TempDir(), "index.db"), "log1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for _, archived := range []bool{false, true} {
+		plan := explain(t, x, func(*store) (string, []any, error) { return matching(archived), []any{`"v"`, 31}, nil })
+		if !strings.HasPrefix(plan, "SCAN t VIRTUAL TABLE") || strings.Contains(plan, "SCAN s") ||
+			!strings.Contains(plan, "s USING COVERING INDEX sessions_by_record (opened=?") ||
+			strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("archived %t: the plan reads other sessions, or sorts:\n%s", archived, plan)
+		}
+	}
+	plan := explain(t, x, func(*store) (string, []any, error) { return startedLater, []any{1, 2}, nil })
+	if !strings.Contains(plan, "USING COVERING INDEX sessions_by_opened (openedAt>?") {
+		t.Errorf("the plan reads sessions that started earlier:\n%s", plan)
+	}
+}
+
 func planOf(t *testing.T, x *Index, q handoff.ArtifactQuery) string {
 	t.Helper()
 	return explain(t, x, func(s *store) (string, []any, error) {

@@ -15,7 +15,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 39
+const version = 40
 
 // schema creates what records are applied to. The key of an artifact's row is the
 // Seq of its record, so every index of artifacts ends in log order.
@@ -62,6 +62,7 @@ var schema = []string{
 	`CREATE INDEX sessions_by_agent ON sessions (agent, openedAt, opened, status, parent, archived, workflow, user)`,
 	`CREATE INDEX sessions_by_user ON sessions (user, openedAt, opened, status, parent, archived, agent, workflow)`,
 	`CREATE INDEX sessions_by_workflow ON sessions (workflow)`,
+	`CREATE INDEX sessions_by_record ON sessions (opened, openedAt, archived)`, // the key of session_texts
 	// the running sessions only
 	`CREATE INDEX sessions_by_boot ON sessions (boot, openedAt, opened) WHERE boot IS NOT NULL`,
 	`CREATE INDEX sessions_by_moving ON sessions (moving) WHERE moving IS NOT NULL`,

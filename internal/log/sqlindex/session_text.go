@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
@@ -128,33 +129,18 @@ func (x *Index) SearchSessions(ctx context.Context, q Query) (list []SessionMatc
 	if err := x.indexSessions(ctx); err != nil {
 		return nil, err
 	}
-	// The key of texts is the record that opened the session. The sessions are looked at from the newest
-	// on, so that few are for a word that most have.
-	const newest = ` ORDER BY s.openedAt DESC, s.opened DESC`
-	found := `SELECT s.opened FROM sessions s INDEXED BY sessions_by_opened
-		WHERE s.opened IN (SELECT rowid FROM session_texts WHERE session_texts MATCH ?1)`
-	if !q.IncludeInactive {
-		found += ` AND s.archived = 0`
-	}
-	found += newest + ` LIMIT ?2`
 	query := `SELECT s.id, s.state`
 	for i := range sessionFields {
 		query += `, snippet(t.session_texts, ` + string(rune('1'+i)) + `, char(2), char(3), '…', 16)` // column 0 is the ID
 	}
 	// The unary plus prevents a search for each row of the result.
 	query += ` FROM session_texts t CROSS JOIN sessions s ON s.id = t.id WHERE t.session_texts MATCH ?1
-		AND t.rowid BETWEEN ?2 AND ?3 AND +t.rowid IN (SELECT value FROM json_each(?4))` + newest
-	limit := q.Limit
-	if limit <= 0 {
-		limit = -1
-	}
+		AND t.rowid BETWEEN ?2 AND ?3 AND +t.rowid IN (SELECT value FROM json_each(?4))
+		ORDER BY s.openedAt DESC, s.opened DESC`
 	err = x.read(ctx, func(c *sqlite.Conn) error {
 		list = nil
-		var keys []int64
-		err := newStore(ctx, c).load(found, func(r *sqlite.Row) error {
-			keys = append(keys, r.Integer())
-			return nil
-		}, expression(q.Text), limit)
+		s := newStore(ctx, c)
+		keys, err := s.withWords(q)
 		if err != nil || len(keys) == 0 {
 			return err
 		}
@@ -162,7 +148,7 @@ func (x *Index) SearchSessions(ctx context.Context, q Query) (list []SessionMatc
 		if err != nil {
 			return err
 		}
-		return newStore(ctx, c).load(query, func(r *sqlite.Row) error {
+		return s.load(query, func(r *sqlite.Row) error {
 			var m SessionMatch
 			if err := decode("session "+r.Text(), r.Text(), &m.Session); err != nil {
 				return err
@@ -174,6 +160,55 @@ func (x *Index) SearchSessions(ctx context.Context, q Query) (list []SessionMatc
 	})
 	return list, err
 }
+
+// withWords returns the keys of the texts that q selects, which are the records that opened the
+// sessions. Texts are found in the order of the log, from its end, which is nearly that of the starts: a
+// few are enough, unless a session before them in the log started later than one of the result.
+func (s *store) withWords(q Query) (keys []int64, err error) {
+	most := q.Limit
+	if most <= 0 {
+		most = -1
+	}
+	for ; ; most *= 8 {
+		var found []handoff.SessionOrder
+		err := s.load(matching(q.IncludeInactive), func(r *sqlite.Row) error {
+			found = append(found, handoff.SessionOrder{Start: r.Integer(), Opened: handoff.Seq(r.Integer())})
+			return nil
+		}, expression(q.Text), most)
+		newest := order.Sort(slices.Clone(found), func(a, b handoff.SessionOrder) int { return b.Compare(a) })
+		if q.Limit > 0 {
+			newest = newest[:min(q.Limit, len(newest))]
+		}
+		isEnough := len(found) != most
+		if err == nil && !isEnough {
+			_, err = s.c.One(s.ctx, startedLater, []any{newest[len(newest)-1].Start, int64(found[most-1].Opened)},
+				func(r *sqlite.Row) { isEnough = r.Integer() == 0 })
+		}
+		if err != nil {
+			return nil, err
+		}
+		if isEnough {
+			for _, at := range newest {
+				keys = append(keys, int64(at.Opened))
+			}
+			return keys, nil
+		}
+	}
+}
+
+// matching returns the query for the sessions whose texts have the words, from the end of the log.
+func matching(archived bool) string {
+	query := `SELECT s.openedAt, s.opened FROM session_texts t CROSS JOIN sessions s INDEXED BY sessions_by_record
+		ON s.opened = t.rowid WHERE t.session_texts MATCH ?1`
+	if !archived {
+		query += ` AND s.archived = 0`
+	}
+	return query + ` ORDER BY t.rowid DESC LIMIT ?2`
+}
+
+// startedLater asks whether a session started after a time although it was opened before a record.
+const startedLater = `SELECT EXISTS (SELECT 1 FROM sessions INDEXED BY sessions_by_opened
+	WHERE openedAt > ? AND opened < ? AND opened > 0)`
 
 // snippets returns the snippets of a row that contain a match.
 func snippets(r *sqlite.Row, fields []string) (list []Snippet) {
