@@ -55,6 +55,8 @@ type ListOptions struct {
 	Since, Until string // a time, see ParseTime of package workspace: last written at or after, before
 	Status       thread.Status
 	Model        string // part of the name of a model that they used
+	Title        string // part of their titles, in any case; not of a search
+	All          bool   // create the index of threads if there is none, because all are needed; not of a search
 	Limit        int    // the maximum number; 0 for no limit
 	Cursor       string // where an earlier page ended
 	Agents       bool   // with their subagents
@@ -316,8 +318,8 @@ func (c Collection) query(o ListOptions) (q threadindex.Query, err error) {
 		return q, handoff.E("status", string(o.Status), handoff.Invalid, errors.New("unknown status"),
 			handoff.Advice("the statuses are "+strings.Join(thread.Statuses(), ", ")))
 	}
-	q = threadindex.Query{Providers: o.Providers, Role: o.Role, Status: o.Status, Model: o.Model, Limit: o.Limit,
-		Cursor: o.Cursor, Observer: c.o.Observer}
+	q = threadindex.Query{Providers: o.Providers, Role: o.Role, Status: o.Status, Model: o.Model, Title: o.Title,
+		All: o.All, Limit: o.Limit, Cursor: o.Cursor, Observer: c.o.Observer}
 	switch {
 	case o.Everywhere:
 	case o.Dir != "":

@@ -26,7 +26,8 @@ const (
 type changedPage struct {
 	Files   []changedFile
 	Text    string // that the paths have
-	More    int    // files that are not shown
+	Filters filters
+	More    int // files that are not shown
 	Since   string
 	Periods []string
 	Reading bool
@@ -56,7 +57,8 @@ func (s *Server) changedFiles(r *http.Request) (page, error) {
 		return page{}, errNoThreads
 	}
 	q := r.URL.Query()
-	v := changedPage{Since: cmp.Or(q.Get("since"), "24h"), Text: q.Get("text"), Periods: []string{"24h", "7d", "30d"}}
+	v := changedPage{Since: cmp.Or(q.Get("since"), "24h"), Text: q.Get("text"), Filters: filtersOf(q, "text"),
+		Periods: []string{"24h", "7d", "30d"}}
 	since, err := workspace.ParseTime("since", v.Since, s.o.Now())
 	if err != nil {
 		return page{}, err

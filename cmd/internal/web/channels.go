@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,7 +61,7 @@ func (s *Server) channel(r *http.Request) (page, error) {
 // An artifactList is what the page of artifacts shows.
 type artifactList struct {
 	Artifacts []handoff.Artifact
-	Filters   []filter
+	Filters   filters
 	Statuses  []string
 	Notices   []handoff.NoticeCode
 	Next      string
@@ -135,7 +136,15 @@ func (s *Server) artifacts(r *http.Request) (page, error) {
 // has no value.
 type filter struct{ Name, Value, Without string }
 
-func filtersOf(q url.Values, names ...string) (list []filter) {
+// filters are those of a list.
+type filters []filter
+
+// IsSet reports whether one of them has a value.
+func (list filters) IsSet() bool {
+	return slices.ContainsFunc(list, func(f filter) bool { return f.Value != "" })
+}
+
+func filtersOf(q url.Values, names ...string) (list filters) {
 	for _, name := range names {
 		f := filter{Name: name, Value: q.Get(name)}
 		if f.Value != "" {

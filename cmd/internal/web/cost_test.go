@@ -91,6 +91,16 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// TestNoCost shows that nothing was used, with no figure that is not known before its table.
+func TestNoCost(t *testing.T) {
+	s, _ := newThreads(t)
+	page := s.eventually("/cost", "<tfoot>")
+	if !strings.Contains(page, `<p class="total">No usage is known.`) ||
+		!strings.Contains(page, `<p class="quiet">0 threads, 0 artifacts`) || strings.Contains(page, "- tokens") {
+		t.Errorf("got figures that are not known\n%s", page)
+	}
+}
+
 // TestCostChange compares a period with the one before, on the page as in the report.
 func TestCostChange(t *testing.T) {
 	home := t.TempDir()

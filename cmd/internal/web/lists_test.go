@@ -175,6 +175,24 @@ func TestTextIsCut(t *testing.T) {
 	}
 }
 
+// TestEmptyLists shows lists without a row: one that filters select from links to the list without filters, and
+// only the complete one suggests what to do.
+func TestEmptyLists(t *testing.T) {
+	s, _ := newThreads(t)
+	const nothing = "<p>Nothing matches the filters.</p>"
+	for list, filters := range map[string]string{"/artifacts": "agent=nobody", "/sessions": "in=archive",
+		"/threads": "program=codex&sort=cost", "/files": "text=absent"} {
+		page, all := s.get(list+"?"+filters), `<a href="`+list+`">Remove all filters</a>`
+		if !strings.Contains(page, nothing) || !strings.Contains(page, all) ||
+			strings.Contains(page, `<code class="command">`) {
+			t.Errorf("%s?%s: the page does not link to the list without filters, or suggests a command\n%s", list, filters, page)
+		}
+		if page := s.get(list); strings.Contains(page, nothing) || !strings.Contains(page, `<div class="empty">`) {
+			t.Errorf("%s: the page shows filters, or not that it is empty\n%s", list, page)
+		}
+	}
+}
+
 // TestCommentsAtLines shows comments below the lines where they end, in the page of an artifact.
 func TestCommentsAtLines(t *testing.T) {
 	s := newSite(t)

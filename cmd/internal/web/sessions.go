@@ -31,7 +31,7 @@ type sessionList struct {
 	Notices    []handoff.NoticeCode
 	Place      string // "", archive or trash
 	Next       string // the query of the next page, "" at the end
-	Filters    []filter
+	Filters    filters
 	sorting
 }
 

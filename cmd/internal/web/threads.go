@@ -24,7 +24,8 @@ const threadsShown = 50
 // threadsPage is what the list of threads shows.
 type threadsPage struct {
 	Threads  []threadRow
-	Filters  []filter
+	Reading  bool // the threads are being read
+	Filters  filters
 	Statuses []string
 	Next     string
 	More     int // threads that are not shown, if they are sorted
@@ -89,7 +90,13 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 	if q.Get("cursor") == "" {
 		p.Poll = threadRest
 	}
-	v, warnings, err := s.findThreads(r.Context(), q, s.costOfThreads(&p))
+	used := s.costOfThreads(&p)
+	if o, _ := threadOptions(q); o.All && !s.threadsRead(&p) {
+		p.Data = threadsPage{Reading: true, Filters: filtersOf(q, threadFilters...), Statuses: thread.Statuses(),
+			sorting: sortingOf(q, false, threadOrders)}
+		return p, nil
+	}
+	v, warnings, err := s.findThreads(r.Context(), q, used)
 	if err != nil {
 		return page{}, err
 	}
@@ -100,23 +107,15 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 // findThreads returns the list of threads that an address names, with what they cost.
 func (s *Server) findThreads(ctx context.Context, q url.Values, used map[string]*trace.Usage) (v threadsPage,
 	warnings []string, err error) {
-	o := threads.ListOptions{Limit: threadsShown, Cursor: q.Get("cursor"), Status: thread.Status(q.Get("status")),
-		Model: q.Get("model"), Since: q.Get("since"), Until: q.Get("until")}
-	if program := q.Get("program"); program != "" {
-		o.Providers = []string{program}
-	}
+	o, compare := threadOptions(q)
 	v = threadsPage{Filters: filtersOf(q, threadFilters...), Statuses: thread.Statuses(),
 		sorting: sortingOf(q, false, threadOrders)}
-	compare, branch, text := threadOrders[v.Sort], q.Get("branch"), strings.ToLower(q.Get("text"))
-	if compare != nil || branch+text != "" {
-		o.Limit, o.Cursor = 0, ""
-	}
 	found, err := s.o.Source.Conversations.List(ctx, o)
 	if err != nil {
 		return v, nil, err
 	}
 	for _, i := range found.Threads {
-		if (branch == "" || i.Branch == branch) && strings.Contains(strings.ToLower(i.Name()), text) {
+		if branch := q.Get("branch"); branch == "" || i.Branch == branch {
 			v.Threads = append(v.Threads, threadRow{i, used[i.URI.String()]})
 		}
 	}
@@ -131,6 +130,32 @@ func (s *Server) findThreads(ctx context.Context, q url.Values, used map[string]
 		v.Next = "?" + next.Encode()
 	}
 	return v, found.Warnings, nil
+}
+
+// threadOptions returns the threads that an address names, and their order, nil for the newest first.
+// Those of a branch and in another order are selected from all.
+func threadOptions(q url.Values) (o threads.ListOptions, compare func(a, b threadRow) int) {
+	o = threads.ListOptions{Limit: threadsShown, Cursor: q.Get("cursor"), Status: thread.Status(q.Get("status")),
+		Model: q.Get("model"), Title: q.Get("text"), Since: q.Get("since"), Until: q.Get("until")}
+	if program := q.Get("program"); program != "" {
+		o.Providers = []string{program}
+	}
+	if compare = threadOrders[q.Get("sort")]; compare != nil || q.Get("branch") != "" {
+		o.Limit, o.Cursor = 0, ""
+	}
+	o.All = o.Limit == 0 || o.Title+o.Model != ""
+	return o, compare
+}
+
+// threadsRead reports whether all threads have been read once, as a list of all needs them.
+func (s *Server) threadsRead(p *page) bool {
+	_, known, err := s.index.get(s, reading[bool]{wait: costWait, least: time.Minute,
+		read: func(ctx context.Context) (bool, error) {
+			_, err := s.o.Source.Conversations.List(ctx, threads.ListOptions{Limit: 1, All: true})
+			return true, err
+		}})
+	p.warn(err)
+	return known
 }
 
 // costOfThreads returns what threads cost, by their URI, as it was last read.

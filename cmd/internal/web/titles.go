@@ -58,7 +58,7 @@ func (s *Server) threadTitles(p *page) (list []subject, known bool) {
 	}
 	list, known, err := s.titles.get(s, reading[[]subject]{wait: titlesWait, least: titlesRest,
 		read: func(ctx context.Context) (list []subject, err error) {
-			found, err := s.o.Source.Conversations.List(ctx, threads.ListOptions{})
+			found, err := s.o.Source.Conversations.List(ctx, threads.ListOptions{All: true})
 			for _, t := range found.Threads {
 				list = append(list, subject{"thread", preview.Title(t.Name()), threadURL(t.URI.String())})
 			}

@@ -130,7 +130,7 @@ func (x *Index) try(ctx context.Context, most int, all found, do func(answer) er
 }
 
 // Quick is how many transcripts a list reads before it answers. If more have
-// changed, or there is no index, reading only what it shows is faster.
+// changed, or there is no index, reading only what it shows is faster. A list of all reads them.
 const Quick = 100
 
 // List is Files.List.
@@ -142,7 +142,11 @@ func (x *Index) List(ctx context.Context, q Query) (page transcript.Page, err er
 	if err := x.files.check(q); err != nil {
 		return transcript.Page{Threads: []transcript.Item{}}, err
 	}
-	used, warnings, err := x.ask(ctx, Quick, func(a answer) error {
+	most := Quick
+	if q.All {
+		most = 0
+	}
+	used, warnings, err := x.ask(ctx, most, func(a answer) error {
 		page, err = a.list(ctx, q, from)
 		return err
 	})
@@ -279,16 +283,20 @@ func (a answer) list(ctx context.Context, q Query, from position) (transcript.Pa
 	}
 	older.add("agent = 0")
 	c.newest(older)
-	rows, err := a.QueryContext(ctx, "SELECT t.item FROM threads t WHERE "+c.String()+
+	rows, err := a.QueryContext(ctx, "SELECT t.title, t.item FROM threads t WHERE "+c.String()+
 		" ORDER BY t.modified DESC, t.key, t.id", c.args...)
 	if err != nil {
 		return page, err
 	}
 	defer rows.Close()
 	for rows.Next() {
+		var title string
 		var text []byte
-		if err := rows.Scan(&text); err != nil {
+		if err := rows.Scan(&title, &text); err != nil {
 			return page, err
+		}
+		if !q.hasTitle(title) {
+			continue
 		}
 		i, err := decodeItem(text)
 		if err != nil {

@@ -68,7 +68,7 @@ func (l *lister) add(ctx context.Context, o opened) (more bool, err error) {
 			continue
 		}
 		l.q.Observer.Observe(i.URI, i.Thread)
-		if l.q.selectsFacts(i.Thread) && !appendTo(&l.page, i, l.q.Limit) {
+		if l.q.selectsFacts(i.Thread) && l.q.hasTitle(i.Name()) && !appendTo(&l.page, i, l.q.Limit) {
 			return false, nil
 		}
 	}
@@ -102,6 +102,11 @@ func (q Query) selectsFacts(t *thread.Thread) bool {
 	return q.Model == "" || slices.ContainsFunc(t.Usage.Models, func(m thread.ModelUsage) bool {
 		return strings.Contains(strings.ToLower(m.Model), strings.ToLower(q.Model))
 	})
+}
+
+// hasTitle reports whether a title has the part that q selects.
+func (q Query) hasTitle(title string) bool {
+	return q.Title == "" || strings.Contains(strings.ToLower(title), strings.ToLower(q.Title))
 }
 
 // load reads a thread for its facts and its prompt.

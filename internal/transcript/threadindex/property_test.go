@@ -31,7 +31,9 @@ func (tr *tree) compare(file string, now func() time.Time) {
 	few := 1 + len(tr.files())/12 // of a large tree, not too many pages
 	for i, q := range []threadindex.Query{
 		{}, {Limit: few}, {Providers: []string{"codex"}}, {Status: thread.Running}, {Model: "Opus"}, {Role: "Reviewer"},
+		{Title: "CART"},
 		{In: threadindex.In("/work/1")}, {Since: middle}, {Until: middle}, {Until: middle, Limit: few},
+		{Title: "r", Limit: few, All: true},
 	} {
 		if tr.skips(i) {
 			continue

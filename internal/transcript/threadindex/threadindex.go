@@ -34,10 +34,12 @@ type Query struct {
 	Since, Until time.Time             // when the transcript was last written: at or after, before
 	Status       thread.Status         // as Observer concludes it
 	Model        string                // part of the name of a model that it used, in any case
+	Title        string                // with List: part of its title, in any case
 	Limit        int                   // 0 for all
 	Cursor       string                // of an earlier page
 
 	Changed time.Time // with Active: their changes at or after this time
+	All     bool      // with List: all transcripts are needed, so that an index is created if there is none
 
 	// Observer concludes the states of the threads in the answer.
 	Observer thread.Observer
