@@ -90,7 +90,8 @@ func fillLong(w *workspace) map[string]string {
 }
 
 // TestLongNames opens the pages of a workspace with long names and many rows, and those of an
-// empty one: nothing is wider than the window, no text is on another one, and axe finds nothing.
+// empty one: nothing is wider than the window, no text is on another one, the names of rows stay
+// where a table is scrolled, and axe finds nothing.
 func TestLongNames(t *testing.T) {
 	for _, name := range []string{"long", "none"} {
 		w := newWorkspace(t, "")
@@ -120,9 +121,15 @@ func TestLongNames(t *testing.T) {
 				for _, text := range eval[[]string](b, overlaps) {
 					t.Errorf("%s: %s", where, text)
 				}
+				for _, table := range eval[[]string](b, moved) {
+					t.Errorf("%s: the names of rows move out of the table %q when it is scrolled", where, table)
+				}
+				b.draw()
 				b.shoot(fmt.Sprint(name, "-", page, "-", width, "-light"))
 				if os.Getenv("E2E_SHOTS") != "" {
 					b.look(width, true)
+					b.open(pages[page])
+					b.draw()
 					b.shoot(fmt.Sprint(name, "-", page, "-", width, "-dark"))
 				}
 				b.clean(where)
@@ -130,6 +137,15 @@ func TestLongNames(t *testing.T) {
 		}
 	}
 }
+
+// moved finds tables on a narrow window whose names of rows don't stay when they are scrolled.
+const moved = `[...document.querySelectorAll(".scroll, .lanes")].filter((box) => {
+	box.scrollLeft = 99;
+	const name = box.querySelector("th[scope=row]");
+	const is = innerWidth < 640 && name && name.getBoundingClientRect().left < box.getBoundingClientRect().left;
+	box.scrollLeft = 0;
+	return is;
+}).map((box) => box.id || box.className)`
 
 // overlaps finds texts that are drawn on each other: pairs of elements, none of which contains
 // the other, with text of their own.

@@ -149,6 +149,22 @@ func TestContent(t *testing.T) {
 	}
 }
 
+// TestTheme changes the theme of the system while a page is open: its diagram is drawn again.
+func TestTheme(t *testing.T) {
+	w := newWorkspace(t, "")
+	fill(w)
+	base, link := w.serve()
+	b := newTab(t, browser(t), base)
+	b.look(1280, false)
+	b.open(strings.TrimPrefix(link, base))
+	b.open("/pipelines/42")
+	b.draw()
+	b.do(chromedp.Evaluate(`addEventListener("message", () => window.drawn = true)`, nil))
+	b.look(1280, true)
+	b.await("the diagram is drawn again", "window.drawn", 20*time.Second)
+	b.clean("/pipelines/42")
+}
+
 // TestLive publishes while a page is open: the page shows it within a second, and
 // keeps what its reader did.
 func TestLive(t *testing.T) {

@@ -123,7 +123,7 @@ func TestReviewPages(t *testing.T) {
 	b.await("the draft is kept", `document.querySelector("#form [name=text]")?.value === "Which?"`, 5*time.Second)
 	b.pictures("review-form", "")
 	b.do(chromedp.Focus("#form [name=text]"), save())
-	b.await("the comment is shown", textOfIt+`.includes("1 open comments")`, 5*time.Second)
+	b.await("the comment is shown", textOfIt+`.includes("1 open comment.")`, 5*time.Second)
 	if got := w.show(first).Discussion; len(got) != 1 || got[0].Text != "Which?" || got[0].Place.FirstLine != 2 ||
 		got[0].Place.LastLine != 3 {
 		t.Errorf("got the comments %+v", got)

@@ -171,9 +171,9 @@ func TestDestructive(t *testing.T) {
 // one.
 var variable = regexp.MustCompile(`\b(HANDOFF|AWS|NATS|XDG)_[A-Z]|\bHOME\b`)
 
-// TestAdviceNamesNoVariable checks that hints have variables where a surface can leave them
-// out.
-func TestAdviceNamesNoVariable(t *testing.T) {
+// TestAdvice checks that hints have variables where a surface can leave them out, and that the
+// text before a command is one clause.
+func TestAdvice(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.isTest() || strings.HasPrefix(s.name, "cmd/") {
 			continue
@@ -182,6 +182,9 @@ func TestAdviceNamesNoVariable(t *testing.T) {
 			call, ok := n.(*ast.CallExpr)
 			if !ok || called(call) != "Advice" && called(call) != "Suggest" {
 				return true
+			}
+			if text, ok := call.Args[0].(*ast.BasicLit); ok && called(call) == "Suggest" && strings.Contains(text.Value, ";") {
+				t.Errorf("%s: the hint %s is written as \"to TEXT, run: COMMAND\"", s.name, text.Value)
 			}
 			for _, arg := range call.Args {
 				ast.Inspect(arg, func(n ast.Node) bool {

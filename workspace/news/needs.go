@@ -195,7 +195,7 @@ func (s Source) sessionNeeds(_ context.Context, r *Report, list []found) error {
 		r.Needs = append(r.Needs, Need{Kind: "session", Ref: f.ID, Notice: f.Notices[0],
 			Title: f.title(), By: f.by(), At: at,
 			from:   handoff.Producer{Session: f.ID, Agent: f.Agent.Name, Harness: f.program, TaskID: f.Producer.TaskID},
-			Settle: handoff.Suggest("see it; archive it to settle this", handoff.ActionShow, f.ID)})
+			Settle: handoff.Suggest("see why, before you archive it", handoff.ActionShow, f.ID)})
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func TestReview(t *testing.T) {
 		t.Fatalf("a comment: got %d\n%s", r.StatusCode, body)
 	}
 	page := s.page(path)
-	s.has(page, "Which two?", "1 open comments", "lines 2-3")
+	s.has(page, "Which two?", "1 open comment.", "lines 2-3")
 	at := strings.Index(page, "Which two?")
 	if at < strings.Index(page, `id="L3"`) || at > strings.Index(page, `id="L4"`) {
 		t.Errorf("the comment is not below line 3\n%s", page)

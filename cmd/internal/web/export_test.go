@@ -174,7 +174,7 @@ func TestExportLimit(t *testing.T) {
 	if n := len(regexp.MustCompile(`body \d+\.`).FindAllString(page, -1)); n != 200 {
 		t.Errorf("the page has the content of %d outputs, want 200", n)
 	}
-	if !strings.Contains(page, "3 more outputs are not on this page") {
+	if !strings.Contains(page, "Not on this page: 3 more outputs") {
 		t.Error("the page does not say that 3 outputs are missing")
 	}
 }

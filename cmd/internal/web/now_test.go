@@ -71,7 +71,7 @@ func TestNowConversations(t *testing.T) {
 	page := s.eventually("/", `href="/threads/claude/`+first+`"`)
 	for _, want := range []string{"change the cart 0", "change the cart 1", "Changed by two at the same time",
 		">shared.go</a>", `href="/threads/claude/` + second + `?from=1#M1"`, `<a class="second" href="/sessions/` + o.ID +
-			`">in session `, "published The plan",
+			`">in session `, "published The plan", "<span>started <time ",
 		`writing <a href="/threads/claude/` + second + `?from=1#M1">shared.go</a>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not contain %s\n%s", want, page)
@@ -84,7 +84,7 @@ func TestNowConversations(t *testing.T) {
 	must(t, os.WriteFile(file, []byte("x"), 0o644))
 	s.publishAs(handoff.Producer{Session: o.ID}, handoff.Draft{Path: "shared.go", Channel: "patch"})
 	page = s.eventually("/files", ">shared.go</a>")
-	for _, want := range []string{`<a href="/artifacts?path=shared.go&amp;status=all">artifacts</a>`,
+	for _, want := range []string{`<a class="to" href="/artifacts?path=shared.go&amp;status=all">artifacts</a>`,
 		"<span>2 changes</span>", "<span>2 threads</span>", "handoff why shared.go",
 		`<a href="/threads/claude/` + first + `?from=1#M1">change the cart 0</a>`,
 		`<a href="/threads/claude/` + second + `?from=1#M1">change the cart 1</a>`} {
@@ -92,7 +92,7 @@ func TestNowConversations(t *testing.T) {
 			t.Errorf("the page of changed files does not contain %s\n%s", want, page)
 		}
 	}
-	if !strings.Contains(page, `<a href="/why?of=shared.go">why</a>`) {
+	if !strings.Contains(page, `<a class="to" href="/why?of=shared.go">why</a>`) {
 		t.Errorf("a changed file has no link to where it comes from\n%s", page)
 	}
 	if page = s.get("/files?text=SHARED"); !strings.Contains(page, ">shared.go</a>") {
@@ -207,9 +207,12 @@ func TestFailedGate(t *testing.T) {
 	s.submit("42", "test", func(a string) string { return strings.ReplaceAll(a, `"PASS"`, `"FAIL"`) })
 	page := s.eventually("/", `data-notice="gate_failed"`)
 	needs := between(page, `id="needs"`, "</section>")
-	if want := `href="/pipelines/42">test</a><span class="tag n-problem" data-notice="gate_failed">gate failed</span>` +
+	if want := `href="/pipelines/42">42: test</a><span class="tag n-problem" data-notice="gate_failed">gate failed</span>` +
 		`<span class="tag">next: debug</span>`; !strings.Contains(needs, want) {
 		t.Errorf("the page does not contain %s\n%s", want, needs)
+	}
+	if want := "<dt>Needs</dt><dd>plan, test</dd>"; !strings.Contains(s.get("/pipelines/42"), want) {
+		t.Errorf("the page of the run does not contain %s", want)
 	}
 }
 

@@ -70,6 +70,10 @@ func TestCompared(t *testing.T) {
 	if page := s.get("/artifacts/" + first); !strings.Contains(page, `href="/compare?ref=`+first+`"`) {
 		t.Error("the page of an artifact does not lead to what competes with it")
 	}
+	alone := s.publish(handoff.Draft{Channel: "patch", Body: strings.NewReader("alone")})
+	if page := s.get("/artifacts/" + alone.ID); strings.Contains(page, `href="/compare?ref=`) {
+		t.Error("the page of an artifact that nothing competes with leads to a comparison")
+	}
 	if r, _ := s.do(request("GET", "/compare?ref=nothing")); r.StatusCode != 404 {
 		t.Errorf("an unknown ref: got %d", r.StatusCode)
 	}

@@ -300,7 +300,7 @@ func TestManyRevisions(t *testing.T) {
 	body := s.get("/artifacts/" + id)
 	// and that of the page
 	if n := strings.Count(body, `<span class="tag">v`); n != 501 ||
-		!strings.Contains(body, "20 earlier revisions are not listed") {
+		!strings.Contains(body, "Not listed: 20 earlier revisions") {
 		t.Errorf("the page lists %d revisions", n)
 	}
 	if first, second := strings.Index(body, ">v520<"), strings.LastIndex(body, ">v519<"); first < 0 || second < first {

@@ -51,6 +51,9 @@
     frame.src = "/diagram";
     figure.replaceChildren(frame);
   };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    for (const frame of frames.values()) frame.src = "/diagram"; // is loaded again, and drawn in the other theme
+  });
 
   // Code in lines, such as those of a diff: ranges of its text get colors. The elements stay as
   // they are, with the words that are marked and the comments between lines.
