@@ -109,6 +109,11 @@ func TestThreadColumns(t *testing.T) {
 			t.Errorf("%s: got %q, want %q\n%s", query, got, want, page)
 		}
 	}
+	for query, want := range map[string]string{"sort=cost": "descending", "sort=title": "ascending", "": "descending"} {
+		if got := between(s.get("/threads?"+query), `aria-sort="`, `"`); got != want {
+			t.Errorf("%s: the arrow of the column is %q, want %q", query, got, want)
+		}
+	}
 	for query, status := range map[string]int{"status=odd": 400, "since=odd": 400, "program=odd": 422} {
 		if r, body := s.do(request("GET", "/threads?"+query)); r.StatusCode != status {
 			t.Errorf("%s: got %d, want %d\n%s", query, r.StatusCode, status, body)

@@ -408,6 +408,18 @@ func TestNotCounted(t *testing.T) {
 	}
 }
 
+// TestNoCost has an artifact and no usage: the first page does not show "-" for what it cost.
+func TestNoCost(t *testing.T) {
+	home := t.TempDir()
+	s := newSite(t, func(o *web.Options) {
+		o.Source.Threads = thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	})
+	s.publish(handoff.Draft{Body: strings.NewReader("x"), Channel: "design"})
+	if page := s.eventually("/", "<span>1 published</span>"); strings.Contains(page, `href="/cost?since=`) {
+		t.Errorf("the page has a cost\n%s", page)
+	}
+}
+
 // TestNowTimeline has a session that ended and one that runs: the first page shows when they
 // worked, by agent.
 func TestNowTimeline(t *testing.T) {

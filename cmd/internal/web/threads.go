@@ -72,6 +72,15 @@ var threadOrders = map[string]func(a, b threadRow) int{
 	"cost":     func(a, b threadRow) int { return cmp.Compare(b.dollars(), a.dollars()) },
 }
 
+// Direction is the order of the sorted column, as an attribute of its head: the most is first.
+func (p threadsPage) Direction() string {
+	switch p.Sort {
+	case "messages", "duration", "cost":
+		return "descending"
+	}
+	return "ascending"
+}
+
 func (r threadRow) dollars() float64 {
 	if r.Cost == nil {
 		return 0
