@@ -408,8 +408,8 @@ func TestNotCounted(t *testing.T) {
 	}
 }
 
-// TestNoCost has an artifact and no usage: the first page does not show "-" for what it cost.
-func TestNoCost(t *testing.T) {
+// TestNowWithoutCost has an artifact and no usage: the first page does not show "-" for what it cost.
+func TestNowWithoutCost(t *testing.T) {
 	home := t.TempDir()
 	s := newSite(t, func(o *web.Options) {
 		o.Source.Threads = thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
