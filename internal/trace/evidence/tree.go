@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -124,21 +126,22 @@ func (t Trees) open(ctx context.Context, dir string) (*worktree, error) {
 // read reads the files. The index has the blobs of those that were not changed, unless
 // git converts their content.
 func (w *worktree) read(ctx context.Context) error {
-	index, err := w.list(ctx, "ls-files", "-z", "-v", "--stage", "--full-name")
-	if err != nil {
+	var index, changed, converted, untracked []string
+	err := together(func() (err error) {
+		index, err = w.list(ctx, "ls-files", "-z", "-v", "--stage", "--full-name")
 		return err
-	}
-	// Settings of the repository must not make git overlook a change.
-	changed, err := w.list(ctx, "-c", "core.trustctime=true", "-c", "core.checkStat=default", "diff-files", "-z",
-		"--name-only", "--no-ext-diff", "--no-renames", "--ignore-submodules=dirty")
-	if err != nil {
+	}, func() (err error) {
+		// Settings of the repository must not make git overlook a change.
+		changed, err = w.list(ctx, "-c", "core.trustctime=true", "-c", "core.checkStat=default", "diff-files", "-z",
+			"--name-only", "--no-ext-diff", "--no-renames", "--ignore-submodules=dirty")
 		return err
-	}
-	converted, err := w.converted(ctx)
-	if err != nil {
+	}, func() (err error) {
+		converted, err = w.converted(ctx)
 		return err
-	}
-	untracked, err := w.list(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--full-name")
+	}, func() (err error) {
+		untracked, err = w.list(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--full-name")
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -175,6 +178,17 @@ func (w *worktree) read(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// together runs functions at the same time, and returns the first error in their order.
+func together(list ...func() error) error {
+	errs := make([]error, len(list))
+	var running sync.WaitGroup
+	for i, do := range list {
+		running.Go(func() { errs[i] = do() })
+	}
+	running.Wait()
+	return cmp.Or(errs...)
 }
 
 // conversions select the files that git may convert when they are added. Those that it
