@@ -61,6 +61,8 @@ type RunningThread struct {
 type Concurrency struct {
 	Since        time.Time     `json:"since"`
 	Slot         time.Duration `json:"slot"`
-	Most         []int         `json:"most"`         // the most in one minute of each slot
+	Most         []int         `json:"most"`         // the most at once in each slot
+	Peak         int           `json:"peak"`         // the most at once
+	PeakAt       time.Time     `json:"peakAt"`       // when it was first reached
 	AgentMinutes int           `json:"agentMinutes"` // the minutes of all of them
 }

@@ -208,7 +208,7 @@ func (c Collection) Concurrency(ctx context.Context, since, until time.Time, slo
 				times = append(times, r.At)
 			}
 		}
-		count.Add(times)
+		count.Add(t.Started, times)
 		return nil
 	})
 	return count.By(slot), warnings, err

@@ -57,7 +57,8 @@ func TestNowConversations(t *testing.T) {
 		x := &transcript{t: t, id: id, dir: s.ws.Root(), at: time.Now().Add(-10 * time.Minute)}
 		x.user(fmt.Sprint("change the cart ", i))
 		x.answer(map[string]any{"type": "tool_use", "id": "t", "name": "Write",
-			"input": map[string]any{"file_path": file, "content": "x"}})
+			"input": map[string]any{"file_path": file, "content": "x"}}, map[string]any{"type": "tool_use", "id": "o",
+			"name": "Write", "input": map[string]any{"file_path": "/elsewhere/other.go", "content": "x"}})
 		x.add("user", map[string]any{"role": "user",
 			"content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t", "content": "ok"}}}, nil)
 		x.store(home)
@@ -78,7 +79,7 @@ func TestNowConversations(t *testing.T) {
 		}
 	}
 	page = s.eventually("/", `id="busy"`)
-	if !strings.Contains(page, "at most 2 at once, ") || !strings.Contains(page, "UTC: at most 2 at once</title>") {
+	if !strings.Contains(page, "at most 2 at once, at ") || strings.Count(page, `class="hour"`) != 24 || !strings.Contains(page, "UTC: at most 2 at once</title>") {
 		t.Errorf("the page does not show that two threads worked at once\n%s", page)
 	}
 	must(t, os.WriteFile(file, []byte("x"), 0o644))
