@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ type changedFile struct {
 	Last    transcript.Write
 	Threads []changer
 	Command string // prints how it came about
-	Why     string // the URL of the same, "" if the file is not in the workspace
+	Why     string // the URL of the same, "" if the file is not in the repository
 
 	IsPublished bool // there are artifacts of it
 }
@@ -91,7 +90,7 @@ func (s *Server) filesOf(ctx context.Context, list []transcript.Active) (files [
 			if !ok {
 				i = len(files)
 				rel, why := s.relative(w.Path), ""
-				if filepath.IsLocal(rel) {
+				if s.isTraced(rel) {
 					why = whyURL(rel)
 				}
 				at[w.Path], files = i, append(files, changedFile{Path: w.Path,

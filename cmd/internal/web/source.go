@@ -143,8 +143,9 @@ type Activities interface {
 	Concurrency(ctx context.Context, since, until time.Time, slot time.Duration) (trace.Concurrency, []string, error)
 }
 
-// Belonging opens threads of the repository.
+// Belonging opens threads of the repository, and knows its directories.
 type Belonging interface {
+	InRepository(path string) bool
 	Belongs(t *thread.Thread) bool
 	LastCall(ctx context.Context, uri string) (*thread.Call, error)
 	UsageOf(ctx context.Context, t *thread.Thread) (trace.Usage, error)

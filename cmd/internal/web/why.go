@@ -30,8 +30,8 @@ func (s *Server) why(r *http.Request) (page, error) {
 		return page{}, errNoThreads
 	}
 	v := whyPage{Of: r.URL.Query().Get("of")}
-	if !filepath.IsLocal(v.Of) {
-		return page{}, pathError{errors.New("the file is not named by a path in the workspace")}
+	if !s.isTraced(v.Of) {
+		return page{}, pathError{errors.New("the file is not in a worktree of the repository")}
 	}
 	p := page{Name: "why", Title: v.Of, Section: "/threads",
 		Crumbs: []crumb{{"Threads", "/threads"}, {"Changed files", "/files"}}}
@@ -45,6 +45,13 @@ func (s *Server) why(r *http.Request) (page, error) {
 	p.Warnings, p.Live = found.Warnings, !known
 	p.Data = v
 	return p, nil
+}
+
+// isTraced reports whether a name may be of a file that pages show the origin of: one in a worktree
+// of the repository. A line of any other file would be shown, too.
+func (s *Server) isTraced(name string) bool {
+	return filepath.IsLocal(name) ||
+		filepath.IsAbs(name) && filepath.Clean(name) == name && s.o.Source.Conversations.InRepository(name)
 }
 
 // A hop is a step of an origin with what its row shows.
@@ -79,5 +86,5 @@ func (s *Server) hopsOf(list []trace.Hop) (rows []hop) {
 	return rows
 }
 
-// whyURL returns the URL of the page of where a file of the workspace comes from.
+// whyURL returns the URL of the page of where a file of the repository comes from.
 func whyURL(name string) string { return "/why?of=" + url.QueryEscape(name) }
