@@ -96,6 +96,10 @@ type CostRow struct {
 	// CacheRate is which part of the input tokens was read from a cache, nil if no read of one
 	// is known.
 	CacheRate *float64 `json:"cacheRate,omitempty"`
+
+	// Days is what was used on each day in UTC, "" if that is not known. It is nil if it was not
+	// asked for.
+	Days map[string]Usage `json:"-"`
 }
 
 // A CostChange compares what was used in a period with what was used in the period of the same
@@ -109,6 +113,10 @@ type CostChange struct {
 	// if one of them is not known or is a lower bound; Reason has why.
 	Rate   *float64 `json:"rate,omitempty"`
 	Reason string   `json:"reason,omitempty"`
+
+	// RecordedRate is the same of what is recorded, if both costs are lower bounds. It is nil if
+	// the price of a model, or all usage of a thread, is not known.
+	RecordedRate *float64 `json:"recordedRate,omitempty"`
 }
 
 // A Node is a unit of work with its children.

@@ -33,7 +33,8 @@ func (s story) pages() map[string]string {
 		"threads": "/threads", "thread": "/threads/claude/" + conversation, "subagent": "/threads/claude/" + conversation +
 			"/scout1",
 		"artifacts": "/artifacts?channel=verification", "lines": "/artifacts/" + s.table + "?lines",
-		"cost": "/cost", "models": "/cost?by=model", "week": "/cost?by=agent&since=7d", "files": "/files?since=7d",
+		"cost": "/cost", "models": "/cost?by=model", "week": "/cost?by=agent&since=7d",
+		"hidden": "/cost?by=model&hide=claude-opus-4-1-20250805", "files": "/files?since=7d",
 		"why": "/why?of=main.go", "found": "/search?q=timeouts", "titles": "/search?q=pay&kind=titles",
 		"beside": "/threads/claude/" + conversation + "?list=text%3Dpay", "missing": "/artifacts/no-such-thing",
 	}

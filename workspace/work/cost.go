@@ -31,6 +31,7 @@ type CostOptions struct {
 	NoIndex      bool   // read the transcripts, not the index of threads
 	Prompts      bool   // compare the prompts of the threads with the artifacts
 	Change       bool   // compare the total with that of the period before, of the same length
+	Daily        int    // with the days of so many rows, of the others together, and of all
 
 	// Places are directories with costs of their own: a thread in one of them that is inside
 	// this repository does not count.
@@ -52,6 +53,7 @@ type CostReport struct {
 	Change       *trace.CostChange   `json:"change,omitempty"` // of Total, if it was asked for
 	Prompts      *trace.PromptReport `json:"prompts,omitempty"`
 	Warnings     []string            `json:"warnings,omitempty"`
+	Others       trace.CostRow       `json:"-"` // the rows together that have no days of their own
 }
 
 // A PriceSource is where prices are from, and their date.
@@ -117,7 +119,8 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 		}
 	}
 	sum := cost.Summarize(o.By, leaves, only...)
-	r := CostReport{By: o.By, Rows: sum.Rows, Unattributed: sum.Unattributed, Total: sum.Total,
+	sum.Divide(o.By, leaves, o.Daily, only...)
+	r := CostReport{By: o.By, Rows: sum.Rows, Unattributed: sum.Unattributed, Total: sum.Total, Others: sum.Others,
 		Prices: PriceSource{prices[0].Source, prices[0].Date}, Prompts: prompts,
 		Warnings: append(warnings, sum.Warnings(leaves)...)}
 	nameRows(o.By, r.Rows, session)

@@ -59,13 +59,18 @@ func Change(c trace.CostChange) string {
 	if days := took / (24 * time.Hour); days*24*time.Hour == took {
 		period = strings.TrimPrefix(Count(int(days), "day"), "1 ")
 	}
-	if c.Rate == nil && c.Before.Cost == nil {
+	change := func(rate float64) string {
+		return strings.Replace(fmt.Sprintf("%+.0f %%", 100*rate), "-", "−", 1) + " to the " + period + " before"
+	}
+	switch {
+	case c.Rate != nil:
+		return change(*c.Rate)
+	case c.RecordedRate != nil:
+		return "recorded cost " + change(*c.RecordedRate) + "; both are lower bounds"
+	case c.Before.Cost == nil:
 		return "no known cost in the " + period + " before"
 	}
-	if c.Rate == nil {
-		return Cost(c.Before) + " in the " + period + " before"
-	}
-	return strings.Replace(fmt.Sprintf("%+.0f %%", 100**c.Rate), "-", "−", 1) + " to the " + period + " before"
+	return Cost(c.Before) + " in the " + period + " before"
 }
 
 // Tokens returns a count of tokens in three digits, - if it is not known.

@@ -10,8 +10,8 @@ import (
 )
 
 // TestContrast checks that the colors of code in a diff can be read on each background that a
-// line or a marked word has, in both themes: WCAG 2.2 wants a contrast of 4.5 for AA. A
-// browser's checks do not see these colors.
+// line or a marked word has, and those of the series of a chart, in both themes: WCAG 2.2 wants
+// a contrast of 4.5 for AA. A browser's checks do not see these colors.
 func TestContrast(t *testing.T) {
 	pair := `light-dark\((#\w{6}), (#\w{6})\)`
 	find := func(file, pattern string) [][]string {
@@ -25,6 +25,19 @@ func TestContrast(t *testing.T) {
 		}
 		return found
 	}
+	check := func(color, behind []string) {
+		for i, theme := range []string{"light", "dark"} {
+			a, b := luminance(t, color[2+i]), luminance(t, behind[2+i])
+			if got := (max(a, b) + 0.05) / (min(a, b) + 0.05); got < 4.5 {
+				t.Errorf("%s, %s on %s: got a contrast of %.2f, want 4.5", theme, color[1], behind[1], got)
+			}
+		}
+	}
+	for _, color := range find("cost.css", `(\.c\d) \{ --ink: `) { // of a bar, and behind a letter
+		for _, behind := range find("app.css", `(--(?:bg|surface|raised)): `) {
+			check(color, behind)
+		}
+	}
 	backgrounds := append(find("app.css", `(--(?:bg|raised)): `),
 		find("preview.css", `(\.src\.(?:add|del)|\.(?:add|del) mark) \{ background: `)...)
 	if len(backgrounds) != 6 {
@@ -32,12 +45,7 @@ func TestContrast(t *testing.T) {
 	}
 	for _, color := range find("preview.css", `::highlight\((.*)\) \{ color: `) {
 		for _, behind := range backgrounds {
-			for i, theme := range []string{"light", "dark"} {
-				a, b := luminance(t, color[2+i]), luminance(t, behind[2+i])
-				if got := (max(a, b) + 0.05) / (min(a, b) + 0.05); got < 4.5 {
-					t.Errorf("%s, %s on %s: got a contrast of %.2f, want 4.5", theme, color[1], behind[1], got)
-				}
-			}
+			check(color, behind)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -34,7 +35,8 @@ type costPage struct {
 	Sort    string
 	Groups  []string
 	Periods []string
-	Reading bool // the threads are being read
+	Reading bool     // the threads are being read
+	Series  []series // that the bars are divided into, the largest first; none by day
 	Days    dayChart
 	Command string // prints the same
 	Link    url.Values
@@ -71,7 +73,7 @@ func amount[N int64 | float64](n *N) N {
 }
 
 func costQuery(q url.Values) work.CostOptions {
-	return work.CostOptions{Name: q.Get("name"), By: cmp.Or(q.Get("by"), "day"), Since: q.Get("since"),
+	return work.CostOptions{Name: q.Get("name"), By: cmp.Or(q.Get("by"), byDay), Since: q.Get("since"),
 		Until: q.Get("until"), Change: q.Get("since") != ""}
 }
 
@@ -81,6 +83,9 @@ func (s *Server) cost(r *http.Request) (page, error) {
 	v := costPage{Query: costQuery(q), Sort: q.Get("sort"), Groups: costGroups, Link: q,
 		Periods: []string{"", "24h", "7d", "30d"}}
 	p := page{Name: "cost", Title: "Cost", Section: "/cost", Poll: costRest, Styles: []string{"cost.css"}}
+	if v.Query.By != byDay {
+		v.Query.Daily = mostSeries
+	}
 	found, known, err := s.costs(v.Query, costWait)
 	if err != nil {
 		return page{}, err
@@ -88,13 +93,12 @@ func (s *Server) cost(r *http.Request) (page, error) {
 	v.CostReport, v.Reading, v.Command = found, !known, costCommand(v.Query)
 	p.Warnings = found.Warnings
 	v.Rows = slices.Clone(v.Rows)
-	column := cmp.Or(v.Sort, map[bool]string{true: "group", false: "cost"}[v.By == "day"])
+	column := cmp.Or(v.Sort, map[bool]string{true: "group", false: "cost"}[v.By == byDay])
 	if compare := costOrders[column]; compare != nil {
 		order.Sort(v.Rows, compare)
 	}
-	if v.By == "day" {
-		v.Days = chartOf(v.Rows)
-	}
+	v.divide(q["hide"])
+	v.Days = v.chart(s.o.Now())
 	v.absent = s.absent(r.Context(), v.By, v.Shown())
 	p.Data = v
 	return p, nil
@@ -121,7 +125,7 @@ func (s *Server) costs(o work.CostOptions, wait time.Duration) (work.CostReport,
 	if s.o.Source.Threads == nil {
 		return work.CostReport{}, false, errNoThreads
 	}
-	key := fmt.Sprintf("%q", []string{o.Name, o.By, o.Since, o.Until})
+	key := fmt.Sprintf("%q %d", []string{o.Name, o.By, o.Since, o.Until}, o.Daily)
 	return s.spent.of(key).get(s, reading[work.CostReport]{wait: wait, least: costRest,
 		read: func(ctx context.Context) (work.CostReport, error) { return s.o.Source.Costs.Cost(ctx, o) }})
 }
@@ -166,14 +170,15 @@ func costCommand(o work.CostOptions) string {
 	return textfmt.ShellLine(words)
 }
 
-// With returns the address of the page with another value of its query, "" for none.
+// With returns the address of the page with another value of its query, "" for none. Another
+// group has other series.
 func (v costPage) With(name, value string) string {
-	q := url.Values{}
-	for key, list := range v.Link {
-		q[key] = list
-	}
+	q := maps.Clone(v.Link)
 	if q.Set(name, value); value == "" {
 		q.Del(name)
+	}
+	if name == "by" {
+		q.Del("hide")
 	}
 	return "?" + q.Encode()
 }
@@ -214,74 +219,18 @@ func (v costPage) RowURL(row trace.CostRow) string {
 		return channelURL(row.Key)
 	case "artifact":
 		return artifactURL(row.Key)
-	case "day":
+	case byDay:
 		if day, err := time.Parse(time.DateOnly, row.Key); err == nil {
-			return "?by=model&since=" + row.Key + "&until=" + day.AddDate(0, 0, 1).Format(time.DateOnly)
+			return v.dayURL(day)
 		}
+	case "model":
+		q := url.Values{"model": {row.Key}}
+		if v.Query.Since != "" { // a thread that goes on after the time has requests in it
+			q.Set("since", v.Query.Since)
+		}
+		return "/threads?" + q.Encode()
 	case "agent", "program":
 		return "?by=session&name=" + url.QueryEscape(row.Key)
 	}
 	return ""
-}
-
-// A dayChart has a bar for each day of a time, also for those without usage.
-type dayChart struct {
-	Bars        []dayBar
-	First, Last string
-	Top         string // the amount of the highest bar, and its day
-	Width       int
-}
-
-// A dayBar is one day of a dayChart. Its Y and Height are in a chart that is 100 high.
-type dayBar struct {
-	X, Y, Height int
-	Title, URL   string
-}
-
-const (
-	maxDays  = 1000
-	minDays  = 31 // of the axis
-	dayWidth = 10
-)
-
-// chartOf returns the chart of rows whose keys are days, empty if there are none or too many.
-func chartOf(rows []trace.CostRow) (c dayChart) {
-	costs := map[string]trace.CostRow{}
-	var first, last time.Time
-	most, peak := 0.0, ""
-	for _, row := range rows {
-		day, err := time.Parse(time.DateOnly, row.Key)
-		if err != nil {
-			continue
-		}
-		if first.IsZero() || day.Before(first) {
-			first = day
-		}
-		if day.After(last) {
-			last = day
-		}
-		costs[row.Key] = row
-		if c := amount(row.Amount.Cost); c > most {
-			most, peak = c, row.Key
-		}
-	}
-	if most == 0 || last.Sub(first) > maxDays*24*time.Hour {
-		return c
-	}
-	if least := last.AddDate(0, 0, 1-minDays); least.Before(first) {
-		first = least
-	}
-	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
-		key := day.Format(time.DateOnly)
-		height := int(100 * amount(costs[key].Amount.Cost) / most)
-		if amount(costs[key].Amount.Cost) > 0 {
-			height = max(1, height)
-		}
-		c.Bars = append(c.Bars, dayBar{X: len(c.Bars) * dayWidth, Y: 100 - height, Height: height,
-			Title: key + ": " + textfmt.Cost(costs[key].Amount), URL: costPage{CostReport: work.CostReport{By: "day"}}.
-				RowURL(trace.CostRow{Key: key})})
-	}
-	c.First, c.Last, c.Width = first.Format(time.DateOnly), last.Format(time.DateOnly), len(c.Bars)*dayWidth
-	c.Top = textfmt.Dollars(&most) + " on " + peak
-	return c
 }

@@ -101,6 +101,77 @@ func TestNoCost(t *testing.T) {
 	}
 }
 
+// TestCostSeries checks the bars of a day that are divided by agents, and hides one of them: the
+// bars change, and the table and the CSV do not.
+func TestCostSeries(t *testing.T) {
+	home := t.TempDir()
+	set := thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	s := newSite(t, func(o *web.Options) { o.Source.Threads = set })
+	noon := time.Now().UTC().Truncate(24 * time.Hour).Add(-12 * time.Hour)
+	day := func(before int) string { return noon.AddDate(0, 0, -before).Format(time.DateOnly) }
+	for i, before := range []int{0, 0, 1, 2, 3, 4, 4} { // agent-0 costs 7 times as much as agent-6
+		x := &transcript{t: t, id: fmt.Sprintf("2823d1df-720a-4c31-ac55-ae8ba726%04d", i+1), dir: s.ws.Root(),
+			at: noon.AddDate(0, 0, -before)}
+		x.user("hello")
+		x.add("assistant", map[string]any{"id": "m1", "role": "assistant", "model": "claude-opus-4-1-20250805",
+			"content": []any{said("hi")}, "stop_reason": "end_turn",
+			"usage": map[string]any{"input_tokens": (7 - i) * 100000, "output_tokens": 0}}, map[string]any{"requestId": "r1"})
+		x.store(home)
+		s.publishAs(handoff.Producer{Agent: fmt.Sprint("agent-", i), Thread: "agents://claude/" + x.id},
+			handoff.Draft{Body: strings.NewReader("hello"), Channel: "design"})
+	}
+	page := s.eventually("/cost?by=agent", "<tfoot>")
+	figure := between(page, "<figure", "</figure>")
+	for _, want := range []string{"≥$19.50 on " + day(0) + "</p>",
+		`<rect class="day c1" x="300" y="462" width="8" height="538"><title>` + day(0) + `: ≥$19.50; agent-0: ≥$10.50</title>`,
+		`<rect class="day c2" x="300" y="0" width="8" height="462"><title>` + day(0) + `: ≥$19.50; agent-1: ≥$9.00</title>`,
+		`<rect class="day c0" x="260" y="770" width="8" height="230"><title>` + day(4) + `: ≥$4.50; 2 others: ≥$4.50</title>`,
+		`<a href="?by=agent&amp;hide=agent-0" title="Hide it in the bars"><span class="mark c1" aria-hidden="true">A</span> ` +
+			`<span class="name">agent-0</span></a> <span class="quiet">≥$10.50</span>`,
+		`<a href="?by=agent&amp;hide=others"`, `<a href="?by=agent&amp;since=` + day(4) + `&amp;until=` + day(3) + `"`} {
+		if !strings.Contains(figure, want) {
+			t.Errorf("the chart does not contain %s\n%s", want, figure)
+		}
+	}
+	if got := strings.Count(figure, `class="day-slot"`); got != 31 {
+		t.Errorf("the chart has %d days, want 31", got)
+	}
+	hidden := s.get("/cost?by=agent&hide=agent-0&hide=nobody")
+	figure = between(hidden, "<figure", "</figure>")
+	for _, want := range []string{"≥$9.00 on " + day(0) + "</p>", `<rect class="day c2" x="300" y="0" width="8" height="1000"><title>` +
+		day(0) + `: ≥$9.00 of ≥$19.50; agent-1: ≥$9.00</title>`, `<a href="?by=agent&amp;hide=nobody" title="Show it in the bars">` +
+		`<span class="mark c1 off" aria-hidden="true">A</span>`} {
+		if !strings.Contains(figure, want) {
+			t.Errorf("the chart without agent-0 does not contain %s\n%s", want, figure)
+		}
+	}
+	if strings.Contains(figure, `class="day c1"`) || !strings.Contains(hidden, ">hidden: agent-0 ×</a>") ||
+		!strings.Contains(hidden, "Not in the bars: agent-0. The table and its totals have all.") {
+		t.Errorf("the page does not show that agent-0 is hidden\n%s", hidden)
+	}
+	rows := func(page string) string {
+		return strings.ReplaceAll(between(page, "<tbody>", "</table>"), `class="mark c1 off"`, `class="mark c1"`)
+	}
+	total := func(page string) string { return between(page, "<strong>", "<") }
+	if got, want := rows(hidden), rows(page); got != want || total(hidden) != total(page) {
+		t.Errorf("the table differs\n%s\n%s", got, want)
+	}
+	if got, want := s.get("/cost.csv?by=agent&hide=agent-0"), s.get("/cost.csv?by=agent"); got != want {
+		t.Errorf("the CSV differs\n%s\n%s", got, want)
+	}
+	none := "/cost?by=agent&hide=others"
+	for i := range 5 {
+		none += fmt.Sprint("&hide=agent-", i)
+	}
+	if none := s.get(none); strings.Contains(none, "day-slot") || strings.Count(none, "Show it in the bars") != 12 {
+		t.Errorf("a page without bars does not have six series to show\n%s", none)
+	}
+	page = s.eventually("/cost?by=agent&since="+day(1)+"&until="+day(0), "<tfoot>")
+	if strings.Count(page, "day-slot") != 1 {
+		t.Errorf("the page of a day has other days\n%s", page)
+	}
+}
+
 // TestCostChange compares a period with the one before, on the page as in the report.
 func TestCostChange(t *testing.T) {
 	home := t.TempDir()
@@ -162,6 +233,7 @@ func TestCostLinks(t *testing.T) {
 	s := newSite(t, func(o *web.Options) { o.Source.Threads = set })
 	x := &transcript{t: t, id: "2823d1df-720a-4c31-ac55-ae8ba7260001", dir: s.ws.Root(), at: time.Now().UTC()}
 	x.user("hello")
+	x.answer(said("hi"))
 	x.store(home)
 	o, err := s.ws.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "builder"},
 		Workflow: handoff.SessionWorkflow{Name: "build"}})
@@ -173,6 +245,7 @@ func TestCostLinks(t *testing.T) {
 	}
 	for by, want := range map[string]string{
 		"session": "/sessions/" + gone + " /sessions/" + o.ID, "thread": "/threads/claude/" + x.id,
+		"model": "/threads?model=claude-opus",
 	} {
 		var links []string
 		page := s.eventually("/cost?by="+by, "<tfoot>")
@@ -186,8 +259,12 @@ func TestCostLinks(t *testing.T) {
 			t.Errorf("by %s: got the links %s, want %s\n%s", by, got, want, page)
 		}
 		for _, link := range links {
-			if page := s.get(link); by == "session" && !strings.Contains(page, "design") {
+			page := s.get(link)
+			if by == "session" && !strings.Contains(page, "design") {
 				t.Errorf("%s does not have the artifact\n%s", link, page)
+			}
+			if by == "model" && !strings.Contains(page, `href="/threads/claude/`+x.id) {
+				t.Errorf("%s does not have the thread\n%s", link, page)
 			}
 		}
 	}

@@ -96,6 +96,9 @@ func TestNowConversations(t *testing.T) {
 	if !strings.Contains(page, `<a class="to" href="/why?of=shared.go">why</a>`) {
 		t.Errorf("a changed file has no link to where it comes from\n%s", page)
 	}
+	if strings.Count(page, ">outside the repository</span>") != 1 || strings.Count(page, ">why</a>") != 1 {
+		t.Errorf("only the file outside the repository is without a link, with the reason\n%s", page)
+	}
 	if page = s.get("/files?text=SHARED"); !strings.Contains(page, ">shared.go</a>") {
 		t.Errorf("a part of the path does not select the file\n%s", page)
 	}
@@ -117,7 +120,15 @@ func TestNowConversations(t *testing.T) {
 		`href="/files?since=30d&amp;text=removed.go"`) {
 		t.Errorf("the page of a removed file does not lead to the threads that changed it\n%s", page)
 	}
-	for path, want := range map[string]int{"/why?of=%2Fetc%2Fpasswd": 403, "/why?of=..%2Fx": 403, "/why?of=nothing": 200} {
+	other := filepath.Join(t.TempDir(), "other") // another worktree
+	linked := filepath.Join(s.ws.Root(), ".git", "worktrees", "other")
+	for _, dir := range []string{other, linked} {
+		must(t, os.MkdirAll(dir, 0o755))
+	}
+	must(t, os.WriteFile(filepath.Join(linked, "gitdir"), []byte(filepath.Join(other, ".git")+"\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(other, "b.go"), []byte("x"), 0o644))
+	for path, want := range map[string]int{"/why?of=%2Fetc%2Fpasswd": 403, "/why?of=..%2Fx": 403, "/why?of=nothing": 200,
+		"/why?of=" + other + "/b.go": 200, "/why?of=" + other + "/../c.go": 403, "/why?of=" + other + "x/b.go": 403} {
 		if r, _ := s.do(request("GET", path)); r.StatusCode != want {
 			t.Errorf("%s: got status %d, want %d", path, r.StatusCode, want)
 		}

@@ -268,7 +268,7 @@ func printTotal(a *cli.App, r work.CostReport) {
 	if !a.Terminal {
 		return
 	}
-	if c := r.Change; c != nil && c.Rate == nil {
+	if c := r.Change; c != nil && c.Rate == nil && c.RecordedRate == nil {
 		fmt.Fprintf(a.Err, "%s; not compared: %s\n", textfmt.Change(*c), textfmt.OneLine(c.Reason))
 	} else if c != nil {
 		fmt.Fprintln(a.Err, textfmt.Change(*c))

@@ -22,6 +22,9 @@ func Compare(a, b trace.Usage) int {
 	return cmp.Or(cmp.Compare(value(a.Cost), value(b.Cost)), cmp.Compare(value(a.TotalTokens), value(b.TotalTokens)))
 }
 
+// noUsage begins the reason of a sum in which the usage of a part is missing.
+const noUsage = "a part has no usage"
+
 // Add adds b to a.
 func Add(a *trace.Usage, b trace.Usage) {
 	a.Input, a.Output = sum(a.Input, b.Input), sum(a.Output, b.Output)
@@ -37,7 +40,7 @@ func Add(a *trace.Usage, b trace.Usage) {
 		if b.Completeness == thread.NoUsage {
 			reason = b.Reason
 		}
-		a.Completeness, a.Reason = thread.LowerBound, "a part has no usage"
+		a.Completeness, a.Reason = thread.LowerBound, noUsage
 		if reason != "" {
 			a.Reason += ": " + reason
 		}
@@ -81,6 +84,10 @@ func Change(c *trace.CostChange, now trace.Usage) {
 		return strings.TrimSuffix("the cost of "+of+" is a lower bound: "+reason, ": ")
 	}
 	unused := func(u trace.Usage) bool { return value(u.TotalTokens) == 0 && value(u.Cost) == 0 && u.Reason == "" }
+	rate := func() *float64 {
+		rate := (value(now.Cost) - *c.Before.Cost) / *c.Before.Cost
+		return &rate
+	}
 	switch {
 	case unused(now):
 		c.Reason = "nothing was used in the period"
@@ -88,14 +95,23 @@ func Change(c *trace.CostChange, now trace.Usage) {
 		c.Reason = "nothing was used in the period before"
 	case now.IsLowerBound():
 		c.Reason = bound("the period", now)
+		if isRecorded(now) && isRecorded(c.Before) {
+			c.RecordedRate = rate()
+		}
 	case c.Before.IsLowerBound():
 		c.Reason = bound("the period before", c.Before)
 	case value(c.Before.Cost) == 0:
 		c.Reason = "the period before cost nothing"
 	default:
-		rate := (value(now.Cost) - *c.Before.Cost) / *c.Before.Cost
-		c.Rate = &rate
+		c.Rate = rate()
 	}
+}
+
+// isRecorded reports whether a cost is a lower bound of which each thread has a part. A thread
+// without usage or price can have cost any amount: then two costs can't be compared.
+func isRecorded(u trace.Usage) bool {
+	return u.Completeness == thread.LowerBound && len(u.Unpriced) == 0 && value(u.Cost) > 0 &&
+		!strings.HasPrefix(u.Reason, noUsage)
 }
 
 // share returns the part of a that n of several owners have, after some others. The

@@ -186,13 +186,19 @@ func TestRates(t *testing.T) {
 
 func dollars(v float64) *float64 { return &v }
 
-// TestChange compares two periods, unless one of them has no cost or a lower bound.
+// TestChange compares two periods, unless one of them has no cost or only one is a lower bound.
 func TestChange(t *testing.T) {
 	used := func(cost float64) trace.Usage {
 		return trace.Usage{Usage: handoff.Usage{TotalTokens: n(5), Cost: &cost}, Completeness: thread.Exact}
 	}
 	bound := used(5)
 	bound.Completeness, bound.Reason = thread.LowerBound, "a line is damaged"
+	other := used(5.6)
+	other.Completeness, other.Reason = thread.LowerBound, "requests for titles are missing"
+	partly := other
+	Add(&partly, trace.Usage{Completeness: thread.NoUsage, Reason: "the transcript is missing"})
+	boundUnpriced := other
+	boundUnpriced.Unpriced = []string{"x"}
 	unpriced := used(5)
 	unpriced.Unpriced = []string{"x", "y"}
 	missing := trace.Usage{Completeness: thread.NoUsage, Reason: "the transcript is missing"}
@@ -209,6 +215,15 @@ func TestChange(t *testing.T) {
 		{"nothing now", none, used(5), "nothing was used in the period"},
 		{"a lower bound now", bound, used(5), "the cost of the period is a lower bound: a line is damaged"},
 		{"a lower bound before", used(5), bound, "the cost of the period before is a lower bound: a line is damaged"},
+		{"two lower bounds", other, bound,
+			"the cost of the period is a lower bound: requests for titles are missing, recorded 0.12"},
+		{"a part without usage", partly, bound,
+			"the cost of the period is a lower bound: a part has no usage: the transcript is missing"},
+		{"a part without usage before", bound, partly, "the cost of the period is a lower bound: a line is damaged"},
+		{"a lower bound without a price", boundUnpriced, bound,
+			"the cost of the period is a lower bound: no price is known of x"},
+		{"a lower bound without a price before", bound, boundUnpriced,
+			"the cost of the period is a lower bound: a line is damaged"},
 		{"without a price", unpriced, used(5), "the cost of the period is a lower bound: no price is known of x, y"},
 		{"missing before", used(5), missing, "the cost of the period before is a lower bound: the transcript is missing"},
 		{"for nothing", used(5), used(0), "the period before cost nothing"},
@@ -218,6 +233,9 @@ func TestChange(t *testing.T) {
 		got := c.Reason
 		if c.Rate != nil {
 			got += fmt.Sprintf("%.2f", *c.Rate)
+		}
+		if c.RecordedRate != nil {
+			got += fmt.Sprintf(", recorded %.2f", *c.RecordedRate)
 		}
 		if got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)

@@ -130,6 +130,7 @@ type Report struct {
 	Rows         []trace.CostRow
 	Unattributed trace.CostRow // what belongs to no group
 	Total        trace.CostRow
+	Others       trace.CostRow // rows that Divide adds up
 }
 
 // Summarize groups leaves. Usage of a leaf that belongs to several groups is shared
@@ -441,28 +442,6 @@ func (l Leaf) byModel() (parts []part) {
 	}
 	for _, p := range l.Portions {
 		parts = append(parts, part{p.Name, p.Amount, l.Artifacts})
-	}
-	return parts
-}
-
-// byDay attributes a transcript to the days of its requests, and what a harness
-// reported to the last day. Artifacts belong to the day when they were published.
-func (l Leaf) byDay() (parts []part) {
-	date := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return t.UTC().Format(time.DateOnly)
-	}
-	if l.reported().TotalTokens != nil || len(l.Portions) == 0 {
-		parts = []part{{date(l.Ended), l.Amount(), nil}}
-	} else {
-		for _, p := range l.Portions {
-			parts = append(parts, part{p.Day, p.Amount, nil})
-		}
-	}
-	for _, m := range l.Artifacts {
-		parts = append(parts, part{date(m.Newest), trace.Usage{}, []*Made{m}})
 	}
 	return parts
 }
