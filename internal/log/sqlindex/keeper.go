@@ -25,6 +25,7 @@ type keeper struct {
 	joined    list[string]  // groups whose active artifacts may have changed
 	counted   map[total]int // by how much totals changed
 	places    list[publishedIn]
+	labels    []any               // the values of rows
 	children  map[string][]string // the artifacts that were put, by what they were made from
 	childless map[string]bool     // artifacts that nothing before was made from
 }
@@ -63,7 +64,7 @@ func newKeeper(ctx context.Context, c *sqlite.Conn) *keeper {
 		map[string]bool{},
 		list[string]{has: map[string]bool{}},
 		list[workKey]{has: map[workKey]bool{}}, list[pointerKey]{has: map[pointerKey]bool{}},
-		list[string]{has: map[string]bool{}}, map[total]int{}, list[publishedIn]{has: map[publishedIn]bool{}},
+		list[string]{has: map[string]bool{}}, map[total]int{}, list[publishedIn]{has: map[publishedIn]bool{}}, nil,
 		map[string][]string{}, map[string]bool{}}
 }
 
@@ -199,13 +200,16 @@ func (k *keeper) flush() error {
 			return err
 		}
 	}
+	var pointers []any
 	for _, p := range k.pointed.take() {
-		if err := k.exec(`INSERT OR REPLACE INTO pointers (key, space, value) VALUES (?, ?, ?)`, p.key, p.space,
-			k.pointers[p]); err != nil {
-			return err
-		}
+		pointers = append(pointers, p.key, p.space, k.pointers[p])
 	}
-	if err := k.writePlaces(); err != nil {
+	err := errors.Join(
+		k.insertAll(`INSERT OR REPLACE INTO pointers (key, space, value)`, `(?, ?, ?)`, pointers),
+		k.insertAll(`INSERT OR IGNORE INTO labels (status, space, value, seq)`, `(?, ?, ?, ?)`, k.labels),
+		k.writePlaces())
+	k.labels = k.labels[:0]
+	if err != nil {
 		return err
 	}
 	for t, n := range k.counted {
@@ -229,6 +233,25 @@ func (k *keeper) forgetTexts() error {
 	for _, statement := range []string{`DELETE FROM texts`, `UPDATE place SET text_seq = 0`, `DELETE FROM session_texts`,
 		`INSERT OR IGNORE INTO undescribed (id) SELECT id FROM sessions WHERE opened > 0`} {
 		if err := k.exec(statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insertAll inserts rows, of which row has the placeholders, several with one statement.
+func (k *keeper) insertAll(into, row string, values []any) error {
+	const several = 8
+	width := strings.Count(row, "?")
+	one := into + " VALUES " + row
+	all := one + strings.Repeat(", "+row, several-1)
+	for ; len(values) >= several*width; values = values[several*width:] {
+		if err := k.exec(all, values[:several*width]...); err != nil {
+			return err
+		}
+	}
+	for ; len(values) > 0; values = values[width:] {
+		if err := k.exec(one, values[:width]...); err != nil {
 			return err
 		}
 	}
@@ -272,8 +295,12 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 				return err
 			}
 		}
-		return k.eachLabel(a, now, `UPDATE labels SET status = ? WHERE space = ? AND value = ? AND seq = ? AND status = ?`,
-			string(was))
+		var errs []error
+		eachLabel(a, now, func(space, value string) {
+			errs = append(errs, k.exec(`UPDATE labels SET status = ? WHERE space = ? AND value = ? AND seq = ? AND status = ?`,
+				string(status), space, value, seq, string(was)))
+		})
+		return errors.Join(errs...)
 	}
 	if table == "named" {
 		if err := k.exec(`DELETE FROM named WHERE id = ?`, a.ID); err != nil {
@@ -295,7 +322,8 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 	}
 	k.count(a, "", status)
 	k.addPlaces(a.Record.Producer)
-	return k.eachLabel(a, now, `INSERT OR IGNORE INTO labels (status, space, value, seq) VALUES (?, ?, ?, ?)`)
+	eachLabel(a, now, func(space, value string) { k.labels = append(k.labels, string(status), space, value, seq) })
+	return nil
 }
 
 // count notes that an artifact has another status, or is new.
@@ -308,56 +336,6 @@ func (k *keeper) count(a *fold.ArtifactState, was, status handoff.Status) {
 	if was != "" || a.Predecessors > 0 {
 		k.joined.add(a.Group())
 	}
-}
-
-// A mark is a label of an artifact that can change: its space and its value.
-type mark struct{ space, value string }
-
-// marksOf returns the labels of an artifact that depend on later records.
-func marksOf(a *fold.ArtifactState) []mark {
-	var list []mark
-	for _, label := range a.Labels {
-		list = append(list, mark{labelSpace, label})
-	}
-	for _, id := range slices.Concat(a.Inputs, a.Known) {
-		if !slices.Contains(a.Published.Parents, id) {
-			list = append(list, mark{inputSpace, id})
-		}
-	}
-	if a.StaleInputs > 0 {
-		list = append(list, mark{staleSpace, "true"})
-	}
-	if len(a.Rivals) > 0 && a.Status() == handoff.Active {
-		list = append(list, mark{rivalSpace, "true"})
-	}
-	if a.IsDiscussed() {
-		list = append(list, mark{discussedSpace, "true"})
-	}
-	if len(a.Redactions) > 0 {
-		list = append(list, mark{redactedSpace, "true"})
-	}
-	return list
-}
-
-// writeMarks replaces the marks of an artifact, whose rows have the given status.
-func (k *keeper) writeMarks(seq int64, status handoff.Status, before, now []mark) error {
-	for _, m := range before {
-		if !slices.Contains(now, m) {
-			if err := k.exec(`DELETE FROM labels WHERE space = ? AND value = ? AND status = ? AND seq = ?`, m.space, m.value,
-				string(status), seq); err != nil {
-				return err
-			}
-		}
-	}
-	for _, m := range now {
-		if !slices.Contains(before, m) {
-			if err := k.exec(`INSERT OR IGNORE INTO labels (space, value, status, seq) VALUES (?, ?, ?, ?)`, m.space, m.value,
-				string(status), seq); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 var insertArtifact = `INSERT INTO artifacts (seq, id, record, state, sum, family, contest, status, created, size,
@@ -391,64 +369,6 @@ func orNull(s string) any {
 		return nil
 	}
 	return s
-}
-
-// The spaces of an artifact's labels. Slots have one each.
-const (
-	tagSpace    = "tag"
-	parentSpace = "parent"
-	inputSpace  = "input" // inputs that are not parents
-	labelSpace  = "label" // the labels that users set
-	staleSpace  = "stale" // "true" if it has stale inputs
-	rivalSpace  = "rival" // "true" if it is active and others did the same work
-
-	discussedSpace = "discussed" // "true" if ArtifactQuery.Discussed selects it
-
-	claimedSpace  = "claimed"  // "true" if it has claims or is an attestation
-	redactedSpace = "redacted" // "true" if parts of the record may not be shown
-)
-
-func slotSpace(slot string) string { return "slot " + slot }
-
-// eachLabel runs a statement for each of the artifact's labels, with the
-// artifact's status, the label's space and value, and the record's Seq.
-func (k *keeper) eachLabel(a *fold.ArtifactState, marks []mark, statement string, args ...any) error {
-	var errs []error
-	with := func(space, value string) {
-		if value != "" {
-			all := append([]any{string(a.Status()), space, value, int64(a.Record.Seq)}, args...)
-			errs = append(errs, k.exec(statement, all...))
-		}
-	}
-	for _, tag := range a.Published.Tags {
-		with(tagSpace, tag)
-	}
-	for _, id := range a.Published.Parents {
-		with(parentSpace, id)
-	}
-	for _, m := range marks {
-		with(m.space, m.value)
-	}
-	if fold.IsClaimed(a.Published) {
-		with(claimedSpace, "true")
-	}
-	p := a.Record.Producer
-	for _, slot := range labelSlots {
-		with(slotSpace(slot), p.Slot(slot))
-	}
-	for slot, value := range p.IDs {
-		if !isNamedSlot(slot) {
-			with(slotSpace(slot), value)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// isNamedSlot reports whether the producer has a field of its own for a slot.
-func isNamedSlot(slot string) bool {
-	slot = handoff.SlotName(slot)
-	return slices.Contains(labelSlots, slot) ||
-		slices.ContainsFunc(columnSlots, func(c string) bool { return slotName(c) == slot })
 }
 
 func (k *keeper) writeSession(s *handoff.Session) error {
