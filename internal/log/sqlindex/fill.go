@@ -65,7 +65,7 @@ func fill(ctx context.Context, c *sqlite.Conn, log string, read Reading,
 	running := context.WithoutCancel(ctx)
 	p, err := position(running, c, log)
 	if foreign(err) {
-		err = create(running, c, log, nil)
+		err = create(running, c, log, selectingFew()) // to look for them at the end takes longer
 	}
 	if err = cmp.Or(err, c.Exec(running, `BEGIN`)); err != nil {
 		return nil, err

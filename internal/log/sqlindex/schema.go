@@ -97,7 +97,7 @@ var schema = []string{
 
 // selecting returns what creates the indexes by which only queries select artifacts.
 func selecting() []string {
-	indexes := []string{
+	dense := []string{
 		`CREATE INDEX IF NOT EXISTS by_suffix ON artifacts (` + suffixOfID + `)`,
 		`CREATE INDEX IF NOT EXISTS by_status ON artifacts (status)`,
 		`CREATE INDEX IF NOT EXISTS by_created ON artifacts (created, status)`,
@@ -106,13 +106,28 @@ func selecting() []string {
 			(thread, work, harness, session, run, agent, created, status, size, readers, channel, revision, bodies)`,
 	}
 	for _, column := range columns {
-		key := column + ", status"
-		if column == "revision" {
-			key = "channel, revision" // of any status
+		if !slices.Contains(sparse, column) {
+			dense = append(dense, indexOf(column))
 		}
-		indexes = append(indexes, `CREATE INDEX IF NOT EXISTS by_`+column+` ON artifacts (`+key+`) WHERE `+column+` IS NOT NULL`)
+	}
+	return append(selectingFew(), dense...)
+}
+
+// selectingFew returns those of selecting that have few of the artifacts.
+func selectingFew() (indexes []string) {
+	for _, column := range sparse {
+		indexes = append(indexes, indexOf(column))
 	}
 	return indexes
+}
+
+// indexOf returns what creates the index of a column.
+func indexOf(column string) string {
+	key := column + ", status"
+	if column == "revision" {
+		key = "channel, revision" // of any status
+	}
+	return `CREATE INDEX IF NOT EXISTS by_` + column + ` ON artifacts (` + key + `) WHERE ` + column + ` IS NOT NULL`
 }
 
 // suffixOfID is the part of an ID that suffixes are searched by, which has an
@@ -130,6 +145,9 @@ var (
 	columnSlots = []string{"harness", "agent", "session", "run", "operation", "task", "work", "parent_work", "thread"}
 	labelSlots  = []string{"parent-session", "tool-call", "model"}
 )
+
+// sparse are the columns in which few artifacts have a value.
+var sparse = []string{"name", "namespace", "key", "revision", "operation", "parent_work"}
 
 // slotName returns the name of the slot in a column.
 func slotName(column string) string { return strings.ReplaceAll(column, "_", "-") }
