@@ -290,17 +290,7 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 			return err
 		}
 		k.count(a, was, status)
-		if status == handoff.Withdrawn {
-			if err := k.exec(`UPDATE texts SET body = '' WHERE rowid = ?`, seq); err != nil {
-				return err
-			}
-		}
-		var errs []error
-		eachLabel(a, now, func(space, value string) {
-			errs = append(errs, k.exec(`UPDATE labels SET status = ? WHERE space = ? AND value = ? AND seq = ? AND status = ?`,
-				string(status), space, value, seq, string(was)))
-		})
-		return errors.Join(errs...)
+		return k.writeStatus(a, was, now)
 	}
 	if table == "named" {
 		if err := k.exec(`DELETE FROM named WHERE id = ?`, a.ID); err != nil {
@@ -324,6 +314,22 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 	k.addPlaces(a.Record.Producer)
 	eachLabel(a, now, func(space, value string) { k.labels = append(k.labels, string(status), space, value, seq) })
 	return nil
+}
+
+// writeStatus stores the new status of an artifact where its row does not have it.
+func (k *keeper) writeStatus(a *fold.ArtifactState, was handoff.Status, marks []mark) error {
+	seq := int64(a.Record.Seq)
+	if a.Status() == handoff.Withdrawn {
+		if err := k.exec(`UPDATE texts SET body = '' WHERE rowid = ?`, seq); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	eachLabel(a, marks, func(space, value string) {
+		errs = append(errs, k.exec(`UPDATE labels SET status = ? WHERE space = ? AND value = ? AND seq = ? AND status = ?`,
+			string(a.Status()), space, value, seq, string(was)))
+	})
+	return errors.Join(errs...)
 }
 
 // count notes that an artifact has another status, or is new.
