@@ -39,7 +39,7 @@ func Fill(ctx context.Context, file, log string, read Reading, applied func(hand
 		return &Error{Err: err}
 	}
 	defer keepTouching(fresh)()
-	x := in(fresh, log, "journal_mode(OFF)", "synchronous(OFF)", "locking_mode(EXCLUSIVE)", cacheSize)
+	x := in(fresh, log, "journal_mode(OFF)", "synchronous(OFF)", "locking_mode(EXCLUSIVE)", "cache_size(-10000)")
 	var stopped error
 	err := x.db.Use(context.WithoutCancel(ctx), func(c *sqlite.Conn) (err error) {
 		stopped, err = fill(ctx, c, log, read, applied) // it ends between two batches
