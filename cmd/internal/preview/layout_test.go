@@ -84,7 +84,7 @@ func TestTextsOf(t *testing.T) {
 		`data-language="go" data-before="/a&#34;" data-after="/b">`) {
 		t.Errorf("got %s", html)
 	}
-	to.Text = []byte(strings.Repeat("b\n", coloredSize))
+	to.Text = []byte(strings.Repeat("b", coloredSize+1))
 	if html := string(Changes(from, to, Layout{}).HTML); strings.Contains(html, "data-before") {
 		t.Error("a text that is too large has an address")
 	}
