@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"html/template"
+	"strconv"
 	"strings"
 )
 
@@ -35,46 +36,54 @@ func TextsOf(from, to Version) [2]string {
 // for each.
 func (o Layout) HTML(files []File) template.HTML {
 	var b strings.Builder
-	folds := len(named(files)) > 1
+	list := named(files)
+	folds := len(list) > 1
 	if folds {
-		b.WriteString(`<div class="diffs">`)
-		writeList(&b, named(files))
-		b.WriteString("<div>")
+		write(&b, `<div class="diffs">`)
+		writeList(&b, list)
+		write(&b, "<div>")
 	}
-	for _, f := range files {
+	for i := range files {
+		f := &files[i]
 		fold := folds && f.Name != ""
 		if fold {
-			fmt.Fprintf(&b, `<div class="diff-file" data-file="%s"><details id="file-%s" open>`, f.Digest, f.Digest)
-			fmt.Fprintf(&b, "<summary><code>%s</code> %s</summary>\n", escape(f.Name), f.counts())
+			write(&b, `<div class="diff-file" data-file="`, f.Digest, `"><details id="file-`, f.Digest,
+				`" open><summary><code>`, escape(f.Name), "</code> ", f.counts(), "</summary>\n")
 		}
 		o.writeLines(&b, f)
 		if fold {
-			b.WriteString("</details></div>\n")
+			write(&b, "</details></div>\n")
 		}
 	}
 	if folds {
-		b.WriteString("</div></div>\n")
+		write(&b, "</div></div>\n")
 	}
 	return template.HTML(b.String())
 }
 
+func write(b *strings.Builder, parts ...string) {
+	for _, part := range parts {
+		b.WriteString(part)
+	}
+}
+
 // named returns the files that have a name.
-func named(files []File) (list []File) {
-	for _, f := range files {
-		if f.Name != "" {
-			list = append(list, f)
+func named(files []File) (list []*File) {
+	for i := range files {
+		if files[i].Name != "" {
+			list = append(list, &files[i])
 		}
 	}
 	return list
 }
 
 // counts returns how many lines of a file are added and removed.
-func (f File) counts() string {
+func (f *File) counts() string {
 	return fmt.Sprintf(`<span class="added">+%d</span> <span class="removed">−%d</span>`, f.Added, f.Removed)
 }
 
 // writeList writes a list of files with a link to each.
-func writeList(b *strings.Builder, files []File) {
+func writeList(b *strings.Builder, files []*File) {
 	all, sum := File{}, sha256.New()
 	for _, f := range files {
 		all.Added, all.Removed = all.Added+f.Added, all.Removed+f.Removed
@@ -83,14 +92,14 @@ func writeList(b *strings.Builder, files []File) {
 	fmt.Fprintf(b, `<details class="file-list" id="files-%x"><summary>%d files %s</summary><ol>`, sum.Sum(nil)[:8],
 		len(files), all.counts())
 	for _, f := range files {
-		fmt.Fprintf(b, `<li><a href="#file-%s">%s</a> %s</li>`+"\n", f.Digest, escape(f.Name), f.counts())
+		write(b, `<li><a href="#file-`, f.Digest, `">`, escape(f.Name), "</a> ", f.counts(), "</li>\n")
 	}
-	b.WriteString("</ol></details>\n")
+	write(b, "</ol></details>\n")
 }
 
 // writeLines writes the lines of a file as a list. Side by side, those that are in one place are one
 // item.
-func (o Layout) writeLines(b *strings.Builder, f File) {
+func (o *Layout) writeLines(b *strings.Builder, f *File) {
 	class, isDiff := "lines", len(f.Lines) > 0 && f.Lines[0].Class != ""
 	if isDiff {
 		class += " diff"
@@ -98,95 +107,91 @@ func (o Layout) writeLines(b *strings.Builder, f File) {
 	if isDiff && o.Split {
 		class += " split"
 	}
-	fmt.Fprintf(b, `<ol class="%s" aria-label="Lines"`, class)
+	write(b, `<ol class="`, class, `" aria-label="Lines"`)
 	if f.Language != "" {
-		fmt.Fprintf(b, ` data-language="%s"`, f.Language)
-		for i, name := range []string{"before", "after"} {
-			if o.Texts[i] != "" {
-				fmt.Fprintf(b, ` data-%s="%s"`, name, escape(o.Texts[i]))
-			}
-		}
+		writeValue(b, "language", f.Language)
+		writeValue(b, "before", o.Texts[0])
+		writeValue(b, "after", o.Texts[1])
 	}
-	b.WriteString(">\n")
+	write(b, ">\n")
 	for list := f.Lines; len(list) > 0; {
 		n := 1
 		if isDiff && o.Split {
 			n = o.writePairs(b, list)
 		} else {
-			o.writeLine(b, "li", "", list[0])
-			o.writeBelow(b, list[0])
+			o.writeLine(b, "li", "", &list[0])
+			o.writeBelow(b, &list[0])
 		}
 		list = list[n:]
 	}
-	b.WriteString("</ol>\n")
+	write(b, "</ol>\n")
 }
 
 // writePairs writes the lines that a list begins with side by side, and returns how many these are: removed
 // ones and the added ones in their place, or one line.
-func (o Layout) writePairs(b *strings.Builder, list []Line) int {
+func (o *Layout) writePairs(b *strings.Builder, list []Line) int {
 	removed, added := replaced(list)
-	left, right := list[:removed], list[removed:removed+added]
-	if first := list[0]; removed+added == 0 && first.Class == "ctx" {
-		before := first // the same line is in both texts, and comments are on the second one
-		before.New, before.N, first.Old = "", 0, ""
-		left, right = []Line{before}, []Line{first}
-	} else if removed+added == 0 {
+	first := &list[0]
+	if removed+added == 0 && first.Class != "ctx" {
 		o.writeLine(b, "li", "", first)
 		o.writeBelow(b, first)
 		return 1
 	}
-	for i := range max(len(left), len(right)) {
-		pair := [2]Line{{Class: "none"}, {Class: "none"}}
-		if i < len(left) {
-			pair[0] = left[i]
+	for i := range max(1, removed, added) {
+		none := Line{Class: "none"}
+		left, right, more := &none, &none, ""
+		if removed+added == 0 { // the same line is in both texts: it is read once, and comments are on the second one
+			now := *first
+			now.Old = ""
+			left, right, more = &Line{Class: "ctx", Old: first.Old, Text: first.Text}, &now, ` aria-hidden="true"`
 		}
-		if i < len(right) {
-			pair[1] = right[i]
+		if i < removed {
+			left = &list[i]
 		}
-		b.WriteString(`<li class="pair">`)
-		for i, l := range pair {
-			more := ""
-			if i == 0 && l.Class == "ctx" {
-				more = ` aria-hidden="true"` // it is read once
-			}
-			o.writeLine(b, "div", more, l)
+		if i < added {
+			right = &list[removed+i]
 		}
-		b.WriteString("</li>\n")
-		for _, l := range pair {
-			o.writeBelow(b, l)
-		}
+		write(b, `<li class="pair">`)
+		o.writeLine(b, "div", more, left)
+		o.writeLine(b, "div", "", right)
+		write(b, "</li>\n")
+		o.writeBelow(b, left)
+		o.writeBelow(b, right)
 	}
 	return max(1, removed+added)
 }
 
 // writeLine writes a line with its numbers in both texts, as an element with more attributes.
-func (o Layout) writeLine(b *strings.Builder, tag, more string, l Line) {
-	b.WriteString("<" + tag + ` class="src`)
+func (o *Layout) writeLine(b *strings.Builder, tag, more string, l *Line) {
+	n := strconv.Itoa(l.N)
+	write(b, "<", tag, ` class="src`)
 	if l.Class != "" {
-		b.WriteString(" " + l.Class)
+		write(b, " ", l.Class)
 	}
 	if l.N > 0 && o.From <= l.N && l.N <= o.To {
-		b.WriteString(" at")
+		write(b, " at")
 	}
-	b.WriteString(`"` + more)
+	write(b, `"`, more)
 	if l.N > 0 {
-		fmt.Fprintf(b, ` id="L%d"`, l.N)
+		write(b, ` id="L`, n, `"`)
 	}
-	if l.Old != "" {
-		b.WriteString(` data-old="` + l.Old + `"`)
-	}
-	if l.New != "" {
-		b.WriteString(` data-new="` + l.New + `"`)
-	}
+	writeValue(b, "old", l.Old)
+	writeValue(b, "new", l.New)
 	if l.N > 0 && o.Address != nil {
-		fmt.Fprintf(b, ` data-row><a class="plus" href="%s" aria-label="Comment on line %d">+</a`,
-			escape(o.Address(l.N)), l.N)
+		write(b, ` data-row><a class="plus" href="`, escape(o.Address(l.N)), `" aria-label="Comment on line `, n, `">+</a`)
 	}
-	b.WriteString("><code>" + string(l.HTML()) + "</code></" + tag + ">\n")
+	write(b, "><code>", string(l.HTML()), "</code></", tag, ">\n")
 }
 
-func (o Layout) writeBelow(b *strings.Builder, l Line) {
+// writeValue writes a value for scripts and style sheets, unless it is "".
+func writeValue(b *strings.Builder, name, value string) {
+	if value != "" {
+		write(b, " data-", name, `="`, escape(value), `"`)
+	}
+}
+
+func (o *Layout) writeBelow(b *strings.Builder, l *Line) {
 	if l.N > 0 && o.Below != nil {
-		b.WriteString(string(o.Below(l.N)))
+		write(b, string(o.Below(l.N)))
 	}
 }

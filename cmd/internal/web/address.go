@@ -37,11 +37,10 @@ func KeptView(q url.Values) template.URL {
 
 // diffAddress returns the address of the same page with the changes since a revision, in the same view.
 func diffAddress(q url.Values, revision string) template.URL {
-	next := url.Values{"diff": {revision}}
 	if IsSplit(q) {
-		next.Set("view", "split")
+		return Address(nil, "view=split", "diff="+revision)
 	}
-	return Address(next)
+	return Address(nil, "diff="+revision)
 }
 
 // viewOf returns the parts of the query of a request that select how content is shown.
