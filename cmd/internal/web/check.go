@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -16,9 +17,8 @@ const checkAge = 10 * time.Second
 // A checker checks the workspace, for one request at a time.
 type checker struct {
 	mu     sync.Mutex
-	report handoff.Report
+	result checkPage
 	err    error
-	at     time.Time
 }
 
 // findingsShown is how many problems, and how many notes, the page of a check shows.
@@ -26,52 +26,56 @@ const findingsShown = 500
 
 // checkPage is what the page of a check shows.
 type checkPage struct {
-	handoff.Report
-	Problems, Notes []handoff.Finding
+	Records         int
+	Problems, Notes findings
 	At              time.Time
 	Command         string // prints all
 }
 
-// ShownProblems and ShownNotes return the first of Problems and of Notes, MoreProblems and
-// MoreNotes how many there are besides.
-func (p checkPage) ShownProblems() []handoff.Finding {
-	return p.Problems[:min(findingsShown, len(p.Problems))]
+// findings are the first of some findings, and how many there are.
+type findings struct {
+	Shown []handoff.Finding
+	Count int
 }
 
-// ShownNotes is described at ShownProblems.
-func (p checkPage) ShownNotes() []handoff.Finding { return p.Notes[:min(findingsShown, len(p.Notes))] }
+func (f *findings) add(one handoff.Finding) {
+	if f.Count++; f.Count <= findingsShown {
+		f.Shown = append(f.Shown, one)
+	}
+}
 
-// MoreProblems is described at ShownProblems.
-func (p checkPage) MoreProblems() int { return len(p.Problems) - len(p.ShownProblems()) }
-
-// MoreNotes is described at ShownProblems.
-func (p checkPage) MoreNotes() int { return len(p.Notes) - len(p.ShownNotes()) }
+// More returns how many there are besides those that are shown.
+func (f findings) More() int { return f.Count - len(f.Shown) }
 
 // check shows what is damaged.
 func (s *Server) check(r *http.Request) (page, error) {
-	report, at, err := s.checker.run(r.Context(), s.o.Source.Log, s.o.Now)
-	v := checkPage{Report: report, At: at, Command: cli.CommandLine(handoff.ActionCheck)}
-	for _, f := range report.Findings {
-		if f.Note {
-			v.Notes = append(v.Notes, f)
-		} else {
-			v.Problems = append(v.Problems, f)
-		}
-	}
+	v, err := s.checker.run(r.Context(), s.o.Source.Log, s.o.Now)
+	v.Command = cli.CommandLine(handoff.ActionCheck)
 	p := page{Name: "check", Title: "Check", Section: "/check", Data: v}
 	p.warn(err)
 	return p, nil
 }
 
-func (c *checker) run(ctx context.Context, log Log, now func() time.Time) (handoff.Report, time.Time, error) {
+func (c *checker) run(ctx context.Context, log Log, now func() time.Time) (checkPage, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if at := now(); c.at.IsZero() || at.Sub(c.at) > checkAge {
-		c.report, c.err = log.Check(ctx)
-		c.at = now()
-		if ctx.Err() != nil {
-			c.at = time.Time{} // the next one checks again
+	if at := now(); !c.result.At.IsZero() && at.Sub(c.result.At) <= checkAge {
+		return c.result, c.err
+	}
+	c.result = checkPage{}
+	defer debug.SetGCPercent(debug.SetGCPercent(50)) // as of the command
+	var report handoff.Report
+	report, c.err = log.Check(ctx)
+	c.result.Records = report.Records
+	for _, f := range report.Findings {
+		if f.Note {
+			c.result.Notes.add(f)
+		} else {
+			c.result.Problems.add(f)
 		}
 	}
-	return c.report, c.at, c.err
+	if ctx.Err() == nil { // otherwise the next one checks again
+		c.result.At = now()
+	}
+	return c.result, c.err
 }

@@ -34,13 +34,19 @@ type logCheck struct {
 	missingID    bool
 	holes        []hole
 	damaged      []handoff.Seq
-	missingLinks []handoff.Record // the Seq and ID of artifacts without their ID link
+	missingLinks []placed         // artifacts without their ID link
 	orphanLinks  []handoff.Record // records that only have an ID link
 	damagedLinks []string         // names of ID links that contain no record
 	temporary    []string
 	numbers      []handoff.Seq          // that exist, in any order
 	seqs         map[string]handoff.Seq // by ID
 	buf          []byte                 // that the next record is read into
+}
+
+// A placed is the ID of a record, with its number.
+type placed struct {
+	seq handoff.Seq
+	id  string
 }
 
 // A hole is a range of missing numbers with others beyond it.
@@ -51,11 +57,19 @@ func newLogCheck() *logCheck {
 }
 
 func (c *logCheck) problem(name, format string, args ...any) {
-	c.Findings = append(c.Findings, handoff.Finding{Name: name, Text: fmt.Sprintf(format, args...)})
+	c.Findings = append(c.Findings, handoff.Finding{Name: name, Text: formatted(format, args)})
 }
 
 func (c *logCheck) note(name, format string, args ...any) {
-	c.Findings = append(c.Findings, handoff.Finding{Name: name, Text: fmt.Sprintf(format, args...), Note: true})
+	c.Findings = append(c.Findings, handoff.Finding{Name: name, Text: formatted(format, args), Note: true})
+}
+
+// formatted is fmt.Sprintf, which many findings with the same text share.
+func formatted(format string, args []any) string {
+	if len(args) == 0 {
+		return format
+	}
+	return fmt.Sprintf(format, args...)
 }
 
 func (l *Log) check(ctx context.Context, each func(handoff.Record)) (*logCheck, error) {
@@ -233,7 +247,8 @@ func (l *Log) checkRecord(c *logCheck, n handoff.Seq, each func(handoff.Record))
 	if first, twice := c.seqs[r.ID]; twice {
 		return l.checkDuplicate(c, r, first)
 	}
-	c.seqs[strings.Clone(r.ID)] = n // records share memory
+	r.ID = strings.Clone(r.ID) // records share memory
+	c.seqs[r.ID] = n
 	if !handoff.IsArtifactID(r.ID) {
 		return nil
 	}
@@ -248,7 +263,7 @@ func (l *Log) checkLink(c *logCheck, r handoff.Record) error {
 		return err
 	} else if err != nil {
 		c.note(name, "is missing; it is the ID link of record %d", r.Seq)
-		c.missingLinks = append(c.missingLinks, handoff.Record{Seq: r.Seq, ID: strings.Clone(r.ID)})
+		c.missingLinks = append(c.missingLinks, placed{r.Seq, r.ID})
 		return nil
 	}
 	linked, _, err := readFile(l.File(r), nil)
@@ -257,7 +272,7 @@ func (l *Log) checkLink(c *logCheck, r handoff.Record) error {
 		return nil
 	}
 	c.problem(name, "differs from record %d", r.Seq)
-	c.missingLinks = append(c.missingLinks, handoff.Record{Seq: r.Seq, ID: strings.Clone(r.ID)})
+	c.missingLinks = append(c.missingLinks, placed{r.Seq, r.ID})
 	return nil
 }
 

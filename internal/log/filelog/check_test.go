@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -365,6 +366,38 @@ func TestCheckOfNothing(t *testing.T) {
 		if err != nil || report.Records != 0 || len(report.Findings) != 0 {
 			t.Errorf("check of nothing: %+v, %v", report, err)
 		}
+	}
+}
+
+// TestCheckMemory checks a log in which a record has a finding, and one in which each artifact has: a finding takes
+// little more than its text.
+func TestCheckMemory(t *testing.T) {
+	const n = 500
+	dir := filepath.Join(t.TempDir(), "handoff")
+	log := newLog(dir, quick(dir), shardSize, rand.Reader)
+	for range n {
+		if _, err := log.Append(t.Context(), newRecord()); err != nil { // without its link
+			t.Fatal(err)
+		}
+	}
+	check := func(want int) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		report, err := log.Check(t.Context(), nil)
+		runtime.ReadMemStats(&after)
+		if err != nil || len(report.Findings) != want {
+			t.Fatalf("Check: %d findings, %v, want %d", len(report.Findings), err, want)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	with := check(n)
+	if err := log.Repair(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	each := (int64(with) - int64(check(0))) / n
+	t.Logf("%d bytes for each finding", each)
+	if each > 900 {
+		t.Errorf("%d bytes are allocated for each finding, want at most 900", each)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 )
 
@@ -76,7 +77,8 @@ func (l *Log) linkRecords(c *logCheck, now time.Time) error {
 	if err := os.MkdirAll(filepath.Join(l.dir, recordsDir), DirMode(l.dir)); err != nil {
 		return err
 	}
-	for _, r := range c.missingLinks {
+	for _, p := range c.missingLinks {
+		r := handoff.Record{Seq: p.seq, ID: p.id}
 		if same, err := l.hasLink(r); same {
 			continue // its writer was about to
 		} else if err == nil {
