@@ -96,6 +96,9 @@ func (s *Server) sessions(r *http.Request) (page, error) {
 	p.warn(err)
 	p.Warnings = append(p.Warnings, unrecorded.Warnings...)
 	list.Unrecorded, list.Reading = unrecorded.Sessions, !known
+	if list.Reading {
+		p.Poll = threadRest // that the folders are read is not in the log
+	}
 	p.Data = list
 	return p, nil
 }

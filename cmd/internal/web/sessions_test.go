@@ -12,7 +12,39 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
 	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
+
+// slowFolders are sessions whose folders take until the test ends.
+type slowFolders struct {
+	web.Sessions
+	until <-chan struct{}
+}
+
+func (s slowFolders) Unrecorded(ctx context.Context) (sessions.Adoptions, error) {
+	select {
+	case <-s.until:
+	case <-ctx.Done():
+	}
+	return sessions.Adoptions{}, ctx.Err()
+}
+
+// TestFoldersAreRead opens the list of sessions while their folders are read: it asks again, because
+// nothing in the log shows when they are.
+func TestFoldersAreRead(t *testing.T) {
+	until := make(chan struct{})
+	s := newSite(t)
+	s.o.Source.Sessions = slowFolders{s.o.Source.Sessions, until}
+	server, err := web.New(s.o)
+	must(t, err)
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(until) })
+	s.h = server.Handler()
+	if page := s.get("/sessions"); !strings.Contains(page, "not recorded are being read") ||
+		!strings.Contains(page, "data-poll=") {
+		t.Errorf("the page does not ask for the folders again\n%s", page)
+	}
+}
 
 // open opens a session of an agent that builds on others.
 func (s *site) open(agent string, from ...string) string {
