@@ -321,7 +321,7 @@ func TestWithoutScript(t *testing.T) {
 	b.await("costs are read", `document.querySelector(".series") !== null`, 30*time.Second)
 	sums := eval[string](b, `document.querySelector(".costs").innerText`)
 	b.do(chromedp.Click(".series a", chromedp.ByQuery))
-	b.await("the first series is hidden", `document.querySelector("#hidden") && !document.querySelector("figure rect.c1")`,
+	b.await("the first series is hidden", `document.querySelector("#hidden") && !document.querySelector("figure path.c1")`,
 		5*time.Second)
 	if got := eval[string](b, `document.querySelector(".costs").innerText`); got != sums {
 		t.Errorf("the table is %s without a series, want %s", got, sums)

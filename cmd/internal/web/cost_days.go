@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
@@ -95,9 +96,11 @@ func (v costPage) Hidden() (list []series) {
 	return list
 }
 
-// A dayChart has a bar for each day of a time, also for those without usage.
+// A dayChart has a bar for each day of a time, also for those without usage. All that is drawn in
+// one color is one path: a long time has thousands of parts.
 type dayChart struct {
 	Bars        []dayBar
+	Areas       []dayArea
 	First, Last string
 	Top         string // the amount of the highest bar, and its day
 	Width       int
@@ -110,21 +113,23 @@ func (c dayChart) IsShort() bool { return 0 < len(c.Bars) && len(c.Bars) < 10 }
 type dayBar struct {
 	X          int
 	Title, URL string
-	Parts      []dayPart
+	parts      []dayPart
 }
 
-// A dayPart is a series on one day. Its Y and Height are in a chart that is 1000 high.
+// A dayPart is a series on one day.
 type dayPart struct {
-	Y, Height    int
-	Class, Title string
-
+	class   string
 	dollars float64
 }
+
+// A dayArea is the path around the parts of a series, in a chart that is 1000 high.
+type dayArea struct{ Class, Path string }
 
 const (
 	maxDays  = 1000
 	minDays  = 31 // of the axis of all time
 	dayWidth = 10
+	barWidth = 8
 	dayLow   = 10 // the height of the lowest bar
 )
 
@@ -157,12 +162,16 @@ func (v costPage) chart(now time.Time) (c dayChart) {
 	if first, last = v.axis(first, last, now); most == 0 || last.Sub(first) > maxDays*24*time.Hour {
 		return c
 	}
+	paths := map[string]*strings.Builder{}
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		key := day.Format(time.DateOnly)
 		b := bars[key]
 		b.X, b.URL, b.Title = len(c.Bars)*dayWidth, v.dayURL(day), key+": "+cmp.Or(b.Title, "-")
-		b.place(most)
+		b.draw(most, paths)
 		c.Bars = append(c.Bars, b)
+	}
+	for _, class := range slices.Sorted(maps.Keys(paths)) {
+		c.Areas = append(c.Areas, dayArea{class, paths[class].String()})
 	}
 	c.First, c.Last, c.Width = first.Format(time.DateOnly), last.Format(time.DateOnly), len(c.Bars)*dayWidth
 	c.Top = top
@@ -173,34 +182,41 @@ func (v costPage) chart(now time.Time) (c dayChart) {
 func (v costPage) bar(day string, all trace.Usage) (b dayBar, sum float64) {
 	if v.By == byDay {
 		sum = amount(all.Cost)
-		return dayBar{Title: textfmt.Cost(all), Parts: []dayPart{{dollars: sum}}}, sum
+		return dayBar{Title: textfmt.Cost(all), parts: []dayPart{{dollars: sum}}}, sum
 	}
+	text := ""
 	for _, s := range v.Series {
 		if dollars := amount(s.Days[day].Cost); dollars > 0 && !s.Hidden {
 			sum += dollars
-			title := s.Title + ": " + textfmt.Cost(s.Days[day])
-			b.Parts = append(b.Parts, dayPart{Class: s.Class, Title: title, dollars: dollars})
+			text += "; " + s.Title + ": " + textfmt.Cost(s.Days[day])
+			b.parts = append(b.parts, dayPart{s.Class, dollars})
 		}
 	}
 	if b.Title = textfmt.Each(all, &sum); len(v.Hidden()) > 0 {
 		b.Title += " of " + textfmt.Cost(all)
 	}
+	b.Title += text
 	return b, sum
 }
 
-// place sets the places of the parts of a bar, without those that are too small to be seen.
-func (b *dayBar) place(most float64) {
+// draw adds the parts of a bar to the paths of their colors, without those that are too small to be
+// seen.
+func (b dayBar) draw(most float64, paths map[string]*strings.Builder) {
 	sum, before := 0.0, 0
-	for i := range b.Parts {
-		p := &b.Parts[i]
+	for _, p := range b.parts {
 		sum += p.dollars
 		top := int(1000 * sum / most)
 		if sum > 0 {
 			top = max(top, dayLow)
 		}
-		p.Y, p.Height, before = 1000-top, top-before, top
+		if top > before {
+			if paths[p.class] == nil {
+				paths[p.class] = new(strings.Builder)
+			}
+			fmt.Fprintf(paths[p.class], "M%d %dh%dv%dh-%dz", b.X, 1000-top, barWidth, top-before, barWidth)
+		}
+		before = top
 	}
-	b.Parts = slices.DeleteFunc(b.Parts, func(p dayPart) bool { return p.Height == 0 })
 }
 
 // axis returns the first and the last day of the axis, from those with usage: all of the time
