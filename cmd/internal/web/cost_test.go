@@ -166,7 +166,7 @@ func TestCostSeries(t *testing.T) {
 	if none := s.get(none); strings.Contains(none, "day-slot") || strings.Count(none, "Show it in the bars") != 12 {
 		t.Errorf("a page without bars does not have six series to show\n%s", none)
 	}
-	page = s.eventually("/cost?by=agent&since="+day(1)+"&until="+day(0), "<tfoot>")
+	page = s.eventually("/cost?by=agent&since="+day(1)+"T00:00:00Z&until="+day(0)+"T00:00:00Z", "<tfoot>")
 	if strings.Count(page, "day-slot") != 1 {
 		t.Errorf("the page of a day has other days\n%s", page)
 	}
