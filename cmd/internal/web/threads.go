@@ -100,10 +100,12 @@ func (s *Server) threadList(r *http.Request) (page, error) {
 		p.Poll = threadRest
 	}
 	used := s.costOfThreads(&p)
-	if o, _ := threadOptions(q); o.All && !s.threadsRead(&p) {
-		p.Data = threadsPage{Reading: true, Filters: filtersOf(q, threadFilters...), Statuses: thread.Statuses(),
-			sorting: sortingOf(q, false, threadOrders)}
-		return p, nil
+	if o, _ := threadOptions(q); o.All {
+		if _, known := s.threadTitles(&p, costWait); !known { // it creates the index
+			p.Data = threadsPage{Reading: true, Filters: filtersOf(q, threadFilters...), Statuses: thread.Statuses(),
+				sorting: sortingOf(q, false, threadOrders)}
+			return p, nil
+		}
 	}
 	v, warnings, err := s.findThreads(r.Context(), q, used)
 	if err != nil {
@@ -154,17 +156,6 @@ func threadOptions(q url.Values) (o threads.ListOptions, compare func(a, b threa
 	}
 	o.All = o.Limit == 0 || o.Title+o.Model != ""
 	return o, compare
-}
-
-// threadsRead reports whether all threads have been read once, as a list of all needs them.
-func (s *Server) threadsRead(p *page) bool {
-	_, known, err := s.index.get(s, reading[bool]{wait: costWait, least: time.Minute,
-		read: func(ctx context.Context) (bool, error) {
-			_, err := s.o.Source.Conversations.List(ctx, threads.ListOptions{Limit: 1, All: true})
-			return true, err
-		}})
-	p.warn(err)
-	return known
 }
 
 // costOfThreads returns what threads cost, by their URI, as it was last read.

@@ -35,7 +35,7 @@ func (s *Server) titlesWith(ctx context.Context, p *page, text string) (list []s
 			list = append(list, o)
 		}
 	}
-	titles, known := s.threadTitles(p)
+	titles, known := s.threadTitles(p, titlesWait)
 	for _, t := range titles {
 		add(t)
 	}
@@ -52,11 +52,11 @@ func (s *Server) titlesWith(ctx context.Context, p *page, text string) (list []s
 }
 
 // threadTitles returns the threads of the repository as they were last read.
-func (s *Server) threadTitles(p *page) (list []subject, known bool) {
+func (s *Server) threadTitles(p *page, wait time.Duration) (list []subject, known bool) {
 	if s.o.Source.Threads == nil {
 		return nil, true
 	}
-	list, known, err := s.titles.get(s, reading[[]subject]{wait: titlesWait, least: titlesRest,
+	list, known, err := s.titles.get(s, reading[[]subject]{wait: wait, least: titlesRest,
 		read: func(ctx context.Context) (list []subject, err error) {
 			found, err := s.o.Source.Conversations.List(ctx, threads.ListOptions{All: true})
 			for _, t := range found.Threads {

@@ -78,7 +78,6 @@ type Server struct {
 	beside    keyed[[]neighbor]               // lists of threads, by the query
 	subagents keyed[map[string]agentUse]      // by the URI of the thread that started them
 	titles    latest[[]subject]               // of threads
-	index     latest[bool]                    // of threads, with all of them
 	running   latest[trace.Activity]
 	commits   latest[[]news.Commit] // the newest
 
