@@ -26,7 +26,7 @@ import (
 var flat = []string{
 	"--version", "list", "list --json", "list --channel design", "list --agent builder",
 	"list --channels", "list --stale", "list --all --status superseded", "show ART", "read ART",
-	"search quokka", "search intake", "search deep-dive", "search deep-dive --in sessions",
+	"search quokka", "search deep-dive", "search deep-dive --in sessions",
 	"why docs/7.md", "status", "news", "session find", "compare", "review",
 	"publish docs/7.md --channel design --title Again", "publish docs/7.md --channel rare",
 	"write context.md docs/7.md --run r1", "withdraw ART", "label design:latest best",
@@ -37,7 +37,7 @@ var flat = []string{
 
 // linear are those whose work may grow as much as the workspace: they read or print all of it.
 var linear = []string{
-	"show SESSION", "cost", "check", "gc", "session find --workflow intake",
+	"show SESSION", "search intake", "cost", "check", "gc", "session find --workflow intake",
 	"session add docs/out/new.md --type report --session SESSION",
 	"session set --session SESSION --tag q4", "attest --session SESSION -- true",
 }
