@@ -44,13 +44,16 @@ const omitted = "nethttpomithttp2"
 // call others, and not those that read logs and transcripts. The programs are smaller by 2 MB.
 var cold = []string{module + "/cmd", module + "/engines", module + "/internal/config", module + "/internal/names",
 	module + "/internal/pipeline", module + "/internal/session", module + "/internal/trace/evidence",
-	module + "/internal/trace/provenance", module + "/thread/page", module + "/workspace",
-	"archive/tar", "crypto/ecdsa", "crypto/elliptic", "crypto/hpke", "crypto/tls", "crypto/x509", "encoding/asn1",
-	"encoding/gob", "encoding/xml", "html/template", "log/slog", "net", "os/exec", "text/template",
+	module + "/internal/trace/otlp", module + "/internal/trace/provenance", module + "/internal/trace/pullrequest",
+	module + "/thread/page", module + "/workspace",
+	"archive/tar", "crypto/ecdsa", "crypto/elliptic", "crypto/hpke", "crypto/internal/fips140/ecdsa",
+	"crypto/internal/fips140/edwards25519", "crypto/internal/fips140/mlkem", "crypto/internal/fips140/nistec",
+	"crypto/internal/fips140/rsa", "crypto/tls", "crypto/x509", "encoding/asn1",
+	"encoding/gob", "encoding/xml", "html/template", "log/slog", "math/big", "net", "os/exec", "text/template",
 	"vendor/golang.org/x",
 	"github.com/google/jsonschema-go", "github.com/modelcontextprotocol",
 	"github.com/nats-io", "github.com/pelletier/go-toml", "github.com/spf13", "github.com/tailscale",
-	"github.com/yuin/goldmark", "go.yaml.in/yaml", "golang.org/x/net", "golang.org/x/text"}
+	"github.com/yuin/goldmark", "go.yaml.in/yaml", "golang.org/x/crypto", "golang.org/x/net", "golang.org/x/text"}
 
 // builtPrograms are the builds and their tags.
 var builtPrograms = map[string]string{program: omitted, bucketProgram: omitted + ",s3"}
