@@ -62,8 +62,7 @@ func (s *Server) changedFiles(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	p := page{Name: "changed", Title: "Changed files", Section: "/threads", Poll: threadRest,
-		Crumbs: []crumb{{"Threads", "/threads"}}}
+	p := page{Name: "changed", Title: "Changed files", Section: "/files", Poll: threadRest}
 	files, known, err := s.changes.of(v.Since).get(s, reading[[]changedFile]{wait: costWait, least: threadRest,
 		read: func(ctx context.Context) ([]changedFile, error) {
 			list, _, err := s.o.Source.Conversations.Changed(ctx, since)

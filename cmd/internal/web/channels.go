@@ -128,8 +128,7 @@ func (s *Server) artifacts(r *http.Request) (page, error) {
 		q.Set("cursor", found.Cursor)
 		v.Next = "?" + q.Encode()
 	}
-	return page{Name: "artifacts", Title: "Artifacts", Section: "/channels", Crumbs: []crumb{{"Channels", "/channels"}},
-		Live: o.Cursor == "", Data: v}, nil
+	return page{Name: "artifacts", Title: "Artifacts", Section: "/artifacts", Live: o.Cursor == "", Data: v}, nil
 }
 
 // A filter is a field of a form, with its value. Without is the address without it, "" if it

@@ -236,13 +236,13 @@ func (v costPage) axis(first, last, now time.Time) (time.Time, time.Time) {
 	return earlier(first, least), last
 }
 
-// dayURL returns the address of what was used on a day.
+// dayURL returns the address of what was used on a day, in UTC as the bars are.
 func (v costPage) dayURL(day time.Time) string {
 	q := maps.Clone(v.Link)
 	if v.By == byDay {
 		q.Set("by", "model")
 	}
-	q.Set("since", day.Format(time.DateOnly))
-	q.Set("until", day.AddDate(0, 0, 1).Format(time.DateOnly))
+	q.Set("since", day.Format(time.RFC3339)) // a date alone is in the time zone of the viewer
+	q.Set("until", day.AddDate(0, 0, 1).Format(time.RFC3339))
 	return "?" + q.Encode()
 }

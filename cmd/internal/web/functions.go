@@ -89,10 +89,10 @@ func (l Look) functions() template.FuncMap {
 
 // sections returns the entries of the navigation.
 func (s *Server) sections() []crumb {
-	list := []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Channels", "/channels"}, {"Lineage", "/graph"},
-		{"Pipelines", "/pipelines"}}
+	list := []crumb{{"Now", "/"}, {"Sessions", "/sessions"}, {"Artifacts", "/artifacts"},
+		{"Channels", "/channels"}, {"Lineage", "/graph"}, {"Pipelines", "/pipelines"}}
 	if s.o.Source.Threads != nil {
-		list = append(list, crumb{"Threads", "/threads"}, crumb{"Cost", "/cost"})
+		list = append(list, crumb{"Threads", "/threads"}, crumb{"Files", "/files"}, crumb{"Cost", "/cost"})
 	}
 	return append(list, crumb{"Check", "/check"})
 }

@@ -33,8 +33,8 @@ func (s *Server) why(r *http.Request) (page, error) {
 	if !s.isTraced(v.Of) {
 		return page{}, pathError{errors.New("the file is not in a worktree of the repository")}
 	}
-	p := page{Name: "why", Title: v.Of, Section: "/threads",
-		Crumbs: []crumb{{"Threads", "/threads"}, {"Changed files", "/files"}}}
+	p := page{Name: "why", Title: v.Of, Section: "/files",
+		Crumbs: []crumb{{"Changed files", "/files"}}}
 	found, known, err := s.origins.of(v.Of).get(s, reading[trace.Origin]{wait: costWait, least: costRest,
 		read: func(ctx context.Context) (trace.Origin, error) { return s.o.Source.Why(ctx, v.Of) }})
 	if v.Missing = errors.Is(err, handoff.NotFound); err != nil && !v.Missing {
