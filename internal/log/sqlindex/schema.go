@@ -15,7 +15,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 41
+const version = 42
 
 // schema creates what records are applied to. The key of an artifact's row is the
 // Seq of its record, so every index of artifacts ends in log order.
@@ -77,7 +77,7 @@ var schema = []string{
 	// Sessions whose manifest must be rendered: up to which record, since when, and whether more
 	// happened than that artifacts were published.
 	`CREATE TABLE unrendered (id TEXT PRIMARY KEY, seq INTEGER, at REAL, much INTEGER) WITHOUT ROWID`,
-	`CREATE INDEX unrendered_by_seq ON unrendered (seq, at)`,
+	`CREATE INDEX unrendered_by_seq ON unrendered (seq DESC, id, at)`,
 	// The manifests as they were last rendered: up to which record, and the digest of the file.
 	`CREATE TABLE manifests (id TEXT PRIMARY KEY, seq INTEGER, sum TEXT) WITHOUT ROWID`,
 

@@ -20,7 +20,7 @@ func (x *Index) Manifests() Manifests { return Manifests{x} }
 func (m Manifests) Unrendered(ctx context.Context, age time.Duration, n int) (ids []string, err error) {
 	err = m.x.read(ctx, func(c *sqlite.Conn) error {
 		// abs: a clock that was set back delays nobody.
-		const query = `SELECT id FROM unrendered WHERE abs(unixepoch('subsec') - at) >= ? ORDER BY seq DESC LIMIT ?`
+		const query = `SELECT id FROM unrendered WHERE abs(unixepoch('subsec') - at) >= ? ORDER BY seq DESC, id LIMIT ?`
 		for r, err := range c.Each(ctx, query, age.Seconds(), n) {
 			if err != nil {
 				return err
