@@ -109,7 +109,7 @@ func TestQueriesOfSilentSessions(t *testing.T) {
 		}
 		return sqlite.Queries.Load() - before
 	}
-	searches(1) // stores the texts
+	searches(1)                                             // stores the texts
 	if few, many := searches(3), searches(12); few < many { // 12 are all of them: none is looked for after them
 		t.Errorf("got %d queries to find 12 sessions, %d for 3", many, few)
 	}
