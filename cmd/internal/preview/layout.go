@@ -178,7 +178,8 @@ func (o *Layout) writeLine(b *strings.Builder, tag, more string, l *Line) {
 	writeValue(b, "old", l.Old)
 	writeValue(b, "new", l.New)
 	if l.N > 0 && o.Address != nil {
-		write(b, ` data-row><a class="plus" href="`, escape(o.Address(l.N)), `" aria-label="Comment on line `, n, `">+</a`)
+		write(b, ` data-row><a class="plus" href="`, escape(o.Address(l.N)),
+			`" aria-label="Comment on line `, n, `">+</a`)
 	}
 	write(b, "><code>", string(l.HTML()), "</code></", tag, ">\n")
 }

@@ -128,7 +128,8 @@ func TestCostSeries(t *testing.T) {
 		`<path class="day c2" d="M300 0h8v462h-8z"/>`, `<path class="day c0" d="M260 770h8v230h-8z"/>`,
 		`<a href="?by=agent&amp;hide=agent-0" title="Hide it in the bars"><span class="mark c1" aria-hidden="true">A</span> ` +
 			`<span class="name">agent-0</span></a> <span class="quiet">≥$10.50</span>`,
-		`<a href="?by=agent&amp;hide=others"`, `<a href="?by=agent&amp;since=` + day(4) + `T00%3A00%3A00Z&amp;until=` + day(3) + `T00%3A00%3A00Z"`} {
+		`<a href="?by=agent&amp;hide=others"`,
+		`<a href="?by=agent&amp;since=` + day(4) + `T00%3A00%3A00Z&amp;until=` + day(3) + `T00%3A00%3A00Z"`} {
 		if !strings.Contains(figure, want) {
 			t.Errorf("the chart does not contain %s\n%s", want, figure)
 		}

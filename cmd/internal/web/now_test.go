@@ -79,7 +79,8 @@ func TestNowConversations(t *testing.T) {
 		}
 	}
 	page = s.eventually("/", `id="busy"`)
-	if !strings.Contains(page, "at most 2 at once, at ") || strings.Count(page, `class="hour"`) != 24 || !strings.Contains(page, "UTC: at most 2 at once</title>") {
+	if !strings.Contains(page, "at most 2 at once, at ") || strings.Count(page, `class="hour"`) != 24 ||
+		!strings.Contains(page, "UTC: at most 2 at once</title>") {
 		t.Errorf("the page does not show that two threads worked at once\n%s", page)
 	}
 	must(t, os.WriteFile(file, []byte("x"), 0o644))

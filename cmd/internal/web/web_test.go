@@ -412,7 +412,7 @@ func TestSplit(t *testing.T) {
 	}
 	for _, path := range []string{"/artifacts/" + one + "?view=split", "/artifacts/" + patch + "?plain&view=split"} {
 		if page := s.get(path); strings.Contains(page, ">Split</a>") {
-			t.Errorf("%s: there is no diff, but two views of it", path)
+			t.Errorf("%s: got links to a unified and a split view, want none without a diff", path)
 		}
 	}
 }

@@ -104,7 +104,8 @@ func compare(ctx context.Context, c *sqlite.Conn) (differs bool, err error) {
 		}
 		query := `SELECT (SELECT count(*) FROM main.` + rows + `) <> (SELECT count(*) FROM stored.` + rows + `)
 			OR EXISTS (SELECT 1 FROM main.` + rows + ` AND NOT EXISTS (SELECT 1 FROM stored.` + table + ` was
-			WHERE ` + strings.Join(keys, " AND ") + ` AND (` + strings.Join(was, ", ") + `) IS (` + strings.Join(now, ", ") + `)))`
+			WHERE ` + strings.Join(keys, " AND ") +
+			` AND (` + strings.Join(was, ", ") + `) IS (` + strings.Join(now, ", ") + `)))`
 		_, err = c.One(ctx, query, nil, func(r *sqlite.Row) { differs = r.Integer() != 0 })
 		if err != nil || differs {
 			return differs, err
