@@ -76,5 +76,7 @@ const refused = "refused"
 // workspace.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, code, reason string) {
 	w.Header().Set(errorCode, code)
-	s.render(w, r, page{Name: refused, Title: http.StatusText(status), Status: status, Data: reason})
+	p := page{Name: refused, Title: http.StatusText(status), Status: status, Data: reason}
+	text, err := s.render(p)
+	answer(w, r, p, text, err)
 }

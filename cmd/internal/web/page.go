@@ -30,6 +30,7 @@ type page struct {
 	At       handoff.Seq   // the newest record when it was made
 	Poll     time.Duration // it also shows what changes without the log, and asks for that at most so often; 0 for never
 	Status   int           // by default 200
+	Code     string        // of the error that it shows, for programs
 }
 
 // A crumb is a page above another one.
@@ -41,17 +42,44 @@ type view func(r *http.Request) (page, error)
 // page answers requests with the page of a view, or with the page of its error.
 func (s *Server) page(v view) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, _ := s.o.Source.Once(r.Context()) // what can't be read is an error of what the page shows
-		r = r.WithContext(ctx)
-		at, _ := s.o.Source.Log.Position(ctx, "now") // at worst the page is asked for twice
-		p, err := v(r)
-		p.At = at
-		if err != nil {
-			p = errorPage(err)
-			w.Header().Set(errorCode, errorCodeOf(err))
+		p, text, err := s.build(r, v)
+		if p.Code != "" {
+			w.Header().Set(errorCode, p.Code)
 		}
-		s.render(w, r, p)
+		answer(w, r, p, text, err)
 	})
+}
+
+// build returns the page of a view, or of its error, and its text. It waits for its turn.
+func (s *Server) build(r *http.Request, v view) (p page, text []byte, err error) {
+	defer s.turns.take()()
+	ctx, _ := s.o.Source.Once(r.Context()) // what can't be read is an error of what the page shows
+	r = r.WithContext(ctx)
+	at, _ := s.o.Source.Log.Position(ctx, "now") // at worst the page is asked for twice
+	p, err = v(r)
+	p.At = at
+	if err != nil {
+		p = errorPage(err)
+	}
+	text, err = s.render(p)
+	return p, text, err
+}
+
+// turns has a place for each page that is being made. Without it all pages of a busy time
+// would wait for each other at each of their reads.
+type turns chan struct{}
+
+// turnWait limits how long a page waits for others, which can themselves wait for a transcript.
+const turnWait = 50 * time.Millisecond
+
+// take waits for a place, at most turnWait. What it returns gives it back.
+func (t turns) take() (giveBack func()) {
+	select {
+	case t <- struct{}{}:
+		return func() { <-t }
+	case <-time.After(turnWait):
+		return func() {}
+	}
 }
 
 // fail answers a request with the page of an error.
@@ -61,7 +89,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // errorPage returns the page that shows an error.
 func errorPage(err error) page {
-	p := page{Name: "error", Title: "Not found", Status: http.StatusNotFound, Data: cli.NewFailure(err)}
+	p := page{Name: "error", Title: "Not found", Status: http.StatusNotFound, Code: errorCodeOf(err),
+		Data: cli.NewFailure(err)}
 	switch {
 	case errors.As(err, new(pathError)), errors.Is(err, errNoThreads):
 		p.Title, p.Status = "Not allowed", http.StatusForbidden
@@ -99,18 +128,24 @@ type frame struct {
 	Sees bool   // the reader may see the workspace
 }
 
-func (s *Server) render(w http.ResponseWriter, r *http.Request, p page) {
+func (s *Server) render(p page) ([]byte, error) {
 	var b bytes.Buffer
 	f := frame{page: p, Root: "handoff"}
 	if f.Sees = p.Name != refused; f.Sees {
 		f.Root = path.Base(s.o.Source.Root)
 	}
-	if err := s.templates[p.Name].ExecuteTemplate(&b, "layout.html", f); err != nil {
+	err := s.templates[p.Name].ExecuteTemplate(&b, "layout.html", f)
+	return b.Bytes(), err
+}
+
+// answer answers a request with the text of a page, or with the error of its template.
+func answer(w http.ResponseWriter, r *http.Request, p page, text []byte, err error) {
+	if err != nil {
 		http.Error(w, "internal error: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	writeText(w, r, cmp.Or(p.Status, http.StatusOK), b.Bytes(), func() []byte { return compressed(b.Bytes()) })
+	writeText(w, r, cmp.Or(p.Status, http.StatusOK), text, func() []byte { return compressed(text) })
 }
 
 //go:embed templates/*.html

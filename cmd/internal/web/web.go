@@ -32,6 +32,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/agent-handoff/handoff/trace"
@@ -66,6 +67,7 @@ type Server struct {
 	look      Look
 	templates map[string]*template.Template
 	events    *events
+	turns     turns // to make a page
 	checker   checker
 	folders   latest[sessions.Adoptions]
 	threads   latest[activeThreads]
@@ -90,7 +92,8 @@ type Server struct {
 
 // New returns a Server, which Close ends.
 func New(o Options) (*Server, error) {
-	s := &Server{o: o, look: NewLook(o.Now), door: access.NewDoor("handoff", o.Secret), events: newEvents(o.Source.Log)}
+	s := &Server{o: o, look: NewLook(o.Now), door: access.NewDoor("handoff", o.Secret), events: newEvents(o.Source.Log),
+		turns: make(turns, runtime.GOMAXPROCS(0))}
 	var err error
 	s.templates, err = parseTemplates(s.functions())
 	return s, err
