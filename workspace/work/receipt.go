@@ -76,6 +76,9 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ trace.Rece
 	if err != nil {
 		return trace.Receipt{}, err
 	}
+	if len(threads)+len(work) == 0 {
+		return trace.Receipt{}, nil // artifacts alone are no work
+	}
 	artifacts, err := u.publishedIn(ctx, uris, work)
 	leaves := u.leaves(ctx, work, artifacts, threads)
 	if placing := u.place(ctx, leaves, cost.Sources{Threads: threads}, u.sessions(ctx, len(leaves))); err == nil {
