@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,5 +113,34 @@ func TestQueriesOfSilentSessions(t *testing.T) {
 	searches(1)                                             // stores the texts
 	if few, many := searches(3), searches(12); few < many { // 12 are all of them: none is looked for after them
 		t.Errorf("got %d queries to find 12 sessions, %d for 3", many, few)
+	}
+}
+
+// TestRowsOfReceipt adds what transcripts show to an artifact whose thread is not here. The index
+// does not read the other artifacts of the thread for it.
+func TestRowsOfReceipt(t *testing.T) {
+	dir := testWorkspace(t)
+	w := openDir(t, dir)
+	set := thread.NewSet(all.Drivers(), optionsFor(dir).Getenv, dir)
+	rows := func(session string, artifacts int) int64 {
+		var last handoff.Artifact
+		for n := range artifacts {
+			by := w.As(CallerFrom(dir, func(string) string { return "" }, handoff.Producer{Harness: "codex",
+				Thread: "agents://codex/" + session}))
+			a, err := by.Publish(t.Context(), handoff.Draft{Body: strings.NewReader(fmt.Sprint(session, n)), Channel: "design"})
+			must(t, err)
+			last = a.Artifact
+		}
+		shown := Shown{Artifact: &last}
+		before := sqlite.Rows.Load()
+		must(t, w.AddTranscripts(t.Context(), set, &shown))
+		if shown.Receipt != nil || last.Producer.Thread == "" {
+			t.Fatalf("got the receipt %v of an artifact of thread %q, want none", shown.Receipt, last.Producer.Thread)
+		}
+		return sqlite.Rows.Load() - before
+	}
+	one := rows("0199a7d2-0000-7000-8000-000000000001", 1)
+	if many := rows("0199a7d2-0000-7000-8000-000000000002", 30); many > one+10 {
+		t.Errorf("got %d rows for an artifact beside 29 others, %d for one alone", many, one)
 	}
 }
