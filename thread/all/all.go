@@ -42,10 +42,7 @@ func Drivers() []thread.Driver {
 		goose.Driver(),
 		cursor.Driver(),
 		cline.Driver(),
-		cline.Roo(),
-		cline.KiloCode(),
 		claude.IFlow(),
-		claude.Qoder(),
 		opencode.Kilo(),
 	}
 }

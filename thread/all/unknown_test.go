@@ -24,15 +24,10 @@ func TestUnknownRecords(t *testing.T) {
 		"gemini":      {id, ".gemini/tmp/p/chats/session-2026-08-01T10-00-cccccccc.json"},
 		"goose":       {"20251202_1", ".local/share/goose/sessions/20251202_1.jsonl"},
 		"iflow":       {"session-" + id, ".iflow/projects/-r/session-" + id + ".jsonl"},
-		"kilocode": {id, ".config/Code/User/globalStorage/kilocode.kilo-code/tasks/" + id +
-			"/ui_messages.json"},
-		"kimi":  {"session_" + id, ".kimi-code/sessions/w/session_" + id + "/agents/main/wire.jsonl"},
-		"kiro":  {id, ".kiro/sessions/cli/" + id + ".jsonl"},
-		"pi":    {id, ".pi/agent/sessions/--r--/2026-08-01T10-00-00-000Z_" + id + ".jsonl"},
-		"qoder": {id, ".qoder/projects/-r/" + id + ".jsonl"},
-		"qwen":  {id, ".qwen/projects/p/chats/" + id + ".jsonl"},
-		"roo": {id, ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/" + id +
-			"/ui_messages.json"},
+		"kimi":        {"session_" + id, ".kimi-code/sessions/w/session_" + id + "/agents/main/wire.jsonl"},
+		"kiro":        {id, ".kiro/sessions/cli/" + id + ".jsonl"},
+		"pi":          {id, ".pi/agent/sessions/--r--/2026-08-01T10-00-00-000Z_" + id + ".jsonl"},
+		"qwen":        {id, ".qwen/projects/p/chats/" + id + ".jsonl"},
 	}
 	databases := map[string]bool{"crush": true, "hermes": true, "kilo": true, "opencode": true}
 	for _, d := range all.Drivers() {

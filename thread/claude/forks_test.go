@@ -11,34 +11,27 @@ import (
 	"github.com/agent-handoff/handoff/thread/claude"
 )
 
-// TestOtherTools reads transcripts of tools that write the format of Claude Code.
-func TestOtherTools(t *testing.T) {
-	const id = "019f0000-0000-7000-8000-000000000001"
-	line :=
-		`{"uuid":"u","sessionId":"ID","timestamp":"2026-01-21T05:56:34.812Z","type":"user","isSidechain":false,"message":{"role":"user","content":"hello"},"cwd":"/home/u/project"}` + "\n"
-	for _, f := range []struct {
-		driver thread.Driver
-		dir    string
-		stem   string
-	}{{claude.IFlow(), ".iflow", "session-" + id}, {claude.Qoder(), ".qoder", id}} {
-		home := t.TempDir()
-		threadtest.WriteFile(t, strings.ReplaceAll(line, "ID", f.stem), home, f.dir, "projects/-home-u-project",
-			f.stem+".jsonl")
-		threadtest.CheckUnchanged(t, home)
-		canonical, ok := f.driver.ID(strings.ToUpper(id))
-		if !ok || canonical != f.stem {
-			t.Errorf("%s: ID = %q, %v, want %q", f.driver.Name, canonical, ok, f.stem)
-		}
-		p := threadtest.Open(t, f.driver, home)
-		th := threadtest.Load(t, p, canonical)
-		if th.Provider != f.driver.Name || th.ID != f.stem || th.Cwd != "/home/u/project" ||
-			th.State.Status != thread.Running {
-			t.Errorf("%s: got %+v", f.driver.Name, th)
-		}
-		_, err := p.Thread(t.Context(), "x"+canonical)
-		if !errors.Is(err, handoff.NotFound) || !strings.Contains(err.Error(), f.driver.Name+"/") {
-			t.Errorf("%s: got %v, want not found", f.driver.Name, err)
-		}
+// TestIFlow reads a transcript of iFlow CLI.
+func TestIFlow(t *testing.T) {
+	const uuid = "019f0000-0000-7000-8000-000000000001"
+	const id = "session-" + uuid
+	line := `{"uuid":"u","sessionId":"` + id + `","timestamp":"2026-01-21T05:56:34.812Z","type":"user",` +
+		`"isSidechain":false,"message":{"role":"user","content":"hello"},"cwd":"/home/u/project"}` + "\n"
+	home := t.TempDir()
+	threadtest.WriteFile(t, line, home, ".iflow", "projects/-home-u-project", id+".jsonl")
+	threadtest.CheckUnchanged(t, home)
+	driver := claude.IFlow()
+	if canonical, ok := driver.ID(strings.ToUpper(uuid)); !ok || canonical != id {
+		t.Errorf("ID = %q, %v, want %q", canonical, ok, id)
+	}
+	p := threadtest.Open(t, driver, home)
+	th := threadtest.Load(t, p, id)
+	if th.Provider != "iflow" || th.ID != id || th.Cwd != "/home/u/project" || th.State.Status != thread.Running {
+		t.Errorf("got %+v", th)
+	}
+	_, err := p.Thread(t.Context(), "x"+id)
+	if !errors.Is(err, handoff.NotFound) || !strings.Contains(err.Error(), "iflow/") {
+		t.Errorf("got %v, want not found", err)
 	}
 }
 

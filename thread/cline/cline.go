@@ -1,13 +1,11 @@
-// Package cline reads the tasks of Cline and of the editor extensions that came from
-// it, Roo Code and Kilo Code.
+// Package cline reads the tasks of Cline.
 //
 // A task is tasks/ID in the storage of the extension. Its ui_messages.json is one JSON
 // array of what was shown to the user, which is rewritten with every change; it has the
-// usage of each request. A task of Roo Code may name the task that started it.
+// usage of each request.
 //
 // The messages are described by the public cline/cline
-// (apps/vscode/src/shared/ExtensionMessage.ts) and RooCodeInc/Roo-Code
-// (packages/types/src/message.ts and history.ts); docs/threads.md lists the facts this
+// (apps/vscode/src/shared/ExtensionMessage.ts); docs/threads.md lists the facts this
 // package relies on.
 package cline
 
@@ -23,27 +21,11 @@ import (
 )
 
 // Driver returns the driver of Cline.
-func Driver() thread.Driver { return driver("cline", "saoudrizwan.claude-dev", ".cline/data") }
-
-// Roo returns the driver of Roo Code.
-func Roo() thread.Driver { return fork(driver("roo", "rooveterinaryinc.roo-cline", "")) }
-
-// KiloCode returns the driver of the extension Kilo Code.
-func KiloCode() thread.Driver { return fork(driver("kilocode", "kilocode.kilo-code", "")) }
-
-// fork returns the driver of an extension that took its format from Cline.
-func fork(d thread.Driver) thread.Driver {
-	d.Unverified = "the format is from the public source; no task is published"
-	return d
-}
-
-const env = "HOME" // the extensions have no variable of their own
-
-// driver returns the driver of an extension. more is a further directory.
-func driver(name, extension, more string) thread.Driver {
+func Driver() thread.Driver {
+	const name, env = "cline", "HOME" // it has no variable of its own
 	return thread.Driver{
 		Name: name, Env: env, ID: id,
-		Roots:  func(_ func(string) string, home string) []string { return roots(home, extension, more) },
+		Roots:  func(_ func(string) string, home string) []string { return roots(home) },
 		Beside: []string{"history_item.json"},
 		Open:   archive.Tool{Name: name, Env: env, Find: find}.Open,
 	}
@@ -55,11 +37,10 @@ func id(s string) (string, bool) {
 	return thread.LowerUUID(s), thread.IsUUID(s) || len(s) == digits && strings.Trim(s, "0123456789") == ""
 }
 
-// roots returns the storage of an extension in each editor that can run it.
-func roots(home, extension, more string) (dirs []string) {
-	if more != "" {
-		dirs = append(dirs, filepath.Join(home, filepath.FromSlash(more)))
-	}
+// roots returns the directory of Cline and its storage in each editor that can run it.
+func roots(home string) []string {
+	const extension = "saoudrizwan.claude-dev"
+	dirs := []string{filepath.Join(home, ".cline", "data")}
 	for _, config := range []string{".config", "Library/Application Support", "AppData/Roaming"} {
 		for _, editor := range []string{"Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"} {
 			dirs = append(dirs, filepath.Join(home, filepath.FromSlash(config), editor, "User", "globalStorage", extension))
@@ -83,18 +64,8 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 			if e.Type().IsRegular() || w.Stat(filepath.Join(dir, messages)) == nil {
 				continue
 			}
-			f := archive.Found{ID: thread.LowerUUID(e.Name()), Path: filepath.Join(dir, messages)}
-			if item := filepath.Join(dir, "history_item.json"); w.Stat(item) != nil {
-				f.Parent = thread.LowerUUID(jsonl.Value(w.Head(item, itemLen)).Get("parentTaskId").Text())
-			}
-			if f.Parent == f.ID {
-				f.Parent = ""
-			}
-			if f.Parent != "" {
-				f.Proof = "history_item.json has the ID of the parent"
-			}
-			f.Open = func(w *thread.Walk, t *thread.Thread) { open(w, t, known) }
-			list = append(list, f)
+			list = append(list, archive.Found{ID: thread.LowerUUID(e.Name()), Path: filepath.Join(dir, messages),
+				Open: func(w *thread.Walk, t *thread.Thread) { open(w, t, known) }})
 		}
 	}
 	return list, nil

@@ -28,7 +28,7 @@ const (
 	doneID  = "1755599682123"
 	openID  = "1755599682124"
 	failID  = "1755599682125"
-	childID = "019f0000-0000-7000-8000-000000000001"
+	nextID  = "019f0000-0000-7000-8000-000000000001"
 	storage = ".config/Code/User/globalStorage/saoudrizwan.claude-dev"
 )
 
@@ -102,10 +102,10 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	s = &script{}
 	s.say("text", "review it")
 	s.ask("tool", encode(obj{"tool": "editedExistingFile", "path": "b"}))
-	s.write(t, dir, childID)
+	s.write(t, dir, nextID)
 	threadtest.WriteFile(t,
-		encode(obj{"id": childID, "parentTaskId": doneID, "task": "review it", "workspace": "/home/u/project"}), dir, storage,
-		"tasks", childID, "history_item.json")
+		encode(obj{"id": nextID, "task": "review it", "workspace": "/home/u/project"}), dir, storage, "tasks", nextID,
+		"history_item.json")
 
 	return []threadtest.Thread{
 		{
@@ -113,14 +113,13 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 			Usage: thread.Tokens{Input: 15, Output: 30, CacheRead: 45, CacheWrite: 60, Calls: 2, Cost: 0.5},
 			Messages: []string{"user: list them", "assistant: I look.", "compaction: " + thread.DefaultCompactionText,
 				"user: and b?", "assistant: All done."},
-			Calls:  []string{"readFile: x", "command: a.txt"},
-			Agents: []threadtest.Agent{{ID: childID, Status: thread.Running, Source: thread.Child, Last: "review it"}},
+			Calls: []string{"readFile: x", "command: a.txt"},
 		},
 		{ID: openID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage,
 			Messages: []string{"user: ask me", "assistant: Which?"}},
 		{ID: failID, Status: thread.Errored, Source: thread.Child, Complete: thread.NoUsage,
 			Messages: []string{"user: one", "user: two", "note: The request failed. no quota"}},
-		{ID: childID, Parent: doneID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage,
+		{ID: nextID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage,
 			Messages: []string{"user: review it"}, Calls: []string{"editedExistingFile: "}},
 	}
 }
@@ -219,23 +218,6 @@ func TestManyTasks(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; opened != n || used > 50 {
 		t.Errorf("opened %d tasks with %d MiB, want %d with less than 50", opened, used, n)
-	}
-}
-
-// TestForks reads the same task with the drivers of the other extensions.
-func TestForks(t *testing.T) {
-	for d, extension := range map[string]string{"roo": "rooveterinaryinc.roo-cline", "kilocode": "kilocode.kilo-code"} {
-		driver := cline.Roo()
-		if d == "kilocode" {
-			driver = cline.KiloCode()
-		}
-		home := t.TempDir()
-		threadtest.WriteFile(t, `[{"ts":1,"type":"say","say":"text","text":"hello"}]`, home,
-			".config/VSCodium/User/globalStorage", extension, "tasks", childID, "ui_messages.json")
-		th := threadtest.Load(t, threadtest.Open(t, driver, home), childID)
-		if th.Provider != d || driver.Name != d || th.State.Status != thread.Running {
-			t.Errorf("%s: got %+v", d, th)
-		}
 	}
 }
 

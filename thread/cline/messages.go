@@ -47,7 +47,7 @@ func (d *decode) say(n int, kind, text string, at time.Time) {
 			return
 		}
 		d.answer(n, text, at)
-	case "completion_result", "plan_completion_result", "subtask_result":
+	case "completion_result", "plan_completion_result":
 		d.answer(n, text, at)
 		d.State(thread.Completed, at, "%s, message %d", kind, n)
 		d.Facts.State.Waiting = thread.WaitingFor(text)
@@ -59,7 +59,7 @@ func (d *decode) say(n int, kind, text string, at time.Time) {
 		d.usage(jsonl.Value(text), false)
 	case "condense_context", "compaction", "sliding_window_truncation":
 		d.Compacted("", at)
-	case "error", "diff_error", "clineignore_error", "rooignore_error":
+	case "error", "diff_error", "clineignore_error":
 		d.Note(text, at)
 	default:
 		d.tool(n, kind, text, "", at)
