@@ -84,7 +84,8 @@ func TestGroups(t *testing.T) {
 
 // standardOnly reports whether a package imports nothing of other modules.
 func standardOnly(pkg string) bool {
-	return pkg == "." || pkg == "jsonschema" || strings.HasPrefix(pkg, "internal/tool/") && pkg != "internal/tool/sqlite"
+	isTool := strings.HasPrefix(pkg, "internal/tool/") && pkg != "internal/tool/sqlite"
+	return isTool || pkg == "." || pkg == "jsonschema"
 }
 
 // isProvider reports whether a package reads the transcripts of one program.

@@ -38,6 +38,8 @@ func typeName(x ast.Expr) string {
 		return x.Sel.Name
 	case *ast.StarExpr:
 		return typeName(x.X)
+	case *ast.IndexExpr:
+		return typeName(x.X)
 	}
 	return ""
 }
@@ -56,7 +58,8 @@ func makers(list []source) []string {
 				}
 				params := stringParams(f)
 				eachErrorText(f.Body, names, func(n ast.Node) {
-					if id, ok := n.(*ast.Ident); ok && slices.Contains(params, id.Name) && !slices.Contains(names, f.Name.Name) {
+					id, ok := n.(*ast.Ident)
+					if ok && slices.Contains(params, id.Name) && !slices.Contains(names, f.Name.Name) {
 						names, grown = append(names, f.Name.Name), true
 					}
 				})
@@ -180,10 +183,11 @@ func TestAdvice(t *testing.T) {
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
-			if !ok || called(call) != "Advice" && called(call) != "Suggest" {
+			if !ok || (called(call) != "Advice" && called(call) != "Suggest") {
 				return true
 			}
-			if text, ok := call.Args[0].(*ast.BasicLit); ok && called(call) == "Suggest" && strings.Contains(text.Value, ";") {
+			text, isText := call.Args[0].(*ast.BasicLit)
+			if isText && called(call) == "Suggest" && strings.Contains(text.Value, ";") {
 				t.Errorf("%s: the hint %s is written as \"to TEXT, run: COMMAND\"", s.name, text.Value)
 			}
 			for _, arg := range call.Args {

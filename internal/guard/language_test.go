@@ -162,8 +162,8 @@ func TestCommandText(t *testing.T) {
 			t.Errorf("%q is accepted", bad)
 		}
 	}
-	for _, good := range []string{"--show-prefix", "set HANDOFF_WORKSPACE", "handoff data", "handoff, ", "docs/handoff.md",
-		"a -- b"} {
+	for _, good := range []string{"--show-prefix", "set HANDOFF_WORKSPACE", "handoff data", "handoff, ",
+		"docs/handoff.md", "a -- b"} {
 		if found := commandText.FindString(good); found != "" {
 			t.Errorf("%q is rejected for %q", good, found)
 		}
