@@ -22,6 +22,18 @@ func Clients(t testing.TB, path ...string) string {
 	return optional(t, "HANDOFF_CLIENTS", "homes of real clients", path)
 }
 
+// Ledgers returns a path in the directory of the homes that newer versions of the
+// programs left, which is beside that of Clients. It skips the test if there is none.
+func Ledgers(t testing.TB, path ...string) string {
+	t.Helper()
+	dir := filepath.Dir(Clients(t))
+	found, err := filepath.Glob(filepath.Join(append([]string{dir, "*"}, path...)...))
+	if err != nil || len(found) == 0 {
+		t.Skipf("no %s in a directory of %s: homes of newer clients are not tested", filepath.Join(path...), dir)
+	}
+	return found[0]
+}
+
 // Client returns the home directory that a real client left when a scripted server
 // answered it, and the server's ledger.
 func Client(t testing.TB, client string) (home string, l Ledger) {
