@@ -10,6 +10,9 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 )
 
+// Regular reports whether s is the state of a regular file.
+func (s FileStat) Regular() bool { return s.regular }
+
 // stat returns the state of a file.
 func stat(path string) (FileStat, error) { return statAt(unix.AT_FDCWD, path) }
 

@@ -72,6 +72,9 @@ type Facts struct {
 	// Requests are the parts of Usage, in the order of the transcript.
 	Requests []Request `json:"-"`
 
+	// Unknown counts the records of types that this version does not know, by type.
+	Unknown map[string]int `json:"-"`
+
 	// Spawned are the IDs of the subagents that it started, for tools that keep and
 	// remove the transcript of each on its own. Otherwise it is nil.
 	Spawned []string `json:"-"`
@@ -212,6 +215,8 @@ type Call struct {
 	Failed  bool      `json:"failed,omitempty"`     // as recorded by the tool
 	Exit    *int      `json:"exitStatus,omitempty"` // of a command, if the tool records it beside the output
 	Agent   string    `json:"agent,omitempty"`      // ID of the subagent it started or addressed
+	Within  string    `json:"within,omitempty"`     // ID of the call that made it, such as of a script
+	Dir     string    `json:"cwd,omitempty"`        // of a command, if the tool records it
 	Time    time.Time `json:"createdAt,omitzero"`
 
 	digest string    // of the output, if Output is only a part of it

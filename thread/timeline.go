@@ -1,6 +1,9 @@
 package thread
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Timeline collects the messages of a thread for a Reader. It numbers them and
 // passes each to Emit once the calls that followed it have their results.
@@ -93,12 +96,41 @@ func (t *Timeline) AddCall(c Call) {
 		m = t.last()
 	}
 	m.Tools = append(m.Tools, c)
-	if c.Pending && c.ID != "" {
-		if t.open == nil {
-			t.open = map[string]bool{}
+	t.await(c)
+}
+
+// AddNested adds a call that was made inside another one, after that and the calls
+// inside it. If the other one was emitted, it follows the last call.
+func (t *Timeline) AddNested(c Call) {
+	for i := range t.pending {
+		m := &t.pending[i]
+		outer := slices.IndexFunc(m.Tools, func(o Call) bool { return o.ID == c.Within })
+		if outer < 0 {
+			continue
 		}
-		t.open[c.ID] = true
+		if !t.Inherited {
+			t.ToolCalls++
+		}
+		at := outer + 1
+		for at < len(m.Tools) && m.Tools[at].Within == c.Within {
+			at++
+		}
+		m.Tools = slices.Insert(m.Tools, at, c)
+		t.await(c)
+		return
 	}
+	t.AddCall(c)
+}
+
+// await notes that the result of a call is not known yet.
+func (t *Timeline) await(c Call) {
+	if !c.Pending || c.ID == "" {
+		return
+	}
+	if t.open == nil {
+		t.open = map[string]bool{}
+	}
+	t.open[c.ID] = true
 }
 
 // Awaits reports whether the result of a call would be used.

@@ -38,7 +38,6 @@ var unread = map[string]string{
 		"opencode/ses_dde09766affeahazYqmorsiGlM": "session_message; exact, without the title",
 	"opencode-2-preview-upgraded opencode/ses_dde08f301ffeJmsY1jXcrrRe05": "session_message",
 	"opencode-2.0-fresh-DERIVED opencode/ses_dde0bbe8effe6pHKlcd58bt5AB":  "session_v2",
-	"pi-1.6.0 pi/01a221f7-5e52-76e0-b198-dc6ffd8c62ea":                    "the compaction, nested calls",
 	"qwen-0.24.4-side qwen/e8bb3064-58e8-4378-95cb-88e20ff391d6":          "telemetry records of requests",
 }
 

@@ -13,18 +13,14 @@ package amp
 import (
 	"bytes"
 	"context"
-	"errors"
-	"iter"
 	"net/url"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -39,7 +35,14 @@ func Driver() thread.Driver {
 		Roots: func(getenv func(string) string, home string) []string {
 			return []string{thread.DataHome(getenv, home, "amp")}
 		},
-		Open: func(roots []string) (thread.Provider, error) { return &provider{roots}, nil },
+		Open: engine.Open(engine.Program{
+			Name: name, Env: env, Head: readHead, Open: open, Relate: relate, ByStart: true, Alone: true, Plain: true,
+			Mentioned: true, // a document must be read to its end
+			Advice: func(id string) string {
+				return "if the thread is only on Amp's server, export it with: amp threads export " + id
+			},
+			Stores: []engine.Store{{Pattern: "threads/{id}.json", ID: parseID, Set: func(f *engine.Found) { f.Sort = f.ID }}},
+		}),
 	}
 }
 
@@ -51,104 +54,11 @@ func parseID(s string) (string, bool) {
 	return "T-" + strings.ToLower(s[2:]), true
 }
 
-type provider struct{ roots []string }
-
-// A file is the document of a thread.
-type file struct{ id, path string }
-
-// Thread implements thread.Provider.
-func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
-	if id, ok := parseID(id); ok {
-		for _, root := range p.roots {
-			t, err := file{id, filepath.Join(root, "threads", id+".json")}.open(ctx)
-			if !errors.Is(err, handoff.NotFound) {
-				return t, err
-			}
-		}
-	}
-	files, _ := p.files(ctx) // for a hint only
-	var ids []string
-	for _, f := range files {
-		ids = append(ids, f.id)
-	}
-	missing := thread.NotFoundError(name, id, p.roots, env, ids)
-	missing.Hint.Text += "; if the thread is only on Amp's server, export it with: amp threads export " + id
-	return nil, missing
-}
-
-// files returns the documents of all threads, newest first.
-func (p *provider) files(ctx context.Context) (files []file, err error) {
-	w := thread.NewWalk(ctx)
-	for _, root := range p.roots {
-		dir := filepath.Join(root, "threads")
-		for _, e := range slices.Backward(w.ReadDir(dir)) { // IDs start with the time
-			if id, ok := parseID(strings.TrimSuffix(e.Name(), ".json")); ok && id+".json" == e.Name() {
-				files = append(files, file{id, filepath.Join(dir, e.Name())})
-			}
-		}
-	}
-	return files, w.Err(name)
-}
-
-// Threads implements thread.Provider.
-func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
-	find := func() ([]file, error) { return p.files(ctx) }
-	open := func(copies []file) (*thread.Thread, error) {
-		t, err := copies[0].open(ctx)
-		if err == nil && t.Parent != "" {
-			return nil, nil
-		}
-		return t, err
-	}
-	return thread.List(ctx, find, func(f file) string { return f.id }, open)
-}
-
-// A document is the content of a thread's file, without its messages.
-type document struct {
-	id, title, version              string
-	cwd, branch, commit, repository string
-	created, updated                time.Time
-	status, state                   jsonl.Value // of the thread, in some versions
-	relations                       jsonl.Value
-	complete                        bool
-}
-
-// readDocument reads a document, as far as it is complete, and calls each with its
-// messages. An error of each is returned as it is.
-func readDocument(ctx context.Context, path string, each func(jsonl.Value, jsonl.Element) error) (document, error) {
-	f, err := thread.OpenFile(path)
-	if err != nil {
-		return document{}, err
-	}
-	defer f.Close()
-	m := map[string]jsonl.Value{}
-	var failed error
-	doc := jsonl.Document{List: "messages"}
-	doc.Member = func(name string, v jsonl.Value) {
-		if _, again := m[name]; !again && members[name] {
-			m[name] = bytes.Clone(v)
-		}
-	}
-	doc.Element = func(v jsonl.Value, e jsonl.Element) error {
-		failed = each(v, e)
-		return failed
-	}
-	complete, err := doc.Read(ctx, f)
-	switch {
-	case failed != nil:
-		return document{}, failed
-	case ctx.Err() != nil:
-		return document{}, ctx.Err()
-	case err != nil:
-		return document{}, thread.UnreadableError(path, err)
-	}
-	d := document{
-		id: m["id"].Text(), title: m["title"].Text(), status: m["status"], state: m["state"],
-		created: clock(m["created"], m["createdAt"]), updated: clock(m["updatedAt"], m["lastUpdated"]),
-		relations: m["relationships"], complete: complete,
-	}
-	d.environment(m["env"].Get("initial"))
-	return d, nil
+// A head is the content of a document, without its messages.
+type head struct {
+	id      string
+	members map[string]jsonl.Value
+	err     error
 }
 
 // members are the members of a document that are used.
@@ -157,22 +67,64 @@ var members = map[string]bool{
 	"created": true, "createdAt": true, "updatedAt": true, "lastUpdated": true,
 }
 
-// skip ignores a message.
-func skip(jsonl.Value, jsonl.Element) error { return nil }
+// add keeps a member. Of several with the same name the first counts.
+func (h *head) add(name string, v jsonl.Value) {
+	if _, again := h.members[name]; !again && members[name] {
+		h.members[name] = bytes.Clone(v)
+	}
+	h.id = h.members["id"].Text()
+}
 
-func (d *document) environment(v jsonl.Value) {
-	d.version = v.Get("platform", "clientVersion").Text()
-	c := v.Get("trees").Elements()
-	if !c.Next() {
+// readHead reads the document of a thread.
+func readHead(w *thread.Walk, f *engine.Found, _ jsonl.Value) {
+	h := head{members: map[string]jsonl.Value{}}
+	f.Head = &h
+	src := w.Open(f.Path)
+	if src == nil {
 		return
 	}
-	tree := c.Value()
-	if u, err := url.Parse(tree.Get("uri").Text()); err == nil && u.Scheme == "file" {
-		d.cwd = filepath.FromSlash(u.Path)
+	defer src.Close()
+	doc := jsonl.Document{List: "messages", Member: h.add,
+		Element: func(jsonl.Value, jsonl.Element) error { return nil }}
+	if _, err := doc.Read(context.Background(), src); err != nil {
+		f.Err = thread.UnreadableError(f.Path, err)
+		return
 	}
-	d.repository = tree.Get("repository", "url").Text()
-	d.branch = strings.TrimPrefix(tree.Get("repository", "ref").Text(), "refs/heads/")
-	d.commit = tree.Get("repository", "sha").Text()
+	f.Modified = clock(h.members["updatedAt"], h.members["lastUpdated"])
+	for _, r := range h.handoffs() {
+		if r.role == "child" && r.other != f.ID {
+			f.Parent = r.other
+			f.Proof = []string{backLink}
+		}
+	}
+}
+
+const backLink = "child relationships includes handoff(role=child) back to main thread"
+
+// open sets the metadata of a thread.
+func open(_ *thread.Walk, f *engine.Found, t *thread.Thread) {
+	h := f.Head.(*head)
+	t.Title, t.Started = h.members["title"].Text(), clock(h.members["created"], h.members["createdAt"])
+	initial := h.members["env"].Get("initial")
+	t.Version = initial.Get("platform", "clientVersion").Text()
+	if c := initial.Get("trees").Elements(); c.Next() {
+		tree := c.Value()
+		if u, err := url.Parse(tree.Get("uri").Text()); err == nil && u.Scheme == "file" {
+			t.Cwd = filepath.FromSlash(u.Path)
+		}
+		repository := tree.Get("repository")
+		t.Repository, t.Commit = repository.Get("url").Text(), repository.Get("sha").Text()
+		t.Branch = strings.TrimPrefix(repository.Get("ref").Text(), "refs/heads/")
+	}
+	if recorded, ok := parseID(h.id); ok && recorded != f.ID {
+		t.WarnID(f.ID, recorded)
+	}
+	t.Reader = &engine.Reader{Unit: "message", Source: func(ctx context.Context, s *engine.Scan, use func(int, jsonl.Value) bool) error {
+		d := s.Decoder().(*decode)
+		return engine.Document{Path: f.Path, List: "messages", Member: d.head.add}.Elements(ctx, s, use)
+	}, New: func(s *engine.Scan) engine.Decoder {
+		return &decode{Scan: s, head: head{members: map[string]jsonl.Value{}}}
+	}}
 }
 
 // A relation is a record in a thread about another one.
@@ -183,8 +135,8 @@ type relation struct {
 }
 
 // handoffs returns the relations of type handoff.
-func (d document) handoffs() (list []relation) {
-	for c := d.relations.Elements(); c.Next(); {
+func (h *head) handoffs() (list []relation) {
+	for c := h.members["relationships"].Elements(); c.Next(); {
 		v := c.Value()
 		other, ok := parseID(v.Get("threadID").Text())
 		if !ok || !v.Get("type").Is("handoff") {
@@ -196,28 +148,13 @@ func (d document) handoffs() (list []relation) {
 	return list
 }
 
-func (f file) open(ctx context.Context) (*thread.Thread, error) {
-	d, err := readDocument(ctx, f.path, skip)
-	if err != nil {
-		return nil, err
-	}
-	t := &thread.Thread{
-		Provider: name, Reader: &reader{path: f.path}, ID: f.id, Source: f.path, Title: d.title, Version: d.version,
-		Started: d.created, Modified: d.updated,
-		Cwd: d.cwd, Branch: d.branch, Commit: d.commit, Repository: d.repository,
-	}
-	for _, r := range d.handoffs() {
-		if r.role == "child" && r.other != f.id {
-			t.Parent = r.other
+// relate adds the record of the child about its parent.
+func relate(main *thread.Thread, a *thread.Agent, child *thread.Thread) {
+	for _, back := range child.Reader.(*engine.Reader).Found().Head.(*head).handoffs() {
+		if back.other == main.ID && back.role == "child" {
+			a.AddEvent(back.at, "handoff_backlink", backLink)
 		}
 	}
-	if info, err := os.Stat(f.path); err == nil && t.Modified.IsZero() {
-		t.Modified = thread.ModTime(info)
-	}
-	if recorded, ok := parseID(d.id); ok && recorded != f.id {
-		t.WarnID(f.id, recorded)
-	}
-	return t, nil
 }
 
 // clock returns the first value that is a time.

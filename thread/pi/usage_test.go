@@ -51,6 +51,30 @@ func TestUsage(t *testing.T) {
 			answer(begin(), "stop", obj{"input": 1 << 60, "output": 7}), thread.Tokens{Input: 1 << 48, Output: 7, Calls: 1},
 			thread.LowerBound, "1 records of usage have negative",
 		},
+		"a compaction has its own usage": {
+			begin().answer("stop", "one", 1).add("compaction", obj{"summary": "s", "usage": obj{"input": 7, "output": 3}}),
+			thread.Tokens{Input: 8, Output: 5, CacheRead: 10, CacheWrite: 10, Calls: 2, Cost: 0.25}, thread.Exact, "",
+		},
+		"one without usage is a gap": {
+			begin().answer("stop", "one", 1).add("compaction", obj{"summary": "s"}), took(1, 1), thread.LowerBound,
+			"1 summaries of the history have no recorded usage",
+		},
+		"one of an extension is none": {
+			begin().answer("stop", "one", 1).add("compaction", obj{"summary": "s", "fromHook": true}), took(1, 1),
+			thread.Exact, "",
+		},
+		"an entry has usage": {
+			begin().answer("stop", "one", 1).add("custom", obj{"usage": obj{"input": 2, "output": 1}}),
+			thread.Tokens{Input: 3, Output: 3, CacheRead: 10, CacheWrite: 10, Calls: 2, Cost: 0.25}, thread.Exact, "",
+		},
+		"an unknown entry with usage is a gap": {
+			begin().answer("stop", "one", 1).add("cache_warm", obj{"usage": obj{"totalTokens": 5}}), took(1, 1),
+			thread.LowerBound, "1 records of types that this version does not know (cache_warm)",
+		},
+		"an unknown count is a gap": {
+			answer(begin(), "stop", obj{"input": 1, "output": 2, "audio": 3}), thread.Tokens{Input: 1, Output: 2, Calls: 1},
+			thread.LowerBound, "1 records of usage have numbers that this version does not know (audio)",
+		},
 		"no requests": {begin(), thread.Tokens{}, thread.NoUsage, "no usage is recorded"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -133,10 +133,11 @@ func Presence(o lifecycle.Observer, p handoff.Process) thread.Presence {
 }
 
 // newest returns the unit that names a process in the newest record: a session or one of
-// its parts, because it may have been resumed by another process.
+// its prompts, because it may have been resumed by another process. A subagent may run in
+// a process of its own, which says nothing about that of the session.
 func newest(w handoff.Work, parts []handoff.Work) handoff.Work {
 	for _, p := range parts {
-		if p.ProcessRecord > w.ProcessRecord {
+		if p.Kind == "prompt" && p.ProcessRecord > w.ProcessRecord {
 			w = p
 		}
 	}

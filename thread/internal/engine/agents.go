@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/tool/order"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Agents implements thread.Provider. A subagent is one that the transcript mentions,
+// or one that the store or its own head has as a subagent of the thread.
+func (p *Provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Agent, error) {
+	r, err := thread.ReaderOf[*Reader](ctx, main)
+	if err != nil {
+		return nil, err
+	}
+	mentions := slices.DeleteFunc(slices.Clone(r.mentions), func(m *Mention) bool { return m.ID == main.ID })
+	children, err := p.children(ctx, main, mentions)
+	if err != nil {
+		return nil, err
+	}
+	children = append(children, slicesOf(main, mentions, children)...)
+	facts, err := states(ctx, children)
+	if err != nil {
+		return nil, err
+	}
+	agents, err := thread.Join(mentions, children, same, func(m *Mention, child *thread.Thread) (thread.Agent, error) {
+		return p.agent(main, m, child, facts[child]), nil
+	})
+	if p.ByStart {
+		order.Sort(agents, func(a, b thread.Agent) int { return start(a).Compare(start(b)) })
+	}
+	return agents, err
+}
+
+// same reports whether a transcript is that of a subagent that another one mentions.
+func same(m *Mention, t *thread.Thread) bool {
+	f := t.Reader.(*Reader).found
+	return m.ID == t.ID || m.is(f)
+}
+
+// is reports whether a transcript is that of the subagent.
+func (m *Mention) is(f *Found) bool {
+	switch {
+	case m.Span.Len > 0:
+		return false
+	case m.ID != "" && (m.ID == f.ID || m.ID == f.Named), m.File != "" && m.File == filepath.Base(f.Path),
+		m.Path != "" && m.Path == f.Alias:
+		return true
+	}
+	return f.ID != "" && slices.Contains(m.Aliases, f.ID)
+}
+
+// children opens the transcripts of main's subagents, in the order they were started.
+func (p *Provider) children(ctx context.Context, main *thread.Thread, mentions []*Mention) ([]*thread.Thread, error) {
+	w := thread.NewWalk(ctx)
+	all, err := p.find(ctx, w, p.during(main), false)
+	if err == nil {
+		err = w.Err(p.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	mentioned := func(f *Found) bool {
+		return slices.ContainsFunc(mentions, func(m *Mention) bool { return m.is(f) })
+	}
+	during := thread.StartedDuring(main.Source, main.Reader.(*Reader).found.Begun, p.Begun)
+	ids := map[string]bool{main.ID: true}
+	for _, f := range all {
+		near := p.Begun == "" || during(f.Begun)
+		if (f.Parent == "" && !p.Mentioned && near) || mentioned(f) {
+			p.head(w, f)
+		}
+	}
+	var found []*Found
+	for more := true; more; more = more && p.Deep {
+		more = false
+		all = slices.DeleteFunc(all, func(f *Found) bool {
+			itself := f.Path == main.Source && f.ID == main.ID
+			if f.Err != nil || itself || (!ids[f.Parent] && !mentioned(f)) {
+				return false
+			}
+			found, more = append(found, f), true
+			return true
+		})
+		for _, f := range found {
+			ids[f.key()] = ids[f.key()] || p.Deep
+		}
+	}
+	for _, m := range mentions {
+		if m.Span.Len == 0 && !slices.ContainsFunc(found, m.is) {
+			found = append(found, p.elsewhere(ctx, w, m)...)
+		}
+	}
+	return thread.Children(main, found, (*Found).key, func(copies []*Found) (*thread.Thread, error) {
+		return p.open(w, copies)
+	})
+}
+
+// during returns the query for what was started while main was written.
+func (p *Provider) during(main *thread.Thread) (q Query) {
+	narrow := slices.ContainsFunc(p.Stores, func(s Store) bool { return s.Narrow != nil })
+	if narrow && !main.Started.IsZero() {
+		const slack = 15 * time.Hour // names have local times
+		q.From, q.To = main.Started.Add(-slack), main.Last.Add(slack)
+	}
+	return q
+}
+
+// elsewhere finds a subagent that was started at another time than its parent shows.
+func (p *Provider) elsewhere(ctx context.Context, w *thread.Walk, m *Mention) []*Found {
+	if p.Find != nil || !slices.ContainsFunc(p.Stores, func(s Store) bool { return s.Narrow != nil }) {
+		return nil // all were found
+	}
+	all, _ := p.find(ctx, w, Query{ID: m.ID}, false)
+	return p.named(w, all, m.ID)
+}
+
+// slicesOf returns the threads of subagents whose records are in the transcript of main,
+// besides those with a transcript of their own.
+func slicesOf(main *thread.Thread, mentions []*Mention, own []*thread.Thread) (list []*thread.Thread) {
+	for _, m := range mentions {
+		if m.Reader != nil && !slices.ContainsFunc(own, func(t *thread.Thread) bool { return same(m, t) }) {
+			list = append(list, m.slice(main))
+		}
+	}
+	return list
+}
+
+// slice returns the thread of a subagent whose records are in the transcript of main.
+func (m *Mention) slice(main *thread.Thread) *thread.Thread {
+	slice := *m.Reader
+	slice.found = &Found{ID: m.ID, Path: main.Source}
+	t := &thread.Thread{Provider: main.Provider, ID: m.ID, Source: main.Source, Parent: main.ID,
+		Modified:  main.Modified,
+		AgentName: m.Name, AgentRole: m.Role, Described: m.Described, Cwd: main.Cwd, Started: m.Started,
+		Reader: &slice}
+	if len(m.Lifecycle) > 0 && m.Span.Len == 0 && t.Started.IsZero() {
+		t.Started = m.Lifecycle[0].Time
+	}
+	return t
+}
+
+// states returns the facts of subagents, as far as their states need them.
+func states(ctx context.Context, children []*thread.Thread) (map[*thread.Thread]thread.Facts, error) {
+	list, errs := make([]thread.Facts, len(children)), make([]error, len(children))
+	thread.Parallel(len(children), func(i int) {
+		t := children[i]
+		if r := t.Reader.(*Reader); r.FromTail {
+			list[i], errs[i] = r.State(ctx, t.Source)
+			return
+		}
+		errs[i] = t.Load(ctx)
+		list[i] = t.Facts
+	})
+	facts := map[*thread.Thread]thread.Facts{}
+	for i, t := range children {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		facts[t] = list[i]
+	}
+	return facts, nil
+}
+
+// agent combines the records of the parent and of the child. One of them may be
+// missing.
+func (p *Provider) agent(main *thread.Thread, m *Mention, child *thread.Thread, own thread.Facts) (a thread.Agent) {
+	if m != nil {
+		a = m.Agent
+		a.Aliases, a.Evidence = slices.Clone(a.Aliases), slices.Clone(a.Evidence)
+		a.Lifecycle = slices.Clone(a.Lifecycle)
+	}
+	if child == nil {
+		a.Complete(main, thread.Facts{})
+		return a
+	}
+	f := child.Reader.(*Reader).found
+	if a.ID != "" && a.ID != child.ID {
+		a.Aliases = append(a.Aliases, a.ID)
+	}
+	if f.Alias != "" {
+		a.Aliases = append(a.Aliases, f.Alias)
+	}
+	if f.Parent == main.ID || p.Deep {
+		a.Evidence = append(a.Evidence, f.Proof...)
+	}
+	if p.Relate != nil {
+		p.Relate(main, &a, child)
+	}
+	if len(a.Lifecycle) == 0 {
+		a.AddEvent(child.Started, "start", "from the subagent's transcript; the parent's does not mention it")
+	}
+	a.Thread, a.Described = child, a.Described || (a.Name == "" && child.Described)
+	a.Name, a.Role = cmp.Or(a.Name, child.AgentName), cmp.Or(a.Role, child.AgentRole)
+	a.Complete(main, own)
+	return a
+}
+
+// start returns the time at which an agent was started, if it is known.
+func start(a thread.Agent) time.Time {
+	if len(a.Lifecycle) > 0 && !a.Lifecycle[0].Time.IsZero() {
+		return a.Lifecycle[0].Time
+	}
+	if a.Thread != nil {
+		return a.Thread.Started
+	}
+	return time.Time{}
+}

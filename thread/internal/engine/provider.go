@@ -1,0 +1,376 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Program describes where a program keeps its transcripts and how they are opened.
+type Program struct {
+	Name string
+	Env  string // environment variable that sets the roots
+
+	// Stores are the places of transcripts. Of several with the same ID, the first is
+	// preferred, see also Store.Rank and Newest.
+	Stores []Store
+
+	// Find returns the transcripts that no pattern describes, such as those in
+	// databases, also those of subagents. Errors that do not prevent finding others are
+	// collected in w. It may be nil.
+	Find func(ctx context.Context, w *thread.Walk, roots []string) ([]*Found, error)
+
+	// Head sets what the first HeadLen bytes of a transcript show: ID, Parent, Proof,
+	// Alias, Head and so on. It is called before Open, and to find a thread that no name
+	// shows. nil if paths show all.
+	Head    func(w *thread.Walk, f *Found, start jsonl.Value)
+	HeadLen int64
+
+	// Starts is the beginning of a line that starts a thread, if a file may have
+	// several. Head is called for each with the bytes from there.
+	Starts []byte
+
+	// Open sets the metadata and the Reader of a thread.
+	Open func(w *thread.Walk, f *Found, t *thread.Thread)
+
+	// Advice is added to the hint of the error for an ID that is not found. It may be nil.
+	Advice func(id string) string
+
+	// Other finds a thread that neither names nor heads show, or returns the error for one
+	// that was removed. It returns nil, nil if there is none, and may be nil.
+	Other func(ctx context.Context, p *Provider, all []*Found, id string) (*thread.Thread, error)
+
+	// Relate adds what proves, contradicts or names a subagent of main. It may be nil.
+	Relate func(main *thread.Thread, a *thread.Agent, child *thread.Thread)
+
+	Elsewhere string // see thread.Stored
+
+	Begun   string // the layout of Found.Begun; "" if subagents are not found by their start
+	Newest  bool   // of several copies with the same rank, the one that was written last counts
+	Plain   bool   // transcripts are plain JSON, see thread.Stored.Texts
+	ByStart bool   // subagents are in the order of their start, not those first that the thread mentions
+	Deep    bool   // the subagents of a thread are those of all levels
+	Alone   bool   // a transcript depends on no files but Found.Also; otherwise on those beside it
+
+	// Mentioned is set if heads are long, so that only transcripts that a thread mentions
+	// are looked at for its subagents.
+	Mentioned bool
+
+	// Branches is set if a thread can be read up to one of its entries, Scan.Entry. A
+	// Decoder calls Fail(ErrNoEntry) if there is no such entry.
+	Branches bool
+
+	// Inside is a text that transcripts have in which the records of subagents are, "" if
+	// there are none. A subagent that is named without its session is searched for in them.
+	Inside string
+}
+
+// ErrNoEntry is the error of a read up to an entry that does not exist.
+var ErrNoEntry = errors.New("no such entry")
+
+// Open is the Driver.Open of a program.
+func Open(p Program) func(roots []string) (thread.Provider, error) {
+	return func(roots []string) (thread.Provider, error) { return p.Provider(roots), nil }
+}
+
+// A Provider is the thread.Provider of a program.
+type Provider struct {
+	Program
+	roots []string
+}
+
+// Provider returns the provider of a program in directories.
+func (p Program) Provider(roots []string) *Provider { return &Provider{p, roots} }
+
+// Roots returns the directories of the provider.
+func (p *Provider) Roots() []string { return p.roots }
+
+// Thread implements thread.Provider.
+func (p *Provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
+	w := thread.NewWalk(ctx)
+	var all []*Found
+	var err error
+	if isName(id) && p.Find == nil {
+		all, err = p.find(ctx, w, Query{ID: id}, false)
+		if found := p.named(w, all, id); found != nil {
+			return p.open(w, found)
+		}
+	}
+	if all, err = p.find(ctx, w, Query{}, false); id != "" {
+		for _, search := range []func(*thread.Walk, []*Found, string) []*Found{p.named, p.headed, p.further} {
+			if found := search(w, all, id); found != nil {
+				return p.open(w, found)
+			}
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case w.Err(p.Name) != nil:
+		return nil, w.Err(p.Name + "/" + id)
+	}
+	if t, err := p.inside(ctx, all, id); t != nil || err != nil {
+		return t, err
+	}
+	if p.Other != nil && id != "" {
+		if t, err := p.Other(ctx, p, all, id); t != nil || err != nil {
+			return t, err
+		}
+	}
+	var ids []string
+	for _, f := range all {
+		if !f.Local {
+			ids = append(ids, cmp.Or(f.ID, f.Named))
+		}
+	}
+	missing := thread.NotFoundError(p.Name, id, p.roots, p.Env, ids)
+	if p.Advice != nil {
+		missing.Hint.Text += "; " + p.Advice(id)
+	}
+	return nil, missing
+}
+
+// named returns the transcripts whose paths or names have an ID.
+func (p *Provider) named(w *thread.Walk, all []*Found, id string) (found []*Found) {
+	for _, f := range all {
+		if !f.Local && (f.ID == id || f.Named == id || f.Alias == id) {
+			p.head(w, f)
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// headed returns the transcripts whose heads have an ID.
+func (p *Provider) headed(w *thread.Walk, all []*Found, id string) (found []*Found) {
+	for _, f := range all {
+		known := p.Head == nil || p.Mentioned // and a head need not be read
+		if (f.ID != "" && known) || f.Local || f.headed || w.Done() {
+			continue
+		}
+		if p.head(w, f); f.ID == id || f.Alias == id {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// further returns the thread with an ID that is not the first one of its file.
+func (p *Provider) further(w *thread.Walk, all []*Found, id string) []*Found {
+	for _, f := range all {
+		for _, next := range p.rest(w, f) {
+			if next.ID == id {
+				return []*Found{next}
+			}
+		}
+	}
+	return nil
+}
+
+// head reads the head of a transcript, once.
+func (p *Provider) head(w *thread.Walk, f *Found) {
+	if f.headed || p.Head == nil || f.Err != nil {
+		return
+	}
+	f.headed = true
+	var start []byte
+	if p.HeadLen > 0 {
+		start = w.Head(f.Path, p.HeadLen)
+	}
+	p.Head(w, f, start)
+}
+
+// rest returns the threads after the first one in a file.
+func (p *Provider) rest(w *thread.Walk, f *Found) (list []*Found) {
+	if p.Starts == nil || f.Err != nil {
+		return nil
+	}
+	src := w.Open(f.Path)
+	if src == nil {
+		return nil
+	}
+	defer src.Close()
+	seen := map[string]bool{f.ID: true}
+	for at, line := range jsonl.LinesWith(src, p.Starts, int(p.HeadLen)) {
+		next := *f
+		next.ID, next.Start = "", at
+		next.headed = true
+		if p.Head(w, &next, line); next.ID != "" && !seen[next.ID] {
+			seen[next.ID] = true
+			list = append(list, &next)
+		}
+	}
+	return list
+}
+
+// OpenFound opens a transcript.
+func (p *Provider) OpenFound(w *thread.Walk, f *Found) (*thread.Thread, error) {
+	return p.open(w, []*Found{f})
+}
+
+// open opens the preferred one of several copies of a thread.
+func (p *Provider) open(w *thread.Walk, copies []*Found) (*thread.Thread, error) {
+	if p.Newest {
+		slices.SortStableFunc(copies, func(a, b *Found) int {
+			return cmp.Or(a.Rank-b.Rank, b.modified(w).Compare(a.modified(w)))
+		})
+	}
+	f := copies[0]
+	if f.Err != nil {
+		return nil, f.Err
+	}
+	if _, err := os.Stat(f.Path); err != nil {
+		return nil, thread.UnreadableError(f.Path, err)
+	}
+	if p.head(w, f); f.Err != nil {
+		return nil, f.Err
+	}
+	t := &thread.Thread{Provider: p.Name, ID: cmp.Or(f.ID, f.Named), Source: f.Path, Parent: f.Parent,
+		Modified: f.modified(w)}
+	if f.Open != nil {
+		f.Open(w, t)
+	} else {
+		p.Open(w, f, t)
+	}
+	if r, ok := t.Reader.(*Reader); ok {
+		r.found = f
+	}
+	for _, c := range copies[1:] {
+		if c.Path != f.Path {
+			t.WarnCopy(c.Path)
+		}
+	}
+	return t, nil
+}
+
+// modified returns when the transcript was last changed: as the store records it,
+// otherwise when its file or the write-ahead log of its database was written.
+func (f *Found) modified(w *thread.Walk) time.Time {
+	if !f.Modified.IsZero() {
+		return f.Modified
+	}
+	at := w.StatFile(f.Path).Modified
+	if ext := filepath.Ext(f.Path); ext == ".jsonl" || ext == ".json" { // no database
+		return at
+	}
+	if log := w.StatFile(f.Path + "-wal").Modified; log.After(at) {
+		return log
+	}
+	return at
+}
+
+// Threads implements thread.Provider.
+func (p *Provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
+	w := thread.NewWalk(ctx)
+	find := func() (list []*Found, err error) {
+		all, err := p.find(ctx, w, Query{}, false)
+		for _, f := range all {
+			p.head(w, f)
+			list = append(append(list, f), p.rest(w, f)...)
+		}
+		if err == nil {
+			err = w.Err(p.Name)
+		}
+		list = slices.DeleteFunc(list, func(f *Found) bool { return f.Parent != "" || f.Hidden || f.Err != nil })
+		slices.SortStableFunc(list, func(a, b *Found) int { return strings.Compare(b.Sort, a.Sort) })
+		return list, err
+	}
+	return thread.List(ctx, find, (*Found).key, func(copies []*Found) (*thread.Thread, error) {
+		t, err := p.open(w, copies)
+		if err == nil && (t.Parent != "" || t.ID == "") {
+			return nil, nil
+		}
+		return t, err
+	})
+}
+
+// key returns the ID of a thread.
+func (f *Found) key() string { return cmp.Or(f.ID, f.Named) }
+
+// Branch implements thread.Brancher.
+func (p *Provider) Branch(ctx context.Context, main *thread.Thread, entry string) (*thread.Thread, string, error) {
+	r, ok := main.Reader.(*Reader)
+	switch {
+	case !p.Branches:
+		return nil, entry, nil
+	case !ok:
+		return nil, entry, errors.New("the thread is of another provider")
+	}
+	for _, leaf := range []string{entry, strings.ToLower(entry)} {
+		w := thread.NewWalk(ctx)
+		t, err := p.open(w, []*Found{r.found})
+		if err != nil {
+			return nil, entry, err
+		}
+		branch := *t.Reader.(*Reader)
+		branch.entry = leaf
+		t.Reader = &branch
+		if err := t.Load(ctx); !errors.Is(err, ErrNoEntry) {
+			return t, leaf, err
+		}
+	}
+	return nil, entry, nil
+}
+
+// mentions reports whether a line of a file contains a text.
+func mentions(path, text string) bool {
+	src, err := thread.OpenFile(path)
+	if err != nil {
+		return false
+	}
+	defer src.Close()
+	for rd := jsonl.NewReader(src); rd.Next(); {
+		if bytes.Contains(rd.Line(), []byte(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// inside finds a subagent in the transcripts of sessions by its ID or another name.
+func (p *Provider) inside(ctx context.Context, all []*Found, id string) (*thread.Thread, error) {
+	if p.Inside == "" || id == "" {
+		return nil, nil
+	}
+	w := thread.NewWalk(ctx)
+	for _, f := range all {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if f.Err != nil || !mentions(f.Path, id) {
+			continue
+		}
+		main, err := p.open(w, []*Found{f})
+		if err != nil {
+			return nil, err
+		}
+		agents, err := p.Agents(ctx, main)
+		for _, a := range agents {
+			if a.Thread != nil && (a.ID == id || slices.Contains(a.Aliases, id)) {
+				return AsThread(main, a), nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// AsThread returns the thread of a subagent of main.
+func AsThread(main *thread.Thread, a thread.Agent) *thread.Thread {
+	t := a.Thread
+	t.Subagent, t.Parent = true, cmp.Or(t.Parent, main.ID)
+	t.AgentName, t.AgentRole = cmp.Or(t.AgentName, a.Name), cmp.Or(t.AgentRole, a.Role)
+	return t
+}

@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"cmp"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// A Scan is one read of a transcript. Its methods are the events of a Decoder.
+type Scan struct {
+	Timeline thread.Timeline
+	Meter    thread.Meter
+	Facts    thread.Facts
+	Calls    thread.PendingCalls
+	Gaps     []thread.Gap  // in the usage, the most important first
+	Members  jsonl.Members // of the record, unless the Decoder is a Parser
+	Stopped  bool          // the remaining records are of another thread
+
+	// OnlyUsage is set if texts, calls and states are not needed. A Decoder may then
+	// skip them; what it adds all the same is ignored or harmless.
+	OnlyUsage bool
+
+	// Tail is set if only the end of the transcript is read, for its state.
+	Tail bool
+
+	// Entry is the ID of the last entry of the thread, "" for that of the transcript.
+	Entry string
+
+	// Includes is why the usage includes that of other threads or branches. It is then
+	// a SessionTotal.
+	Includes string
+
+	mentions []*Mention
+	uses     uses
+	strange  strange
+	kept     []kept
+
+	decoder            Decoder
+	parser             Parser
+	showing            bool // a kept record is read again
+	unit               string
+	n                  int // number of the record
+	locate             func(part jsonl.Value) jsonl.Span
+	source             io.ReaderAt // of the spans
+	close              []func() error
+	point              point
+	err                error
+	before, compacting thread.State // before and during a compaction
+}
+
+// Decoder returns the Decoder of the scan, for a Source of the same program.
+func (s *Scan) Decoder() Decoder { return s.decoder }
+
+// Fail makes the read fail.
+func (s *Scan) Fail(err error) { s.err = cmp.Or(s.err, err) }
+
+// At records that something happened at a time.
+func (s *Scan) At(at time.Time) {
+	s.Facts.Undated = at.IsZero() && !s.Facts.Last.IsZero()
+	s.Meter.N, s.Meter.At = s.Timeline.Messages, at
+	if at.After(s.Facts.Last) {
+		s.Facts.Last = at
+	}
+}
+
+// Copied sets whether what follows was copied from another thread: it is shown, and
+// does not count.
+func (s *Scan) Copied(copied bool) { s.Timeline.Inherited = copied }
+
+// State sets the state, which was read from a record of the transcript. A later call
+// replaces it. After an error no call is open: the tool may still add results.
+func (s *Scan) State(status thread.Status, at time.Time, format string, args ...any) {
+	if status == thread.Errored {
+		s.Calls = nil
+	}
+	s.Facts.State = thread.ReadState(status, thread.Child, at, format, args...)
+}
+
+// Infer sets a state that no record states.
+func (s *Scan) Infer(status thread.Status, at time.Time, format string, args ...any) {
+	s.Facts.State = thread.ReadState(status, thread.Inferred, at, format, args...)
+}
+
+// Prompt adds a message of the user, which starts or continues a turn.
+func (s *Scan) Prompt(n int, m thread.Message) {
+	m.Role = thread.User
+	s.Timeline.Add(m)
+	s.Calls = nil
+	s.State(thread.Running, m.Time, "last message is from the user, %s %d", s.unit, n)
+}
+
+// Answer adds a message of the model.
+func (s *Scan) Answer(m thread.Message) {
+	m.Role = thread.Assistant
+	s.Timeline.Add(m)
+}
+
+// Call adds a call without a result. waiting is what a person has to do about it.
+func (s *Scan) Call(n int, c thread.Call, waiting string) {
+	c.Pending = true
+	s.Timeline.AddCall(c)
+	s.Calls.Add(c.ID, waiting)
+	s.State(thread.Running, c.Time, "a call of %s has no result yet, %s %d", c.Name, s.unit, n)
+	s.Facts.State.Waiting = s.Calls.Waiting()
+}
+
+// Result completes a call with set, which is called only if the result is used. It
+// sets the state if the call is open, or if nothing else has set one.
+func (s *Scan) Result(n int, id string, at time.Time, set func(*thread.Call)) {
+	s.Timeline.SetResult(id, func(c *thread.Call) {
+		set(c)
+		c.End(at)
+	})
+	if _, open := s.Calls[id]; !open && s.Facts.State.Status != "" {
+		return
+	}
+	delete(s.Calls, id)
+	if len(s.Calls) == 0 {
+		s.State(thread.Running, at, "results of calls have no answer yet, %s %d", s.unit, n)
+	}
+	s.Facts.State.Waiting = s.Calls.Waiting()
+}
+
+// Nested adds a call that was made inside another one, whose ID is outer. It follows
+// that call, and is one like any other: its input names its command or files.
+func (s *Scan) Nested(outer string, c thread.Call) {
+	c.Within = outer
+	s.Timeline.AddNested(c)
+}
+
+// Compacted adds a compaction with a summary, which may be empty.
+func (s *Scan) Compacted(summary string, at time.Time) {
+	s.Timeline.Add(thread.Message{Role: thread.Compaction,
+		Text: cmp.Or(strings.TrimSpace(summary), thread.DefaultCompactionText), Time: at})
+}
+
+// StartCompaction sets the state while the history is compacted.
+func (s *Scan) StartCompaction(at time.Time, format string, args ...any) {
+	s.before = s.Facts.State
+	s.State(thread.Running, at, format, args...)
+	s.compacting = s.Facts.State
+}
+
+// EndCompaction sets the state before StartCompaction, unless a record since then has
+// set another one: a compaction may run beside a turn.
+func (s *Scan) EndCompaction() {
+	if s.Facts.State == s.compacting {
+		s.Facts.State = s.before
+	}
+}
+
+// Note adds a note of the tool.
+func (s *Scan) Note(text string, at time.Time) {
+	s.Timeline.Add(thread.Message{Role: thread.Note, Text: strings.TrimSpace(text), Time: at})
+}
+
+// A Mention is a subagent that a transcript mentions.
+type Mention struct {
+	thread.Agent
+	File    string     // the name of its file, if that is recorded
+	Path    string     // its path in a team, if the program has them
+	Spawned bool       // by this thread, in a record that was not copied
+	Called  time.Time  // when the call was made that started it
+	Started time.Time  // if its records are inside this transcript
+	Span    jsonl.Span // of these records, if they are inside one record
+	Reader  *Reader    // of its records, if they are inside this transcript
+}
+
+// Agent returns the subagent with this ID, which is added if there is none.
+func (s *Scan) Agent(id string) *Mention {
+	for _, m := range s.mentions {
+		if m.ID == id {
+			return m
+		}
+	}
+	m := &Mention{Agent: thread.Agent{ID: id}}
+	s.mentions = append(s.mentions, m)
+	return m
+}
+
+// Mentions returns the subagents so far, in the order of their first mention.
+func (s *Scan) Mentions() []*Mention { return s.mentions }
+
+// spawned returns the IDs of the subagents that the thread started.
+func (s *Scan) spawned() (ids []string) {
+	for _, m := range s.mentions {
+		if m.Spawned {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}
+
+// Span returns the location of a part of the record.
+func (s *Scan) Span(part jsonl.Value) jsonl.Span { return s.locate(part) }
+
+// A kept is a record that a Selector shows later.
+type kept struct {
+	jsonl.Span
+	n      int
+	calls  int
+	copied bool
+}
+
+// Keep keeps a part of the record, usually all of it, until all have been read, and
+// returns its index. calls is how many calls it has.
+func (s *Scan) Keep(part jsonl.Value, calls int) int {
+	s.kept = append(s.kept, kept{s.locate(part), s.n, calls, s.Timeline.Inherited})
+	return len(s.kept) - 1
+}
+
+// Replace makes a part of the record the new version of what Keep returned an index of.
+func (s *Scan) Replace(i int, part jsonl.Value, calls int) {
+	s.kept[i] = kept{s.locate(part), s.n, calls, s.Timeline.Inherited}
+}

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// Stored implements thread.Lister. A write to a database changes the stamps of all
+// threads in it. No head is read.
+func (p *Provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] {
+	return func(yield func(*thread.Stored, error) bool) {
+		w := thread.NewWalk(ctx)
+		all, err := p.find(ctx, w, Query{}, true)
+		if err == nil {
+			err = w.Err(p.Name)
+		}
+		if err != nil && !yield(nil, err) {
+			return
+		}
+		dirs := map[string][]fs.DirEntry{}
+		for _, copies := range thread.GroupByID(all, (*Found).storedKey) {
+			if copies[0].Err != nil {
+				continue
+			}
+			dir := filepath.Dir(copies[0].Path)
+			if _, known := dirs[dir]; !known && !p.Alone {
+				dirs[dir] = w.ReadDir(dir)
+			}
+			if s, ok := p.stored(w, copies, dirs[dir]); ok && !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// storedKey returns what the copies of a thread have in common without their heads.
+func (f *Found) storedKey() string {
+	if f.Local {
+		return f.Parent + "/" + f.ID
+	}
+	return f.ID
+}
+
+// stored returns the transcript of a thread, whose directory has the entries.
+func (p *Provider) stored(w *thread.Walk, copies []*Found, entries []fs.DirEntry) (*thread.Stored, bool) {
+	f := copies[0]
+	if f.stat == (thread.FileStat{}) {
+		f.stat = w.StatFile(f.Path)
+	}
+	paths, stats := []string{f.Path}, []thread.FileStat{f.stat}
+	for _, c := range copies[1:] {
+		if p.Plain && c.Path != f.Path {
+			paths, stats = append(paths, c.Path), append(stats, w.StatFile(c.Path))
+		}
+	}
+	also := f.Also
+	if also == nil && !p.Alone {
+		also = beside(f.Path, entries)
+	}
+	for _, path := range also {
+		stats = append(stats, w.StatFile(path))
+	}
+	s := &thread.Stored{Opener: &opener{p, copies}}
+	s.SetFiles(paths, stats)
+	s.Modified, s.Elsewhere = f.modified(w), p.Elsewhere
+	if !p.Plain {
+		s.Key, s.Texts = f.Path+"#"+f.Parent+"/"+f.ID, nil
+	}
+	return s, f.stat != thread.FileStat{}
+}
+
+// beside returns the files that may belong to the transcript in path: all entries of its
+// directory if they are few, otherwise those whose names begin like that of path, as
+// that of the write-ahead log of a database does.
+func beside(path string, entries []fs.DirEntry) (files []string) {
+	const few = 32
+	dir, name := filepath.Split(path)
+	stem := strings.TrimSuffix(name, filepath.Ext(name))
+	if len(entries) == 0 { // the directory can't be read
+		return []string{path + "-wal"}
+	}
+	for _, e := range entries {
+		if !e.IsDir() && e.Name() != name && (len(entries) <= few || strings.HasPrefix(e.Name(), stem)) {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files
+}
+
+// An opener opens a transcript with the threads in it.
+type opener struct {
+	p      *Provider
+	copies []*Found
+}
+
+// Open implements thread.Opener.
+func (o *opener) Open(ctx context.Context) (list []*thread.Thread, err error) {
+	w := thread.NewWalk(ctx)
+	f := *o.copies[0]
+	copies := append([]*Found{&f}, o.copies[1:]...)
+	t, err := o.p.open(w, copies)
+	if err != nil {
+		return nil, err
+	}
+	first := copies[0]
+	threads := []*thread.Thread{t}
+	t.Subagent = first.Parent != "" || first.Hidden
+	for _, next := range o.p.rest(w, first) {
+		t, err := o.p.open(w, []*Found{next})
+		if err != nil {
+			return nil, err
+		}
+		t.Subagent = next.Parent != "" || next.Hidden
+		threads = append(threads, t)
+	}
+	for _, t := range threads {
+		if t.ID == "" {
+			continue
+		}
+		list = append(list, t)
+		r, ok := t.Reader.(*Reader)
+		if !ok || o.p.Inside == "" || !mentions(t.Source, o.p.Inside) {
+			continue
+		}
+		if err := t.Load(ctx); err != nil {
+			return nil, err
+		}
+		for _, part := range slicesOf(t, r.mentions, nil) {
+			part.Subagent = true
+			list = append(list, part)
+		}
+	}
+	return list, w.Err(first.Path)
+}
+
+// ReadUsage implements thread.UsageReader.
+func (o *opener) ReadUsage(ctx context.Context) (list []*thread.Thread, ok bool, err error) {
+	if list, err = o.Open(ctx); err != nil {
+		return nil, false, err
+	}
+	for _, t := range list {
+		if r, ok := t.Reader.(*Reader); !ok || !r.UsageOnly || t.Loaded() {
+			return nil, false, nil
+		}
+	}
+	for _, t := range list {
+		facts, err := t.Reader.(*Reader).Usage(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		t.Usage, t.Inherited = facts.Usage, facts.Inherited
+		t.Requests, t.Spawned = facts.Requests, facts.Spawned
+	}
+	return list, true, nil
+}
