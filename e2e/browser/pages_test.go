@@ -198,7 +198,7 @@ func TestLive(t *testing.T) {
 	b.do(chromedp.Evaluate(`document.getElementById("dir-notes").open = false`, nil), chromedp.KeyEvent("j"))
 	chosen := eval[string](b, `document.querySelector(".selected a").textContent`)
 	time.Sleep(300 * time.Millisecond)
-	w.run("", "session", "tag", "payments", "--session", s.session)
+	w.run("", "session", "set", "--tag", "payments", "--session", s.session)
 	b.await("the page shows the tag", `document.getElementById("main").innerText.includes("payments")`, 5*time.Second)
 	if eval[bool](b, `document.getElementById("dir-notes").open`) {
 		t.Error("the update opens the folder that was closed")

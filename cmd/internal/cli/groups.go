@@ -30,17 +30,6 @@ var groups = []group{
 var primary = []string{"news", "list", "show", "read", "thread", "why", "serve", "publish", "wait",
 	"review", "run", "session", "pipeline", "init"}
 
-// Former makes c a former name of the command now: it is called like before, and
-// help does not list it.
-func Former(c *cobra.Command, now string) *cobra.Command {
-	c.Hidden = true
-	c.Long = formerName + now + "."
-	return c
-}
-
-// formerName begins the help of a former name.
-const formerName = "This is a former name of handoff "
-
 // more returns the commands of root that are in no group. Those of a command are in
 // its help.
 func more(root *cobra.Command) (names []string) {

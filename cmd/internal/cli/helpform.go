@@ -125,12 +125,9 @@ func printMarkdown(_ *App, w io.Writer, commands []*cobra.Command, all bool) {
 
 // printOtherNames prints the names that help does not list, with their commands.
 func printOtherNames(w io.Writer, root *cobra.Command) {
-	fmt.Fprint(w, "\n## Former and other names\n\n| name | command |\n|---|---|\n")
+	fmt.Fprint(w, "\n## Other names\n\n| name | command |\n|---|---|\n")
 	var walk func(c *cobra.Command, parent string)
 	walk = func(c *cobra.Command, parent string) {
-		if now, former := strings.CutPrefix(c.Long, formerName); former {
-			fmt.Fprintf(w, "| `%s` | `%s` |\n", c.CommandPath(), shortName+" "+strings.TrimSuffix(now, "."))
-		}
 		for _, alias := range c.Aliases {
 			fmt.Fprintf(w, "| `%s` | `%s` |\n", parent+" "+alias, c.CommandPath())
 		}

@@ -60,8 +60,6 @@ func (f *findings) program(t setup.Target, p setup.Program, recorded bool) bool 
 	var missing []string
 	for _, e := range p.Edits {
 		switch {
-		case e.Removed && e.Changed():
-			f.warn(e.File+" is of an earlier version", again)
 		case e.Skipped != "":
 			f.warn(e.File+": "+e.Skipped, handoff.Advice(
 				"move it away and set up "+p.Name+" again, unless you need it"))

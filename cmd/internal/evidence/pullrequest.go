@@ -44,22 +44,13 @@ action.yml posts the comment; docs/machines.md shows how to use it.`,
 		if err != nil {
 			return err
 		}
-		return comment(c, a, &policy)
+		return comment(c, a, policy)
 	}
 	return c
 }
 
-// CommentCommand returns the former command, whose exit code has no verdicts.
-func CommentCommand(a *cli.App) *cobra.Command {
-	return cli.Former(&cobra.Command{
-		Use: "comment", Short: "Write what is behind a pull request as a comment in Markdown", Args: cli.Exactly(0, ""),
-		RunE: func(c *cobra.Command, _ []string) error { return comment(c, a, nil) },
-	}, "export pr")
-}
-
-// comment writes the comment on the pull request that is read, and decides by a policy,
-// if there is one.
-func comment(c *cobra.Command, a *cli.App, policy *claims.Policy) error {
+// comment writes the comment on the pull request that is read, and decides by a policy.
+func comment(c *cobra.Command, a *cli.App, policy claims.Policy) error {
 	request, err := pullrequest.Parse(a.In)
 	if err != nil {
 		return err
@@ -76,12 +67,12 @@ func comment(c *cobra.Command, a *cli.App, policy *claims.Policy) error {
 			err = w.Work(thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))).Attribute(c.Context(), found.Artifacts)
 		}
 		for i := range found.Artifacts {
-			if err == nil && policy != nil {
+			if err == nil {
 				err = policy.Authenticate(c.Context(), &found.Artifacts[i])
 			}
 		}
 		if err == nil {
-			text, verdicts = pullrequest.Comment(found), found.Verdicts(policy != nil && policy.Approved)
+			text, verdicts = pullrequest.Comment(found), found.Verdicts(policy.Approved)
 		}
 		return err
 	})
@@ -92,7 +83,7 @@ func comment(c *cobra.Command, a *cli.App, policy *claims.Policy) error {
 	if err == nil {
 		_, err = fmt.Fprint(a.Out, text)
 	}
-	if err == nil && policy != nil && policy.Fails(verdicts) {
+	if err == nil && policy.Fails(verdicts) {
 		return cli.ErrNo
 	}
 	return err

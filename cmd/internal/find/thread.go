@@ -20,9 +20,8 @@ func ThreadCommand(a *cli.App) *cobra.Command {
 	var list listThreads
 	var send sendFlags
 	c := &cobra.Command{
-		Use:     "thread [URI]",
-		Aliases: []string{"threads"},
-		Short:   "Print a thread of an agent, or list threads",
+		Use:   "thread [URI]",
+		Short: "Print a thread of an agent, or list threads",
 		Long: `Thread prints a thread that an agent program stored on this machine, or that
 of one of its subagents. A URI is agents://PROVIDER/ID, with /AGENT for a
 subagent and #M3-M9 for a range of messages. PROVIDER/ID, PROVIDER://ID and a

@@ -19,7 +19,6 @@ var commands = slices.Concat(
 	[]cli.Command{
 		cli.NewCommand(initCommand, "init"),
 		cli.NewCommand(doctorCommand, "doctor"),
-		cli.NewCommand(uninstallCommand, "uninstall"),
 		cli.NewCommand(versionCommand, "version"),
 		cli.NewCommand(publishCommand, "publish"),
 		cli.NewCommand(writeCommand, "write"),
@@ -32,7 +31,7 @@ var commands = slices.Concat(
 		cli.NewCommand(watchCommand, "watch"),
 		cli.NewCommand(listCommand, "list", "ls"),
 		cli.NewCommand(readCommand, "read"),
-		cli.NewCommand(showCommand, "show", "get", "receipt"),
+		cli.NewCommand(showCommand, "show", "get"),
 		cli.NewCommand(find.SearchCommand, "search"),
 		cli.NewCommand(find.WhyCommand, "why"),
 	},
@@ -40,7 +39,7 @@ var commands = slices.Concat(
 	sessions.Commands,
 	[]cli.Command{cli.NewCommand(exportCommand, "export")},
 	pipelines.Commands,
-	[]cli.Command{cli.NewCommand(find.ThreadCommand, "thread", "threads")},
+	[]cli.Command{cli.NewCommand(find.ThreadCommand, "thread")},
 	work.Commands,
 	[]cli.Command{
 		cli.NewCommand(serveCommand, "serve"),
@@ -56,7 +55,7 @@ var commands = slices.Concat(
 // formats are the formats of export, one file each.
 var formats = []func(*cli.App) *cobra.Command{
 	evidence.PullRequestCommand, evidence.InTotoCommand, evidence.GitAICommand, work.OTLPCommand,
-	sessions.ExportCommand, evidence.CommentCommand,
+	sessions.ExportCommand,
 }
 
 // exportCommand exports what people and programs without this workspace read.

@@ -51,7 +51,6 @@ type initFile struct {
 	Agent   string `json:"agent"`
 	Path    string `json:"path"`
 	Changed bool   `json:"changed"`
-	Removed bool   `json:"removed,omitempty"` // it is of an earlier version
 	Skipped string `json:"skipped,omitempty"` // why it is left as it is
 }
 
@@ -203,7 +202,7 @@ func create(ctx context.Context, a *cli.App) (bool, error) {
 func (answer *initAnswer) add(programs []setup.Program) {
 	for _, p := range programs {
 		for _, e := range p.Edits {
-			answer.Files = append(answer.Files, initFile{e.Client, e.File, e.Changed(), e.Removed && e.Changed(), e.Skipped})
+			answer.Files = append(answer.Files, initFile{e.Client, e.File, e.Changed(), e.Skipped})
 		}
 		answer.Todo = append(answer.Todo, p.Todo...)
 		if p.Err == nil {
@@ -282,7 +281,7 @@ func printPlan(a *cli.App, answer initAnswer, programs []setup.Program) error {
 	}
 	for _, p := range programs {
 		for _, e := range p.Edits {
-			printDiff(a, e.File, e.Before, e.After, e.Created, e.Removed && e.Changed())
+			printDiff(a, e.File, e.Before, e.After, e.Created, false)
 			if e.Skipped != "" {
 				a.Warn("%s: %s", e.File, e.Skipped)
 			}
@@ -337,8 +336,6 @@ func printSetUp(a *cli.App, answer initAnswer) error {
 	for _, file := range answer.Files {
 		verb := "unchanged"
 		switch {
-		case file.Removed:
-			verb = "removed"
 		case file.Changed:
 			verb = "changed"
 		case file.Skipped != "":

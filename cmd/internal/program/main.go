@@ -22,7 +22,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
-	"github.com/agent-handoff/handoff/cmd/internal/formerdir"
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
 	"github.com/agent-handoff/handoff/internal/tool/heap"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
@@ -46,9 +45,6 @@ func Main() (code int) {
 		a := &cli.App{Out: os.Stdout, Err: os.Stderr, Version: version()}
 		return a.Run(context.Background(), nil, os.Args[1:])
 	}
-	if usesDirectories(os.Args[1:]) {
-		formerdir.Move(os.Getenv)
-	}
 	ctx, hold := untilSignal(context.Background())
 	dir, err := os.Getwd()
 	if err != nil {
@@ -65,11 +61,6 @@ func Main() (code int) {
 	heap.Grow(getenv, 200)
 	withBuckets(a)
 	return a.Run(ctx, commands, withoutDashes(os.Args[1:]))
-}
-
-// usesDirectories reports whether a command line may use the directories of the user.
-func usesDirectories(args []string) bool {
-	return len(args) > 0 && !slices.Contains([]string{"help", "completion", "demo", "version", "--help", "-h"}, args[0])
 }
 
 // getenv is os.Getenv. Gemini CLI does not set the variable of its session for the

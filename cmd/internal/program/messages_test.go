@@ -136,7 +136,7 @@ func TestFileMessages(t *testing.T) {
 				`{"version":1,"type":"artifact.published","id":"x","path":[]}`, `{"version":"1"}`),
 			[]string{"list", "check", "show design:latest"}},
 		{session + "/manifest.json", strings.Split(brokenJSON, "\x00"),
-			[]string{"session adopt " + session, "session adopt " + session + " --lenient"}},
+			[]string{"import " + session, "import " + session + " --lenient"}},
 		{
 			"workflow.yaml", append(keysOf("name", "description", "context", "output_folder", "session_folder", "variables",
 				"default_output_file", "inputs"), brokenYAML...),

@@ -85,7 +85,7 @@ func TestRedactedCanary(t *testing.T) {
 		c.run("", "cost", "--by", by, "--json")
 	}
 	c.askSurfaces(session, ids)
-	c.ok("session", "export", session, "-o", filepath.Join(c.dir, "export.tar"))
+	c.ok("export", "tar", session, "-o", filepath.Join(c.dir, "export.tar"))
 	if said := c.said.String(); strings.Contains(said, canary) {
 		for line := range strings.Lines(said) {
 			if strings.Contains(line, canary) {

@@ -188,7 +188,7 @@ func TestRemoteSurfaces(t *testing.T) {
 			t.Errorf("thread on another machine prints %q, want %q and no token", out, want)
 		}
 	}
-	if out := m.run("two", "threads", "--everywhere"); !strings.Contains(out, "(kept copy)") {
+	if out := m.run("two", "thread", "--everywhere"); !strings.Contains(out, "(kept copy)") {
 		t.Errorf("threads on another machine prints %q, want the copy", out)
 	}
 	list, err := one.ListTools(t.Context(), nil)

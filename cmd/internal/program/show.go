@@ -34,7 +34,7 @@ func showCommand(a *cli.App) *cobra.Command {
 	var f showFlags
 	c := &cobra.Command{
 		Use:     "show REF|SESSION|ISSUE",
-		Aliases: []string{"get", "receipt"},
+		Aliases: []string{"get"},
 		Short:   "Show an artifact, session or issue: metadata, location, status",
 		Long: `Show prints the metadata, location and status of an artifact. The content is not
 printed: open the file at the path, or use handoff read.

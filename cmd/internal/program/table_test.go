@@ -157,8 +157,8 @@ func fillListings(c *console) string {
 	ok("session open --agent pixel-designer --workflow deep-dive-ISO27001-analysis --user u --id "+one+" --input",
 		"topic=retry")
 	ok("session open --agent alex --workflow intake-app --user u --id " + two)
-	ok("session rename --session "+two, "Ten laptops for the new office in the harbour, with docking stations")
-	ok("session link --session " + two + " " + one)
+	ok("session set --session "+two+" --name", "Ten laptops for the new office in the harbour, with docking stations")
+	ok("session set --session " + two + " --link " + one)
 	ok("session close --status completed --session " + one)
 	fillRun(c, ok)
 	threadHomes(c)

@@ -16,7 +16,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/places"
-	"github.com/spf13/cobra"
 )
 
 // removable are the kinds of leftovers that the user can name.
@@ -184,14 +183,4 @@ func undoneVerb(u setup.Undone) string {
 		return "unchanged"
 	}
 	return "changed"
-}
-
-// uninstallCommand is init --undo --everywhere.
-func uninstallCommand(a *cli.App) *cobra.Command {
-	c := initCommand(a)
-	for _, name := range []string{"undo", "everywhere"} {
-		c.Flag(name).Value.Set("true") // bools
-	}
-	c.Use = "uninstall"
-	return cli.Former(c, "init --undo --everywhere")
 }

@@ -17,15 +17,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// formerImport returns a former name of import.
-func formerImport(use string) func(*cli.App) *cobra.Command {
-	return func(a *cli.App) *cobra.Command {
-		c := importCommand(a)
-		c.Use = use
-		return cli.Former(c, "import")
-	}
-}
-
 func importCommand(a *cli.App) *cobra.Command {
 	var o session.AdoptOptions
 	c := &cobra.Command{

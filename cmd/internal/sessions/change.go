@@ -41,9 +41,8 @@ func setCommand(a *cli.App) *cobra.Command {
 	var messages int
 	var meta []string
 	c := &cobra.Command{
-		Use:     "set",
-		Aliases: []string{"note"},
-		Short:   "Change a session's name, tags, summary, metadata or links",
+		Use:   "set",
+		Short: "Change a session's name, tags, summary, metadata or links",
 		Long: `Set updates a session and renders its manifest. What is not given keeps its
 value. --name '' restores the computed name. --link records that the session
 builds on another one: an ID, a prefix of one, a folder, or an artifact, for
@@ -81,45 +80,6 @@ example the path that latest-output printed, for the session that published it.`
 		}
 		return w.Sessions().Set(ctx, id, n)
 	})
-}
-
-// formerCommand returns a former command that changes one thing of a session.
-func formerCommand(a *cli.App, use string, args cobra.PositionalArgs,
-	note func(args []string) sessions.Note) *cobra.Command {
-	c := cli.Former(&cobra.Command{Use: use, Short: "Change a session", Args: args}, "session set")
-	a.AllowSecretFlag(c)
-	return changing(a, c, func(ctx context.Context, w *workspace.Workspace, id string,
-		args []string) (sessions.Change, error) {
-		return w.Sessions().Set(ctx, id, note(args))
-	})
-}
-
-func tagCommand(a *cli.App) *cobra.Command {
-	var remove []string
-	c := formerCommand(a, "tag TAG…", nil, func(args []string) sessions.Note {
-		return sessions.Note{Tags: args, Untag: remove}
-	})
-	c.Flags().StringArrayVar(&remove, "untag", nil, "remove a `tag`; may be repeated")
-	c.Args = func(_ *cobra.Command, args []string) error {
-		if len(args)+len(remove) == 0 {
-			return cli.Invalid("session tag", "", "no tag given", "name at least one tag, or pass --untag TAG")
-		}
-		return nil
-	}
-	return c
-}
-
-func renameCommand(a *cli.App) *cobra.Command {
-	return formerCommand(a, "rename NAME", cli.Exactly(1, "one name"), func(args []string) sessions.Note {
-		return sessions.Note{Name: &args[0]}
-	})
-}
-
-func linkCommand(a *cli.App) *cobra.Command {
-	c := formerCommand(a, "link SESSION|REF", cli.Exactly(1, "one session or artifact"),
-		func(args []string) sessions.Note { return sessions.Note{Links: args} })
-	c.ValidArgsFunction = complete.Sessions(a)
-	return c
 }
 
 func closeCommand(a *cli.App) *cobra.Command {

@@ -61,26 +61,6 @@ that archive_after of the settings selects.`,
 
 var someSessions = cli.Between(1, maxSessions, "at least one session")
 
-func unarchiveCommand(a *cli.App) *cobra.Command {
-	return movingBack(a, "unarchive SESSION…", "session archive --undo")
-}
-
-func restoreCommand(a *cli.App) *cobra.Command {
-	return movingBack(a, "restore SESSION…", "session delete --undo")
-}
-
-// movingBack is a former command that moves folders back to where they were opened.
-func movingBack(a *cli.App, use, now string) *cobra.Command {
-	c := cli.Former(&cobra.Command{Use: use, Short: "Move sessions back", Args: someSessions}, now)
-	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Moves{}), cli.Prints(stopped{}))
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return Move(a, func(w *workspace.Workspace) (sessions.Moves, error) {
-			return w.Sessions().Restore(c.Context(), args)
-		})
-	}
-	return c
-}
-
 // stopped is the answer of a command that moved some sessions before an error.
 type stopped struct {
 	sessions.Moves

@@ -27,8 +27,6 @@ var Commands = []cli.Command{
 var subcommands = []func(*cli.App) *cobra.Command{
 	openCommand, addCommand, setCommand, closeCommand, findCommand, archiveCommand, deleteCommand,
 	latestCommand, graphCommand, compareCommand,
-	tagCommand, renameCommand, linkCommand, unarchiveCommand, restoreCommand, formerExportCommand,
-	formerImport("import FILE"), formerImport("adopt DIR"),
 }
 
 func sessionCommand(a *cli.App) *cobra.Command {

@@ -37,12 +37,6 @@ and so are files outside the folder that are not kept. handoff import reads it.`
 	return c
 }
 
-func formerExportCommand(a *cli.App) *cobra.Command {
-	c := ExportCommand(a)
-	c.Use = "export SESSION -o FILE"
-	return cli.Former(c, "export tar")
-}
-
 func transfer(a *cli.App, do func(w *workspace.Workspace) (session.Transfer, error)) error {
 	return a.Writing(func(w *workspace.Workspace) error {
 		done, err := do(w)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // A Change is one entry of handoff in a file that belongs to an agent program.
@@ -16,12 +15,6 @@ type Change struct {
 	Element []string `json:"element,omitempty"`
 	Value   any      `json:"value,omitempty"`
 	When    when     `json:"when,omitempty"`
-
-	former any // what init wrote in place of Value in earlier versions, if that has no command
-
-	// Table and Text are the form of tables in journals of earlier versions.
-	Table string `json:"table,omitempty"`
-	Text  string `json:"text,omitempty"`
 
 	// File is the content of a file that is handoff's own.
 	File string `json:"file,omitempty"`
@@ -36,15 +29,9 @@ const (
 	ifOwn    when = "own"    // only in place of an entry that handoff wrote
 )
 
-// formerEntry is what entries were called in earlier versions.
-const formerEntry = "handoff"
-
 // path returns where the change is.
 func (c Change) path() []any {
 	names := slices.Concat(c.Member, c.Element)
-	if c.Table != "" {
-		names = strings.Split(c.Table, ".")
-	}
 	path := make([]any, len(names))
 	for i, name := range names {
 		path[i] = name
@@ -54,15 +41,7 @@ func (c Change) path() []any {
 
 // value returns what the change writes.
 func (c Change) value() any {
-	if c.Table == "" {
-		return plain(c.Value)
-	}
-	all, err := tomlFormat{}.decode([]byte(c.Text))
-	if err != nil {
-		return nil
-	}
-	v, _ := lookup(all, c.path())
-	return v
+	return plain(c.Value)
 }
 
 // apply makes the change and reports whether that changed the file. written is
@@ -83,8 +62,7 @@ func (c Change) apply(e *editor, written []Change) (bool, error) {
 func (c Change) siblings(written []Change) ownership {
 	var own ownership
 	for _, w := range written {
-		replaced := commandOf(w.value()) != nil || c.former != nil && equal(w.value(), c.former)
-		if replaced && equal(w.parent(), c.parent()) {
+		if commandOf(w.value()) != nil && equal(w.parent(), c.parent()) {
 			own = append(own, w)
 		}
 	}
@@ -120,17 +98,6 @@ func (c Change) applyMember(e *editor, own ownership) error {
 	}
 	if exists && !equal(now, value) && !own.owns(now) {
 		return fmt.Errorf("has an entry %s of its own", pathText(path))
-	}
-	if path[len(path)-1] == entry {
-		former := slices.Concat(path[:len(path)-1], []any{formerEntry})
-		if old, ok := e.at(former); ok && own.owns(old) {
-			if err := e.remove(former); err != nil {
-				return err
-			}
-			if !exists {
-				return e.set(path, merged(old, value))
-			}
-		}
 	}
 	if want := merged(now, value); !equal(now, want) {
 		return e.update(path, now, want)

@@ -253,7 +253,7 @@ func claudeChanges(c client, t Target, dir string, files map[string][]Change) {
 		servers = filepath.Join(t.Root, ".mcp.json")
 	}
 	files[servers] = []Change{t.member(c)}
-	allow := Change{Element: []string{"permissions", "allow"}, Value: "mcp__" + entry, former: "mcp__" + formerEntry}
+	allow := Change{Element: []string{"permissions", "allow"}, Value: "mcp__" + entry}
 	if !t.Allow {
 		allow.When = ifOwn // a permission that was given is kept
 	}

@@ -59,16 +59,15 @@ var codexTexts = map[string]string{
 	"unicode":        "model = \"gpt\"\n[projects.\"/größe/日本\"]\ntrust_level = \"trusted\"\n",
 	"escapes":        "developer_instructions = \"a\\\"b\\\\ \\u00e9 # no comment\"\nmodel = 'c:\\x'\n",
 	"numbers":        "tool_output_token_limit = 12_000\nmodel_context_window = 200000\n",
-	"old":            "[mcp_servers.handoff]\ncommand = \"/usr/bin/handoff\"\nargs = [\"mcp\"]\n",
-	"old with tools": "model = \"x\"\n\n[mcp_servers.handoff]\ncommand = \"handoff\"\nargs = " +
-		"[\"mcp\"]\n\n[mcp_servers.handoff.tools.artifact_list]\napproval_mode = \"approve\"\n\n[tui]\nnotifications = true\n",
-	"old inline": "[mcp_servers]\nhandoff = { command = \"handoff\", args = [\"mcp\"] }\ndocs = { command = " +
+	"old":            "[mcp_servers.agent-handoff]\ncommand = \"/usr/bin/handoff\"\nargs = [\"mcp\"]\n",
+	"old with tools": "model = \"x\"\n\n[mcp_servers.agent-handoff]\ncommand = \"handoff\"\nargs = " +
+		"[\"mcp\"]\n\n[mcp_servers.agent-handoff.tools.artifact_list]\napproval_mode = \"approve\"\n\n[tui]\nnotifications = true\n",
+	"old inline": "[mcp_servers]\nagent-handoff = { command = \"handoff\", args = [\"mcp\"] }\ndocs = { command = " +
 		"\"docs-mcp\" }\n",
-	"old quoted": "[mcp_servers.\"handoff\"]\nargs = ['mcp']\ncommand = '/opt/handoff'\n# after\n",
-	"old dotted": "mcp_servers.handoff.command = \"handoff\"\nmcp_servers.handoff.args = [\"mcp\"]\nmodel = \"x\"\n",
-	"old and new": "[mcp_servers.handoff]\ncommand = \"handoff\"\nargs = " +
-		"[\"mcp\"]\n\n[mcp_servers.agent-handoff]\ncommand = \"/old/agent-handoff\"\nargs = [\"mcp\"]\nstartup_timeout_sec " +
-		"= 20 # slow disk\n",
+	"old quoted": "[mcp_servers.\"agent-handoff\"]\nargs = ['mcp']\ncommand = '/opt/handoff'\n# after\n",
+	"old dotted": "mcp_servers.agent-handoff.command = \"handoff\"\nmcp_servers.agent-handoff.args = [\"mcp\"]\nmodel = \"x\"\n",
+	"old with a choice": "[mcp_servers.agent-handoff]\ncommand = \"/old/agent-handoff\"\nargs = " +
+		"[\"mcp\"]\nstartup_timeout_sec = 20 # slow disk\n",
 	"old by npx":      "[mcp_servers.agent-handoff]\ncommand = \"npx\"\nargs = [\"-y\", \"agent-handoff@0.1\", \"mcp\"]\n",
 	"foreign handoff": "[mcp_servers.handoff]\ncommand = \"handoff\"\nargs = [\"serve\", \"--stdio\"]\n",
 	"foreign name":    "[mcp_servers.agent-handoff]\ncommand = \"other\"\n",
@@ -88,7 +87,7 @@ func samples(t testing.TB) []sample {
 		add("codex", name, codexTexts[name])
 	}
 	for _, name := range []string{"keys", "table", "inline entries", "dotted", "comments", "looks like ours", "long list",
-		"old with tools", "old inline", "old and new", "sandbox table", "array of tables"} {
+		"old with tools", "old inline", "old with a choice", "sandbox table", "array of tables"} {
 		add("codex", name+", crlf", strings.ReplaceAll(codexTexts[name], "\n", "\r\n"))
 	}
 	for _, name := range []string{"keys", "table", "comment", "sandbox dotted", "old", "sub tables", "projects",
@@ -109,7 +108,7 @@ func samples(t testing.TB) []sample {
 }
 
 // jsonValues returns four values of a program's file: empty, without servers, with
-// those of others, and with entries of an earlier version.
+// those of others, and with an entry of handoff at another path.
 func jsonValues(program string) []any {
 	type object = map[string]any
 	some, servers, other, old := object{"numStartups": 3, "theme": "dark"}, "mcpServers", object{
@@ -129,7 +128,7 @@ func jsonValues(program string) []any {
 		}
 		return all
 	}
-	return []any{object{}, some, with(object{"docs": other}), with(object{"docs": other, "handoff": old})}
+	return []any{object{}, some, with(object{"docs": other}), with(object{"docs": other, "agent-handoff": old})}
 }
 
 // layouts returns a value in five layouts that the program reads.

@@ -25,7 +25,6 @@ const journalName = "init.json"
 // OpenJournal reads the journal in a directory, which need not exist.
 func OpenJournal(dir string) (*Journal, error) {
 	j := &Journal{dir: dir}
-	makePrivate(filepath.Join(dir, journalName))
 	data, err := plainfile.Read(filepath.Join(dir, journalName), 4*maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return j, nil
@@ -38,14 +37,6 @@ func OpenJournal(dir string) (*Journal, error) {
 			handoff.Advice("move the file away; handoff's entries must then be removed by hand"))
 	}
 	return j, nil
-}
-
-// makePrivate takes the permissions of others away that journals of 401d2ea gave.
-// That it fails is ignored: the next write replaces the file.
-func makePrivate(file string) {
-	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		_ = os.Chmod(file, info.Mode().Perm()&0o700)
-	}
 }
 
 // find returns where the edit of a file is, -1 for nowhere.
@@ -182,47 +173,13 @@ func (o Undo) includes(e Edit) bool {
 	if len(o.Names) > 0 && !slices.Contains(o.Names, e.Client) {
 		return false
 	}
-	scope, root := o.place(e)
-	return o.Everywhere || scope == o.Scope && root == o.root()
-}
-
-// projectNames are the first names of the paths that init writes in a repository.
-var projectNames = []string{".mcp.json", ".claude", ".codex", ".agents", ".gemini", ".qwen", "opencode.json",
-	"opencode.jsonc", ".opencode", ".pi", ".cursor"}
-
-// place returns the scope and repository of an edit. Journals of 401d2ea do not
-// have them: there, a file is the user's if init would write it for the user.
-func (o Undo) place(e Edit) (Scope, string) {
-	if e.Scope != "" {
-		return e.Scope, e.Root
-	}
-	user := o.Target
-	user.Scope = User
-	root := ""
-	for dir := e.File; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if slices.Contains(projectNames, filepath.Base(dir)) {
-			root = filepath.Dir(dir)
-		}
-	}
-	if root == "" || root == o.Home {
-		return User, ""
-	}
-	for _, c := range clients() {
-		for file := range c.changes(user) {
-			if at, err := target(user, file); err == nil && at == e.File {
-				return User, ""
-			}
-		}
-	}
-	return Project, root
+	return o.Everywhere || (e.Scope == o.Scope && e.Root == o.root())
 }
 
 func undo(e Edit, dryRun bool) Undone {
 	u := Undone{File: e.File}
 	now, err := plainfile.Read(e.File, maxFile)
 	switch {
-	case e.Removed:
-		undoRemoval(e, &u, err)
 	case errors.Is(err, fs.ErrNotExist):
 		u.Reason = "the file does not exist"
 		return u

@@ -79,24 +79,6 @@ func squeeze(text []byte) string {
 	return strings.NewReplacer("{\r\n}", "{}", "{\n}", "{}").Replace(string(text))
 }
 
-// TestFormerTable takes back a table as journals of 401d2ea have it, after the
-// program changed the file.
-func TestFormerTable(t *testing.T) {
-	const text = "\n[mcp_servers.handoff]\ncommand = \"/usr/bin/handoff\"\nargs = [\"mcp\"]\n"
-	c := Change{Table: "mcp_servers.handoff", Text: text}
-	for now, want := range map[string]string{
-		"model = \"x\"\n" + text: "model = \"x\"\n",
-		"model = \"x\"\n" + text + "\n[mcp_servers.handoff.tools.x]\na = 1\n[tui]\nb = 1\n": "model = \"x\"\n[tui]\nb = 1\n",
-		"[mcp_servers.handoff]\nurl = \"mine\"\n": "[mcp_servers.handoff]\nurl = " +
-			"\"mine\"\n",
-	} {
-		got, err := without(Edit{File: "config.toml", Before: []byte("model = \"x\"\n"), Changes: []Change{c}}, []byte(now))
-		if err != nil || string(got) != want {
-			t.Errorf("%q becomes %q, want %q (%v)", now, got, want, err)
-		}
-	}
-}
-
 // TestOwnCommand has the commands of handoff's entries, and of others.
 func TestOwnCommand(t *testing.T) {
 	for command, want := range map[string]bool{

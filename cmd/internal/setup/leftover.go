@@ -84,10 +84,6 @@ func size(dir string) (n int64) {
 	return n
 }
 
-// formerLink is the name of the link to a directory of the user that versions before
-// use.
-const formerLink = "handoff"
-
 // Remove removes what is left. A directory that several kinds share is removed with all of
 // them only: kinds are those that the user named.
 func (l *Leftover) Remove(ctx context.Context, all []Leftover, kinds []string) {
@@ -115,15 +111,5 @@ func (l *Leftover) remove(ctx context.Context, all []Leftover, kinds []string) e
 	if isLink(l.Path) {
 		return errors.New("is a symbolic link")
 	}
-	if l.Kind != Workspace {
-		if link := filepath.Join(filepath.Dir(l.Path), formerLink); linksTo(link, filepath.Base(l.Path)) {
-			_ = os.Remove(link) // the directory counts
-		}
-	}
 	return os.RemoveAll(l.Path)
-}
-
-func linksTo(file, content string) bool {
-	got, err := os.Readlink(file)
-	return err == nil && got == content
 }

@@ -3,16 +3,12 @@ package setup
 import (
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
 // skillPath is where a program expects the skill in its directory.
@@ -27,8 +23,8 @@ var opencodePlugin string
 //go:embed files/pi.ts
 var piExtension string
 
-// versions has the digest of every version of the files above, one per line:
-// digest, name. TestVersions writes it from the history of the repository.
+// versions has the digest of every released version of the files above, one per line:
+// digest, name. TestVersions adds the present one.
 //
 //go:embed files/versions
 var versions string
@@ -36,9 +32,6 @@ var versions string
 // marker is in every file that init writes as a whole. It explains to a reader where
 // the file is from. It proves nothing: only a known digest does.
 const marker = "agent-handoff init"
-
-// formerMarks are in the files that handoff wrote before they had the marker.
-var formerMarks = []string{"Installed by handoff init.", "handoff records which file counts, who made it"}
 
 // script returns an extension that calls a program.
 func script(template, program string) string {
@@ -78,87 +71,7 @@ func foreign(content []byte) string {
 	return "is not a file of handoff; move it away to get handoff's"
 }
 
-// planRemoval returns the edit that removes what an earlier version of handoff
-// wrote under its former name in place of a file. It reports false if there is
-// nothing to remove and nothing to say.
-func planRemoval(t Target, name, file string) (Edit, bool) {
-	e := Edit{Client: name, File: former(file), Removed: true}
-	if _, err := target(t, e.File); err != nil || e.File == "" || isLink(e.File) || isLink(filepath.Dir(e.File)) {
-		return e, false
-	}
-	var err error
-	if e.Before, err = plainfile.Read(e.File, maxFile); err != nil {
-		return e, false
-	}
-	if isOurs(e.Before) {
-		return e, true
-	}
-	ofOurs := func(mark string) bool { return strings.Contains(string(e.Before), mark) }
-	e.After, e.Skipped = e.Before, "was changed since an earlier version of handoff wrote it; "+file+" replaces it"
-	return e, slices.ContainsFunc(formerMarks, ofOurs)
-}
-
-// former returns the path that a file had when the program was called handoff, ""
-// for a file that has its name from elsewhere.
-func former(file string) string {
-	for _, at := range []string{file, filepath.Dir(file)} {
-		if rest, ok := strings.CutPrefix(filepath.Base(at), "agent-handoff"); ok {
-			return filepath.Join(filepath.Dir(at), "handoff"+rest, strings.TrimPrefix(file, at))
-		}
-	}
-	return ""
-}
-
 func isLink(name string) bool {
 	info, err := os.Lstat(name)
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
-}
-
-// remove removes a file that an earlier version wrote. If that had replaced a file
-// of the user, which the journal has, the user's is restored.
-func (j *Journal) remove(e Edit) error {
-	i := slices.IndexFunc(j.Edits, func(old Edit) bool { return old.File == e.File && old.Digest == digest(e.Before) })
-	if i < 0 {
-		e.Digest = digest(nil)
-		if err := j.add(e); err != nil {
-			return err
-		}
-		return removeUnchanged(e)
-	}
-	if old := j.Edits[i]; !old.Created {
-		e.Removed, e.After = false, old.Before
-		if err := replace(e); err != nil {
-			return err
-		}
-	} else if err := removeUnchanged(e); err != nil {
-		return err
-	}
-	j.Edits = slices.Delete(j.Edits, i, i+1)
-	return j.save()
-}
-
-// removeUnchanged removes a file, unless it was changed since it was read, and its
-// folder if that is empty and had its name from the program.
-func removeUnchanged(e Edit) error {
-	now, err := plainfile.Read(e.File, maxFile)
-	if err == nil && string(now) != string(e.Before) {
-		err = errChanged
-	}
-	if err == nil {
-		err = os.Remove(e.File)
-	}
-	if dir := filepath.Dir(e.File); err == nil && filepath.Base(dir) == "handoff" {
-		_ = os.Remove(dir) // fails if it has other files
-	}
-	return failed(e.File, err)
-}
-
-// undoRemoval finds out how to write a file again that was removed. err is from
-// reading it.
-func undoRemoval(e Edit, u *Undone, err error) {
-	if !errors.Is(err, fs.ErrNotExist) {
-		u.Reason = "the file was written again since"
-		return
-	}
-	u.Restored, u.After = true, e.Before
 }

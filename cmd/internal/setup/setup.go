@@ -25,18 +25,17 @@ const maxFile = 16 << 20
 
 // An Edit is a file with handoff's entries.
 type Edit struct {
-	Client  string   `json:"client"`          // the program that reads the file
-	Scope   Scope    `json:"scope,omitempty"` // "" in journals of earlier versions
-	Root    string   `json:"root,omitempty"`  // the repository, for Project
-	File    string   `json:"file"`            // absolute
+	Client  string   `json:"client"` // the program that reads the file
+	Scope   Scope    `json:"scope"`
+	Root    string   `json:"root,omitempty"` // the repository, for Project
+	File    string   `json:"file"`           // absolute
 	Created bool     `json:"created,omitempty"`
 	Dirs    []string `json:"dirs,omitempty"`   // directories that had to be made, the innermost first
 	Before  []byte   `json:"before,omitempty"` // what the file contained, without what init wrote
 	After   []byte   `json:"-"`
-	Digest  string   `json:"digest"`            // of After
-	Changes []Change `json:"changes"`           // that were made
-	Removed bool     `json:"removed,omitempty"` // the file is one of an earlier version, which is removed
-	Skipped string   `json:"-"`                 // why the file is left as it is
+	Digest  string   `json:"digest"`  // of After
+	Changes []Change `json:"changes"` // that were made
+	Skipped string   `json:"-"`       // why the file is left as it is
 }
 
 // Changed reports whether the file differs from what it was.
@@ -109,13 +108,6 @@ func (t Target) plan(c client, j *Journal, planned map[string]bool) Program {
 			continue
 		}
 		p.Edits = append(p.Edits, e)
-		if !isOwnFile(files[file]) {
-			continue
-		}
-		if e, ok := planRemoval(t, c.name, file); ok {
-			e.Scope, e.Root = t.Scope, t.root()
-			p.Edits = append(p.Edits, e)
-		}
 	}
 	return p
 }
@@ -248,15 +240,12 @@ func target(t Target, file string) (string, error) {
 // before its file is changed, so that Undo knows it whatever happens.
 func Apply(j *Journal, edits []Edit) (int, error) {
 	for i, e := range edits {
-		var err error
-		switch {
-		case !e.Changed():
-		case e.Removed:
-			err = j.remove(e)
-		default:
-			if err = j.add(e); err == nil {
-				err = replace(e)
-			}
+		if !e.Changed() {
+			continue
+		}
+		err := j.add(e)
+		if err == nil {
+			err = replace(e)
 		}
 		if err != nil {
 			return i, err

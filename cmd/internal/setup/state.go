@@ -172,7 +172,7 @@ func missing(t Target, j *Journal, name string) []string {
 			files = append(files, p.Err.Error())
 		}
 		for _, e := range p.Edits {
-			if e.Changed() && !e.Removed {
+			if e.Changed() {
 				files = append(files, e.File)
 			}
 		}

@@ -32,19 +32,19 @@ var moveCommands = []move{
 	{"archive", nil, []string{"session", "archive", session}, func(_ moves, _ string, s handoff.Session) bool {
 		return s.Archived && s.Folder != outputs+session
 	}},
-	{"unarchive", []string{"archive"}, []string{"session", "unarchive", session},
+	{"unarchive", []string{"archive"}, []string{"session", "archive", "--undo", session},
 		func(_ moves, _ string, s handoff.Session) bool { return !s.Archived && s.Folder == outputs+session }},
 	{"delete", nil, []string{"session", "delete", session}, func(_ moves, _ string, s handoff.Session) bool {
 		return s.Deleted && s.Folder == outputs+".trash/"+session
 	}},
-	{"restore", []string{"delete"}, []string{"session", "restore", session},
+	{"restore", []string{"delete"}, []string{"session", "delete", "--undo", session},
 		func(_ moves, _ string, s handoff.Session) bool { return !s.Deleted && s.Folder == outputs+session }},
-	{"export", nil, []string{"session", "export", session, "-o", "out.tar"},
+	{"export", nil, []string{"export", "tar", session, "-o", "out.tar"},
 		func(_ moves, ws string, _ handoff.Session) bool {
 			_, err := os.Stat(filepath.Join(ws, "out.tar"))
 			return err == nil
 		}},
-	{"import", nil, []string{"session", "import", "in.tar"}, func(_ moves, _ string, s handoff.Session) bool {
+	{"import", nil, []string{"import", "in.tar"}, func(_ moves, _ string, s handoff.Session) bool {
 		return s.Closed != 0 && s.Folder == outputs+session
 	}},
 }
@@ -124,7 +124,7 @@ func newMoves(t *testing.T) moves {
 	run(base, "publish", outputs+session+"/notes.md", "--channel", "notes", "--keep=never")
 	run(base, "run", "--agent", "casey", "--workflow", "review", "--", "/bin/true")
 	run(base, "session", "close", "--status", "completed", "--session", session)
-	run(base, "session", "export", session, "-o", filepath.Join(m.dir, "in.tar"))
+	run(base, "export", "tar", session, "-o", filepath.Join(m.dir, "in.tar"))
 	for _, c := range moveCommands {
 		ws := m.workspace(c.name)
 		if c.name == "import" {

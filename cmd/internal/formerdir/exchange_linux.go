@@ -1,8 +1,0 @@
-package formerdir
-
-import "golang.org/x/sys/unix"
-
-// exchange exchanges two names in one step.
-func exchange(a, b string) error {
-	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
-}
