@@ -215,9 +215,10 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 	if a.Queued {
 		seq = 0
 	}
-	c := computed{seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued, a.UsedBy,
-		a.Attributed, a.Reviews, a.EarlierReview, a.Comments,
-		a.Acceptance, a.NotChosenIn, a.Applied, a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Dropped, a.Notices(),
+	c := computed{seq, a.Status, a.Revision, a.Reason, a.ReplacedBy, a.Competing, a.Unresolved, a.Late, a.Queued,
+		a.UsedBy, a.Attributed, a.Reviews, a.EarlierReview, a.Comments,
+		a.Acceptance, a.NotChosenIn, a.Applied, a.Labels, a.LabelHistory, a.StaleInputs, a.Redacted, a.Dropped,
+		a.Notices(),
 		a.RecordPath, a.Target, a.File, ""}
 	if p, ok := a.Fact.(*ArtifactPublished); ok && p.Path != a.Path {
 		c.Path = a.Path
@@ -244,8 +245,9 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 		Attributed: c.Attributed, Reviews: c.Reviews, EarlierReview: c.EarlierReview, Comments: c.Comments,
 		Acceptance: c.Acceptance, NotChosenIn: c.NotChosenIn, Applied: c.Applied, Labels: c.Labels,
 		LabelHistory: c.LabelHistory,
-		StaleInputs:  c.StaleInputs, Redacted: c.Redacted, Dropped: c.Dropped, RecordPath: c.RecordPath, Target: c.Target,
-		File: c.File}
+		StaleInputs:  c.StaleInputs, Redacted: c.Redacted, Dropped: c.Dropped, RecordPath: c.RecordPath,
+		Target: c.Target,
+		File:   c.File}
 	a.Seq = c.Seq
 	if i := slices.IndexFunc(c.Notices, func(n Notice) bool { return n.Code.isOfClaims() }); i >= 0 {
 		a.Claimed = &c.Notices[i]
@@ -260,7 +262,7 @@ func (a *Artifact) UnmarshalJSON(b []byte) error {
 // under its ID, or is that of a name among the artifacts of a session. Such a path is not
 // for people: they read the artifact by its ref.
 func (a Artifact) IsManaged() bool {
-	return a.IsStored() || a.Name != "" && strings.Contains("/"+a.Path, "/artifacts/")
+	return a.IsStored() || (a.Name != "" && strings.Contains("/"+a.Path, "/artifacts/"))
 }
 
 // IsStored reports whether the file of an artifact was stored by handoff under its ID,
@@ -352,7 +354,8 @@ func (q ArtifactQuery) Check() error {
 			return err
 		}
 	}
-	return cmp.Or(checkText("kind", q.Kind, maxWord), checkText("tag", q.Tag, maxWord), checkText("key", q.Key, maxWord))
+	return cmp.Or(checkText("kind", q.Kind, maxWord), checkText("tag", q.Tag, maxWord),
+		checkText("key", q.Key, maxWord))
 }
 
 // An ArtifactPage is one page of a list, newest first.

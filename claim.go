@@ -109,8 +109,8 @@ func (p *ArtifactPublished) checkEvidence() error {
 	}
 	for _, c := range p.Claims {
 		if c.Text == "" || len(c.Evidence) > maxClaims {
-			return refuse("claim", "write a sentence with its evidence", "has no text, or more than %d pieces of evidence",
-				maxClaims)
+			return refuse("claim", "write a sentence with its evidence",
+				"has no text, or more than %d pieces of evidence", maxClaims)
 		}
 		if err := checkText("claim", c.Text, MaxSummary); err != nil {
 			return err
@@ -128,8 +128,9 @@ func (p *ArtifactPublished) checkEvidence() error {
 	}
 	argv := strings.Join(p.Attestation.Argv, " ")
 	if argv == "" || len(argv) > maxArgv || strings.ContainsRune(argv, 0) || !utf8.ValidString(argv) {
-		return E("attest", "", Invalid, errors.New("the arguments are empty, have more than 64 KiB or contain a NUL or "+
-			"invalid UTF-8"), Advice("put the command into a script"))
+		return E("attest", "", Invalid,
+			errors.New("the arguments are empty, have more than 64 KiB or contain a NUL or "+
+				"invalid UTF-8"), Advice("put the command into a script"))
 	}
 	return nil
 }

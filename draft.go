@@ -133,7 +133,8 @@ func (d Draft) fact() (*ArtifactPublished, error) {
 		{"artifacts that it was made from", len(p.Parents), maxRefs},
 		{"comments that it resolves", len(p.Resolves), maxRefs}} {
 		if list.n > list.most {
-			return nil, d.refuse(fmt.Errorf("has %d %s, more than %d", list.n, list.name, list.most), "leave some of them out")
+			return nil, d.refuse(fmt.Errorf("has %d %s, more than %d", list.n, list.name, list.most),
+				"leave some of them out")
 		}
 	}
 	for _, tag := range p.Tags {

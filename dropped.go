@@ -63,7 +63,7 @@ func (x *Drops) Add(r Record) {
 // Has reports whether the body of a record was dropped. What an import says is true of the
 // records of this import only.
 func (x *Drops) Has(imported, record string, d Digest) bool {
-	return x.of[dropKey{"", record, d.Value}] || imported != "" && x.of[dropKey{imported, record, d.Value}]
+	return x.of[dropKey{"", record, d.Value}] || (imported != "" && x.of[dropKey{imported, record, d.Value}])
 }
 
 // IDs returns the IDs of the records that the fact is about.

@@ -65,8 +65,8 @@ const (
 // IsDirectory reports whether the content is a directory, read as one tar. So is that
 // of a link without a size.
 func (p *ArtifactPublished) IsDirectory() bool {
-	return p.Digest.Algorithm == SHA256Tar || p.TargetType == "directory" || p.TargetType == "symlink" &&
-		p.SizeBytes == nil
+	return p.Digest.Algorithm == SHA256Tar || p.TargetType == "directory" ||
+		(p.TargetType == "symlink" && p.SizeBytes == nil)
 }
 
 // ArtifactWithdrawn states that an artifact is withdrawn. Nothing is deleted.

@@ -74,11 +74,11 @@ func (h *Hub) Closed() error {
 // value is Hub.sync.
 type caughtUp struct{}
 
-// CatchUpOnce applies new records of the log of h to its index. With the context that it returns,
+// CatchUpOnce applies new records of the log to the index. With the context that it returns,
 // the methods of h that read answer without looking for newer records, so that an operation of
 // many queries looks once: it sees every record that the log had when it began. An operation that
 // records something does not use that context.
-func CatchUpOnce(ctx context.Context, h *Hub) (context.Context, error) {
+func (h *Hub) CatchUpOnce(ctx context.Context) (context.Context, error) {
 	if err := h.catchUp(ctx); err != nil {
 		return ctx, err
 	}
@@ -163,7 +163,8 @@ func (q ArtifactQuery) CheckIn(ctx context.Context, h *Hub) error {
 		if len(ids) > 0 {
 			hint += "; the IDs in use are " + strings.Join(ids[:min(len(ids), 20)], ", ")
 		}
-		return E("producer", name, Invalid, errors.New("unknown field, and no artifact has an ID of this name"), Advice(hint))
+		return E("producer", name, Invalid, errors.New("unknown field, and no artifact has an ID of this name"),
+			Advice(hint))
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ func TestCatchUpOnce(t *testing.T) {
 	log := memory.NewLog()
 	options := handoff.Options{Now: time.Now, Rand: rand.NewChaCha8([32]byte{1})}
 	h, other := handoff.New(log, fold.NewMemory(), nil, options), handoff.New(log, fold.NewMemory(), nil, options)
-	ctx, err := handoff.CatchUpOnce(t.Context(), h)
+	ctx, err := h.CatchUpOnce(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

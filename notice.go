@@ -45,7 +45,7 @@ const (
 	NoticeStale       NoticeCode = "stale"        // an input was replaced or withdrawn since
 	NoticeClaimStale  NoticeCode = "claim_stale"  // attested on another tree than that of the publication
 	NoticeReviewAsked NoticeCode = "review_asked" // nobody decided yet, about this revision
-	NoticeLate        NoticeCode = "late"         // published after its run or session was closed, or its work cancelled
+	NoticeLate        NoticeCode = "late"         // published after the end of its run, session or work
 	NoticeModified    NoticeCode = "modified"     // the file, since it was published
 	NoticeFileMissing NoticeCode = "file_missing" // the file, and what was published can't be had elsewhere
 

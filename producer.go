@@ -198,7 +198,8 @@ func checkIDs(ids map[string]string) error {
 			Advice("leave some of them out"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
-		if err := cmp.Or(checkLength("name of an ID", name, maxWord), checkLength(name, ids[name], maxThread)); err != nil {
+		if err := cmp.Or(checkLength("name of an ID", name, maxWord),
+			checkLength(name, ids[name], maxThread)); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func (h *Hub) Publish(ctx context.Context, d Draft) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
-	if h.o.Files == nil || d.Keep == KeepAlways && h.bodies == nil {
+	if h.o.Files == nil || (d.Keep == KeepAlways && h.bodies == nil) {
 		return Published{}, E("publish", d.Path, Unsupported, errors.New("this Hub can't store bodies"),
 			Advice("set Files of its Options, and Bodies"))
 	}
@@ -238,7 +238,8 @@ func differences(p, first *ArtifactPublished) []string {
 	}{
 		{"channel", p.Channel == first.Channel}, {"kind", p.Kind == first.Kind}, {"title", p.Title == first.Title},
 		{"summary", p.Summary == first.Summary}, {"tags", slices.Equal(p.Tags, first.Tags)},
-		{"replaced artifacts", slices.Equal(p.Replaces, first.Replaces)}, {"inputs", slices.Equal(p.Parents, first.Parents)},
+		{"replaced artifacts", slices.Equal(p.Replaces, first.Replaces)},
+		{"inputs", slices.Equal(p.Parents, first.Parents)},
 		{"claims", slices.EqualFunc(p.Claims, first.Claims, func(a, b Claim) bool { return a.Text == b.Text })},
 	} {
 		if !f.equal {
@@ -276,7 +277,7 @@ func sameBody(a, b *ArtifactPublished) bool {
 	if a.Digest != (Digest{}) || b.Digest != (Digest{}) {
 		return a.Digest == b.Digest
 	}
-	sameSize := a.SizeBytes == b.SizeBytes || a.SizeBytes != nil && b.SizeBytes != nil && *a.SizeBytes == *b.SizeBytes
+	sameSize := a.SizeBytes == b.SizeBytes || (a.SizeBytes != nil && b.SizeBytes != nil && *a.SizeBytes == *b.SizeBytes)
 	return a.Path == b.Path && sameSize
 }
 
@@ -287,7 +288,7 @@ func (h *Hub) published(ctx context.Context, r Record, p *ArtifactPublished, sta
 	warnings []string) (Published, error) {
 	if p.Key != "" {
 		first, err := h.existing(ctx, p)
-		if errors.Is(err, Conflict) || first.Existing && first.ID != r.ID {
+		if errors.Is(err, Conflict) || (first.Existing && first.ID != r.ID) {
 			return first, err
 		}
 	}
@@ -387,7 +388,7 @@ func (h *Hub) Withdraw(ctx context.Context, id, reason string) (Published, error
 // Kinds: those of Log.Append.
 func (h *Hub) Use(ctx context.Context, a Artifact) error {
 	p := h.producer
-	if p.RunID == "" && p.Session == "" || slices.ContainsFunc(a.UsedBy, func(u Use) bool { return u.Of(p) }) {
+	if (p.RunID == "" && p.Session == "") || slices.ContainsFunc(a.UsedBy, func(u Use) bool { return u.Of(p) }) {
 		return nil
 	}
 	r, err := h.record(&ArtifactUsed{ArtifactID: a.ID})

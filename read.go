@@ -137,7 +137,8 @@ func (h *Hub) fetch(ctx context.Context, d Digest, limit int64) (io.ReadSeekClos
 // missingCopy returns the error for a kept copy that is not stored. The copy of
 // a withdrawn artifact may have been collected; any other is lost.
 func missingCopy(a Artifact) error {
-	e := E("read", a.ID, Corrupt, errors.New("its kept copy is missing"), Suggest("find other missing data", ActionCheck))
+	e := E("read", a.ID, Corrupt, errors.New("its kept copy is missing"),
+		Suggest("find other missing data", ActionCheck))
 	if a.Dropped != nil {
 		e.Err = errors.New(a.Dropped.Notice())
 	}

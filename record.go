@@ -86,8 +86,8 @@ func parseRecord(b []byte) (Record, error) {
 	if err := json.Unmarshal(b, &e); err != nil {
 		return Record{}, jsonl.DecodeError(b, err)
 	}
-	r = Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer, Origin: e.Origin,
-		Import: e.Import, raw: b}
+	r = Record{Version: e.Version, Type: e.Type, ID: e.ID, CreatedAt: e.CreatedAt, Producer: e.Producer,
+		Origin: e.Origin, Import: e.Import, raw: b}
 	if err := r.incomplete(); err != nil {
 		return r, err
 	}

@@ -152,8 +152,8 @@ func texts(f Fact) map[string]any {
 		for i, c := range f.Claims {
 			claims[i] = c.Text
 		}
-		return map[string]any{"title": f.Title, "summary": f.Summary, "kind": f.Kind, "tags": f.Tags, "metadata": f.Metadata,
-			"claims": claims}
+		return map[string]any{"title": f.Title, "summary": f.Summary, "kind": f.Kind, "tags": f.Tags,
+			"metadata": f.Metadata, "claims": claims}
 	case *ArtifactWithdrawn:
 		return map[string]any{"reason": f.Reason}
 	case *ArtifactAccepted:
@@ -194,8 +194,8 @@ func checkSecrets(f Fact, allowed bool) (warnings []string, err error) {
 			Suggest("leave it out: records are permanent and every agent sees them", ActionAllowSecret))
 	}
 	for _, r := range found {
-		if text := "the " + fieldName(r.Field) +
-			" may contain a secret; records are permanent and visible to every agent"; !slices.Contains(warnings, text) {
+		text := "the " + fieldName(r.Field) + " may contain a secret; records are permanent and visible to every agent"
+		if !slices.Contains(warnings, text) {
 			warnings = append(warnings, text)
 		}
 	}

@@ -102,18 +102,19 @@ type SessionQuery struct {
 	Workflow        *regexp.Regexp // matches the name of the workflow
 	User            string
 	Tag             string
-	Parent          string                 // the session of a run
-	IDPrefix        string                 // of the ID
-	IDs             []string               // the session has one of these IDs, unless this is nil
-	LinksTo         string                 // a session that it builds on
-	IncludeRuns     bool                   // not needed with Parent
-	IncludeArchived bool                   // and those in the trash
-	Moving          bool                   // those whose MovingTo is set
-	BootID          string                 // running sessions whose process was started in this boot of the machine
-	HasKind         func(kind string) bool // sessions with an active artifact whose kind it accepts; called in any order
-	Since, Until    time.Time              // opened at or after Since and before Until
-	Limit           int                    // of sessions on the page; 0 for no limit
-	Cursor          string                 // of the previous page
+	Parent          string   // the session of a run
+	IDPrefix        string   // of the ID
+	IDs             []string // the session has one of these IDs, unless this is nil
+	LinksTo         string   // a session that it builds on
+	IncludeRuns     bool     // not needed with Parent
+	IncludeArchived bool     // and those in the trash
+	Moving          bool     // those whose MovingTo is set
+	BootID          string   // running sessions whose process was started in this boot of the machine
+	// sessions with an active artifact whose kind it accepts; called in any order
+	HasKind      func(kind string) bool
+	Since, Until time.Time // opened at or after Since and before Until
+	Limit        int       // of sessions on the page; 0 for no limit
+	Cursor       string    // of the previous page
 }
 
 // A SessionPage is one page of a list, in the order of SessionOrder.

@@ -129,7 +129,9 @@ func (h *Hub) newestAfter(ctx context.Context, after Seq, pause time.Duration) (
 // watched returns the artifacts of a range of records that match q, oldest
 // first, and the records in it that can't be read.
 func (h *Hub) watched(ctx context.Context, q ArtifactQuery, after, to Seq) ([]Artifact, error) {
-	q.Status, q.IncludeInactive, q.Limit = "", true, 0
+	q.Status = ""
+	q.IncludeInactive = true
+	q.Limit = 0
 	q.After, q.Cursor = after, NewCursor(to+1)
 	page, err := h.index.Artifacts(ctx, q)
 	if err != nil {

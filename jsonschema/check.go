@@ -24,7 +24,8 @@ func (s *Schema) Check(v any) []Problem {
 		c.found = append(c.found, Problem{"", "validation aborted: too many steps"})
 	}
 	if len(c.found) == maxProblems {
-		c.found = append(c.found, Problem{"", fmt.Sprintf("has at least %d problems; the rest are omitted", maxProblems)})
+		c.found = append(c.found,
+			Problem{"", fmt.Sprintf("has at least %d problems; the rest are omitted", maxProblems)})
 	}
 	return Sort(c.found)
 }

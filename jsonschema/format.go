@@ -12,11 +12,16 @@ import (
 // formats are the supported formats, as defined by the RFCs that the draft
 // refers to.
 var formats = map[string]func(string) bool{
-	"date":          func(s string) bool { return parses(time.DateOnly, s) },
-	"date-time":     func(s string) bool { return parses(time.RFC3339, strings.ToUpper(s)) && !strings.Contains(s, ",") },
-	"email":         isEmail,
-	"ipv4":          func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() },
-	"ipv6":          func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is6() && a.Zone() == "" },
+	"date": func(s string) bool { return parses(time.DateOnly, s) },
+	"date-time": func(s string) bool {
+		return parses(time.RFC3339, strings.ToUpper(s)) && !strings.Contains(s, ",")
+	},
+	"email": isEmail,
+	"ipv4":  func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() },
+	"ipv6": func(s string) bool {
+		a, err := netip.ParseAddr(s)
+		return err == nil && a.Is6() && a.Zone() == ""
+	},
 	"json-pointer":  isPointer,
 	"regex":         func(s string) bool { _, err := regexp.Compile(s); return err == nil },
 	"uri":           func(s string) bool { u, ok := parsedURI(s); return ok && u.IsAbs() },
@@ -37,7 +42,7 @@ func isEmail(s string) bool {
 func isUUID(s string) bool {
 	for i, c := range []byte(s) {
 		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (c == '-') || !dash && !strings.ContainsRune("0123456789abcdefABCDEF", rune(c)) {
+		if dash != (c == '-') || (!dash && !strings.ContainsRune("0123456789abcdefABCDEF", rune(c))) {
 			return false
 		}
 	}

@@ -38,10 +38,12 @@ func init() {
 		"minItems": count(func(s *Schema) *int { return &s.minItems }), "maxItems": count(func(s *Schema) *int {
 			return &s.maxItems
 		}),
-		"minProperties": count(func(s *Schema) *int { return &s.minKeys }), "maxProperties": count(func(s *Schema) *int {
+		"minProperties": count(func(s *Schema) *int { return &s.minKeys }),
+		"maxProperties": count(func(s *Schema) *int {
 			return &s.maxKeys
 		}),
-		"minContains": count(func(s *Schema) *int { return &s.minContains }), "maxContains": count(func(s *Schema) *int {
+		"minContains": count(func(s *Schema) *int { return &s.minContains }),
+		"maxContains": count(func(s *Schema) *int {
 			return &s.maxContains
 		}),
 		"minimum": limit(func(s *Schema) **number { return &s.minimum }), "maximum": limit(func(s *Schema) **number {
@@ -58,8 +60,10 @@ func init() {
 		"oneOf": list(func(s *Schema) *[]*Schema { return &s.oneOf }), "prefixItems": list(func(s *Schema) *[]*Schema {
 			return &s.prefix
 		}),
-		"not": one(func(s *Schema) **Schema { return &s.not }), "if": one(func(s *Schema) **Schema { return &s.condition }),
-		"then": one(func(s *Schema) **Schema { return &s.then }), "else": one(func(s *Schema) **Schema { return &s.els }),
+		"not":   one(func(s *Schema) **Schema { return &s.not }),
+		"if":    one(func(s *Schema) **Schema { return &s.condition }),
+		"then":  one(func(s *Schema) **Schema { return &s.then }),
+		"else":  one(func(s *Schema) **Schema { return &s.els }),
 		"items": one(func(s *Schema) **Schema { return &s.items }), "contains": one(func(s *Schema) **Schema {
 			return &s.contains
 		}),

@@ -96,7 +96,7 @@ func same(a, b any) bool {
 		}
 		x, okA := rational(a)
 		y, okB := rational(n)
-		return a == n || okA && okB && x.Cmp(y) == 0
+		return a == n || (okA && okB && x.Cmp(y) == 0)
 	case []any:
 		list, ok := b.([]any)
 		if !ok || len(a) != len(list) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
@@ -60,7 +59,7 @@ func (w *Workspace) indexNewest(ctx context.Context, set *thread.Set) error {
 	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
 		return err
 	}
-	newest, err := localstate.Threaded(ctx, w.index, listPage)
+	newest, err := w.index.Threaded(ctx, listPage)
 	x, ok := w.archive(set, false).(provenance.Index)
 	if err != nil || !ok || len(newest) == 0 {
 		return err

@@ -217,7 +217,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	memory := localstate.NewMemory(log, opened.Backend, settings.Log, found.Runtime, o.Getenv)
 	c.index = localstate.NewIndex(memory, found.Runtime, o.Getenv, o.Progress, o.Warn)
 	c.checked = localstate.CheckedLog(opened.Log, c.index)
-	c.log, c.bodies = localstate.GuardLog(c.runtimeDir, c.index), localstate.GuardBodies(bodies, c.runtimeDir, o.Fetching)
+	c.log, c.bodies = c.runtimeDir.GuardLog(c.index), localstate.GuardBodies(bodies, c.runtimeDir, o.Fetching)
 	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
 	c.published = c.publishedFiles(o, caller)
 	if f, ok := bodies.(handoff.BodyFetcher); ok {

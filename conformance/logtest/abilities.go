@@ -227,7 +227,7 @@ func bodyRemover(t *testing.T, open func() handoff.Bodies, able func() handoff.B
 		if removed, err := able().Remove(t.Context(), d, before); removed != want || err != nil {
 			t.Errorf("Remove = %v, %v, want %v", removed, err, want)
 		}
-		if there, err := open().Has(t.Context(), d); err != nil || there == want && d == DigestOf("a") {
+		if there, err := open().Has(t.Context(), d); err != nil || (there == want && d == DigestOf("a")) {
 			t.Errorf("after Remove = %v, Has = %v, %v", want, there, err)
 		}
 	}
@@ -243,7 +243,9 @@ func bodyRemover(t *testing.T, open func() handoff.Bodies, able func() handoff.B
 		text := fmt.Sprint("body ", i)
 		d := put(t, open(), text)
 		time.Sleep(15 * time.Millisecond) // beyond the resolution of file times
-		before, removing, remover := time.Now(), make(chan error, 1), able()
+		before := time.Now()
+		removing := make(chan error, 1)
+		remover := able()
 		time.Sleep(15 * time.Millisecond)
 		go func() {
 			_, err := remover.Remove(t.Context(), d, before)

@@ -59,8 +59,8 @@ func (d *drawing) draw(i int) {
 	case kind == 8 && rapid.Bool().Draw(d.t, "used"):
 		d.add(id,
 			&handoff.ArtifactUsed{
-				ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t,
-					"used artifact")})
+				ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"},
+					d.artifacts...)).Draw(d.t, "used artifact")})
 	case kind == 8:
 		d.add(id, d.session())
 	case kind == 9 && rapid.IntRange(0, 2).Draw(d.t, "moved") == 0:
@@ -76,11 +76,11 @@ func (d *drawing) draw(i int) {
 		}
 		d.add(id, moved)
 	case kind == 9 && rapid.IntRange(0, 3).Draw(d.t, "kept") == 0:
-		d.add(id, &handoff.ThreadKept{Thread: rapid.SampledFrom([]string{"agents://codex/x", "agents://codex/y"}).Draw(d.t,
-			"thread"),
+		d.add(id, &handoff.ThreadKept{
+			Thread: rapid.SampledFrom([]string{"agents://codex/x", "agents://codex/y"}).Draw(d.t, "thread"),
 			Digest: handoff.Digest{Algorithm: handoff.SHA256,
-				Value: strings.Repeat(rapid.SampledFrom([]string{"ab", "cd"}).Draw(d.t, "copy"), 32)}, SizeBytes: 7, Files: 1,
-			TranscriptBytes: 9})
+				Value: strings.Repeat(rapid.SampledFrom([]string{"ab", "cd"}).Draw(d.t, "copy"), 32)},
+			SizeBytes: 7, Files: 1, TranscriptBytes: 9})
 	case kind == 9 && rapid.IntRange(0, 3).Draw(d.t, "dropped") == 0:
 		d.add(id, d.dropped())
 	case kind == 9 && rapid.IntRange(0, 1).Draw(d.t, "redacted") == 0:
@@ -94,8 +94,8 @@ func (d *drawing) draw(i int) {
 	case kind == 12 && len(d.artifacts) > 0:
 		d.add(id,
 			&handoff.ArtifactLabeled{
-				ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t,
-					"labeled"),
+				ArtifactID: rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"},
+					d.artifacts...)).Draw(d.t, "labeled"),
 				Label:   rapid.SampledFrom([]string{"approved", "approved", "draft", "latest"}).Draw(d.t, "label"),
 				Removed: rapid.IntRange(0, 3).Draw(d.t, "removed") == 0})
 	case kind == 13 && len(d.artifacts) > 0:
@@ -141,7 +141,8 @@ func (d *drawing) add(id string, f handoff.Fact) {
 func (d *drawing) acceptance() handoff.Fact {
 	some := append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)
 	f := &handoff.ArtifactAccepted{ArtifactID: rapid.SampledFrom(some).Draw(d.t, "accepted"),
-		Over:   rapid.SliceOfNDistinct(rapid.SampledFrom(some), 0, min(4, len(some)), rapid.ID[string]).Draw(d.t, "over"),
+		Over: rapid.SliceOfNDistinct(rapid.SampledFrom(some), 0, min(4, len(some)), rapid.ID[string]).
+			Draw(d.t, "over"),
 		Reason: rapid.SampledFrom([]string{"", "smaller"}).Draw(d.t, "reason")}
 	for _, id := range d.accepted {
 		if rapid.Bool().Draw(d.t, "known") {
@@ -154,7 +155,8 @@ func (d *drawing) acceptance() handoff.Fact {
 // remark adds a review, a comment or a reply.
 func (d *drawing) remark(i int) {
 	of := rapid.SampledFrom(append([]string{"art_NEVERSEEN0000000000000000"}, d.artifacts...)).Draw(d.t, "remark about")
-	via := rapid.SampledFrom([]string{handoff.ViaTerminal, handoff.ViaCommand, handoff.ViaMCP, "pulls/7"}).Draw(d.t, "via")
+	via := rapid.SampledFrom([]string{handoff.ViaTerminal, handoff.ViaCommand, handoff.ViaMCP, "pulls/7"}).Draw(d.t,
+		"via")
 	if rapid.Bool().Draw(d.t, "reviewed") {
 		d.add(fmt.Sprintf("rec_%026d", i), &handoff.ArtifactReviewed{ArtifactID: of, Via: via,
 			Digest: drawnDigest(d, "bytes"), Decision: rapid.SampledFrom([]handoff.Decision{handoff.Approved,
@@ -247,8 +249,10 @@ func (d *drawing) redaction() handoff.Fact {
 	if rapid.Bool().Draw(d.t, "record") {
 		record := rapid.SampledFrom([]string{id, id, "rec_WITHDRAWAL"}).Draw(d.t, "its record")
 		return &handoff.RecordRedacted{ArtifactID: id, RecordID: record, Replaced: []handoff.Replacement{{
-			Field: rapid.SampledFrom([]string{"/title", "/tags/0", "/tags", "/path", "/reason", "/nothing"}).Draw(d.t, "field"),
-			Start: rapid.IntRange(-1, 8).Draw(d.t, "start"), End: rapid.IntRange(0, 9).Draw(d.t, "end"), Kind: "password"}}}
+			Field: rapid.SampledFrom([]string{"/title", "/tags/0", "/tags", "/path", "/reason", "/nothing"}).Draw(d.t,
+				"field"),
+			Start: rapid.IntRange(-1, 8).Draw(d.t, "start"), End: rapid.IntRange(0, 9).Draw(d.t, "end"),
+			Kind: "password"}}}
 	}
 	f := &handoff.BodyRedacted{ArtifactID: id, Digest: drawnDigest(d, "body")}
 	if rapid.Bool().Draw(d.t, "replaced") {
@@ -283,9 +287,10 @@ func (d *drawing) session() handoff.Fact {
 	case 0, 1:
 		opened := &handoff.SessionOpened{SessionID: id, Title: "t",
 			Folder: rapid.SampledFrom([]string{"", "a", "a", "."}).Draw(d.t, "folder"),
-			Agent:  handoff.SessionAgent{Name: rapid.SampledFrom([]string{"alex", "casey"}).Draw(d.t, "whose"), Bundle: "b"},
-			Workflow: handoff.SessionWorkflow{Name: rapid.SampledFrom([]string{"intake-app", "intake-itsm", ""}).Draw(d.t,
-				"workflow")}, User: "u", Inputs: map[string]json.RawMessage{"k": json.RawMessage(`"v"`)},
+			Agent: handoff.SessionAgent{Name: rapid.SampledFrom([]string{"alex", "casey"}).Draw(d.t, "whose"),
+				Bundle: "b"},
+			Workflow: handoff.SessionWorkflow{Name: rapid.SampledFrom([]string{"intake-app", "intake-itsm",
+				""}).Draw(d.t, "workflow")}, User: "u", Inputs: map[string]json.RawMessage{"k": json.RawMessage(`"v"`)},
 			Process: handoff.Process{BootID: "b", PIDNamespace: "n", PID: 7, StartTime: "1"}}
 		if rapid.Bool().Draw(d.t, "began before") {
 			opened.StartedAt = drawnTime.Add(-time.Hour)
@@ -304,13 +309,15 @@ func (d *drawing) session() handoff.Fact {
 	case 4:
 		count := rapid.IntRange(0, 9).Draw(d.t, "messages")
 		tags := []string{"t1", "t2", "t3"}
-		return &handoff.SessionNoted{SessionID: id, MessageCount: &count, Child: handoff.Process{BootID: "b", PID: count},
+		return &handoff.SessionNoted{SessionID: id, MessageCount: &count,
+			Child:       handoff.Process{BootID: "b", PID: count},
 			Tags:        rapid.SliceOfN(rapid.SampledFrom(tags), 0, 2).Draw(d.t, "tags"),
 			RemovedTags: rapid.SliceOfN(rapid.SampledFrom(tags), 0, 2).Draw(d.t, "removed tags")}
 	}
 	return rapid.SampledFrom([]handoff.Fact{&handoff.SessionArchived{SessionID: id, Folder: "z/a"},
 		&handoff.SessionDeleted{SessionID: id, Folder: "y/a"}, &handoff.SessionArchived{SessionID: id},
-		&handoff.SessionRestored{SessionID: id, Folder: "a"}, &handoff.SessionRestored{SessionID: id}}).Draw(d.t, "put away")
+		&handoff.SessionRestored{SessionID: id, Folder: "a"}, &handoff.SessionRestored{SessionID: id}}).Draw(d.t,
+		"put away")
 }
 
 // drawnThread is the thread of much of the work.

@@ -73,7 +73,8 @@ func (h *History) Check(t testing.TB, newIndex func() handoff.Index, readers ...
 		if a := answersOf(t, index); i == 0 {
 			stored, answers = got, a
 		} else if strings.Join(got, " ") != strings.Join(stored, " ") || a != answers {
-			t.Errorf("reader %d reads %d records, reader 0 %d, or other ones, or their indexes differ", i, len(got), len(stored))
+			t.Errorf("reader %d reads %d records, reader 0 %d, or other ones, or their indexes differ", i, len(got),
+				len(stored))
 		}
 	}
 	seqs := map[string]handoff.Seq{}
@@ -183,7 +184,9 @@ func Write(t *testing.T, open func(runtime string) handoff.Log) bool {
 // for a slow machine. It returns what the log answered, and how many appends failed.
 func (w Writers) Kill(t *testing.T) (*History, int) {
 	t.Helper()
-	h, failed, machines := &History{}, 0, []string{t.TempDir(), t.TempDir()}
+	h := &History{}
+	failed := 0
+	machines := []string{t.TempDir(), t.TempDir()}
 	pace := time.Millisecond
 	for round := 0; h.Len() < w.Records; round++ {
 		before := h.Len()

@@ -124,14 +124,16 @@ func CheckAnswers(t TB, got, want handoff.Reader, records []handoff.Record) {
 	}
 	for _, hidden := range []bool{false, true} {
 		for q := (handoff.ArtifactQuery{IncludeInactive: hidden, Limit: 3}); ; {
-			checkAnswer(t, fmt.Sprintf("%+v", q), got, want, func(x handoff.Reader) (any, error) { return x.Artifacts(ctx, q) })
+			checkAnswer(t, fmt.Sprintf("%+v", q), got, want,
+				func(x handoff.Reader) (any, error) { return x.Artifacts(ctx, q) })
 			page, err := want.Artifacts(ctx, q)
 			if q.Cursor = page.Cursor; err != nil || q.Cursor == "" {
 				break
 			}
 		}
 		q := handoff.SessionQuery{IncludeRuns: hidden, IncludeArchived: hidden}
-		checkAnswer(t, fmt.Sprintf("%+v", q), got, want, func(x handoff.Reader) (any, error) { return x.Sessions(ctx, q) })
+		checkAnswer(t, fmt.Sprintf("%+v", q), got, want,
+			func(x handoff.Reader) (any, error) { return x.Sessions(ctx, q) })
 	}
 }
 
@@ -197,17 +199,20 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 		Named: rapid.IntRange(0, 3).Draw(t, "named") == 0,
 		Tag:   pick("tag", "security", "draft"), Key: pick("key", "k1", "k2"),
 		Since: moment("since"), Until: moment("until"), IncludeInactive: rapid.Bool().Draw(t, "hidden"),
-		Status:   handoff.Status(pick("status", "active", "superseded", "withdrawn")),
-		IDPrefix: pick("prefix", "art_", "art_0000000000000000000000001", "rec_", "art_00000000000000000000000003", "z"),
+		Status: handoff.Status(pick("status", "active", "superseded", "withdrawn")),
+		IDPrefix: pick("prefix", "art_", "art_0000000000000000000000001", "rec_", "art_00000000000000000000000003",
+			"z"),
 		IDSuffix: pick("suffix", "1", "12", "000012", "0000000003", "z"),
 		Family:   id("family"), Parent: id("parent"),
 		Label: pick("label", "approved", "draft"), UsedBy: pick("user", "builder", "s1", "run1"),
-		Revision: rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2, 3}).Draw(t, "revision"), Stale: rapid.IntRange(0, 5).Draw(t,
-			"stale") == 0,
-		Competing: rapid.IntRange(0, 5).Draw(t, "competing") == 0, Claimed: rapid.IntRange(0, 5).Draw(t, "claimed") == 0,
+		Revision:  rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2, 3}).Draw(t, "revision"),
+		Stale:     rapid.IntRange(0, 5).Draw(t, "stale") == 0,
+		Competing: rapid.IntRange(0, 5).Draw(t, "competing") == 0,
+		Claimed:   rapid.IntRange(0, 5).Draw(t, "claimed") == 0,
 		Discussed: rapid.IntRange(0, 5).Draw(t, "discussed") == 0,
-		Comment:   pick("comment", strings.Replace(rapid.SampledFrom(records).Draw(t, "comment of").ID, "art_", "cmt_", 1)),
-		Limit:     rapid.IntRange(0, 4).Draw(t, "limit"),
+		Comment: pick("comment", strings.Replace(rapid.SampledFrom(records).Draw(t, "comment of").ID, "art_", "cmt_",
+			1)),
+		Limit: rapid.IntRange(0, 4).Draw(t, "limit"),
 	}
 	if rapid.IntRange(0, 3).Draw(t, "after any") == 0 {
 		q.After = handoff.Seq(rapid.IntRange(0, len(records)).Draw(t, "after"))
@@ -215,8 +220,8 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 	if rapid.IntRange(0, 2).Draw(t, "by producer") == 0 {
 		slot := rapid.SampledFrom([]string{"session", "run", "agent", "harness", "tool-call", "turn", "parent-work",
 			"parent_work"}).Draw(t, "slot")
-		q.Producer = map[string]string{slot: rapid.SampledFrom([]string{"", "s1", "run1", "builder", "codex", "t1"}).Draw(t,
-			"slot value")}
+		q.Producer = map[string]string{slot: rapid.SampledFrom([]string{"", "s1", "run1", "builder", "codex",
+			"t1"}).Draw(t, "slot value")}
 	}
 	if rapid.IntRange(0, 4).Draw(t, "by path") == 0 {
 		q.Paths = rapid.SliceOfN(rapid.SampledFrom([]string{"a.md", "b.md", "c.md", "d.md"}), 0, 2).Draw(t, "paths")
@@ -231,8 +236,8 @@ func DrawArtifactQuery(t *rapid.T, records []handoff.Record) handoff.ArtifactQue
 		q.NewestIn = []string{drawnSessions[0], drawnSessions[2], "no such session"}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "paged") == 0 {
-		q.Cursor = rapid.SampledFrom([]string{handoff.NewCursor(handoff.Seq(len(records)/2 + 1)), "c1", "never"}).Draw(t,
-			"cursor")
+		q.Cursor = rapid.SampledFrom([]string{handoff.NewCursor(handoff.Seq(len(records)/2 + 1)), "c1",
+			"never"}).Draw(t, "cursor")
 	}
 	return q
 }
@@ -326,7 +331,8 @@ func unreadable(t *testing.T, open func() handoff.Index) {
 	}
 	page, err := open().Artifacts(t.Context(), handoff.ArtifactQuery{})
 	if err != nil || len(page.Artifacts) != 2 || len(page.Damaged) != 1 || page.Damaged[0] != 2 {
-		t.Errorf("Artifacts = %d artifacts, damaged %v, %v, want 2 and record 2", len(page.Artifacts), page.Damaged, err)
+		t.Errorf("Artifacts = %d artifacts, damaged %v, %v, want 2 and record 2", len(page.Artifacts), page.Damaged,
+			err)
 	}
 	if seq, err := open().Seq(t.Context()); seq != 3 || err != nil {
 		t.Errorf("Seq = %d, %v, want 3", seq, err)

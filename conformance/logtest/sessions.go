@@ -18,7 +18,9 @@ const SessionTime = 144 * time.Second
 // artifacts replace others or were made from them; the last 20 sessions are open.
 func Sessions(t testing.TB, start time.Time, sessions int) iter.Seq[handoff.Record] {
 	return func(yield func(handoff.Record) bool) {
-		random, at, isEnough := rand.NewChaCha8([32]byte{5}), start, false
+		random := rand.NewChaCha8([32]byte{5})
+		at := start
+		isEnough := false
 		add := func(id, agent string, f handoff.Fact) string {
 			at = at.Add(SessionTime / 12)
 			r, err := handoff.NewRecord(at, random,
@@ -32,7 +34,8 @@ func Sessions(t testing.TB, start time.Time, sessions int) iter.Seq[handoff.Reco
 		for i := 0; i < sessions && !isEnough; i++ {
 			id, agent := fmt.Sprintf("%08x-0000-4000-8000-000000000000", i), []string{"alex", "casey", "sam"}[i%3]
 			add(id, agent, &handoff.SessionOpened{SessionID: id, Folder: "docs/agent-outputs/" + id, User: "pat",
-				Agent: handoff.SessionAgent{Name: agent}, Workflow: handoff.SessionWorkflow{Name: fmt.Sprintf("intake-%d", i%40)}})
+				Agent:    handoff.SessionAgent{Name: agent},
+				Workflow: handoff.SessionWorkflow{Name: fmt.Sprintf("intake-%d", i%40)}})
 			var ids []string
 			for j := 0; j < 10 && !isEnough; j++ {
 				ids = append(ids, add(id, agent, sessionArtifact(id, j, ids)))

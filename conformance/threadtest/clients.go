@@ -83,7 +83,8 @@ func CheckLedger(t *testing.T, p thread.Provider, l Ledger, id string, status th
 		t.Fatalf("%s: got agents %+v, %v", id, agents, err)
 	}
 	for _, a := range agents {
-		if !a.Validated || a.Thread == nil || a.Thread.Usage.Tokens != l.Sum(sub...) || a.State.Status != thread.Completed {
+		if !a.Validated || a.Thread == nil || a.Thread.Usage.Tokens != l.Sum(sub...) ||
+			a.State.Status != thread.Completed {
 			t.Errorf("%s: got agent %+v, %+v, want %+v", id, a, a.Thread, l.Sum(sub...))
 		}
 	}
@@ -121,7 +122,8 @@ func CheckTruncated(t *testing.T, d thread.Driver, home string, th *thread.Threa
 		stateOf(t, p, th.ID, path, content[:ends[i]])
 		torn := reread(t, p, th.ID, path, content[:(ends[i-1]+ends[i])/2])
 		CheckStoredUsage(t, p)
-		another := slices.ContainsFunc(torn.Warnings, func(w string) bool { return strings.Contains(w, "another thread") })
+		another := slices.ContainsFunc(torn.Warnings,
+			func(w string) bool { return strings.Contains(w, "another thread") })
 		if torn.State.Status == thread.Completed && !another {
 			t.Errorf("%s: within line %d: got %s", th.ID, i, describe(torn.State))
 		}

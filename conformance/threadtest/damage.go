@@ -43,7 +43,8 @@ var damages = []struct {
 	{"longer than the maximum", func(b []byte) []byte {
 		return insert(b, `{"type":"x","payload":"`+strings.Repeat("x", jsonl.MaxLine+1<<20)+`"}`)
 	}, true, true},
-	{"blank lines", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n\n \n")) }, true, false},
+	{"blank lines", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n\n \n")) }, true,
+		false},
 }
 
 // insert inserts a line after the first.

@@ -71,7 +71,8 @@ func CheckRowStatuses(t *testing.T, s Suite, table, session, prefix string) {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(&got, "%4d %s\n", th.Lines, describe(th.State))
-			query := fmt.Sprintf("DELETE FROM %s WHERE rowid = (SELECT max(rowid) FROM %s WHERE %s = ?)", table, table, session)
+			query := fmt.Sprintf("DELETE FROM %s WHERE rowid = (SELECT max(rowid) FROM %s WHERE %s = ?)", table, table,
+				session)
 			if exec(t, db, query, strings.TrimPrefix(w.ID, prefix)) == 0 {
 				break
 			}

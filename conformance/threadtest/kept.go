@@ -107,10 +107,10 @@ func (s Suite) compare(t *testing.T, v, copied *thread.View) {
 		if !slices.Equal(gotMessages, messages) || !slices.Equal(gotCalls, calls) {
 			t.Errorf("%s: the copy has messages\n%q\nwant\n%q", a.ID, gotMessages, messages)
 		}
-		if b.State.Status != a.State.Status || b.Usage.Tokens != a.Usage.Tokens && a.ForkedFrom == "" || b.Title != a.Title &&
-			b.Title != "" || b.Cwd != a.Cwd && b.Cwd != "" || b.Parent != a.Parent {
-			t.Errorf("%s: the copy has %s, %+v, %q in %q, want %s, %+v, %q in %q", a.ID, b.State.Status, b.Usage.Tokens, b.Title,
-				b.Cwd, a.State.Status, a.Usage.Tokens, a.Title, a.Cwd)
+		if b.State.Status != a.State.Status || (b.Usage.Tokens != a.Usage.Tokens && a.ForkedFrom == "") ||
+			(b.Title != a.Title && b.Title != "") || (b.Cwd != a.Cwd && b.Cwd != "") || b.Parent != a.Parent {
+			t.Errorf("%s: the copy has %s, %+v, %q in %q, want %s, %+v, %q in %q", a.ID, b.State.Status, b.Usage.Tokens,
+				b.Title, b.Cwd, a.State.Status, a.Usage.Tokens, a.Title, a.Cwd)
 		}
 	}
 	same(v.Thread, copied.Thread)
@@ -124,11 +124,12 @@ func (s Suite) compare(t *testing.T, v, copied *thread.View) {
 	for i, a := range v.Agents {
 		b := copied.Agents[i]
 		if a.Name != b.Name || a.Role != b.Role || !slices.Equal(a.Aliases, b.Aliases) {
-			t.Errorf("%s: the copy has subagent %q with role %q and aliases %q, want %q, %q, %q", v.Thread.ID, b.Name, b.Role,
-				b.Aliases, a.Name, a.Role, a.Aliases)
+			t.Errorf("%s: the copy has subagent %q with role %q and aliases %q, want %q, %q, %q", v.Thread.ID, b.Name,
+				b.Role, b.Aliases, a.Name, a.Role, a.Aliases)
 		}
 		if a.ID != b.ID || a.State.Status != b.State.Status || (a.Thread == nil) != (b.Thread == nil) {
-			t.Errorf("%s: the copy has subagent %s (%s), want %s (%s)", v.Thread.ID, b.ID, b.State.Status, a.ID, a.State.Status)
+			t.Errorf("%s: the copy has subagent %s (%s), want %s (%s)", v.Thread.ID, b.ID, b.State.Status, a.ID,
+				a.State.Status)
 		} else if a.Thread != nil {
 			same(a.Thread, b.Thread)
 		}

@@ -86,7 +86,8 @@ func Golden(t testing.TB, name, got string) {
 	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
 	for i := range g {
 		if i >= len(w) || g[i] != w[i] {
-			t.Fatalf("%s:%d: got %q, want %q; run with -update to rewrite it", path, i+1, g[i], append(w, "")[min(i, len(w))])
+			t.Fatalf("%s:%d: got %q, want %q; run with -update to rewrite it", path, i+1, g[i],
+				append(w, "")[min(i, len(w))])
 		}
 	}
 	if len(g) < len(w) {

@@ -112,7 +112,7 @@ func checkRequests(t testing.TB, th *thread.Thread) {
 		left[model{m.Provider, m.Model}] = m.Tokens
 	}
 	for i, r := range th.Requests {
-		if r.N < 0 || r.N > th.Messages || i > 0 && r.N < th.Requests[i-1].N {
+		if r.N < 0 || r.N > th.Messages || (i > 0 && r.N < th.Requests[i-1].N) {
 			t.Errorf("%s: request %d has message %d of %d", th.ID, i, r.N, th.Messages)
 		}
 		of := model{r.Provider, r.Model}

@@ -137,15 +137,15 @@ func (s Suite) read(t *testing.T) {
 		if !slices.Equal(calls, w.Calls) {
 			t.Errorf("%s: got calls %q, want %q", w.ID, calls, w.Calls)
 		}
-		if th.ID != w.ID || th.Parent != w.Parent || th.State.Status != w.Status || w.Source != "" &&
-			th.State.Source != w.Source {
+		if th.ID != w.ID || th.Parent != w.Parent || th.State.Status != w.Status ||
+			(w.Source != "" && th.State.Source != w.Source) {
 			t.Errorf("%s: got %s of %q, %s from %s, want %q, %s from %s", w.ID, th.ID, th.Parent, th.State.Status,
 				th.State.Source, w.Parent, w.Status, w.Source)
 		}
 		if th.Usage.Tokens != w.Usage || th.Usage.Completeness != w.Complete {
 			t.Errorf("%s: got usage %+v, want %+v (%s)", w.ID, th.Usage, w.Usage, w.Complete)
 		}
-		if th.State.Evidence == "" || th.Usage.Completeness != thread.Exact && th.Usage.Reason == "" {
+		if th.State.Evidence == "" || (th.Usage.Completeness != thread.Exact && th.Usage.Reason == "") {
 			t.Errorf("%s: state without evidence or usage without reason: %+v %+v", w.ID, th.State, th.Usage)
 		}
 		if info, err := os.Stat(th.Source); !filepath.IsAbs(th.Source) || err != nil || info.IsDir() {

@@ -183,7 +183,9 @@ func (s shown) after(step Step) shown {
 	case Answer:
 		s.status, s.waiting = thread.Completed, strings.HasSuffix(step.Text, "?")
 	case Failure, Interrupt:
-		s.status, s.waiting, s.agents = thread.Errored, false, nil // the states of its subagents depend on the tool
+		s.status = thread.Errored
+		s.waiting = false
+		s.agents = nil // the states of its subagents depend on the tool
 	}
 	for _, u := range step.Calls {
 		if !u.Spawns {
@@ -323,7 +325,8 @@ func (tool Turns) check(t *testing.T, l *Log) (points int) {
 			// A provider may use the complete members of the last record.
 			th := read(content + line[:end])
 			if th != nil && i > 0 && th.State.Status != before.torn() && th.State.Status != l.want[i].torn() {
-				t.Errorf("%s: at byte %d of line %d: got %s, want %s", l.ID, end, i+1, describe(th.State), before.torn())
+				t.Errorf("%s: at byte %d of line %d: got %s, want %s", l.ID, end, i+1, describe(th.State),
+					before.torn())
 			}
 		}
 		content, before = content+line, l.want[i]
@@ -375,8 +378,8 @@ func (tool Turns) compare(t *testing.T, l *Log, line int, p thread.Provider, th 
 		want.waiting = false
 	}
 	if got := th.State; got.Status != want.status || (got.Waiting != "") != want.waiting || got.Evidence == "" {
-		t.Errorf("%s: after line %d: got %s, want %s, waiting: %v\n%s", l.ID, line, describe(got), want.status, want.waiting,
-			l.Lines[line-1])
+		t.Errorf("%s: after line %d: got %s, want %s, waiting: %v\n%s", l.ID, line, describe(got), want.status,
+			want.waiting, l.Lines[line-1])
 	}
 	tool.compareAges(t, l, line, th, want)
 	if tool.Agent != nil {
@@ -403,8 +406,8 @@ func (tool Turns) compareAges(t *testing.T, l *Log, line int, th *thread.Thread,
 			completed = completed && !th.State.NoEnd && (!want.open || !tool.NoEnd)
 		}
 		if got := concluded.State; (got.Status == thread.Completed) != completed {
-			t.Errorf("%s: after line %d: after %s: got %s, want completed: %v, a turn that goes on: %v", l.ID, line, age,
-				describe(got), completed, want.open)
+			t.Errorf("%s: after line %d: after %s: got %s, want completed: %v, a turn that goes on: %v", l.ID, line,
+				age, describe(got), completed, want.open)
 		}
 	}
 }
@@ -424,7 +427,8 @@ func (tool Turns) compareAgents(t *testing.T, l *Log, line int, p thread.Provide
 			t.Errorf("%s: after line %d: no subagent %s, want %s", l.ID, line, id, status)
 		case agents[i].State.Status == thread.PendingInit && status == thread.Running: // it has no transcript
 		case agents[i].State.Status != status:
-			t.Errorf("%s: after line %d: subagent %s: got %s, want %s", l.ID, line, id, describe(agents[i].State), status)
+			t.Errorf("%s: after line %d: subagent %s: got %s, want %s", l.ID, line, id, describe(agents[i].State),
+				status)
 		}
 	}
 }

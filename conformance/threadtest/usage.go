@@ -47,8 +47,8 @@ func usedBy(th *thread.Thread) thread.Thread {
 	for i := range th.Requests {
 		th.Requests[i].N = 0
 	}
-	return thread.Thread{ID: th.ID, Source: th.Source, Parent: th.Parent, Subagent: th.Subagent, AgentName: th.AgentName,
-		AgentRole: th.AgentRole, Cwd: th.Cwd, Started: th.Started,
+	return thread.Thread{ID: th.ID, Source: th.Source, Parent: th.Parent, Subagent: th.Subagent,
+		AgentName: th.AgentName, AgentRole: th.AgentRole, Cwd: th.Cwd, Started: th.Started,
 		ForkedFrom: th.ForkedFrom, Family: th.Family,
 		Facts: thread.Facts{Usage: th.Usage, Inherited: th.Inherited, Requests: th.Requests, Spawned: th.Spawned}}
 }

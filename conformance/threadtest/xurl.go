@@ -31,7 +31,7 @@ func Xurl(t *testing.T, d thread.Driver, env string, intended map[string]string)
 	n := 0
 	for _, path := range names {
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
-		if !strings.Contains(name, d.Name) && !strings.HasPrefix(name, "err-") || otherCases.MatchString(name) {
+		if (!strings.Contains(name, d.Name) && !strings.HasPrefix(name, "err-")) || otherCases.MatchString(name) {
 			continue
 		}
 		b, err := os.ReadFile(path)
@@ -95,7 +95,8 @@ func parseAnswer(s, env string) (a answer) {
 
 func (a answer) compare(t *testing.T, d thread.Driver, env string, intended func(string) bool) {
 	CheckUnchanged(t, a.home)
-	set := thread.NewSet([]thread.Driver{d}, func(name string) string { return map[string]string{env: a.home}[name] }, "")
+	set := thread.NewSet([]thread.Driver{d}, func(name string) string { return map[string]string{env: a.home}[name] },
+		"")
 	var out bytes.Buffer
 	u, err := thread.ParseURI(a.uri)
 	if err == nil {
@@ -136,7 +137,7 @@ var lifecycle = regexp.MustCompile("(?m)^- (Relation|Evidence): .*|^- `\\d{4}-[^
 func same(got, want any) bool {
 	a, errA := time.Parse(time.RFC3339Nano, fmt.Sprint(got))
 	b, errB := time.Parse(time.RFC3339Nano, fmt.Sprint(want))
-	return got == want || errA == nil && errB == nil && a.Equal(b)
+	return got == want || (errA == nil && errB == nil && a.Equal(b))
 }
 
 func subagents(t *testing.T, ours, theirs any, intended func(string) bool) {

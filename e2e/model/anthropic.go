@@ -45,7 +45,9 @@ func writeAnthropic(s *Server, w http.ResponseWriter, r Request, step Step) {
 	}
 	message := object{"id": s.id("msg"), "type": "message", "role": "assistant", "model": r.Model, "stop_sequence": nil}
 	if !r.Stream {
-		message["content"], message["stop_reason"], message["usage"] = content, reason, usage
+		message["content"] = content
+		message["stop_reason"] = reason
+		message["usage"] = usage
 		writeJSON(w, message)
 		return
 	}
@@ -64,7 +66,7 @@ func writeAnthropic(s *Server, w http.ResponseWriter, r Request, step Step) {
 		e.send("content_block_delta", object{"type": "content_block_delta", "index": i, "delta": delta})
 		e.send("content_block_stop", object{"type": "content_block_stop", "index": i})
 	}
-	e.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil},
-		"usage": usage})
+	e.send("message_delta", object{"type": "message_delta",
+		"delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": usage})
 	e.send("message_stop", object{"type": "message_stop"})
 }

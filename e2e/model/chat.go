@@ -53,8 +53,8 @@ func writeChat(s *Server, w http.ResponseWriter, r Request, step Step) {
 		if usage != nil {
 			choices = []any{}
 		}
-		e.send("", object{"id": id, "object": "chat.completion.chunk", "created": 1, "model": r.Model, "choices": choices,
-			"usage": usage})
+		e.send("", object{"id": id, "object": "chat.completion.chunk", "created": 1, "model": r.Model,
+			"choices": choices, "usage": usage})
 	}
 	chunk(message, nil, nil)
 	chunk(object{}, reason, nil)

@@ -43,7 +43,8 @@ func writeGemini(s *Server, w http.ResponseWriter, r Request, step Step) {
 		parts = append(parts, object{"functionCall": object{"id": s.id("fc"), "name": c.Name, "args": c.Input}})
 	}
 	response := object{
-		"candidates": []any{object{"content": object{"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}},
+		"candidates": []any{object{"content": object{"role": "model", "parts": parts}, "finishReason": "STOP",
+			"index": 0}},
 		"usageMetadata": object{"promptTokenCount": u.Input + u.CacheRead, "cachedContentTokenCount": u.CacheRead,
 			"candidatesTokenCount": u.Output - u.Reasoning, "thoughtsTokenCount": u.Reasoning,
 			"totalTokenCount": u.Input + u.CacheRead + u.Output},

@@ -61,7 +61,8 @@ func writeResponses(s *Server, w http.ResponseWriter, r Request, step Step) {
 		}
 		items = append(items, item)
 	}
-	response := object{"id": s.id("resp"), "object": "response", "model": r.Model, "status": "completed", "output": items,
+	response := object{"id": s.id("resp"), "object": "response", "model": r.Model, "status": "completed",
+		"output": items,
 		"usage": object{"input_tokens": input, "input_tokens_details": details, "output_tokens": u.Output,
 			"output_tokens_details": object{"reasoning_tokens": u.Reasoning}, "total_tokens": input + u.Output}}
 	if !r.Stream {
@@ -73,12 +74,14 @@ func writeResponses(s *Server, w http.ResponseWriter, r Request, step Step) {
 		"response": object{"id": response["id"], "object": "response", "model": r.Model, "status": "in_progress",
 			"output": []any{}}})
 	for i, item := range items {
-		e.send("response.output_item.added", object{"type": "response.output_item.added", "output_index": i, "item": item})
+		e.send("response.output_item.added", object{"type": "response.output_item.added", "output_index": i,
+			"item": item})
 		if item["type"] == "message" {
 			e.send("response.output_text.delta", object{"type": "response.output_text.delta", "item_id": item["id"],
 				"output_index": i, "content_index": 0, "delta": step.Text})
 		}
-		e.send("response.output_item.done", object{"type": "response.output_item.done", "output_index": i, "item": item})
+		e.send("response.output_item.done", object{"type": "response.output_item.done", "output_index": i,
+			"item": item})
 	}
 	e.send("response.completed", object{"type": "response.completed", "response": response})
 }

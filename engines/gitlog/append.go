@@ -160,14 +160,15 @@ func (l *Log) commit(ctx context.Context, r *repository, tip commit, batch []rem
 func (l *Log) writeCommit(ctx context.Context, w io.Writer, c commit, batch []remote.Entry) error {
 	message := subject(c.log, c.first, c.last)
 	created := max(0, batch[len(batch)-1].Record.CreatedAt.Unix())
-	fmt.Fprintf(w, "feature done\ncommit %s\nmark :1\ncommitter handoff <handoff@localhost> %d +0000\ndata %d\n%s", next,
-		created, len(message), message)
+	fmt.Fprintf(w, "feature done\ncommit %s\nmark :1\ncommitter handoff <handoff@localhost> %d +0000\ndata %d\n%s",
+		next, created, len(message), message)
 	if c.parent != "" {
 		fmt.Fprintf(w, "from %s\ndeleteall\n", c.parent)
 	}
 	written := map[string]bool{}
 	for i, q := range batch {
-		fmt.Fprintf(w, "M %s inline %s\ndata %d\n%s\n", regularMode, recordName(c.first+handoff.Seq(i)), len(q.JSON), q.JSON)
+		fmt.Fprintf(w, "M %s inline %s\ndata %d\n%s\n", regularMode, recordName(c.first+handoff.Seq(i)), len(q.JSON),
+			q.JSON)
 		for _, body := range handoff.BodiesOf(q.Record.Fact) {
 			if written[body.Value] {
 				continue

@@ -63,7 +63,10 @@ func newLog(b storage.BackendOptions) (*Log, error) {
 			handoff.Advice(
 				"use git:REMOTE, git:/path, git+ssh://host/path or git+https://host/path, with #name for a second log"))
 	}
-	o.Runtime, o.Cache, o.Rand, o.Work = b.Runtime, userdir.Cache(b.Getenv), b.Rand, b.Root
+	o.Runtime = b.Runtime
+	o.Cache = userdir.Cache(b.Getenv)
+	o.Rand = b.Rand
+	o.Work = b.Root
 	if o.Remote == "" && strings.HasPrefix(o.Fetch, ".") {
 		o.Fetch = filepath.Join(b.Root, o.Fetch)
 	}
@@ -128,7 +131,9 @@ func (l *Log) Exists(ctx context.Context) error {
 	if err != nil || filepath.IsAbs(l.real(r.fetch)) || l.asked.Load() {
 		return err
 	}
-	r.dir, r.other, r.env = "/", true, append(r.env, "GIT_DIR=/dev/null") // the settings of no repository
+	r.dir = "/"
+	r.other = true
+	r.env = append(r.env, "GIT_DIR=/dev/null") // the settings of no repository
 	if _, answer := r.git(ctx, nil, "ls-remote", "--quiet", "--", r.from, l.ref); answer != nil {
 		err = l.missing(r.fetch, answer)
 	}
@@ -208,7 +213,9 @@ func options(location *url.URL) (o Options, err error) {
 			return o, fmt.Errorf("invalid setting %s", key)
 		}
 	}
-	u.Fragment, u.RawFragment, u.RawQuery = "", "", ""
+	u.Fragment = ""
+	u.RawFragment = ""
+	u.RawQuery = ""
 	switch transport, found := strings.CutPrefix(u.Scheme, "git+"); {
 	case found && (u.Host == "" || strings.HasPrefix(u.Host, "-") || u.Path == ""):
 		return o, errors.New("has no host or no path")
@@ -245,7 +252,8 @@ func (l *Log) connect(ctx context.Context) (*repository, error) {
 	headers, err := l.config(ctx, `^http\..*extraheader$`)
 	for key, values := range headers {
 		name := fmt.Sprintf("HANDOFF_GIT_HEADER_%d", len(r.env))
-		r.options, r.env = append(r.options, "--config-env="+key+"="+name), append(r.env, name+"="+values[len(values)-1])
+		r.options = append(r.options, "--config-env="+key+"="+name)
+		r.env = append(r.env, name+"="+values[len(values)-1])
 	}
 	return r, err
 }

@@ -36,7 +36,8 @@ func (b bodies) find(ctx context.Context, d handoff.Digest) (r *repository, blob
 		return r, "", remote.BodyError("read body", d, err)
 	}
 	// The commit that has the body, and the next one, which does not.
-	printed, err := r.git(ctx, nil, "rev-list", "--first-parent", "--full-history", "--max-count=2", tip.id, "--", d.Value)
+	printed, err := r.git(ctx, nil, "rev-list", "--first-parent", "--full-history", "--max-count=2", tip.id, "--",
+		d.Value)
 	for _, id := range strings.Fields(printed) {
 		if err == nil && blob == "" {
 			printed, err = r.git(ctx, nil, "ls-tree", id, "--", d.Value)

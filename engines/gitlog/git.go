@@ -68,7 +68,8 @@ func (r *repository) create() error {
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(r.dir, "HEAD")); err != nil {
-		if err := r.writeFile("HEAD", "ref: refs/heads/none\n"); err != nil { // last: with it, the repository is complete
+		// last: with it, the repository is complete
+		if err := r.writeFile("HEAD", "ref: refs/heads/none\n"); err != nil {
 			return err
 		}
 	}
@@ -113,7 +114,7 @@ func (r *repository) check() error {
 			continue
 		}
 		known := slices.Contains(expected, e.Name()) || durable.IsTemporary(e.Name())
-		if !known || !e.IsDir() && !e.Type().IsRegular() {
+		if !known || (!e.IsDir() && !e.Type().IsRegular()) {
 			return unexpected(e.Name())
 		}
 	}
@@ -165,8 +166,9 @@ func (r *repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	}
 	c.Env = append(c.Env, "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "GIT_TERMINAL_PROMPT=0",
 		"GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
-	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) } // git then removes its temporary files and locks
-	c.WaitDelay = 500 * time.Millisecond                                 // a transport may keep the pipes open
+	// git then removes its temporary files and locks
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	c.WaitDelay = 500 * time.Millisecond // a transport may keep the pipes open
 	return c
 }
 
@@ -179,7 +181,9 @@ func (r *repository) git(ctx context.Context, in io.Reader, args ...string) (str
 	defer cancel()
 	c := r.command(limited, args...)
 	var stdout, stderr bytes.Buffer
-	c.Stdin, c.Stdout, c.Stderr = in, &stdout, &stderr
+	c.Stdin = in
+	c.Stdout = &stdout
+	c.Stderr = &stderr
 	err := c.Run()
 	op := "git " + c.Args[1+len(alwaysOptions)+len(r.options)]
 	switch {
@@ -210,7 +214,8 @@ func (r *repository) reason(printed string, err error) error {
 	for line := range strings.Lines(printed) {
 		line = strings.TrimSpace(line)
 		switch {
-		case line == "", strings.HasPrefix(line, "hint:"), strings.HasPrefix(line, "To "), line == "Done", isObject(line):
+		case line == "", strings.HasPrefix(line, "hint:"), strings.HasPrefix(line, "To "), line == "Done",
+			isObject(line):
 		case best == "", strings.HasPrefix(line, "fatal: ") && !isVague(line), strings.HasPrefix(line, "!"):
 			best = line
 		}

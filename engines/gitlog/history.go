@@ -41,7 +41,9 @@ func parseSubject(message string) (log string, first, last handoff.Seq, ok bool)
 	from, to, ok := strings.Cut(f[4], "-")
 	a, err1 := strconv.ParseInt(from, 10, 64)
 	b, err2 := strconv.ParseInt(to, 10, 64)
-	first, last, log = handoff.Seq(a), handoff.Seq(b), f[2]
+	first = handoff.Seq(a)
+	last = handoff.Seq(b)
+	log = f[2]
 	raw, err3 := hex.DecodeString(log)
 	ok = ok && errors.Join(err1, err2, err3) == nil && len(raw) == idSize && first >= 1 && last >= first &&
 		last-first < remote.MaxBatch &&
@@ -220,7 +222,8 @@ func (o *objects) next(id string, limit int64) ([]byte, error) {
 // commits returns the commits that the arguments of git rev-list select, oldest
 // first, after it has checked that each follows the one before it.
 func (r *repository) commits(ctx context.Context, o *objects, args ...string) ([]commit, error) {
-	printed, err := r.git(ctx, nil, append([]string{"rev-list", "--first-parent", "--reverse"}, append(args, "--")...)...)
+	args = append(append([]string{"rev-list", "--first-parent", "--reverse"}, args...), "--")
+	printed, err := r.git(ctx, nil, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -209,8 +209,8 @@ func (r *repository) verified() (c commit, err error) {
 	id, message, _ := strings.Cut(string(b), " ")
 	var ok bool
 	if c.log, c.first, c.last, ok = parseSubject(message); !ok || len(id) != len(noObject) {
-		return c, handoff.E("open private repository", r.dir, handoff.Corrupt, fmt.Errorf("%s is damaged", verifiedName),
-			handoff.Advice("rename the directory; another one is created"))
+		return c, handoff.E("open private repository", r.dir, handoff.Corrupt,
+			fmt.Errorf("%s is damaged", verifiedName), handoff.Advice("rename the directory; another one is created"))
 	}
 	c.id = id
 	return c, nil

@@ -56,8 +56,8 @@ func (l *Log) stored(ctx context.Context, js jetstream.JetStream, m *nats.Msg) (
 	case err != nil:
 		return 0, err
 	case !bytes.Equal(found.Data, m.Data):
-		return 0, l.failure("append", handoff.Conflict, fmt.Errorf("record %d has the same ID and other content", found.Seq),
-			"append a new record")
+		return 0, l.failure("append", handoff.Conflict,
+			fmt.Errorf("record %d has the same ID and other content", found.Seq), "append a new record")
 	}
 	return handoff.Seq(found.Seq), nil
 }
@@ -103,7 +103,7 @@ func (l *Log) storedBatch(ctx context.Context, js jetstream.JetStream, list []*n
 	if err == nil {
 		end, err = l.stored(ctx, js, list[len(list)-1])
 	}
-	if errors.Is(err, errNoMessage) && inProgress || err != nil && !errors.Is(err, errNoMessage) {
+	if (errors.Is(err, errNoMessage) && inProgress) || (err != nil && !errors.Is(err, errNoMessage)) {
 		return 0, err
 	}
 	if err != nil || end != first+handoff.Seq(len(list))-1 {

@@ -36,7 +36,9 @@ func open(b storage.BackendOptions) (handoff.Log, handoff.Bodies, error) {
 			handoff.Advice(
 				"use nats://host:4222/workspace, with servers=HOST:PORT in the query for further servers of a cluster"))
 	}
-	o.Runtime, o.Rand, o.Warn = b.Runtime, b.Rand, b.Warn
+	o.Runtime = b.Runtime
+	o.Rand = b.Rand
+	o.Warn = b.Warn
 	l := Open(o)
 	return l, l.Bodies(), nil
 }
@@ -155,5 +157,5 @@ func (o Options) secure() nats.Option {
 
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }

@@ -37,7 +37,7 @@ func (s bodies) Put(ctx context.Context, d handoff.Digest, size int64, r io.Read
 		return err
 	}
 	stored, err := s.info(ctx, d)
-	if err == nil && stored.Size == uint64(size) || err != nil && !errors.Is(err, handoff.NotFound) {
+	if (err == nil && stored.Size == uint64(size)) || (err != nil && !errors.Is(err, handoff.NotFound)) {
 		return err
 	}
 	sum, err := hex.DecodeString(d.Value)
@@ -50,7 +50,8 @@ func (s bodies) Put(ctx context.Context, d handoff.Digest, size int64, r io.Read
 	}
 	info := jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{
 		Name: d.Value, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize}},
-		Bucket: s.l.bucket(), NUID: name, Size: uint64(size), Digest: "SHA-256=" + base64.URLEncoding.EncodeToString(sum)}
+		Bucket: s.l.bucket(), NUID: name, Size: uint64(size),
+		Digest: "SHA-256=" + base64.URLEncoding.EncodeToString(sum)}
 	for buffer := make([]byte, chunkSize); ; info.Chunks++ {
 		n, err := io.ReadFull(r, buffer)
 		if n > 0 {
@@ -104,7 +105,7 @@ func (s bodies) info(ctx context.Context, d handoff.Digest) (info jetstream.Obje
 	case err != nil:
 		return info, err
 	case !missing:
-		if err := json.Unmarshal(m.Data, &info); err != nil || len(info.NUID) == 0 && !info.Deleted {
+		if err := json.Unmarshal(m.Data, &info); err != nil || (len(info.NUID) == 0 && !info.Deleted) {
 			return info, s.damaged(d, "has no valid description")
 		}
 	}
@@ -134,7 +135,8 @@ func (s bodies) Open(ctx context.Context, d handoff.Digest) (io.ReadCloser, erro
 	if err != nil {
 		return nil, err
 	}
-	return &chunks{ctx: ctx, s: s, digest: d, subject: s.chunkSubject(token(info.NUID)), left: info.Chunks, next: 1}, nil
+	return &chunks{ctx: ctx, s: s, digest: d, subject: s.chunkSubject(token(info.NUID)), left: info.Chunks,
+		next: 1}, nil
 }
 
 // chunks reads the chunks of a body in order.
@@ -174,7 +176,8 @@ func (c *chunks) chunk() (m message, err error) {
 	missing := false
 	err = c.s.l.retry(c.ctx, "read body", func(ctx context.Context, js jetstream.JetStream) error {
 		stream := c.s.l.bodyStream()
-		list, err := directGet(ctx, js, stream, getRequest{Seq: c.next, NextFor: c.subject, Batch: 1, MaxBytes: maxGetBytes})
+		list, err := directGet(ctx, js, stream, getRequest{Seq: c.next, NextFor: c.subject, Batch: 1,
+			MaxBytes: maxGetBytes})
 		if err != nil || len(list) > 0 {
 			m = append(list, message{})[0]
 			return err

@@ -55,7 +55,8 @@ func (l *Log) retry(ctx context.Context, op string, request func(context.Context
 		if err := l.final(op, err); err != nil {
 			return err
 		}
-		if delay >= patience && (errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders)) {
+		if delay >= patience && (errors.Is(err, jetstream.ErrNoStreamResponse) ||
+			errors.Is(err, nats.ErrNoResponders)) {
 			l.leave(js)
 		}
 		if last == nil || limited.Err() == nil {
@@ -66,7 +67,8 @@ func (l *Log) retry(ctx context.Context, op string, request func(context.Context
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return l.failure(op, handoff.Unavailable, l.unsuccessful(last), "check the network and the servers, and try again")
+			return l.failure(op, handoff.Unavailable, l.unsuccessful(last),
+				"check the network and the servers, and try again")
 		case <-time.After(delay):
 		case <-l.reopened():
 		}
@@ -167,7 +169,8 @@ func (l *Log) connect(ctx context.Context, op string) (jetstream.JetStream, erro
 	if v := nc.ConnectedServerVersion(); tooOld(v) {
 		nc.Close()
 		return nil, l.failure(op, handoff.Unsupported,
-			fmt.Errorf("the server has version %s, and at least %d.%d is needed", v, minMajor, minMinor), "update the server")
+			fmt.Errorf("the server has version %s, and at least %d.%d is needed", v, minMajor, minMinor),
+			"update the server")
 	}
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -234,7 +237,7 @@ func tooOld(version string) bool {
 	minor, _, _ := strings.Cut(rest, ".")
 	a, err1 := strconv.Atoi(major)
 	b, err2 := strconv.Atoi(minor)
-	return err1 != nil || err2 != nil || a < minMajor || a == minMajor && b < minMinor
+	return err1 != nil || err2 != nil || a < minMajor || (a == minMajor && b < minMinor)
 }
 
 // Codes of errors of the JetStream API that may pass, as in HTTP.
@@ -261,8 +264,8 @@ const (
 func (l *Log) final(op string, err error) error {
 	var api *jetstream.APIError
 	switch {
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked),
-		errors.Is(err, nats.ErrPermissionViolation):
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired),
+		errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrPermissionViolation):
 		return l.failure(op, handoff.Unavailable, err,
 			"set NATS_CREDS, NATS_NKEY, or NATS_USER and NATS_PASSWORD, to credentials that may use this log")
 	case errors.Is(err, nats.ErrSecureConnWanted), errors.Is(err, nats.ErrSecureConnRequired):
@@ -272,8 +275,8 @@ func (l *Log) final(op string, err error) error {
 		return l.failure(op, handoff.Invalid, errors.New("the record is larger than a message of this server may be"),
 			"raise max_payload of the server, or publish large metadata as a separate file")
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		return l.failure(op, handoff.Unsupported, errors.New("JetStream is not enabled on this server or for this account"),
-			"enable JetStream on the server")
+		return l.failure(op, handoff.Unsupported,
+			errors.New("JetStream is not enabled on this server or for this account"), "enable JetStream on the server")
 	case errors.As(err, &api):
 		switch api.ErrorCode {
 		case codeAccountLimits, codeMemoryLimits, codeStorageLimits, codeNotStored, codeBytesLimit, codeBytesRequired,
@@ -281,7 +284,8 @@ func (l *Log) final(op string, err error) error {
 			return l.failure(op, handoff.Unavailable, fmt.Errorf("a limit of the stream, the account or the server is "+
 				"reached: %s", api.Description), "raise the limit, for example max_bytes of the stream")
 		case codeTooLarge:
-			return l.failure(op, handoff.Invalid, errors.New("the record is larger than a message of this stream may be"),
+			return l.failure(op, handoff.Invalid,
+				errors.New("the record is larger than a message of this stream may be"),
 				"raise max_msg_size of the stream, or publish large metadata as a separate file")
 		case codeReplicas, codeNoSuitableServer:
 			return l.failure(op, handoff.Unavailable, errors.New(api.Description),

@@ -147,8 +147,8 @@ func (l *Log) info(ctx context.Context) (info *jetstream.StreamInfo, err error) 
 		s, err := js.Stream(ctx, l.stream())
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			if info = nil; known > 0 {
-				return l.failure("read log", handoff.Corrupt, fmt.Errorf("the stream was deleted; it had %d records", known),
-					"restore the stream from a backup")
+				return l.failure("read log", handoff.Corrupt,
+					fmt.Errorf("the stream was deleted; it had %d records", known), "restore the stream from a backup")
 			}
 			return nil
 		}
@@ -160,7 +160,8 @@ func (l *Log) info(ctx context.Context) (info *jetstream.StreamInfo, err error) 
 		case !hasQuorum(info.Cluster):
 			return errNoQuorum
 		case handoff.Seq(info.State.LastSeq) < known:
-			behind = fmt.Errorf("the server has %d records, fewer than the %d that were stored", info.State.LastSeq, known)
+			behind = fmt.Errorf("the server has %d records, fewer than the %d that were stored", info.State.LastSeq,
+				known)
 			return behind
 		}
 		if err := l.usable(info.Config); err != nil {

@@ -49,7 +49,8 @@ func (l *Log) messages(ctx context.Context, stream string, from, to uint64) iter
 			defer close(results)
 			for next := from; next <= to; {
 				var r result
-				r.list, r.err = l.get(ctx, stream, getRequest{Seq: next, Batch: int(min(to-next+1, maxGet)), MaxBytes: maxGetBytes})
+				r.list, r.err = l.get(ctx, stream, getRequest{Seq: next, Batch: int(min(to-next+1, maxGet)),
+					MaxBytes: maxGetBytes})
 				select {
 				case results <- r:
 				case <-ctx.Done():

@@ -84,7 +84,8 @@ func (l *Log) usable(c jetstream.StreamConfig) error {
 	case !slices.Equal(c.Subjects, want.Subjects):
 		reason = "its subjects are not " + want.Subjects[0]
 	case c.Retention != jetstream.LimitsPolicy, c.MaxAge != 0, c.AllowMsgTTL, c.Discard != jetstream.DiscardNew:
-		reason = "it removes old messages; it must have no limit on age and refuse new messages when it is full (discard new)"
+		reason = "it removes old messages; it must have no limit on age and refuse new messages " +
+			"when it is full (discard new)"
 	case c.Mirror != nil, len(c.Sources) > 0, c.SubjectTransform != nil, c.NoAck, c.Sealed:
 		reason = "it is a mirror, transforms subjects, is sealed or does not acknowledge messages"
 	case !c.DenyDelete, !c.DenyPurge:
@@ -94,7 +95,8 @@ func (l *Log) usable(c jetstream.StreamConfig) error {
 	default:
 		return nil
 	}
-	return l.failure("open log", handoff.Unsupported, fmt.Errorf("stream %s has other settings: %s", l.stream(), reason),
+	return l.failure("open log", handoff.Unsupported,
+		fmt.Errorf("stream %s has other settings: %s", l.stream(), reason),
 		"change the settings of the stream, or use another name, for which a stream is created")
 }
 
@@ -125,8 +127,8 @@ func (l *Log) create(ctx context.Context) error {
 		return err
 	}
 	if l.o.Warn != nil && created && replicas < 3 {
-		l.o.Warn(fmt.Sprintf("the log on NATS was created with %s: if that server loses its disk, the records are lost "+
-			"(add replicas=3 to the location of a log in a cluster)", copies(replicas)))
+		l.o.Warn(fmt.Sprintf("the log on NATS was created with %s: if that server loses its disk, the records are "+
+			"lost (add replicas=3 to the location of a log in a cluster)", copies(replicas)))
 	}
 	if l.o.Warn != nil && created && l.o.Memory {
 		l.o.Warn("the log on NATS was created in memory: a restart of the servers loses the records")
@@ -149,8 +151,8 @@ func (l *Log) createBucket(ctx context.Context) error {
 		return nil
 	}
 	err := l.retry(ctx, "create body store", func(ctx context.Context, js jetstream.JetStream) error {
-		c := jetstream.ObjectStoreConfig{Bucket: l.bucket(), Description: "bodies of handoff", MaxBytes: l.o.MaxBodyBytes,
-			Replicas: l.replicas()}
+		c := jetstream.ObjectStoreConfig{Bucket: l.bucket(), Description: "bodies of handoff",
+			MaxBytes: l.o.MaxBodyBytes, Replicas: l.replicas()}
 		if l.o.Memory {
 			c.Storage = jetstream.MemoryStorage
 		}

@@ -69,7 +69,7 @@ func New(o Options, p parts.Sessions) Source { return Source{o, p.Sessions} }
 // A session is running while its process is, and stalled if it shows no activity
 // for long.
 func (s Source) Activity(ctx context.Context, threads []trace.RunningThread, most int) (trace.Activity, error) {
-	ctx, err := handoff.CatchUpOnce(ctx, s.o.Hub)
+	ctx, err := s.o.Hub.CatchUpOnce(ctx)
 	if err != nil {
 		return trace.Activity{Sessions: []trace.ActiveSession{}, Threads: threads}, err
 	}
@@ -143,7 +143,7 @@ const maxCommits = 20
 //
 // Kinds: Invalid (the time, the reader), and those of reading the index.
 func (s Source) Report(ctx context.Context, o ReportOptions) (r Report, err error) {
-	if ctx, err = handoff.CatchUpOnce(ctx, s.o.Hub); err != nil {
+	if ctx, err = s.o.Hub.CatchUpOnce(ctx); err != nil {
 		return r, err
 	}
 	r = Report{Until: s.o.Now(), Needs: []Need{}, Done: []Done{}, made: map[origin]published{}}

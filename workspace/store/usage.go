@@ -23,7 +23,7 @@ func (s Store) bodies(ctx context.Context, by string) (list sqlindex.Bodies, err
 		return list, nil
 	}
 	if _, err = s.o.Hub.Newest(ctx); err == nil { // the index is up to date
-		list, err = localstate.Bodies(ctx, s.o.Index, by)
+		list, err = s.o.Index.Bodies(ctx, by)
 	}
 	return list, err
 }

@@ -40,7 +40,7 @@ type Source struct {
 	Boards    func(context.Context, []pipeline.RunSummary) ([]pipelines.Board, []pipeline.RunSummary)
 	Draw      func(run string) (pipelines.Drawing, error) // the pipeline of a run
 	Log       Log
-	Once      func(context.Context) (context.Context, error) // see handoff.CatchUpOnce
+	Once      func(context.Context) (context.Context, error) // see Hub.CatchUpOnce
 	Threads   *thread.Set                                    // nil if threads are not served
 
 	Conversations Conversations
@@ -70,7 +70,7 @@ func NewSource(w *workspace.Workspace, threads *thread.Set) Source {
 		Boards: func(ctx context.Context, list []pipeline.RunSummary) ([]pipelines.Board, []pipeline.RunSummary) {
 			return pipelines.Boards(ctx, w.Pipelines(), list)
 		},
-		Once: func(ctx context.Context) (context.Context, error) { return handoff.CatchUpOnce(ctx, w.Hub()) },
+		Once: w.Hub().CatchUpOnce,
 		Draw: func(run string) (pipelines.Drawing, error) { return w.Pipelines().Contracts(run).Draw("") }}
 }
 

@@ -94,7 +94,9 @@ func (s *Files) Describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 	}
 	defer root.Close()
 	there := *s
-	there.Root, there.RuntimePath, there.Linked = root, "", ""
+	there.Root = root
+	there.RuntimePath = ""
+	there.Linked = ""
 	return there.describe(ctx, d, p, to, s.autoKeep())
 }
 
@@ -119,7 +121,9 @@ func (s *Files) describe(ctx context.Context, d handoff.Draft, p *handoff.Artifa
 	if err != nil {
 		return state, fileError(p.Path, err)
 	}
-	p.TargetType, p.Worktree, p.Branch = "file", s.Linked, s.branch()
+	p.TargetType = "file"
+	p.Worktree = s.Linked
+	p.Branch = s.branch()
 	if info.Mode()&fs.ModeSymlink != 0 {
 		p.TargetType = "symlink"
 		if info, err = s.Root.Stat(where); err != nil {

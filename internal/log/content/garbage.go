@@ -71,7 +71,8 @@ func CheckLog(ctx context.Context, log handoff.Log, each func(handoff.Record)) (
 		each(r)
 		if damaged, ok := r.Fact.(*handoff.Damaged); ok {
 			report.Findings = append(report.Findings,
-				handoff.Finding{Name: fmt.Sprintf("record %d", r.Seq), Text: "not a valid record: " + damaged.Err.Error()})
+				handoff.Finding{Name: fmt.Sprintf("record %d", r.Seq),
+					Text: "not a valid record: " + damaged.Err.Error()})
 		}
 	}
 	return report, nil
@@ -101,7 +102,8 @@ func CheckBodies(ctx context.Context, bodies handoff.Bodies, refs *References) (
 			}
 			if refs.Of(b.Digest) == storage.Redacted {
 				found = append(found, handoff.Finding{Name: bodyName(b.Digest), Note: true,
-					Text: "had a secret and is still stored: the process that redacted it was killed, or it was published again",
+					Text: "had a secret and is still stored: the process that redacted it was killed, " +
+						"or it was published again",
 					Hint: handoff.Suggest("complete the redaction", handoff.ActionRepair)})
 			}
 			if refs.Of(b.Digest) == storage.Dropped {
@@ -111,7 +113,8 @@ func CheckBodies(ctx context.Context, bodies handoff.Bodies, refs *References) (
 			}
 			if refs.Of(b.Digest) == storage.Orphan {
 				found = append(found, handoff.Finding{
-					Name: bodyName(b.Digest), Note: true, Text: "is needed by no record: its publish is running or was killed",
+					Name: bodyName(b.Digest), Note: true,
+					Text: "is needed by no record: its publish is running or was killed",
 					Hint: handoff.Suggest("list the bodies that can be collected", handoff.ActionGarbage)})
 			}
 		}

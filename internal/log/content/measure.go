@@ -30,7 +30,7 @@ func (s *Files) autoKeep() int64 {
 // keeps reports whether a file of this size is kept.
 func (s *Files) keeps(k handoff.Keep, size, limit int64) bool {
 	k = cmp.Or(k, s.Keep, handoff.KeepAuto)
-	return k == handoff.KeepAlways || k == handoff.KeepAuto && size <= limit
+	return k == handoff.KeepAlways || (k == handoff.KeepAuto && size <= limit)
 }
 
 // notKeptReason explains why a body is not kept.
@@ -87,7 +87,9 @@ func (s *Files) measureOnce(ctx context.Context, root *os.Root, name string, d h
 	}
 	head = head[:n]
 	keep := s.keeps(d.Keep, size, limit)
-	p.SizeBytes, p.Digest, p.Kept = &size, handoff.Digest{}, keep && to != nil
+	p.SizeBytes = &size
+	p.Digest = handoff.Digest{}
+	p.Kept = keep && to != nil
 	switch {
 	case p.Kept:
 		p.Digest, err = to.Put(ctx, f)
@@ -138,9 +140,9 @@ func (s *Files) measureDir(ctx context.Context, name string, d handoff.Draft, p 
 	}
 	size, err := treeSize(ctx, s.Root, name)
 	switch policy := cmp.Or(d.Keep, s.Keep, handoff.KeepAuto); {
-	case d.Keep == handoff.KeepNever || to == nil && limit <= handoff.KeepLimit:
+	case d.Keep == handoff.KeepNever || (to == nil && limit <= handoff.KeepLimit):
 		to = nil
-	case policy == handoff.KeepNever || limit > handoff.KeepLimit && size > limit && policy == handoff.KeepAuto:
+	case policy == handoff.KeepNever || (limit > handoff.KeepLimit && size > limit && policy == handoff.KeepAuto):
 		to, notKept = nil, notKeptReason(policy, limit)
 	case limit <= handoff.KeepLimit:
 		to, notKept = nil, "it is a directory"

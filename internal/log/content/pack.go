@@ -114,8 +114,8 @@ func list(ctx context.Context, dir *os.Root) ([]entry, error) {
 // missing file inside is valid.
 func within(dir *os.Root, name, link string) error {
 	_, err := dir.Stat(name)
-	if filepath.IsAbs(link) || !filepath.IsLocal(path.Join(path.Dir(name), link)) || err != nil &&
-		!errors.Is(err, fs.ErrNotExist) {
+	if filepath.IsAbs(link) || !filepath.IsLocal(path.Join(path.Dir(name), link)) ||
+		(err != nil && !errors.Is(err, fs.ErrNotExist)) {
 		return notKept(name, "link leaves the directory")
 	}
 	return nil
@@ -133,9 +133,14 @@ func (e entry) header() *tar.Header {
 	}
 	switch e.mode.Type() {
 	case fs.ModeDir:
-		h.Name, h.Typeflag, h.Size = e.name+"/", tar.TypeDir, 0
+		h.Name = e.name + "/"
+		h.Typeflag = tar.TypeDir
+		h.Size = 0
 	case fs.ModeSymlink:
-		h.Typeflag, h.Linkname, h.Mode, h.Size = tar.TypeSymlink, e.link, 0o777, 0
+		h.Typeflag = tar.TypeSymlink
+		h.Linkname = e.link
+		h.Mode = 0o777
+		h.Size = 0
 	}
 	return h
 }
@@ -153,7 +158,7 @@ func sizeOf(entries []entry) (size int64) {
 // copy writes a file that must still have the size that was listed.
 func (e entry) copy(ctx context.Context, dir *os.Root, report func(n, size int64), w io.Writer) error {
 	f, err := openSteady(ctx, dir, e.name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && f.was.Size() != e.size {
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && f.was.Size() != e.size) {
 		err = errChanging
 	}
 	if f != nil {

@@ -16,7 +16,8 @@ import (
 // Invalid.
 func CopyPage(w io.Writer, r io.ReadSeeker, s storage.Span) (storage.Page, error) {
 	if s.Offset < 0 || s.Limit < 0 {
-		return storage.Page{}, handoff.E("read", "", handoff.Invalid, errors.New("offset and limit must not be negative"),
+		return storage.Page{}, handoff.E("read", "", handoff.Invalid,
+			errors.New("offset and limit must not be negative"),
 			handoff.Advice("offsets start at 0, and a limit of 0 selects everything after the offset"))
 	}
 	if s.Bytes {
@@ -92,7 +93,9 @@ func (l *Lines) pass(part []byte, complete bool) error {
 		return err
 	}
 	if l.size+int64(len(l.part)+len(part)) > l.span.Size {
-		l.full, l.tooLong, l.part = max(l.line, 1), l.line == l.span.Offset, nil
+		l.full = max(l.line, 1)
+		l.tooLong = l.line == l.span.Offset
+		l.part = nil
 		return nil
 	}
 	if l.part = append(l.part, part...); !complete {

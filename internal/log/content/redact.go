@@ -128,5 +128,5 @@ func (c *counter) Write(b []byte) (int, error) {
 // IsOwn reports whether handoff wrote the file of an artifact: that of a name, or of
 // content without a file.
 func IsOwn(a handoff.Artifact) bool {
-	return a.Name != "" || a.Root == handoff.RuntimeRoot || a.Root == "" && IsStored(filepath.ToSlash(a.Path))
+	return a.Name != "" || a.Root == handoff.RuntimeRoot || (a.Root == "" && IsStored(filepath.ToSlash(a.Path)))
 }

@@ -38,8 +38,12 @@ var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // refers to every digest that its bytes contain.
 func (refs *References) Add(r handoff.Record) {
 	if refs.artifacts == nil {
-		refs.artifacts, refs.withdrawn, refs.other = map[string][]string{}, map[string]bool{}, map[string]bool{}
-		refs.threads, refs.copies, refs.imports = map[string]keptCopy{}, map[string]bool{}, map[string]string{}
+		refs.artifacts = map[string][]string{}
+		refs.withdrawn = map[string]bool{}
+		refs.other = map[string]bool{}
+		refs.threads = map[string]keptCopy{}
+		refs.copies = map[string]bool{}
+		refs.imports = map[string]string{}
 	}
 	refs.redacted.Add(r)
 	refs.dropped.Add(r)

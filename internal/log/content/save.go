@@ -129,7 +129,9 @@ func saveError(name string, err error) error {
 		handoff.Advice("name a writable path, or read to standard output"))
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		e.Kind, e.Err, e.Hint = handoff.Conflict, errors.New("already exists"), handoff.Advice("name a new path")
+		e.Kind = handoff.Conflict
+		e.Err = errors.New("already exists")
+		e.Hint = handoff.Advice("name a new path")
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("directory %s does not exist", filepath.Dir(name))
 	}

@@ -84,7 +84,8 @@ func (s *Files) statForeign(ctx context.Context, a handoff.Artifact) handoff.Fil
 		return handoff.FileState{Target: handoff.Unknown}
 	}
 	if s.Here != nil {
-		if here, err := s.Here(ctx, handoff.Digest{Algorithm: handoff.SHA256, Value: a.Digest.Value}); err != nil || !here {
+		here, err := s.Here(ctx, handoff.Digest{Algorithm: handoff.SHA256, Value: a.Digest.Value})
+		if err != nil || !here {
 			return handoff.FileState{Target: handoff.Remote}
 		}
 	}
@@ -116,7 +117,9 @@ var errUnreachable = errors.New("in an unknown directory")
 // find returns the directory and the name of an artifact's file. Its error applies
 // to the file. The caller must call done in any case.
 func (s *Files) find(ctx context.Context, a handoff.Artifact) (root *os.Root, name string, done func(), err error) {
-	root, name, done = s.Root, filepath.FromSlash(a.Path), func() {}
+	root = s.Root
+	name = filepath.FromSlash(a.Path)
+	done = func() {}
 	if safepath.Check(a.Path) != nil && !IsStored(a.Path) {
 		return nil, "", done, errUnreachable // nothing there was published
 	}

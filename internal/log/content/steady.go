@@ -42,7 +42,8 @@ func (s *steadyFile) changed() error {
 }
 
 func openSteady(ctx context.Context, root *os.Root, name string) (*steadyFile, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // must not block if the file was replaced by a pipe
+	// must not block if the file was replaced by a pipe
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

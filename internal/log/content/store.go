@@ -41,7 +41,8 @@ func (s *Files) Store(ctx context.Context, id string, d handoff.Draft, p *handof
 			handoff.Advice("name the file without a directory"))
 	}
 	if s.Runtime == nil {
-		return state, nil, handoff.E("publish", "-", handoff.Unsupported, errors.New("no runtime directory to store it in"),
+		return state, nil, handoff.E("publish", "-", handoff.Unsupported,
+			errors.New("no runtime directory to store it in"),
 			handoff.Advice("write it to a file in the workspace, and publish that file"))
 	}
 	root, err := s.Runtime()
@@ -119,7 +120,10 @@ func (s *Files) keepNamed(ctx context.Context, d handoff.Draft, p *handoff.Artif
 	if body.Err != nil {
 		return readFailure(body.Err)
 	}
-	p.TargetType, p.SizeBytes, p.Kept, p.Branch = "file", &seen.n, to != nil, s.branch()
+	p.TargetType = "file"
+	p.SizeBytes = &seen.n
+	p.Kept = to != nil
+	p.Branch = s.branch()
 	if d.Root == "" && d.RootDir == s.Root.Name() { // a pipeline's files are in the main worktree
 		p.Worktree = s.Linked
 	}

@@ -47,5 +47,6 @@ func isText(mediaType string) bool {
 	case "json", "x-ndjson", "yaml", "toml", "xml", "sql":
 		return major == "application"
 	}
-	return major == "text" || strings.HasSuffix(minor, "+json") || strings.HasSuffix(minor, "+xml") && major != "image"
+	return major == "text" || strings.HasSuffix(minor, "+json") ||
+		(strings.HasSuffix(minor, "+xml") && major != "image")
 }

@@ -259,7 +259,7 @@ func (l *Log) checkRecord(c *logCheck, n handoff.Seq, each func(handoff.Record))
 // file of its own with the same bytes.
 func (l *Log) checkLink(c *logCheck, r handoff.Record) error {
 	name := recordsDir + "/" + r.ID + ".json"
-	if same, err := l.hasLink(r); same || err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if same, err := l.hasLink(r); same || (err != nil && !errors.Is(err, fs.ErrNotExist)) {
 		return err
 	} else if err != nil {
 		c.note(name, "is missing; it is the ID link of record %d", r.Seq)

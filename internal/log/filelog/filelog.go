@@ -241,7 +241,9 @@ func (l *Log) Wait(ctx context.Context, after handoff.Seq) error {
 	if l.prompt.Load() {
 		fastest *= prompt
 	}
-	poll, waited, unchecked := fastest, time.Duration(0), time.Duration(0)
+	poll := fastest
+	waited := time.Duration(0)
+	unchecked := time.Duration(0)
 	timer := time.NewTimer(poll)
 	defer timer.Stop()
 	for {

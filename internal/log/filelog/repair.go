@@ -98,7 +98,8 @@ func (l *Log) linkRecords(c *logCheck, now time.Time) error {
 func (l *Log) quarantineLinks(c *logCheck, now time.Time) error {
 	for _, name := range c.damagedLinks {
 		file := l.path(recordsDir + "/" + name)
-		if err := os.Rename(file, strings.TrimSuffix(file, ".json")+quarantinedLink+now.UTC().Format(timestamp)); err != nil {
+		aside := strings.TrimSuffix(file, ".json") + quarantinedLink + now.UTC().Format(timestamp)
+		if err := os.Rename(file, aside); err != nil {
 			return err
 		}
 	}

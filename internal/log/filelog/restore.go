@@ -19,7 +19,7 @@ import (
 // meanwhile stops at a hole, and continues when it is filled.
 func (l *Log) restoreRecords(c *logCheck, now time.Time) error {
 	free, err := l.freeNumbers(c)
-	if err != nil || len(free) == 0 && len(c.orphanLinks) == 0 && !c.missingID {
+	if err != nil || (len(free) == 0 && len(c.orphanLinks) == 0 && !c.missingID) {
 		return err
 	}
 	for _, n := range append(slices.Clone(free), slices.Max(append(c.numbers, 0))+1) {
@@ -36,11 +36,12 @@ func (l *Log) restoreRecords(c *logCheck, now time.Time) error {
 	until := l.createdAfter(free)
 	for i, n := range free {
 		if slices.Contains(c.damaged, n) {
-			if err := os.Rename(l.path(l.name(n)), l.path(l.name(n)+quarantinedDamage+now.UTC().Format(timestamp))); err != nil {
+			aside := l.path(l.name(n) + quarantinedDamage + now.UTC().Format(timestamp))
+			if err := os.Rename(l.path(l.name(n)), aside); err != nil {
 				return err
 			}
 		}
-		fits := len(lost) >= len(free)-i || len(lost) > 0 && (until[i].IsZero() || !lost[0].CreatedAt.After(until[i]))
+		fits := len(lost) >= len(free)-i || (len(lost) > 0 && (until[i].IsZero() || !lost[0].CreatedAt.After(until[i])))
 		if !fits {
 			err = l.markLost(n, now)
 		} else if err = l.relink(n, lost[0]); err == nil {

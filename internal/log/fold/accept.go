@@ -29,7 +29,7 @@ func (a *ArtifactState) above() []string { return slices.Concat(a.ReplacedBy, a.
 // counts. An import decides between what it brought.
 func foldAccepted(k *tracedKeeper, r handoff.Record, f *handoff.ArtifactAccepted) error {
 	w, err := k.Artifact(f.ArtifactID)
-	if err != nil || !w.known() || r.Import != "" && r.Import != w.Import {
+	if err != nil || !w.known() || (r.Import != "" && r.Import != w.Import) {
 		return err
 	}
 	by := f.User
@@ -46,7 +46,7 @@ func foldAccepted(k *tracedKeeper, r handoff.Record, f *handoff.ArtifactAccepted
 		if err != nil {
 			return err
 		}
-		if !l.known() || l == w || r.Import != "" && r.Import != l.Import {
+		if !l.known() || l == w || (r.Import != "" && r.Import != l.Import) {
 			continue
 		}
 		if err := joinContest(k, r.ID, w, l); err != nil {

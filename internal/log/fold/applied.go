@@ -13,7 +13,7 @@ const maxApplied = 100
 // foldApplied adds an application to an artifact. An import adds only to what it brought.
 func foldApplied(k Keeper, r handoff.Record, f *handoff.ArtifactApplied) error {
 	a, err := k.Artifact(f.ArtifactID)
-	if err != nil || !a.known() || r.Import != "" && r.Import != a.Record.Import {
+	if err != nil || !a.known() || (r.Import != "" && r.Import != a.Record.Import) {
 		return err
 	}
 	a.Applied = append(a.Applied, handoff.Application{Commit: f.Commit, By: cmp.Or(f.User, nameOf(r.Producer)),

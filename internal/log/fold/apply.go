@@ -21,10 +21,20 @@ func ApplySession(s *handoff.Session, r handoff.Record) {
 	switch f := r.Fact.(type) {
 	case *handoff.SessionOpened:
 		if s.Opened == 0 {
-			s.Opened, s.OpenedAt, s.Producer = r.Seq, cmp.Or(f.StartedAt, r.CreatedAt), r.Producer
-			s.Parent, s.Title, s.Agent, s.Workflow, s.User = f.Parent, f.Title, f.Agent, f.Workflow, f.User
-			s.Inputs, s.Folder, s.Process, s.Adopted, s.Expected, s.Dir = f.Inputs, f.Folder, f.Process, f.Manifest, f.Expected,
-				f.Dir
+			s.Opened = r.Seq
+			s.OpenedAt = cmp.Or(f.StartedAt, r.CreatedAt)
+			s.Producer = r.Producer
+			s.Parent = f.Parent
+			s.Title = f.Title
+			s.Agent = f.Agent
+			s.Workflow = f.Workflow
+			s.User = f.User
+			s.Inputs = f.Inputs
+			s.Folder = f.Folder
+			s.Process = f.Process
+			s.Adopted = f.Manifest
+			s.Expected = f.Expected
+			s.Dir = f.Dir
 			if handoff.CheckSessionFolder(f.Folder) != nil {
 				s.Folder = "" // nothing is written where a forged record says
 			}
@@ -35,7 +45,10 @@ func ApplySession(s *handoff.Session, r handoff.Record) {
 			s.Reclosed = append(s.Reclosed, *f)
 			return
 		}
-		s.Closed, s.ClosedAt, s.Status, s.Reason = r.Seq, cmp.Or(f.EndedAt, r.CreatedAt), f.Status, f.Reason
+		s.Closed = r.Seq
+		s.ClosedAt = cmp.Or(f.EndedAt, r.CreatedAt)
+		s.Status = f.Status
+		s.Reason = f.Reason
 	case *handoff.SessionLinked:
 		if !slices.Contains(s.Links, f.To) {
 			s.Links = append(s.Links, f.To)
@@ -90,18 +103,31 @@ func ApplyWork(w *handoff.Work, r handoff.Record) {
 		if w.StartRecord != "" && w.StartRecord <= r.ID {
 			return
 		}
-		w.Started, w.StartRecord, w.StartedAt = r.Seq, r.ID, f.StartedAt
-		w.Parent, w.Kind, w.Name, w.Agent, w.Model, w.Thread = f.ParentWorkID, f.Kind, f.Name, f.Agent, f.Model, f.Thread
-		w.SessionID, w.RunID, w.Ticket = f.SessionID, f.RunID, f.Ticket
+		w.Started = r.Seq
+		w.StartRecord = r.ID
+		w.StartedAt = f.StartedAt
+		w.Parent = f.ParentWorkID
+		w.Kind = f.Kind
+		w.Name = f.Name
+		w.Agent = f.Agent
+		w.Model = f.Model
+		w.Thread = f.Thread
+		w.SessionID = f.SessionID
+		w.RunID = f.RunID
+		w.Ticket = f.Ticket
 	case *handoff.WorkEnded:
 		if f.Status == cancelled && (w.Cancelled == 0 || r.Seq < w.Cancelled) {
 			w.Cancelled = r.Seq
 		}
 		reported, known := f.UsageSource == handoff.UsageFromHarness, w.UsageSource == handoff.UsageFromHarness
-		if w.EndRecord != "" && (known && !reported || known == reported && w.EndRecord <= r.ID) {
+		if w.EndRecord != "" && ((known && !reported) || (known == reported && w.EndRecord <= r.ID)) {
 			return
 		}
-		w.Ended, w.EndRecord, w.EndedAt, w.IsError, w.Status = r.Seq, r.ID, f.EndedAt, f.IsError, f.Status
+		w.Ended = r.Seq
+		w.EndRecord = r.ID
+		w.EndedAt = f.EndedAt
+		w.IsError = f.IsError
+		w.Status = f.Status
 		w.Usage, w.UsageSource = f.Usage, f.UsageSource
 	}
 }

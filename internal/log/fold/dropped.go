@@ -24,7 +24,7 @@ func foldDropped(k Keeper, r handoff.Record, f *handoff.BodiesDropped) error {
 			if err != nil {
 				return err
 			}
-			if !a.known() || r.Import != "" && r.Import != a.Import {
+			if !a.known() || (r.Import != "" && r.Import != a.Import) {
 				continue
 			}
 			a.Dropped = append(a.Dropped, droppedBody{b.Digest.Value, f.Policy, r.CreatedAt})
@@ -53,7 +53,7 @@ func dropThread(k Keeper, r handoff.Record, policy, uri, record string) error {
 	if err := json.Unmarshal([]byte(value), &t); err != nil {
 		return err
 	}
-	if t.RecordID != record || r.Import != "" && r.Import != t.Import {
+	if t.RecordID != record || (r.Import != "" && r.Import != t.Import) {
 		return nil
 	}
 	t.Dropped = &handoff.Dropped{Policy: policy, At: r.CreatedAt}

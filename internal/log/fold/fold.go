@@ -227,7 +227,10 @@ func foldPublished(k *tracedKeeper, r handoff.Record, p *handoff.ArtifactPublish
 	if a == nil {
 		a = &ArtifactState{ID: r.ID}
 	}
-	a.Record, a.Published, a.Family, a.Import = r, p, r.ID, r.Import
+	a.Record = r
+	a.Published = p
+	a.Family = r.ID
+	a.Import = r.Import
 	if err := foldReplaces(k, a); err != nil {
 		return err
 	}
@@ -287,8 +290,8 @@ func foldReplaces(k Keeper, a *ArtifactState) error {
 		if err != nil {
 			return err
 		}
-		if !b.known() || id == a.ID || slices.Contains(a.Replaced, id) || a.Record.Import != "" &&
-			b.Record.Import != a.Record.Import {
+		if !b.known() || id == a.ID || slices.Contains(a.Replaced, id) ||
+			(a.Record.Import != "" && b.Record.Import != a.Record.Import) {
 			continue
 		}
 		a.Replaced = append(a.Replaced, id)

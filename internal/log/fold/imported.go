@@ -90,6 +90,8 @@ func foldStaged(k Keeper, f *handoff.SessionImported) error {
 		handoff.CheckSessionFolder(f.Folder) != nil {
 		return err
 	}
-	s.Origin, s.MovingTo, s.Folder = s.Folder, s.Folder, f.Folder
+	s.Origin = s.Folder
+	s.MovingTo = s.Folder
+	s.Folder = f.Folder
 	return k.PutSession(s)
 }

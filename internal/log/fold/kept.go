@@ -20,7 +20,7 @@ type keptThread struct {
 // does not replace one that this workspace made.
 func foldKept(k Keeper, r handoff.Record, f *handoff.ThreadKept) error {
 	known, err := k.Pointer(KeptSpace, f.Thread)
-	if err != nil || known != "" && r.Import != "" {
+	if err != nil || (known != "" && r.Import != "") {
 		return err
 	}
 	t := keptThread{handoff.KeptThread{ThreadKept: *f, RecordID: r.ID, KeptAt: r.CreatedAt}, r.Import}

@@ -20,7 +20,7 @@ func foldLabeled(k Keeper, r handoff.Record, f *handoff.ArtifactLabeled) error {
 	}
 	key := a.Published.Channel + "\x00" + f.Label
 	holder, err := k.Pointer(labelSpace, key)
-	if err != nil || (holder == a.ID) != f.Removed || !f.Removed && len(a.Labels) >= handoff.MaxLabels {
+	if err != nil || (holder == a.ID) != f.Removed || (!f.Removed && len(a.Labels) >= handoff.MaxLabels) {
 		return err
 	}
 	if holder != "" {

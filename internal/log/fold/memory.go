@@ -278,8 +278,9 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 		if q.NewestIn != nil && !newest[a.ID] {
 			continue
 		}
-		if !selects(q, a.Record, a.Published) || !selectsState(&m.tables, q, a) || q.Competing && !m.tables.competes(a) ||
-			q.Family != "" && a.Family != family || q.Paths != nil && !slices.Contains(paths, a.Published.Path) {
+		if !selects(q, a.Record, a.Published) || !selectsState(&m.tables, q, a) ||
+			(q.Competing && !m.tables.competes(a)) ||
+			(q.Family != "" && a.Family != family) || (q.Paths != nil && !slices.Contains(paths, a.Published.Path)) {
 			continue
 		}
 		if !shows(q, a.Status()) {
@@ -288,7 +289,7 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 			}
 			continue
 		}
-		if before != 0 && a.Record.Seq >= before || page.Cursor != "" {
+		if (before != 0 && a.Record.Seq >= before) || page.Cursor != "" {
 			continue
 		}
 		if q.Limit > 0 && len(page.Artifacts) == q.Limit {
@@ -337,7 +338,8 @@ func (m *Memory) Sessions(_ context.Context, q handoff.SessionQuery) (handoff.Se
 		}
 	}
 	for _, s := range m.tables.sessions {
-		if selectsSession(q, s) && (q.Cursor == "" || s.Order().Compare(after) < 0) && (q.HasKind == nil || having[s.ID]) {
+		if selectsSession(q, s) && (q.Cursor == "" || s.Order().Compare(after) < 0) &&
+			(q.HasKind == nil || having[s.ID]) {
 			page.Sessions = append(page.Sessions, cloneSession(s))
 		}
 	}
@@ -379,7 +381,7 @@ func (m *Memory) KeptThreads(_ context.Context, uri string) (list []handoff.Kept
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for p, value := range m.tables.pointers {
-		if p.space != KeptSpace || uri != "" && p.key != uri {
+		if p.space != KeptSpace || (uri != "" && p.key != uri) {
 			continue
 		}
 		t, failed := DecodeKept(value)

@@ -88,7 +88,9 @@ func productions(list []handoff.Production) (sums []handoff.Production) {
 
 // AddProduction adds the numbers of p to s.
 func AddProduction(s *handoff.Production, p handoff.Production) {
-	s.Count, s.Revisions, s.Active = s.Count+p.Count, s.Revisions+p.Revisions, s.Active+p.Active
+	s.Count = s.Count + p.Count
+	s.Revisions = s.Revisions + p.Revisions
+	s.Active = s.Active + p.Active
 	s.RefsPassed += p.RefsPassed
 	s.BytesRead, s.BytesStayed = sum(s.BytesRead, p.BytesRead), sum(s.BytesStayed, p.BytesStayed)
 }
@@ -123,7 +125,7 @@ func (m *Memory) Productions(ctx context.Context, q handoff.ProductionQuery) ([]
 	page, err := m.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Since: q.Since, Until: q.Until})
 	var list []handoff.Production
 	for _, a := range page.Artifacts {
-		if slices.Contains(q.Without, a.ID) || q.OfThreads && a.Producer.Thread == "" {
+		if slices.Contains(q.Without, a.ID) || (q.OfThreads && a.Producer.Thread == "") {
 			continue
 		}
 		p := ProductionOf(a, q.By)
@@ -139,7 +141,8 @@ func (m *Memory) Productions(ctx context.Context, q handoff.ProductionQuery) ([]
 func (m *Memory) threadsIn(ctx context.Context, id string) (list []handoff.Production, err error) {
 	threads := map[string]bool{}
 	for _, slot := range []string{"session", "run"} {
-		page, err := m.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{slot: id}, IncludeInactive: true})
+		page, err := m.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{slot: id},
+			IncludeInactive: true})
 		if err != nil {
 			return nil, err
 		}

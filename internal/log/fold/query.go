@@ -94,7 +94,9 @@ func selectsSession(q handoff.SessionQuery, s *handoff.Session) bool {
 // cloneSession returns a copy that shares no memory that Apply changes.
 func cloneSession(s *handoff.Session) handoff.Session {
 	c := *s
-	c.Reclosed, c.Links, c.Tags = slices.Clone(s.Reclosed), slices.Clone(s.Links), slices.Clone(s.Tags)
+	c.Reclosed = slices.Clone(s.Reclosed)
+	c.Links = slices.Clone(s.Links)
+	c.Tags = slices.Clone(s.Tags)
 	return c
 }
 

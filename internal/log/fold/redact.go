@@ -123,7 +123,7 @@ func Readable(s Store, a *ArtifactState) (handoff.Artifact, error) {
 	if err != nil || list == "" {
 		return v, err
 	}
-	if err := redactBody(s, a, &v); err != nil || len(a.Redactions) == 0 && a.RedactedAt.IsZero() {
+	if err := redactBody(s, a, &v); err != nil || (len(a.Redactions) == 0 && a.RedactedAt.IsZero()) {
 		return v, err
 	}
 	if v.Redacted == nil {

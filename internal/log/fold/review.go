@@ -162,7 +162,7 @@ func setLater(k Keeper, a *ArtifactState) error {
 		if err != nil {
 			return err
 		}
-		a.Later = a.Later || b != nil && (b.Remarks > 0 || b.Later)
+		a.Later = a.Later || (b != nil && (b.Remarks > 0 || b.Later))
 	}
 	switch {
 	case a.Remarks > 0: // they came before it
@@ -184,7 +184,7 @@ func previous(a *ArtifactState) []string {
 
 // IsDiscussed reports whether a query by Discussed selects the artifact.
 func (a *ArtifactState) IsDiscussed() bool {
-	return a.Remarks > 0 || a.Later || a.Published != nil && a.Published.AskReview
+	return a.Remarks > 0 || a.Later || (a.Published != nil && a.Published.AskReview)
 }
 
 // addDiscussion sets the reviews and comments of a view.
@@ -308,14 +308,21 @@ func (d *discussion) comment(a *ArtifactState, m remark, by handoff.Reviewer) {
 			}
 		}
 	case f.State == handoff.CommentWithdrawn:
-		c.State, c.Body, c.ResolvedBy, c.ChangedBy = f.State, handoff.Digest{}, m.ID, by.Name
+		c.State = f.State
+		c.Body = handoff.Digest{}
+		c.ResolvedBy = m.ID
+		c.ChangedBy = by.Name
 		return
 	case c.State == handoff.CommentWithdrawn:
 		reply.State = ""
 	case f.State == handoff.CommentResolved:
-		c.State, c.ResolvedBy, c.ChangedBy = f.State, m.ID, by.Name
+		c.State = f.State
+		c.ResolvedBy = m.ID
+		c.ChangedBy = by.Name
 	case f.State == handoff.CommentOpen:
-		c.State, c.ResolvedBy, c.ChangedBy = f.State, "", by.Name
+		c.State = f.State
+		c.ResolvedBy = ""
+		c.ChangedBy = by.Name
 	}
 	c.Replies = append(c.Replies, reply)
 }
@@ -340,7 +347,9 @@ func (d *discussion) resolve(s Store, m remark) error {
 	}
 	for _, id := range m.Resolved {
 		if c := d.find(id); c != nil && c.State == handoff.CommentOpen {
-			c.State, c.ResolvedBy, c.ChangedBy = handoff.CommentResolved, m.ResolvedBy, nameOf(m.Producer)
+			c.State = handoff.CommentResolved
+			c.ResolvedBy = m.ResolvedBy
+			c.ChangedBy = nameOf(m.Producer)
 		}
 	}
 	return nil
@@ -355,7 +364,8 @@ func (d *discussion) decide(a *ArtifactState, m remark, by handoff.Reviewer) {
 	r := handoff.Review{ID: m.ID, Decision: f.Decision, By: by, Comments: f.Comments, CreatedAt: m.At, Seq: m.Seq,
 		Signed: handoff.NewSigned(f.Signature, f.SignedText)}
 	if r.Signed != nil {
-		if slices.ContainsFunc(d.signed, func(s handoff.Review) bool { return bytes.Equal(s.Signed.Text, r.Signed.Text) }) {
+		if slices.ContainsFunc(d.signed,
+			func(s handoff.Review) bool { return bytes.Equal(s.Signed.Text, r.Signed.Text) }) {
 			return // a copy of an earlier record, so that nobody repeats what its author took back
 		}
 		d.signed = append(d.signed, r)

@@ -90,14 +90,14 @@ func maybeSame(p, q handoff.Producer) bool {
 		return false
 	}
 	agent := p.Agent == "" || q.Agent == "" || p.Agent == q.Agent
-	place := p.Session != "" && p.Session == q.Session || p.RunID != "" && p.RunID == q.RunID
-	nowhere := p.Session == "" && p.RunID == "" || q.Session == "" && q.RunID == ""
-	return agent && place || p.Agent != "" && p.Agent == q.Agent && nowhere
+	place := (p.Session != "" && p.Session == q.Session) || (p.RunID != "" && p.RunID == q.RunID)
+	nowhere := (p.Session == "" && p.RunID == "") || (q.Session == "" && q.RunID == "")
+	return (agent && place) || (p.Agent != "" && p.Agent == q.Agent && nowhere)
 }
 
 // isNobody reports whether nothing in the environment of a producer named an agent.
 func isNobody(p handoff.Producer) bool {
-	return p.Source == handoff.FromNone || p.Source == "" && p.Harness == ""
+	return p.Source == handoff.FromNone || (p.Source == "" && p.Harness == "")
 }
 
 // starters returns the identities of the agents that started the one of a producer,

@@ -34,7 +34,9 @@ func rivalsOf(k Keeper, head *ArtifactState) (ids []string, err error) {
 	if work == "" {
 		return nil, nil
 	}
-	writers, passed, differ := map[string]bool{WriterOf(head.Record.Producer): true}, map[string]bool{}, false
+	writers := map[string]bool{WriterOf(head.Record.Producer): true}
+	passed := map[string]bool{}
+	differ := false
 	b := head
 	for range maxAbove {
 		if b.Before == "" {

@@ -44,7 +44,9 @@ func applyMove(s *handoff.Session, f handoff.Fact) bool {
 	case *handoff.SessionDeleted:
 		s.Deleted, to = true, f.Folder
 	case *handoff.SessionRestored:
-		s.Archived, s.Deleted, to = false, false, f.Folder
+		s.Archived = false
+		s.Deleted = false
+		to = f.Folder
 	default:
 		return false
 	}
@@ -128,8 +130,8 @@ func foldSessionMoved(k Keeper, f *handoff.PathMoved) (bool, error) {
 // executions of its workflow by its agent. A run that does a part of its parent's
 // work, by the same agent in the same workflow, has none.
 func numberExecution(k Keeper, s, parent *handoff.Session) error {
-	if s.Workflow.Name == "" || parent != nil && parent.Agent.Name == s.Agent.Name &&
-		parent.Workflow.Name == s.Workflow.Name {
+	if s.Workflow.Name == "" ||
+		(parent != nil && parent.Agent.Name == s.Agent.Name && parent.Workflow.Name == s.Workflow.Name) {
 		return nil
 	}
 	key := s.Agent.Name + "\x00" + s.Workflow.Name

@@ -80,7 +80,9 @@ func (l *lineage) load(ids []string) (list []*ArtifactState, err error) {
 		if !p.known() {
 			continue
 		}
-		l.nodes[id], l.order, list = p, append(l.order, p), append(list, p)
+		l.nodes[id] = p
+		l.order = append(l.order, p)
+		list = append(list, p)
 		for _, line := range linesOf(p) {
 			l.newest[line] = max(l.newest[line], p.Record.Seq)
 		}
@@ -217,7 +219,7 @@ func conditionOf(a *ArtifactState) condition {
 
 // counts returns what an input in this condition adds to StaleInputs.
 func (c condition) counts(deep bool) int {
-	if c.inactive || deep && c.outOfDate {
+	if c.inactive || (deep && c.outOfDate) {
 		return 1
 	}
 	return 0
@@ -278,7 +280,7 @@ func (t *tracedKeeper) updateChildren(id string, was, now condition) error {
 		}
 		deep := slices.Contains(c.Inputs, id)
 		change := now.counts(deep) - was.counts(deep)
-		if change == 0 || !deep && !slices.Contains(c.Known, id) {
+		if change == 0 || (!deep && !slices.Contains(c.Known, id)) {
 			continue
 		}
 		c.StaleInputs += change

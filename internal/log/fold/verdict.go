@@ -259,7 +259,8 @@ func judge(s Store, at attested, known, same bool) (finding, error) {
 	case err != nil:
 		return finding{}, err
 	case redacted:
-		return finding{handoff.VerdictAsserted, "succeeded, and its output was redacted, because it had a secret", at.ID}, nil
+		return finding{handoff.VerdictAsserted, "succeeded, and its output was redacted, because it had a secret",
+			at.ID}, nil
 	case at.Tree == "" || !known:
 		return finding{handoff.VerdictAsserted, "succeeded, but the tree was not recorded", at.ID}, nil
 	case at.Changed:

@@ -8,7 +8,7 @@ import (
 )
 
 // Bodies returns what an index knows of bodies, as Bodies of sqlindex.Index. One in memory knows none.
-func Bodies(ctx context.Context, x *Index, by string) (sqlindex.Bodies, error) {
+func (x *Index) Bodies(ctx context.Context, by string) (sqlindex.Bodies, error) {
 	return ask(ctx, x, func(at handoff.Index) (list sqlindex.Bodies, err error) {
 		if file, ok := at.(*sqlindex.Index); ok {
 			list, err = file.Bodies(ctx, by)

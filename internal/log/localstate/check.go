@@ -103,8 +103,8 @@ func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f
 	}
 	switch {
 	case !found:
-		f.Text = fmt.Sprintf("contains record %d, %s, which is beyond the end of the log: the log has lost records", p.Seq,
-			p.ID)
+		f.Text = fmt.Sprintf("contains record %d, %s, which is beyond the end of the log: the log has lost records",
+			p.Seq, p.ID)
 	case r.ID != p.ID:
 		f = handoff.Finding{Note: true, Text: fmt.Sprintf("contains another record %d than the log and will be rebuilt",
 			p.Seq)}
@@ -117,8 +117,10 @@ func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f
 		case err != nil || !differs:
 			return f, true, err
 		case moved > 0:
-			f.Text = fmt.Sprintf("knows the artifact of record %d as another record: records of the log were exchanged", moved)
-			f.Hint = handoff.Suggest("accept this order, if the log can't be restored from a copy", handoff.ActionRepair)
+			f.Text = fmt.Sprintf("knows the artifact of record %d as another record: records of the log were exchanged",
+				moved)
+			f.Hint = handoff.Suggest("accept this order, if the log can't be restored from a copy",
+				handoff.ActionRepair)
 		default:
 			f = handoff.Finding{Note: true, Text: "disagrees with the log; a repair rebuilds it"}
 		}

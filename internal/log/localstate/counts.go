@@ -28,7 +28,7 @@ func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (ma
 func (x *Index) CountIn(ctx context.Context, ids []string) (map[string]int, error) {
 	return askQueued(ctx, x, func(at handoff.Index) (map[string]int, error) {
 		if file, ok := at.(*sqlindex.Index); ok {
-			return sqlindex.CountIn(ctx, file, ids)
+			return file.CountIn(ctx, ids)
 		}
 		counts := map[string]int{}
 		for _, id := range ids {
@@ -45,10 +45,10 @@ func (x *Index) CountIn(ctx context.Context, ids []string) (map[string]int, erro
 }
 
 // Threaded is that of sqlindex.
-func Threaded(ctx context.Context, x *Index, most int) ([]handoff.Artifact, error) {
+func (x *Index) Threaded(ctx context.Context, most int) ([]handoff.Artifact, error) {
 	return askQueued(ctx, x, func(at handoff.Index) (list []handoff.Artifact, err error) {
 		if file, ok := at.(*sqlindex.Index); ok {
-			return sqlindex.Threaded(ctx, file, most)
+			return file.Threaded(ctx, most)
 		}
 		page, err := at.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Limit: most})
 		return slices.DeleteFunc(page.Artifacts, func(a handoff.Artifact) bool { return a.Producer.Thread == "" }), err
@@ -59,7 +59,7 @@ func Threaded(ctx context.Context, x *Index, most int) ([]handoff.Artifact, erro
 func (x *Index) AgentsOf(ctx context.Context, ids, threads, calls []string) (map[string]string, error) {
 	return askQueued(ctx, x, func(at handoff.Index) (map[string]string, error) {
 		if file, ok := at.(*sqlindex.Index); ok {
-			return sqlindex.AgentsOf(ctx, file, ids, threads, calls)
+			return file.AgentsOf(ctx, ids, threads, calls)
 		}
 		queries := []handoff.ArtifactQuery{{IDs: append([]string{}, ids...)}}
 		for slot, values := range map[string][]string{"thread": threads, "tool-call": calls} {

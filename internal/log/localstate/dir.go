@@ -171,7 +171,7 @@ type guardedLog struct {
 // the first record, remembers what it reads and appends, and ends with kind Corrupt if
 // records that this machine knows are missing. It is a handoff.Filer if the log is. The
 // records of a remote log carry the origin.
-func GuardLog(d *Dir, x *Index) handoff.Log {
+func (d *Dir) GuardLog(x *Index) handoff.Log {
 	d.log = x.log
 	g := &guardedLog{Log: x.log, runtime: d, index: x, remote: x.memory.remote}
 	if f, ok := x.log.(handoff.Filer); ok {

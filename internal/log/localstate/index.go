@@ -62,7 +62,8 @@ func NewIndex(m *Memory, runtime string, getenv func(string) string, progress fu
 const maxFailures = 3
 
 func (x *Index) Artifact(ctx context.Context, id string) (handoff.Artifact, error) {
-	return askQueued(ctx, x, func(at handoff.Index) (handoff.Artifact, error) { return at.Artifact(ctx, id) }, markQueued)
+	return askQueued(ctx, x, func(at handoff.Index) (handoff.Artifact, error) { return at.Artifact(ctx, id) },
+		markQueued)
 }
 
 func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
@@ -96,7 +97,9 @@ func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 	}
 	_, err := ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, at.Apply(ctx, records...) })
 	if errors.Is(err, handoff.Conflict) { // another process emptied the index meanwhile
-		_, err = ask(ctx, x, func(at handoff.Index) (struct{}, error) { return struct{}{}, handoff.CatchUp(ctx, x.log, at) })
+		_, err = ask(ctx, x, func(at handoff.Index) (struct{}, error) {
+			return struct{}{}, handoff.CatchUp(ctx, x.log, at)
+		})
 	}
 	if err == nil {
 		x.reportProgress(ctx, records[len(records)-1].Seq)
@@ -329,7 +332,7 @@ func (x *Index) abandon(at handoff.Index, fault *sqlindex.Error) {
 
 func isLocked(err error) bool {
 	var fault *sqlindex.Error
-	return errors.Is(err, durable.ErrLocked) || errors.As(err, &fault) && fault.Locked
+	return errors.Is(err, durable.ErrLocked) || (errors.As(err, &fault) && fault.Locked)
 }
 
 // skip leaves the index in a directory to the process that has locked it. To

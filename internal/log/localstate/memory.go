@@ -69,7 +69,8 @@ var errLost = errors.New("the log has lost records")
 // lost returns the error for a record that the log does not have.
 func lost(p checkpoint.Point, why string) error {
 	return handoff.E("read log", fmt.Sprintf("record %d", p.Seq), handoff.Corrupt, fmt.Errorf("%w: %s", errLost, why),
-		handoff.Suggest("accept the loss on this machine, if the log can't be restored from a copy", handoff.ActionRepair))
+		handoff.Suggest("accept the loss on this machine, if the log can't be restored from a copy",
+			handoff.ActionRepair))
 }
 
 // expected returns the record that the log must have, the zero Point if there is

@@ -31,8 +31,8 @@ func (d *Dir) Origin() (string, error) {
 	}
 	if err != nil {
 		return "", handoff.E("read origin", filepath.Join(d.path, originName), handoff.Corrupt, durable.Reason(err),
-			handoff.Advice("rename the file; a new one is created, and earlier files of this directory are then treated as "+
-				"those of another machine"))
+			handoff.Advice("rename the file; a new one is created, and earlier files of this directory are then "+
+				"treated as those of another machine"))
 	}
 	return string(b), nil
 }

@@ -57,7 +57,7 @@ func TestRemoteRecords(t *testing.T) {
 	for _, remote := range []bool{true, false} {
 		log := memory.NewLog()
 		d := NewDir(filepath.Join(t.TempDir(), "runtime"), rand.Reader)
-		g := GuardLog(d, NewIndex(NewMemory(log, storage.Backend{Remote: remote}, "", d.path, noEnv), d.path, noEnv, nil,
+		g := d.GuardLog(NewIndex(NewMemory(log, storage.Backend{Remote: remote}, "", d.path, noEnv), d.path, noEnv, nil,
 			nil))
 		logtest.Append(t, g, "a.md")
 		want, err := d.Origin()

@@ -45,7 +45,7 @@ func askQueued[T any](ctx context.Context, x *Index, query func(handoff.Index) (
 		var first func() handoff.Seq
 		file, ok := at.(*sqlindex.Index)
 		if ok {
-			at, first = sqlindex.With(file, records)
+			at, first = file.With(records)
 		} else if at, start, err = inMemory(ctx, x.log, records); err != nil {
 			var none T
 			return none, err

@@ -91,7 +91,8 @@ func irregular(dir, name string, err error) error {
 	if os.IsPermission(err) {
 		return nil // whoever opens it reports it
 	}
-	return handoff.E("open workspace", filepath.Join(dir, name), handoff.Corrupt, fmt.Errorf("%w; it is not opened", err),
+	return handoff.E("open workspace", filepath.Join(dir, name), handoff.Corrupt,
+		fmt.Errorf("%w; it is not opened", err),
 		handoff.Advice("find out what created it").OrSet("HANDOFF_DIR to another directory"))
 }
 

@@ -228,7 +228,7 @@ func (c *copier) body(ctx context.Context, r handoff.Record, d handoff.Digest) e
 		c.result.Missing = append(c.result.Missing, r.ID)
 		return nil
 	}
-	if there, err := c.to.Bodies.Has(ctx, d); err != nil || there && !c.sameStore() {
+	if there, err := c.to.Bodies.Has(ctx, d); err != nil || (there && !c.sameStore()) {
 		return err
 	}
 	if b, ok := c.from.Bodies.(handoff.BodyFetcher); ok {

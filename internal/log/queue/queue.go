@@ -114,7 +114,7 @@ func (l *Log) Exists(ctx context.Context) error {
 // location is wrong, and nothing must be queued for it.
 func (l *Log) IsUnavailable(err error) bool {
 	var missing *remote.MissingError
-	return errors.Is(err, handoff.Unavailable) || errors.As(err, &missing) && l.reached()
+	return errors.Is(err, handoff.Unavailable) || (errors.As(err, &missing) && l.reached())
 }
 
 // removed returns the error of a log that does not exist with kind Unavailable, if this
@@ -136,8 +136,8 @@ func (l *Log) unavailable(err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.warned && l.o.Warn != nil {
-		l.o.Warn("the log can't be reached, so only what this machine knows is shown, and what is recorded is queued: " +
-			err.Error())
+		l.o.Warn("the log can't be reached, so only what this machine knows is shown, " +
+			"and what is recorded is queued: " + err.Error())
 	}
 	l.warned = true
 	return true
@@ -175,7 +175,7 @@ func (l *Log) ID(ctx context.Context) (string, error) {
 		return id, err
 	}
 	s, known := l.load()
-	if known != nil || s.Log == "" && !s.pending() {
+	if known != nil || (s.Log == "" && !s.pending()) {
 		return "", err
 	}
 	return s.Log, nil
@@ -188,7 +188,7 @@ func (l *Log) Newest(ctx context.Context) (handoff.Seq, error) {
 		return newest, err
 	}
 	s, known := l.load()
-	if known != nil || s.Log == "" && !s.pending() {
+	if known != nil || (s.Log == "" && !s.pending()) {
 		return 0, err
 	}
 	return s.Newest, nil
@@ -221,7 +221,7 @@ func (l *Log) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handoff.Rec
 			return
 		}
 		s, known := l.load()
-		if known != nil || max(after, last) < s.Newest || s.Log == "" && !s.pending() {
+		if known != nil || max(after, last) < s.Newest || (s.Log == "" && !s.pending()) {
 			yield(handoff.Record{}, err)
 		}
 	}

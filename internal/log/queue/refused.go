@@ -54,8 +54,10 @@ func (l *Log) Drop(ctx context.Context, ids []string) (dropped []storage.Refused
 					return notRefused(id)
 				}
 			}
-			dropped = slices.DeleteFunc(list, func(r storage.RefusedRecord) bool { return !slices.Contains(ids, r.Record.ID) })
-			now.Refused = slices.DeleteFunc(now.Refused, func(f storage.Refusal) bool { return slices.Contains(ids, f.ID) })
+			dropped = slices.DeleteFunc(list,
+				func(r storage.RefusedRecord) bool { return !slices.Contains(ids, r.Record.ID) })
+			now.Refused = slices.DeleteFunc(now.Refused,
+				func(f storage.Refusal) bool { return slices.Contains(ids, f.ID) })
 			return nil
 		})
 		if err == nil {
@@ -80,7 +82,8 @@ func Error(list []storage.Refusal) error {
 	if len(list) == 0 {
 		return nil
 	}
-	e := handoff.E("send", "", handoff.Conflict, fmt.Errorf("the log refused %d queued records; they are kept", len(list)),
+	e := handoff.E("send", "", handoff.Conflict,
+		fmt.Errorf("the log refused %d queued records; they are kept", len(list)),
 		handoff.Suggest("see what is queued", handoff.ActionLogStatus))
 	if len(list) == 1 {
 		e.Err = errors.New("the log refused a queued record; it is kept")

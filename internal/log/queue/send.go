@@ -36,10 +36,10 @@ func (l *Log) SendNew(ctx context.Context) (storage.Sent, error) { return l.send
 // send is Send; only with all it sends what was refused or copied.
 func (l *Log) send(ctx context.Context, all bool) (storage.Sent, error) {
 	s, err := l.load()
-	if err != nil || !s.Queued || s.foreign && !all {
+	if err != nil || !s.Queued || (s.foreign && !all) {
 		return storage.Sent{Refused: s.Refused}, err
 	}
-	if list, err := l.pending(ctx, s, all); err != nil || len(list) == 0 && !all {
+	if list, err := l.pending(ctx, s, all); err != nil || (len(list) == 0 && !all) {
 		return storage.Sent{Refused: s.Refused}, err
 	}
 	sender := sender{log: l}
@@ -281,7 +281,9 @@ func (l *Log) finish(ctx context.Context) error {
 		if err != nil || len(list) > 0 || now.foreign {
 			return err
 		}
-		now.Queued, now.Base, now.Sent = false, 0, 0
+		now.Queued = false
+		now.Base = 0
+		now.Sent = 0
 		now.Generation++
 		cleaned = now.Generation
 		return nil

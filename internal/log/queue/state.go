@@ -97,7 +97,9 @@ func (l *Log) Forget(ctx context.Context) error {
 	l.known = -1
 	l.mu.Unlock()
 	return l.change(ctx, func(now *state) error {
-		now.Log, now.Newest, now.Base = "", 0, 0
+		now.Log = ""
+		now.Newest = 0
+		now.Base = 0
 		return nil
 	})
 }
@@ -210,7 +212,7 @@ func (l *Log) know(ctx context.Context, last handoff.Seq) {
 		return
 	}
 	s, err := l.load()
-	if err != nil || s.Log != "" && last <= s.Newest {
+	if err != nil || (s.Log != "" && last <= s.Newest) {
 		return
 	}
 	if s.Log == "" {
@@ -262,7 +264,7 @@ func (l *Log) pending(ctx context.Context, s state, refused bool) ([]handoff.Rec
 			return list, err
 		}
 		isRefused := slices.ContainsFunc(s.Refused, func(f storage.Refusal) bool { return f.Number == r.Seq })
-		if r.Seq > s.Sent || refused && isRefused {
+		if r.Seq > s.Sent || (refused && isRefused) {
 			list = append(list, r)
 		}
 	}

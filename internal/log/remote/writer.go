@@ -96,7 +96,8 @@ func (w *Writer) AppendAll(ctx context.Context, records []handoff.Record) (first
 		case first == 0:
 			first = seq
 		case seq != next:
-			err = handoff.E("append", "several records", handoff.Conflict, errors.New("another writer appended in between"),
+			err = handoff.E("append", "several records", handoff.Conflict,
+				errors.New("another writer appended in between"),
 				handoff.Advice("try again when no other writer is active"))
 		}
 		next, entries = seq+handoff.Seq(n), entries[n:]

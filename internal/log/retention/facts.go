@@ -21,7 +21,9 @@ const (
 // Facts returns the facts that record what a plan drops. Each is about one session, so
 // that an export of the session has it.
 func Facts(r storage.Retention, v Views) (facts []*handoff.BodiesDropped) {
-	artifacts, threads, records := map[string]Artifact{}, map[string]handoff.KeptThread{}, map[string][]string{}
+	artifacts := map[string]Artifact{}
+	threads := map[string]handoff.KeptThread{}
+	records := map[string][]string{}
 	for _, a := range v.Artifacts {
 		artifacts[a.ID] = a
 	}
@@ -36,7 +38,9 @@ func Facts(r storage.Retention, v Views) (facts []*handoff.BodiesDropped) {
 		f := current[session]
 		if size[session] += idBytes + bytes; f == nil || size[session] > maxBytes {
 			f = &handoff.BodiesDropped{Policy: r.Policy}
-			current[session], size[session], facts = f, 0, append(facts, f)
+			current[session] = f
+			size[session] = 0
+			facts = append(facts, f)
 		}
 		if n := len(f.Bodies); n == 0 || f.Bodies[n-1].Digest != b.Digest {
 			f.Bodies = append(f.Bodies, handoff.DroppedBody{Digest: b.Digest, SizeBytes: b.SizeBytes})

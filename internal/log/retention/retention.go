@@ -43,7 +43,8 @@ func Of(a handoff.Artifact) Artifact {
 	r := Artifact{ID: a.ID, Channel: a.Channel, Agent: a.Producer.Agent,
 		Session: a.Producer.Session, Run: a.Producer.RunID,
 		Thread: a.Producer.Thread, Seq: a.Seq, CreatedAt: a.CreatedAt, Status: a.Status, Parents: a.Parents,
-		Labels: a.Labels, Claims: len(a.Claims) > 0 || a.Attestation != nil, Accepted: a.Acceptance != nil, Body: a.Kept}
+		Labels: a.Labels, Claims: len(a.Claims) > 0 || a.Attestation != nil,
+		Accepted: a.Acceptance != nil, Body: a.Kept}
 	if a.Name != "" {
 		r.Name = a.Namespace + "\x00" + a.Name
 	}
@@ -117,12 +118,14 @@ func Plan(p settings.Policy, v Views, now, before time.Time) storage.Retention {
 		ages[r.Digest.Value] = at
 	}
 	order.Sort(done.Bodies, func(x, y storage.RetainedBody) int {
-		return cmp.Or(ages[x.Digest.Value].Compare(ages[y.Digest.Value]), strings.Compare(x.Digest.Value, y.Digest.Value))
+		return cmp.Or(ages[x.Digest.Value].Compare(ages[y.Digest.Value]),
+			strings.Compare(x.Digest.Value, y.Digest.Value))
 	})
 	for i, t := range slices.Backward(v.Trash) { // the oldest first
 		reason := pl.keepsTrashed(t, i)
 		done.Sessions = append(done.Sessions,
-			storage.RetainedSession{ID: t.ID, SizeBytes: t.SizeBytes, Drop: reason == "", Reason: cmp.Or(reason, noRule)})
+			storage.RetainedSession{ID: t.ID, SizeBytes: t.SizeBytes, Drop: reason == "",
+				Reason: cmp.Or(reason, noRule)})
 		done.KeepBytes += t.SizeBytes
 	}
 	done.Limit(p.MaxSize)

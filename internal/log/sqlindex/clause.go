@@ -72,8 +72,8 @@ func (w clause) key() string {
 // its rows are in log order.
 func (w clause) label(space, value string) clause {
 	if w.labelled || w.ranged {
-		return w.and("EXISTS (SELECT 1 FROM labels WHERE space = ? AND value = ? AND status = a.status AND seq = a.seq)",
-			space, value)
+		return w.and("EXISTS (SELECT 1 FROM labels "+
+			"WHERE space = ? AND value = ? AND status = a.status AND seq = a.seq)", space, value)
 	}
 	w.labelled = true
 	return w.also("l.space = ? AND l.value = ?", space, value)

@@ -12,7 +12,7 @@ import (
 
 // CountIn returns how many active artifacts were published in each of some sessions or runs.
 // No record is read.
-func CountIn(ctx context.Context, x *Index, ids []string) (map[string]int, error) {
+func (x *Index) CountIn(ctx context.Context, ids []string) (map[string]int, error) {
 	var counts map[string]int
 	err := x.read(ctx, func(c *sqlite.Conn) error {
 		counts = map[string]int{}
@@ -55,8 +55,8 @@ func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (ma
 			status = cmp.Or(status, handoff.Active)
 		}
 		if len(w.terms) == 0 {
-			return s.load("SELECT channel, sum(n) FROM totals WHERE channel <> '' AND (status = ?1 OR ?1 = '') GROUP BY "+
-				"channel HAVING sum(n) > 0", count, string(status))
+			return s.load("SELECT channel, sum(n) FROM totals WHERE channel <> '' AND (status = ?1 OR ?1 = '') "+
+				"GROUP BY channel HAVING sum(n) > 0", count, string(status))
 		}
 		w = w.and("a.channel IS NOT NULL")
 		if status != "" {
@@ -70,7 +70,7 @@ func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (ma
 // AgentsOf returns, by their IDs, the agents in the records of the artifacts that have one of some
 // IDs, or that one of some threads or calls of tools published as their records have it. No
 // record is read.
-func AgentsOf(ctx context.Context, x *Index, ids, threads, calls []string) (map[string]string, error) {
+func (x *Index) AgentsOf(ctx context.Context, ids, threads, calls []string) (map[string]string, error) {
 	var agents map[string]string
 	err := x.read(ctx, func(c *sqlite.Conn) error {
 		agents = map[string]string{}
@@ -91,7 +91,7 @@ func AgentsOf(ctx context.Context, x *Index, ids, threads, calls []string) (map[
 
 // Threaded returns those of the newest artifacts, of which it looks at so many, whose records name
 // a thread. They have their ID, time and thread only. No record is read.
-func Threaded(ctx context.Context, x *Index, most int) (list []handoff.Artifact, err error) {
+func (x *Index) Threaded(ctx context.Context, most int) (list []handoff.Artifact, err error) {
 	err = x.read(ctx, func(c *sqlite.Conn) error {
 		list = nil
 		return newStore(ctx, c).load(`SELECT id, created, thread FROM

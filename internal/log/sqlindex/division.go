@@ -114,7 +114,10 @@ func (d *division) add(p handoff.Production, r *sqlite.Row) {
 	sum := &d.list[at.at]
 	fold.AddProduction(sum, p)
 	if seq > at.seq {
-		sum.Session, sum.RunID, sum.Agent, sum.Newest = p.Session, p.RunID, p.Agent, p.Newest
+		sum.Session = p.Session
+		sum.RunID = p.RunID
+		sum.Agent = p.Agent
+		sum.Newest = p.Newest
 		d.places[key] = place{at.at, seq}
 	}
 }
@@ -123,11 +126,16 @@ func (d *division) add(p handoff.Production, r *sqlite.Row) {
 // strings of the other, so that each is in memory once.
 func sameProducer(p *handoff.Production, other handoff.Production) bool {
 	a, b := *p, other
-	a.Key, a.Values, b.Key, b.Values = "", nil, "", nil
+	a.Key = ""
+	a.Values = nil
+	b.Key = ""
+	b.Values = nil
 	if fold.CompareProductions(a, b) != 0 {
 		return false
 	}
-	p.Thread, p.WorkID, p.Harness = other.Thread, other.WorkID, other.Harness
+	p.Thread = other.Thread
+	p.WorkID = other.WorkID
+	p.Harness = other.Harness
 	for _, s := range []struct {
 		mine  *string
 		other string

@@ -196,7 +196,8 @@ func (k *keeper) flush() error {
 		w := k.works[key]
 		if err := k.exec(`INSERT OR REPLACE INTO works (harness, id, state, session, run, parent, thread)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			key.harness, key.id, text, orNull(w.SessionID), orNull(w.RunID), orNull(w.Parent), orNull(w.Thread)); err != nil {
+			key.harness, key.id, text, orNull(w.SessionID), orNull(w.RunID), orNull(w.Parent),
+			orNull(w.Thread)); err != nil {
 			return err
 		}
 	}
@@ -265,7 +266,9 @@ func (k *keeper) writeArtifact(a *fold.ArtifactState) error {
 	if err != nil {
 		return err
 	}
-	table, was, status := k.rows[a.ID], k.statuses[a.ID], a.Status()
+	table := k.rows[a.ID]
+	was := k.statuses[a.ID]
+	status := a.Status()
 	before, now := k.marks[a.ID], marksOf(a)
 	k.marks[a.ID] = now
 	if a.Published == nil {
@@ -354,8 +357,8 @@ func columnsOf(a *fold.ArtifactState) []any {
 	if a.Predecessors > 0 {
 		revision = strconv.Itoa(a.Predecessors + 1)
 	}
-	values := []any{orNull(p.Channel), orNull(p.Kind), orNull(p.Name), orNull(p.Namespace), orNull(p.Key), orNull(p.Path),
-		revision}
+	values := []any{orNull(p.Channel), orNull(p.Kind), orNull(p.Name), orNull(p.Namespace), orNull(p.Key),
+		orNull(p.Path), revision}
 	for _, column := range columnSlots {
 		values = append(values, orNull(a.Record.Producer.Slot(slotName(column))))
 	}
@@ -389,8 +392,8 @@ func (k *keeper) writeSession(s *handoff.Session) error {
 	err = k.exec(
 		`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, agent, workflow, user, archived, boot, moving)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, text, int64(s.Opened), s.Order().Start, s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User, s.Archived ||
-			s.Deleted, orNull(boot), orNull(s.MovingTo))
+		s.ID, text, int64(s.Opened), s.Order().Start, s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User,
+		s.Archived || s.Deleted, orNull(boot), orNull(s.MovingTo))
 	if err != nil {
 		return err
 	}

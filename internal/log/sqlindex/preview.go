@@ -13,7 +13,7 @@ import (
 // them applied, and stores nothing. Their sequence numbers continue those of the
 // index; start returns that of the first one in the last query. It is valid as long as x
 // is, and needs no Close.
-func With(x *Index, records []handoff.Record) (at *Index, start func() handoff.Seq) {
+func (x *Index) With(records []handoff.Record) (at *Index, start func() handoff.Seq) {
 	at = &Index{db: x.db, log: x.log, pending: slices.Clone(records), parent: x}
 	return at, func() handoff.Seq { return at.pending[0].Seq }
 }

@@ -161,12 +161,20 @@ func productionFrom(r *sqlite.Row, by string) (p handoff.Production) {
 		n, _ := r.Value(column).(int64)
 		return n
 	}
-	p.Thread, p.WorkID, p.Harness = text(0), text(1), text(2)
+	p.Thread = text(0)
+	p.WorkID = text(1)
+	p.Harness = text(2)
 	if by != "work" && p.Thread != "" {
 		p.WorkID, p.Harness = "", ""
 	}
-	p.Session, p.RunID, p.Agent, p.Newest = text(4), text(5), text(6), time.Unix(0, number(7)).UTC()
-	p.Count, p.Revisions, p.Active, p.RefsPassed = int(number(9)), int(number(10)), int(number(11)), int(number(12))
+	p.Session = text(4)
+	p.RunID = text(5)
+	p.Agent = text(6)
+	p.Newest = time.Unix(0, number(7)).UTC()
+	p.Count = int(number(9))
+	p.Revisions = int(number(10))
+	p.Active = int(number(11))
+	p.RefsPassed = int(number(12))
 	if number(14) > 0 {
 		read := number(13)
 		p.BytesRead = &read

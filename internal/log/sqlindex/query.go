@@ -142,8 +142,8 @@ func selects(s *store, q handoff.ArtifactQuery) (clause, error) {
 	if q.Competing {
 		w.narrow = true
 		w = w.and("+a.status = 'active' AND (a.family IN (SELECT family FROM contested) OR " +
-			"a.contest IN (SELECT family FROM contested) OR a.seq IN (SELECT seq FROM labels WHERE space = '" + rivalSpace +
-			"'))")
+			"a.contest IN (SELECT family FROM contested) OR a.seq IN (SELECT seq FROM labels WHERE space = '" +
+			rivalSpace + "'))")
 	}
 	w.times = !w.ranged && !w.narrow && (!q.Since.IsZero() || !q.Until.IsZero())
 	if !q.Since.IsZero() {

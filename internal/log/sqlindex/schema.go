@@ -159,7 +159,10 @@ func position(ctx context.Context, c *sqlite.Conn, log string) (Position, error)
 	var v int64
 	var of string
 	found, err := c.One(ctx, `SELECT version, log, seq, id FROM place`, nil, func(r *sqlite.Row) {
-		v, of, p.Seq, p.ID = r.Integer(), r.Text(), handoff.Seq(r.Integer()), r.Text()
+		v = r.Integer()
+		of = r.Text()
+		p.Seq = handoff.Seq(r.Integer())
+		p.ID = r.Text()
 	})
 	switch {
 	case err != nil:
@@ -191,7 +194,7 @@ func (x *Index) checkOwner(ctx context.Context) error {
 				return err
 			}
 		}
-		if id == ApplicationID || id == 0 && tables == 0 {
+		if id == ApplicationID || (id == 0 && tables == 0) {
 			return nil
 		}
 		if _, err := position(ctx, c, x.log); id == 0 && (err == nil || errors.As(err, new(*Error))) {
@@ -208,7 +211,7 @@ func (x *Index) ready(ctx context.Context, empty bool) error {
 		return err
 	}
 	_, err := x.Position(ctx)
-	if !foreign(err) || IsFormer(err) && !empty {
+	if !foreign(err) || (IsFormer(err) && !empty) {
 		return err
 	}
 	for i := 1; ; i++ {

@@ -40,7 +40,8 @@ var _ fold.Store = (*store)(nil)
 func newStore(ctx context.Context, c *sqlite.Conn) *store {
 	return &store{ctx, c, map[string]*fold.ArtifactState{}, map[string]*fold.ArtifactState{},
 		map[string]*handoff.Session{},
-		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{}, map[string]string{},
+		map[workKey]*handoff.Work{}, map[pointerKey]string{}, map[string]bool{}, map[string][]string{},
+		map[string]string{},
 		map[string]handoff.Status{}, map[string][]mark{}}
 }
 
@@ -175,7 +176,10 @@ func (s *store) scanArtifact(r *sqlite.Row) error {
 	if err != nil {
 		return err
 	}
-	s.artifacts[a.ID], s.rows[a.ID], s.statuses[a.ID], s.marks[a.ID] = a, "artifacts", a.Status(), marksOf(a)
+	s.artifacts[a.ID] = a
+	s.rows[a.ID] = "artifacts"
+	s.statuses[a.ID] = a.Status()
+	s.marks[a.ID] = marksOf(a)
 	return nil
 }
 
@@ -203,7 +207,9 @@ func (s *store) scanWork(r *sqlite.Row) error {
 }
 
 func (s *store) scanPointer(r *sqlite.Row) error {
-	key, space, value := r.Text(), r.Text(), r.Text()
+	key := r.Text()
+	space := r.Text()
+	value := r.Text()
 	s.pointers[pointerKey{space, key}] = value
 	delete(s.unpointed, key)
 	return nil

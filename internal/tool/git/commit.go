@@ -199,7 +199,7 @@ func parseRaw(line string) (f File, err error) {
 	}
 	const symlinks, regular = "12", "10"
 	id := func(mode, id string) string {
-		if !strings.HasPrefix(mode, regular) && !strings.HasPrefix(mode, symlinks) || strings.Trim(id, "0") == "" {
+		if (!strings.HasPrefix(mode, regular) && !strings.HasPrefix(mode, symlinks)) || strings.Trim(id, "0") == "" {
 			return "" // absent, or a submodule
 		}
 		return id

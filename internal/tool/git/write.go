@@ -115,7 +115,7 @@ func (w *Writing) parents(name string) (missing []string, err error) {
 		dir := name[:i]
 		info, err := w.root.Lstat(dir)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && w.deleted[dir]:
+		case errors.Is(err, fs.ErrNotExist) || (err == nil && info.Mode().IsRegular() && w.deleted[dir]):
 			missing = append(missing, dir)
 			continue
 		case err != nil:

@@ -60,7 +60,7 @@ func (c *Cursor) Next() bool {
 		c.i = min(i+1, len(b))
 		return false
 	}
-	if c.object && !c.member() || c.i == len(b) || class[b[c.i]]&between != 0 {
+	if (c.object && !c.member()) || c.i == len(b) || class[b[c.i]]&between != 0 {
 		c.done = true
 		return false
 	}
@@ -73,7 +73,9 @@ func (c *Cursor) pass() {
 	if c.ahead {
 		end, ok := skipValue(c.b, c.i)
 		c.val = span{c.i, end}
-		c.i, c.ahead, c.done = end, false, !ok
+		c.i = end
+		c.ahead = false
+		c.done = !ok
 	}
 }
 

@@ -134,7 +134,9 @@ func (rd *Reader) Err() error { return rd.err }
 
 // fill sets line to the next line, blank or not.
 func (rd *Reader) fill() bool {
-	rd.line, rd.torn, rd.cut = nil, false, false
+	rd.line = nil
+	rd.torn = false
+	rd.cut = false
 	rd.start = rd.offset
 	for seen := 0; ; {
 		if i := bytes.IndexByte(rd.buf[rd.r+seen:rd.w], '\n'); i >= 0 {

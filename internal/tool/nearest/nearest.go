@@ -25,7 +25,7 @@ func Of(word string, among []string, n int) []string {
 	for _, w := range among {
 		d := Distance(lower, strings.ToLower(w))
 		contained := len(word) > 2 && strings.Contains(strings.ToLower(w), lower)
-		if d > max(len(word)/3, 1) && !contained || w == "" {
+		if (d > max(len(word)/3, 1) && !contained) || w == "" {
 			continue
 		}
 		if !slices.ContainsFunc(list, func(s similar) bool { return s.word == w }) {

@@ -18,7 +18,7 @@ import (
 // needed in many scripts and in emoji.
 func unsafe(r rune) bool {
 	const joiner, nonJoiner = '\u200d', '\u200c'
-	return unicode.IsControl(r) || r != joiner && r != nonJoiner && unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+	return unicode.IsControl(r) || (r != joiner && r != nonJoiner && unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
 }
 
 // Line returns s with line breaks, unsafe characters and invalid bytes escaped as
@@ -60,7 +60,7 @@ func OneLine(s string) string {
 // Text is Line for a text of several lines, whose ends and tabs stay.
 func Text(s []byte) []byte {
 	return escape(s, func(s []byte, size int) string {
-		if s[0] == '\n' || s[0] == '\t' || s[0] == '\r' && len(s) > 1 && s[1] == '\n' {
+		if s[0] == '\n' || s[0] == '\t' || (s[0] == '\r' && len(s) > 1 && s[1] == '\n') {
 			return ""
 		}
 		return goEscape(s, size)
@@ -101,7 +101,7 @@ func escape(s []byte, replace func(s []byte, size int) string) []byte {
 			continue
 		}
 		r, size := utf8.DecodeRune(s[i:])
-		if unsafe(r) || r == utf8.RuneError && size == 1 {
+		if unsafe(r) || (r == utf8.RuneError && size == 1) {
 			if with := replace(s[i:], size); with != "" {
 				out = append(append(out, s[kept:i]...), with...)
 				kept = i + size

@@ -71,7 +71,7 @@ func isShort(name string) bool {
 	if !ok || len(number) != 1 || number < "1" || number > "9" {
 		return false
 	}
-	return base == "handof" || len(base) == 6 && base[:2] == "ha" && strings.Trim(base[2:], "0123456789abcdef") == ""
+	return base == "handof" || (len(base) == 6 && base[:2] == "ha" && strings.Trim(base[2:], "0123456789abcdef") == "")
 }
 
 // fold returns a name in lower case, without the characters that HFS+, APFS and ext4
@@ -105,6 +105,6 @@ func isIgnorable(r rune) bool {
 	case 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, 0x2065:
 		return true
 	}
-	return unicode.In(r, unicode.Cf, unicode.Variation_Selector) || r >= 0xFFF0 && r <= 0xFFF8 || r >= 0xE0000 &&
-		r <= 0xE0FFF
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector) ||
+		(r >= 0xFFF0 && r <= 0xFFF8) || (r >= 0xE0000 && r <= 0xE0FFF)
 }

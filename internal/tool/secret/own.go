@@ -25,8 +25,8 @@ func tokens() []*rule {
 		{kind: "GitHub token", place: exact, marks: []string{"ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_"},
 			expr: `\b(?:gh[opsur]_[0-9A-Za-z]{36,}|github_pat_[0-9A-Za-z_]{40,})`, ok: notRepeated},
 		{kind: "GitLab token", place: exact, marks: []string{"glpat-"}, expr: `\bglpat-[0-9A-Za-z_-]{20,}`, ok: notRepeated},
-		{kind: "Slack token", place: exact, marks: []string{"xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xoxd-"},
-			expr: `\bxox[a-dprs]-[0-9A-Za-z%-]{10,}`, ok: notRepeated},
+		{kind: "Slack token", place: exact, marks: []string{"xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-", "xoxc-",
+			"xoxd-"}, expr: `\bxox[a-dprs]-[0-9A-Za-z%-]{10,}`, ok: notRepeated},
 		{kind: "API key", place: exact, marks: []string{"sk-"}, expr: `\bsk-[0-9A-Za-z_-]{20,}`, ok: isRandom},
 		{kind: "Google key", place: exact, marks: []string{"AIza"}, expr: `\bAIza[0-9A-Za-z_-]{35}`, ok: notRepeated},
 		{kind: "Google token", place: exact, marks: []string{"GOCSPX-", "1//0", "ya29."},
@@ -38,8 +38,8 @@ func tokens() []*rule {
 		{kind: "PyPI token", place: exact, marks: []string{"pypi-AgE"}, expr: `\bpypi-AgE[0-9A-Za-z_-]{50,}`},
 		{kind: "Hugging Face token", place: exact, marks: []string{"hf_"}, expr: `\bhf_[0-9A-Za-z]{30,}`, ok: notRepeated},
 		{kind: "Replicate token", place: exact, marks: []string{"r8_"}, expr: `\br8_[0-9A-Za-z]{30,}`, ok: isRandom},
-		{kind: "API key", place: exact, marks: []string{"gsk_", "pplx-", "xai-", "fw_", "nvapi-", "lsv2_pt_", "lsv2_sk_",
-			"tvly-", "csk-", "jina_", "sk_"},
+		{kind: "API key", place: exact, marks: []string{"gsk_", "pplx-", "xai-", "fw_", "nvapi-", "lsv2_pt_",
+			"lsv2_sk_", "tvly-", "csk-", "jina_", "sk_"},
 			expr: `\b(?:gsk_|pplx-|xai-|fw_|nvapi-|lsv2_(?:pt|sk)_|tvly-|csk-|jina_|sk_)[0-9A-Za-z_-]{24,}`, ok: isRandom},
 		{kind: "SendGrid key", place: exact, marks: []string{"SG."}, expr: `\bSG\.[0-9A-Za-z_-]{16,}\.[0-9A-Za-z_-]{16,}`,
 			ok: notRepeated},
@@ -61,8 +61,8 @@ func tokens() []*rule {
 		{kind: "New Relic key", place: exact, marks: []string{"NRAK-", "NRII-", "NRJS-"},
 			expr: `\bNR(?:AK|II|JS)-[0-9A-Za-z_-]{19,}`, ok: isRandom},
 		{kind: "token", place: exact, marks: []string{"glrt-", "glsa_", "glc_", "dop_v1_", "doo_v1_", "dor_v1_", "npm_",
-			"nfp_", "cfut_", "sbp_", "figd_", "vercel_", "vcp_", "rnd_", "railway_", "tskey-", "patp_", "EZAK", "secret_",
-			"ntn_", "apify_api_", "phc_", "phx_", "ddp_", "CFPAT-"},
+			"nfp_", "cfut_", "sbp_", "figd_", "vercel_", "vcp_", "rnd_", "railway_", "tskey-", "patp_", "EZAK",
+			"secret_", "ntn_", "apify_api_", "phc_", "phx_", "ddp_", "CFPAT-"},
 			expr: `\b(?:glrt-|glsa_|glc_|do[opr]_v1_|npm_|nfp_|cfut_|sbp_|figd_|vercel_|vcp_|rnd_|railway_|tskey-|patp_|EZAK|secret_|ntn_|apify_api_|ph[cx]_|ddp_|CFPAT-)[0-9A-Za-z_+/-]{20,}={0,2}`, ok: isRandom},
 	}
 }
@@ -86,8 +86,8 @@ func values() []*rule {
 			ok: isCredentials},
 		{kind: "basic credentials", place: name, marks: []string{"auth"},
 			expr: `(?i)auth["']?\s*[=:]\s*["']?([0-9A-Za-z+/]{10,}={0,2})`, ok: isCredentials},
-		{kind: "AWS secret key", place: name, marks: []string{"aws_secret", "awssecret", "aws-secret", "secretaccesskey",
-			"secret_access_key", "secret-access-key", "secret access key", "secretkey"},
+		{kind: "AWS secret key", place: name, marks: []string{"aws_secret", "awssecret", "aws-secret",
+			"secretaccesskey", "secret_access_key", "secret-access-key", "secret access key", "secretkey"},
 			expr: `(?i)(?:aws[_-]?)?secret(?:[_ -]?access)?[_ -]?key["']?\s*(?:=>|:=|[=:,])?\s*["']?([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+]|$)`, ok: func(v string) bool { return entropy(v) > 3 }},
 		{kind: "AWS session token", place: name,
 			marks: []string{"session_token", "sessiontoken", "security_token", "security-token"},
@@ -149,5 +149,6 @@ func parameter(v string) string {
 }
 
 func notName(c rune) bool {
-	return !(c == '_' || c == '-' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z')
+	return !(c == '_' || c == '-' || c == '.' || ('0' <= c && c <= '9') || ('a' <= c && c <= 'z') ||
+		('A' <= c && c <= 'Z'))
 }

@@ -180,7 +180,7 @@ func (r *redactor) flush(end bool) {
 	upTo, cut := limit, 0 // the text is copied up to here; of what is before this, a part counts for what follows
 	found := r.find(whole, before, end)
 	for i, m := range found {
-		if m.Start >= limit || !end && m.End == len(whole) && m.Start-before > r.limits.piece/2 {
+		if m.Start >= limit || (!end && m.End == len(whole) && m.Start-before > r.limits.piece/2) {
 			upTo = min(limit, m.Start)
 			if found = found[:i]; i > 0 {
 				upTo = max(upTo, found[i-1].End)

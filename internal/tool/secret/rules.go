@@ -187,7 +187,7 @@ func (d *detector) each(text string, f func(mark, end int)) {
 // Lead is what is before the text.
 func (d *detector) allowed(r *rule, lead, text string, at []int, value string) bool {
 	d.any.prepare()
-	if isPlaceholder(value) || r.place == name && isWords(value) {
+	if isPlaceholder(value) || (r.place == name && isWords(value)) {
 		return true
 	}
 	matched := text[at[0]:at[1]]

@@ -178,7 +178,7 @@ const minEncoded = 64
 
 func encoded(text string) bool {
 	for i := range len(text) {
-		if c := text[i]; !isWordByte(c) && c != '+' && c != '/' || c == '_' {
+		if c := text[i]; (!isWordByte(c) && c != '+' && c != '/') || c == '_' {
 			return false
 		}
 	}
@@ -186,7 +186,7 @@ func encoded(text string) bool {
 }
 
 func isWordByte(c byte) bool {
-	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	return c == '_' || ('0' <= c && c <= '9') || ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z')
 }
 
 // valueFollows reports whether a name that ends before a position can have a value: an
@@ -200,16 +200,19 @@ func valueFollows(text string, at int) bool {
 		(isWordByte(text[at]) || strings.IndexByte(" \t.-", text[at]) >= 0); at++ {
 	}
 	skip("'\"\\` \t\r\n", 8)
-	if at == len(text) || strings.IndexByte("=>:|?,", text[at]) < 0 && strings.IndexByte(" \t\"'", text[at-1]) < 0 {
+	if at == len(text) || (strings.IndexByte("=>:|?,", text[at]) < 0 && strings.IndexByte(" \t\"'", text[at-1]) < 0) {
 		return false
 	}
 	skip("=>:|?, \t\r\n'\"\\`", 12)
-	begin, likely, lower, upper := at, false, false, false
+	begin := at
+	likely := false
+	lower := false
+	upper := false
 	for ; at < min(begin+200, len(text)) && (at < begin+shortest || !likely); at++ {
 		switch c := text[at]; {
 		case c <= ' ' || c == '"' || c == '\'' || c == '\\' || c == '`' || c >= 0x80:
 			return likely && at-begin >= shortest
-		case '0' <= c && c <= '9' || strings.IndexByte("!@#%^&*+/=", c) >= 0:
+		case ('0' <= c && c <= '9') || strings.IndexByte("!@#%^&*+/=", c) >= 0:
 			likely = true
 		case 'a' <= c && c <= 'z':
 			lower, likely = true, likely || upper
@@ -235,8 +238,8 @@ func (d *detector) search(r *rule, text string, mark int, found []match) []match
 		w := open(text[begin:end])
 		all := r.re.FindAllStringSubmatchIndex(w.text, -1)
 		more := end < len(text) && size < maxWindow
-		if more && (len(all) == 0 && !strings.ContainsAny(w.text, " \n\t\"") || len(all) > 0 &&
-			all[len(all)-1][1] == len(w.text)) {
+		if more && ((len(all) == 0 && !strings.ContainsAny(w.text, " \n\t\"")) ||
+			(len(all) > 0 && all[len(all)-1][1] == len(w.text))) {
 			continue // the window ends within a secret
 		}
 		for _, at := range all {
@@ -280,10 +283,10 @@ func (d *detector) secret(r *rule, lead, text string, at []int) (from, to int, o
 		value = r.trim(value)
 		to = from + len(value)
 	}
-	if len(value) == 0 || r.ok != nil && !r.ok(value) {
+	if len(value) == 0 || (r.ok != nil && !r.ok(value)) {
 		return 0, 0, false
 	}
-	if r.ok == nil && (r.entropy > 0 && entropy(value) <= r.entropy || d.allowed(r, lead, text, at, value)) {
+	if r.ok == nil && ((r.entropy > 0 && entropy(value) <= r.entropy) || d.allowed(r, lead, text, at, value)) {
 		return 0, 0, false
 	}
 	return from, to, true

@@ -28,13 +28,15 @@ func entropy(text string) float64 {
 // isSecret reports whether a value after the name of a secret is one, not code that
 // computes it, a placeholder, or the text of an earlier redaction.
 func isSecret(value string) bool {
-	if strings.ContainsAny(value, "([{$<") || strings.HasPrefix(value, marker) || isPlaceholder(value) || isPlace(value) {
+	if strings.ContainsAny(value, "([{$<") || strings.HasPrefix(value, marker) || isPlaceholder(value) ||
+		isPlace(value) {
 		return false
 	}
 	if !strings.ContainsFunc(value, unicode.IsLetter) {
 		return false
 	}
-	return strings.ContainsAny(value, "0123456789!@#%^&*") || len(value) >= 10 && !isWords(value) && entropy(value) > 3
+	return strings.ContainsAny(value, "0123456789!@#%^&*") ||
+		(len(value) >= 10 && !isWords(value) && entropy(value) > 3)
 }
 
 var placeholderWords = []string{"xxxxx", "your-", "your_", "yourp", "example", "placeholder", "changeme", "change_me",
@@ -76,7 +78,7 @@ func isID(value string) bool { return idForm().MatchString(value) }
 func isWords(value string) bool {
 	for part := range strings.FieldsFuncSeq(value, func(c rune) bool { return strings.ContainsRune("-_./+=:", c) }) {
 		word := strings.TrimRight(strings.TrimLeft(part, "0123456789"), "0123456789")
-		if strings.ContainsAny(word, "0123456789") || len(part)-len(word) > 4 && word != "" || !isWord(word) {
+		if strings.ContainsAny(word, "0123456789") || (len(part)-len(word) > 4 && word != "") || !isWord(word) {
 			return false
 		}
 	}
@@ -89,7 +91,7 @@ func isWord(s string) bool {
 	words := 0
 	for i := range len(s) {
 		upper := unicode.IsUpper(rune(s[i]))
-		if i == 0 || upper != unicode.IsUpper(rune(s[i-1])) && (upper || i > 1 && unicode.IsUpper(rune(s[i-2]))) {
+		if i == 0 || (upper != unicode.IsUpper(rune(s[i-1])) && (upper || (i > 1 && unicode.IsUpper(rune(s[i-2]))))) {
 			words++
 		}
 	}
@@ -122,8 +124,8 @@ func isRandom(value string) bool {
 
 // strong is the name of what is a secret whatever form it has.
 var strong = sync.OnceValue(func() *matcher {
-	return newMatcher([]string{"token", "secret", "passw", "pwd", "api_key", "apikey", "api-key", "api key", "credential",
-		"access_key", "accesskey"})
+	return newMatcher([]string{"token", "secret", "passw", "pwd", "api_key", "apikey", "api-key", "api key",
+		"credential", "access_key", "accesskey"})
 })
 
 var digests = sync.OnceValue(func() *matcher {

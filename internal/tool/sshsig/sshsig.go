@@ -124,7 +124,8 @@ func Verify(ctx context.Context, allowed, namespace string, text []byte, value s
 	principals := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
 	for _, principal := range principals[:min(len(principals), maxPrincipals)] {
 		for _, when := range [][]string{{signed}, nil} {
-			args := append([]string{"-Y", "verify", "-n", namespace, "-f", allowed, "-I", principal, "-s", file}, when...)
+			args := append([]string{"-Y", "verify", "-n", namespace, "-f", allowed, "-I", principal, "-s", file},
+				when...)
 			if _, err = run(ctx, bytes.NewReader(text), args...); err != nil {
 				break
 			}

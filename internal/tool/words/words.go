@@ -121,7 +121,8 @@ func Parse(text string) (terms []Term) {
 			words := Append(nil, stem)
 			last, _ := utf8.DecodeLastRuneInString(stem) // which the star continues
 			if len(words) > 0 {
-				terms = append(terms, Term{words, bytes.Count(words, []byte(" ")), stem != f && unicode.In(last, letters...)})
+				prefix := stem != f && unicode.In(last, letters...)
+				terms = append(terms, Term{words, bytes.Count(words, []byte(" ")), prefix})
 			}
 		}
 	}

@@ -142,8 +142,8 @@ func (f format) in(context string, r *random, secret string) (text, visible stri
 		if f.text != "" {
 			return "steps:\n  - run: |\n      " + strings.ReplaceAll(said, "\n", "\n      ") + "\n", visible
 		}
-		return "service:\n  name: cart\n  " + strings.ToLower(f.title) + ": " + strings.ReplaceAll(secret, "\n", "\n    ") +
-			"\n", visible
+		return "service:\n  name: cart\n  " + strings.ToLower(f.title) + ": " +
+			strings.ReplaceAll(secret, "\n", "\n    ") + "\n", visible
 	}
 	if f.url != "" {
 		return "see " + fmt.Sprintf(r.fill(f.url), secret) + " for it\n", visible
@@ -161,7 +161,8 @@ func transcript(f format, r *random, said, secret string) string {
 	}
 	line, _ := json.Marshal(map[string]any{"type": "user", "uuid": r.fill("{h8}-{h4}-4{h3}-a{h3}-{h12}"),
 		"message": map[string]any{
-			"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": r.fill("toolu_01{a22}"),
+			"role": "user",
+			"content": []any{map[string]any{"type": "tool_result", "tool_use_id": r.fill("toolu_01{a22}"),
 				"content": output}},
 		}})
 	return string(line) + "\n"

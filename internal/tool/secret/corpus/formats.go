@@ -60,7 +60,8 @@ var formats = []format{
 	{name: "Discord bot token", title: "DISCORD_TOKEN", value: "MTA{a23}.G{a5}.{w38}"},
 	{name: "Discord webhook", value: "{w68}", text: "notify https://discord.com/api/webhooks/{d18}/%s",
 		url: "https://discord.com/api/webhooks/{d18}/%s"},
-	{name: "Telegram token", title: "TELEGRAM_TOKEN", value: "{d10}:AA{w33}", url: "https://api.telegram.org/bot%s/getMe"},
+	{name: "Telegram token", title: "TELEGRAM_TOKEN", value: "{d10}:AA{w33}",
+		url: "https://api.telegram.org/bot%s/getMe"},
 	{name: "Vault service token", title: "VAULT", value: "hvs.{w95}"},
 	{name: "Vault batch token", title: "VAULT", value: "hvb.{w140}"},
 	{name: "Terraform Cloud token", title: "TFC", value: "{a14}.atlasv1.{w64}"},
@@ -123,7 +124,8 @@ var formats = []format{
 		url: "https://host.test/v1 -H 'Authorization: Bearer %s'"},
 	{name: "basic credentials", value: "{B20}", text: `curl -H "Authorization: Basic %s" https://host.test/v1`,
 		url: "https://host.test/v1 -H 'Authorization: Basic %s'"},
-	{name: "curl -u", value: "{a14}", text: "curl -u admin:%s https://host.test/v1", url: "https://admin:%s@host.test/v1"},
+	{name: "curl -u", value: "{a14}", text: "curl -u admin:%s https://host.test/v1",
+		url: "https://admin:%s@host.test/v1"},
 	{name: ".netrc", value: "{a16}", text: "machine host.test login deploy password %s",
 		url: "https://deploy:%s@host.test/v1"},
 	{name: "session cookie", value: "{a40}", text: `curl -H "Cookie: theme=dark; session=%s; lang=en" https://host.test/`,
@@ -138,6 +140,7 @@ var formats = []format{
 	{name: "encryption key", title: "ENCRYPTION_KEY", value: "{b43}="},
 	{name: "RSA private key", title: "KEY", value: "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIE" + pem +
 		"-----END RSA PRIVATE " + "KEY-----", url: "data:application/x-pem-file,%s"},
-	{name: "OpenSSH private key", title: "KEY", value: "-----BEGIN OPENSSH PRIVATE " + "KEY-----\nb3BlbnNzaC1rZXktdjEA" +
+	{name: "OpenSSH private key", title: "KEY", value: "-----BEGIN OPENSSH PRIVATE " +
+		"KEY-----\nb3BlbnNzaC1rZXktdjEA" +
 		pem + "-----END OPENSSH PRIVATE " + "KEY-----", url: "data:application/x-pem-file,%s"},
 }

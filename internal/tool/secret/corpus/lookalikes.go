@@ -38,7 +38,8 @@ var lookAlikes = []string{
 	"FROM node:22-alpine@sha256:{h64}",
 	"\"digest\": \"sha256:{h64}\",",
 	"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAYAAACqaXHeAAAA{b400}AAAAElFTkSuQmCC",
-	"{\"type\":\"base64\",\"media_type\":\"image/jpeg\",\"data\":\"/9j/4AAQSkZJRgABAQEAYABgAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsL{b400}\"}",
+	"{\"type\":\"base64\",\"media_type\":\"image/jpeg\"," +
+		"\"data\":\"/9j/4AAQSkZJRgABAQEAYABgAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsL{b400}\"}",
 	"<img src=\"data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7\">",
 	"url(data:font/woff2;base64,d09GMgABAAAAA{b300})",
 	"{\"signature\":\"EpACCkgIBRABGAIqQ{b200}==\",\"type\":\"thinking\"}",
