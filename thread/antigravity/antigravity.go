@@ -24,7 +24,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: roots,
-		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Open: engine.Open(engine.Program{Name: name, Env: env, Find: find}),
 	}
 }
 
@@ -53,7 +53,7 @@ const delay = 10 * time.Minute
 // find finds all threads. Which of them are subagents is known only from the
 // transcripts of their parents, which are searched for it: those that were written when
 // another one started.
-func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+func find(_ context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	var starts []time.Time
 	parents := map[string]string{}
 	seen := map[string]bool{}
@@ -66,7 +66,7 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 			}
 			id := thread.LowerUUID(e.Name())
 			seen[id] = true
-			list, starts = append(list, archive.Found{ID: id, Path: path, Open: open}), append(starts, started(w, path))
+			list, starts = append(list, &engine.Found{ID: id, Path: path, Open: open}), append(starts, started(w, path))
 		}
 	}
 	sorted := order.Sort(slices.Clone(starts), time.Time.Compare)
@@ -84,7 +84,7 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 	}
 	for i := range list {
 		if p := parents[list[i].ID]; p != "" {
-			list[i].Parent, list[i].Proof = p, "the result of a call of the parent names it"
+			list[i].Parent, list[i].Proof = p, []string{"the result of a call of the parent names it"}
 		}
 	}
 	for _, root := range roots {
@@ -94,7 +94,7 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 			id := thread.LowerUUID(strings.TrimSuffix(e.Name(), ext))
 			if ext == ".pb" || ext == ".db" {
 				if !seen[id] {
-					list = append(list, archive.Found{ID: id, Path: filepath.Join(dir, e.Name()),
+					list = append(list, &engine.Found{ID: id, Path: filepath.Join(dir, e.Name()),
 						Err: closed(id, filepath.Join(dir, e.Name()))})
 				}
 			}
@@ -162,7 +162,7 @@ func started(w *thread.Walk, path string) time.Time {
 
 func open(w *thread.Walk, t *thread.Thread) {
 	t.Started = started(w, t.Source)
-	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder {
+	t.Reader = &engine.Reader{Source: engine.Lines(t.Source), New: func(s *engine.Scan) engine.Decoder {
 		return &decode{Scan: s}
 	}}
 }

@@ -7,24 +7,22 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const invoke = "INVOKE_SUBAGENT"
 
 // A decode decodes the steps of a thread.
 type decode struct {
-	*archive.Scan
+	*engine.Scan
 	model     string
 	calls     []string // IDs of the calls without a result, in order
 	shortened int      // steps that the tool shortened
-	members   jsonl.Members
 }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decode) Record(n int, v jsonl.Value) {
-	d.members.Parse(v)
-	m := &d.members
+	m := &d.Members
 	at := m.Get("created_at").Time()
 	d.At(at)
 	for c := m.Get("truncated_fields").Elements(); c.Next(); {
@@ -72,7 +70,7 @@ func (d *decode) user(n int, content string, at time.Time) {
 
 // answer decodes an answer of the model, with calls that have no IDs.
 func (d *decode) answer(n int, content string, at time.Time) {
-	m := &d.members
+	m := &d.Members
 	d.Timeline.AddThinking(m.Get("thinking").Text())
 	content = strings.TrimSpace(content)
 	d.Timeline.Add(thread.Message{Role: thread.Assistant, Text: content, Model: d.model, Time: at})
@@ -106,7 +104,7 @@ func (d *decode) result(n int, content string, failed bool, at time.Time) {
 // invoked decodes the result of a call that started subagents.
 func (d *decode) invoked(n int, content string, at time.Time) {
 	for _, id := range conversations(content) {
-		a := thread.FindAgent(&d.Agents, id)
+		a := d.Agent(id)
 		a.Evidence = []string{"the result of a call names it"}
 		a.State = thread.ReadState(thread.Running, thread.Parent, at, "%s, line %d", invoke, n)
 		a.AddEvent(at, "invoke_subagent", "")
@@ -119,7 +117,7 @@ func (d *decode) message(n int, content string, at time.Time) {
 	d.Note(text, at)
 	_, sender, _ := strings.Cut(text, "sender=")
 	sender, _, _ = strings.Cut(sender, " ")
-	for _, a := range d.Agents {
+	for _, a := range d.Mentions() {
 		if a.ID == sender {
 			a.AddEvent(at, "message", "")
 			d.State(thread.Running, at, "a message of a subagent has no answer yet, line %d", n)
@@ -127,7 +125,7 @@ func (d *decode) message(n int, content string, at time.Time) {
 	}
 }
 
-// Finish implements archive.Decoder.
+// Finish implements engine.Decoder.
 func (d *decode) Finish() {
 	if d.shortened > 0 {
 		d.Facts.Warn("the tool shortened %d messages; its transcript_full.jsonl may have them", d.shortened)

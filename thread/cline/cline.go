@@ -17,7 +17,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // Driver returns the driver of Cline.
@@ -27,7 +27,7 @@ func Driver() thread.Driver {
 		Name: name, Env: env, ID: id,
 		Roots:  func(_ func(string) string, home string) []string { return roots(home) },
 		Beside: []string{"history_item.json"},
-		Open:   archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Open:   engine.Open(engine.Program{Name: name, Env: env, Find: find}),
 	}
 }
 
@@ -55,7 +55,7 @@ const (
 	listLen  = 8 << 20   // bytes of a taskHistory.json that are read
 )
 
-func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+func find(_ context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	for _, root := range roots {
 		known := sync.OnceValue(func() map[string]task { return history(filepath.Join(root, "state", "taskHistory.json")) })
 		tasks := filepath.Join(root, "tasks")
@@ -64,7 +64,7 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 			if e.Type().IsRegular() || w.Stat(filepath.Join(dir, messages)) == nil {
 				continue
 			}
-			list = append(list, archive.Found{ID: thread.LowerUUID(e.Name()), Path: filepath.Join(dir, messages),
+			list = append(list, &engine.Found{ID: thread.LowerUUID(e.Name()), Path: filepath.Join(dir, messages),
 				Open: func(w *thread.Walk, t *thread.Thread) { open(w, t, known) }})
 		}
 	}
@@ -80,8 +80,8 @@ func open(w *thread.Walk, t *thread.Thread, known func() map[string]task) {
 	} else {
 		t.Title, t.Cwd = known()[t.ID].title, known()[t.ID].cwd
 	}
-	t.Reader = &archive.Reader{Unit: "message", Source: archive.Array(t.Source),
-		New: func(s *archive.Scan) archive.Decoder { return &decode{Scan: s} }}
+	t.Reader = &engine.Reader{Unit: "message", Source: engine.Array(t.Source),
+		New: func(s *engine.Scan) engine.Decoder { return &decode{Scan: s} }}
 }
 
 // A task is what the list of all tasks has of one.

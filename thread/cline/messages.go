@@ -7,13 +7,13 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // A decode decodes the messages of a task. Calls have no IDs; what follows one is its
 // result.
 type decode struct {
-	*archive.Scan
+	*engine.Scan
 	started bool   // the task was read
 	call    string // ID of the last call
 	silent  int    // requests without usage
@@ -21,7 +21,7 @@ type decode struct {
 	used    thread.Tokens // by the last request, whose answer follows it
 }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decode) Record(n int, v jsonl.Value) {
 	at := v.Get("ts").Timestamp()
 	d.At(at)
@@ -189,7 +189,7 @@ func (d *decode) addUsage() {
 	}
 }
 
-// Finish implements archive.Decoder.
+// Finish implements engine.Decoder.
 func (d *decode) Finish() {
 	d.addUsage()
 	d.Gaps = []thread.Gap{{N: d.silent, Reason: "%d requests have no recorded usage"}}

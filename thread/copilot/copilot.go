@@ -19,7 +19,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -32,17 +32,17 @@ func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".copilot"),
 		Beside: []string{"workspace.yaml"},
-		Open:   archive.Tool{Name: name, Env: env, Find: find, Inside: true}.Open,
+		Open:   engine.Open(engine.Program{Name: name, Env: env, Find: find, Inside: `"agentId":`}),
 	}
 }
 
 const ext = ".jsonl"
 
 // find finds the directories of sessions, and the files of old versions.
-func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+func find(_ context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	for _, root := range roots {
 		dir := filepath.Join(root, "session-state")
-		var files []archive.Found
+		var files []*engine.Found
 		for _, e := range w.ReadDir(dir) {
 			path := filepath.Join(dir, e.Name())
 			switch stem, flat := strings.CutSuffix(e.Name(), ext); {
@@ -59,8 +59,8 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 	return list, nil
 }
 
-func found(id, path string) archive.Found {
-	return archive.Found{ID: thread.LowerUUID(id), Path: path, Open: func(w *thread.Walk, t *thread.Thread) { open(w, t) }}
+func found(id, path string) *engine.Found {
+	return &engine.Found{ID: thread.LowerUUID(id), Path: path, Open: func(w *thread.Walk, t *thread.Thread) { open(w, t) }}
 }
 
 // headLen is how much of a file is read for its first event.
@@ -68,11 +68,8 @@ const headLen = 16 << 10
 
 // open sets the metadata of a session from its first event.
 func open(w *thread.Walk, t *thread.Thread) {
-	t.Reader = &archive.Reader{
-		Source: archive.Lines(t.Source), New: decoder(t.ID, ""),
-		Slice: func(a *thread.Agent) *archive.Reader {
-			return &archive.Reader{Source: archive.Lines(t.Source), New: decoder(t.ID, a.ID)}
-		},
+	t.Reader = &engine.Reader{
+		Source: engine.Lines(t.Source), New: decoder(t.Source, t.ID, ""),
 	}
 	for line := range bytes.Lines(w.Head(t.Source, headLen)) {
 		v := jsonl.Value(line)

@@ -8,12 +8,13 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // A decode decodes the events of one agent of a session.
 type decode struct {
-	*archive.Scan
+	*engine.Scan
+	path    string
 	session string
 	agent   string // "" for the main agent
 	started bool   // the first session.start was read
@@ -25,19 +26,17 @@ type decode struct {
 	model    string            // that events name, for answers that don't
 	question string            // what the last answer waits for
 	names    map[string]string // names of subagents, by the ID of the call
-	members  jsonl.Members
 }
 
-func decoder(session, agent string) func(*archive.Scan) archive.Decoder {
-	return func(s *archive.Scan) archive.Decoder {
-		return &decode{Scan: s, session: session, agent: agent, names: map[string]string{}}
+func decoder(path, session, agent string) func(*engine.Scan) engine.Decoder {
+	return func(s *engine.Scan) engine.Decoder {
+		return &decode{Scan: s, path: path, session: session, agent: agent, names: map[string]string{}}
 	}
 }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decode) Record(n int, v jsonl.Value) {
-	d.members.Parse(v)
-	kind, data, at := string(d.members.Get("type").Raw()), d.members.Get("data"), d.members.Get("timestamp").Time()
+	kind, data, at := string(d.Members.Get("type").Raw()), d.Members.Get("data"), d.Members.Get("timestamp").Time()
 	if kind == "session.start" {
 		if d.started {
 			d.Facts.Warn("the file contains another thread from line %d: %s", n, data.Get("sessionId").Text())
@@ -46,7 +45,7 @@ func (d *decode) Record(n int, v jsonl.Value) {
 		}
 		d.started = true
 	}
-	agent := d.members.Get("agentId").Text()
+	agent := d.Members.Get("agentId").Text()
 	if strings.HasPrefix(kind, "subagent.") && d.agent == "" {
 		d.subagent(kind, agent, data, n, at)
 		return
@@ -68,7 +67,7 @@ func (d *decode) Record(n int, v jsonl.Value) {
 func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
 	switch kind {
 	case "user.message":
-		d.Prompt(n, thread.Message{ID: d.members.Get("id").Text(), Text: archive.Text(data.Get("content")), Time: at})
+		d.Prompt(n, thread.Message{ID: d.Members.Get("id").Text(), Text: engine.Text(data.Get("content")), Time: at})
 	case "assistant.turn_start":
 		d.turn, d.answered, d.calls = true, false, false
 		d.State(thread.Running, at, "assistant.turn_start, line %d", n)
@@ -125,7 +124,7 @@ func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
 func (d *decode) answer(n int, data jsonl.Value, at time.Time) {
 	model := cmp.Or(data.Get("model").Text(), d.model)
 	d.Timeline.AddThinking(data.Get("reasoningText").Text())
-	text := archive.Text(data.Get("content"))
+	text := engine.Text(data.Get("content"))
 	d.Timeline.Add(thread.Message{ID: data.Get("messageId").Text(), Role: thread.Assistant, Text: text, Model: model,
 		Time: at})
 	d.answered, d.calls = true, false
@@ -182,7 +181,7 @@ func (d *decode) call(n int, data jsonl.Value, at time.Time) {
 	if d.Timeline.Detail == thread.Tools {
 		c.Input = thread.Clip(data.Get("arguments").Plain())
 		if tool == "task" {
-			for _, a := range d.Agents {
+			for _, a := range d.Mentions() {
 				if a.ID == id || len(a.Aliases) > 0 && a.Aliases[0] == id {
 					c.Agent = a.ID
 				}
@@ -202,7 +201,7 @@ func (d *decode) result(n int, data jsonl.Value, at time.Time) {
 		if output.Kind() == jsonl.Absent {
 			output = data.Get("error", "message")
 		}
-		c.Output = thread.Clip(archive.Output(output))
+		c.Output = thread.Clip(engine.Output(output))
 		c.Failed = !data.Get("success").True() || data.Get("shellExecution", "exitCode").Int() != 0
 	})
 }
@@ -228,7 +227,7 @@ func (d *decode) shell(agent, id string) {
 	case agent == d.agent:
 		d.Facts.ShellID = id
 	}
-	for _, a := range d.Agents {
+	for _, a := range d.Mentions() {
 		if a.ID == agent && !slices.Contains(a.Aliases, id) {
 			a.Aliases = append(a.Aliases, id)
 		}
@@ -259,7 +258,8 @@ func (d *decode) subagent(kind, id string, data jsonl.Value, n int, at time.Time
 		return
 	}
 	d.At(at)
-	a := thread.FindAgent(&d.Agents, id)
+	a := d.Agent(id)
+	a.Reader = &engine.Reader{Source: engine.Lines(d.path), New: decoder(d.path, d.session, id)}
 	if kind == "subagent.started" {
 		a.Role = data.Get("agentName").Text()
 		if a.Name = d.names[call]; a.Name == "" {
@@ -276,5 +276,5 @@ func (d *decode) subagent(kind, id string, data jsonl.Value, n int, at time.Time
 	d.usage.others = true
 }
 
-// Finish implements archive.Decoder.
+// Finish implements engine.Decoder.
 func (d *decode) Finish() { d.usage.finish(d.Scan, d.agent != "") }

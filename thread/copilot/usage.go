@@ -6,7 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // A usage counts the tokens of a session. Since version 1.0.102 there is a record of
@@ -32,7 +32,7 @@ func counts(v jsonl.Value) thread.Tokens {
 	return thread.Tokens{Input: max(0, n[0]-n[2]-n[3]), Output: n[1], CacheRead: n[2], CacheWrite: n[3], Reasoning: n[4]}
 }
 
-func (u *usage) record(s *archive.Scan, v jsonl.Value) {
+func (u *usage) record(s *engine.Scan, v jsonl.Value) {
 	s.Meter.CheckCounts(v)
 	t := counts(v)
 	t.Calls = 1
@@ -42,7 +42,7 @@ func (u *usage) record(s *archive.Scan, v jsonl.Value) {
 }
 
 // answer counts the output of an answer.
-func (u *usage) answer(s *archive.Scan, model string, data jsonl.Value) {
+func (u *usage) answer(s *engine.Scan, model string, data jsonl.Value) {
 	if u.records > 0 {
 		s.Timeline.AddUsage(u.pending)
 		u.pending = thread.Tokens{}
@@ -87,7 +87,7 @@ func (u *usage) close() {
 	u.last = nil
 }
 
-func (u *usage) finish(s *archive.Scan, subagent bool) {
+func (u *usage) finish(s *engine.Scan, subagent bool) {
 	if u.records > 0 {
 		s.Gaps = []thread.Gap{{N: u.answers, Reason: "%d answers of an earlier version have only their output tokens"}}
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -31,7 +31,7 @@ const (
 func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: roots, Database: database,
-		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Open: engine.Open(engine.Program{Name: name, Env: env, Find: find}),
 	}
 }
 
@@ -47,12 +47,12 @@ const (
 	database = "crush.db"
 )
 
-var sessions = archive.Table{
+var sessions = engine.Table{
 	Name: "sessions", Need: []string{"id"},
 	Want: []string{"parent_session_id", "title", "cost", "created_at", "updated_at"}, Order: "created_at DESC, rowid DESC",
 }
 
-var messages = archive.Table{
+var messages = engine.Table{
 	Name: "messages", Need: []string{"id", "session_id", "role", "parts"},
 	Want: []string{"model", "provider", "created_at", "is_summary_message"}, Where: "session_id = ?",
 	Order: "created_at, rowid",
@@ -60,7 +60,7 @@ var messages = archive.Table{
 
 // find finds the sessions in the databases of all projects. One that can't be read
 // does not prevent finding those in others.
-func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+func find(ctx context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	for _, root := range roots {
 		all := projects(w, filepath.Join(root, "projects.json"))
 		if path := filepath.Join(root, database); w.Stat(path) != nil {
@@ -96,8 +96,8 @@ func projects(w *thread.Walk, path string) (list []project) {
 	return list
 }
 
-func (p project) sessions(ctx context.Context) (list []archive.Found, err error) {
-	err = archive.Database(p.db).Each(ctx, sessions, nil, func(row jsonl.Value) {
+func (p project) sessions(ctx context.Context) (list []*engine.Found, err error) {
+	err = engine.Database(p.db).Each(ctx, sessions, nil, func(row jsonl.Value) {
 		id := row.Get("id").Text()
 		if strings.HasPrefix(id, "title-") || id == "" {
 			return // the request for a title
@@ -106,10 +106,10 @@ func (p project) sessions(ctx context.Context) (list []archive.Found, err error)
 			project: p, title: row.Get("title").Text(), cost: row.Get("cost").Amount(),
 			created: row.Get("created_at").Timestamp(),
 		}
-		f := archive.Found{ID: thread.LowerUUID(id), Path: p.db, Parent: row.Get("parent_session_id").Text(),
+		f := &engine.Found{ID: thread.LowerUUID(id), Path: p.db, Parent: row.Get("parent_session_id").Text(),
 			Modified: row.Get("updated_at").Timestamp()}
 		if f.Parent != "" {
-			f.Proof = "sessions.parent_session_id is the parent"
+			f.Proof = []string{"sessions.parent_session_id is the parent"}
 			_, f.Alias, _ = strings.Cut(id, "$$") // the ID of the call
 		}
 		f.Open = func(_ *thread.Walk, t *thread.Thread) { s.open(t, id) }
@@ -131,9 +131,9 @@ type session struct {
 
 func (s session) open(t *thread.Thread, id string) {
 	t.Title, t.Cwd, t.Started = s.title, s.dir, s.created
-	db := archive.Database(s.db)
-	t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, id),
-		Part: archive.SessionRows(db, sessions, messages, id), New: func(scan *archive.Scan) archive.Decoder {
+	db := engine.Database(s.db)
+	t.Reader = &engine.Reader{Unit: "row", Source: db.Rows(messages, id),
+		Part: engine.SessionRows(db, sessions, messages, id), New: func(scan *engine.Scan) engine.Decoder {
 			return &decode{Scan: scan, cost: s.cost}
 		}}
 }

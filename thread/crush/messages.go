@@ -6,23 +6,22 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // A decode decodes the messages of a session.
 type decode struct {
-	*archive.Scan
+	*engine.Scan
 	cost     float64
 	provider string // of the last answer
 	model    string
 	answers  int
-	members  jsonl.Members
 }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decode) Record(n int, row jsonl.Value) {
-	d.members.Parse(row)
-	m := &d.members
+	d.Members.Parse(row)
+	m := &d.Members
 	at := m.Get("created_at").Timestamp()
 	d.At(at)
 	parts := jsonl.Value(m.Get("parts").Text())
@@ -59,7 +58,7 @@ func (d *decode) shell(parts jsonl.Value, at time.Time) {
 
 // answer decodes an answer of the model.
 func (d *decode) answer(n int, parts jsonl.Value, at time.Time) {
-	m := &d.members
+	m := &d.Members
 	d.provider, d.model = m.Get("provider").Text(), m.Get("model").Text()
 	d.answers++
 	d.Meter.Add(d.provider, d.model, thread.Tokens{Calls: 1}, false)
@@ -103,7 +102,7 @@ func (d *decode) finish(n int, data jsonl.Value, words string, at time.Time) {
 	}
 }
 
-// Finish implements archive.Decoder. A session has its cost; its tokens are those of
+// Finish implements engine.Decoder. A session has its cost; its tokens are those of
 // the last request only.
 func (d *decode) Finish() {
 	if d.answers == 0 {

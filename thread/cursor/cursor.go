@@ -20,7 +20,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: roots,
-		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Open: engine.Open(engine.Program{Name: name, Env: env, Find: find}),
 	}
 }
 
@@ -49,7 +49,7 @@ func roots(getenv func(string) string, home string) []string {
 
 // find finds the threads of the editor, then the transcripts, then the databases
 // of the command line agent.
-func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+func find(ctx context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	for _, root := range roots {
 		if path := filepath.Join(root, "state.vscdb"); w.Stat(path) != nil {
 			found, failed := composers(ctx, path)
@@ -66,7 +66,7 @@ func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.F
 }
 
 // transcripts finds the transcripts of agents and subagents.
-func transcripts(w *thread.Walk, projects string) (list []archive.Found) {
+func transcripts(w *thread.Walk, projects string) (list []*engine.Found) {
 	for _, e := range w.ReadDir(projects) {
 		dir := filepath.Join(projects, e.Name(), "agent-transcripts")
 		for _, e := range w.ReadDir(dir) {
@@ -90,15 +90,15 @@ func transcripts(w *thread.Walk, projects string) (list []archive.Found) {
 	return list
 }
 
-func transcript(id, path, parent string) archive.Found {
-	f := archive.Found{ID: thread.LowerUUID(id), Path: path, Parent: thread.LowerUUID(parent),
+func transcript(id, path, parent string) *engine.Found {
+	f := &engine.Found{ID: thread.LowerUUID(id), Path: path, Parent: thread.LowerUUID(parent),
 		Open: func(_ *thread.Walk, t *thread.Thread) {
-			t.Reader = &archive.Reader{Source: archive.Lines(path), New: func(s *archive.Scan) archive.Decoder {
+			t.Reader = &engine.Reader{Source: engine.Lines(path), New: func(s *engine.Scan) engine.Decoder {
 				return &decode{Scan: s}
 			}}
 		}}
 	if parent != "" {
-		f.Proof = "the transcript is in the directory of its parent"
+		f.Proof = []string{"the transcript is in the directory of its parent"}
 	}
 	return f
 }

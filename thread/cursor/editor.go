@@ -8,7 +8,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -16,14 +16,14 @@ const (
 	bubble   = "bubbleId:"
 )
 
-var composerTable = archive.Table{
+var composerTable = engine.Table{
 	Name: "cursorDiskKV", Need: []string{"key", "value"},
 	Where: "key >= 'composerData:' AND key < 'composerData;' AND value IS NOT NULL", Order: "rowid DESC",
 }
 
 // bubbles are the messages of a thread. The argument is a JSON array of their keys
 // in order.
-var bubbles = archive.Table{
+var bubbles = engine.Table{
 	Name: "cursorDiskKV", Need: []string{"key", "value"},
 	IDs: "SELECT m.rowid FROM json_each(?) o JOIN cursorDiskKV m ON m.key = o.value GROUP BY m.rowid ORDER BY min(o.id)",
 }
@@ -37,8 +37,8 @@ type conversation struct {
 }
 
 // composers finds the threads in the database of the editor.
-func composers(ctx context.Context, path string) (list []archive.Found, err error) {
-	err = archive.Database(path).Each(ctx, composerTable, nil, func(row jsonl.Value) {
+func composers(ctx context.Context, path string) (list []*engine.Found, err error) {
+	err = engine.Database(path).Each(ctx, composerTable, nil, func(row jsonl.Value) {
 		id := strings.TrimPrefix(row.Get("key").Text(), composer)
 		v := jsonl.Value(row.Get("value").Text())
 		if id == "" || v.Kind() != jsonl.Object {
@@ -48,14 +48,15 @@ func composers(ctx context.Context, path string) (list []archive.Found, err erro
 		if c.order == nil && c.inline == nil && c.title == "" {
 			return // an empty tab
 		}
-		f := archive.Found{ID: thread.LowerUUID(id), Path: path,
+		f := &engine.Found{ID: thread.LowerUUID(id), Path: path,
 			Parent:   thread.LowerUUID(v.Get("subagentInfo", "parentComposerId").Text()),
 			Modified: v.Get("lastUpdatedAt").Timestamp()}
 		if f.Parent == f.ID {
 			f.Parent = ""
 		}
 		if f.Parent != "" {
-			f.Proof, f.Alias = "composerData has the ID of the parent", v.Get("subagentInfo", "toolCallId").Text()
+			f.Proof = []string{"composerData has the ID of the parent"}
+			f.Alias = v.Get("subagentInfo", "toolCallId").Text()
 		}
 		f.Open = func(_ *thread.Walk, t *thread.Thread) { c.open(t, id) }
 		list = append(list, f)
@@ -86,12 +87,12 @@ func read(v jsonl.Value) conversation {
 func (c conversation) open(t *thread.Thread, id string) {
 	t.Title, t.Cwd, t.Started = c.title, c.cwd, c.created
 	first := bubble + id + ":"
-	db, end := archive.Database(t.Source), first[:len(first)-1]+";"
-	part := &archive.Part{Database: db, Rows: []archive.Rows{
+	db, end := engine.Database(t.Source), first[:len(first)-1]+";"
+	part := &engine.Part{Database: db, Rows: []engine.Rows{
 		{Table: bubbles.Name, Key: "key", Where: "key = ?1 OR key >= ?2 AND key < ?3",
 			Args: []any{composer + id, first, end}},
 	}}
-	source := archive.Source(c.messages)
+	source := engine.Source(c.messages)
 	if c.order != nil {
 		keys := make([]string, len(c.order))
 		for i, message := range c.order {
@@ -100,13 +101,13 @@ func (c conversation) open(t *thread.Thread, id string) {
 		list, _ := json.Marshal(keys) // strings have no error
 		source = db.Rows(bubbles, string(list))
 	}
-	t.Reader = &archive.Reader{Unit: "message", Source: source, Part: part, New: func(s *archive.Scan) archive.Decoder {
+	t.Reader = &engine.Reader{Unit: "message", Source: source, Part: part, New: func(s *engine.Scan) engine.Decoder {
 		return &decodeBubbles{Scan: s, conversation: c}
 	}}
 }
 
 // messages is the source of the messages of old versions.
-func (c conversation) messages(_ context.Context, _ *thread.Facts, use func(int, jsonl.Value) bool) error {
+func (c conversation) messages(_ context.Context, _ *engine.Scan, use func(int, jsonl.Value) bool) error {
 	for i, m := range c.inline {
 		if !use(i+1, jsonl.Value(m)) {
 			break
@@ -117,11 +118,11 @@ func (c conversation) messages(_ context.Context, _ *thread.Facts, use func(int,
 
 // A decodeBubbles decodes the messages of a thread of the editor.
 type decodeBubbles struct {
-	*archive.Scan
+	*engine.Scan
 	conversation conversation
 }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decodeBubbles) Record(n int, v jsonl.Value) {
 	if value := v.Get("value").Text(); value != "" {
 		v = jsonl.Value(value)
@@ -181,7 +182,7 @@ func (d *decodeBubbles) call(n int, tool jsonl.Value, at time.Time) {
 	}
 }
 
-// Finish implements archive.Decoder.
+// Finish implements engine.Decoder.
 func (d *decodeBubbles) Finish() {
 	switch d.conversation.status {
 	case "aborted":

@@ -12,16 +12,16 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // stores finds the databases of the command line agent.
-func stores(w *thread.Walk, chats string) (list []archive.Found) {
+func stores(w *thread.Walk, chats string) (list []*engine.Found) {
 	for _, project := range w.ReadDir(chats) {
 		dir := filepath.Join(chats, project.Name())
 		for _, e := range w.ReadDir(dir) {
 			if path := filepath.Join(dir, e.Name(), "store.db"); !e.Type().IsRegular() && w.Stat(path) != nil {
-				list = append(list, archive.Found{ID: thread.LowerUUID(e.Name()), Path: path, Open: openStore})
+				list = append(list, &engine.Found{ID: thread.LowerUUID(e.Name()), Path: path, Open: openStore})
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func fields(b []byte) iter.Seq[[]byte] {
 // openStore sets the metadata of a thread from its database.
 func openStore(_ *thread.Walk, t *thread.Thread) {
 	path, model := t.Source, ""
-	err := archive.Database(path).View(context.Background(), func(get func(string, ...any) ([]byte, error)) error {
+	err := engine.Database(path).View(context.Background(), func(get func(string, ...any) ([]byte, error)) error {
 		s := &store{get: get}
 		meta, err := s.head()
 		if err != nil {
@@ -149,10 +149,10 @@ func openStore(_ *thread.Walk, t *thread.Thread) {
 	if err != nil {
 		t.Warn("the database can't be read: %v", err)
 	}
-	part := &archive.Part{Database: archive.Database(path),
-		Rows: []archive.Rows{{Table: "meta", Key: "key"}, {Table: "blobs", Key: "id"}}}
-	t.Reader = &archive.Reader{Unit: "message", Source: storeSource(path), Part: part,
-		New: func(scan *archive.Scan) archive.Decoder {
+	part := &engine.Part{Database: engine.Database(path),
+		Rows: []engine.Rows{{Table: "meta", Key: "key"}, {Table: "blobs", Key: "id"}}}
+	t.Reader = &engine.Reader{Unit: "message", Source: storeSource(path), Part: part,
+		New: func(scan *engine.Scan) engine.Decoder {
 			return &decodeStore{Scan: scan, model: model}
 		}}
 }
@@ -168,9 +168,10 @@ func directory(root []byte) string {
 }
 
 // storeSource is the source of the messages in a database.
-func storeSource(path string) archive.Source {
-	return func(ctx context.Context, facts *thread.Facts, use func(int, jsonl.Value) bool) error {
-		return archive.Database(path).View(ctx, func(get func(string, ...any) ([]byte, error)) error {
+func storeSource(path string) engine.Source {
+	return func(ctx context.Context, scan *engine.Scan, use func(int, jsonl.Value) bool) error {
+		facts := &scan.Facts
+		return engine.Database(path).View(ctx, func(get func(string, ...any) ([]byte, error)) error {
 			s := &store{get: get, seen: map[string]bool{}, use: use}
 			meta, err := s.head()
 			if root := meta.Get("latestRootBlobId").Text(); err == nil && root != "" {
@@ -193,18 +194,18 @@ func storeSource(path string) archive.Source {
 
 // A decodeStore decodes the messages in a database.
 type decodeStore struct {
-	*archive.Scan
+	*engine.Scan
 	model string
 }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decodeStore) Record(n int, v jsonl.Value) {
 	content := v.Get("content")
 	switch {
 	case v.Get("providerOptions", "cursor", "isSummary").True():
-		d.Compacted(archive.Text(content), time.Time{})
+		d.Compacted(engine.Text(content), time.Time{})
 	case v.Get("role").Is("user"):
-		d.Prompt(n, thread.Message{ID: v.Get("id").Text(), Text: prompt(archive.Text(content))})
+		d.Prompt(n, thread.Message{ID: v.Get("id").Text(), Text: prompt(engine.Text(content))})
 	case v.Get("role").Is("assistant"):
 		d.answer(n, v, content)
 	case v.Get("role").Is("tool"):
@@ -229,7 +230,7 @@ func (d *decodeStore) answer(n int, v, content jsonl.Value) {
 			model = used
 		}
 	}
-	text := archive.Text(content)
+	text := engine.Text(content)
 	d.Timeline.Add(thread.Message{ID: v.Get("id").Text(), Role: thread.Assistant, Text: text, Model: model})
 	ending(d.Scan, text, time.Time{}, "message", n)
 	for c := content.Elements(); c.Next(); {
@@ -240,5 +241,5 @@ func (d *decodeStore) answer(n int, v, content jsonl.Value) {
 	}
 }
 
-// Finish implements archive.Decoder.
+// Finish implements engine.Decoder.
 func (d *decodeStore) Finish() {}

@@ -7,24 +7,24 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // A decode decodes the lines of a transcript. Calls have no IDs; results, which only
 // some versions write, belong to them in order.
 type decode struct {
-	*archive.Scan
+	*engine.Scan
 	calls   []string // IDs of the calls without a result, in order
 	answers int
 }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decode) Record(n int, v jsonl.Value) {
 	content := v.Get("message", "content")
 	switch {
 	case v.Get("role").Is("user"):
 		d.results(n, content)
-		if text := prompt(archive.Text(content)); text != "" {
+		if text := prompt(engine.Text(content)); text != "" {
 			d.calls = nil
 			d.Prompt(n, thread.Message{Text: text})
 		}
@@ -58,7 +58,7 @@ func (d *decode) answer(n int, content jsonl.Value) {
 	for c := content.Elements(); c.Next(); {
 		d.Timeline.AddThinking(c.Value().Get("thinking").Text())
 	}
-	text := strings.TrimSpace(strings.TrimSuffix(archive.Text(content), redacted))
+	text := strings.TrimSpace(strings.TrimSuffix(engine.Text(content), redacted))
 	d.Timeline.Add(thread.Message{Role: thread.Assistant, Text: text})
 	ending(d.Scan, text, time.Time{}, "line", n)
 	d.calls = nil
@@ -77,7 +77,7 @@ func (d *decode) answer(n int, content jsonl.Value) {
 }
 
 // ending sets the state after an answer whose text may be its end. Thinking is not.
-func ending(s *archive.Scan, text string, at time.Time, unit string, n int) {
+func ending(s *engine.Scan, text string, at time.Time, unit string, n int) {
 	if text == "" {
 		s.Infer(thread.Running, at, "an answer without text so far, %s %d", unit, n)
 		return
@@ -96,10 +96,10 @@ func (d *decode) results(n int, content jsonl.Value) {
 		id := d.calls[0]
 		d.calls = d.calls[1:]
 		d.Result(n, id, time.Time{}, func(c *thread.Call) {
-			c.Output, c.Failed = thread.Clip(archive.Output(p.Get("content"))), p.Get("is_error").True()
+			c.Output, c.Failed = thread.Clip(engine.Output(p.Get("content"))), p.Get("is_error").True()
 		})
 	}
 }
 
-// Finish implements archive.Decoder.
+// Finish implements engine.Decoder.
 func (d *decode) Finish() {}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -32,12 +32,12 @@ func Driver() thread.Driver {
 		Name: name, Env: env, ID: thread.UUIDs,
 		Roots:  func(_ func(string) string, home string) []string { return []string{filepath.Join(home, ".factory")} },
 		Beside: []string{"*.settings.json"},
-		Open:   archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Open:   engine.Open(engine.Program{Name: name, Env: env, Find: find}),
 	}
 }
 
 // find finds the sessions in sessions and in its subdirectories.
-func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+func find(_ context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	for _, root := range roots {
 		sessions := filepath.Join(root, "sessions")
 		dirs := []string{sessions}
@@ -63,18 +63,19 @@ const (
 )
 
 // found reads the first record of a session, which shows whether it is a subagent.
-func found(w *thread.Walk, id, path string) archive.Found {
+func found(w *thread.Walk, id, path string) *engine.Found {
 	line, _, _ := bytes.Cut(w.Head(path, headLen), []byte("\n"))
 	start := jsonl.Value(bytes.Clone(line))
 	if !start.Get("type").Is("session_start") {
 		start = nil
 	}
-	f := archive.Found{ID: id, Path: path, Parent: thread.LowerUUID(start.Get("callingSessionId").Text())}
+	f := &engine.Found{ID: id, Path: path, Parent: thread.LowerUUID(start.Get("callingSessionId").Text())}
 	if f.Parent == id {
 		f.Parent = ""
 	}
 	if f.Parent != "" {
-		f.Alias, f.Proof = start.Get("callingToolUseId").Text(), "session_start has the ID of the session that started it"
+		f.Alias = start.Get("callingToolUseId").Text()
+		f.Proof = []string{"session_start has the ID of the session that started it"}
 	}
 	f.Open = func(w *thread.Walk, t *thread.Thread) {
 		t.Title, t.Cwd = start.Get("title").Text(), start.Get("cwd").Text()
@@ -82,7 +83,7 @@ func found(w *thread.Walk, id, path string) archive.Found {
 			t.WarnID(id, recorded)
 		}
 		settings := strings.TrimSuffix(path, ext) + ".settings.json"
-		t.Reader = &archive.Reader{Source: archive.Lines(path), New: func(s *archive.Scan) archive.Decoder {
+		t.Reader = &engine.Reader{Source: engine.Lines(path), New: func(s *engine.Scan) engine.Decoder {
 			return &decode{Scan: s, settings: readSettings(settings)}
 		}}
 	}

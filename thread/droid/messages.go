@@ -5,23 +5,21 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // A decode decodes the records of a session.
 type decode struct {
-	*archive.Scan
+	*engine.Scan
 	settings jsonl.Value
 	model    string // of the last answer
 	answers  int
 	question string // what the last answer waits for
-	members  jsonl.Members
 }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decode) Record(n int, v jsonl.Value) {
-	d.members.Parse(v)
-	m := &d.members
+	m := &d.Members
 	at := m.Get("timestamp").Time()
 	d.At(at)
 	switch string(m.Get("type").Raw()) {
@@ -47,12 +45,12 @@ func (d *decode) Record(n int, v jsonl.Value) {
 
 // user decodes a prompt, or the results of calls.
 func (d *decode) user(n int, message jsonl.Value) {
-	m, content := &d.members, message.Get("content")
+	m, content := &d.Members, message.Get("content")
 	at := m.Get("timestamp").Time()
 	for c := content.Elements(); c.Next(); {
 		if b := c.Value(); b.Get("type").Is("tool_result") {
 			d.Result(n, b.Get("tool_use_id").Text(), at, func(c *thread.Call) {
-				c.Output, c.Failed = thread.Clip(archive.Output(b.Get("content"))), b.Get("is_error").True()
+				c.Output, c.Failed = thread.Clip(engine.Output(b.Get("content"))), b.Get("is_error").True()
 			})
 		}
 	}
@@ -65,7 +63,7 @@ const reminder = "</system-reminder>"
 
 // prompt returns the text of a prompt without the reminders that the tool adds.
 func prompt(content jsonl.Value) string {
-	text := archive.Text(content)
+	text := engine.Text(content)
 	for strings.HasPrefix(text, "<system-reminder>") {
 		_, rest, ok := strings.Cut(text, reminder)
 		if !ok {
@@ -78,7 +76,7 @@ func prompt(content jsonl.Value) string {
 
 // answer decodes an answer of the model.
 func (d *decode) answer(n int, message jsonl.Value) {
-	m, content := &d.members, message.Get("content")
+	m, content := &d.Members, message.Get("content")
 	at := m.Get("timestamp").Time()
 	d.answers++
 	if model := message.Get("modelId").Text(); model != "" {
@@ -87,7 +85,7 @@ func (d *decode) answer(n int, message jsonl.Value) {
 	for c := content.Elements(); c.Next(); {
 		d.Timeline.AddThinking(c.Value().Get("thinking").Text())
 	}
-	text := archive.Text(content)
+	text := engine.Text(content)
 	d.question = thread.WaitingFor(text)
 	d.Timeline.Add(thread.Message{ID: m.Get("id").Text(), Role: thread.Assistant, Text: text, Model: d.model, Time: at})
 	d.Infer(thread.Running, at, "the outcome of the turn is not recorded, line %d", n)
@@ -108,7 +106,7 @@ func (d *decode) answer(n int, message jsonl.Value) {
 	}
 }
 
-// Finish implements archive.Decoder. The only usage is the total in the settings.
+// Finish implements engine.Decoder. The only usage is the total in the settings.
 func (d *decode) Finish() {
 	var n [5]int64
 	v := d.settings.Get("tokenUsage")

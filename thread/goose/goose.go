@@ -19,7 +19,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -33,7 +33,7 @@ func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: id, Roots: roots,
 		Unverified: "the format is from the public source; the one published database has no messages",
-		Open:       archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Open:       engine.Open(engine.Program{Name: name, Env: env, Find: find}),
 	}
 }
 
@@ -54,7 +54,7 @@ func roots(getenv func(string) string, home string) []string {
 	return []string{thread.DataHome(getenv, home, name)}
 }
 
-var sessions = archive.Table{
+var sessions = engine.Table{
 	Name: "sessions", Need: []string{"id"}, Order: "created_at DESC, rowid DESC",
 	Want: []string{
 		"name", "description", "session_type", "working_dir", "created_at", "updated_at", "archived_at", "parent_session_id",
@@ -64,22 +64,22 @@ var sessions = archive.Table{
 	},
 }
 
-var messages = archive.Table{
+var messages = engine.Table{
 	Name: "messages", Need: []string{"session_id", "role", "content_json"}, Where: "session_id = ?", Order: "rowid",
 	Want: []string{"created_timestamp", "message_id", "metadata_json"},
 }
 
 // find finds the sessions of the database, and the files of old versions.
-func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+func find(ctx context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	for _, root := range roots {
 		dir := filepath.Join(root, "sessions")
 		if path := filepath.Join(dir, "sessions.db"); w.Stat(path) != nil {
-			err = archive.Database(path).Each(ctx, sessions, nil,
+			err = engine.Database(path).Each(ctx, sessions, nil,
 				func(row jsonl.Value) { list = append(list, found(row, path)) })
 		}
 		for _, e := range w.ReadDir(dir) {
 			if stem, ok := strings.CutSuffix(e.Name(), ext); ok && thread.IsRegular(dir, e) {
-				list = append(list, archive.Found{ID: stem, Path: filepath.Join(dir, e.Name()), Open: openFile})
+				list = append(list, &engine.Found{ID: stem, Path: filepath.Join(dir, e.Name()), Open: openFile})
 			}
 		}
 	}
@@ -88,14 +88,14 @@ func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.F
 
 // found returns a session of the database. Its parent is recorded in newer versions
 // only.
-func found(row jsonl.Value, path string) archive.Found {
-	f := archive.Found{ID: row.Get("id").Text(), Path: path, Parent: row.Get("parent_session_id").Text(),
+func found(row jsonl.Value, path string) *engine.Found {
+	f := &engine.Found{ID: row.Get("id").Text(), Path: path, Parent: row.Get("parent_session_id").Text(),
 		Modified: clock(row.Get("updated_at").Text())}
 	if f.Parent == f.ID {
 		f.Parent = ""
 	}
 	if f.Parent != "" {
-		f.Proof = "sessions.parent_session_id is the parent"
+		f.Proof = []string{"sessions.parent_session_id is the parent"}
 	}
 	switch row.Get("session_type").Text() {
 	case "sub_agent", "hidden":
@@ -108,9 +108,9 @@ func found(row jsonl.Value, path string) archive.Found {
 		}
 		t.Cwd, t.Started, t.Archived = row.Get("working_dir").Text(), clock(row.Get("created_at").Text()),
 			row.Get("archived_at").Text() != ""
-		db := archive.Database(path)
-		t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, f.ID),
-			Part: archive.SessionRows(db, sessions, messages, f.ID), New: func(s *archive.Scan) archive.Decoder {
+		db := engine.Database(path)
+		t.Reader = &engine.Reader{Unit: "row", Source: db.Rows(messages, f.ID),
+			Part: engine.SessionRows(db, sessions, messages, f.ID), New: func(s *engine.Scan) engine.Decoder {
 				return &decode{Scan: s, session: row}
 			}}
 	}
@@ -133,7 +133,7 @@ func openFile(w *thread.Walk, t *thread.Thread) {
 	line, _, _ := bytes.Cut(w.Head(t.Source, headLen), []byte("\n"))
 	head := jsonl.Value(bytes.Clone(line))
 	t.Title, t.Cwd = head.Get("description").Text(), head.Get("working_dir").Text()
-	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder {
+	t.Reader = &engine.Reader{Source: engine.Lines(t.Source), New: func(s *engine.Scan) engine.Decoder {
 		return &decode{Scan: s, session: head}
 	}}
 }

@@ -6,21 +6,19 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // A decode decodes the messages of a session: rows, or lines of a file.
 type decode struct {
-	*archive.Scan
+	*engine.Scan
 	session jsonl.Value
 	answers int
-	members jsonl.Members
 }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decode) Record(n int, v jsonl.Value) {
-	d.members.Parse(v)
-	m := &d.members
+	m := &d.Members
 	created := m.Get("created_timestamp")
 	content := jsonl.Value(m.Get("content_json").Text())
 	if len(content) == 0 {
@@ -45,11 +43,11 @@ func (d *decode) user(n int, id string, content jsonl.Value, at time.Time) {
 			d.result(n, p, at)
 		}
 	}
-	visible := jsonl.Value(d.members.Get("metadata_json").Text()).Get("userVisible")
+	visible := jsonl.Value(d.Members.Get("metadata_json").Text()).Get("userVisible")
 	if visible.Kind() == jsonl.Bool && !visible.True() {
 		return
 	}
-	if text := archive.Text(content); text != "" {
+	if text := engine.Text(content); text != "" {
 		d.Prompt(n, thread.Message{ID: id, Text: text, Time: at})
 	}
 }
@@ -63,7 +61,7 @@ func (d *decode) result(n int, p jsonl.Value, at time.Time) {
 		if output.Kind() == jsonl.Absent {
 			output = value
 		}
-		if c.Output = thread.Clip(archive.Output(output)); c.Output == "" {
+		if c.Output = thread.Clip(engine.Output(output)); c.Output == "" {
 			c.Output = thread.Clip(result.Get("error").Plain())
 		}
 		c.Failed = result.Get("status").Is("error") || value.Get("isError").True()
@@ -76,7 +74,7 @@ func (d *decode) answer(n int, id string, content jsonl.Value, at time.Time) {
 	for c := content.Elements(); c.Next(); {
 		d.Timeline.AddThinking(c.Value().Get("thinking").Text())
 	}
-	text := archive.Text(content)
+	text := engine.Text(content)
 	d.Timeline.Add(thread.Message{ID: id, Role: thread.Assistant, Text: text, Model: d.model(), Time: at})
 	d.Infer(thread.Completed, at, "an answer without calls so far")
 	d.Facts.State.Waiting = thread.WaitingFor(text)
@@ -100,7 +98,7 @@ func (d *decode) model() string {
 	return jsonl.Value(d.session.Get("model_config_json").Text()).Get("model_name").Text()
 }
 
-// Finish implements archive.Decoder. The session has the only usage. Its input includes
+// Finish implements engine.Decoder. The session has the only usage. Its input includes
 // cached tokens.
 func (d *decode) Finish() {
 	var n [4]int64

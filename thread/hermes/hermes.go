@@ -18,7 +18,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: id, Roots: thread.Home(env, ".hermes"),
-		Open: archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Open: engine.Open(engine.Program{Name: name, Env: env, Find: find}),
 	}
 }
 
@@ -44,7 +44,7 @@ func id(s string) (string, bool) {
 	return s, err == nil && strings.Trim(s[len(form):], "0123456789abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-var sessions = archive.Table{
+var sessions = engine.Table{
 	Name: "sessions", Need: []string{"id"}, Order: "started_at DESC, rowid DESC",
 	Want: []string{
 		"parent_session_id", "model", "model_config", "title", "cwd", "git_branch", "started_at", "ended_at", "end_reason",
@@ -54,14 +54,14 @@ var sessions = archive.Table{
 	},
 }
 
-var messages = archive.Table{
+var messages = engine.Table{
 	Name: "messages", Need: []string{"session_id", "role", "content"}, Where: "session_id = ?", Order: "rowid",
 	Want: []string{"tool_call_id", "tool_calls", "tool_name", "timestamp", "finish_reason", "reasoning",
 		"reasoning_content", "_compressed_summary", "display_kind"},
 }
 
 // find finds the sessions in the databases of the tool and of its profiles.
-func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+func find(ctx context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	for _, root := range roots {
 		dirs := []string{root}
 		profiles := filepath.Join(root, "profiles")
@@ -101,16 +101,16 @@ func (s session) continues(parent session) bool {
 	return s.Get("started_at").Float() >= parent.Get("ended_at").Float()
 }
 
-func database(ctx context.Context, path string) (list []archive.Found, err error) {
+func database(ctx context.Context, path string) (list []*engine.Found, err error) {
 	var rows []session
 	byID := map[string]session{}
-	err = archive.Database(path).Each(ctx, sessions, nil, func(row jsonl.Value) {
+	err = engine.Database(path).Each(ctx, sessions, nil, func(row jsonl.Value) {
 		s := session{Value: row, parent: row.Get("parent_session_id").Text(), end: row.Get("end_reason").Text()}
 		byID[row.Get("id").Text()] = s
 		rows = append(rows, s)
 	})
 	for _, s := range rows {
-		f := archive.Found{ID: s.Get("id").Text(), Path: path}
+		f := &engine.Found{ID: s.Get("id").Text(), Path: path}
 		config := jsonl.Value(s.Get("model_config").Text())
 		forked := ""
 		switch {
@@ -119,7 +119,7 @@ func database(ctx context.Context, path string) (list []archive.Found, err error
 			forked = s.parent
 		case config.Get("_reset_from").Kind() != jsonl.Absent:
 		default:
-			f.Parent, f.Proof = s.parent, "sessions.parent_session_id is the parent"
+			f.Parent, f.Proof = s.parent, []string{"sessions.parent_session_id is the parent"}
 		}
 		f.Open = func(_ *thread.Walk, t *thread.Thread) { s.open(t, forked) }
 		list = append(list, f)
@@ -130,9 +130,9 @@ func database(ctx context.Context, path string) (list []archive.Found, err error
 func (s session) open(t *thread.Thread, forked string) {
 	t.Title, t.Cwd, t.Branch, t.ForkedFrom = s.Get("title").Text(), s.Get("cwd").Text(), s.Get("git_branch").Text(), forked
 	t.Started, t.Archived = clock(s.Get("started_at")), s.Get("archived").Int() != 0
-	db := archive.Database(t.Source)
-	t.Reader = &archive.Reader{Unit: "row", Source: db.Rows(messages, t.ID),
-		Part: archive.SessionRows(db, sessions, messages, t.ID), New: func(scan *archive.Scan) archive.Decoder {
+	db := engine.Database(t.Source)
+	t.Reader = &engine.Reader{Unit: "row", Source: db.Rows(messages, t.ID),
+		Part: engine.SessionRows(db, sessions, messages, t.ID), New: func(scan *engine.Scan) engine.Decoder {
 			return &decode{Scan: scan, session: s}
 		}}
 }

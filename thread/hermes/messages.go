@@ -5,21 +5,20 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // A decode decodes the messages of a session.
 type decode struct {
-	*archive.Scan
+	*engine.Scan
 	session session
 	answers int
-	members jsonl.Members
 }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decode) Record(n int, row jsonl.Value) {
-	d.members.Parse(row)
-	m := &d.members
+	d.Members.Parse(row)
+	m := &d.Members
 	at := clock(m.Get("timestamp"))
 	d.At(at)
 	content := text(m.Get("content").Text())
@@ -46,7 +45,7 @@ const batch = "[ASYNC DELEGATION BATCH COMPLETE"
 // text returns a content: text, or a list of parts as JSON.
 func text(content string) string {
 	if strings.HasPrefix(content, "[{") {
-		if parts := archive.Text(jsonl.Value(content)); parts != "" {
+		if parts := engine.Text(jsonl.Value(content)); parts != "" {
 			return parts
 		}
 	}
@@ -55,7 +54,7 @@ func text(content string) string {
 
 // answer decodes an answer of the model.
 func (d *decode) answer(n int, content string) {
-	m := &d.members
+	m := &d.Members
 	at := clock(m.Get("timestamp"))
 	d.answers++
 	thinking := m.Get("reasoning_content").Text()
@@ -90,7 +89,7 @@ func waits(tool string) string {
 	return ""
 }
 
-// Finish implements archive.Decoder. The session has the only usage.
+// Finish implements engine.Decoder. The session has the only usage.
 func (d *decode) Finish() {
 	s := d.session
 	if end := clock(s.Get("ended_at")); !end.IsZero() && d.Facts.State.Status == thread.Running {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -36,7 +36,7 @@ func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: id, Roots: roots,
 		Beside: []string{"state.json", "../../state.json"},
-		Open:   archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Open:   engine.Open(engine.Program{Name: name, Env: env, Find: find}),
 	}
 }
 
@@ -52,7 +52,7 @@ func roots(getenv func(string) string, home string) []string {
 }
 
 // find finds the journals of all agents, and the sessions of Kimi CLI.
-func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+func find(_ context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	for _, root := range roots {
 		sessions := filepath.Join(root, "sessions")
 		for _, workspace := range w.ReadDir(sessions) {
@@ -68,7 +68,7 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 }
 
 // session returns the transcripts in the directory of a session.
-func session(w *thread.Walk, dir string) (list []archive.Found) {
+func session(w *thread.Walk, dir string) (list []*engine.Found) {
 	base := filepath.Base(dir)
 	agents := filepath.Join(dir, "agents")
 	for _, e := range w.ReadDir(agents) {
@@ -76,16 +76,16 @@ func session(w *thread.Walk, dir string) (list []archive.Found) {
 		if w.Stat(path) == nil {
 			continue
 		}
-		f := archive.Found{ID: base, Alias: strings.TrimPrefix(base, prefix), Path: path}
+		f := &engine.Found{ID: base, Alias: strings.TrimPrefix(base, prefix), Path: path}
 		if e.Name() != mainAgent {
-			f = archive.Found{ID: e.Name(), Parent: base, Path: path, Local: true,
-				Proof: "the journal is in the directory of the session"}
+			f = &engine.Found{ID: e.Name(), Parent: base, Path: path, Local: true,
+				Proof: []string{"the journal is in the directory of the session"}}
 		}
 		f.Open = func(w *thread.Walk, t *thread.Thread) { open(w, t, dir, filepath.Base(filepath.Dir(t.Source))) }
 		list = append(list, f)
 	}
 	if path := filepath.Join(dir, "context.jsonl"); list == nil && w.Stat(path) != nil {
-		list = append(list, archive.Found{ID: thread.LowerUUID(base), Path: path, Open: openOld})
+		list = append(list, &engine.Found{ID: thread.LowerUUID(base), Path: path, Open: openOld})
 	}
 	return list
 }
@@ -111,7 +111,7 @@ func open(w *thread.Walk, t *thread.Thread, dir, agent string) {
 		}
 		break
 	}
-	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder {
+	t.Reader = &engine.Reader{Source: engine.Lines(t.Source), New: func(s *engine.Scan) engine.Decoder {
 		return &decode{Scan: s, models: map[string]string{}}
 	}}
 }

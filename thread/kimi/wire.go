@@ -7,25 +7,23 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // A decode decodes the journal of an agent. An answer is several records, of which
 // only those of a loop event are used: other records repeat them.
 type decode struct {
-	*archive.Scan
+	*engine.Scan
 	model    string            // of the last request
 	provider string            // of the last request
 	models   map[string]string // by alias
 	question string            // what the last answer waits for
 	ended    bool              // the end of turns is recorded
-	members  jsonl.Members
 }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decode) Record(n int, v jsonl.Value) {
-	d.members.Parse(v)
-	m := &d.members
+	m := &d.Members
 	at := m.Get("time").Timestamp()
 	d.At(at)
 	switch kind := string(m.Get("type").Raw()); kind {
@@ -74,7 +72,7 @@ func (d *decode) message(n int, v jsonl.Value, at time.Time) {
 	}
 	switch string(v.Get("origin", "kind").Raw()) {
 	case "user", "system_trigger", "skill_activation", "plugin_command", "":
-		d.Prompt(n, thread.Message{ID: v.Get("id").Text(), Text: archive.Text(v.Get("content")), Time: at})
+		d.Prompt(n, thread.Message{ID: v.Get("id").Text(), Text: engine.Text(v.Get("content")), Time: at})
 	}
 }
 
@@ -83,7 +81,7 @@ func (d *decode) event(n int, v jsonl.Value, at time.Time) {
 	switch string(v.Get("type").Raw()) {
 	case "content.part":
 		d.Timeline.AddThinking(v.Get("part", "think").Text())
-		text := archive.Text(jsonl.Value("[" + string(v.Get("part")) + "]"))
+		text := engine.Text(jsonl.Value("[" + string(v.Get("part")) + "]"))
 		d.question = thread.WaitingFor(text)
 		d.Timeline.Add(thread.Message{ID: v.Get("uuid").Text(), Role: thread.Assistant, Text: text, Model: d.model, Time: at})
 	case "tool.call":
@@ -95,7 +93,7 @@ func (d *decode) event(n int, v jsonl.Value, at time.Time) {
 	case "tool.result":
 		result := v.Get("result")
 		d.Result(n, v.Get("toolCallId").Text(), at, func(c *thread.Call) {
-			c.Output, c.Failed = thread.Clip(archive.Output(result.Get("output"))), result.Get("isError").True()
+			c.Output, c.Failed = thread.Clip(engine.Output(result.Get("output"))), result.Get("isError").True()
 		})
 	case "step.begin":
 		d.question = ""
@@ -157,12 +155,12 @@ func (d *decode) usage(v jsonl.Value, alias string) {
 
 // subagent decodes a record about a subagent.
 func (d *decode) subagent(n int, kind string, at time.Time) {
-	m := &d.members
+	m := &d.Members
 	id := m.Get("subagentId").Text()
 	if id == "" {
 		return
 	}
-	a := thread.FindAgent(&d.Agents, id)
+	a := d.Agent(id)
 	a.Evidence = []string{"the session's journal names it"}
 	status, detail := thread.Running, ""
 	switch kind {
@@ -181,5 +179,5 @@ func (d *decode) subagent(n int, kind string, at time.Time) {
 	a.AddEvent(at, "subagent_"+kind[len("subagent."):], thread.Brief(detail))
 }
 
-// Finish implements archive.Decoder.
+// Finish implements engine.Decoder.
 func (d *decode) Finish() {}

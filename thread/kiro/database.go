@@ -8,23 +8,23 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // databaseName is the database of the engine that keeps each thread as one JSON value.
 const databaseName = "data.sqlite3"
 
-var conversations = archive.Table{
+var conversations = engine.Table{
 	Name: "conversations_v2", Need: []string{"key", "conversation_id"}, Order: "updated_at DESC, rowid DESC",
 	Want: []string{"created_at", "updated_at"},
 }
 
 // database finds the threads of a database. One that has another table is of a version
 // without threads.
-func database(ctx context.Context, path string) (list []archive.Found, err error) {
-	err = archive.Database(path).Each(ctx, conversations, nil, func(row jsonl.Value) {
+func database(ctx context.Context, path string) (list []*engine.Found, err error) {
+	err = engine.Database(path).Each(ctx, conversations, nil, func(row jsonl.Value) {
 		id, dir, started := row.Get("conversation_id").Text(), row.Get("key").Text(), row.Get("created_at").Int()
-		list = append(list, archive.Found{ID: thread.LowerUUID(id), Path: path,
+		list = append(list, &engine.Found{ID: thread.LowerUUID(id), Path: path,
 			Modified: jsonl.Milliseconds(row.Get("updated_at").Int()), Open: func(_ *thread.Walk, t *thread.Thread) {
 				t.Cwd, t.Started = dir, jsonl.Milliseconds(started)
 				t.Reader = stored(path, id)
@@ -34,20 +34,20 @@ func database(ctx context.Context, path string) (list []archive.Found, err error
 }
 
 // stored returns the reader of a thread in a database.
-func stored(path, id string) *archive.Reader {
+func stored(path, id string) *engine.Reader {
 	const where = "conversation_id = ?"
-	value := archive.Table{Name: conversations.Name, Need: []string{"value"}, Where: where}
-	return &archive.Reader{Unit: "row", Source: archive.Database(path).Rows(value, id),
-		Part: &archive.Part{Database: archive.Database(path), Rows: []archive.Rows{
+	value := engine.Table{Name: conversations.Name, Need: []string{"value"}, Where: where}
+	return &engine.Reader{Unit: "row", Source: engine.Database(path).Rows(value, id),
+		Part: &engine.Part{Database: engine.Database(path), Rows: []engine.Rows{
 			{Table: conversations.Name, Where: where, Args: []any{id}}}},
-		New: func(s *archive.Scan) archive.Decoder { return &decodeStored{decode{s}} }}
+		New: func(s *engine.Scan) engine.Decoder { return &decodeStored{decode{s}} }}
 }
 
 // A decodeStored decodes the JSON value of a thread. Its history has turns: what the
 // model got, which is a prompt or results of calls, and its answer.
 type decodeStored struct{ decode }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decodeStored) Record(_ int, row jsonl.Value) {
 	value := jsonl.Value(row.Get("value").Text())
 	n := 0

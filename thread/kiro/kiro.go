@@ -19,7 +19,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -33,7 +33,7 @@ func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: roots, Database: databaseName,
 		Beside: []string{"*.json"},
-		Open:   archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Open:   engine.Open(engine.Program{Name: name, Env: env, Find: find}),
 	}
 }
 
@@ -43,7 +43,7 @@ func roots(getenv func(string) string, home string) []string {
 		filepath.Join(home, "Library", "Application Support", "kiro-cli"))
 }
 
-func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+func find(ctx context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	for _, root := range roots {
 		if path := filepath.Join(root, databaseName); w.Stat(path) != nil {
 			found, failed := database(ctx, path)
@@ -52,7 +52,7 @@ func find(ctx context.Context, w *thread.Walk, roots []string) (list []archive.F
 		dir := filepath.Join(root, "sessions", "cli")
 		for _, e := range w.ReadDir(dir) {
 			if stem, ok := strings.CutSuffix(e.Name(), ext); ok && thread.IsRegular(dir, e) {
-				list = append(list, archive.Found{ID: thread.LowerUUID(stem), Path: filepath.Join(dir, e.Name()), Open: open})
+				list = append(list, &engine.Found{ID: thread.LowerUUID(stem), Path: filepath.Join(dir, e.Name()), Open: open})
 			}
 		}
 	}
@@ -72,15 +72,15 @@ func open(w *thread.Walk, t *thread.Thread) {
 		side := jsonl.Value(w.Head(path, sideLen))
 		t.Title, t.Cwd = side.Get("title").Text(), side.Get("cwd").Text()
 	}
-	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder {
+	t.Reader = &engine.Reader{Source: engine.Lines(t.Source), New: func(s *engine.Scan) engine.Decoder {
 		return &decode{Scan: s}
 	}}
 }
 
 // A decode decodes the records of a session.
-type decode struct{ *archive.Scan }
+type decode struct{ *engine.Scan }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decode) Record(n int, v jsonl.Value) {
 	stated := v.Get("data", "meta", "timestamp").Timestamp()
 	d.At(stated)
@@ -125,7 +125,7 @@ func (d *decode) results(n int, content jsonl.Value, at time.Time) {
 	}
 }
 
-// Finish implements archive.Decoder.
+// Finish implements engine.Decoder.
 func (d *decode) Finish() {}
 
 // text returns the text of a content.

@@ -13,7 +13,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 	"github.com/agent-handoff/handoff/thread/internal/sqlsnap"
 )
 
@@ -63,7 +63,7 @@ func (d sqlite) check(ctx context.Context, db *sqlsnap.DB) ([]string, error) {
 }
 
 // unreadable returns an error for the database file, unless err has a kind.
-func (d sqlite) unreadable(err error) error { return archive.UnreadableDatabase(string(d), err) }
+func (d sqlite) unreadable(err error) error { return engine.UnreadableDatabase(string(d), err) }
 
 // sessions returns the sessions with a value in a column, all if column is "". It
 // repeats the query if the database was modified.
@@ -338,7 +338,7 @@ func (t table) load(ctx context.Context, r row, omitted *int) (data jsonl.Value,
 // Extract implements thread.Extractor.
 func (r *reader) Extract(ctx context.Context, path string, edit thread.Edit) error {
 	id := []any{r.session.id}
-	return archive.Part{Database: archive.Database(r.session.source), Rows: []archive.Rows{
+	return engine.Part{Database: engine.Database(r.session.source), Rows: []engine.Rows{
 		{Table: "session", Key: "id", Where: "id = ?", Args: id},
 		{Table: "message", Key: "id", Where: "session_id = ?", Args: id},
 		{Table: "part", Key: "id", Where: "session_id = ?", Args: id},

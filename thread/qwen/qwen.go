@@ -17,7 +17,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -31,12 +31,12 @@ func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".qwen"), Resume: []string{name, "--resume"},
 		Unverified: "tested with sessions that were recorded with a scripted server, not with one of a person",
-		Open:       archive.Tool{Name: name, Env: env, Find: find}.Open,
+		Open:       engine.Open(engine.Program{Name: name, Env: env, Find: find}),
 	}
 }
 
 // find finds the chats and subagents of all projects.
-func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Found, err error) {
+func find(_ context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	for _, root := range roots {
 		projects := filepath.Join(root, "projects")
 		for _, e := range w.ReadDir(projects) {
@@ -54,17 +54,17 @@ func find(_ context.Context, w *thread.Walk, roots []string) (list []archive.Fou
 }
 
 // files returns the transcripts in dir whose names start with prefix.
-func files(w *thread.Walk, dir, prefix, parent string) (list []archive.Found) {
+func files(w *thread.Walk, dir, prefix, parent string) (list []*engine.Found) {
 	for _, e := range w.ReadDir(dir) {
 		stem, ok := strings.CutSuffix(e.Name(), ext)
 		id, named := strings.CutPrefix(stem, prefix)
 		if !ok || !named || !thread.IsRegular(dir, e) {
 			continue
 		}
-		f := archive.Found{ID: thread.LowerUUID(id), Path: filepath.Join(dir, e.Name()), Parent: thread.LowerUUID(parent),
+		f := &engine.Found{ID: thread.LowerUUID(id), Path: filepath.Join(dir, e.Name()), Parent: thread.LowerUUID(parent),
 			Open: open}
 		if parent != "" {
-			f.Proof = "the transcript is in the directory of the session"
+			f.Proof = []string{"the transcript is in the directory of the session"}
 		}
 		list = append(list, f)
 	}
@@ -94,7 +94,7 @@ func open(w *thread.Walk, t *thread.Thread) {
 	}
 	t.Archived = filepath.Base(filepath.Dir(t.Source)) == "archive"
 	subagent := t.Parent != ""
-	t.Reader = &archive.Reader{Source: archive.Lines(t.Source), New: func(s *archive.Scan) archive.Decoder {
+	t.Reader = &engine.Reader{Source: engine.Lines(t.Source), New: func(s *engine.Scan) engine.Decoder {
 		return &decode{Scan: s, subagent: subagent}
 	}}
 }

@@ -6,24 +6,22 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/archive"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // A decode decodes the records of a chat.
 type decode struct {
-	*archive.Scan
+	*engine.Scan
 	subagent bool
 	uuid     string        // of the answer that is read, which may have several records
 	model    string        // of that answer
 	tokens   thread.Tokens // of that answer
 	silent   int           // answers without usage
-	members  jsonl.Members
 }
 
-// Record implements archive.Decoder.
+// Record implements engine.Decoder.
 func (d *decode) Record(n int, v jsonl.Value) {
-	d.members.Parse(v)
-	m := &d.members
+	m := &d.Members
 	at, kind := m.Get("timestamp").Time(), string(m.Get("type").Raw())
 	if kind != "assistant" || d.uuid == "" || m.Get("uuid").Text() != d.uuid {
 		d.count() // at the time of the last answer, as all of it is known
@@ -43,7 +41,7 @@ func (d *decode) Record(n int, v jsonl.Value) {
 
 // user decodes a message of the user, or one that the tool reports as such.
 func (d *decode) user(n int, at time.Time) {
-	m := &d.members
+	m := &d.Members
 	text := strings.TrimSpace(m.Get("systemPayload", "displayText").Text())
 	if text == "" {
 		text = parts(m.Get("message", "parts"))
@@ -58,7 +56,7 @@ func (d *decode) user(n int, at time.Time) {
 
 // answer decodes an answer of the model, or a further part of the last one.
 func (d *decode) answer(n int, at time.Time) {
-	m := &d.members
+	m := &d.Members
 	uuid, list := m.Get("uuid").Text(), m.Get("message", "parts")
 	d.uuid = uuid
 	if model := m.Get("model").Text(); model != "" {
@@ -101,9 +99,9 @@ func waits(tool string) string {
 
 // results decodes the results of calls.
 func (d *decode) results(n int, at time.Time) {
-	result := d.members.Get("toolCallResult")
+	result := d.Members.Get("toolCallResult")
 	status := string(result.Get("status").Raw())
-	for c := d.members.Get("message", "parts").Elements(); c.Next(); {
+	for c := d.Members.Get("message", "parts").Elements(); c.Next(); {
 		f := c.Value().Get("functionResponse")
 		id := f.Get("id").Text()
 		d.Result(n, id, at, func(c *thread.Call) {
@@ -112,7 +110,7 @@ func (d *decode) results(n int, at time.Time) {
 			if output.Kind() == jsonl.Absent {
 				output = response.Get("error")
 			}
-			c.Output = thread.Clip(archive.Output(output))
+			c.Output = thread.Clip(engine.Output(output))
 			c.Failed = status == "error" || status == "cancelled" || result.Get("resultDisplay", "exitCode").Int() != 0
 		})
 		if display := result.Get("resultDisplay"); display.Get("type").Is("task_execution") {
@@ -127,7 +125,7 @@ func (d *decode) results(n int, at time.Time) {
 // ran decodes the result of a call that ran a subagent.
 func (d *decode) ran(n int, call string, display jsonl.Value, at time.Time) {
 	kind := display.Get("subagentName").Text()
-	a := thread.FindAgent(&d.Agents, kind+"-"+call)
+	a := d.Agent(kind + "-" + call)
 	a.Name, a.Aliases = kind, []string{call}
 	a.Evidence = []string{"the result of a call names it"}
 	status, end := string(display.Get("status").Raw()), display.Get("terminateReason").Text()
@@ -145,8 +143,8 @@ func (d *decode) ran(n int, call string, display jsonl.Value, at time.Time) {
 
 // system decodes a record of the tool.
 func (d *decode) system(n int, at time.Time) {
-	payload := d.members.Get("systemPayload")
-	switch string(d.members.Get("subtype").Raw()) {
+	payload := d.Members.Get("systemPayload")
+	switch string(d.Members.Get("subtype").Raw()) {
 	case "ui_telemetry":
 		event := payload.Get("uiEvent")
 		own := d.subagent || event.Get("subagent_id").Kind() == jsonl.Absent &&
@@ -190,7 +188,7 @@ func usage(v jsonl.Value) (t thread.Tokens, ok bool) {
 	return t, t.Total() > 0
 }
 
-// Finish implements archive.Decoder.
+// Finish implements engine.Decoder.
 func (d *decode) Finish() {
 	d.count()
 	d.Gaps = []thread.Gap{{N: d.silent, Reason: "%d answers have no recorded usage"}}

@@ -96,7 +96,10 @@ func (r *Reader) run(ctx context.Context, s *Scan, d Decoder) (facts thread.Fact
 		s.parser = p
 	}
 	err = r.Source(ctx, s, func(n int, record jsonl.Value) bool {
-		s.n = n
+		if s.n = n; !s.parsed { // the source leaves that to its records
+			s.parse(record)
+		}
+		s.parsed = false
 		d.Record(n, record)
 		return !s.Stopped && s.Timeline.Err() == nil && s.err == nil
 	})
@@ -200,6 +203,7 @@ func (s *Scan) show(ctx context.Context, sel Selector) (calls int, err error) {
 
 // parse sets the members of a record.
 func (s *Scan) parse(record jsonl.Value) jsonl.Cursor {
+	s.parsed = true
 	if s.parser != nil {
 		return s.parser.Parse(record)
 	}

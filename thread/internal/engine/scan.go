@@ -41,6 +41,7 @@ type Scan struct {
 
 	decoder            Decoder
 	parser             Parser
+	parsed             bool // the members of the record are set
 	showing            bool // a kept record is read again
 	unit               string
 	n                  int // number of the record

@@ -100,10 +100,11 @@ type opener struct {
 
 // Open implements thread.Opener.
 func (o *opener) Open(ctx context.Context) (list []*thread.Thread, err error) {
-	w := thread.NewWalk(ctx)
+	w, beside := thread.NewWalk(ctx), thread.NewWalk(ctx) // a missing file beside a transcript is no error
 	f := *o.copies[0]
 	copies := append([]*Found{&f}, o.copies[1:]...)
-	t, err := o.p.open(w, copies)
+	o.p.head(w, &f)
+	t, err := o.p.open(beside, copies)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (o *opener) Open(ctx context.Context) (list []*thread.Thread, err error) {
 	threads := []*thread.Thread{t}
 	t.Subagent = first.Parent != "" || first.Hidden
 	for _, next := range o.p.rest(w, first) {
-		t, err := o.p.open(w, []*Found{next})
+		t, err := o.p.open(beside, []*Found{next})
 		if err != nil {
 			return nil, err
 		}
