@@ -24,7 +24,7 @@ const module = "github.com/agent-handoff/handoff"
 // testOnly are the packages that only tests import: the suites that every log
 // and every provider must pass.
 var testOnly = []string{"conformance/logtest", "conformance/threadtest", "cmd/internal/testlog",
-	"internal/tool/secret/corpus"}
+	"internal/tool/secret/corpus", "internal/tool/testdir"}
 
 // The budgets. When one is exceeded, split by subject, never by number.
 const (

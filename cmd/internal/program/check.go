@@ -2,12 +2,12 @@ package program
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/internal/tool/heap"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/spf13/cobra"
 )
@@ -36,7 +36,7 @@ The exit code is 1 if there is a problem.`,
 	c.Flags().BoolVar(&repair, "repair", false, "repair what can be repaired without changing a record")
 	a.JSONFlag(c, "print JSON", cli.Prints(handoff.Report{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		debug.SetGCPercent(50) // the states of a long log are a third of the memory that is used
+		defer heap.Set(a.Getenv, 50)() // the states of a long log are a third of the memory that is used
 		return a.Reading(func(w *workspace.Workspace) error {
 			if repair {
 				found, err := w.Store().Repair(c.Context(), a.Now())

@@ -29,11 +29,11 @@ import (
 	"golang.org/x/term"
 )
 
-// output is where answers go.
-var output io.Writer = os.Stdout
-
 // Main runs the command line of this process and returns its exit code.
-func Main() (code int) {
+func Main() (code int) { return mainTo(os.Stdout) }
+
+// mainTo is Main with another place for answers.
+func mainTo(output io.Writer) (code int) {
 	cli.SetName(os.Args[0])
 	defer func() {
 		if bug := recover(); bug != nil {
@@ -55,22 +55,33 @@ func Main() (code int) {
 		In: until(ctx, standardInput()), Out: output, Err: os.Stderr,
 		Terminal: isTerminal(os.Stdout), Width: terminalWidth(os.Stdout), Watched: isTerminal(os.Stderr),
 		Typed: isTerminal(os.Stdin),
-		Dir:   dir, Getenv: getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Version: version(), Backends: backends,
-		Hold: hold,
+		Dir:   dir, Getenv: os.Getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Hold: hold,
 	}
-	heap.Grow(getenv, 200)
-	withBuckets(a)
-	return a.Run(ctx, commands, withoutDashes(os.Args[1:]))
+	heap.Grow(os.Getenv, 200)
+	return Run(ctx, a, os.Args[1:])
 }
 
-// getenv is os.Getenv. Gemini CLI does not set the variable of its session for the
-// programs that it starts: a hook has noted the session.
-func getenv(name string) string {
-	value := os.Getenv(name)
-	if name == "GEMINI_SESSION_ID" && value == "" && os.Getenv("GEMINI_CLI") == "1" {
-		return setup.SessionOf(userdir.State(os.Getenv), runs.HarnessProcess("gemini-cli", os.Getenv))
+// Run runs one command line and returns its exit code. What it takes from outside is in a:
+// streams, directory, environment, clock and randomness. It changes nothing of the process
+// that it runs in, which can run several at once.
+func Run(ctx context.Context, a *cli.App, args []string) int {
+	a.Version = version()
+	a.Backends = backends
+	a.Getenv = withGeminiSession(a.Getenv)
+	withBuckets(a)
+	return a.Run(ctx, commands, withoutDashes(args))
+}
+
+// withGeminiSession returns an environment with the session of Gemini CLI, which does not set
+// the variable for the programs that it starts: a hook has noted the session.
+func withGeminiSession(getenv func(string) string) func(string) string {
+	return func(name string) string {
+		value := getenv(name)
+		if name == "GEMINI_SESSION_ID" && value == "" && getenv("GEMINI_CLI") == "1" {
+			return setup.SessionOf(userdir.State(getenv), runs.HarnessProcess("gemini-cli", getenv))
+		}
+		return value
 	}
-	return value
 }
 
 // patience is how long a command may take to end after a signal. What it waits for may

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -21,66 +20,135 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff/cmd/internal/testlog"
+	"github.com/agent-handoff/handoff/internal/tool/testdir"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // programs are what scripts and tests find on their path.
-var programs = map[string]func(){
-	"handoff":       func() { os.Exit(recordedMain()) },
-	"agent-handoff": func() { os.Exit(recordedMain()) },
-	"unprivileged":  func() { os.Exit(unprivileged(os.Args[1:])) },
+var programs = map[string]func() int{
+	"handoff":       recordedMain,
+	"agent-handoff": recordedMain,
+	"unprivileged":  func() int { return unprivileged(os.Args[1:]) },
 }
 
+// TestMain runs the tests, or the program by whose name the test binary was called.
+// testscript.Main would let no command of a script have the name of a program.
 func TestMain(m *testing.M) {
 	backends = append(backends, testlog.Backend)
-	if programs[filepath.Base(os.Args[0])] == nil {
-		debug.SetGCPercent(400)                                            // the tests lack time, not memory
-		_ = flag.Set("test.parallel", fmt.Sprint(3*runtime.GOMAXPROCS(0))) // many wait; -parallel sets another number
-		if signal.Ignored(os.Interrupt) {
-			// In the background of a shell it is ignored, and would be in what the tests start.
-			signal.Notify(make(chan os.Signal, 1), os.Interrupt)
-		}
+	if called := programs[filepath.Base(os.Args[0])]; called != nil {
+		os.Exit(called())
 	}
-	testscript.Main(m, programs)
+	debug.SetGCPercent(-1) // the tests lack time, not memory
+	debug.SetMemoryLimit(600 << 20)
+	_ = flag.Set("test.parallel", fmt.Sprint(3*runtime.GOMAXPROCS(0))) // many wait; -parallel sets another number
+	if signal.Ignored(os.Interrupt) {
+		// In the background of a shell it is ignored, and would be in what the tests start.
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
+	os.Exit(testdir.Run(func() int { return runTests(m) }))
 }
 
-// TestScript runs the scripts: each is what a person would type. Beside
-// testscript's own commands they have those of scriptCommands.
+// runTests runs the tests with the programs on their path, and without variables of the
+// caller that would change what git does.
+func runTests(m *testing.M) int {
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GIT_") {
+			os.Unsetenv(name)
+		}
+	}
+	os.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	bin, err := installPrograms()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(bin)
+	os.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	return m.Run()
+}
+
+// installPrograms returns a new directory with a copy of the test binary under the name of
+// each program: a link can leave its path, which the program looks at.
+func installPrograms() (bin string, err error) {
+	this, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(this)
+	if err != nil {
+		return "", err
+	}
+	if bin, err = os.MkdirTemp("", "handoff-programs-"); err != nil {
+		return "", err
+	}
+	first := ""
+	for name := range programs {
+		file := filepath.Join(bin, name)
+		if first == "" {
+			first, err = file, os.WriteFile(file, text, 0o755)
+		} else {
+			err = os.Link(first, file)
+		}
+		if err != nil {
+			return "", errors.Join(err, os.RemoveAll(bin))
+		}
+	}
+	return bin, nil
+}
+
+// TestScript runs the scripts: each is what a person would type. Beside testscript's own
+// commands they have those of scriptCommands. Their commands run inside the test process.
 func TestScript(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
-		RequireExplicitExec: true,
-		Cmds:                scriptCommands,
-		Setup:               setUpScript(recordAnswers(t)),
-	})
+	runScripts(t, insideProcess(t, allScripts(t)), runInside)
+}
+
+// TestScriptProcess runs the scripts again with a process for each command, as a person does.
+func TestScriptProcess(t *testing.T) {
+	t.Parallel()
+	runScripts(t, some(allScripts(t)), runProgram)
 }
 
 // TestScriptOtherLog runs the scripts again over another log, except those that
-// depend on the files of the built-in one or record nothing. It runs every eighth, and
-// all of them where HANDOFF_LONG is set, as .ci/run does.
+// depend on the files of the built-in one or record nothing.
 func TestScriptOtherLog(t *testing.T) {
 	t.Parallel()
-	all, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := allScripts(t)
 	scripts := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !usesOtherLog(t, name) })
 	if len(scripts) < len(all)/2 {
 		t.Fatalf("%d of %d scripts run over another log, want most", len(scripts), len(all))
 	}
-	if os.Getenv("HANDOFF_LONG") == "" {
-		n := -1
-		scripts = slices.DeleteFunc(scripts, func(string) bool { n++; return n%8 != 0 })
+	runScripts(t, insideProcess(t, some(scripts)), runInside, "HANDOFF_LOG="+testlog.Backend.Scheme+":")
+}
+
+// allScripts returns the files of the scripts.
+func allScripts(t *testing.T) []string {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
 	}
+	return scripts
+}
+
+// some returns every eighth script, and all of them where HANDOFF_LONG is set, as .ci/run does.
+func some(scripts []string) []string {
+	if os.Getenv("HANDOFF_LONG") != "" {
+		return scripts
+	}
+	n := -1
+	return slices.DeleteFunc(scripts, func(string) bool { n++; return n%8 != 0 })
+}
+
+// runScripts runs scripts, whose command lines run runs, with more variables.
+func runScripts(t *testing.T, scripts []string, run runner, env ...string) {
 	setUp := setUpScript(recordAnswers(t))
 	testscript.Run(t, testscript.Params{
 		Files:               scripts,
 		RequireExplicitExec: true,
-		Cmds:                scriptCommands,
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("HANDOFF_LOG", testlog.Backend.Scheme+":")
-			return setUp(env)
+		Cmds:                scriptCommands(run),
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, env...)
+			return setUp(e)
 		},
 	})
 }
@@ -118,48 +186,58 @@ func usesOtherLog(t *testing.T, script string) bool {
 	return recordingCommands.Match(b) && !fileLogNames.Match(b)
 }
 
-var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
-	"exits":   scriptExits,
-	"refuses": scriptRefuses,
-	"save":    scriptSave,
-	"json":    scriptJSON,
+// scriptCommands returns the commands of scripts, whose command lines run runs.
+func scriptCommands(run runner) map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"exits":   run.exits,
+		"refuses": run.refuses,
+		"handoff": run.handoff,
+		"save":    scriptSave,
+		"json":    scriptJSON,
+	}
+}
+
+// handoff ARG… runs handoff.
+func (run runner) handoff(ts *testscript.TestScript, neg bool, args []string) {
+	if r := run(ts, append([]string{"handoff"}, args...)); (r.code != 0) != neg {
+		ts.Fatalf("handoff exits %d\n%s", r.code, r.stderr)
+	}
 }
 
 // exits CODE PROGRAM ARG… runs a program, which must end with the code.
-func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+func (run runner) exits(ts *testscript.TestScript, neg bool, args []string) {
+	run.ends(ts, "exits", neg, args)
+}
+
+// ends runs a program, which must end with the code before its name.
+func (run runner) ends(ts *testscript.TestScript, command string, neg bool, args []string) result {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE PROGRAM ARG…")
+		ts.Fatalf("usage: %s CODE PROGRAM ARG…", command)
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
-			ts.Fatalf("%v", err)
-		}
-		got = exit.ExitCode()
+	r := run(ts, args[1:])
+	if r.code != want {
+		ts.Fatalf("%s exits %d, want %d\n%s", strings.Join(args[1:], " "), r.code, want, r.stderr)
 	}
-	if got != want {
-		ts.Fatalf("%s exits %d, want %d\n%s", strings.Join(args[1:], " "), got, want, ts.ReadFile("stderr"))
-	}
+	return r
 }
 
 // refuses CODE PROGRAM ARG… is exits for a program that must print an error with
 // a hint on standard error, nothing on standard output (with --json, the error
 // as an object), and must leave every file in the script's directory as it was.
-func scriptRefuses(ts *testscript.TestScript, neg bool, args []string) {
+func (run runner) refuses(ts *testscript.TestScript, neg bool, args []string) {
 	before := listing(ts)
-	scriptExits(ts, neg, args)
-	out := ts.ReadFile("stdout")
+	r := run.ends(ts, "refuses", neg, args)
+	out := r.stdout
 	if slices.Contains(args, "--json") && strings.HasPrefix(out, `{"error":{`) && strings.Count(out, "\n") == 1 {
 		out = ""
 	}
 	if out != "" {
 		ts.Fatalf("standard output is not empty: %s", out)
 	}
-	if said := ts.ReadFile("stderr"); !strings.HasPrefix(said, "handoff: ") || !strings.Contains(said, "\nhint: ") {
-		ts.Fatalf("there is no reason and no hint: %q", said)
+	if !strings.HasPrefix(r.stderr, "handoff: ") || !strings.Contains(r.stderr, "\nhint: ") {
+		ts.Fatalf("there is no reason and no hint: %q", r.stderr)
 	}
 	if after := listing(ts); after != before {
 		ts.Fatalf("files changed:\nbefore:\n%s\nafter:\n%s", before, after)

@@ -18,8 +18,8 @@ import (
 )
 
 func init() {
-	programs["fullscreen"] = func() { os.Exit(fullScreen()) }
-	programs["jobshell"] = func() { os.Exit(jobShell()) }
+	programs["fullscreen"] = fullScreen
+	programs["jobshell"] = jobShell
 }
 
 // fullScreen is a program that takes the terminal over, as editors and agents

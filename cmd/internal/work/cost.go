@@ -3,7 +3,6 @@ package work
 import (
 	"cmp"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/report"
+	"github.com/agent-handoff/handoff/internal/tool/heap"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -91,7 +91,7 @@ func costCommand(a *cli.App) *cobra.Command {
 	table := a.NewTable(c, everywhere(costColumns))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o.Name = strings.Join(args, "")
-		defer debug.SetGCPercent(debug.SetGCPercent(collectAt(o.By)))
+		defer heap.Set(a.Getenv, collectAt(o.By))()
 		set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 		if o.Name != "" && allPlaces {
 			return cli.Invalid("cost", o.Name, "--everywhere can't be used with a name", "leave out --everywhere")

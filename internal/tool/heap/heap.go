@@ -1,4 +1,5 @@
-// Package heap sets when the garbage collector of a short process first runs.
+// Package heap sets when the garbage collector of a short process runs. A user, or a test
+// that runs several commands in one process, sets it with GOGC, and it changes nothing.
 package heap
 
 import (
@@ -30,4 +31,13 @@ func Grow(getenv func(string) string, percent int) {
 			debug.SetGCPercent(set)
 		}
 	}, 0)
+}
+
+// Set sets the percentage of the garbage collector until reset is called, unless GOGC is set.
+func Set(getenv func(string) string, percent int) (reset func()) {
+	if getenv("GOGC") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(percent)
+	return func() { debug.SetGCPercent(before) }
 }

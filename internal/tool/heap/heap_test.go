@@ -8,6 +8,20 @@ import (
 	"time"
 )
 
+// TestSet checks that the percentage of the garbage collector is set, and set back.
+func TestSet(t *testing.T) {
+	before := debug.SetGCPercent(123)
+	defer debug.SetGCPercent(before)
+	for gogc, want := range map[string]int{"": 50, "123": 123} {
+		reset := Set(func(string) string { return gogc }, 50)
+		got := debug.SetGCPercent(want)
+		reset()
+		if after := debug.SetGCPercent(123); got != want || after != 123 {
+			t.Errorf("GOGC=%q: got %d, then %d, want %d, then 123", gogc, got, after, want)
+		}
+	}
+}
+
 // TestGrow checks that the percentage of the garbage collector is the usual one
 // after the first collection, or that which a command has set.
 func TestGrow(t *testing.T) {
