@@ -27,9 +27,8 @@ type Retention struct {
 	Bodies    []RetainedBody    `json:"bodies"`             // the oldest first
 	Sessions  []RetainedSession `json:"sessions,omitempty"` // in the trash, the oldest first
 	DropBytes int64             `json:"dropBytes"`
-	KeepBytes int64             `json:"keepBytes"`           // what remains
-	OverBytes int64             `json:"overBytes,omitempty"` // by how much this is above max-size
-	Dropped   bool              `json:"dropped"`             // the bodies have been removed
+	KeepBytes int64             `json:"keepBytes"` // what remains
+	Dropped   bool              `json:"dropped"`   // the bodies have been removed
 }
 
 // A RetainedSession is what a policy decides about the files of a session in the trash.
@@ -38,31 +37,6 @@ type RetainedSession struct {
 	SizeBytes int64  `json:"sizeBytes"`
 	Drop      bool   `json:"drop"`
 	Reason    string `json:"reason"`
-}
-
-// Limit keeps what need not be dropped for a size, 0 for no limit, and adds up the rest:
-// sessions in the trash go before bodies, and the oldest first. KeepBytes is the size of
-// everything before.
-func (r *Retention) Limit(size int64) {
-	decide := func(bytes int64, drop *bool, reason *string) {
-		switch {
-		case !*drop:
-		case size > 0 && r.KeepBytes <= size:
-			*drop, *reason = false, "max-size is met without it"
-		default:
-			r.DropBytes += bytes
-			r.KeepBytes -= bytes
-		}
-	}
-	for i := range r.Sessions {
-		decide(r.Sessions[i].SizeBytes, &r.Sessions[i].Drop, &r.Sessions[i].Reason)
-	}
-	for i := range r.Bodies {
-		decide(r.Bodies[i].SizeBytes, &r.Bodies[i].Drop, &r.Bodies[i].Reason)
-	}
-	if size > 0 {
-		r.OverBytes = max(0, r.KeepBytes-size)
-	}
 }
 
 // Drops returns the number of bodies that go.

@@ -18,6 +18,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
+	"github.com/agent-handoff/handoff/workspace/store"
 )
 
 // plainBodies are bodies without any further ability.
@@ -63,7 +64,7 @@ func TestPlainLog(t *testing.T) {
 	if _, err := w.Store().Repair(t.Context(), time.Now()); err != nil {
 		t.Errorf("Repair = %v", err)
 	}
-	if _, err := w.Store().Unneeded(t.Context()); !errors.Is(err, handoff.Unsupported) {
+	if _, err := w.Store().Garbage(t.Context(), store.GarbageOptions{}); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("Unneeded = %v, want kind Unsupported", err)
 	}
 	if _, err := os.Stat(filepath.Join(w.dirs.Runtime, localstate.FileName)); !errors.Is(err, os.ErrNotExist) {
@@ -198,7 +199,7 @@ func TestCollectedBeforeAppend(t *testing.T) {
 				other, err := Open(dir, o)
 				must(t, err)
 				defer other.Close()
-				if g, err := other.Store().Collect(t.Context()); err != nil || len(g.Bodies) != 1 {
+				if g, err := other.Store().Garbage(t.Context(), store.GarbageOptions{Collect: true}); err != nil || len(g.Bodies) != 1 {
 					t.Errorf("%s: Collect = %+v, %v, want one body", at, g, err)
 				}
 			}

@@ -98,8 +98,10 @@ func TestRollbackKeepsBodies(t *testing.T) {
 		}
 	}
 	for name, do := range map[string]func() (store.Garbage, error){
-		"Unneeded": func() (store.Garbage, error) { return w.Store().Unneeded(t.Context()) },
-		"Collect":  func() (store.Garbage, error) { return w.Store().Collect(t.Context()) },
+		"Unneeded": func() (store.Garbage, error) { return w.Store().Garbage(t.Context(), store.GarbageOptions{}) },
+		"Collect": func() (store.Garbage, error) {
+			return w.Store().Garbage(t.Context(), store.GarbageOptions{Collect: true})
+		},
 	} {
 		if g, err := do(); !errors.Is(err, handoff.Corrupt) || len(g.Bodies) > 0 {
 			t.Errorf("%s = %+v, %v, want kind Corrupt and no body", name, g, err)

@@ -88,18 +88,15 @@ func (s Sessions) dueSessions(ctx context.Context, age time.Duration) ([]session
 	return append(list, due...), err
 }
 
-// ArchiveDue archives the sessions that ended longer ago than an age such as 30d, or
-// what ToArchive returns for "". Kinds: Invalid (the age), and those of
-// Archive.
+// ArchiveDue archives the sessions that ended longer ago than an age such as 30d. Kinds:
+// Invalid (the age), and those of Archive.
 func (s Sessions) ArchiveDue(ctx context.Context, age string) (Moves, error) {
-	err, limit := s.o.Hub.Closed(), s.o.Settings.ArchiveAfter
-	if err != nil {
+	if err := s.o.Hub.Closed(); err != nil {
 		return Moves{}, err
 	}
-	if age != "" {
-		if limit, err = config.ParseAge(age); err != nil {
-			return Moves{}, handoff.E("archive sessions", "", handoff.Invalid, err)
-		}
+	limit, err := config.ParseAge(age)
+	if err != nil {
+		return Moves{}, handoff.E("archive sessions", "", handoff.Invalid, err)
 	}
 	due, err := s.dueSessions(ctx, time.Duration(limit))
 	if err != nil || len(due) == 0 {

@@ -34,8 +34,8 @@ type Garbage struct {
 
 	Retention *storage.Retention `json:"retention,omitempty"` // nil without a policy
 
-	Archive []session.Due     `json:"archive,omitempty"` // the sessions to archive, of Unneeded
-	Trash   []session.Summary `json:"trash,omitempty"`   // the sessions in the trash, of Unneeded
+	Archive []session.Due     `json:"archive,omitempty"` // the sessions that are due to be archived; not with Collect
+	Trash   []session.Summary `json:"trash,omitempty"`   // the sessions in the trash; not with Collect
 }
 
 // GarbageOptions select what Garbage does.
@@ -46,25 +46,13 @@ type GarbageOptions struct {
 	Remote  bool            // the bodies in the bucket of the log, not the copies on this machine
 }
 
-// Unneeded returns the kept bodies that no artifact needs, except withdrawn
-// ones, and what SessionsToArchive returns. Bodies that were stored in the last
-// hour are left out. It changes nothing. Kinds: those of Garbage.
-func (s Store) Unneeded(ctx context.Context) (Garbage, error) {
-	return s.Garbage(ctx, GarbageOptions{})
-}
-
-// Collect removes the bodies that Unneeded returns, and returns those that it
-// removed. A body that is stored again meanwhile remains. Kinds: those of
-// Garbage.
-func (s Store) Collect(ctx context.Context) (Garbage, error) {
-	return s.Garbage(ctx, GarbageOptions{Collect: true})
-}
-
 // Policy returns the policy of the user's settings.
 func (s Store) Policy() settings.Policy { return s.o.Settings.Policy() }
 
-// Garbage returns what takes space and what of it is not needed. With Collect it removes
-// that: a record names what a policy dropped before the first body is removed.
+// Garbage returns what takes space and what of it is not needed. Bodies that were stored in the
+// last hour are left out, and with Remote those of the last 24 hours. With Collect it removes
+// what is not needed: a record names what a policy dropped before the first body is removed. A
+// body that is stored again meanwhile remains.
 //
 // Kinds: Unavailable, Corrupt (there is a problem in the log, so a damaged
 // record may need any body), Unsupported (the store can't list its bodies, or with Collect

@@ -11,7 +11,6 @@ import (
 	"github.com/agent-handoff/handoff/settings"
 	"github.com/agent-handoff/handoff/storage"
 
-	"github.com/agent-handoff/handoff/workspace/sessions"
 	"github.com/agent-handoff/handoff/workspace/store"
 
 	"github.com/agent-handoff/handoff"
@@ -25,11 +24,11 @@ const gcHelp = `Gc lists what takes space, and the kept bodies that no artifact 
 withdrawn artifacts only, and of publishes that were killed. Bodies that were
 stored in the last hour are not among them.
 
-The --keep flags and --max-size are a policy for superseded artifacts, kept
-threads and the trash: gc then lists each body with the reason why it stays or
-goes. What an active artifact, an open session, a claim or a review refers to
-always stays. Records stay, and "handoff read" names the policy that dropped a
-body. "handoff config set retention" sets a policy for every call.
+The --keep flags are a policy for superseded artifacts, kept threads and the
+trash: gc then lists each body with the reason why it stays or goes. What has a
+label, and what an active artifact, an open session, a claim or a review refers
+to always stays. Records stay, and "handoff read" names the policy that dropped
+a body. "handoff config set retention" sets a policy for every call.
 
 Gc also lists the sessions that ended longer ago than archive_after of the
 settings, and those in the trash; --empty-trash removes their files.
@@ -41,7 +40,7 @@ Nothing is deleted without --collect or --empty-trash. If a record is missing or
 can't be read, gc refuses to decide, because that record may need any body.`
 
 func gcCommand(a *cli.App) *cobra.Command {
-	var collect, archive, emptyTrash bool
+	var collect, emptyTrash bool
 	var o store.GarbageOptions
 	c := &cobra.Command{
 		Use:     "gc",
@@ -56,19 +55,12 @@ func gcCommand(a *cli.App) *cobra.Command {
 	c.Flags().StringVar(&o.By, "by", "channel", "group bodies by `kind`: channel, agent, session or state")
 	c.Flags().BoolVar(&collect, "collect", false, "delete what no artifact needs and the policy does not keep")
 	c.Flags().BoolVar(&o.Remote, "remote", false, "list or collect the bodies in the bucket of the log")
-	c.Flags().BoolVar(&archive, "archive", false, "archive the listed sessions")
-	c.Flags().MarkHidden("archive") // session archive --older-than
 	c.Flags().BoolVar(&emptyTrash, "empty-trash", false, "remove the files of the sessions in the trash")
-	c.MarkFlagsMutuallyExclusive("collect", "archive", "empty-trash")
+	c.MarkFlagsMutuallyExclusive("collect", "empty-trash")
 	a.JSONFlag(c, "print JSON", cli.Prints(store.Garbage{}),
-		cli.PrintsWith("empty-trash", session.EmptiedTrash{}), cli.PrintsWith("archive", sessions.Moves{}))
+		cli.PrintsWith("empty-trash", session.EmptiedTrash{}))
 	table := a.NewTable(c, bodyColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if archive {
-			return sessioncmd.Move(a, func(w *workspace.Workspace) (sessions.Moves, error) {
-				return w.Sessions().ArchiveDue(c.Context(), "")
-			})
-		}
 		if emptyTrash {
 			return sessioncmd.EmptyTrash(c.Context(), a)
 		}
@@ -97,19 +89,11 @@ func policyFlags(c *cobra.Command) func() (settings.Policy, bool, error) {
 	f := c.Flags()
 	f.String("keep-last", "", "keep a `count` of artifacts of each name or family")
 	f.String("keep-within", "", "keep what is not older than a `duration`, such as 30d")
-	f.Bool("keep-labeled", false, "keep artifacts that have a label")
-	f.Bool("keep-approved", false, "keep artifacts that were approved")
-	f.String("max-size", "", "drop the oldest first, until the rest has a `size`, such as 2GB")
 	return func() (settings.Policy, bool, error) {
 		var rules []string
-		for _, name := range []string{"keep-last", "keep-within", "keep-labeled", "keep-approved", "max-size"} {
-			flag := f.Lookup(name)
-			switch value := flag.Value.String(); {
-			case !flag.Changed || value == "false":
-			case value == "true":
-				rules = append(rules, name)
-			default:
-				rules = append(rules, name+" "+value)
+		for _, name := range []string{"keep-last", "keep-within"} {
+			if flag := f.Lookup(name); flag.Changed {
+				rules = append(rules, name+" "+flag.Value.String())
 			}
 		}
 		p, err := settings.ParsePolicy(strings.Join(rules, ", "))
@@ -150,9 +134,6 @@ func printGarbage(a *cli.App, g store.Garbage, table *cli.Table) error {
 		}
 		fmt.Fprintf(a.Err, "%s by %s: %s, %s; %s stay\n", verb, r.Policy, what, textfmt.Size(r.DropBytes),
 			textfmt.Size(r.KeepBytes))
-		if r.OverBytes > 0 {
-			fmt.Fprintf(a.Err, "%s above max-size: the rest is protected or kept by a rule\n", textfmt.Size(r.OverBytes))
-		}
 	}
 	return nil
 }

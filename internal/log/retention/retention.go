@@ -33,9 +33,8 @@ type Artifact struct {
 	Evidence  []string // IDs of artifacts, and URIs of messages, that its claims refer to
 	Claims    bool     // it has claims, or is an attestation
 	Reviewed  bool     // it has reviews or comments
-	Approved  bool
-	Accepted  bool // it was chosen over others
-	Body      bool // a copy was kept
+	Accepted  bool     // it was chosen over others
+	Body      bool     // a copy was kept
 }
 
 // Of returns what a policy needs to know of a view.
@@ -64,10 +63,7 @@ func Of(a handoff.Artifact) Artifact {
 	for _, c := range a.Comments {
 		r.Reviewed = r.Reviewed || c.State != handoff.CommentWithdrawn
 	}
-	for _, v := range a.Reviews {
-		r.Reviewed, r.Approved = true, r.Approved || v.Decision == handoff.Approved
-	}
-	r.Approved = r.Approved || slices.Contains(a.Labels, "approved")
+	r.Reviewed = r.Reviewed || len(a.Reviews) > 0
 	return r
 }
 
@@ -99,9 +95,9 @@ type Trashed struct {
 // stored at or after a time stay.
 //
 // A body stays, whatever the policy, if an active artifact has it or was made from it, if
-// an open session or run published, used or was given it, if an artifact that has it has
-// claims, reviews or comments, was accepted, or is evidence, or if anything but superseded artifacts and
-// copies of transcripts needs it.
+// an open session or run published, used or was given it, if an artifact that has it has a
+// label, claims, reviews or comments, was accepted, or is evidence, or if anything but superseded
+// artifacts and copies of transcripts needs it.
 func Plan(p settings.Policy, v Views, now, before time.Time) storage.Retention {
 	pl := newPlanner(p, v, now)
 	done := storage.Retention{Policy: p.String(), Bodies: []storage.RetainedBody{}}
@@ -114,7 +110,7 @@ func Plan(p settings.Policy, v Views, now, before time.Time) storage.Retention {
 		}
 		r.Drop, r.Reason = reason == "", cmp.Or(reason, noRule)
 		done.Bodies = append(done.Bodies, r)
-		done.KeepBytes += r.SizeBytes
+		add(&done, r.SizeBytes, r.Drop)
 		ages[r.Digest.Value] = at
 	}
 	order.Sort(done.Bodies, func(x, y storage.RetainedBody) int {
@@ -126,10 +122,18 @@ func Plan(p settings.Policy, v Views, now, before time.Time) storage.Retention {
 		done.Sessions = append(done.Sessions,
 			storage.RetainedSession{ID: t.ID, SizeBytes: t.SizeBytes, Drop: reason == "",
 				Reason: cmp.Or(reason, noRule)})
-		done.KeepBytes += t.SizeBytes
+		add(&done, t.SizeBytes, reason == "")
 	}
-	done.Limit(p.MaxSize)
 	return done
+}
+
+// add adds to what is dropped or remains.
+func add(done *storage.Retention, bytes int64, drop bool) {
+	if drop {
+		done.DropBytes += bytes
+	} else {
+		done.KeepBytes += bytes
+	}
 }
 
 const noRule = "no rule keeps it"
@@ -198,6 +202,9 @@ func (pl *planner) protectBy(a *Artifact, open map[string]bool) {
 	}
 	if a.Status == handoff.Withdrawn {
 		return
+	}
+	if len(a.Labels) > 0 {
+		pl.protect(a.ID, "has the label "+strings.Join(a.Labels, ", "))
 	}
 	if a.Reviewed {
 		pl.protect(a.ID, "has reviews or comments")
@@ -294,10 +301,6 @@ func (pl *planner) keepsArtifact(a *Artifact) string {
 		return pl.protected[a.ID]
 	case rank < pl.p.KeepLast:
 		return fmt.Sprintf("keep-last %d: %d newer", pl.p.KeepLast, rank)
-	case pl.p.KeepLabeled && len(a.Labels) > 0:
-		return "keep-labeled: " + strings.Join(a.Labels, ", ")
-	case pl.p.KeepApproved && a.Approved:
-		return "keep-approved"
 	}
 	return pl.within(a.CreatedAt)
 }

@@ -110,9 +110,7 @@ func (w *world) collect(t *rapid.T, p settings.Policy, now time.Time) storage.Re
 
 func drawPolicy(t *rapid.T) settings.Policy {
 	p := settings.Policy{KeepLast: rapid.IntRange(0, 3).Draw(t, "keep last"),
-		KeepWithin:  time.Duration(rapid.IntRange(0, 6).Draw(t, "keep within")) * time.Second,
-		KeepLabeled: rapid.Bool().Draw(t, "keep labeled"), KeepApproved: rapid.Bool().Draw(t, "keep approved"),
-		MaxSize: int64(rapid.IntRange(0, 5).Draw(t, "max size"))}
+		KeepWithin: time.Duration(rapid.IntRange(0, 6).Draw(t, "keep within")) * time.Second}
 	if p.IsZero() {
 		p.KeepLast = 1
 	}
@@ -201,15 +199,15 @@ func TestPlanFirstOfFamily(t *testing.T) {
 	}
 }
 
-// protected checks that no body is gone which an active artifact, or one that has claims or
-// reviews or was accepted, has.
+// protected checks that no body is gone which an active artifact, or one that has a label, claims
+// or reviews or was accepted, has.
 func protected(t *rapid.T, before retention.Views, w *world) {
 	stored := map[string]bool{}
 	for _, b := range before.Bodies {
 		for _, id := range b.Records {
 			for _, a := range before.Artifacts {
 				if a.ID == id && a.Status != handoff.Withdrawn &&
-					(a.Status == handoff.Active || a.Claims || a.Reviewed || a.Accepted) {
+					(a.Status == handoff.Active || len(a.Labels) > 0 || a.Claims || a.Reviewed || a.Accepted) {
 					stored[b.Digest.Value] = true
 				}
 			}
@@ -242,46 +240,18 @@ func naive(t *rapid.T, p settings.Policy, v retention.Views, memory *fold.Memory
 	if err != nil {
 		t.Fatal(err)
 	}
-	type candidate struct {
-		digest string
-		size   int64
-		at     time.Time
-	}
-	var list []candidate
-	total := int64(0)
+	drop := map[string]bool{}
 	for _, b := range v.Bodies {
-		total += b.SizeBytes
-		stays, newest := b.Unknown || len(b.Records) == 0, time.Time{}
+		stays := b.Unknown || len(b.Records) == 0
 		for _, id := range b.Records {
 			a, err := memory.Artifact(ctx, id)
 			if err != nil {
-				kept, at := naiveThread(p, v, page.Artifacts, id, now)
-				stays = stays || kept
-				if at.After(newest) {
-					newest = at
-				}
+				stays = stays || naiveThread(p, v, page.Artifacts, id, now)
 				continue
 			}
 			stays = stays || naiveArtifact(ctx, p, a, page.Artifacts, v.Open, memory, now)
-			if a.CreatedAt.After(newest) {
-				newest = a.CreatedAt
-			}
 		}
-		if !stays {
-			list = append(list, candidate{b.Digest.Value, b.SizeBytes, newest})
-		}
-	}
-	slices.SortFunc(list, func(a, b candidate) int {
-		if c := a.at.Compare(b.at); c != 0 {
-			return c
-		}
-		return strings.Compare(a.digest, b.digest)
-	})
-	drop := map[string]bool{}
-	for _, c := range list {
-		if p.MaxSize == 0 || total > p.MaxSize {
-			drop[c.digest], total = true, total-c.size
-		}
+		drop[b.Digest.Value] = !stays
 	}
 	return drop
 }
@@ -301,7 +271,7 @@ func naiveArtifact(ctx context.Context, p settings.Policy, a handoff.Artifact, a
 	open []handoff.Session, memory *fold.Memory, now time.Time) bool {
 	live := slices.ContainsFunc(a.Comments, func(c handoff.Comment) bool { return c.State != handoff.CommentWithdrawn })
 	if a.Status != handoff.Superseded || inOpen(a, open) || len(a.Claims) > 0 || a.Attestation != nil ||
-		len(a.Reviews) > 0 || live || a.Acceptance != nil {
+		len(a.Reviews) > 0 || live || a.Acceptance != nil || len(a.Labels) > 0 {
 		return true
 	}
 	for _, other := range all {
@@ -334,26 +304,24 @@ func naiveArtifact(ctx context.Context, p settings.Policy, a handoff.Artifact, a
 	if a.Name != "" {
 		rank = min(rank, newer(handoff.ArtifactQuery{Name: a.Name, Namespace: a.Namespace}))
 	}
-	return rank < p.KeepLast || p.KeepLabeled && len(a.Labels) > 0 ||
-		p.KeepApproved && slices.Contains(a.Labels, "approved") ||
-		p.KeepWithin > 0 && a.CreatedAt.After(now.Add(-p.KeepWithin))
+	return rank < p.KeepLast || p.KeepWithin > 0 && a.CreatedAt.After(now.Add(-p.KeepWithin))
 }
 
 func naiveThread(p settings.Policy, v retention.Views, all []handoff.Artifact, record string,
-	now time.Time) (bool, time.Time) {
+	now time.Time) bool {
 	i := slices.IndexFunc(v.Threads, func(t handoff.KeptThread) bool { return t.RecordID == record })
 	if i < 0 {
-		return true, time.Time{} // of a comment
+		return true // of a comment
 	}
 	t := v.Threads[i]
 	for _, a := range all {
 		for _, c := range a.Claims {
 			for _, e := range c.Evidence {
 				if e.Thread == t.Thread && a.Status != handoff.Withdrawn {
-					return true, t.KeptAt
+					return true
 				}
 			}
 		}
 	}
-	return p.KeepLast > 0 || p.KeepWithin > 0 && t.KeptAt.After(now.Add(-p.KeepWithin)), t.KeptAt
+	return p.KeepLast > 0 || p.KeepWithin > 0 && t.KeptAt.After(now.Add(-p.KeepWithin))
 }
