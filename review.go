@@ -36,8 +36,7 @@ type ArtifactReviewed struct {
 	Comments   []string `json:"comments,omitempty"` // IDs of the comments that belong to it
 
 	// User is the name of the person, for a review that no agent made, as far as that is
-	// known. Via is the surface: ViaTerminal, ViaCommand, ViaMCP, or the address of a
-	// request from which the review was imported.
+	// known. Via is the surface: ViaTerminal, ViaCommand or ViaMCP.
 	User string `json:"user,omitempty"`
 	Via  string `json:"via,omitempty"`
 

@@ -199,7 +199,8 @@ func TestCollectedBeforeAppend(t *testing.T) {
 				other, err := Open(dir, o)
 				must(t, err)
 				defer other.Close()
-				if g, err := other.Store().Garbage(t.Context(), store.GarbageOptions{Collect: true}); err != nil || len(g.Bodies) != 1 {
+				g, err := other.Store().Garbage(t.Context(), store.GarbageOptions{Collect: true})
+				if err != nil || len(g.Bodies) != 1 {
 					t.Errorf("%s: Collect = %+v, %v, want one body", at, g, err)
 				}
 			}

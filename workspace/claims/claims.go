@@ -9,7 +9,6 @@ import (
 	"io"
 	"path"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -128,57 +127,6 @@ func (c Checker) Attest(ctx context.Context, argv []string, ofCommit bool,
 		done.Warnings = append(done.Warnings, c.o.Finish(ctx, done.Producer.Session)...)
 	}
 	return done, err
-}
-
-// InToto returns an attestation as an in-toto statement with a test result, and any other
-// artifact as one with its provenance, unsigned.
-//
-// Kinds: those of Resolve, Invalid (an attestation that is not of a git repository, or an
-// artifact without a digest).
-func (c Checker) InToto(ctx context.Context, ref string) (trace.Statement, error) {
-	id, err := c.o.Resolve(ctx, ref)
-	if err != nil {
-		return trace.Statement{}, err
-	}
-	a, err := c.o.Hub.Artifact(ctx, id)
-	if err != nil {
-		return trace.Statement{}, err
-	}
-	if a.Attestation == nil {
-		return c.provenance(ctx, a)
-	}
-	return evidence.InToto(a, func(tree handoff.Tree) bool { return c.trees().IsClean(ctx, c.o.Workspace, tree) })
-}
-
-// provenance returns the provenance of an artifact.
-func (c Checker) provenance(ctx context.Context, a handoff.Artifact) (trace.Statement, error) {
-	var inputs, attestations []handoff.Artifact
-	add := func(id string, to *[]handoff.Artifact, attested bool) error {
-		in, err := c.o.Hub.Artifact(ctx, id)
-		if errors.Is(err, handoff.NotFound) || err == nil && attested && in.Attestation == nil {
-			return nil
-		}
-		if err == nil && !slices.ContainsFunc(*to, func(o handoff.Artifact) bool { return o.ID == id }) {
-			*to = append(*to, in)
-		}
-		return err
-	}
-	for _, id := range a.Parents {
-		if err := add(id, &inputs, false); err != nil {
-			return trace.Statement{}, err
-		}
-	}
-	for _, claim := range a.Claims {
-		for _, e := range claim.Evidence {
-			if e.Artifact == "" {
-				continue
-			}
-			if err := add(e.Artifact, &attestations, true); err != nil {
-				return trace.Statement{}, err
-			}
-		}
-	}
-	return evidence.Provenance(a, inputs, attestations)
 }
 
 // Attested reports whether a command is attested on the tree as it is now, and

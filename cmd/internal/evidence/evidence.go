@@ -1,4 +1,4 @@
-// Package evidence has the commands that check claims and export attestations.
+// Package evidence has the commands that check claims and export what is known of commits.
 package evidence
 
 import (
@@ -136,37 +136,6 @@ func printAll(a *cli.App, found trace.VerificationList, policy claims.Policy, on
 
 // maxNamed is how many files a warning names.
 const maxNamed = 10
-
-// InTotoCommand returns the command that exports an attestation.
-func InTotoCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "in-toto ARTIFACT",
-		Short: "Print an attestation or the provenance of an artifact for in-toto",
-		Long: `In-toto prints an in-toto Statement v1 in JSON. It is not signed.
-
-Of an artifact, the predicate is SLSA Provenance v1: its inputs, its producer,
-and the attestations that its claims refer to. Of an attestation, which handoff
-attest makes, it is test-result v0.1.
-
-The subject of an attestation is the tree, by the digest handoffTree, and the
-commit if the tree had no other changes. The configuration is the command, as a
-JSON array of its arguments. See docs/evidence.md.`,
-		Example: "  handoff export in-toto patch:latest >provenance.json\n" +
-			"  handoff export in-toto verification:latest >test-result.json",
-		Args:              cli.Exactly(1, "one ref"),
-		ValidArgsFunction: complete.Ref(a),
-	}
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.Reading(func(w *workspace.Workspace) error {
-			s, err := w.Claims(nil).InToto(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return a.JSON(s)
-		})
-	}
-	return c
-}
 
 // print prints each claim with its evidence.
 func print(a *cli.App, v trace.Verification) {

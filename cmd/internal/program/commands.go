@@ -54,8 +54,7 @@ var commands = slices.Concat(
 
 // formats are the formats of export, one file each.
 var formats = []func(*cli.App) *cobra.Command{
-	evidence.PullRequestCommand, evidence.InTotoCommand, evidence.GitAICommand, work.OTLPCommand,
-	sessions.ExportCommand,
+	evidence.PullRequestCommand, evidence.GitAICommand, work.OTLPCommand, sessions.ExportCommand,
 }
 
 // exportCommand exports what people and programs without this workspace read.

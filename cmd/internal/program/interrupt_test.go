@@ -67,7 +67,6 @@ var interrupted = map[string][]string{
 	"export html":            {"export html SESSION"},
 	"export pr":              {"| export pr"},
 	"export comment":         {"| export comment"},
-	"export in-toto":         {"export in-toto design:latest"},
 	"export git-ai":          {"export git-ai HEAD"},
 	"export otlp":            {"export otlp SESSION"},
 	"pipeline list":          {"pipeline list"},

@@ -104,7 +104,7 @@ func TestJSONAnswers(t *testing.T) {
 }
 
 // withoutJSON are commands that print no answer, or one for people only.
-var withoutJSON = []string{"demo", "mcp", "serve", "hook", "export html", "export in-toto", "export pr",
+var withoutJSON = []string{"demo", "mcp", "serve", "hook", "export html", "export pr",
 	"export comment", "export git-ai", "export otlp"}
 
 // TestEveryAnswerHasJSON checks that every command that answers a question has

@@ -98,7 +98,7 @@ func TestReadingLeavesFiles(t *testing.T) {
 			design, "session find", "session latest-output ada w artifact", "session graph " + session,
 		"session compare " + session + " " + session, "export tar " + session + " -o " + out +
 			".tar", "config explain", "export html " + session + " -o " + out + ".html",
-		"export pr", "export in-toto verification:latest", "export git-ai HEAD", "export otlp " + session,
+		"export pr", "export git-ai HEAD", "export otlp " + session,
 		"pipeline list", "pipeline get 42 plan", "pipeline get 42 state", "pipeline schema plan", "pipeline draw 42",
 		"pipeline validate .pipeline/42/plan.json",
 		"pipeline gate 42 plan", "pipeline next 42", "pipeline next 42 --accept-stale", "pipeline history 42",

@@ -173,7 +173,7 @@ func listReviews(ctx context.Context, a *cli.App, w *workspace.Workspace, table 
 // printComment prints a comment with what it quotes. Its texts are those of others, and
 // each line of them is marked.
 func printComment(a *cli.App, c reviews.ShownComment) {
-	head := []string{c.Ref(), string(c.State), "by " + from(c.By) + signed(c.Signed)}
+	head := []string{c.Ref(), string(c.State), "by " + c.By.Name + signed(c.Signed)}
 	if at := c.At(); at != "" {
 		head = append(head, at)
 	}
@@ -189,21 +189,13 @@ func printComment(a *cli.App, c reviews.ShownComment) {
 	printQuoted(a, "  > ", c.Quote)
 	printQuoted(a, "  ", c.Text)
 	for _, r := range c.Replies {
-		what := "by " + from(r.By) + signed(r.Signed)
+		what := "by " + r.By.Name + signed(r.Signed)
 		if r.State != "" {
 			what = string(r.State) + " " + what
 		}
 		fmt.Fprintf(a.Out, "  %s  %s\n", handoff.ShortCommentID(r.ID), textfmt.OneLine(what))
 		printQuoted(a, "    ", r.Text)
 	}
-}
-
-// from returns who made a comment, with where it was imported from.
-func from(by handoff.Reviewer) string {
-	if strings.Contains(by.Via, "://") {
-		return by.Name + " (imported from " + by.Via + ")"
-	}
-	return by.Name
 }
 
 // signed returns what is known of the signature of a comment, if it has one.

@@ -95,8 +95,6 @@ func (m *twoMachines) step(n int) {
 		}
 	case kind == 11 && len(m.comments) > 0:
 		m.answer(w, n)
-	case kind == 12:
-		m.importComment(w, pick(), n)
 	case kind > 10 || kind < 7:
 		review(reviews.Draft{Lines: "2", Text: fmt.Sprint("comment ", n)})
 	case kind == 7:
@@ -123,18 +121,6 @@ func (m *twoMachines) answer(w *workspace.Workspace, n int) {
 	if _, err := w.Reviews().Review(m.Context(), m.comments[id], d); err != nil {
 		m.Fatal(err)
 	}
-}
-
-// importComment imports a comment of a pull request.
-func (m *twoMachines) importComment(w *workspace.Workspace, ref string, n int) {
-	m.Helper()
-	list := fmt.Sprintf(`[{"id":%d,"user":{"login":"octocat"},"body":"imported %[1]d","path":"x.go","line":2,`+
-		`"html_url":"https://github.com/o/r/pull/7#discussion_r%[1]d","diff_hunk":"@@ -1 +1 @@\n+x"}]`, n+1)
-	done, err := w.Reviews().Import(m.Context(), strings.NewReader(list), ref)
-	if err != nil || len(done.Comments) != 1 {
-		m.Fatalf("import: %+v, %v", done, err)
-	}
-	m.comments[done.Comments[0]] = ref
 }
 
 // checkCopies compares a copy of the log with the log, and imports the session into a workspace of

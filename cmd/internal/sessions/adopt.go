@@ -8,8 +8,6 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/session"
 
-	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace/reviews"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
@@ -42,30 +40,18 @@ If the folder has no manifest and a directory artifacts, such as the session
 directory of pi, each file in artifacts/RUN becomes a name of this run, and no
 file is changed. For folders of pipelines there is handoff pipeline adopt.
 
-Import of - reads the review comments of a GitHub pull request and adds them to
-the artifacts with the lines that they are about, each once.
-
 With --dry-run, import checks manifests and records nothing. The exit code is 1
 if one of several folders can't be imported.`,
 		Example: "  handoff import intake.tar\n  handoff import docs/agent-outputs --dry-run\n" +
-			"  handoff import \"$PI_ARTIFACT_SESSION_DIR\" --dry-run\n" +
-			"  gh api repos/OWNER/REPO/pulls/7/comments | handoff import -",
+			"  handoff import \"$PI_ARTIFACT_SESSION_DIR\" --dry-run",
 		Args: cli.Exactly(1, "one file or directory"),
 	}
 	c.Flags().BoolVar(&o.Lenient, "lenient", false, "import the valid parts of an invalid manifest")
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "check manifests and record nothing")
-	artifact := c.Flags().String("artifact", "", "import comments on this `ref` if no artifact has their lines")
-	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Adoptions{}), cli.Prints(session.Transfer{}),
-		cli.PrintsWith("artifact", reviews.Import{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Adoptions{}), cli.Prints(session.Transfer{}))
 	a.AllowSecretFlag(c)
 	table := a.NewTable(c, adoptionColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if args[0] == "-" {
-			return importComments(a, c, *artifact, o)
-		}
-		if *artifact != "" {
-			return cli.Invalid("import", args[0], "--artifact is for comments", "pass - to read comments")
-		}
 		if info, err := os.Stat(cli.Absolute(a.Dir, args[0])); err != nil || !info.IsDir() {
 			return importFile(a, c, args[0], o)
 		}
@@ -76,36 +62,6 @@ if one of several folders can't be imported.`,
 		return a.Writing(do)
 	}
 	return c
-}
-
-// importComments imports the review comments of a pull request from standard input.
-func importComments(a *cli.App, c *cobra.Command, artifact string, o session.AdoptOptions) error {
-	if o != (session.AdoptOptions{}) {
-		return cli.Invalid("import", "-", "not a directory", "--lenient and --dry-run are for session folders")
-	}
-	return a.Writing(func(w *workspace.Workspace) error {
-		done, err := w.Reviews().Import(c.Context(), a.In, artifact)
-		if err != nil {
-			return err
-		}
-		a.Warnings(done.Warnings)
-		for _, u := range done.Unplaced {
-			a.Warn("not imported: %s: %s; name an artifact with --artifact", u.Source, u.Reason)
-		}
-		fmt.Fprintf(a.Err, "%s imported, %d before\n", textfmt.Count(len(done.Comments), "comment"), done.Existing)
-		if a.AsJSON {
-			err = a.JSON(done)
-		}
-		for _, id := range done.Comments {
-			if !a.AsJSON {
-				fmt.Fprintln(a.Out, handoff.ShortCommentID(id))
-			}
-		}
-		if err == nil && len(done.Unplaced) > 0 {
-			err = cli.ErrNo
-		}
-		return err
-	})
 }
 
 // importFile imports an exported session.

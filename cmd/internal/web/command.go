@@ -19,7 +19,7 @@ import (
 func ExportCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
-		Short: "Export a session, an attestation, or what is behind a pull request",
+		Short: "Export a session, or what is behind commits and a pull request",
 		Long: `Export writes what people and other programs read. docs/exports.md lists the
 standards and versions, and what is left out.`,
 	}

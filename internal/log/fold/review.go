@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -42,11 +41,7 @@ func foldCommented(k Keeper, r handoff.Record, f *handoff.ArtifactCommented) err
 		}
 		id = of
 	}
-	keys := []string{r.ID, handoff.ShortCommentID(r.ID)}
-	if strings.Contains(f.Via, "://") && r.Import == "" {
-		keys = append(keys, f.Via) // so that it is imported once
-	}
-	for _, key := range keys {
+	for _, key := range []string{r.ID, handoff.ShortCommentID(r.ID)} {
 		if err := k.PutPointer(CommentSpace, key, id); err != nil {
 			return err
 		}

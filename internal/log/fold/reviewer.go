@@ -36,13 +36,8 @@ func identity(p handoff.Producer) string {
 // reviewer returns who made a remark about the artifact.
 func (u *author) reviewer(m remark, user, via string) (handoff.Reviewer, error) {
 	p := m.Producer
-	by := handoff.Reviewer{Name: cmp.Or(user, nameOf(p)), Thread: p.Thread, Via: via}
-	var err error
-	by.Relation, err = u.relation(m, via)
-	if strings.Contains(via, "://") { // the thread is that of who imported it
-		by.Thread = ""
-	}
-	return by, err
+	relation, err := u.relation(m, via)
+	return handoff.Reviewer{Name: cmp.Or(user, nameOf(p)), Relation: relation, Thread: p.Thread, Via: via}, err
 }
 
 // nameOf names an agent for people.
