@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/empty" "$work/home"
 
 if [[ "${BUILD:-}" == source ]]; then
-  (cd "$GITHUB_ACTION_PATH" && go build -tags s3 -o "$work/agent-handoff" ./cmd/agent-handoff)
+  go build -C "$GITHUB_ACTION_PATH/cmd/handoff-s3" -o "$work/agent-handoff" .
 else
   bash "$GITHUB_ACTION_PATH/.github/program.sh" "$VERSION" "$work"
 fi

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes the programs of a release to a directory: program.sh VERSION DIR. The archive is
+# Writes the program of a release to a directory: program.sh VERSION DIR. It is the one that
+# opens logs in buckets, too: the log can be anywhere. The archive is
 # verified against the checksums of the release, and against GitHub's record that the
 # release workflow of this repository made it.
 set -euo pipefail
@@ -17,11 +18,11 @@ case $(uname -s)-$(uname -m) in
   Darwin-arm64) platform=darwin-arm64 ;;
   *) echo "handoff: no release for this system; set build to source" >&2; exit 2 ;;
 esac
-name=agent-handoff-${version#v}-$platform
+name=agent-handoff-s3-${version#v}-$platform
 mkdir "$dir/release"
 cd "$dir/release"
 gh release download "$version" --repo "$repository" --pattern SHA256SUMS --pattern "$name.tar.gz"
 grep -F "  $name.tar.gz" SHA256SUMS | shasum -a 256 --check --quiet
 gh attestation verify "$name.tar.gz" --repo "$repository" >/dev/null
 tar -xzf "$name.tar.gz"
-mv "$name"/bin/agent-handoff "$name"/bin/agent-handoff-s3 "$dir"
+mv "$name"/bin/agent-handoff "$dir"

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"compress/flate"
 	"compress/gzip"
-	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -14,9 +13,9 @@ import (
 	"time"
 )
 
-// archive writes the archive for a platform. It also has the list of its files, with which
-// the install script removes them.
-func (r *release) archive(p platform, tree []file) error {
+// archive writes the archive of an edition for a platform. It also has the list of its files,
+// with which the install script removes them.
+func (r *release) archive(p platform, e edition, tree []file) error {
 	const list = docDir + "files"
 	paths := []string{list}
 	for _, f := range tree {
@@ -24,14 +23,11 @@ func (r *release) archive(p platform, tree []file) error {
 	}
 	slices.Sort(paths)
 	tree = append(slices.Clone(tree), file{path: list, data: []byte(strings.Join(paths, "\n") + "\n")})
-	b, err := tarball(r.date, prefixed(r.name(p), tree))
+	b, err := tarball(r.date, prefixed(r.name(p, e), tree))
 	if err != nil {
 		return err
 	}
-	if len(b) > maxArchive {
-		return fmt.Errorf("the archive has %d bytes, at most %d", len(b), maxArchive)
-	}
-	return r.write(r.name(p)+".tar.gz", b)
+	return r.write(r.name(p, e)+".tar.gz", b)
 }
 
 // prefixed returns files in a directory.

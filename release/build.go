@@ -9,9 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 )
 
 // A file is one of an installation, at a path below its prefix.
@@ -30,76 +30,51 @@ func (f file) perm() fs.FileMode {
 }
 
 const (
-	program       = "agent-handoff"
-	bucketProgram = "agent-handoff-s3"
-	shortName     = "handoff"
+	program   = "agent-handoff"
+	shortName = "handoff"
 
 	docDir = "share/doc/agent-handoff/"
 )
 
-// omitted leaves HTTP/2 out of the programs, which nothing in them needs: 0.6 MB.
-const omitted = "nethttpomithttp2"
+// An edition is the program with the logs that it can open.
+type edition struct {
+	name    string // of its archive
+	module  string // the directory of its module
+	command string // what is built there
+}
 
-// cold are the packages in which the compiler does not inline: those that parse, print and
-// call others, and not those that read logs and transcripts. The programs are smaller by 2 MB.
-var cold = []string{module + "/cmd", module + "/engines", module + "/internal/config", module + "/internal/names",
-	module + "/internal/pipeline", module + "/internal/session", module + "/internal/trace/evidence",
-	module + "/internal/trace/otlp", module + "/internal/trace/provenance", module + "/internal/trace/pullrequest",
-	module + "/thread/page", module + "/workspace",
-	"archive/tar", "crypto/ecdsa", "crypto/elliptic", "crypto/hpke", "crypto/internal/fips140/ecdsa",
-	"crypto/internal/fips140/edwards25519", "crypto/internal/fips140/mlkem", "crypto/internal/fips140/nistec",
-	"crypto/internal/fips140/rsa", "crypto/tls", "crypto/x509", "encoding/asn1",
-	"encoding/gob", "encoding/xml", "html/template", "log/slog", "math/big", "net", "os/exec", "text/template",
-	"vendor/golang.org/x",
-	"github.com/google/jsonschema-go", "github.com/modelcontextprotocol",
-	"github.com/nats-io", "github.com/pelletier/go-toml", "github.com/spf13", "github.com/tailscale",
-	"github.com/yuin/goldmark", "go.yaml.in/yaml", "golang.org/x/crypto", "golang.org/x/net", "golang.org/x/text"}
+var (
+	standard = edition{program, ".", "./cmd/" + program}
+	buckets  = edition{program + "-s3", "cmd/handoff-s3", "."}
+)
 
-// builtPrograms are the builds and their tags.
-var builtPrograms = map[string]string{program: omitted, bucketProgram: omitted + ",s3"}
-
-// build builds a program and returns its path.
-func (r *release) build(p platform, name string) (string, error) {
-	path := filepath.Join(r.work, p.String(), name)
+// build builds the program of an edition, once, and returns its path.
+func (r *release) build(p platform, e edition) (string, error) {
+	path := filepath.Join(r.work, p.String(), e.name, program)
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	const commands = module + "/cmd/internal"
-	flags := fmt.Sprintf("-s -w -buildid= -funcalign=16"+
-		" -X '%[1]s/stamp.stamp=agent-handoff release: v%[2]s;'"+
-		" -X %[1]s/program.commit=%[3]s -X %[1]s/program.committedAt=%[4]s",
-		commands, r.version, r.commit, r.date.Format(time.RFC3339))
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags=" + builtPrograms[name], "-ldflags=" + flags,
-		"-o", path}
-	for _, packages := range cold {
-		args = append(args, "-gcflags="+packages+"/...=-l")
-	}
-	c := exec.Command("go", append(args, "./cmd/agent-handoff")...)
-	c.Dir, c.Stderr = r.source, os.Stderr
+	flags := fmt.Sprintf("-s -w -X '%s/cmd/internal/stamp.stamp=agent-handoff release: v%s;'", module, r.version)
+	c := exec.Command("go", "build", "-trimpath", "-ldflags="+flags, "-o", path, e.command)
+	c.Dir, c.Stderr = filepath.Join(r.source, e.module), os.Stderr
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=-mod=readonly", "GOWORK=off",
 		"GOAMD64=v1", "GOARM64=v8.0")
 	return path, c.Run()
 }
 
-// tree returns the files of an installation on a platform.
-func (r *release) tree(p platform, pages []file) ([]file, error) {
-	list := slices.Clone(pages)
-	for _, name := range []string{program, bucketProgram} {
-		path, err := r.build(p, name)
-		if err != nil {
-			return nil, err
-		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		if name == program && len(b) > maxProgram {
-			return nil, fmt.Errorf("%s has %d bytes, at most %d", name, len(b), maxProgram)
-		}
-		list = append(list, file{path: "bin/" + name, data: b, exec: true})
+// tree returns the files of an installation of an edition on a platform.
+func (r *release) tree(p platform, e edition, pages []file) ([]file, error) {
+	path, err := r.build(p, e)
+	if err != nil {
+		return nil, err
 	}
-	list = append(list, file{path: "bin/" + shortName, link: program})
-	notices, err := r.notices(p)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	list := append(slices.Clone(pages), file{path: "bin/" + program, data: b, exec: true},
+		file{path: "bin/" + shortName, link: program})
+	notices, err := r.notices(p, e)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +88,7 @@ func (r *release) tree(p platform, pages []file) ([]file, error) {
 // pages returns the manual pages and the completions, which this program's own build
 // prints.
 func (r *release) pages() (list []file, err error) {
-	path, err := r.build(platform{runtime.GOOS, runtime.GOARCH}, program)
+	path, err := r.build(platform{runtime.GOOS, runtime.GOARCH}, standard)
 	if err != nil {
 		return nil, err
 	}
@@ -149,13 +124,24 @@ func (r *release) pages() (list []file, err error) {
 	return list, nil
 }
 
-// notices returns the licences of what the programs contain.
-func (r *release) notices(p platform) ([]byte, error) {
-	path, err := r.build(p, bucketProgram) // which has all modules
+// modules returns the version of Go and the modules of others that Go recorded in the
+// program of an edition.
+func (r *release) modules(p platform, e edition) (goVersion string, list []*debug.Module, err error) {
+	path, err := r.build(p, e)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return "", nil, err
+	}
+	list = slices.DeleteFunc(info.Deps, func(m *debug.Module) bool { return m.Path == module })
+	return info.GoVersion, list, nil
+}
+
+// notices returns the licences of what the program of an edition contains.
+func (r *release) notices(p platform, e edition) ([]byte, error) {
+	goVersion, modules, err := r.modules(p, e)
 	if err != nil {
 		return nil, err
 	}
@@ -174,11 +160,11 @@ func (r *release) notices(p platform) ([]byte, error) {
 		}
 		return nil
 	}
-	if err := add("Go "+info.GoVersion, filepath.Join(goroot, "LICENSE")); err != nil {
+	if err := add("Go "+goVersion, filepath.Join(goroot, "LICENSE")); err != nil {
 		return nil, err
 	}
-	for _, m := range info.Deps {
-		dir, err := output(r.source, "go", "list", "-m", "-f", "{{.Dir}}", m.Path)
+	for _, m := range modules {
+		dir, err := output(filepath.Join(r.source, e.module), "go", "list", "-m", "-f", "{{.Dir}}", m.Path)
 		if err != nil {
 			return nil, err
 		}

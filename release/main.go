@@ -23,12 +23,6 @@ import (
 	"time"
 )
 
-// The limits of what is downloaded, in bytes.
-const (
-	maxProgram = 32 << 20 // the program without support for buckets
-	maxArchive = 28 << 20 // with both programs
-)
-
 const (
 	module      = "github.com/agent-handoff/handoff"
 	homepage    = "https://" + module
@@ -38,11 +32,10 @@ const (
 
 // A release is what all of its files share.
 type release struct {
-	source    string // the directory of the repository
-	out       string // where the files go
-	work      string // temporary files
-	version   string // without the v
-	commit    string
+	source    string    // the directory of the repository
+	out       string    // where the files go
+	work      string    // temporary files
+	version   string    // without the v
 	date      time.Time // of the commit
 	platforms []platform
 	written   map[string]written // the files in out, by name
@@ -98,7 +91,6 @@ func newRelease(version, out, platforms string) (*release, error) {
 		args []string
 	}{
 		{&r.source, []string{"rev-parse", "--show-toplevel"}},
-		{&r.commit, []string{"rev-parse", "HEAD"}},
 		{&seconds, []string{"log", "-1", "--format=%ct"}},
 	} {
 		if *ask.to != "" {
@@ -137,6 +129,9 @@ func (r *release) make() (err error) {
 			os.RemoveAll(r.out)
 		}
 	}()
+	if err := r.libraries(); err != nil { // first: it finds what is missing on this machine
+		return err
+	}
 	pages, err := r.pages()
 	if err != nil {
 		return err
@@ -146,7 +141,7 @@ func (r *release) make() (err error) {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 	}
-	for _, step := range []func() error{r.npmMain, r.libraries, r.plugins, r.formula, r.installScript, r.serverJSON} {
+	for _, step := range []func() error{r.npmMain, r.plugins, r.formula, r.installScript, r.serverJSON} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -156,18 +151,11 @@ func (r *release) make() (err error) {
 
 // makePlatform writes the files for one platform.
 func (r *release) makePlatform(p platform, pages []file) error {
-	tree, err := r.tree(p, pages)
+	tree, err := r.makeArchive(p, standard, pages)
 	if err != nil {
 		return err
 	}
-	bom, err := r.bom(p)
-	if err != nil {
-		return err
-	}
-	if err := r.write(r.name(p)+".cdx.json", bom); err != nil {
-		return err
-	}
-	if err := r.archive(p, tree); err != nil {
+	if _, err := r.makeArchive(p, buckets, pages); err != nil {
 		return err
 	}
 	if p.os == "linux" {
@@ -181,8 +169,27 @@ func (r *release) makePlatform(p platform, pages []file) error {
 	return r.bundle(p, tree)
 }
 
-// name returns the name of the files for a platform, without a suffix.
-func (r *release) name(p platform) string { return program + "-" + r.version + "-" + p.String() }
+// makeArchive writes the archive of an edition for a platform and its bill of materials, and
+// returns what is in the archive.
+func (r *release) makeArchive(p platform, e edition, pages []file) ([]file, error) {
+	tree, err := r.tree(p, e, pages)
+	if err != nil {
+		return nil, err
+	}
+	bom, err := r.bom(p, e)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.write(r.name(p, e)+".cdx.json", bom); err != nil {
+		return nil, err
+	}
+	return tree, r.archive(p, e, tree)
+}
+
+// name returns the name of the files of an edition for a platform, without a suffix.
+func (r *release) name(p platform, e edition) string {
+	return e.name + "-" + r.version + "-" + p.String()
+}
 
 // write writes a file of the release.
 func (r *release) write(name string, b []byte) error {

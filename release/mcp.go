@@ -16,7 +16,7 @@ func (r *release) download(name string) string {
 	return homepage + "/releases/download/v" + r.version + "/" + name
 }
 
-// bundle writes the MCP bundle for a platform: the programs and a manifest (MCPB 0.3).
+// bundle writes the MCP bundle for a platform: the program and a manifest (MCPB 0.3).
 func (r *release) bundle(p platform, tree []file) error {
 	const entry = "bin/" + program
 	manifest := object{
@@ -37,7 +37,7 @@ func (r *release) bundle(p platform, tree []file) error {
 	if err != nil {
 		return err
 	}
-	return r.write(r.name(p)+".mcpb", b)
+	return r.write(r.name(p, standard)+".mcpb", b)
 }
 
 // serverJSON writes the manifest for the MCP registry: the one of the repository, with the
@@ -55,7 +55,7 @@ func (r *release) serverJSON() error {
 	packages := []object{{"registryType": "npm", "identifier": program, "version": r.version, "transport": stdio,
 		"packageArguments": []object{{"type": "positional", "value": "mcp"}}}}
 	for _, p := range r.platforms {
-		name := r.name(p) + ".mcpb"
+		name := r.name(p, standard) + ".mcpb"
 		packages = append(packages, object{"registryType": "mcpb", "identifier": r.download(name),
 			"version": r.version, "fileSha256": r.written[name].sha256, "transport": stdio})
 	}

@@ -25,11 +25,11 @@ func (r *release) npmPackage(name string, more object) []byte {
 	return encode(m)
 }
 
-// npmPlatform writes the npm package with the programs for a platform.
+// npmPlatform writes the npm package with the program for a platform.
 func (r *release) npmPlatform(p platform, tree []file) error {
 	list := []file{{path: "package.json", data: r.npmPackage(npmName(p), object{
 		"os": []string{p.os}, "cpu": []string{npmArch[p.arch]}, "preferUnplugged": true,
-		"description": "The programs of agent-handoff for " + p.os + " " + npmArch[p.arch] + ".",
+		"description": "The program of agent-handoff for " + p.os + " " + npmArch[p.arch] + ".",
 	})}}
 	for _, f := range tree {
 		if f.link == "" && (f.exec || strings.HasPrefix(f.path, docDir)) {

@@ -38,7 +38,7 @@ func (r *release) systemPackages(p platform, tree []file) error {
 		if err := packager.Package(info, &b); err != nil {
 			return err
 		}
-		if err := r.write(r.name(p)+"."+format, b.Bytes()); err != nil {
+		if err := r.write(r.name(p, standard)+"."+format, b.Bytes()); err != nil {
 			return err
 		}
 	}

@@ -24,13 +24,9 @@ func (r *release) fill(name, text string) error {
 	data := struct {
 		Version, Description, Homepage, License, Download string
 
-		Archives []archived
-	}{r.version, description, homepage, license, strings.TrimSuffix(r.download(""), "/"), nil}
-	for _, p := range r.platforms {
-		file := r.name(p) + ".tar.gz"
-		w := r.written[file]
-		data.Archives = append(data.Archives, archived{p.os, p.arch, file, r.download(file), w.sha256, w.size})
-	}
+		Archives, Buckets []archived
+	}{r.version, description, homepage, license, strings.TrimSuffix(r.download(""), "/"), r.archives(standard),
+		r.archives(buckets)}
 	t, err := template.New(name).Parse(text)
 	if err != nil {
 		return err
@@ -40,6 +36,16 @@ func (r *release) fill(name, text string) error {
 		return err
 	}
 	return r.write(name, []byte(b.String()))
+}
+
+// archives returns the archives of an edition.
+func (r *release) archives(e edition) (list []archived) {
+	for _, p := range r.platforms {
+		file := r.name(p, e) + ".tar.gz"
+		w := r.written[file]
+		list = append(list, archived{p.os, p.arch, file, r.download(file), w.sha256, w.size})
+	}
+	return list
 }
 
 // formula writes the formula for Homebrew.

@@ -194,7 +194,7 @@ func TestAction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// go build -tags s3 -o FILE ./cmd/agent-handoff
+	// go build -C DIR -o FILE .
 	goBuild := "#!/bin/sh\nmkdir -p \"${5%/*}\" && ln -s '" + program + "' \"$5\"\n"
 	if err := writeProgram(filepath.Join(bin, "go"), goBuild); err != nil {
 		t.Fatal(err)

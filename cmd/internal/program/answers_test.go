@@ -38,7 +38,7 @@ func recordedMain() int {
 	cwd, _ := os.Getwd()
 	head, _ := json.Marshal(append([]string{cwd}, os.Args[1:]...))
 	fmt.Fprintf(f, "%s\n", head)
-	return mainTo(tee{os.Stdout, f})
+	return mainTo(tee{os.Stdout, f}, nil)
 }
 
 // A tee writes to two files what the first accepts.

@@ -25,15 +25,17 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
 	"github.com/agent-handoff/handoff/internal/tool/heap"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
+	"github.com/agent-handoff/handoff/storage"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
-// Main runs the command line of this process and returns its exit code.
-func Main() (code int) { return mainTo(os.Stdout) }
+// Main runs the command line of this process and returns its exit code. The engines are the
+// logs that this program can open beside those that every program can.
+func Main(engines ...storage.Backend) (code int) { return mainTo(os.Stdout, engines) }
 
 // mainTo is Main with another place for answers.
-func mainTo(output io.Writer) (code int) {
+func mainTo(output io.Writer, engines []storage.Backend) (code int) {
 	cli.SetName(os.Args[0])
 	defer func() {
 		if bug := recover(); bug != nil {
@@ -55,20 +57,19 @@ func mainTo(output io.Writer) (code int) {
 		In: until(ctx, standardInput()), Out: output, Err: os.Stderr,
 		Terminal: isTerminal(os.Stdout), Width: terminalWidth(os.Stdout), Watched: isTerminal(os.Stderr),
 		Typed: isTerminal(os.Stdin),
-		Dir:   dir, Getenv: os.Getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Hold: hold,
+		Dir:   dir, Getenv: os.Getenv, Now: time.Now, Rand: rand.Reader, Self: self(), Hold: hold, Backends: engines,
 	}
 	heap.Grow(os.Getenv, 200)
 	return Run(ctx, a, os.Args[1:])
 }
 
 // Run runs one command line and returns its exit code. What it takes from outside is in a:
-// streams, directory, environment, clock and randomness. It changes nothing of the process
+// streams, directory, environment, clock, randomness and engines. It changes nothing of the process
 // that it runs in, which can run several at once.
 func Run(ctx context.Context, a *cli.App, args []string) int {
 	a.Version = version()
-	a.Backends = backends
+	a.Backends = withEngines(a.Backends)
 	a.Getenv = withGeminiSession(a.Getenv)
-	withBuckets(a)
 	return a.Run(ctx, commands, withoutDashes(args))
 }
 

@@ -48,8 +48,7 @@ func mcpOptions(a *cli.App, workspaces []string) mcp.Options {
 	threads := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 	return mcp.Options{
 		Open: func(dir string) (*workspace.Workspace, error) {
-			// not a.Backends: a server does not continue as another program
-			return workspace.Open(dir, workspace.Options{Getenv: a.Getenv, Now: a.Now, Rand: a.Rand, Backends: backends,
+			return workspace.Open(dir, workspace.Options{Getenv: a.Getenv, Now: a.Now, Rand: a.Rand, Backends: a.Backends,
 				Threads: threads})
 		},
 		Registered: func() []string {

@@ -2,6 +2,7 @@ package program
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,8 +20,12 @@ import (
 )
 
 // remoteLog has the location of an empty log for TestRemoteSurfaces, which the tests
-// of the other engines set. Without it, the log is in a git repository.
-const remoteLog = "REMOTE_LOG"
+// of the other engines set. Without it, the log is in a git repository. remoteProgram has
+// the path of a program that can open the log, by default the one of these tests.
+const (
+	remoteLog     = "REMOTE_LOG"
+	remoteProgram = "REMOTE_PROGRAM"
+)
 
 // machines are computers: each has a home and a directory of its own, and they share
 // only a log.
@@ -54,7 +59,7 @@ func (m machines) command(name string, args ...string) *exec.Cmd {
 	if err := os.MkdirAll(filepath.Join(m.work(name), ".git"), 0o777); err != nil {
 		m.Fatal(err)
 	}
-	c := exec.CommandContext(m.Context(), "handoff", args...)
+	c := exec.CommandContext(m.Context(), cmp.Or(os.Getenv(remoteProgram), "handoff"), args...)
 	c.Dir = m.work(name)
 	c.Env = []string{"HOME=" + m.home(name), "HANDOFF_LOG=" + m.log}
 	for _, v := range os.Environ() {

@@ -10,11 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The commit of a release and its time. The linker sets them, and the version in package
-// stamp; other builds have what Go recorded.
-var commit, committedAt string
-
-// A build is the JSON of version.
+// A build is the JSON of version: what Go recorded, and in a release its version.
 type build struct {
 	Version     string `json:"version"`
 	Commit      string `json:"commit,omitempty"`
@@ -24,8 +20,7 @@ type build struct {
 }
 
 func thisBuild() build {
-	release := stamp.Version()
-	b := build{Version: release, Commit: commit, CommittedAt: committedAt}
+	b := build{Version: stamp.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		b.Version = cmp.Or(b.Version, "unknown")
@@ -35,11 +30,11 @@ func thisBuild() build {
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
-			b.Commit = cmp.Or(b.Commit, s.Value)
+			b.Commit = s.Value
 		case "vcs.time":
-			b.CommittedAt = cmp.Or(b.CommittedAt, s.Value)
+			b.CommittedAt = s.Value
 		case "vcs.modified":
-			b.Modified = release == "" && s.Value == "true"
+			b.Modified = s.Value == "true"
 		}
 	}
 	return b

@@ -121,7 +121,7 @@ case "$1 $2" in
 "release download")
   name=$(echo "$*" | sed 's/.*--pattern \(agent-handoff-.*\)\.tar\.gz$/\1/')
   mkdir -p "$name/bin"
-  touch "$name/bin/agent-handoff" "$name/bin/agent-handoff-s3"
+  touch "$name/bin/agent-handoff"
   tar -czf "$name.tar.gz" "$name"
   rm -r "$name"
   shasum -a 256 "$name.tar.gz" >SHA256SUMS
@@ -150,7 +150,7 @@ esac
 		c := exec.Command("bash", script, tt.version, dir)
 		c.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "CHANGED=" + tt.changed, "ORIGIN=" + tt.origin}
 		out, err := c.CombinedOutput()
-		_, missing := os.Stat(filepath.Join(dir, "agent-handoff-s3"))
+		_, missing := os.Stat(filepath.Join(dir, "agent-handoff"))
 		if (err == nil) != tt.want || (missing == nil) != tt.want {
 			t.Errorf("%+v: %v, %v\n%s", tt, err, missing, out)
 		}

@@ -11,8 +11,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/remote"
 )
 
-// Package s3test tests the log against a server.
-
 func TestOptions(t *testing.T) {
 	for _, tt := range []struct {
 		location, endpoint string // the second is that of the environment

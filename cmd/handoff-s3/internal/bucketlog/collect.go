@@ -65,7 +65,7 @@ func (s bodies) Remove(ctx context.Context, d handoff.Digest, before time.Time) 
 	limited, cancel := context.WithTimeout(ctx, s.removalTime())
 	defer cancel()
 	info, err := s.b.core.Client.StatObject(limited, s.b.name, s.b.prefix+bodyKey(d), minio.StatObjectOptions{})
-	if isMissing(err) || err == nil && !info.LastModified.Before(before) {
+	if isMissing(err) || (err == nil && !info.LastModified.Before(before)) {
 		return false, nil
 	}
 	// The timer of the context stands still while a machine sleeps.
@@ -106,8 +106,8 @@ func (s bodies) Claim(ctx context.Context) (claimed context.Context, now time.Ti
 	s.b.claim.since.Store(s.b.clock.latest.Load())
 	claims, err := s.claims(ctx)
 	if now = claims[key]; err == nil && now.IsZero() {
-		err = handoff.E("collect", s.b.location, handoff.Unavailable, errors.New("the store does not list what was created"),
-			handoff.Advice("try again"))
+		err = handoff.E("collect", s.b.location, handoff.Unavailable,
+			errors.New("the store does not list what was created"), handoff.Advice("try again"))
 	}
 	for other, at := range claims {
 		switch {
@@ -115,8 +115,8 @@ func (s bodies) Claim(ctx context.Context) (claimed context.Context, now time.Ti
 		case at.Add(claimTime).Before(now):
 			s.b.discard(ctx, other) // of a process that was killed
 		default:
-			err = handoff.E("collect", s.b.location, handoff.Conflict, errors.New("another machine collects its bodies"),
-				handoff.Advice("try again in ten minutes"))
+			err = handoff.E("collect", s.b.location, handoff.Conflict,
+				errors.New("another machine collects its bodies"), handoff.Advice("try again in ten minutes"))
 		}
 	}
 	if err != nil {

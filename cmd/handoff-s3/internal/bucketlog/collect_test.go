@@ -1,4 +1,4 @@
-package s3test
+package bucketlog_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/engines/bucketlog"
+	"github.com/agent-handoff/handoff/cmd/handoff-s3/internal/bucketlog"
 	"github.com/agent-handoff/handoff/internal/log/remote"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"

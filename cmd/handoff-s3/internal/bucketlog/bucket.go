@@ -77,7 +77,8 @@ func (b *bucket) create(ctx context.Context, key string, content []byte) (etag s
 	defer cancel()
 	o := minio.PutObjectOptions{ContentType: "application/octet-stream", DisableMultipart: true}
 	o.SetMatchETagExcept("*")
-	info, err := b.core.Client.PutObject(limited, b.name, b.prefix+key, bytes.NewReader(content), int64(len(content)), o)
+	info, err := b.core.Client.PutObject(limited, b.name, b.prefix+key, bytes.NewReader(content),
+		int64(len(content)), o)
 	switch r := minio.ToErrorResponse(err); {
 	case err == nil:
 		return info.ETag, nil
@@ -130,7 +131,7 @@ func (b *bucket) stat(ctx context.Context, key string) (minio.ObjectInfo, error)
 
 func isMissing(err error) bool {
 	r := minio.ToErrorResponse(err)
-	return r.Code == "NoSuchKey" || r.StatusCode == http.StatusNotFound && r.Code != "NoSuchBucket"
+	return r.Code == "NoSuchKey" || (r.StatusCode == http.StatusNotFound && r.Code != "NoSuchBucket")
 }
 
 // An object is an entry of a listing.
@@ -184,12 +185,13 @@ func (b *bucket) failure(ctx context.Context, op, key string, err error) error {
 	hint := handoff.Advice("check the network and the endpoint, and try again")
 	switch minio.ToErrorResponse(err).Code {
 	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
-		hint = handoff.Hint{}.OrSet("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, to credentials that may " +
-			"read, write and list this prefix")
+		hint = handoff.Hint{}.OrSet("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, " +
+			"to credentials that may read, write and list this prefix")
 	case "RequestTimeTooSkewed":
 		hint = handoff.Advice("set the clock of this machine: the store refuses requests of another time")
 	case "NoSuchBucket":
-		return handoff.E("open log", b.location, handoff.NotFound, &remote.MissingError{Reason: "the bucket does not exist"},
+		return handoff.E("open log", b.location, handoff.NotFound,
+			&remote.MissingError{Reason: "the bucket does not exist"},
 			handoff.Advice("create the bucket, or name another one"))
 	}
 	return handoff.E(op, b.location+": "+key, handoff.Unavailable, err, hint)

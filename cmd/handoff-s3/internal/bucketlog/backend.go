@@ -64,7 +64,7 @@ func options(location *url.URL, getenv func(string) string) (o Options, err erro
 		}
 	}
 	e, err := url.Parse(endpoint)
-	if err != nil || e.Host == "" || e.Scheme != "https" && e.Scheme != "http" || e.User != nil ||
+	if err != nil || e.Host == "" || (e.Scheme != "https" && e.Scheme != "http") || e.User != nil ||
 		strings.Trim(e.Path, "/") != "" {
 		return o, errors.New("invalid endpoint")
 	}

@@ -1,4 +1,4 @@
-package s3test
+package bucketlog_test
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 
+	"github.com/agent-handoff/handoff/cmd/handoff-s3/internal/bucketlog"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/engines/bucketlog"
 	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/johannesboyne/gofakes3"

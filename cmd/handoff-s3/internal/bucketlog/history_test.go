@@ -1,4 +1,4 @@
-package s3test
+package bucketlog_test
 
 import (
 	"crypto/rand"
@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff-s3/internal/bucketlog"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/engines/bucketlog"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 

@@ -1,4 +1,4 @@
-module github.com/agent-handoff/handoff/engines/bucketlog/versitytest
+module github.com/agent-handoff/handoff/cmd/handoff-s3/versitytest
 
 go 1.26.0
 

@@ -19,10 +19,10 @@ const (
 )
 
 // build builds a program of a module in a directory.
-func build(t *testing.T, module, what string, flags ...string) string {
+func build(t *testing.T, module, what string) string {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), filepath.Base(what))
-	c := exec.Command("go", append(append([]string{"build", "-o", out}, flags...), what)...)
+	out := filepath.Join(t.TempDir(), "program")
+	c := exec.Command("go", "build", "-o", out, what)
 	c.Dir = module
 	if text, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -98,7 +98,7 @@ func TestManyProcesses(t *testing.T) {
 		publishes = 1000
 	}
 	address, _ := serve(t)
-	m := team{build(t, "../../..", "./cmd/handoff", "-tags", "s3"), t.TempDir(), "s3://bucket/team?endpoint=http://" + address}
+	m := team{build(t, "..", "."), t.TempDir(), "s3://bucket/team?endpoint=http://" + address}
 	var mu sync.Mutex
 	var ids []string
 	work := make(chan int)
@@ -147,7 +147,7 @@ func TestManyProcesses(t *testing.T) {
 // older goes, for both homes. Two processes at the same time remove it once.
 func TestCollect(t *testing.T) {
 	address, data := serve(t)
-	m := team{build(t, "../../..", "./cmd/handoff", "-tags", "s3"), t.TempDir(), "s3://bucket/team?endpoint=http://" + address}
+	m := team{build(t, "..", "."), t.TempDir(), "s3://bucket/team?endpoint=http://" + address}
 	var ids []string
 	for i := range 3 {
 		args := []string{"publish", "-", "--channel", "design", "--title", fmt.Sprint(i)}

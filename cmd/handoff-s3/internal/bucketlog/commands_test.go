@@ -1,4 +1,4 @@
-package s3test
+package bucketlog_test
 
 import (
 	"fmt"
@@ -17,13 +17,13 @@ import (
 var built string // the directory of the program
 
 var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "s3test-")
+	dir, err := os.MkdirTemp("", "handoff-s3-")
 	if err != nil {
 		return "", err
 	}
 	built = dir
-	c := exec.Command("go", "build", "-tags", "s3", "-o", filepath.Join(dir, "handoff"), "./cmd/handoff")
-	c.Dir = "../../.."
+	c := exec.Command("go", "build", "-o", filepath.Join(dir, "handoff"), ".")
+	c.Dir = "../.."
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
@@ -167,11 +167,14 @@ func TestDemo(t *testing.T) {
 // log in a bucket.
 func TestSurfaces(t *testing.T) {
 	s := newStore(t)
-	c := exec.CommandContext(t.Context(), "go", "test", "-tags", "s3", "-count=1", "-run", "^TestRemoteSurfaces$",
-		"./cmd/internal/program")
-	c.Dir = "../../.."
-	c.Env = append(os.Environ(), "REMOTE_LOG="+s.user(t, "poll=0s&").log, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=k",
-		"AWS_SECRET_ACCESS_KEY=s")
+	p, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^TestRemoteSurfaces$", "./cmd/internal/program")
+	c.Dir = "../../../.."
+	c.Env = append(os.Environ(), "REMOTE_LOG="+s.user(t, "poll=0s&").log, "REMOTE_PROGRAM="+p, "AWS_REGION=us-east-1",
+		"AWS_ACCESS_KEY_ID=k", "AWS_SECRET_ACCESS_KEY=s")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -128,7 +128,8 @@ func (l *Log) load() {
 		return
 	}
 	var p position
-	if json.Unmarshal(b, &p) == nil && p.Number >= 0 && p.Last >= handoff.Seq(p.Number) && (p.Number == 0 || isID(p.Log)) {
+	if json.Unmarshal(b, &p) == nil && p.Number >= 0 && p.Last >= handoff.Seq(p.Number) &&
+		(p.Number == 0 || isID(p.Log)) {
 		l.known = p
 	}
 }
@@ -146,7 +147,7 @@ func (l *Log) started() bool {
 func (l *Log) store() {
 	dir, name := l.file()
 	b, err := json.Marshal(l.known)
-	if err != nil || os.Mkdir(dir, 0o700) != nil && plainfile.CheckDir(dir) != nil {
+	if err != nil || (os.Mkdir(dir, 0o700) != nil && plainfile.CheckDir(dir) != nil) {
 		return
 	}
 	root, err := os.OpenRoot(dir)
@@ -212,8 +213,8 @@ func (l *Log) find(ctx context.Context, known position) (position, error) {
 	if err != nil {
 		return p, err
 	}
-	if known.Log != "" && h.Log != known.Log || h.last() < known.Last || p.Number == known.Number &&
-		h.last() != known.Last {
+	if (known.Log != "" && h.Log != known.Log) || h.last() < known.Last ||
+		(p.Number == known.Number && h.last() != known.Last) {
 		return p, damaged(keyOf(p.Number), errors.New("belongs to another log"))
 	}
 	p.Log, p.Last = h.Log, h.last()

@@ -1,4 +1,4 @@
-package s3test
+package bucketlog_test
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/handoff-s3/internal/bucketlog"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/engines/bucketlog"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )

@@ -53,8 +53,11 @@ func (s bodies) Put(ctx context.Context, d handoff.Digest, size int64, r io.Read
 }
 
 func (s bodies) send(ctx context.Context, d handoff.Digest, size int64, r io.Reader) error {
-	o := minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 2,
-		DisableContentSha256: true} // else it is sent in chunks, which some stores do not decode; a reader verifies the body
+	o := minio.PutObjectOptions{
+		ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 2,
+		// Else it is sent in chunks, which some stores do not decode; a reader verifies the body.
+		DisableContentSha256: true,
+	}
 	_, err := s.b.core.Client.PutObject(ctx, s.b.name, s.b.prefix+bodyKey(d), r, size, o)
 	return s.b.failure(ctx, "put body", d.Value, err)
 }

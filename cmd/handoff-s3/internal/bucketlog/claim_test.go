@@ -1,4 +1,4 @@
-package s3test
+package bucketlog_test
 
 import (
 	"errors"
