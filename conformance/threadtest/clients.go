@@ -22,16 +22,17 @@ func Clients(t testing.TB, path ...string) string {
 	return optional(t, "HANDOFF_CLIENTS", "homes of real clients", path)
 }
 
-// Ledgers returns a path in the directory of the homes that newer versions of the
-// programs left, which is beside that of Clients. It skips the test if there is none.
-func Ledgers(t testing.TB, path ...string) string {
+// Ledgers returns a path of a client in the directory of homes that newer versions of
+// the programs left, which is beside that of Clients. There each client has a home
+// beside its ledger. It skips the test if there is none.
+func Ledgers(t testing.TB, client string, path ...string) string {
 	t.Helper()
 	dir := filepath.Dir(Clients(t))
-	found, err := filepath.Glob(filepath.Join(append([]string{dir, "*"}, path...)...))
+	found, err := filepath.Glob(filepath.Join(dir, "*", client, "home"))
 	if err != nil || len(found) == 0 {
-		t.Skipf("no %s in a directory of %s: homes of newer clients are not tested", filepath.Join(path...), dir)
+		t.Skipf("no home of %s in a directory of %s: newer clients are not tested", client, dir)
 	}
-	return found[0]
+	return filepath.Join(append([]string{filepath.Dir(found[0])}, path...)...)
 }
 
 // Client returns the home directory that a real client left when a scripted server
