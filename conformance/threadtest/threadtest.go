@@ -95,6 +95,7 @@ func Run(t *testing.T, s Suite) {
 	t.Run("Kept", s.kept)
 	t.Run("Resume", s.resume)
 	t.Run("Damaged", s.damaged)
+	t.Run("Renamed", s.renamed)
 	t.Run("Big", s.big)
 }
 
