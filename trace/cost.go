@@ -20,6 +20,10 @@ type Usage struct {
 	// Unpriced are the models whose usage has no known price, sorted.
 	Unpriced []string `json:"unpriced,omitempty"`
 
+	// Estimated are the models whose price is that of whoever makes them, since that of the
+	// provider that was used is not known, sorted.
+	Estimated []string `json:"estimated,omitempty"`
+
 	// AboveTier reports that a part was priced without its context's length, which
 	// raises the price of some models.
 	AboveTier bool `json:"-"`

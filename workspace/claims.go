@@ -21,7 +21,11 @@ func (w *Workspace) Claims(set *thread.Set) claims.Checker {
 			if err := w.hub.Closed(); err != nil {
 				return nil, nil, err
 			}
-			return w.sources(cmp.Or(set, &thread.Set{})).Lines(ctx, w.caller.Dir, w.dirs.Worktrees(), revisions)
+			sources, err := w.sources(cmp.Or(set, &thread.Set{}))
+			if err != nil {
+				return nil, nil, err
+			}
+			return sources.Lines(ctx, w.caller.Dir, w.dirs.Worktrees(), revisions)
 		},
 		Own: w.ownFolders, Resolve: w.Resolve, Finish: w.finish, Now: w.now,
 	})

@@ -339,12 +339,18 @@ func (n namer) commit(ctx context.Context, name string) parts.Meaning {
 	return parts.Meaning{What: "a commit", Show: handoff.Suggest("trace it", handoff.ActionWhy, name)}
 }
 
+// priced reports whether the prices have a model with this name.
+func (n namer) priced(name string) bool {
+	prices, err := cost.OpenPrices(n.pricesFile())
+	return err == nil && prices.Has(name)
+}
+
 // model finds a model that has a price, or that a thread of this repository used: a report
 // has printed its name, and made an index of threads.
 func (n namer) model(ctx context.Context, name string) (m parts.Meaning) {
 	found := costs("a model", cost.ByModel, name)
 	switch {
-	case cost.IsPriced(name):
+	case n.priced(name):
 		return found
 	case n.set == nil || n.cache == "":
 		return m

@@ -25,7 +25,11 @@ func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (trac
 	if err := w.hub.Closed(); err != nil {
 		return trace.Origin{}, err
 	}
-	found, err := w.sources(set).Why(ctx, w.refs(ctx), w.dirs.Worktrees(), strings.TrimPrefix(name, artifactURI))
+	sources, err := w.sources(set)
+	if err != nil {
+		return trace.Origin{}, err
+	}
+	found, err := sources.Why(ctx, w.refs(ctx), w.dirs.Worktrees(), strings.TrimPrefix(name, artifactURI))
 	if err != nil {
 		err = w.elsewhere(ctx, set, "trace", name, err)
 	}
@@ -33,9 +37,13 @@ func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (trac
 }
 
 // sources returns what a trace is made from.
-func (w *Workspace) sources(set *thread.Set) provenance.Sources {
+func (w *Workspace) sources(set *thread.Set) (provenance.Sources, error) {
+	prices, err := cost.OpenPrices(w.pricesFile())
+	if err != nil {
+		return provenance.Sources{}, err
+	}
 	return provenance.Sources{
-		Reader: w.hub, Conversations: w.archive(set, false), Prices: cost.EmbeddedPricer(),
+		Reader: w.hub, Conversations: w.archive(set, false), Prices: prices,
 		CostOf: func(ctx context.Context, a handoff.Artifact) *trace.Usage {
 			r, err := w.Work(set).OfArtifact(ctx, a)
 			if err != nil {
@@ -51,5 +59,5 @@ func (w *Workspace) sources(set *thread.Set) provenance.Sources {
 			defer content.Close()
 			return io.ReadAll(io.LimitReader(content, most))
 		},
-	}
+	}, nil
 }

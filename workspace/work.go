@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -27,12 +29,21 @@ func (w *Workspace) Work(set *thread.Set) work.Units {
 			return w.reassigned(ctx, set, since, until)
 		},
 		Named:     namer{w, set}.named,
+		Prices:    w.pricesFile(),
 		Worktrees: w.dirs.Worktrees, Path: w.path, Finish: w.finish, Now: w.now,
 		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, set, list) },
 		Text: func(ctx context.Context, a handoff.Artifact) string {
 			return content.Text(ctx, a, w.bodies, w.published, handoff.KeepLimit)
 		},
 	})
+}
+
+// pricesFile returns the file of the user's setting prices, "" for none.
+func (w *Workspace) pricesFile() string {
+	if below, ok := strings.CutPrefix(w.settings.Prices, "~/"); ok {
+		return filepath.Join(w.userHome, below)
+	}
+	return w.settings.Prices
 }
 
 // AddTranscripts adds to a session or artifact what transcripts show: the

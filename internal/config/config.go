@@ -68,6 +68,9 @@ type Config struct {
 	// other machines that they signed are handed to agents.
 	ReviewFrom string `yaml:"review_from"`
 
+	// Prices is a file with prices of models, which count before those that are built in.
+	Prices string `yaml:"prices"`
+
 	// OutputFolder and AgentOutputsFolder say where session folders go, with
 	// the variables of Paths.
 	OutputFolder       string `yaml:"output_folder"`
@@ -135,6 +138,9 @@ func (c Config) check() error {
 	if from := c.ReviewFrom; from != "" && !sshsig.IsPublicKey(from) && !filepath.IsAbs(from) &&
 		!strings.HasPrefix(from, "~/") {
 		return errors.New("review_from: neither an absolute path nor an SSH public key")
+	}
+	if p := c.Prices; p != "" && !filepath.IsAbs(p) && !strings.HasPrefix(p, "~/") {
+		return errors.New("prices: neither an absolute path nor one that begins with ~/")
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ var places = map[string]place{
 	"share_threads": userSection,
 	"retention":     ofUser,
 	"review_from":   ofUser,
+	"prices":        ofUser,
 
 	"channels":  ofRepository,
 	"pipelines": ofRepository,

@@ -27,6 +27,7 @@ var classes = map[string]struct{ class, value string }{
 	"retention":     {"user", "keep-last 3"},
 	"share_threads": {"user", "true"},
 	"review_from":   {"user", "/keys"},
+	"prices":        {"user", "~/prices.json"},
 
 	"channels":  {"shared", "{own: purpose}"},
 	"pipelines": {"shared", "ci"},

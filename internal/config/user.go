@@ -170,6 +170,9 @@ func formOf(ch settings.Change) string {
 	case handoff.Keep:
 		return "auto, always or never"
 	}
+	if ch.Name == "prices" {
+		return "an absolute path, or one that begins with ~/"
+	}
 	return "a text"
 }
 

@@ -165,9 +165,9 @@ func (c Collection) LastCall(ctx context.Context, uri string) (last *thread.Call
 }
 
 // UsageOf reads a thread or subagent, which sets its facts. It returns what it used, without its
-// own subagents, with the prices that are built in.
+// own subagents, with the prices of the user and those that are built in.
 //
-// Kinds: those of reading the transcript.
+// Kinds: those of reading the transcript and the prices.
 func (c Collection) UsageOf(ctx context.Context, t *thread.Thread) (trace.Usage, error) {
 	if err := c.o.Hub.Closed(); err != nil {
 		return trace.Usage{}, err
@@ -175,7 +175,11 @@ func (c Collection) UsageOf(ctx context.Context, t *thread.Thread) (trace.Usage,
 	if err := t.Load(ctx); err != nil {
 		return trace.Usage{}, err
 	}
-	return cost.EmbeddedPricer().OfUsage(t.Usage, t.Last), nil
+	prices, err := cost.OpenPrices(c.o.Prices)
+	if err != nil {
+		return trace.Usage{}, err
+	}
+	return prices.OfUsage(t.Usage, t.Last), nil
 }
 
 // Changed returns the threads of this repository that were active since a time, in any

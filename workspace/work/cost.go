@@ -84,11 +84,14 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 		return CostReport{}, handoff.E("cost", o.By, handoff.Invalid, errors.New("unknown group"),
 			handoff.Advice("group by "+strings.Join(cost.Groups, ", ")))
 	}
-	prices, err := cost.Prices(u.o.Path(o.Prices), o.Prices)
+	prices, err := cost.OpenPrices(u.o.Prices)
+	if err == nil {
+		err = prices.Prefer(u.o.Path(o.Prices), o.Prices)
+	}
 	if err != nil {
 		return CostReport{}, err
 	}
-	s := cost.Sources{Prices: cost.NewPricer(prices...)}
+	s := cost.Sources{Prices: prices}
 	warnings, err := u.costSources(ctx, o, &s)
 	if err != nil {
 		return CostReport{}, err
@@ -121,7 +124,7 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	sum := cost.Summarize(o.By, leaves, only...)
 	sum.Divide(o.By, leaves, o.Daily, only...)
 	r := CostReport{By: o.By, Rows: sum.Rows, Unattributed: sum.Unattributed, Total: sum.Total, Others: sum.Others,
-		Prices: PriceSource{prices[0].Source, prices[0].Date}, Prompts: prompts,
+		Prices: PriceSource{prices.First().Source, prices.First().Date}, Prompts: prompts,
 		Warnings: append(warnings, sum.Warnings(leaves)...)}
 	nameRows(o.By, r.Rows, session)
 	if o.Change {
@@ -446,11 +449,11 @@ type Spending struct {
 // Spent returns what was used since a time. known are sessions that the caller has read, by ID.
 func (u Units) Spent(ctx context.Context, since time.Time, known map[string]handoff.Session) (Spending, []string,
 	error) {
-	prices, err := cost.Prices("", "")
+	prices, err := cost.OpenPrices(u.o.Prices)
 	if err != nil {
 		return Spending{}, nil, err
 	}
-	s := cost.Sources{Prices: cost.NewPricer(prices...)}
+	s := cost.Sources{Prices: prices}
 	warnings, err := u.costSources(ctx, CostOptions{By: cost.BySession, Since: since.Format(time.RFC3339Nano)}, &s)
 	if err != nil {
 		return Spending{}, nil, err

@@ -40,7 +40,11 @@ func (u Units) OfPublished(ctx context.Context, s handoff.Session, artifacts []h
 			return cost.Root(ctx, u.o.Threads, uri) == root
 		})
 	}
-	r := cost.NewReceipt(u.leaves(ctx, work, artifacts, cost.Read(ctx, u.o.Threads, own)))
+	leaves, failed := u.leaves(ctx, work, artifacts, cost.Read(ctx, u.o.Threads, own))
+	if failed != nil {
+		return trace.Receipt{}, failed
+	}
+	r := cost.NewReceipt(leaves)
 	if len(own) < len(threads) {
 		r.Within = root
 	}
@@ -80,7 +84,10 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ trace.Rece
 		return trace.Receipt{}, nil // artifacts alone are no work
 	}
 	artifacts, err := u.publishedIn(ctx, uris, work)
-	leaves := u.leaves(ctx, work, artifacts, threads)
+	leaves, failed := u.leaves(ctx, work, artifacts, threads)
+	if failed != nil {
+		return trace.Receipt{}, failed
+	}
 	if placing := u.place(ctx, leaves, cost.Sources{Threads: threads}, u.sessions(ctx, len(leaves))); err == nil {
 		err = placing
 	}
@@ -125,10 +132,14 @@ func (u Units) Attribute(ctx context.Context, list []handoff.Artifact) error {
 }
 
 func (u Units) leaves(ctx context.Context, work []handoff.Work, artifacts []handoff.Artifact,
-	threads []cost.Conversation) []cost.Leaf {
+	threads []cost.Conversation) ([]cost.Leaf, error) {
+	prices, err := cost.OpenPrices(u.o.Prices)
+	if err != nil {
+		return nil, err
+	}
 	u.o.Attribute(ctx, artifacts)
 	return cost.Leaves(cost.Sources{Work: u.o.Conclude(ctx, work), Artifacts: artifacts, Threads: threads,
-		Prices: cost.EmbeddedPricer()})
+		Prices: prices}), nil
 }
 
 // A RunReport is the receipt of a run with the work in it.

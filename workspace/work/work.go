@@ -126,7 +126,10 @@ func (u Units) Tree(ctx context.Context, session string) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	prices := cost.EmbeddedPricer()
+	prices, err := cost.OpenPrices(u.o.Prices)
+	if err != nil {
+		return Tree{}, err
+	}
 	roots := cost.Rollup(u.o.Conclude(ctx, work), func(unit handoff.Work) trace.Usage { return cost.OfWork(unit, prices) })
 	return Tree{append([]*trace.Node{}, roots...)}, nil
 }

@@ -419,6 +419,7 @@ class CostUsage(Object):
     completeness: str
     reason: str | None = None
     unpriced: tuple[str, ...] = ()
+    estimated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

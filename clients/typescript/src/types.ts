@@ -300,6 +300,7 @@ export interface CostUsage {
   completeness: string
   reason?: string
   unpriced?: string[]
+  estimated?: string[]
 }
 
 export interface Task {

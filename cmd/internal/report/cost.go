@@ -33,7 +33,8 @@ func CostCSV(out io.Writer, list []places.Spending) error {
 	head := []string{"group", "name", "cost_usd", "input", "output", "cache_read", "cache_write", "reasoning",
 		"total_tokens", "completeness", "conversations", "artifacts", "cost_per_artifact_usd", "failed_work",
 		"failed_work_with_artifacts", "unpriced_models", "revisions", "refs_passed", "bytes_read", "bytes_stayed",
-		"transcript_tokens", "transcript_cost_usd", "cache_rate", "cost_per_active_artifact_usd"}
+		"transcript_tokens", "transcript_cost_usd", "cache_rate", "cost_per_active_artifact_usd",
+		"estimated_models"}
 	last := list[len(list)-1]
 	if last.Prompts != nil {
 		head = append(head, "refs_in_prompts", "bytes_pasted", "prompts_lower_bound")
@@ -80,7 +81,7 @@ func csvCells(row trace.CostRow, hasPrompts bool) []string {
 		strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), plainCell(strings.Join(u.Unpriced, " ")),
 		strconv.Itoa(row.Revisions), strconv.Itoa(row.RefsPassed), number(row.BytesRead), number(row.BytesStayed),
 		number(ByTranscript(row).TotalTokens), amount(ByTranscript(row).Cost), amount(row.CacheRate),
-		amount(row.CostPerActive)}
+		amount(row.CostPerActive), plainCell(strings.Join(u.Estimated, " "))}
 	switch p := row.Prompts; {
 	case p != nil:
 		cells = append(cells, strconv.Itoa(p.Refs), number(p.BytesPasted), strconv.FormatBool(p.LowerBound))

@@ -18,11 +18,17 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Cost returns the cost of usage, - if it is not known. ≥ marks a lower bound.
+// Cost returns the cost of usage, - if it is not known. ~ marks one with estimated prices,
+// and ≥ another one that is a lower bound.
 func Cost(u trace.Usage) string {
 	text := Dollars(u.Cost)
-	if u.Cost != nil && u.IsLowerBound() {
-		text = "≥" + text
+	switch {
+	case u.Cost == nil:
+		return text
+	case len(u.Estimated) > 0:
+		return "~" + text
+	case u.IsLowerBound():
+		return "≥" + text
 	}
 	return text
 }
@@ -174,6 +180,9 @@ func Used(u trace.Usage, transcript *trace.Usage) (text string) {
 	text += "  usage=" + string(u.Completeness)
 	for _, m := range u.Unpriced {
 		text += " unpriced=" + Word(m)
+	}
+	for _, m := range u.Estimated {
+		text += " estimated=" + Word(m)
 	}
 	if transcript != nil && transcript.TotalTokens != nil {
 		text += "  transcript=" + Grouped(*transcript.TotalTokens)

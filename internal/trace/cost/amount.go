@@ -48,9 +48,14 @@ func Add(a *trace.Usage, b trace.Usage) {
 		a.Completeness, a.Reason = b.Completeness, b.Reason
 	}
 	a.AboveTier = a.AboveTier || b.AboveTier
-	a.Unpriced = append(a.Unpriced, b.Unpriced...)
-	slices.Sort(a.Unpriced)
-	a.Unpriced = slices.Compact(a.Unpriced)
+	a.Unpriced, a.Estimated = union(a.Unpriced, b.Unpriced), union(a.Estimated, b.Estimated)
+}
+
+// union returns the elements of two lists, sorted, each once.
+func union(a, b []string) []string {
+	all := append(a, b...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // each returns the cost of each of n artifacts, nil if it is not known.
@@ -194,5 +199,8 @@ func OfWork(w handoff.Work, prices *Pricer) trace.Usage {
 	c := p.Cost(price.Tokens{Input: of(a.Input), CacheRead: of(a.CacheRead), CacheWrite: of(a.CacheWrite),
 		Output: of(a.Output), Reasoning: of(a.Reasoning)})
 	a.Cost = &c
+	if p.Estimated {
+		a.Estimated = []string{w.Model.ID}
+	}
 	return a
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/trace/price"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 	"pgregory.net/rapid"
@@ -34,7 +33,7 @@ func TestPromptAndTask(t *testing.T) {
 		Usage: reported(1000, 100)}
 	task := handoff.Work{Harness: "flue", ID: "task-1", Parent: "prompt-1", Kind: "task", Model: gpt5,
 		StartedAt: start.Add(time.Minute), Usage: reported(2000, 200)}
-	own := func(w handoff.Work) trace.Usage { return OfWork(w, NewPricer(price.Embedded())) }
+	own := func(w handoff.Work) trace.Usage { return OfWork(w, pricer()) }
 	roots := Rollup([]handoff.Work{task, prompt}, own)
 	if len(roots) != 1 || roots[0].Work.ID != "prompt-1" || len(roots[0].Children) != 1 {
 		t.Fatalf("roots = %+v, want the prompt with the task", roots)
@@ -108,7 +107,7 @@ func artifact(id, channel, session, uri string, tags ...string) handoff.Artifact
 // total, which is what the threads and the harnesses say.
 func TestSummarizeConserves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := Sources{Prices: NewPricer(price.Embedded())}
+		s := Sources{Prices: pricer()}
 		var want int64
 		for i := range rapid.IntRange(0, 5).Draw(t, "threads") {
 			uri := fmt.Sprint("agents://codex/", i)
@@ -153,7 +152,7 @@ func TestSummarizeConserves(t *testing.T) {
 func TestSummarize(t *testing.T) {
 	main, child := "agents://codex/main", "agents://codex/main/child"
 	s := Sources{
-		Prices: NewPricer(price.Embedded()),
+		Prices: pricer(),
 		Threads: []Conversation{
 			{URI: main, Requests: requests("gpt-5", 1e6, 0), Completeness: thread.Exact, Last: start},
 			{URI: child, Requests: requests("nobodys-model", 500, 0), Completeness: thread.Exact, Agent: "reviewer", Main: main,
@@ -233,7 +232,7 @@ func TestHarnessIsPreferred(t *testing.T) {
 func TestDisputedRows(t *testing.T) {
 	first, second := "agents://codex/1", "agents://codex/2"
 	s := Sources{
-		Prices: NewPricer(price.Embedded()),
+		Prices: pricer(),
 		Threads: []Conversation{
 			{URI: first, Requests: requests("gpt-5", 1000, 0), Completeness: thread.Exact, Last: start},
 			{URI: second, Requests: requests("gpt-5", 500, 0), Completeness: thread.Exact, Last: start},

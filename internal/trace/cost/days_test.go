@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/trace/price"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 )
@@ -16,7 +15,7 @@ import (
 // TestDaily checks for every group that the series of a day add up to what a report by day has
 // for it, and the days of a series to its row.
 func TestDaily(t *testing.T) {
-	s := Sources{Prices: NewPricer(price.Embedded())}
+	s := Sources{Prices: pricer()}
 	for i := range 9 {
 		c := Conversation{URI: fmt.Sprint("agents://codex/", i), Completeness: thread.Exact, Last: start}
 		for day := range 3 {

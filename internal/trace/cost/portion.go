@@ -13,26 +13,22 @@ import (
 // A Model is a model of a provider. Both may be unknown.
 type Model struct{ Provider, Name string }
 
-// A Pricer has the prices of models, none if it is nil. It is for one goroutine.
+// A Pricer has the prices of models, none if it is nil. It reads the embedded ones when the
+// price of a model is needed, which takes some milliseconds. It is for one goroutine.
 type Pricer struct {
-	lists func() []*price.List
+	own   []*price.List // of the user, which count first
 	known map[Model]price.Model
 }
 
-// NewPricer returns a Pricer of lists. The first list that has a model decides.
-func NewPricer(lists ...*price.List) *Pricer {
-	return &Pricer{func() []*price.List { return lists }, map[Model]price.Model{}}
-}
+func (p *Pricer) lists() []*price.List { return append(slices.Clone(p.own), price.Embedded()) }
 
-// EmbeddedPricer returns a Pricer of the embedded prices. It reads them when the price of
-// a model is needed, which takes some milliseconds.
-func EmbeddedPricer() *Pricer {
-	return &Pricer{func() []*price.List { return []*price.List{price.Embedded()} }, map[Model]price.Model{}}
-}
+// First returns the list whose prices count first.
+func (p *Pricer) First() *price.List { return p.lists()[0] }
 
-// IsPriced reports whether the embedded prices have a model with a name, of any provider.
-func IsPriced(name string) bool {
-	return len(price.Find([]*price.List{price.Embedded()}, "", name)) > 0
+// Has reports whether the prices have a model with a name, of any provider.
+func (p *Pricer) Has(name string) bool {
+	m := price.Find(p.lists(), "", name)
+	return len(m) > 0 && !m[0].Estimated
 }
 
 func (p *Pricer) at(m Model, at time.Time) (price.Price, bool) {
@@ -81,6 +77,9 @@ func (p *Pricer) portions(c Conversation) (list []Portion) {
 	for _, t := range tallies {
 		a := t.amount()
 		a.Completeness, a.Reason = c.Completeness, c.Reason
+		if t.unrated && a.Completeness == thread.Exact {
+			a.Completeness, a.Reason = thread.LowerBound, "the price of a cache that is kept for an hour is not known"
+		}
 		list = append(list, Portion{t.model, t.date(), a})
 	}
 	if len(list) == 0 {
@@ -115,6 +114,8 @@ type tally struct {
 	cost      float64
 	priced    bool
 	unpriced  bool
+	estimated bool
+	unrated   bool // tokens were written to a cache for an hour, and the price has no rate for that
 	aboveTier bool
 }
 
@@ -136,9 +137,12 @@ func (t *tally) add(p *Pricer, r thread.Request, at time.Time) {
 		t.aboveTier = t.aboveTier || rates.InTier(r.Input+r.CacheRead+r.CacheWrite)
 		rates.Tiers = nil
 	}
-	t.cost += rates.Cost(price.Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite,
-		CacheWrite1h: r.CacheWrite1h, Output: r.Output, Reasoning: r.Reasoning})
+	tokens := price.Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite,
+		CacheWrite1h: r.CacheWrite1h, Output: r.Output, Reasoning: r.Reasoning}
+	t.cost += rates.Cost(tokens)
 	t.priced = true
+	t.estimated = t.estimated || rates.Estimated
+	t.unrated = t.unrated || rates.IsBound(tokens)
 }
 
 func (t *tally) date() string {
@@ -165,6 +169,9 @@ func (t *tally) amount() trace.Usage {
 	}
 	if t.unpriced {
 		a.Unpriced = []string{t.model.Name}
+	}
+	if t.estimated {
+		a.Estimated = []string{t.model.Name}
 	}
 	return a
 }

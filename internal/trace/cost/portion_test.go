@@ -2,6 +2,7 @@ package cost
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ func TestPortions(t *testing.T) {
 		{At: next, ModelUsage: thread.ModelUsage{Provider: "p", Model: "m", Tokens: thread.Tokens{Input: 1, Cost: 7e-6}}},
 		request(time.Time{}, "x", 1, thread.Tokens{Output: 3}), // unknown
 	}}
-	list := NewPricer(lists).portions(c)
+	list := pricer(lists).portions(c)
 	want := []struct {
 		model, day string
 		tokens     int64
@@ -61,9 +62,49 @@ func TestPortions(t *testing.T) {
 	if u := list[2].Amount; u.Cost != nil || len(u.Unpriced) != 1 || u.Unpriced[0] != "x" {
 		t.Errorf("got %+v, want a model without a price, and no cost", u)
 	}
-	leaves := Leaves(Sources{Threads: []Conversation{c}, Prices: NewPricer(lists)})
+	leaves := Leaves(Sources{Threads: []Conversation{c}, Prices: pricer(lists)})
 	byDay := Summarize(ByDay, leaves)
 	if len(byDay.Rows) != 2 || value(byDay.Total.Amount.TotalTokens) != 7105 {
 		t.Errorf("got %+v, want two days with 7,105 tokens", byDay)
+	}
+}
+
+// pricer returns the prices of lists, and then those that are built in.
+func pricer(own ...*price.List) *Pricer { return &Pricer{own: own, known: map[Model]price.Model{}} }
+
+// TestEstimated has requests at a provider whose prices are not known, and writes to a
+// cache for an hour without a rate.
+func TestEstimated(t *testing.T) {
+	own, err := price.Parse([]byte(`{"providers":[{"id":"p","models":[{"id":"m","prices":[{"input":1,"output":1}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := func(provider, model string, tokens thread.Tokens) thread.Request {
+		tokens.Calls = 1
+		return thread.Request{At: time.Date(2026, 9, 20, 0, 0, 0, 0, time.UTC),
+			ModelUsage: thread.ModelUsage{Provider: provider, Model: model, Tokens: tokens}}
+	}
+	million := thread.Tokens{Input: 1e6}
+	for _, tt := range []struct {
+		name      string
+		request   thread.Request
+		cost      float64
+		estimated []string
+		complete  thread.Completeness
+	}{
+		{"a proxy", request("corp-proxy", "gpt-5", million), 1.25, []string{"gpt-5"}, thread.Exact},
+		{"the maker", request("openai", "gpt-5", million), 1.25, nil, thread.Exact},
+		{"a recorded amount", request("corp-proxy", "gpt-5", thread.Tokens{Input: 1e6, Cost: 7}), 7, nil, thread.Exact},
+		{"a cache for an hour", request("p", "m", thread.Tokens{CacheWrite: 1e6, CacheWrite1h: 1e6}), 1, nil,
+			thread.LowerBound},
+		{"a cache", request("p", "m", thread.Tokens{CacheWrite: 1e6}), 1, nil, thread.Exact},
+	} {
+		c := Conversation{Completeness: thread.Exact, Requests: []thread.Request{tt.request}}
+		got := pricer(own).portions(c)[0].Amount
+		if value(got.Cost) != tt.cost || !slices.Equal(got.Estimated, tt.estimated) || got.Completeness != tt.complete ||
+			got.Completeness != thread.Exact && got.Reason == "" {
+			t.Errorf("%s: got %v, estimated %q, %s %q, want %v, %q, %s", tt.name, value(got.Cost), got.Estimated,
+				got.Completeness, got.Reason, tt.cost, tt.estimated, tt.complete)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
@@ -16,24 +17,37 @@ import (
 // maxPrices is the size of a file with prices.
 const maxPrices = 4 << 20
 
-// Prices returns the prices of a file, which errors call name, and then those of
-// handoff. Without a name there is no file.
+// OpenPrices returns the prices of the file of the user's setting, "" for none, and then
+// those of handoff.
 //
 // Kinds: NotFound (the file), Invalid (it has no valid prices).
-func Prices(file, name string) ([]*price.List, error) {
+func OpenPrices(setting string) (*Pricer, error) {
+	p := &Pricer{known: map[Model]price.Model{}}
+	return p, p.prefer(setting, setting, "correct the setting prices: handoff config set prices FILE")
+}
+
+// Prefer lets the prices of a file, which errors call name, count before the others. A name
+// "" is no file.
+//
+// Kinds: NotFound (the file), Invalid (it has no valid prices).
+func (p *Pricer) Prefer(file, name string) error {
+	return p.prefer(file, name, "name a file with prices")
+}
+
+func (p *Pricer) prefer(file, name, missing string) error {
 	if name == "" {
-		return []*price.List{price.Embedded()}, nil
+		return nil
 	}
 	b, err := plainfile.Read(file, maxPrices)
 	if err != nil {
-		return nil, handoff.E("read prices", name, handoff.NotFound, durable.Reason(err),
-			handoff.Advice("name a file with prices"))
+		return handoff.E("read prices", name, handoff.NotFound, durable.Reason(err), handoff.Advice(missing))
 	}
 	own, err := price.Parse(b)
 	if err != nil {
-		return nil, handoff.E("read prices", name, handoff.Invalid, err, handoff.Advice("see docs/cost.md for the form"))
+		return handoff.E("read prices", name, handoff.Invalid, err, handoff.Advice("see docs/cost.md for the form"))
 	}
-	return []*price.List{own, price.Embedded()}, nil
+	p.own = append([]*price.List{own}, p.own...)
+	return nil
 }
 
 // CheckUsage returns an error if a number is negative or not finite.
@@ -64,6 +78,9 @@ func (r Report) Warnings(leaves []Leaf) (list []string) {
 	}
 	for _, reason := range slices.Sorted(maps.Keys(missing)) {
 		list = append(list, fmt.Sprintf("threads that the total leaves out: %d (%s)", missing[reason], reason))
+	}
+	if names := r.Total.Amount.Estimated; len(names) > 0 {
+		list = append(list, "estimated prices, since those of the provider are not known: "+strings.Join(names, ", "))
 	}
 	if r.Total.Amount.AboveTier {
 		list = append(list, "some models cost more for long contexts; how long some contexts were is not known, so the "+

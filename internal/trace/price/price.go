@@ -53,6 +53,10 @@ type Price struct {
 	From   string `json:"from,omitempty"`   // the first day: 2026-03-13
 	After  string `json:"after,omitempty"`  // the time of the day, in UTC: 00:30
 	Before string `json:"before,omitempty"` // and its end, exclusive
+
+	// Estimated reports that no price is known at the provider that was named: it is that of
+	// whoever makes the model, or of the provider in the model's name.
+	Estimated bool `json:"-"`
 }
 
 const clock = "15:04" // the form of a time of the day
@@ -150,79 +154,6 @@ func (p Price) check() error {
 	return nil
 }
 
-// A Model has the prices of a model, best source first.
-type Model []Price
-
-// Find returns the prices of a model. The provider may be "". What lists before l, such
-// as the user's own, have is preferred. The fast mode of a Claude model has the prices of a
-// model that is only that, and then those of the model times what it costs more.
-func Find(lists []*List, providerName, modelName string) (m Model) {
-	usual, more := fastMode(lists, modelName)
-	for _, l := range lists {
-		m = append(m, l.find(providerName, modelName, usual)...)
-		if more == 0 {
-			continue
-		}
-		for _, p := range l.find(providerName, usual, "") {
-			m = append(m, p.times(more))
-		}
-	}
-	return m
-}
-
-// find returns the prices of the models with a name that have not the name except.
-func (l *List) find(providerName, modelName, except string) (m Model) {
-	for _, p := range l.candidates(providerName, modelName) {
-		for _, name := range append([]string{p.ID}, p.Fallback...) {
-			if from := l.provider(name); from != nil {
-				m = append(m, from.find(modelName, except)...)
-			}
-		}
-	}
-	return m
-}
-
-func (l *List) provider(id string) *provider {
-	if i := slices.IndexFunc(l.Providers, func(p provider) bool { return p.ID == id }); i >= 0 {
-		return &l.Providers[i]
-	}
-	return nil
-}
-
-// claude is the name of a Claude model: the model, the major and minor version, and the date.
-var claude = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(claude-[a-z]+-\d+)(?:[-.](\d{1,2}))?(-\d{8})?$`)
-})
-
-// fastMode returns the name of a Claude model without the end that thread/claude gives the
-// fast mode, "" for other names, and how many times as much that mode costs at OpenRouter,
-// the only one in the embedded list that has it as a model; 0 if that is not known.
-func fastMode(lists []*List, name string) (usual string, more float64) {
-	usual, fast := strings.CutSuffix(strings.ToLower(name), "-fast")
-	if !fast || !strings.HasPrefix(usual, "claude-") {
-		return "", 0
-	}
-	parts := claude().FindStringSubmatch(usual)
-	if parts == nil {
-		return usual, 0
-	}
-	listed := "anthropic/" + parts[1]
-	if parts[2] != "" {
-		listed += "." + parts[2]
-	}
-	for _, l := range lists {
-		router := l.provider("openrouter")
-		if router == nil {
-			continue
-		}
-		model, mode := router.find(listed, ""), router.find(listed+"-fast", "")
-		if len(model) > 0 && len(mode) > 0 && model[0].Input > 0 {
-			return usual, mode[0].Input / model[0].Input
-		}
-	}
-	return usual, 0
-}
-
 // times returns a price with all its rates times n.
 func (p Price) times(n float64) Price {
 	p.Rates, p.Tiers = p.Rates.times(n), slices.Clone(p.Tiers)
@@ -241,30 +172,6 @@ func (r Rates) times(n float64) Rates {
 		}
 	}
 	return r
-}
-
-// At returns the price of a model at a time.
-func (m Model) At(at time.Time) (Price, bool) {
-	i := slices.IndexFunc(m, func(p Price) bool { return p.appliesAt(at) })
-	if i < 0 {
-		return Price{}, false
-	}
-	return m[i], true
-}
-
-// candidates returns the providers that a name means, in any case. Without one, it is
-// whoever makes the model.
-func (l *List) candidates(name, modelName string) (list []provider) {
-	var others []provider
-	for _, p := range l.Providers {
-		switch {
-		case name != "" && strings.EqualFold(p.ID, name), name == "" && matches(p.Model, modelName):
-			list = append(list, p)
-		case name != "" && matches(p.Provider, name), name == "" && p.has(modelName):
-			others = append(others, p)
-		}
-	}
-	return append(list, others...)
 }
 
 func (p provider) has(name string) bool {
@@ -307,17 +214,30 @@ func (p Price) appliesAt(at time.Time) bool {
 	return true
 }
 
-// InTier reports whether a request with this number of input tokens has other rates.
-func (p Price) InTier(input int64) bool { return len(p.Tiers) > 0 && input > p.Tiers[0].Above }
+// IsBound reports whether the cost of tokens is a lower bound: they were written to a cache
+// for an hour, and the price has no rate for that.
+func (p Price) IsBound(t Tokens) bool {
+	r := p.ratesOf(t)
+	return min(t.CacheWrite1h, t.CacheWrite) > 0 && r.CacheWrite1h == nil && *cmp.Or(r.CacheWrite, &r.Input) > 0
+}
 
-// Cost returns what one request costs, in US dollars.
-func (p Price) Cost(t Tokens) float64 {
+// ratesOf returns the rates of one request.
+func (p Price) ratesOf(t Tokens) Rates {
 	r := p.Rates
 	for _, tier := range p.Tiers {
 		if t.Input+t.CacheRead+t.CacheWrite > tier.Above {
 			r = tier.Rates
 		}
 	}
+	return r
+}
+
+// InTier reports whether a request with this number of input tokens has other rates.
+func (p Price) InTier(input int64) bool { return len(p.Tiers) > 0 && input > p.Tiers[0].Above }
+
+// Cost returns what one request costs, in US dollars.
+func (p Price) Cost(t Tokens) float64 {
+	r := p.ratesOf(t)
 	write, long, reasoning := *cmp.Or(r.CacheWrite, &r.Input), min(t.CacheWrite1h, t.CacheWrite), min(t.Reasoning,
 		t.Output)
 	cost := float64(t.Input)*r.Input +

@@ -62,6 +62,8 @@ func TestCost(t *testing.T) {
 			CacheRead: 100_000}, 3 + 0.3},
 		{"the fast mode of a version with a point", "", "claude-opus-4.8-fast", september, Tokens{Input: 1e6}, 10},
 		{"the fast mode as a model", "github-copilot", "claude-opus-4.8-fast", september, Tokens{Input: 1e6}, 10},
+		{"the priority tier", "openai", "gpt-5.5-priority", september, Tokens{Input: 100_000, Output: 10_000}, 2},
+		{"the priority tier at a proxy", "proxy", "openai/GPT-5.6-sol-priority", september, Tokens{Input: 100_000}, 0.8},
 		{"before a change", "anthropic", "claude-opus-4-6", time.Date(2026, 3, 12, 23, 0, 0, 0, time.UTC),
 			Tokens{Input: 300_000}, 3},
 		{"after a change", "anthropic", "claude-opus-4-6", time.Date(2026, 3, 13, 0, 0, 0, 0, time.UTC),
@@ -79,10 +81,72 @@ func TestCost(t *testing.T) {
 }
 
 func TestUnknownModel(t *testing.T) {
-	for _, name := range [][2]string{{"", "nobodys-model"}, {"anthropic", "nobodys-model"}, {"nobody", "gpt-5"},
-		{"", ""}} {
+	for _, name := range [][2]string{{"", "nobodys-model"}, {"anthropic", "nobodys-model"},
+		{"nobody", "nobodys-model"}, {"ollama", "gpt-5"}, {"lmstudio", "openai/gpt-5"}, {"custom", "custom:Fake-0"},
+		{"openai", "gpt-5-priority"}, {"", ""}} {
 		if p, ok := Find([]*List{Embedded()}, name[0], name[1]).At(september); ok {
 			t.Errorf("%q has the price of %s %s", name, p.Provider, p.Model)
+		}
+	}
+}
+
+// TestProxies has names of models as Bedrock, Vertex and proxies give them.
+func TestProxies(t *testing.T) {
+	const hosted = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+	for _, tt := range []struct {
+		provider, model, from string
+		input                 float64
+		estimated             bool
+	}{
+		{"bedrock", hosted, "aws", 3.3, false},
+		{"", hosted, "aws", 3.3, false},
+		{"", "bedrock/" + hosted, "aws", 3.3, false},
+		{"", "arn:aws:bedrock:us-east-1:123456789012:inference-profile/" + hosted, "aws", 3.3, false},
+		{"litellm", "bedrock/" + hosted, "aws", 3.3, true},
+		{"litellm", hosted, "aws", 3.3, true},
+		{"", "global.anthropic.claude-opus-4-6-v1", "aws", 5, false},
+		{"", "claude-sonnet-4-5@20250929", "anthropic", 3, false},
+		{"", "vertex_ai/claude-sonnet-4-5@20250929", "google", 3, false},
+		{"litellm", "vertex_ai/claude-sonnet-4-5@20250929", "google", 3, true},
+		{"", "vertex_ai/gemini-2.5-pro", "google", 1.25, false},
+		{"", "models/gemini-2.5-pro", "google", 1.25, true},
+		{"litellm", "claude-sonnet-4-5", "anthropic", 3, true},
+		{"litellm", "anthropic/claude-sonnet-4-5", "anthropic", 3, true},
+		{"corp-proxy", "gpt-5.5", "openai", 5, true},
+		{"corp-proxy", "openai/gpt-5.5", "openai", 5, true},
+		{"corp-proxy", "team/gpt-5.5", "openai", 5, true},
+		{"openai", "team/gpt-5.5", "openai", 5, true},
+		{"", "openai/gpt-5.5", "openrouter", 5, false},
+		{"azure", "gpt-5.5", "openai", 5, false},
+		{"openrouter", "anthropic/claude-sonnet-4.5", "openrouter", 3, false},
+	} {
+		p, ok := Find([]*List{Embedded()}, tt.provider, tt.model).At(september)
+		if !ok || p.Provider != tt.from || p.Input != tt.input || p.Estimated != tt.estimated {
+			t.Errorf("%s at %q: got %t, %g of %s, estimated %t, want %g of %s, %t", tt.model, tt.provider, ok, p.Input,
+				p.Provider, p.Estimated, tt.input, tt.from, tt.estimated)
+		}
+	}
+}
+
+// TestHourWithoutRate has writes to a cache for an hour where no rate for that is known.
+func TestHourWithoutRate(t *testing.T) {
+	rate := 2.0
+	hour := Tokens{CacheWrite: 10, CacheWrite1h: 5}
+	long := []Tier{{Above: 5, Rates: Rates{Input: 2, CacheWrite: &rate, CacheWrite1h: &rate}}}
+	for _, tt := range []struct {
+		name   string
+		price  Price
+		tokens Tokens
+		want   bool
+	}{
+		{"no rate", Price{Rates: Rates{Input: 1}}, hour, true},
+		{"no write", Price{Rates: Rates{Input: 1}}, Tokens{CacheWrite: 10}, false},
+		{"a rate", Price{Rates: Rates{Input: 1, CacheWrite1h: &rate}}, hour, false},
+		{"a rate of a long context", Price{Rates: Rates{Input: 1}, Tiers: long}, hour, false},
+		{"free", Price{}, hour, false},
+	} {
+		if got := tt.price.IsBound(tt.tokens); got != tt.want {
+			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
 		}
 	}
 }

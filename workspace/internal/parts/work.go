@@ -19,6 +19,7 @@ type Work struct {
 	Threads   *thread.Set                                           // nil to record work
 	Archive   func(noIndex bool) threadindex.Archive                // the index of threads, or their files
 	Worktrees func() []string                                       // the directories of this repository
+	Prices    string                                                // file of the user's own prices, "" for none
 	Path      func(typed string) string                             // a path as the caller types it, absolute
 	// what an artifact published, "" if it is not text or not known
 	Text   func(context.Context, handoff.Artifact) string
