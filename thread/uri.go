@@ -128,10 +128,20 @@ func split(scheme, target string) (provider string, segments []string, err error
 		!strings.Contains(lowerCase, provider[:1]) {
 		return "", nil, fmt.Errorf("invalid provider name %q", provider)
 	}
+	provider = ProviderName(provider)
 	if len(segments) > 1 && segments[0] == "threads" {
 		segments = segments[1:]
 	}
 	return provider, segments, nil
+}
+
+// ProviderName returns the name of a provider that a URI names by it or by the command of
+// its program.
+func ProviderName(s string) string {
+	if s == "agy" {
+		return "antigravity"
+	}
+	return s
 }
 
 func directory(target string) bool {

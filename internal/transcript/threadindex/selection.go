@@ -22,9 +22,10 @@ import (
 //	agents://. and agents:///path?providers=claude,codex
 //
 // A segment after a provider selects by role if no thread has this ID and a
-// subagent has this role, or if there is a query. Directories are relative to dir
+// subagent has this role. A thread has no query. Directories are relative to dir
 // or, after ~, to home. ok is false for all other texts, which thread.ParseURI
-// parses. The error is Invalid.
+// parses. Kinds: Invalid, NotFound (a query, and no subagent with
+// the role).
 func (f *Files) Select(ctx context.Context, text, dir, home string) (sel transcript.Selection, ok bool, err error) {
 	rest, query, hasQuery := strings.Cut(text, "?")
 	sel.Limit = -1
@@ -36,6 +37,7 @@ func (f *Files) Select(ctx context.Context, text, dir, home string) (sel transcr
 		target = scheme + "/" + target
 	}
 	name, role, hasRole := strings.Cut(target, "/")
+	name = thread.ProviderName(name)
 	switch {
 	case len(text) > maxURI || strings.Contains(rest, "#"):
 		return sel, false, nil
@@ -44,8 +46,13 @@ func (f *Files) Select(ctx context.Context, text, dir, home string) (sel transcr
 	case !slices.Contains(f.set.Names(), name) || hasRole && (role == "" || strings.Contains(role, "/")):
 		return sel, false, nil
 	case hasRole:
-		if sel.Role, err = url.PathUnescape(role); err != nil || !hasQuery && !f.isRole(ctx, name, sel.Role) {
+		sel.Role, err = url.PathUnescape(role)
+		isRole := err == nil && f.isRole(ctx, name, sel.Role)
+		if err != nil || (!isRole && !hasQuery) {
 			return sel, false, nil
+		}
+		if !isRole {
+			return sel, false, f.noRole(ctx, text, name, sel.Role)
 		}
 		sel.Providers = []string{name}
 	default:
@@ -95,6 +102,20 @@ func (f *Files) isRole(ctx context.Context, provider, segment string) bool {
 	}
 	parents, err := parentsOf(ctx, newestFirst(all.stored), segment)
 	return err == nil && len(parents) > 0
+}
+
+// noRole returns the error of a query whose segment after the provider is no role.
+func (f *Files) noRole(ctx context.Context, text, provider, segment string) error {
+	hint := handoff.Advice("search the threads of a provider: agents://" + provider + "?q=WORD")
+	p, err := f.set.Provider(provider)
+	if err == nil {
+		_, err = p.Thread(ctx, segment)
+	}
+	if err == nil || thread.IsUUID(segment) {
+		return handoff.E("parse uri", text, handoff.Invalid, errors.New("a thread has no query, a list of threads has"), hint)
+	}
+	return handoff.E("find threads", text, handoff.NotFound,
+		fmt.Errorf("no subagent has the role %q, and no thread this ID", segment), hint)
 }
 
 // parameters parses the part of a URI after the question mark.
