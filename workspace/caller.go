@@ -111,7 +111,7 @@ func (w *Workspace) tidyIsDue() bool {
 // program's own thread is kept apart. A subagent has a run of its own there, under the ID of
 // its thread. A server that outlives its session, or was started in it and is not part of it
 // any more, serves other threads: those are in no session of handoff.
-func ToolCaller(ctx context.Context, w *Workspace, dir string, getenv func(string) string, client string,
+func (w *Workspace) ToolCaller(ctx context.Context, dir string, getenv func(string) string, client string,
 	meta map[string]any) Caller {
 	given := config.MetaIdentity(client, meta)
 	switch {

@@ -19,11 +19,11 @@ type Group struct {
 	Artifacts []handoff.Artifact
 }
 
-// Grouped groups artifacts of w by agent, task or session. The groups are in the order of
+// Grouped groups artifacts by agent, task or session. The groups are in the order of
 // their first artifacts, those without a key last.
 //
 // Kind: Invalid (by), and those of reading the log.
-func Grouped(ctx context.Context, w *Workspace, by string, list []handoff.Artifact) ([]Group, error) {
+func (w *Workspace) Grouped(ctx context.Context, by string, list []handoff.Artifact) ([]Group, error) {
 	key, err := news.Grouping(by)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/runs"
 )
 
@@ -51,7 +50,7 @@ func TestMembershipByDescent(t *testing.T) {
 			}
 			h.env = map[string]string{"HANDOFF_SESSION": "ses_run", "HANDOFF_RUN": "run_1", "HANDOFF_AGENT": "ada"}
 			getenv := func(name string) string { return h.env[name] }
-			c := workspace.ToolCaller(t.Context(), h.w, h.dir, getenv, "codex-mcp-client",
+			c := h.w.ToolCaller(t.Context(), h.dir, getenv, "codex-mcp-client",
 				map[string]any{"threadId": "t2", "callId": "c1"})
 			want := handoff.Producer{Session: "t2"}
 			if tt.in {
@@ -61,7 +60,7 @@ func TestMembershipByDescent(t *testing.T) {
 				p.Thread != "agents://codex/t2" {
 				t.Errorf("a tool call is in session %q, run %q, as agent %q, want %+v", p.Session, p.RunID, p.Agent, want)
 			}
-			c = workspace.ToolCaller(t.Context(), h.w, h.dir, getenv, "a-client", nil)
+			c = h.w.ToolCaller(t.Context(), h.dir, getenv, "a-client", nil)
 			if p := c.Producer; (p.Session == "ses_run") != tt.in || (p.RunID == "run_1") != tt.in {
 				t.Errorf("a tool call without a thread is in session %q, run %q, want in it %t", p.Session, p.RunID, tt.in)
 			}

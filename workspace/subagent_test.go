@@ -51,7 +51,7 @@ func TestOneSubagent(t *testing.T) {
 		getenv := func(name string) string { return tt.shell[name] }
 		for by, c := range map[string]workspace.Caller{
 			"shell": workspace.CallerFrom(m.repo, getenv, handoff.Producer{}),
-			"tool": workspace.ToolCaller(t.Context(), w, m.repo, func(string) string { return "" }, tt.client,
+			"tool": w.ToolCaller(t.Context(), m.repo, func(string) string { return "" }, tt.client,
 				tt.meta),
 		} {
 			done, err := w.As(c).Publish(t.Context(),

@@ -89,7 +89,7 @@ func (p Runs) runOf(ctx context.Context, file string) (run, name string, err err
 		}
 		p.o.Root, p.run = root, ""
 		run, err = in(p, func(r *progress.Runs) (run string, err error) {
-			run, name = progress.Holder(ctx, r, filepath.ToSlash(rel))
+			run, name = r.Holder(ctx, filepath.ToSlash(rel))
 			return run, nil
 		})
 		if run != "" || err != nil {

@@ -80,7 +80,7 @@ func (t *Table) artifacts(columns []Column, list []handoff.Artifact) error {
 }
 
 func (a *App) row(art handoff.Artifact) []string {
-	by, title, file := Describe(a, art)
+	by, title, file := a.Describe(art)
 	return []string{art.ID, art.Channel, by, title, file, a.Age(art.CreatedAt),
 		string(art.Status), art.Kind, art.Producer.Session, strings.Join(art.Tags, ","), fmt.Sprint("v", art.Revision),
 		NoticeCell(art.Notices()), strings.Join(art.Labels, ",")}
@@ -88,7 +88,7 @@ func (a *App) row(art handoff.Artifact) []string {
 
 // Describe returns the cells of an artifact for who published it, the agent or else the
 // program, what it is, and where. A path that handoff manages is for programs only.
-func Describe(a *App, art handoff.Artifact) (by, title, file string) {
+func (a *App) Describe(art handoff.Artifact) (by, title, file string) {
 	title, file = art.Title, a.Path(art)
 	if art.IsManaged() {
 		title = art.DisplayName()

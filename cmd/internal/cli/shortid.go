@@ -31,7 +31,7 @@ func shortIDs(ids []string) []string {
 }
 
 // Short returns an ID as a terminal shows it, and anything else unchanged.
-func Short(a *App, id string) string {
+func (a *App) Short(id string) string {
 	if !a.Terminal {
 		return id
 	}

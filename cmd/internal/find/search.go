@@ -247,7 +247,7 @@ func threadMatchRow(a *cli.App, m transcript.Match) []string {
 func printMatches(a *cli.App, result workspace.SearchResult, o workspace.SearchOptions, table *cli.Table) error {
 	rows := make([][]string, len(result.Matches))
 	for i, m := range result.Matches {
-		by, title, file := cli.Describe(a, m.Artifact)
+		by, title, file := a.Describe(m.Artifact)
 		rows[i] = []string{m.Artifact.ID, m.Artifact.Channel, by, title, file,
 			a.Age(m.Artifact.CreatedAt), marked(best(m.Snippets)), string(m.Artifact.Status),
 			cli.NoticeCell(m.Artifact.Notices())}

@@ -21,7 +21,7 @@ func (c *client) caller(ctx context.Context, w *workspace.Workspace, dir string,
 	if o.client != nil {
 		name = o.client.Name
 	}
-	return workspace.ToolCaller(ctx, w, dir, getenv, name, o.meta)
+	return w.ToolCaller(ctx, dir, getenv, name, o.meta)
 }
 
 // callerArgument is an argument that handoff's plugin for OpenCode adds to each

@@ -219,7 +219,7 @@ func showGroups(ctx context.Context, a *cli.App, w *workspace.Workspace, by stri
 	if by == "" {
 		return show(list)
 	}
-	groups, err := workspace.Grouped(ctx, w, by, list)
+	groups, err := w.Grouped(ctx, by, list)
 	if len(groups) == 0 && err == nil {
 		return show(list)
 	}

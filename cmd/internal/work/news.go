@@ -249,7 +249,7 @@ func settle(a *cli.App, n news.Need) string {
 	args := make([]string, len(n.Settle.Args))
 	for i, arg := range n.Settle.Args {
 		if args[i] = arg; !a.AsJSON {
-			args[i] = cli.Short(a, arg)
+			args[i] = a.Short(arg)
 		}
 	}
 	return cli.CommandLine(n.Settle.Action, args...)

@@ -111,7 +111,7 @@ func (r *Runs) pipelineOf(ctx context.Context, name string) (*contract.Pipeline,
 
 // Holder returns the run in whose folder a file is, "" for none, and the name of the file
 // there, without a run the file. The file is relative to the workspace.
-func Holder(ctx context.Context, r *Runs, file string) (run, name string) {
+func (r *Runs) Holder(ctx context.Context, file string) (run, name string) {
 	if rest, ok := strings.CutPrefix(file, contract.Folder+"/"); ok {
 		archive := ""
 		if in, ok := strings.CutPrefix(rest, contract.Completed+"/"); ok {

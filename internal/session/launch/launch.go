@@ -151,7 +151,7 @@ func (l Launcher) topOf(ctx context.Context, o session.OpenOptions) (handoff.Ses
 	if err != nil {
 		return parent, err
 	}
-	return lifecycle.Top(ctx, l.Sessions, parent)
+	return l.Sessions.Top(ctx, parent)
 }
 
 // newFolder returns the folder of a new session, or of a run in the session top,

@@ -58,7 +58,7 @@ func (ss *Sessions) Add(ctx context.Context, id string, p handoff.Producer, o Ad
 	if o.Channel == "" {
 		o.Channel = "handoff"
 	}
-	top, err := Top(ctx, ss, s)
+	top, err := ss.Top(ctx, s)
 	if err != nil {
 		return handoff.Published{}, err
 	}

@@ -41,7 +41,7 @@ func (ss *Sessions) describe(ctx context.Context, r *session.Receipt, s handoff.
 			r.Artifacts = append(r.Artifacts, a)
 		}
 	}
-	top, err := Top(ctx, ss, s)
+	top, err := ss.Top(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -267,7 +267,7 @@ func (ss *Sessions) Link(ctx context.Context, id, to string) ([]string, error) {
 
 // Top returns the session that contains a run, at any depth. A session that is
 // not a run is returned as it is.
-func Top(ctx context.Context, ss *Sessions, s handoff.Session) (handoff.Session, error) {
+func (ss *Sessions) Top(ctx context.Context, s handoff.Session) (handoff.Session, error) {
 	for seen := map[string]bool{}; s.Parent != "" && !seen[s.ID]; {
 		seen[s.ID] = true
 		parent, err := ss.Session(ctx, s.Parent)
