@@ -148,6 +148,9 @@ func (m *Meter) Add(provider, model string, t Tokens, inherited bool) {
 	}
 }
 
+// Used returns what was added and not inherited.
+func (m *Meter) Used() Tokens { return m.usage.Tokens }
+
 // Counted reports whether usage was added.
 func (m *Meter) Counted() bool { return len(m.usage.Models) > 0 }
 

@@ -74,7 +74,8 @@ func newRenames() *renames { return &renames{spans: map[string]map[span]bool{}} 
 
 // documents reads JSON documents, and reports whether all of them are valid.
 func (c *renames) documents(content []byte, offset int) bool {
-	c.decoder, c.content, c.offset, c.keys = json.NewDecoder(bytes.NewReader(content)), content, offset, nil
+	c.decoder, c.content = json.NewDecoder(bytes.NewReader(content)), content
+	c.offset, c.keys = offset, nil
 	c.decoder.UseNumber()
 	for c.decoder.More() {
 		if err := c.value(); err != nil {

@@ -1,10 +1,15 @@
-// Package cline reads the tasks of Cline.
+// Package cline reads the sessions of Cline since version 3, and the tasks of its editor
+// extension before.
+//
+// A session is sessions/ID in the data directory of the tool: ID.json with its metadata
+// and status, and ID.messages.json, one JSON document that is rewritten with every change.
+// The messages of a subagent are in a file of their own beside them.
 //
 // A task is tasks/ID in the storage of the extension. Its ui_messages.json is one JSON
 // array of what was shown to the user, which is rewritten with every change; it has the
 // usage of each request.
 //
-// The messages are described by the public cline/cline
+// The messages of a task are described by the public cline/cline
 // (apps/vscode/src/shared/ExtensionMessage.ts); docs/threads.md lists the facts this
 // package relies on.
 package cline
@@ -27,14 +32,20 @@ func Driver() thread.Driver {
 		Name: name, Env: env, ID: id,
 		Roots:  func(_ func(string) string, home string) []string { return roots(home) },
 		Beside: []string{"history_item.json"},
-		Open:   engine.Open(engine.Program{Name: name, Env: env, Find: find}),
+		Open: engine.Open(engine.Program{Name: name, Env: env, Find: find, Open: openSession, Stores: []engine.Store{
+			{Pattern: "sessions/{parent}/{id}.messages.json", Proof: "the messages are in the directory of the session",
+				Set: setSession},
+		}}),
 	}
 }
 
-// id reports whether s is a UUID or a number of milliseconds.
+// id reports whether s is a UUID or a number of milliseconds, in newer versions with
+// random characters, and before it agent_ for a subagent.
 func id(s string) (string, bool) {
 	const digits = len("1755599682123")
-	return thread.LowerUUID(s), thread.IsUUID(s) || len(s) == digits && strings.Trim(s, "0123456789") == ""
+	number, random, isSession := strings.Cut(strings.TrimPrefix(s, agentPrefix), "_")
+	known := len(number) == digits && strings.Trim(number, "0123456789") == "" && (random != "" || !isSession)
+	return thread.LowerUUID(s), thread.IsUUID(s) || known
 }
 
 // roots returns the directory of Cline and its storage in each editor that can run it.

@@ -107,7 +107,7 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 		encode(obj{"id": nextID, "task": "review it", "workspace": "/home/u/project"}), dir, storage, "tasks", nextID,
 		"history_item.json")
 
-	return []threadtest.Thread{
+	return append(sessions(t, dir), []threadtest.Thread{
 		{
 			ID: doneID, Status: thread.Completed, Source: thread.Child, Complete: thread.Exact,
 			Usage: thread.Tokens{Input: 15, Output: 30, CacheRead: 45, CacheWrite: 60, Calls: 2, Cost: 0.5},
@@ -121,7 +121,7 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 			Messages: []string{"user: one", "user: two", "note: The request failed. no quota"}},
 		{ID: nextID, Status: thread.Running, Source: thread.Child, Complete: thread.NoUsage,
 			Messages: []string{"user: review it"}, Calls: []string{"editedExistingFile: "}},
-	}
+	}...)
 }
 
 // big writes a task of at least size bytes.

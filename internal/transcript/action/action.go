@@ -61,7 +61,9 @@ func Inspect(c thread.Call) (a Action) {
 				a.Paths = append(a.Paths, path)
 			}
 		case "command", "cmd", "script":
-			a.Command = commandLine(m.Value())
+			a.Command = commandLine(m.Value(), " ")
+		case "commands":
+			a.Command = commandLine(m.Value(), "\n")
 		case "input", "patch", "patchText":
 			a.patch(m.Value().Text())
 		}
@@ -81,8 +83,9 @@ func Inspect(c thread.Call) (a Action) {
 
 const maxPath = 4096
 
-// commandLine returns a command that is a text or a list of arguments.
-func commandLine(v jsonl.Value) string {
+// commandLine returns a command that is a text, or a list of arguments or commands, which
+// are separated by sep.
+func commandLine(v jsonl.Value, sep string) string {
 	if v.Kind() != jsonl.Array {
 		return v.Text()
 	}
@@ -90,7 +93,7 @@ func commandLine(v jsonl.Value) string {
 	for c := v.Elements(); c.Next(); {
 		args = append(args, c.Value().Text())
 	}
-	return strings.Join(args, " ")
+	return strings.Join(args, sep)
 }
 
 // accessOf returns the access of a tool with this name to the files that it names.
