@@ -20,7 +20,6 @@ type decode struct {
 
 // Record implements engine.Decoder.
 func (d *decode) Record(n int, row jsonl.Value) {
-	d.Members.Parse(row)
 	m := &d.Members
 	at := m.Get("created_at").Timestamp()
 	d.At(at)

@@ -17,7 +17,6 @@ type decode struct {
 
 // Record implements engine.Decoder.
 func (d *decode) Record(n int, row jsonl.Value) {
-	d.Members.Parse(row)
 	m := &d.Members
 	at := clock(m.Get("timestamp"))
 	d.At(at)

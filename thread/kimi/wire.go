@@ -55,6 +55,12 @@ func (d *decode) Record(n int, v jsonl.Value) {
 		d.Note("The thread was rewound.", at)
 	case "subagent.spawned", "subagent.started", "subagent.completed", "subagent.failed":
 		d.subagent(n, kind, at)
+	case "agent.message.appended", "agent.turn.started", "agent.turn.ended", "config.update", "hello",
+		"llm.tools_snapshot", "mcp.tools_discovered", "permission.record_approval_result", "permission.set_mode",
+		"plan_mode.enter", "plan_mode.exit", "plugin.session_start", "profile.bind", "prompt.completed",
+		"runtime.set_binding", "token_counting.measured", "token_counting.turn_recorded", "tools.set_active_tools":
+	default:
+		d.Unknown(kind, v)
 	}
 }
 
@@ -138,19 +144,21 @@ func (d *decode) end(n int, reason string, at time.Time) {
 	d.State(thread.Errored, at, "turn.ended with reason %s, line %d", reason, n)
 }
 
+// counts are the members of a usage, in disjoint buckets.
+var counts = engine.Counts{Input: "inputOther", CacheRead: "inputCacheRead", CacheWrite: "inputCacheCreation",
+	Output: "output"}
+
 func (d *decode) usage(v jsonl.Value, alias string) {
-	var n [4]int64
-	if !v.Counts([]string{"inputOther", "output", "inputCacheRead", "inputCacheCreation"}, n[:]) {
+	t, ok := d.Tokens(v, &counts)
+	if !ok {
+		d.Missing("usage")
 		return
 	}
-	t := thread.Tokens{Input: n[0], Output: n[1], CacheRead: n[2], CacheWrite: n[3], Calls: 1}
 	model := d.models[alias]
 	if model == "" {
 		model = alias
 	}
-	d.Meter.CheckCounts(v)
-	d.Meter.Add(d.provider, model, t, false)
-	d.Timeline.AddUsage(t)
+	d.Use(engine.Use{Provider: d.provider, Model: model, Tokens: t})
 }
 
 // subagent decodes a record about a subagent.

@@ -61,6 +61,7 @@ type decode struct {
 	silent          int    // answers without usage
 	interrupted     int    // requests that were interrupted before their usage was known
 	summaries       int    // summaries without usage
+	inside          bool   // the messages are of a subagent without a session
 }
 
 // Record implements engine.Decoder.
@@ -92,7 +93,7 @@ func (d *decode) Record(n int, v jsonl.Value) {
 	}
 	switch kind {
 	case "message":
-		calls = d.message(message, written)
+		calls = d.message(message, v, written)
 		if !copied {
 			d.inlines(message, written, n)
 		}
@@ -128,8 +129,8 @@ func (d *decode) keep(v jsonl.Value, copied bool, calls int) {
 	}
 }
 
-// message counts the usage and the calls of a message.
-func (d *decode) message(v jsonl.Value, at time.Time) (calls int) {
+// message counts the usage and the calls of the message of a record.
+func (d *decode) message(v, record jsonl.Value, at time.Time) (calls int) {
 	switch role := string(v.Get("role").Raw()); role {
 	case "assistant":
 		for c := v.Get("content").Elements(); c.Next(); {
@@ -151,7 +152,7 @@ func (d *decode) message(v jsonl.Value, at time.Time) (calls int) {
 	case "user", "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary", "system":
 		d.use(v.Get("usage"))
 	default:
-		d.Unknown("message of role "+role, v)
+		d.Unknown("message of role "+role, record)
 	}
 	return calls
 }
@@ -243,7 +244,7 @@ func (d *decode) inlines(message jsonl.Value, at time.Time, line int) {
 		a.State = thread.ReadState(status, thread.Parent, at, "%s, line %d", evidence, line)
 		a.AddEvent(at, "subagent", name+" ended with "+evidence)
 		a.Reader = &engine.Reader{Source: d.file.Within(a.Span, "messages"), Unit: "message",
-			New: func(s *engine.Scan) engine.Decoder { return &inline{decode{Scan: s}, a.State} }}
+			New: func(s *engine.Scan) engine.Decoder { return &inline{decode{Scan: s, inside: true}, a.State} }}
 		if t := v.Get("messages").Elements(); t.Next() {
 			a.Started = t.Value().Get("timestamp").Timestamp()
 		}
@@ -455,6 +456,9 @@ func (d *decode) Finish() {
 		{N: d.silent, Reason: "%d answers have no recorded usage"},
 		{N: d.summaries, Reason: "%d summaries of the history have no recorded usage"},
 	}
+	if d.session.id == "" && !d.inside {
+		d.Gaps = append(d.Gaps, thread.Gap{N: 1, Reason: "the header of the session is not known"})
+	}
 	if d.last < len(d.parents)-1 {
 		d.Includes = "includes all branches of the session"
 	} else if d.original != "" {
@@ -472,7 +476,7 @@ type inline struct {
 func (i *inline) Record(_ int, v jsonl.Value) {
 	at := v.Get("timestamp").Timestamp()
 	i.of.At(at)
-	i.of.message(v, at)
+	i.of.message(v, v, at)
 	i.of.show(thread.Message{Time: at}, v)
 }
 
