@@ -23,7 +23,7 @@ const maxPrices = 4 << 20
 // Kinds: NotFound (the file), Invalid (it has no valid prices).
 func OpenPrices(setting string) (*Pricer, error) {
 	p := &Pricer{known: map[Model]price.Model{}}
-	return p, p.prefer(setting, setting, "correct the setting prices: handoff config set prices FILE")
+	return p, p.prefer(setting, setting, "correct the file that the setting prices names")
 }
 
 // Prefer lets the prices of a file, which errors call name, count before the others. A name
