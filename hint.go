@@ -133,9 +133,6 @@ const (
 	ActionStartAgain                  Action = "start stage again"    // ISSUE STAGE AGENT
 	ActionRunHistory                  Action = "show pipeline run"    // ISSUE
 	ActionSubmit                      Action = "submit stage"         // ISSUE NAME PATH
-	ActionSubmitAs                    Action = "submit stage as"      // ISSUE NAME PATH AGENT TICKET
-	ActionSubmitWith                  Action = "submit with outcome"  // as ActionSubmitAs, OUTCOME
-	ActionAttest                      Action = "attest"               // ARGUMENT...
 	ActionArchive                     Action = "archive pipeline run" // ISSUE
 	ActionRuns                        Action = "list pipeline runs"
 	ActionRestoreRun                  Action = "restore pipeline run"   // ISSUE

@@ -9,13 +9,6 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A Brief is a prompt for an agent, with the files to read and write.
-type Brief struct {
-	Issue string `json:"issue"`
-	Agent string `json:"agent"`
-	Brief string `json:"brief"`
-}
-
 // A Step is the next step of a run.
 type Step struct {
 	Stage  string   `json:"stage"`  // "" if there is nothing to write

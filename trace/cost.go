@@ -86,7 +86,6 @@ type CostRow struct {
 	Programs []string `json:"programs,omitempty"`
 	Sessions []string `json:"sessions,omitempty"`
 	Traffic
-	Prompts *Passed `json:"prompts,omitempty"` // what prompts have of the artifacts, if they were compared
 
 	// Transcript is the usage by the transcripts, if harnesses reported usage that
 	// differs by more than 5 %. Otherwise it is nil.

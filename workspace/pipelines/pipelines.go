@@ -279,16 +279,6 @@ func (p Runs) Start(ctx context.Context, issue, stage string, o StartOptions) (p
 	return step, err
 }
 
-// Brief returns a prompt for an agent, with the paths that it reads and writes, each with a
-// one-line summary, in at most limit bytes. Hint words the actions that the agent can take.
-// Kind: Invalid (an unknown agent, too few bytes).
-func (p Runs) Brief(ctx context.Context, issue, agent string, limit int, hint func(handoff.Hint) string,
-) (pipeline.Brief, error) {
-	return in(p.of(issue), func(r *progress.Runs) (pipeline.Brief, error) {
-		return r.Brief(ctx, issue, agent, limit, hint)
-	})
-}
-
 // History returns every attempt of a run, archived or not. If its folder was
 // removed, the attempts come from the records, and there is a warning.
 func (p Runs) History(ctx context.Context, issue string) (pipeline.History, error) {

@@ -29,7 +29,7 @@ func (u Units) change(ctx context.Context, o CostOptions, now trace.Usage) (*tra
 	}
 	c := trace.CostChange{Since: since.Add(-max(0, until.Sub(since))), Until: since}
 	o.Since, o.Until = c.Since.Format(time.RFC3339Nano), c.Until.Format(time.RFC3339Nano)
-	o.Change, o.Prompts, o.Daily = false, false, 0
+	o.Change, o.Daily = false, 0
 	before, err := u.Cost(ctx, o)
 	if err != nil && !errors.Is(err, handoff.NotFound) { // a model that was not used then
 		return nil, err

@@ -29,7 +29,6 @@ type CostOptions struct {
 	Since, Until string
 	Prices       string // a file with prices that count before those of handoff
 	NoIndex      bool   // read the transcripts, not the index of threads
-	Prompts      bool   // compare the prompts of the threads with the artifacts
 	Change       bool   // compare the total with that of the period before, of the same length
 	Daily        int    // with the days of so many rows, of the others together, and of all
 
@@ -45,15 +44,14 @@ func CostGroups() []string { return slices.Clone(cost.Groups) }
 // A CostReport has the usage of each group, the most expensive first. The rows and
 // Unattributed, which is what belongs to no group, add up to Total.
 type CostReport struct {
-	By           string              `json:"by"`
-	Rows         []trace.CostRow     `json:"rows"`
-	Unattributed trace.CostRow       `json:"unattributed"`
-	Total        trace.CostRow       `json:"total"`
-	Prices       PriceSource         `json:"prices"`
-	Change       *trace.CostChange   `json:"change,omitempty"` // of Total, if it was asked for
-	Prompts      *trace.PromptReport `json:"prompts,omitempty"`
-	Warnings     []string            `json:"warnings,omitempty"`
-	Others       trace.CostRow       `json:"-"` // the rows together that have no days of their own
+	By           string            `json:"by"`
+	Rows         []trace.CostRow   `json:"rows"`
+	Unattributed trace.CostRow     `json:"unattributed"`
+	Total        trace.CostRow     `json:"total"`
+	Prices       PriceSource       `json:"prices"`
+	Change       *trace.CostChange `json:"change,omitempty"` // of Total, if it was asked for
+	Warnings     []string          `json:"warnings,omitempty"`
+	Others       trace.CostRow     `json:"-"` // the rows together that have no days of their own
 }
 
 // A PriceSource is where prices are from, and their date.
@@ -96,14 +94,6 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	if err != nil {
 		return CostReport{}, err
 	}
-	var prompts *trace.PromptReport
-	if o.Prompts {
-		var more []string
-		if prompts, more, err = u.comparePrompts(ctx, o.NoIndex, &s); err != nil {
-			return CostReport{}, err
-		}
-		warnings = append(warnings, more...)
-	}
 	leaves := cost.Leaves(s)
 	session := u.sessions(ctx, len(leaves))
 	if err := u.place(ctx, leaves, s, session); err != nil {
@@ -124,7 +114,7 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	sum := cost.Summarize(o.By, leaves, only...)
 	sum.Divide(o.By, leaves, o.Daily, only...)
 	r := CostReport{By: o.By, Rows: sum.Rows, Unattributed: sum.Unattributed, Total: sum.Total, Others: sum.Others,
-		Prices: PriceSource{prices.First().Source, prices.First().Date}, Prompts: prompts,
+		Prices:   PriceSource{prices.First().Source, prices.First().Date},
 		Warnings: append(warnings, sum.Warnings(leaves)...)}
 	nameRows(o.By, r.Rows, session)
 	if o.Change {
@@ -185,9 +175,6 @@ func unknown(name string) error {
 		handoff.Suggest("show what sessions cost", handoff.ActionCosts, cost.BySession))
 }
 
-// artifactPage is the number of artifacts that are read at a time.
-const artifactPage = 500
-
 // costSources adds to s what was active in the time of o.
 func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) (warnings []string, err error) {
 	if err := u.o.Hub.Closed(); err != nil {
@@ -230,22 +217,9 @@ func (u Units) logged(ctx context.Context, o CostOptions, since, until time.Time
 	return u.published(ctx, o, since, until, s)
 }
 
-// published adds to s the artifacts of a time. Only a comparison with prompts, and
-// labels, need more than the index adds up.
+// published adds to s the artifacts of a time. Only labels need more than the index adds up.
 func (u Units) published(ctx context.Context, o CostOptions, since, until time.Time, s *cost.Sources) (
 	warnings []string, err error) {
-	if o.Prompts {
-		q := handoff.ArtifactQuery{IncludeInactive: true, Since: since, Until: until, Limit: artifactPage}
-		for more := true; more; more = q.Cursor != "" {
-			page, err := u.o.Hub.Artifacts(ctx, q)
-			if err != nil {
-				return nil, err
-			}
-			u.o.Attribute(ctx, page.Artifacts)
-			s.Artifacts, q.Cursor = append(s.Artifacts, page.Artifacts...), page.Cursor
-		}
-		return nil, nil
-	}
 	q := handoff.ProductionQuery{Since: since, Until: until}
 	if s.Artifacts, warnings, err = u.o.Reassigned(ctx, since, until); err != nil {
 		return nil, err

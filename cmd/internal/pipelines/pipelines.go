@@ -18,9 +18,9 @@ var Commands = []cli.Command{cli.NewCommand(pipelineCommand, "pipeline")}
 
 // subcommands are the subcommands of handoff pipeline, one file each.
 var subcommands = []func(*app) *cobra.Command{
-	listCommand, initCommand, putCommand, adoptCommand, getCommand, schemaCommand, drawCommand, validateCommand,
+	listCommand, initCommand, putCommand, adoptCommand, getCommand, schemaCommand, validateCommand,
 	gateCommand, nextCommand, startCommand,
-	historyCommand, briefCommand, traceCommand, archiveCommand, unarchiveCommand, lessonsCommand,
+	historyCommand, traceCommand, archiveCommand, unarchiveCommand, lessonsCommand,
 }
 
 // An app is the command line with the helpers of this package.

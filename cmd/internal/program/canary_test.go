@@ -151,7 +151,7 @@ func TestCanary(t *testing.T) {
 	c.ok("version", "--json")
 	c.ok("work", "start", "w1", "--harness", "h")
 	c.ok("work", "list", "--json")
-	c.ok("cost", "--by", "artifact", "--prompts", "--json")
+	c.ok("cost", "--by", "artifact", "--json")
 	c.ok("status", "--json")
 	c.ok("news", "--json")
 	c.ok("why", "a.md", "--json")
@@ -217,7 +217,7 @@ func (c *console) pipeline(canary string) {
 	put("git", `{"branch":"`+canary+`","commit_sha":"`+canary+`","commit_message":"`+canary+`"}`)
 	for _, args := range [][]string{{"show", "42"}, {"pipeline", "history", "42"}, {"pipeline", "next", "42"},
 		{"pipeline", "trace", "42"},
-		{"pipeline", "brief", "42", "--for", "jg-planner"}, {"pipeline", "get", "42", "plan"}, {"list"},
+		{"pipeline", "get", "42", "plan"}, {"list"},
 		{"show", "42/plan.json"}} {
 		c.ok(args...)
 		c.ok(append(args, "--json")...)

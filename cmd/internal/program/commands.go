@@ -9,7 +9,6 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/logs"
 	"github.com/agent-handoff/handoff/cmd/internal/pipelines"
 	"github.com/agent-handoff/handoff/cmd/internal/sessions"
-	"github.com/agent-handoff/handoff/cmd/internal/web"
 	"github.com/agent-handoff/handoff/cmd/internal/work"
 	"github.com/spf13/cobra"
 )
@@ -52,14 +51,19 @@ var commands = slices.Concat(
 	logs.Commands,
 )
 
-// formats are the formats of export, one file each.
+// formats are the formats of export.
 var formats = []func(*cli.App) *cobra.Command{
 	evidence.PullRequestCommand, evidence.GitAICommand, work.OTLPCommand, sessions.ExportCommand,
 }
 
 // exportCommand exports what people and programs without this workspace read.
 func exportCommand(a *cli.App) *cobra.Command {
-	c := web.ExportCommand(a)
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Export a session, or what is behind commits and a pull request",
+		Long: `Export writes what people and other programs read. docs/exports.md lists the
+standards and versions, and what is left out.`,
+	}
 	for _, format := range formats {
 		c.AddCommand(format(a))
 	}

@@ -75,7 +75,7 @@ func TestHostilePipeline(t *testing.T) {
 	lines := []string{"pipeline init 2", "pipeline init 3 --pipeline jg", "pipeline put 2 a openspec --as $(touch-ran)",
 		"pipeline put 2 a a.md --outcome FAIL", "pipeline start 1 a --again", "pipeline adopt openspec",
 		"pipeline adopt openspec/changes/one --dry-run", "pipeline validate handoff.pipeline.yaml", "show 1", "pipeline adopt 1",
-		"pipeline brief 1 --for human", "pipeline schema b --example", "pipeline get 1 a --restore", "pipeline gate 1 b",
+		"pipeline schema b --example", "pipeline get 1 a --restore", "pipeline gate 1 b",
 		"pipeline next 1 --accept-stale", "pipeline init 1 --restore", "review", "wait --channel none --timeout 50ms",
 		"watch --timeout 50ms", "run -- true", "attest -- true", "pipeline trace 1 --state", "__complete pipeline next ''"}
 	for name, all := range interrupted {
@@ -107,7 +107,7 @@ func TestHostilePipeline(t *testing.T) {
 	tools, pages := s.tools(), s.pages()
 	for _, text := range executing {
 		v.write("clone/handoff.pipeline.yaml", text)
-		for _, line := range []string{"pipeline init 9", "pipeline draw", "pipeline validate handoff.pipeline.yaml",
+		for _, line := range []string{"pipeline init 9", "pipeline validate handoff.pipeline.yaml",
 			"pipeline list", "pipeline adopt openspec", "status"} {
 			s.handoff(line)
 			lines = append(lines, line)

@@ -42,7 +42,6 @@ func TestPipelineGoldens(t *testing.T) {
 		"jg-worker", "--json"))
 	c.golden("pipeline_get.json", c.ok("pipeline", "get", "7", "plan", "--json"))
 	c.golden("pipeline_history.json", c.ok("pipeline", "history", "7", "--json"))
-	c.golden("pipeline_brief.json", c.ok("pipeline", "brief", "7", "--for", "jg-reviewer", "--json"))
 	c.write(".pipeline/7/plan.json",
 		`{"affected_files":["b.go"],"steps":[{"order":1,"file":"b.go"}],"acceptance_mapping":{"AC1":"b_test.go"}}`)
 	c.golden("pipeline_show.json", c.ok("show", "7", "--json"))

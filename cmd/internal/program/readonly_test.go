@@ -96,13 +96,13 @@ func TestReadingLeavesFiles(t *testing.T) {
 		"show 42", "show 42/plan.json", "show " +
 			session, "show .pipeline/42/plan.json", "search plan", "why .pipeline/42/plan.json", "verify " +
 			design, "session find", "session latest-output ada w artifact", "session graph " + session,
-		"session compare " + session + " " + session, "export tar " + session + " -o " + out +
-			".tar", "config explain", "export html " + session + " -o " + out + ".html",
+		"compare " + session + " " + session, "export tar " + session + " -o " + out +
+			".tar", "config explain",
 		"export pr", "export git-ai HEAD", "export otlp " + session,
-		"pipeline list", "pipeline get 42 plan", "pipeline get 42 state", "pipeline schema plan", "pipeline draw 42",
+		"pipeline list", "pipeline get 42 plan", "pipeline get 42 state", "pipeline schema plan",
 		"pipeline validate .pipeline/42/plan.json",
 		"pipeline gate 42 plan", "pipeline next 42", "pipeline next 42 --accept-stale", "pipeline history 42",
-		"pipeline brief 42 --for jg-worker", "pipeline trace 42", "pipeline trace 42 --state",
+		"pipeline trace 42", "pipeline trace 42 --state",
 		"pipeline lessons list", "pipeline lessons match port", "status", "news", "cost", "work list", "check", "gc",
 		"log status", "thread", "doctor", "version"} {
 		words, said := strings.Fields(line), c.said.Len()

@@ -77,8 +77,8 @@ func TestRedactedCanary(t *testing.T) {
 		{"session", "find", "--json"},
 		{"session", "latest-output", "alex", ".", "document", "--json"},
 		{"session", "graph", session, "--format", "json"}, {"read", "r1/context.md"}, {"check", "--json"}, {"gc", "--json"},
-		{"log", "status", "--json"}, {"status", "--json"}, {"cost", "--by", "artifact", "--prompts", "--json"},
-		{"__complete", "show", ""}, {"__complete", "list", "--tag", ""}, {"export", "html", session}} {
+		{"log", "status", "--json"}, {"status", "--json"}, {"cost", "--by", "artifact", "--json"},
+		{"__complete", "show", ""}, {"__complete", "list", "--tag", ""}} {
 		c.run("", args...)
 	}
 	for _, by := range []string{"tag", "label", "channel"} {

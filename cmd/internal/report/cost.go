@@ -36,9 +36,6 @@ func CostCSV(out io.Writer, list []places.Spending) error {
 		"transcript_tokens", "transcript_cost_usd", "cache_rate", "cost_per_active_artifact_usd",
 		"estimated_models"}
 	last := list[len(list)-1]
-	if last.Prompts != nil {
-		head = append(head, "refs_in_prompts", "bytes_pasted", "prompts_lower_bound")
-	}
 	isPlaced := last.Dir != ""
 	if isPlaced {
 		head = append([]string{"place"}, head...)
@@ -50,7 +47,7 @@ func CostCSV(out io.Writer, list []places.Spending) error {
 			rows = rows[1:]
 		}
 		for _, row := range rows {
-			cells := csvCells(row, last.Prompts != nil)
+			cells := csvCells(row)
 			if isPlaced {
 				cells = append([]string{plainCell(p.Dir)}, cells...)
 			}
@@ -61,7 +58,7 @@ func CostCSV(out io.Writer, list []places.Spending) error {
 	return w.Error()
 }
 
-func csvCells(row trace.CostRow, hasPrompts bool) []string {
+func csvCells(row trace.CostRow) []string {
 	number := func(v *int64) string {
 		if v == nil {
 			return ""
@@ -75,20 +72,13 @@ func csvCells(row trace.CostRow, hasPrompts bool) []string {
 		return strconv.FormatFloat(*v, 'f', -1, 64)
 	}
 	u := row.Amount
-	cells := []string{plainCell(row.Key), plainCell(row.Name), amount(u.Cost), number(u.Input), number(u.Output),
+	return []string{plainCell(row.Key), plainCell(row.Name), amount(u.Cost), number(u.Input), number(u.Output),
 		number(u.CacheRead), number(u.CacheWrite), number(u.Reasoning), number(u.TotalTokens),
 		string(u.Completeness), strconv.Itoa(row.Threads), strconv.Itoa(row.Artifacts), amount(row.CostPerArtifact),
 		strconv.Itoa(row.Failed), strconv.Itoa(row.FailedOut), plainCell(strings.Join(u.Unpriced, " ")),
 		strconv.Itoa(row.Revisions), strconv.Itoa(row.RefsPassed), number(row.BytesRead), number(row.BytesStayed),
 		number(ByTranscript(row).TotalTokens), amount(ByTranscript(row).Cost), amount(row.CacheRate),
 		amount(row.CostPerActive), plainCell(strings.Join(u.Estimated, " "))}
-	switch p := row.Prompts; {
-	case p != nil:
-		cells = append(cells, strconv.Itoa(p.Refs), number(p.BytesPasted), strconv.FormatBool(p.LowerBound))
-	case hasPrompts:
-		cells = append(cells, "", "", "")
-	}
-	return cells
 }
 
 // plainCell returns a cell that a spreadsheet does not take for a formula.

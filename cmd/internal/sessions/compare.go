@@ -5,49 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agent-handoff/handoff/cmd/internal/complete"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/session"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
-	"github.com/agent-handoff/handoff/workspace"
-	"github.com/spf13/cobra"
 )
-
-func compareCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "compare SESSION SESSION",
-		Short: "Show how two executions of a workflow differ",
-		Long: `Compare shows two sessions side by side: the outputs that were added, removed
-and changed, their inputs, and how long they took. Outputs are compared by their
-digests, as they were published; what is the same in both is not listed, except
-with --json.
-
-A session is an ID, a prefix of it, or WORKFLOW#2 for the second execution of
-a workflow. The second one may be only '#2', in quotes, because a shell takes
-it for a comment otherwise. handoff session find --workflow X shows the
-numbers.`,
-		Example:           "  handoff session compare deep-dive-app#1 deep-dive-app#2",
-		ValidArgsFunction: complete.Sessions(a),
-		Args:              cli.Exactly(2, "two sessions, such as WORKFLOW#1 '#2'"),
-	}
-	a.JSONFlag(c, "print JSON", cli.Prints(session.Comparison{}))
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.Reading(func(w *workspace.Workspace) error {
-			found, err := w.Sessions().Compare(c.Context(), args[0], args[1])
-			if err != nil {
-				return err
-			}
-			if a.AsJSON {
-				return a.JSON(found)
-			}
-			printComparison(a, found)
-			return nil
-		})
-	}
-	return c
-}
 
 func printComparison(a *cli.App, c session.Comparison) {
 	line := func(what, name, before, after string) {

@@ -26,7 +26,7 @@ var Commands = []cli.Command{
 // subcommands are the subcommands of handoff session.
 var subcommands = []func(*cli.App) *cobra.Command{
 	openCommand, addCommand, setCommand, closeCommand, findCommand, archiveCommand, deleteCommand,
-	latestCommand, graphCommand, compareCommand,
+	latestCommand, graphCommand,
 }
 
 func sessionCommand(a *cli.App) *cobra.Command {

@@ -165,7 +165,7 @@ func parseTemplates(functions template.FuncMap) (map[string]*template.Template, 
 	list := map[string]*template.Template{}
 	for _, name := range names {
 		base := strings.TrimSuffix(path.Base(name), ".html")
-		if base == "layout" || base == exportLayout || strings.HasPrefix(base, "_") {
+		if base == "layout" || strings.HasPrefix(base, "_") {
 			continue
 		}
 		t, err := shared.Clone()

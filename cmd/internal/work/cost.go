@@ -3,7 +3,6 @@ package work
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +33,6 @@ var costColumns = []cli.Column{
 	{Name: "transcript", More: true},
 	{Name: "agents", More: true, Text: true}, {Name: "programs", More: true, Text: true},
 	{Name: "sessions", More: true},
-	{Name: "prompt-refs", More: true}, {Name: "pasted", More: true},
 }
 
 const costHelp = `Cost adds up what the threads of this repository used, and what programs
@@ -81,8 +79,6 @@ func costCommand(a *cli.App) *cobra.Command {
 	everywhereFlag(c, &allPlaces)
 	f.StringVar(&o.Prices, "prices", "", "`file` with prices that count before the built-in ones; see docs/cost.md")
 	f.BoolVar(&o.NoIndex, "no-index", false, "read the transcripts, not the index of threads")
-	f.BoolVar(&o.Prompts, "prompts", false,
-		"compare prompts with artifacts: show refs and pasted text in them; this reads the transcripts")
 	f.BoolVar(&o.Change, "change", false, "compare the total with that of the period before, of the same length")
 	f.BoolVar(&asCSV, "csv", false, "print CSV with a header")
 	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(work.CostGroups(), cobra.ShellCompDirectiveNoFileComp))
@@ -126,23 +122,12 @@ func printCost(a *cli.App, table *cli.Table, r work.CostReport, asCSV bool) erro
 	if asCSV {
 		return report.CostCSV(a.Out, []places.Spending{{CostReport: r}})
 	}
-	if err := table.Print(columnsOf(r), costRows(a, r)); err != nil {
+	if err := table.Print(costColumns, costRows(a, r)); err != nil {
 		return err
 	}
 	printTotal(a, r)
 	printPrices(a, r.Prices)
 	return nil
-}
-
-// columnsOf returns the columns of a report. Those of prompts are shown if it has any.
-func columnsOf(r work.CostReport) []cli.Column {
-	columns := slices.Clone(costColumns)
-	for i, c := range columns {
-		if r.Prompts != nil && (c.Name == "prompt-refs" || c.Name == "pasted") {
-			columns[i].More = false
-		}
-	}
-	return columns
 }
 
 // costRows returns the rows of a table, at the end unattributed usage and the total.
@@ -159,8 +144,7 @@ func costRows(a *cli.App, r work.CostReport) (rows [][]string) {
 			strconv.Itoa(row.Revisions),
 			strconv.Itoa(row.RefsPassed), bytes(row.BytesRead), bytes(row.BytesStayed), string(u.Completeness),
 			textfmt.Tokens(report.ByTranscript(row).TotalTokens),
-			strings.Join(row.Agents, ","), strings.Join(row.Programs, ","), strings.Join(row.Sessions, ","),
-			promptRefs(row), pasted(row)})
+			strings.Join(row.Agents, ","), strings.Join(row.Programs, ","), strings.Join(row.Sessions, ",")})
 	}
 	return rows
 }
@@ -171,30 +155,6 @@ func bytes(n *int64) string {
 		return "-"
 	}
 	return textfmt.Size(*n)
-}
-
-// promptRefs returns the number of refs in prompts, - if it is not known.
-func promptRefs(row trace.CostRow) string {
-	if row.Prompts == nil {
-		return "-"
-	}
-	return bound(row) + strconv.Itoa(row.Prompts.Refs)
-}
-
-// pasted returns the size of the pasted text, - if it is not known.
-func pasted(row trace.CostRow) string {
-	if row.Prompts == nil || row.Prompts.BytesPasted == nil {
-		return "-"
-	}
-	return bound(row) + textfmt.Size(*row.Prompts.BytesPasted)
-}
-
-// bound returns the mark of a lower bound.
-func bound(row trace.CostRow) string {
-	if row.Prompts.LowerBound {
-		return "≥"
-	}
-	return ""
 }
 
 // bar returns the share of a row in the total, as a bar on a terminal.
@@ -228,7 +188,6 @@ func sections(r places.Costs) (list []places.Spending) {
 	all := places.Spending{Dir: "all places"}
 	for _, p := range list {
 		all.Total.Threads, all.Total.Artifacts = all.Total.Threads+p.Total.Threads, all.Total.Artifacts+p.Total.Artifacts
-		all.Prompts = cmp.Or(all.Prompts, p.Prompts)
 		all.Prices = p.Prices
 	}
 	all.Total.Amount = r.Total
@@ -254,7 +213,7 @@ func printCosts(a *cli.App, table *cli.Table, r places.Costs, asCSV bool) error 
 			rows = rows[1:] // nothing is unattributed there
 		}
 		heading(a, p.Dir, i)
-		if err := printPlace(a, table, p.Dir, columnsOf(p.CostReport), rows); err != nil {
+		if err := printPlace(a, table, p.Dir, costColumns, rows); err != nil {
 			return err
 		}
 	}

@@ -29,16 +29,6 @@ func (r *Runs) Next(ctx context.Context, issue string, acceptStale bool) (pipeli
 	return step, errors.Join(err, r.addOpen(ctx, issue, &step))
 }
 
-// Brief returns the brief of an agent. Its kinds are those of Read and of Brief.
-func (r *Runs) Brief(ctx context.Context, issue, agent string, limit int, hint Wording) (pipeline.Brief, error) {
-	s, err := r.Read(ctx, issue)
-	if err != nil {
-		return pipeline.Brief{}, err
-	}
-	text, err := Brief(r.Pipeline, s, agent, limit, hint)
-	return pipeline.Brief{Issue: s.Issue, Agent: agent, Brief: text}, err
-}
-
 // Overview returns the summary of a run, archived or not. Its kinds are those of
 // Find.
 func (r *Runs) Overview(ctx context.Context, name string) (pipeline.Overview, error) {

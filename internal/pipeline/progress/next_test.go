@@ -371,7 +371,6 @@ func TestNextIsTotal(t *testing.T) {
 		checkStep(r, p, recorded, progress.Next(p, recorded))
 		progress.OverviewOf(p, recorded)
 		progress.HistoryOf(p, recorded)
-		checkBrief(r, p, recorded)
 		for name := range files {
 			at := time.Unix(int64(rapid.IntRange(0, 1<<30).Draw(r, "time "+name)), 0)
 			if err := os.Chtimes(filepath.Join(dir, ".pipeline", "42", name), at, at); err != nil {
@@ -405,28 +404,6 @@ func drawAttempts(r *rapid.T, s progress.State, stages []string) []progress.Atte
 		writes = append(writes, w)
 	}
 	return writes
-}
-
-// checkBrief checks that a brief keeps its budget and does not cut paths.
-func checkBrief(r *rapid.T, p *contract.Pipeline, s progress.State) {
-	agent := rapid.SampledFrom([]string{"jg-subplanner", "jg-worker", "jg-tester", "jg-debugger", "jg-reviewer", "jg-git",
-		"jg-planner", contract.Human}).Draw(r, "agent")
-	budget := rapid.IntRange(progress.MinBrief, 900).Draw(r, "budget")
-	text, err := progress.Brief(p, s, agent, budget, nil)
-	if err != nil || len(text) > budget {
-		r.Fatalf("for %s in %d bytes: %d bytes, %v\n%s", agent, budget, len(text), err, text)
-	}
-	for line := range strings.Lines(text) {
-		word := strings.Fields(line)
-		known := len(word) > 1 && slices.ContainsFunc(p.Stages, func(st *contract.Stage) bool {
-			return slices.ContainsFunc(st.Files(), func(name string) bool { return s.Folder+"/"+name == word[1] })
-		})
-		known = known || len(word) > 1 && word[1] == s.Folder+"/state.yaml"
-		known = known || len(word) == 2 && word[0] == "ticket" && word[1] == progress.Next(p, s).Ticket
-		if !known && word[0] != "and" {
-			r.Fatalf("for %s in %d bytes: line without a complete path: %q", agent, budget, line)
-		}
-	}
 }
 
 // checkStep checks the invariants of a step.

@@ -10,7 +10,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/trace"
 )
 
 // Sources are what usage is known from.
@@ -21,8 +20,7 @@ type Sources struct {
 	In      func(time.Time) bool // the times whose usage counts, nil for all
 
 	Artifacts   []handoff.Artifact
-	Productions []handoff.Production    // of other artifacts
-	Passed      map[string]trace.Passed // what prompts have of Artifacts, nil if that is not known
+	Productions []handoff.Production // of other artifacts
 }
 
 // A Conversation is a transcript that was read: that of a thread, or of a
@@ -121,7 +119,6 @@ func Leaves(s Sources) []Leaf {
 		order.Sort(l.Units, func(a, b Unit) int {
 			return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID))
 		})
-		l.Passed = s.Passed
 		leaves = append(leaves, *l)
 	}
 	return leaves

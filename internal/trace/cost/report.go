@@ -24,10 +24,9 @@ type Leaf struct {
 	Agent     string
 	Status    thread.Status // of the transcript
 	Started   time.Time
-	Ended     time.Time               // or last active
-	Portions  []Portion               // of the transcript, nil for none
-	Artifacts []*Made                 // that it published
-	Passed    map[string]trace.Passed // what prompts have of artifacts, by ID; nil if that is not known
+	Ended     time.Time // or last active
+	Portions  []Portion // of the transcript, nil for none
+	Artifacts []*Made   // that it published
 
 	credited []*Made // artifacts that its usage counts to
 	missing  bool    // the transcript
@@ -234,9 +233,6 @@ func (g *group) add(l Leaf, p part) {
 			g.Revisions += m.Revisions
 			g.RefsPassed += m.RefsPassed
 			g.BytesRead, g.BytesStayed = sum(g.BytesRead, m.BytesRead), sum(g.BytesStayed, m.BytesStayed)
-			if l.Passed != nil && m.Artifact != nil {
-				g.Prompts = addPassed(g.Prompts, l.Passed[m.Artifact.ID])
-			}
 		}
 		g.artifacts[m] = g.artifacts[m] || p.amount.Cost != nil
 	}

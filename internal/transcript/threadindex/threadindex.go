@@ -51,8 +51,6 @@ type Archive interface {
 	Search(context.Context, Search) (transcript.Matches, error)
 	Changes
 	EachUsage(context.Context, Query, func(ThreadUsage) error) (warnings []string, err error)
-	EachPrompt(ctx context.Context, since time.Time, want map[string]bool, use func(Prompt) error) (warnings []string,
-		err error)
 	Lookup(ctx context.Context, most int, do func(Lookup) error) (warnings []string, err error)
 }
 
