@@ -37,7 +37,7 @@ func (h *Hub) Watch(ctx context.Context, after Seq) iter.Seq2[Record, error] {
 				after = r.Seq
 			}
 			if failed == nil {
-				failed = h.log.Wait(ctx, after)
+				failed = h.wait(ctx, after)
 			}
 			if err := h.outlast(ctx, failed); err != nil {
 				yield(Record{}, err)
@@ -95,7 +95,7 @@ func (h *Hub) WatchArtifacts(ctx context.Context, after Seq, q ArtifactQuery, pa
 // the given one. Errors are those of WatchArtifacts.
 func (h *Hub) Grown(ctx context.Context, after Seq, pause time.Duration) (newest Seq, err error) {
 	if err = h.Closed(); err == nil {
-		err = h.log.Wait(ctx, after)
+		err = h.wait(ctx, after)
 	}
 	if err == nil {
 		newest, err = h.newestAfter(ctx, after, pause)
@@ -109,7 +109,9 @@ func (h *Hub) outlast(ctx context.Context, err error) error {
 	if err == nil || !ok || ctx.Err() != nil || h.Closed() != nil {
 		return err
 	}
-	return log.Outlast(ctx, err)
+	waiting, cancel := Waiting(ctx)
+	defer cancel()
+	return log.Outlast(waiting, err)
 }
 
 // newestAfter returns, after a pause, the newest record in the index, which it

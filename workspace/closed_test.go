@@ -50,7 +50,8 @@ func TestClosed(t *testing.T) {
 		reflect.TypeFor[pipeline.Lesson]():  pipeline.Lesson{Pattern: "p"},
 		reflect.TypeFor[*thread.Thread]():   &thread.Thread{},
 	}
-	pure := []string{"Explain", "Close", "Save"} // need nothing that was opened
+	// These need nothing that was opened, with these arguments.
+	pure := []string{"Explain", "Close", "Save", "Grouped", "ToolCaller"}
 	for _, of := range []any{w, w.Pipelines(), w.Pipelines().Lessons(), w.Pipelines().Contracts(""), w.Threads(nil),
 		w.Work(nil), w.Claims(nil), w.Reviews().Candidates(nil), w.Sessions(), w.Runs(),
 		w.Store()} {

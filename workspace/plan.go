@@ -22,8 +22,7 @@ const maxPlanWait = time.Hour - time.Minute
 // comments. Without a decision in time, or if ctx ends, say is not called: the program then goes on to
 // ask its user.
 func (w *Workspace) reviewPlan(ctx context.Context, e trace.HookEvent, say func([]byte) error) error {
-	ctx, cancel := context.WithTimeout(ctx, maxPlanWait)
-	defer cancel()
+	ctx = handoff.LimitWaits(ctx, maxPlanWait)
 	a, err := w.publishPlan(ctx, e)
 	if err != nil {
 		return err
@@ -38,7 +37,7 @@ func (w *Workspace) reviewPlan(ctx context.Context, e trace.HookEvent, say func(
 		return decided || a.Status != handoff.Active, err
 	})
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil && (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)):
 		return nil
 	case err != nil || !decided || a.Status != handoff.Active:
 		return err

@@ -168,7 +168,7 @@ func (r *repository) command(ctx context.Context, args ...string) *exec.Cmd {
 		"GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
 	// git then removes its temporary files and locks
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
-	c.WaitDelay = 500 * time.Millisecond // a transport may keep the pipes open
+	c.WaitDelay = 5 * time.Second // a transport may keep the pipes open
 	return c
 }
 

@@ -58,7 +58,6 @@ func parseID(s string) (string, bool) {
 type head struct {
 	id      string
 	members map[string]jsonl.Value
-	err     error
 }
 
 // members are the members of a document that are used.

@@ -35,9 +35,9 @@ func (s Source) Watch(ctx context.Context, pause time.Duration) iter.Seq2[Status
 			if !yield(status, nil) {
 				return
 			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(pause):
+			if over := rest(ctx, pause); over && ctx.Err() == nil {
+				yield(Status{}, context.DeadlineExceeded)
+				return
 			}
 		}
 	}
@@ -120,10 +120,24 @@ func (s Source) look(ctx context.Context, l *watchState) (Status, error) {
 	return status, err
 }
 
+// rest waits for a pause, and reports whether the time for waiting is over.
+func rest(ctx context.Context, pause time.Duration) (over bool) {
+	waiting, cancel := handoff.Waiting(ctx)
+	defer cancel()
+	select {
+	case <-waiting.Done():
+		return true
+	case <-time.After(pause):
+		return false
+	}
+}
+
 // outlast returns nil if a watch goes on after an error.
 func (s Source) outlast(ctx context.Context, err error) error {
 	if s.o.Outlaster == nil || ctx.Err() != nil || s.o.Hub.Closed() != nil {
 		return err
 	}
-	return s.o.Outlaster.Outlast(ctx, err)
+	waiting, cancel := handoff.Waiting(ctx)
+	defer cancel()
+	return s.o.Outlaster.Outlast(waiting, err)
 }

@@ -36,7 +36,7 @@ it with "handoff config set share_threads true", and their secrets are always
 redacted. After "handoff config set keep_threads true", the transcripts of a
 session are kept, redacted, when it is closed and when the agent's session ends.`,
 		Example: "  handoff thread keep codex/019c871c-b1f9-7f60-9c4f-87ed09f13592 --redact\n" +
-			"  handoff threads keep --referenced --dry-run",
+			"  handoff thread keep --referenced --dry-run",
 		Args: cobra.ArbitraryArgs,
 	}
 	f := c.Flags()

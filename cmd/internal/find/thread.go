@@ -42,7 +42,7 @@ The exit code is that of the program, or as for run.`,
 		Example: "  handoff thread claude -d 'Review the last commit'\n" +
 			"  handoff thread agents://codex/019c871c-b1f9-7f60-9c4f-87ed09f13592\n" +
 			"  handoff thread claude/2823d1df-720a-4c31-ac55-ae8ba726721f --list\n" +
-			"  handoff threads --since 3d --provider claude\n" +
+			"  handoff thread --since 3d --provider claude\n" +
 			"  alias xurl='handoff thread'",
 		Args: cli.Between(0, 1, "at most one URI"),
 	}

@@ -77,8 +77,7 @@ var artifactWait = tool[WaitInput]{
 		if in.Seconds > 0 {
 			limit = time.Duration(min(in.Seconds, int(maxWait/time.Second))) * time.Second
 		}
-		waiting, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
+		waiting := handoff.LimitWaits(ctx, limit)
 		defer c.reportProgress(waiting, "waiting for an artifact")()
 		if len(in.Refs) > 0 || in.Count != 0 || in.Reviewed || in.Any {
 			return c.waitAll(waiting, in, again)
@@ -87,7 +86,7 @@ var artifactWait = tool[WaitInput]{
 		switch {
 		case err == nil:
 			return answer{data: a, text: described(c.Workspace, a), links: links(a)}, nil
-		case ctx.Err() == nil && errors.Is(waiting.Err(), context.DeadlineExceeded):
+		case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
 			data := waitingData{Waiting: true, After: again}
 			return answer{data: data, text: "nothing yet; call again with after: " + string(again)}, nil
 		}

@@ -64,7 +64,6 @@ var interrupted = map[string][]string{
 	"config set":             {"config set share_threads true"},
 	"config trust":           {"config trust"},
 	"export pr":              {"| export pr"},
-	"export comment":         {"| export comment"},
 	"export git-ai":          {"export git-ai HEAD"},
 	"export otlp":            {"export otlp SESSION"},
 	"pipeline list":          {"pipeline list"},

@@ -105,7 +105,7 @@ func TestJSONAnswers(t *testing.T) {
 
 // withoutJSON are commands that print no answer, or one for people only.
 var withoutJSON = []string{"demo", "mcp", "serve", "hook", "export pr",
-	"export comment", "export git-ai", "export otlp"}
+	"export git-ai", "export otlp"}
 
 // TestEveryAnswerHasJSON checks that every command that answers a question has
 // --json, and that docs/json.md names it.

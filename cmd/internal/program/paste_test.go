@@ -75,7 +75,7 @@ func TestPaste(t *testing.T) {
 		"handoff://sessions/11111111-2222-4333-8444-555555555555": "uri",
 		"plan#1": "attempt"}
 	for _, line := range slices.Concat([]string{"cost --by model", "cost --by thread", "cost --by work",
-		"threads --everywhere --agents", "session find", "log", "show " + id, "show task.md",
+		"thread --everywhere --agents", "session find", "log", "show " + id, "show task.md",
 		"show 11111111-2222-4333-8444-555555555555", "thread claude/2823d1df-720a-4c31-ac55-ae8ba7260001 -I"}, lines()) {
 		line = strings.ReplaceAll(line, "ARTIFACT", id)
 		out, code := c.run("", append(strings.Fields(line), "--json")...)

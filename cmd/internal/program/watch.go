@@ -57,9 +57,7 @@ func (f *watchFlags) add(a *cli.App, c *cobra.Command,
 		f.options.Warn = func(text string) { a.Warn("%s", text) }
 		ctx := c.Context()
 		if f.timeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, f.timeout)
-			defer cancel()
+			ctx = handoff.LimitWaits(ctx, f.timeout)
 		}
 		return a.Reading(func(w *workspace.Workspace) error {
 			printed, last, err := do(ctx, w)

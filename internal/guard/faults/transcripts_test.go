@@ -21,7 +21,7 @@ func TestTranscriptCalls(t *testing.T) {
 	few, many := home(t, 10), home(t, 40)
 	time.Sleep(1100 * time.Millisecond) // a file that has just changed is read again
 	for _, args := range [][]string{
-		{"threads", "--everywhere", "--limit", "1"}, // without an index
+		{"thread", "--everywhere", "--limit", "1"}, // without an index
 		{"search", "--in", "threads", "--everywhere", "quokka"},
 	} {
 		before, after := fileCallsOf(t, program, few, args), fileCallsOf(t, program, many, args)

@@ -38,7 +38,7 @@ var commands = [][]string{
 	{"show", "ID", "--lineage"},
 	{"show", "ID", "--history"}, {"read", "ID"}, {"read", "context.md", "--latest"}, {"read", "42/plan.json"},
 	{"search", "policy"}, {"why", "a.md"}, {"why", "ID"}, {"why", "HEAD"}, {"verify", "ID"},
-	{"threads", "--everywhere"}, {"thread", "codex/019c871c-b1f9-7f60-9c4f-87ed09f13592"},
+	{"thread", "--everywhere"}, {"thread", "codex/019c871c-b1f9-7f60-9c4f-87ed09f13592"},
 	{"watch", "--after", "0", "--timeout", "30ms"}, {"wait", "--channel", "nothing", "--timeout", "30ms"},
 	{"show", sess}, {"show", sess, "--files"},
 	{"session", "find"}, {"session", "graph", sess}, {"session", "latest-output", "alex"}, {"show", "42"},

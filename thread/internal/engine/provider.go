@@ -98,15 +98,14 @@ func (p *Provider) Roots() []string { return p.roots }
 // Thread implements thread.Provider.
 func (p *Provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
 	w := thread.NewWalk(ctx)
-	var all []*Found
-	var err error
 	if isName(id) && p.Find == nil {
-		all, err = p.find(ctx, w, Query{ID: id}, false)
+		all, _ := p.find(ctx, w, Query{ID: id}, false) // an error returns in the complete search
 		if found := p.named(w, all, id); found != nil {
 			return p.open(w, found)
 		}
 	}
-	if all, err = p.find(ctx, w, Query{}, false); id != "" {
+	all, err := p.find(ctx, w, Query{}, false)
+	if id != "" {
 		for _, search := range []func(*thread.Walk, []*Found, string) []*Found{p.named, p.headed, p.further} {
 			if found := search(w, all, id); found != nil {
 				return p.open(w, found)
