@@ -160,7 +160,7 @@ func TestRetention(t *testing.T) {
 	if err != nil || len(due) != want {
 		t.Fatalf("%d sessions are due, %v, want %d", len(due), err, want)
 	}
-	done, err := w.Sessions().ArchiveDue(t.Context(), "")
+	done, err := w.Sessions().ArchiveDue(t.Context(), "30d")
 	if err != nil || len(done.Sessions) != len(due) {
 		t.Fatalf("archived %d sessions, %v, want %d", len(done.Sessions), err, len(due))
 	}
@@ -181,7 +181,7 @@ func TestRetention(t *testing.T) {
 		t.Fatal(err)
 	}
 	unread := readsOf(t, filepath.Join(dir, "docs"))
-	if again, err := w.Sessions().ArchiveDue(t.Context(), ""); err != nil || len(again.Sessions) != 0 {
+	if again, err := w.Sessions().ArchiveDue(t.Context(), "30d"); err != nil || len(again.Sessions) != 0 {
 		t.Errorf("the second run archived %d sessions, %v", len(again.Sessions), err)
 	}
 	if due, err := w.Sessions().ToArchive(t.Context()); err != nil || len(due) != 0 {
