@@ -81,8 +81,9 @@ func newForeign(t *testing.T) foreign {
 		}
 	}
 	for file, content := range map[string]string{
-		f.foreign + "/handoff":   "#!/bin/sh\n{ echo \"called: $*\"; cat; } >>" + f.foreign + "/received\n",
-		f.own + "/agent-handoff": "#!/bin/bash\necho \"$*\" >>" + f.own + "/called\nexec -a agent-handoff " + real + " \"$@\"\n",
+		f.foreign + "/handoff": "#!/bin/sh\n{ echo \"called: $*\"; cat; } >>" + f.foreign + "/received\n",
+		f.own + "/agent-handoff": "#!/bin/bash\necho \"$*\" >>" + f.own + "/called\n" +
+			"exec -a agent-handoff " + real + " \"$@\"\n",
 	} {
 		if err := writeProgram(file, content); err != nil {
 			t.Fatal(err)

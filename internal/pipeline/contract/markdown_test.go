@@ -219,13 +219,11 @@ only in the linked worktree, because someone made it, is used there.
 | ` + "`handoff pipeline list`" + ` | list every run, open and archived |
 | ` + "`handoff pipeline init ISSUE`" + ` | create the folder of a run; with --restore, write its files again |
 | ` + "`handoff pipeline next ISSUE`" + ` | show which agent acts next, what it reads and writes, and why |
-| ` + "`handoff pipeline brief ISSUE --for AGENT`" + ` | print a prompt for an agent: what it does and why, what it reads and writes, how it submits the result |
 | ` + "`handoff pipeline start ISSUE STAGE`" + ` | record that an agent works on a stage, with what it was given |
 | ` + "`handoff pipeline put ISSUE STAGE FILE\\|-`" + ` | submit an artifact: validate it, record it and write it to the folder |
 | ` + "`handoff pipeline adopt ISSUE\\|DIR`" + ` | record the files of a run of another tool as they are |
 | ` + "`handoff pipeline schema [STAGE]`" + ` | print the JSON Schema of an artifact, of the run of --issue, or with --example an example |
 | ` + "`handoff pipeline get ISSUE STAGE`" + ` | print the path of an artifact; with --restore, write its newest attempt first |
-| ` + "`handoff pipeline draw [ISSUE]`" + ` | print the definition of a pipeline as a Mermaid flowchart |
 | ` + "`handoff pipeline validate FILE…`" + ` | validate artifacts against their contracts, those in the folder of a run against that run's |
 | ` + "`handoff pipeline gate ISSUE STAGE`" + ` | check whether a stage is ready to build on |
 | ` + "`handoff pipeline history ISSUE`" + ` | list every attempt and what it was made from |
@@ -244,7 +242,7 @@ stage before anything is built on it. After a retry (implement 2 from debug 1 fr
 implement 1) nothing is stale, and ` + "`next`" + ` asks for test 2. With --accept-stale, ` + "`next`" + ` goes forward over stale artifacts, but
 does not repeat a stage because of an outdated failure.
 
-` + "`next`" + ` and ` + "`brief`" + ` print a ticket: the stage, the number of the attempt, and the IDs and
+` + "`next`" + ` prints a ticket: the stage, the number of the attempt, and the IDs and
 digests of the inputs, encoded in the text. Nothing is stored for it. ` + "`put --ticket`" + ` records
 exactly these inputs, whatever was submitted since: the review of a change that was
 replaced is stale, not a review of the new one. A ticket of another stage, issue or archived
@@ -280,7 +278,7 @@ attempt over it. ` + "`put`" + ` of the file makes it the newest.
 
 ` + "`put ISSUE state`" + ` records the planner's state.yaml in the same way. It is a YAML mapping
 with the fields that ` + "`trace --state`" + ` derives from the artifacts; further fields are
-allowed. The planner reads every artifact and the lessons: ` + "`next`" + ` and ` + "`brief`" + ` name
+allowed. The planner reads every artifact and the lessons: ` + "`next`" + ` names
 lessons.yaml to it and to the writer of the plan, if the file exists.
 
 An artifact that violates its contract is refused. ` + "`put --lenient`" + ` records it, and
