@@ -48,8 +48,9 @@ func hostile() (list []string) {
 	return list
 }
 
-// TestHostileComments makes hostile comments on what a program published. The next prompt hands
-// over some of them, each quoted on a line of its own, and artifact_get returns them as quoted data.
+// TestHostileComments makes hostile comments on what a program published. The hooks of the next
+// prompt hand them over in parts, each quoted on a line of its own, and artifact_get returns them
+// as quoted data.
 func TestHostileComments(t *testing.T) {
 	for _, c := range []client{claude, codex} {
 		t.Run(c.name, func(t *testing.T) {
@@ -72,10 +73,13 @@ func TestHostileComments(t *testing.T) {
 				h.must(nil, "handoff", "review", "design:latest", "--comment", "--agent", marker, "-m", text)
 			}
 			h.must(c.env(s.URL), again(c, "[[next]] Go on.")...)
-			before := s.Requests()
-			handed(t, c, before)
+			next := s.Requests()
+			if n := handed(t, c, next); n != 60 || !strings.Contains(next[len(next)-1].Raw, "more follow") {
+				t.Errorf("%s: the next prompt hands over %d of 60 comments, or at once", c.name, n)
+			}
 			h.must(c.env(s.URL), again(c, "[[ask]] Read the comments.")...)
-			asked(t, c, s.Requests()[len(before):])
+			handed(t, c, s.Requests())
+			asked(t, c, s.Requests())
 		})
 	}
 }
@@ -89,40 +93,35 @@ func again(c client, prompt string) []string {
 	return append(args, "--continue")
 }
 
-// handed checks that requests have comments, each on a line that begins with its ID, and the
-// number of those that follow.
-func handed(t *testing.T, c client, requests []model.Request) {
+// handed checks the comments that turns besides the answers of tools have, and returns their
+// number: each is on one line that begins with its ID.
+func handed(t *testing.T, c client, requests []model.Request) int {
 	t.Helper()
-	lines, more := map[string]bool{}, false
-	for _, r := range requests {
-		more = more || strings.Contains(r.Raw, "more follow")
-		for _, turn := range r.Turns {
-			for line := range strings.Lines(turn.Text) {
-				if !strings.Contains(line, marker) {
-					continue
-				}
-				if lines[line] = true; !strings.HasPrefix(line, "- cmt_") {
-					t.Errorf("%s: a line has the text of a comment, and does not begin with its ID: %.100q", c.name, line)
-				}
+	lines := map[string]bool{}
+	for _, turn := range requests[len(requests)-1].Turns {
+		if turn.Who == "tool" {
+			continue
+		}
+		for line := range strings.Lines(turn.Text) {
+			if !strings.Contains(line, marker) {
+				continue
+			}
+			if lines[line] = true; !strings.HasPrefix(line, "- cmt_") || strings.ContainsFunc(line[:len(line)-1], unicode.IsControl) {
+				t.Errorf("%s: a line has the text of a comment, and is not a quotation after its ID: %.100q", c.name, line)
 			}
 		}
 	}
-	if len(lines) == 0 || len(lines) == 60 || !more {
-		t.Errorf("%s: requests have %d comments, and the number of the others: %t", c.name, len(lines), more)
-	}
+	return len(lines)
 }
 
-// asked checks that an answer of a tool has comments, and nothing else: as strings with their
-// author, in which no text begins a line or has a control character.
+// asked checks that answers of a tool have comments: as strings with their author, in which no
+// text begins a line or has a control character.
 func asked(t *testing.T, c client, requests []model.Request) {
 	t.Helper()
 	seen, next := false, c.name == "claude" // it shows the model the first 2 KB of such an answer
 	for _, turn := range requests[len(requests)-1].Turns {
-		if !strings.Contains(turn.Text, marker) {
+		if turn.Who != "tool" || !strings.Contains(turn.Text, marker) {
 			continue
-		}
-		if turn.Who != "tool" {
-			t.Errorf("%s: a turn of the %s has comments: %.300q", c.name, turn.Who, turn.Text)
 		}
 		seen = true
 		for line := range strings.Lines(turn.Text) {
