@@ -30,13 +30,7 @@ var unread = map[string]string{
 	"codex-0.171.0 codex/01a221f3-0620-7fe2-bf46-cdad01c8cdd4":               "calls in code mode",
 	"codex-0.171.0 codex/01a221f3-489c-7541-82f4-46d1cdcf8c3b":               "calls in code mode",
 	"copilot-1.0.102-compacted copilot/ef8b24fe-5809-4b50-9270-03248558389f": "the compaction",
-	"kilo-7.7.9 kilo/ses_dde07e5c2ffe7ptY1zpyHhNX4R":                         "exact, without the title",
-	"opencode-2-preview-1.18.18 opencode/ses_dde0bbe8effe6pHKlcd58bt5AB":     "session_message",
-	"opencode-2-preview-upgraded " +
-		"opencode/ses_dde09766affeahazYqmorsiGlM": "session_message; exact, without the title",
-	"opencode-2-preview-upgraded opencode/ses_dde08f301ffeJmsY1jXcrrRe05": "session_message",
-	"opencode-2.0-fresh-DERIVED opencode/ses_dde0bbe8effe6pHKlcd58bt5AB":  "session_v2",
-	"qwen-0.24.4-side qwen/e8bb3064-58e8-4378-95cb-88e20ff391d6":          "telemetry records of requests",
+	"qwen-0.24.4-side qwen/e8bb3064-58e8-4378-95cb-88e20ff391d6":             "telemetry records of requests",
 }
 
 // A sent is one answer of a scripted server.

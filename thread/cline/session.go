@@ -18,7 +18,8 @@ const (
 
 // setSession sets that a file with the name of its directory is the session.
 func setSession(f *engine.Found) {
-	f.Also, f.Alias = []string{metadata(f.Path)}, f.Parent+"__"+f.ID
+	f.Alias = f.Parent + "__" + f.ID
+	f.Also = func() []string { return []string{metadata(f.Path)} }
 	if f.ID == f.Parent {
 		f.Parent, f.Alias = "", ""
 		f.Proof = nil
@@ -48,7 +49,7 @@ func openSession(w *thread.Walk, f *engine.Found, t *thread.Thread) {
 		t.Started = jsonl.Milliseconds(ms)
 	}
 	t.Reader = &engine.Reader{Unit: "message", Source: engine.Document{Path: f.Path, List: "messages"}.Elements,
-		Scatter: func() []string { return f.Also },
+		Scatter: f.Also,
 		New:     func(scan *engine.Scan) engine.Decoder { return &decodeSession{Scan: scan, session: s} }}
 }
 

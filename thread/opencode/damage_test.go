@@ -189,7 +189,7 @@ func TestModified(t *testing.T) {
 	if err := os.WriteFile(path+"-journal", []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if th, err = p.Thread(t.Context(), parentID); err != nil || len(th.Warnings) != 1 {
+	if err := th.Load(t.Context()); err != nil || len(th.Warnings) != 1 {
 		t.Errorf("got %v, %v, want a warning", th.Warnings, err)
 	}
 }

@@ -3,7 +3,6 @@ package opencode
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,336 +10,355 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
-	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/internal/engine"
 	"github.com/agent-handoff/handoff/thread/internal/sqlsnap"
 )
 
-// A sqlite is the path of a database, the store since version 1.2. It is opened for
-// each query, so that the result is consistent.
-type sqlite string
+// tables are the columns of the tables of a database, by name.
+type tables map[string][]string
 
-// open opens the database, checks that it has the tables of this tool, and returns
-// the columns of session. A new database has no tables and returns no columns.
-func (d sqlite) open(ctx context.Context) (*sqlsnap.DB, []string, error) {
-	db, err := sqlsnap.Open(ctx, string(d))
-	if err != nil {
-		return nil, nil, d.unreadable(err)
-	}
-	columns, err := d.check(ctx, db)
-	if err != nil {
-		return nil, nil, errors.Join(d.unreadable(err), db.Close())
-	}
-	return db, columns, nil
+// needed are the columns without which a table can't be read.
+var needed = tables{
+	"session": {"id"}, "message": {"id", "session_id", "data"}, "part": {"id", "message_id", "session_id", "data"},
+	"session_v2": {"id"}, "session_message": {"id", "session_id", "type", "seq", "data"},
 }
 
-func (d sqlite) check(ctx context.Context, db *sqlsnap.DB) ([]string, error) {
-	var tables int
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables == 0 {
-		return nil, err
+// lacks returns the first missing table and column of those that a database with tables
+// must have: those of version 1, of version 2, or of both.
+func (t tables) lacks() (table, column string) {
+	first := []string{"session", "message", "part"}
+	second := []string{"session_v2", "session_message"}
+	any := func(names []string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return t[name] != nil })
 	}
-	var columns []string
-	for table, need := range map[string][]string{
-		"session": {"id"}, "message": {"id", "session_id", "data"}, "part": {"id", "message_id", "session_id", "data"},
-	} {
-		has, err := db.Columns(ctx, table)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range need {
-			if !slices.Contains(has, c) {
-				return nil, handoff.E("read threads", string(d), handoff.Unsupported,
-					fmt.Errorf("missing table %s with column %s", table, c),
-					handoff.Advice("the version of the program may not be supported"))
+	var need []string
+	if any(first) || !any(second) {
+		need = append(need, first...)
+	}
+	switch {
+	case t["session_v2"] != nil, !any(first):
+		need = append(need, second...)
+	case t["session_message"] != nil:
+		need = append(need, "session_message")
+	}
+	for _, table := range need {
+		for _, column := range needed[table] {
+			if len(t) > 0 && !slices.Contains(t[table], column) {
+				return table, column
 			}
 		}
-		if table == "session" {
-			columns = has
-		}
 	}
-	return columns, nil
+	return "", ""
 }
 
-// unreadable returns an error for the database file, unless err has a kind.
-func (d sqlite) unreadable(err error) error { return engine.UnreadableDatabase(string(d), err) }
+// A snapshot is an open database.
+type snapshot struct {
+	*sqlsnap.DB
+	tables tables
+}
 
-// sessions returns the sessions with a value in a column, all if column is "". It
-// repeats the query if the database was modified.
-func (d sqlite) sessions(ctx context.Context, column, value string) (list []*session, err error) {
+// open opens a database, which must have the tables of this tool or none.
+func open(ctx context.Context, path string) (*snapshot, error) {
+	db, err := sqlsnap.Open(ctx, path)
+	if err != nil {
+		return nil, engine.UnreadableDatabase(path, err)
+	}
+	d := &snapshot{db, tables{}}
+	err = d.each(ctx, func(scan func(...any) error) error {
+		var table, column string
+		err := scan(&table, &column)
+		d.tables[table] = append(d.tables[table], column)
+		return err
+	}, "SELECT m.name, c.name FROM sqlite_schema m, pragma_table_xinfo(m.name) c WHERE m.type = 'table' AND "+
+		"c.hidden = 0 AND m.sql NOT LIKE 'create virtual%'")
+	if table, column := d.tables.lacks(); err == nil && table != "" {
+		err = handoff.E("read threads", path, handoff.Unsupported,
+			fmt.Errorf("missing table %s with column %s", table, column),
+			handoff.Advice("the version of the program may not be supported"))
+	}
+	if err != nil {
+		return nil, errors.Join(engine.UnreadableDatabase(path, err), db.Close())
+	}
+	return d, nil
+}
+
+// each calls use with the rows of a query.
+func (d *snapshot) each(ctx context.Context, use func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := d.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := use(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// text and number are expressions for columns, which may be missing.
+func (t tables) text(table string, columns ...string) string {
+	return t.expressions(table, "coalesce(CAST(%s AS TEXT), '')", "''", columns)
+}
+
+func (t tables) number(table string, columns ...string) string {
+	return t.expressions(table, "coalesce(CAST(%s AS INTEGER), 0)", "0", columns)
+}
+
+func (t tables) expressions(table, format, missing string, columns []string) string {
+	var list []string
+	for _, c := range columns {
+		if slices.Contains(t[table], c) {
+			list = append(list, fmt.Sprintf(format, c))
+		} else {
+			list = append(list, missing)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func (t tables) has(table string, columns ...string) bool {
+	return !slices.ContainsFunc(columns, func(c string) bool { return !slices.Contains(t[table], c) })
+}
+
+// sums are the columns of a session with the tokens of all its requests.
+var sums = []string{"tokens_input", "tokens_output", "tokens_reasoning", "tokens_cache_read", "tokens_cache_write"}
+
+// maxAttempts is how often a database that is being modified is read.
+const maxAttempts = 3
+
+// inDatabase returns the sessions of a database.
+func inDatabase(ctx context.Context, path string) (list []*session, err error) {
 	for range maxAttempts {
-		db, columns, failed := d.open(ctx)
+		db, failed := open(ctx, path)
 		if failed != nil {
 			return nil, failed
 		}
-		list, err = d.query(ctx, db, columns, column, value)
+		list, err = db.sessions(ctx, path)
 		changed := db.Changed()
 		if err = errors.Join(err, db.Close()); !changed || ctx.Err() != nil {
 			break
 		}
 	}
+	if err != nil {
+		err = engine.UnreadableDatabase(path, err)
+	}
 	return list, err
 }
 
-func (d sqlite) query(ctx context.Context, db *sqlsnap.DB, columns []string, column, value string) (list []*session,
-	err error) {
-	if columns == nil || column != "" && !slices.Contains(columns, column) {
-		return nil, nil
-	}
-	query, args := "SELECT "+fields(columns)+" FROM session", []any(nil)
-	if column != "" {
-		query, args = query+" WHERE "+column+" = ?", []any{value}
-	}
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, d.unreadable(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		s := &session{store: d, source: string(d)}
-		var revert string
-		if err := rows.Scan(&s.id, &s.parent, &s.title, &s.dir, &s.version, &s.agent, &s.created, &s.updated, &s.archived,
-			&revert); err != nil {
-			return list, d.unreadable(err)
-		}
-		s.reverted = jsonl.Value(revert).Get("messageID").Text()
-		if db.Unfinished() {
-			s.warnings = append(s.warnings,
-				"a write to the database is in progress or was interrupted: part of it may be visible")
-		}
-		list = append(list, s)
-	}
-	if err := rows.Err(); err != nil {
-		return list, d.unreadable(err)
-	}
-	return list, nil
-}
-
-// fields returns the columns of a session. Missing ones are replaced by constants.
-func fields(columns []string) string {
-	var list []string
-	for _, c := range []string{"id", "parent_id", "title", "directory", "version", "agent", "time_created", "time_updated",
-		"time_archived", "revert"} {
-		kind, none := "TEXT", "''"
-		if strings.HasPrefix(c, "time_") {
-			kind, none = "INTEGER", "0"
-		}
-		if !slices.Contains(columns, c) {
-			list = append(list, none)
+// sessions returns the sessions of both versions. Version 2 has those of version 1, too,
+// once it has imported them.
+func (d *snapshot) sessions(ctx context.Context, path string) (list []*session, err error) {
+	byID := map[string]*session{}
+	for _, table := range []string{"session_v2", "session"} {
+		if d.tables[table] == nil {
 			continue
 		}
-		list = append(list, fmt.Sprintf("coalesce(CAST(%s AS %s), %s)", c, kind, none))
-	}
-	return strings.Join(list, ", ")
-}
-
-func (d sqlite) find(ctx context.Context, id string) (*session, error) {
-	list, err := d.sessions(ctx, "id", id)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return list[0], nil
-}
-
-func (d sqlite) all(ctx context.Context) ([]*session, error) { return d.sessions(ctx, "", "") }
-
-func (d sqlite) children(ctx context.Context, id string) ([]*session, error) {
-	return d.sessions(ctx, "parent_id", id)
-}
-
-// A row identifies a message or part.
-type row struct {
-	id      string
-	created int64
-	size    int64
-	parts   []row
-}
-
-func (d sqlite) messages(ctx context.Context, s *session, damaged func(string), yield func(message) error) error {
-	db, columns, err := d.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if columns == nil {
-		return nil
-	}
-	list, err := index(ctx, db, s.id)
-	if err == nil {
-		err = d.content(ctx, db, s.id, list, yield)
-	}
-	var stop *stopped
-	switch {
-	case errors.As(err, &stop):
-		return stop.error
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case db.Changed():
-		return errChanged
-	case err != nil:
-		damaged("the database is damaged: " + err.Error())
-	}
-	return nil
-}
-
-// errChanged is the error for a database that was modified while it was read, so
-// that the result may be inconsistent.
-var errChanged = errors.New("the database was modified while it was read: read it again")
-
-// maxAttempts is how often a database that is being modified is read.
-const maxAttempts = 3
-
-// index returns the messages of a session and their parts, in order, without their
-// content, which may be larger than memory.
-func index(ctx context.Context, db *sqlsnap.DB, session string) ([]row, error) {
-	messages, err := scan(ctx, db, "message", "''", session)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := scan(ctx, db, "part", "CAST(message_id AS TEXT)", session)
-	if err != nil {
-		return nil, err
-	}
-	for i := range messages[""] {
-		m := &messages[""][i]
-		m.parts = parts[m.id]
-	}
-	return messages[""], nil
-}
-
-// scan returns the rows of a table by owner, in order.
-func scan(ctx context.Context, db *sqlsnap.DB, table, owner, session string) (map[string][]row, error) {
-	columns, err := db.Columns(ctx, table)
-	if err != nil {
-		return nil, err
-	}
-	created := "0"
-	if slices.Contains(columns, "time_created") {
-		created = "coalesce(CAST(time_created AS INTEGER), 0)"
-	}
-	rows, err := db.QueryContext(ctx, fmt.Sprintf("SELECT CAST(id AS TEXT), %s, %s, octet_length(data) FROM %s WHERE "+
-		"session_id = ?", owner, created, table), session)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	list := map[string][]row{}
-	for rows.Next() {
-		var r row
-		var id, owner sql.NullString
-		var size sql.NullInt64
-		if err := rows.Scan(&id, &owner, &r.created, &size); err != nil {
-			return nil, err
-		}
-		r.id, r.size = id.String, size.Int64
-		list[owner.String] = append(list[owner.String], r)
-	}
-	for _, of := range list {
-		order.Sort(of, func(a, b row) int {
-			return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.id, b.id))
-		})
-	}
-	return list, rows.Err()
-}
-
-// stopped is an error of yield.
-type stopped struct{ error }
-
-func (d sqlite) content(ctx context.Context, db *sqlsnap.DB, session string, list []row,
-	yield func(message) error) error {
-	size := int64(0)
-	for _, r := range list {
-		size += r.size
-		for _, p := range r.parts {
-			size += p.size
-		}
-	}
-	messages, err := newTable(ctx, db, "message", session, size)
-	if err != nil {
-		return err
-	}
-	defer messages.one.Close()
-	parts, err := newTable(ctx, db, "part", session, size)
-	if err != nil {
-		return err
-	}
-	defer parts.one.Close()
-	for _, r := range list {
-		m := message{id: r.id, created: r.created}
-		if m.data, err = messages.load(ctx, r, &m.omitted); err != nil {
-			return err
-		}
-		for _, p := range r.parts {
-			data, err := parts.load(ctx, p, &m.omitted)
-			if err != nil {
+		err = errors.Join(err, d.each(ctx, func(scan func(...any) error) error {
+			s := &session{path: path, tables: d.tables}
+			if err := s.scan(scan, d.tables.has(table, sums...) && table == "session_v2"); err != nil {
 				return err
 			}
-			m.parts = append(m.parts, data)
-		}
-		if err := yield(m); err != nil {
-			return &stopped{err}
-		}
+			if known := byID[s.id]; known != nil { // it may have been continued in version 1
+				known.updated = max(known.updated, s.updated)
+			} else {
+				byID[s.id] = s
+				list = append(list, s)
+			}
+			return nil
+		}, "SELECT "+d.tables.text(table, "id", "parent_id", "title", "directory", "version", "agent", "fork_session_id",
+			"revert")+", "+d.tables.number(table, "time_created", "time_updated", "time_archived")+", "+
+			d.tables.number(table, sums...)+", "+
+			d.tables.expressions(table, "coalesce(CAST(%s AS REAL), 0.0)", "0.0", []string{"cost"})+" FROM "+table))
 	}
-	return nil
+	return list, errors.Join(err, d.unknown(ctx, path, byID))
 }
 
-// A table reads the data of a session's rows.
-type table struct {
-	all map[string][]byte // by ID; nil if it is too large or can't be read
-	one *sql.Stmt         // reads a row by ID
+// unknown returns an error if there are sessions in a table that is like those of sessions,
+// and not known.
+func (d *snapshot) unknown(ctx context.Context, path string, known map[string]*session) (err error) {
+	for table := range d.tables {
+		if needed[table] != nil || !d.tables.has(table, "id", "title", "directory", "time_created") {
+			continue
+		}
+		n := 0
+		err = errors.Join(err, d.each(ctx, func(scan func(...any) error) error {
+			var id string
+			err := scan(&id)
+			if known[id] == nil {
+				n++
+			}
+			return err
+		}, "SELECT "+d.tables.text(table, "id")+" FROM "+quoted(table)))
+		if n > 0 {
+			err = errors.Join(err, handoff.E("read threads", path, handoff.Unsupported,
+				fmt.Errorf("%d threads are in table %s, which this version does not read", n, table)))
+		}
+	}
+	return err
 }
 
-// maxAtOnce is the size up to which all rows of a session are read at once, which is
-// much faster than row by row.
-const maxAtOnce = 8 << 20
+func quoted(table string) string { return `"` + strings.ReplaceAll(table, `"`, `""`) + `"` }
 
-func newTable(ctx context.Context, db *sqlsnap.DB, name, session string, size int64) (t table, err error) {
-	if t.one, err = db.PrepareContext(ctx, "SELECT data FROM "+name+" WHERE id = ?"); err != nil || size > maxAtOnce {
-		return t, err
+// scan sets what the row of a session has. summed reports whether it has the sums of its
+// requests.
+func (s *session) scan(scan func(...any) error, summed bool) error {
+	var revert string
+	var t thread.Tokens
+	err := scan(&s.id, &s.parent, &s.title, &s.dir, &s.version, &s.agent, &s.fork, &revert, &s.created, &s.updated,
+		&s.archived, &t.Input, &t.Output, &t.Reasoning, &t.CacheRead, &t.CacheWrite, &t.Cost)
+	s.reverted = jsonl.Value(revert).Get("messageID").Text()
+	if t.Output += t.Reasoning; summed {
+		s.spent = &t
 	}
-	rows, err := db.QueryContext(ctx, "SELECT CAST(id AS TEXT), data FROM "+name+" WHERE session_id = ?", session)
+	return err
+}
+
+// A row is a message, or a part of one, without its content.
+type row struct {
+	table   string
+	rowID   int64
+	id      string
+	kind    string // of a message of version 2, "" in version 1
+	owner   string // of a part
+	created int64  // 0 if missing
+	seq     int64
+	size    int64
+	parts   []*row
+}
+
+// index returns the messages of a session with their parts, in order. Their content may
+// be larger than memory. A message that version 2 has imported counts as it was in version
+// 1, which has the usage of each request.
+func (d *snapshot) index(ctx context.Context, session string) ([]*row, error) {
+	list := map[string][]*row{}
+	for _, table := range []string{"message", "part", "session_message"} {
+		if d.tables[table] == nil {
+			continue
+		}
+		err := d.each(ctx, func(scan func(...any) error) error {
+			r := &row{table: table}
+			list[table] = append(list[table], r)
+			return scan(&r.rowID, &r.id, &r.owner, &r.kind, &r.created, &r.seq, &r.size)
+		}, "SELECT rowid, "+d.tables.text(table, "id", "message_id", "type")+", "+
+			d.tables.number(table, "time_created", "seq")+", coalesce(octet_length(data), 0) FROM "+table+
+			" WHERE session_id = ?", session)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(list[table], func(a, b *row) int {
+			return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.created, b.created), strings.Compare(a.id, b.id))
+		})
+	}
+	first := map[string]*row{}
+	for _, m := range list["message"] {
+		first[m.id] = m
+		m.kind = ""
+	}
+	for _, p := range list["part"] {
+		if m := first[p.owner]; m != nil {
+			m.parts = append(m.parts, p)
+		}
+	}
+	second := slices.DeleteFunc(list["session_message"], func(r *row) bool { return first[r.id] != nil })
+	return merge(list["message"], second), nil
+}
+
+// merge merges two lists by time. The order in each stays.
+func merge(a, b []*row) (list []*row) {
+	for len(a) > 0 && len(b) > 0 {
+		if b[0].created < a[0].created {
+			a, b = b, a
+		}
+		list, a = append(list, a[0]), a[1:]
+	}
+	return append(append(list, a...), b...)
+}
+
+// rows is the source of the messages of a session in a database.
+func (s *session) rows(ctx context.Context, scan *engine.Scan, use func(int, jsonl.Value) bool) (err error) {
+	for attempt := range maxAttempts {
+		again := false
+		if again, err = s.read(ctx, scan, attempt+1 < maxAttempts, use); !again {
+			break
+		}
+	}
+	return err
+}
+
+// read passes the messages of a session. If the database was modified before the first of
+// them, and they may be read again, it passes none.
+func (s *session) read(ctx context.Context, scan *engine.Scan, retry bool, use func(int, jsonl.Value) bool) (again bool,
+	err error) {
+	db, err := open(ctx, s.path)
 	if err != nil {
-		return t, nil // load reads row by row
+		return false, err
 	}
-	defer rows.Close()
-	all := map[string][]byte{}
-	for rows.Next() {
-		var id sql.NullString
-		var data []byte
-		if rows.Scan(&id, &data) != nil {
-			return t, nil
+	defer db.Close()
+	facts := &scan.Facts
+	list, err := db.index(ctx, s.id)
+	var from *content
+	if err == nil {
+		from, err = db.content(ctx, s.id, list)
+	}
+	if retry && db.Changed() && ctx.Err() == nil {
+		return true, nil
+	}
+	if err == nil {
+		err = from.pass(ctx, scan.Decoder().(*decode), list, use)
+	}
+	if err == nil {
+		err = db.newer(ctx, scan, s.id)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case scan.Timeline.Err() != nil:
+	case db.Changed():
+		facts.Partial = true
+		facts.Warn("the database was modified while it was read: read it again")
+	case err != nil:
+		facts.Partial = true
+		facts.Warn("the database is damaged: %v", err)
+	}
+	if db.Unfinished() {
+		facts.Warn("a write to the database is in progress or was interrupted: part of it may be visible")
+	}
+	return false, nil
+}
+
+// newer notes the rows of the session in tables that are like those of messages, and not
+// known.
+func (d *snapshot) newer(ctx context.Context, scan *engine.Scan, session string) (err error) {
+	for table := range d.tables {
+		if needed[table] != nil || !d.tables.has(table, "session_id", "data", "time_created") {
+			continue
 		}
-		all[id.String] = data
+		err = errors.Join(err, d.each(ctx, func(row func(...any) error) error {
+			var n int
+			var last int64
+			err := row(&n, &last)
+			scan.Newer(table, n, jsonl.Milliseconds(last))
+			return err
+		}, "SELECT count(*), coalesce(CAST(max(time_created) AS INTEGER), 0) FROM "+quoted(table)+
+			" WHERE session_id = ?", session))
 	}
-	if rows.Err() == nil {
-		t.all = all
-	}
-	return t, nil
+	return err
 }
 
-// load reads the data of a row. Rows that are too long are counted in omitted.
-func (t table) load(ctx context.Context, r row, omitted *int) (data jsonl.Value, err error) {
-	if r.size > jsonl.MaxLine {
-		*omitted++
-		return nil, nil
+// part returns what of the database belongs to the session.
+func (s *session) part() *engine.Part {
+	p := &engine.Part{Database: engine.Database(s.path)}
+	for _, table := range []string{"session", "session_v2", "message", "part", "session_message"} {
+		where := "session_id = ?"
+		if strings.HasPrefix(table, "session") && table != "session_message" {
+			where = "id = ?"
+		}
+		if s.tables[table] != nil {
+			p.Rows = append(p.Rows, engine.Rows{Table: table, Key: "id", Where: where, Args: []any{s.id}})
+		}
 	}
-	if data, ok := t.all[r.id]; ok {
-		return data, nil
-	}
-	var b []byte
-	err = t.one.QueryRowContext(ctx, r.id).Scan(&b)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = errors.New("a row of the table's index is missing")
-	}
-	return b, err
-}
-
-// Extract implements thread.Extractor.
-func (r *reader) Extract(ctx context.Context, path string, edit thread.Edit) error {
-	id := []any{r.session.id}
-	return engine.Part{Database: engine.Database(r.session.source), Rows: []engine.Rows{
-		{Table: "session", Key: "id", Where: "id = ?", Args: id},
-		{Table: "message", Key: "id", Where: "session_id = ?", Args: id},
-		{Table: "part", Key: "id", Where: "session_id = ?", Args: id},
-	}}.Extract(ctx, path, edit)
+	return p
 }

@@ -48,10 +48,10 @@ const started = 1780000000000
 
 // A book is the content of one session.
 type book struct {
-	id, parent, agent, revert string
-	at                        int64 // started
-	now                       int64
-	pages                     []page
+	id, parent, agent, revert, title string
+	at                               int64 // started
+	now                              int64
+	pages                            []page
 }
 
 type page struct {
@@ -62,7 +62,15 @@ type page struct {
 }
 
 func session(id, parent string, at int64) *book {
-	return &book{id: id, parent: parent, agent: "build", at: started + at, now: started + at}
+	return &book{id: id, parent: parent, agent: "build", title: "A title", at: started + at, now: started + at}
+}
+
+// untitled is the title of a session until a model was asked for one.
+const untitled = "New session - 2026-05-28T20:26:40.000Z"
+
+func (b *book) called(title string) *book {
+	b.title = title
+	return b
 }
 
 func (b *book) add(data obj, parts ...obj) *book {
@@ -116,8 +124,8 @@ func (b *book) insert(t testing.TB, db *sql.DB) {
 		}
 		return s
 	}
-	exec("INSERT INTO session VALUES (?,'p',?,'slug','/home/u/project','A title','1.17.3',?,?,?,?,NULL,NULL)", b.id,
-		null(b.parent), b.agent, null(b.revert), b.at, b.now)
+	exec("INSERT INTO session VALUES (?,'p',?,'slug','/home/u/project',?,'1.17.3',?,?,?,?,NULL,NULL)", b.id,
+		null(b.parent), b.title, b.agent, null(b.revert), b.at, b.now)
 	for _, p := range b.pages {
 		exec("INSERT INTO message VALUES (?,?,?,?,?)", p.id, b.id, p.at, p.at, text(p.data))
 		for i, part := range p.parts {
@@ -229,8 +237,9 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 		session(otherID, "", 60000).user("another channel").step("stop", one, said("yes")))
 	want = append(append(want, wantMore...), threadtest.Thread{
 		ID: otherID, Status: thread.Completed, Source: thread.Child, Messages: []string{
-			"user: another channel", "assistant: yes"}, Usage: tokens(1, one), Complete: thread.Exact,
+			"user: another channel", "assistant: yes"}, Usage: tokens(1, one), Complete: thread.LowerBound,
 	})
+	want = append(want, second(t, dir, dataDir, "opencode-next.db")...)
 	return append(want, old(t, filepath.Join(dir, dataDir, "storage"))...)
 }
 
@@ -255,10 +264,10 @@ func family() ([]*book, []threadtest.Thread) {
 
 	agents := []threadtest.Agent{
 		{ID: doneID, Status: thread.Completed, Source: thread.Parent, Last: "found it"},
+		{ID: goneID, Status: thread.Errored, Source: thread.Parent},
 		{ID: askingID, Status: thread.Running, Source: thread.Child, Last: "work"},
 		{ID: nestedID, Status: thread.Errored, Source: thread.Child, Last: "I was"},
 		{ID: silentID, Status: thread.PendingInit, Source: thread.Inferred},
-		{ID: goneID, Status: thread.Errored, Source: thread.Parent},
 	}
 	return []*book{parent, done, asking, nested, silent}, []threadtest.Thread{
 		{
@@ -266,14 +275,14 @@ func family() ([]*book, []threadtest.Thread) {
 			Messages: []string{"user: look into it\n\n[log.txt]", "assistant: Hm.\n\nI will ask others.",
 				"assistant: One of them found it."},
 			Calls: []string{"task: found it\n\ntask_id: " + doneID, "task: ", "task: ", "bash: no such file"}, Usage: tokens(3,
-				one), Complete: thread.Exact,
+				one), Complete: thread.LowerBound,
 		},
 		{ID: doneID, Parent: parentID, Status: thread.Completed, Source: thread.Child,
 			Messages: []string{"user: explore", "assistant: found it"}, Usage: tokens(1, one), Complete: thread.Exact},
 		{
 			ID: askingID, Parent: parentID, Status: thread.Running, Source: thread.Child, Messages: []string{
 				"user: work"}, Calls: []string{"question: "}, Complete: thread.NoUsage,
-			Agents: agents[2:3],
+			Agents: agents[3:4],
 		},
 		{ID: nestedID, Parent: askingID, Status: thread.Errored, Source: thread.Child,
 			Messages: []string{"user: deeper", "assistant: I was"}, Complete: thread.NoUsage},
@@ -284,7 +293,7 @@ func family() ([]*book, []threadtest.Thread) {
 // lone returns threads without subagents: a fork, one that was compacted and
 // interrupted, and one whose end was undone.
 func lone() ([]*book, []threadtest.Thread) {
-	fork := session(forkID, "", 0).user("before").step("stop", one, said("copied"))
+	fork := session(forkID, "", 0).called("A title (fork #1)").user("before").step("stop", one, said("copied"))
 	fork.at = fork.now + 5000
 	fork.now = fork.at
 	fork.user("after").step("stop", one, said("own"))
@@ -300,7 +309,7 @@ func lone() ([]*book, []threadtest.Thread) {
 		obj{"type": "step-start"}, obj{"type": "step-finish", "tokens": counts(one), "cost": 0.25}, said("and"),
 		obj{"type": "step-start"}, obj{"type": "step-finish", "tokens": counts(one), "cost": 0.25}, obj{"type": "step-start"})
 
-	undone := session(undoneID, "", 30000).user("first").step("stop", one, said("one")).user("second")
+	undone := session(undoneID, "", 30000).called(untitled).user("first").step("stop", one, said("one")).user("second")
 	undone.revert = text(obj{"messageID": undone.last().id})
 	return []*book{fork, cut, undone}, []threadtest.Thread{
 		{
@@ -333,7 +342,7 @@ func old(t testing.TB, dir string) []threadtest.Thread {
 	return []threadtest.Thread{
 		{
 			ID: oldID, Status: thread.Completed, Source: thread.Child, Messages: []string{
-				"user: old question", "assistant: old answer"}, Usage: tokens(1, one), Complete: thread.Exact,
+				"user: old question", "assistant: old answer"}, Usage: tokens(1, one), Complete: thread.LowerBound,
 			Agents: []threadtest.Agent{{ID: oldKidID, Status: thread.Completed, Source: thread.Child, Last: "old result"}},
 		},
 		{ID: oldKidID, Parent: oldID, Status: thread.Completed, Source: thread.Child,

@@ -1,30 +1,32 @@
 // Package opencode reads the threads of OpenCode.
 //
-// Since version 1.2 a thread is rows of a SQLite database, in the tables session,
-// message and part; the newest rows may be only in its write-ahead log. Before, it
-// was JSON files for its session, messages and parts in the directory storage. Both
-// are in $XDG_DATA_HOME/opencode, by default ~/.local/share/opencode. A part is an
-// element of a message: a text, a reasoning, a tool call, or the end of a request.
-// A subagent is a session that names its parent.
+// Since version 1.2 a thread is rows of a SQLite database; the newest rows may be only in
+// its write-ahead log. In version 1 they are in the tables session, message and part, in
+// version 2 in session or session_v2 and in session_message. Both versions may use one
+// database. Before, a thread was JSON files for its session, messages and parts in the
+// directory storage. All are in $XDG_DATA_HOME/opencode, by default
+// ~/.local/share/opencode. A subagent is a session that names its parent.
 //
 // The tool kept the old files when it moved to the database, so a thread may be in
 // both; the database is preferred. The schema is undocumented. docs/threads.md lists
 // the facts this package relies on, which were found in databases and files of
-// versions 0.1 to 1.17 and in the public source of the tool.
+// versions 0.1 to 2.0 and in the public source of the tool.
 package opencode
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"iter"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
@@ -49,17 +51,14 @@ func Driver() thread.Driver {
 }
 
 // Kilo returns the driver of Kilo, a fork that keeps the schema.
-func Kilo() thread.Driver {
-	d := kilo.driver()
-	d.Unverified = "the format is from public programs that read it; no database is published"
-	return d
-}
+func Kilo() thread.Driver { return kilo.driver() }
 
 func (t tool) driver() thread.Driver {
 	return thread.Driver{
 		Name: t.name, Env: env, Roots: t.roots, Database: t.name + ".db",
-		ID:   func(s string) (string, bool) { return s, strings.HasPrefix(s, "ses_") && len(s) > len("ses_") },
-		Open: func(roots []string) (thread.Provider, error) { return &provider{t, roots}, nil },
+		ID: func(s string) (string, bool) { return s, strings.HasPrefix(s, "ses_") && len(s) > len("ses_") },
+		Open: engine.Open(engine.Program{Name: t.name, Env: env, Find: t.find, Relate: relate, Newest: true, Deep: true,
+			ByStart: true, Alone: true}),
 	}
 }
 
@@ -77,47 +76,15 @@ func (t tool) roots(getenv func(string) string, home string) []string {
 	}
 }
 
-// A store contains sessions: a database, or a directory of files.
-type store interface {
-	// find returns a session, nil if it is unknown.
-	find(ctx context.Context, id string) (*session, error)
-
-	// all returns all sessions, including subagents.
-	all(ctx context.Context) ([]*session, error)
-
-	// children returns the sessions whose parent is id.
-	children(ctx context.Context, id string) ([]*session, error)
-
-	// messages calls yield with the messages of a session in order, and damaged
-	// with a description of what can't be read. The error is one of yield, of ctx,
-	// errChanged, or that the store can't be opened.
-	messages(ctx context.Context, s *session, damaged func(string), yield func(message) error) error
-}
-
-// A session is the metadata of a thread. Its times are in milliseconds.
-type session struct {
-	store  store
-	source string
-
-	id, parent, title, dir, version, agent string
-	created, updated, archived             int64
-	reverted                               string // ID of the first undone message
-	warnings                               []string
-}
-
-type provider struct {
-	tool
-	roots []string
-}
-
-// stores returns the stores in the roots, in order of preference, without opening
-// them.
-func (p *provider) stores(ctx context.Context) ([]store, error) {
-	var list []store
-	var trees []store
+// find finds the sessions in the databases and trees of the roots. A store that can't be
+// read does not prevent reading others.
+func (t tool) find(ctx context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
+	var sessions []*session
+	add := func(found []*session, failed error) {
+		sessions, err = append(sessions, found...), errors.Join(err, failed)
+	}
 	seen := map[string]bool{}
-	w := thread.NewWalk(ctx)
-	for _, root := range p.roots {
+	for _, root := range roots {
 		info := w.Stat(root)
 		if info == nil {
 			continue
@@ -125,19 +92,26 @@ func (p *provider) stores(ctx context.Context) ([]store, error) {
 		paths := []string{root}
 		if info.IsDir() {
 			w.ReadDir(root) // for its error, which Glob ignores
-			paths, _ = filepath.Glob(filepath.Join(escape(root), p.database))
-			if dir := filepath.Join(root, "storage"); exists(dir) {
-				trees = append(trees, tree(dir))
-			}
+			paths, _ = filepath.Glob(filepath.Join(escape(root), t.database))
+			// The database of releases is first: version 2 copies sessions of others to it.
+			slices.SortStableFunc(paths, func(a, b string) int { return len(a) - len(b) })
 		}
 		for _, path := range paths {
 			if !seen[path] {
 				seen[path] = true
-				list = append(list, sqlite(path))
+				add(inDatabase(ctx, path))
 			}
 		}
 	}
-	return append(list, trees...), w.Err(p.name)
+	for _, root := range roots {
+		if dir := filepath.Join(root, "storage"); w.Stat(dir) != nil {
+			add(tree(dir).sessions(ctx))
+		}
+	}
+	for _, s := range sessions {
+		list = append(list, s.found())
+	}
+	return list, err
 }
 
 // escape returns a pattern that matches only path.
@@ -148,91 +122,79 @@ func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+// A session is the metadata of a thread. Its times are in milliseconds.
+type session struct {
+	path   string // of the database, or of the file of the session
+	tables tables // of the database, nil if the session is in files
+	tree   tree   // that it is in, "" if it is in a database
+
+	id, parent, title, dir, version, agent string
+	fork                                   string // ID of the session that it was forked from
+	reverted                               string // ID of the first undone message
+	created, updated, archived             int64
+
+	spent *thread.Tokens // in all requests, as version 2 adds them up; nil in version 1
 }
 
-// Thread implements thread.Provider. A store that can't be read does not prevent
-// reading a thread from another one.
-func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
-	var found *session
-	var failed []error
-	stores, err := p.stores(ctx)
-	if err != nil {
-		failed = append(failed, err)
+// found returns the session as a transcript.
+func (s *session) found() *engine.Found {
+	f := &engine.Found{ID: s.id, Path: s.path, Parent: s.parent, Sort: fmt.Sprintf("%020d", s.created),
+		Modified: jsonl.Milliseconds(s.updated), Open: s.open}
+	f.Also = func() []string { return []string{s.path + "-wal"} }
+	if s.tree != "" {
+		f.Rank = 1 // the tool kept the files when it moved to a database
+		f.Also = func() []string { return s.tree.files(s.id) }
 	}
-	for _, st := range stores {
-		s, err := st.find(ctx, id)
-		switch {
-		case err != nil:
-			failed = append(failed, err)
-		case s == nil:
-		case found == nil:
-			found = s
-		default:
-			found.warnings = append(found.warnings, "there is another copy: "+s.source)
-		}
-	}
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case found == nil && failed != nil:
-		return nil, errors.Join(failed...)
-	case found == nil:
-		return nil, thread.NotFoundError(p.name, id, p.roots, env, ids(ctx, stores))
-	}
-	for _, err := range failed {
-		found.warnings = append(found.warnings, err.Error())
-	}
-	return p.thread(found), nil
+	return f
 }
 
-// ids returns the IDs of all sessions that can be read.
-func ids(ctx context.Context, stores []store) (ids []string) {
-	for _, st := range stores {
-		sessions, _ := st.all(ctx) // for a hint only
-		for _, s := range sessions {
-			ids = append(ids, s.id)
-		}
-	}
-	return ids
-}
-
-func (p *provider) thread(s *session) *thread.Thread {
-	t := &thread.Thread{
-		Provider: p.name, ID: s.id, Source: s.source, Title: s.title, Cwd: s.dir, Version: s.version, Parent: s.parent,
-		Started: jsonl.Milliseconds(s.created), Modified: jsonl.Milliseconds(s.updated), Archived: s.archived > 0,
-	}
+// open sets the metadata of a thread.
+func (s *session) open(_ *thread.Walk, t *thread.Thread) {
+	t.Title, t.Cwd = s.title, s.dir
+	t.Version, t.ForkedFrom = s.version, s.fork
+	t.Started, t.Archived = jsonl.Milliseconds(s.created), s.archived > 0
 	if s.parent != "" {
 		t.AgentRole = s.agent
 	}
-	if info, err := os.Stat(s.source); err == nil && t.Modified.IsZero() {
-		t.Modified = thread.ModTime(info)
+	r := &engine.Reader{Unit: "message", New: func(scan *engine.Scan) engine.Decoder {
+		return &decode{Scan: scan, session: s}
+	}}
+	if s.tree != "" {
+		r.Source, r.Scatter = s.files, func() []string { return s.tree.scattered(s.id) }
+	} else {
+		r.Source, r.Part = s.rows, s.part()
 	}
-	t.Warnings = s.warnings
-	t.Reader = &reader{session: s}
-	return t
+	t.Reader = r
 }
 
-// Threads implements thread.Provider.
-func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
-	find := func() (list []*session, err error) {
-		seen := map[string]bool{}
-		stores, err := p.stores(ctx)
-		for _, st := range stores {
-			sessions, failed := st.all(ctx)
-			err = errors.Join(err, failed)
-			for _, s := range sessions {
-				if !seen[s.id] && s.parent == "" {
-					list = append(list, s)
-				}
-				seen[s.id] = true
-			}
-		}
-		slices.SortStableFunc(list, func(a, b *session) int { return cmp.Compare(b.created, a.created) })
-		return list, err
+// untitled returns what matches titles that the tool sets without asking a model: until
+// there is another one, and for a fork.
+var untitled = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(New|Child) session - \d{4}-\d\d-\d\dT[0-9:.]+Z$|\(fork #\d+\)$`)
+})
+
+// asked reports whether a model was asked for the title: a request that is in no message.
+// It can't be told from a title that a person set.
+func (s *session) asked() bool {
+	return s.parent == "" && s.title != "" && !untitled().MatchString(s.title)
+}
+
+// relate adds what the session of a subagent records.
+func relate(main *thread.Thread, a *thread.Agent, child *thread.Thread) {
+	a.Name, a.Described = child.Title, true
+	switch child.Parent {
+	case main.ID:
+		const link = "session.parent_id points to main thread"
+		a.Evidence = append(a.Evidence, link)
+		a.Lifecycle = append([]thread.Event{{Time: child.Started, Name: "session_parent_link", Detail: link}},
+			a.Lifecycle...)
+	case "":
+	default:
+		a.Evidence = append(a.Evidence, "session.parent_id points to "+child.Parent+", another subagent")
 	}
-	open := func(copies []*session) (*thread.Thread, error) { return p.thread(copies[0]), nil }
-	return thread.List(ctx, find, func(s *session) string { return s.id }, open)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -59,6 +59,10 @@ func (m *Mention) is(f *Found) bool {
 func (p *Provider) children(ctx context.Context, main *thread.Thread, mentions []*Mention) ([]*thread.Thread, error) {
 	w := thread.NewWalk(ctx)
 	all, err := p.find(ctx, w, p.during(main), false)
+	beside := func(f *Found) bool { return f.Path == main.Source }
+	if err != nil && ctx.Err() == nil && slices.ContainsFunc(all, beside) {
+		err = nil // another database can't be read; the subagents are in that of the thread
+	}
 	if err == nil {
 		err = w.Err(p.Name)
 	}

@@ -108,7 +108,7 @@ func (p *Provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 	if id != "" {
 		for _, search := range []func(*thread.Walk, []*Found, string) []*Found{p.named, p.headed, p.further} {
 			if found := search(w, all, id); found != nil {
-				return p.open(w, found)
+				return p.despite(err, w, found)
 			}
 		}
 	}
@@ -137,6 +137,15 @@ func (p *Provider) Thread(ctx context.Context, id string) (*thread.Thread, error
 		missing.Hint.Text += "; " + p.Advice(id)
 	}
 	return nil, missing
+}
+
+// despite opens a transcript that was found although an error prevented finding others.
+func (p *Provider) despite(err error, w *thread.Walk, copies []*Found) (*thread.Thread, error) {
+	t, failed := p.open(w, copies)
+	if failed == nil && err != nil {
+		t.Warn("%v", err)
+	}
+	return t, failed
 }
 
 // named returns the transcripts whose paths or names have an ID.

@@ -56,8 +56,10 @@ type Found struct {
 	Err    error    // why it can't be read; it is then not listed
 
 	Modified time.Time // when it was last changed, if the store records that
-	Also     []string  // files that it depends on; nil for those beside it with similar names
 	Head     any       // what Program.Head read
+
+	// Also returns the files that it depends on. nil are those beside it with similar names.
+	Also func() []string
 
 	// Open sets the metadata and the Reader of the thread. The other fields, and the
 	// time of modification, are set before. nil is Program.Open.

@@ -58,8 +58,11 @@ func (p *Provider) stored(w *thread.Walk, copies []*Found, entries []fs.DirEntry
 			paths, stats = append(paths, c.Path), append(stats, w.StatFile(c.Path))
 		}
 	}
-	also := f.Also
-	if also == nil && !p.Alone {
+	var also []string
+	switch {
+	case f.Also != nil:
+		also = f.Also()
+	case !p.Alone:
 		also = beside(f.Path, entries)
 	}
 	for _, path := range also {

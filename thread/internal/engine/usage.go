@@ -210,11 +210,16 @@ func (s *Scan) Unknown(kind string, record jsonl.Value) {
 func (s *Scan) Missing(member string) { s.strange.lack(member) }
 
 // Newer notes records in a place that is not read, such as a table, of which the last
-// was written at a time. They are a gap if that is after all records of the thread.
+// was written at a time. If that is after all records of the thread, they are a gap, and a
+// turn has not ended. It is called after the last record.
 func (s *Scan) Newer(place string, n int, last time.Time) {
-	if n > 0 && last.After(s.Facts.Last) {
-		s.Gaps = append(s.Gaps, thread.Gap{N: n,
-			Reason: "%d newer records are in a place that this version does not read (" + place + ")"})
+	if n == 0 || !last.After(s.Facts.Last) {
+		return
+	}
+	s.Gaps = append(s.Gaps, thread.Gap{N: n,
+		Reason: "%d newer records are in a place that this version does not read (" + place + ")"})
+	if status := s.Facts.State.Status; status == "" || status.Ended() {
+		s.Infer(thread.Running, last, "newer records are in a place that this version does not read (%s)", place)
 	}
 }
 

@@ -1,0 +1,168 @@
+package opencode
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
+)
+
+// typed decodes a message of version 2, whose row has its type. The row of an answer, a
+// command or a compaction is replaced while that goes on.
+func (d *decode) typed(v jsonl.Value) {
+	switch d.row.kind {
+	case "user":
+		r := reply{}
+		r.add(d.Members.Get("text").Text())
+		for c := d.Members.Get("files").Elements(); c.Next(); {
+			if name := cmp.Or(c.Value().Get("name").Text(), c.Value().Get("mime").Text()); name != "" {
+				r.add("[" + name + "]")
+			}
+		}
+		d.prompted()
+		d.show(thread.User, "", r)
+	case "assistant":
+		d.answer()
+	case "compaction":
+		d.compaction()
+	case "shell":
+		d.shell()
+	case "idle":
+		d.idle()
+	case "synthetic", "system", "skill", "agent-switched", "model-switched", "location-switched":
+	default:
+		d.Unknown(d.row.kind, v)
+	}
+}
+
+// answer decodes an answer, which is one request.
+func (d *decode) answer() {
+	r := reply{}
+	for c := d.Members.Get("content").Elements(); c.Next(); {
+		switch p := c.Value(); string(p.Get("type").Raw()) {
+		case "text", "reasoning":
+			r.add(p.Get("text").Text())
+		case "tool":
+			d.call(p, &r)
+		default:
+			d.Unknown("content "+p.Get("type").Text(), p)
+		}
+	}
+	failed, model := d.Members.Get("error"), d.Members.Get("model")
+	d.turn(r, failed.Get("type").Text(), failed.Get("message").Text())
+	d.show(thread.Assistant, model.Get("id").Text(), r)
+	t, ok := d.tokens(d.Members.Get("tokens"), d.Members.Get("cost"))
+	switch refused := failed.Kind() == jsonl.Object && len(r.texts)+len(r.calls) == 0; {
+	case ok:
+		d.use(model.Get("providerID").Text(), model.Get("id").Text(), t, false)
+	case !refused && !d.Timeline.Inherited:
+		d.uncounted++
+	}
+}
+
+// call adds a call.
+func (d *decode) call(p jsonl.Value, r *reply) {
+	state, at := p.Get("state"), p.Get("time")
+	status, failure := string(state.Get("status").Raw()), state.Get("error", "message").Text()
+	start, end := at.Get("created").Int(), at.Get("completed").Int()
+	call := thread.Call{ID: p.Get("id").Text(), Name: p.Get("name").Text(), Time: jsonl.Milliseconds(start)}
+	call.End(jsonl.Milliseconds(end))
+	about := func(name string) jsonl.Value { // structured has another name in newer versions
+		if v := state.Get("structured", name); v.Kind() != jsonl.Absent {
+			return v
+		}
+		return state.Get("metadata", name)
+	}
+	r.result(&call, status, about("exit"))
+	if d.Timeline.Detail == thread.Tools {
+		call.Input = thread.Clip(state.Get("input").Plain())
+		call.SetOutput(cmp.Or(engine.Text(state.Get("content")), failure))
+	}
+	if call.Name == "subagent" || call.Name == "task" {
+		call.Agent = cmp.Or(about("sessionID").Text(), state.Get("input", "sessionID").Text())
+		if running := about("status"); status == "completed" && running.Is("running") {
+			status = "running" // in the background
+		}
+		d.task(call, state.Get("input"), "", status, failure, end)
+	}
+	d.saw(start)
+	d.saw(end)
+	r.calls = append(r.calls, call)
+}
+
+// compaction adds a compaction.
+func (d *decode) compaction() {
+	switch status := d.Members.Get("status"); {
+	case status.Is("running"):
+		if !d.Timeline.Inherited {
+			d.StartCompaction(jsonl.Milliseconds(d.at), "a compaction is in progress, message %s", d.row.id)
+		}
+	case !status.Is("failed"):
+		d.Compacted(d.Members.Get("summary").Text(), jsonl.Milliseconds(d.at))
+	}
+	model := d.Members.Get("model")
+	if t, ok := d.tokens(d.Members.Get("tokens"), d.Members.Get("cost")); ok {
+		d.use(model.Get("providerID").Text(), model.Get("id").Text(), t, true)
+	} else if !d.Timeline.Inherited {
+		d.silent++
+	}
+}
+
+// shell adds a command of the user.
+func (d *decode) shell() {
+	call := thread.Call{ID: d.Members.Get("shellID").Text(), Name: "shell", Time: jsonl.Milliseconds(d.at)}
+	call.End(jsonl.Milliseconds(d.Members.Get("time").Get("completed").Int()))
+	r := reply{}
+	r.result(&call, string(d.Members.Get("status").Raw()), d.Members.Get("exit"))
+	if d.Timeline.Detail == thread.Tools {
+		call.Input = thread.Clip(`{"command":` + string(cmp.Or(string(d.Members.Get("command")), `""`)) + `}`)
+		call.SetOutput(strings.TrimSpace(d.Members.Get("output").Get("output").Text()))
+	}
+	d.Timeline.AddCall(call)
+}
+
+// idle notes the end of a turn.
+func (d *decode) idle() {
+	if d.Timeline.Inherited {
+		return
+	}
+	outcome, at := d.Members.Get("outcome").Text(), jsonl.Milliseconds(d.at)
+	switch {
+	case outcome == "succeeded":
+		d.State(thread.Completed, at, "the turn succeeded, message %s", d.row.id)
+	case d.Facts.State.Status != thread.Errored:
+		d.State(thread.Errored, at, "the turn %s, message %s", outcome, d.row.id)
+	}
+}
+
+// remainder counts what a session of version 2 used in requests that are in no message:
+// for its title, and for compactions. Version 1 adds up a session in another way, and
+// copies that of a fork, so a session with messages of both is left as it is. It returns
+// how many requests are missing.
+func (d *decode) remainder() (missing int) {
+	titles := 0
+	if d.session.asked() {
+		titles = 1
+	}
+	all := d.session.spent
+	if all == nil || d.first || (d.copied > 0 && d.session.fork == "") {
+		return titles
+	}
+	used := d.Meter.Used()
+	rest := thread.Tokens{Input: all.Input - used.Input, CacheRead: all.CacheRead - used.CacheRead,
+		CacheWrite: all.CacheWrite - used.CacheWrite, Output: all.Output - used.Output,
+		Reasoning: all.Reasoning - used.Reasoning, Cost: max(0, all.Cost-used.Cost), Calls: max(1, titles+d.silent)}
+	if min(rest.Input, rest.CacheRead, rest.CacheWrite, rest.Output, rest.Reasoning) < 0 {
+		return titles // the sums are not kept
+	}
+	if rest.Total() > 0 {
+		d.use("", "", rest, true)
+		d.silent = 0
+	}
+	if before := d.session.version; strings.HasPrefix(before, "0.") || strings.HasPrefix(before, "1.") {
+		return titles // the title may be from version 1
+	}
+	return 0
+}
