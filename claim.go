@@ -36,9 +36,9 @@ type Evidence struct {
 }
 
 // IsOnTree reports whether the record states that an attestation is of the tree of the
-// claim. Records of earlier versions name no other attestation of a command.
+// claim.
 func (e Evidence) IsOnTree(attestation string) bool {
-	return e.Artifact != "" && e.Artifact == attestation && (e.OnTree || e.Kind == EvidenceCommand)
+	return e.Artifact != "" && e.Artifact == attestation && e.OnTree
 }
 
 // The kinds of evidence.

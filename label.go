@@ -22,8 +22,8 @@ var revisionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 
 // CheckLabel returns an error of kind Invalid unless a label consists of at most
 // 200 lower-case letters and digits in words separated by single dashes. LatestLabel
-// and v with a number, which names a revision, are reserved. So is ApprovedLabel, which
-// Label refuses: logs of earlier versions have it.
+// and v with a number, which names a revision, are reserved. ApprovedLabel, which
+// queries may have, is refused by Label.
 func CheckLabel(label string) error {
 	e := E("label", label, Invalid, nil, Advice("use a word such as chosen or release-candidate"))
 	switch {

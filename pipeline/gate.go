@@ -39,13 +39,6 @@ type GateResult struct {
 	Rejected bool      `json:"-"`               // the verdict of the artifact is FAIL
 }
 
-// Compat returns the result that the legacy script gives, for which a verdict of
-// FAIL is no error.
-func (v GateResult) Compat() GateResult {
-	v.Pass, v.Rejected = len(v.Errors()) == 0, false
-	return v
-}
-
 // A GateVerdict is the result of a gate when its artifact was submitted, in the working tree
 // of the one who submitted it.
 type GateVerdict struct {
@@ -123,10 +116,6 @@ type Gate struct {
 	GateResult
 	Next *Step `json:"next,omitempty"` // the next step of the run, if the verdict is FAIL, or results of the stage compete
 }
-
-// Compat returns the result that the legacy script gives, for which a verdict of
-// FAIL is no error.
-func (g Gate) Compat() Gate { return Gate{GateResult: g.GateResult.Compat()} }
 
 // String returns the findings, one per line, a summary line and the next step.
 func (g Gate) String() string {

@@ -2,12 +2,6 @@ package pipeline
 
 import "github.com/agent-handoff/handoff/jsonschema"
 
-// A CompatAnswer is the output of the script and its exit code.
-type CompatAnswer struct {
-	Out, Err string
-	Code     int
-}
-
 // A Report is the result of a validation: every problem, sorted by pointer.
 type Report struct {
 	Errors   []jsonschema.Problem `json:"errors"`

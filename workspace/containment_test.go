@@ -54,7 +54,7 @@ func TestContainment(t *testing.T) {
 		{"link-out", handoff.Invalid}, {"absolute", handoff.Invalid}, {"dir-out/passwd", handoff.Invalid},
 		{"dir-out/made-up", handoff.Invalid},
 		{"sub/up/secret.md", handoff.Invalid}, {"loop", handoff.Invalid}, {"loop/x", handoff.Invalid},
-		{"manifest.json", handoff.Invalid}, {".manifest.json.1234", handoff.Invalid},
+		{"manifest.json", handoff.Invalid}, {".handoff-1234", handoff.Invalid},
 		{"%2e%2e/%2e%2e/%2e%2e/secret.md", handoff.NotFound}, {"missing.md", handoff.NotFound}, {"Sub", handoff.NotFound},
 		{"inside.md/x", handoff.NotFound}, {long + "n", handoff.NotFound}, {"dangling", handoff.NotFound},
 	} {
@@ -105,7 +105,7 @@ func furnish(t *testing.T, folder, root string) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"inside.md", "INSIDE.md", "a..b.md", "..c", "%2e%2e", "sub/deep.md", "sub/manifest.json",
-		".manifest.json.1234", strings.Repeat("n", 255)} {
+		".handoff-1234", strings.Repeat("n", 255)} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(name), 0o666); err != nil {
 			t.Fatal(err)
 		}

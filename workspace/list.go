@@ -78,9 +78,7 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 		}
 		q.Producer[field] = value
 	}
-	if q.Status = handoff.Status(f.Status); f.Status == "deleted" { // the word of an earlier draft of the protocol
-		q.Status = handoff.Withdrawn
-	}
+	q.Status = handoff.Status(f.Status)
 	if f.Name != "" {
 		if _, err := names.Clean(f.Name); err != nil {
 			return q, err

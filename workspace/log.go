@@ -61,7 +61,7 @@ func openQueue(c config.Config, opened localstate.Opened, runtime string, o Opti
 		return opened.Log, opened.Bodies, nil
 	}
 	q := queue.New(engine, queue.Options{Runtime: runtime, Location: localstate.Identity(opened.Backend, c.Log),
-		Text: config.Redact(c.Log), Rand: o.Rand, Warn: o.Warn,
+		Rand: o.Rand, Warn: o.Warn,
 		Known: func() (string, handoff.Seq) { return localstate.Remembered(opened.Backend, c.Log, runtime, o.Getenv) }})
 	return q, q.Bodies(opened.Bodies), q
 }

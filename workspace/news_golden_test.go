@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/news"
 )
@@ -166,7 +168,8 @@ func TestGoldenNews(t *testing.T) {
 		}
 		var l ledger
 		log := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader)
-		if err := log.Create(); err != nil {
+		err = errors.Join(localstate.NewDir(filepath.Join(dir, ".handoff"), nil).Create(t.Context()), log.Create())
+		if err != nil {
 			t.Fatal(err)
 		}
 		for text := range bytes.Lines(data) {

@@ -16,8 +16,7 @@ import (
 func (w *Workspace) Pipelines() pipelines.Runs {
 	return pipelines.New(pipelines.Options{
 		Hub: w.as, Producer: w.caller.Producer, Workspace: w.dirs.Root, Root: cmp.Or(w.dirs.Worktree(""), w.dirs.Root),
-		Definition: func() (string, error) { return w.settings.PipelineDir(w.dirs) },
-		Own:        w.ownFolders, Path: w.path, Resolve: w.resolveAll, Finish: w.finish, Now: w.now,
+		Own: w.ownFolders, Path: w.path, Resolve: w.resolveAll, Finish: w.finish, Now: w.now,
 		Verify: w.Claims(nil).Attested, Session: w.ownSession(),
 		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, nil, list) },
 	})

@@ -31,7 +31,7 @@ func (w *Workspace) Threads(set *thread.Set) threads.Collection {
 }
 
 func (w *Workspace) copyStore(set *thread.Set) keep.Store {
-	return keep.Store{Hub: w.hub, Bodies: w.rawBodies, Set: set}
+	return keep.Store{Hub: w.hub, Bodies: w.bodies, Set: set}
 }
 
 // archive returns the index of threads, or their files, with kept copies of those

@@ -36,9 +36,6 @@ type Config struct {
 	// Keep says which published files are copied, as they were.
 	Keep handoff.Keep `yaml:"keep"`
 
-	// Pipelines is the directory of the workspace's own pipelines in the repository.
-	Pipelines string `yaml:"pipelines"`
-
 	// Log is the URL of the log. See CheckLog.
 	Log string `yaml:"log"`
 

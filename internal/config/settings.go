@@ -38,9 +38,8 @@ var places = map[string]place{
 	"review_from":   ofUser,
 	"prices":        ofUser,
 
-	"channels":  ofRepository,
-	"pipelines": ofRepository,
-	"log":       ofRepository, // is used once the user has accepted it
+	"channels": ofRepository,
+	"log":      ofRepository, // is used once the user has accepted it
 
 	"keep":                 ofUser | ofRepository, // of what was published, in the log that the user has accepted
 	"queue":                ofUser | runtimeFile,

@@ -29,9 +29,8 @@ var classes = map[string]struct{ class, value string }{
 	"review_from":   {"user", "/keys"},
 	"prices":        {"user", "~/prices.json"},
 
-	"channels":  {"shared", "{own: purpose}"},
-	"pipelines": {"shared", "ci"},
-	"log":       {"shared", "other://host/x"}, // which the user has to accept
+	"channels": {"shared", "{own: purpose}"},
+	"log":      {"shared", "other://host/x"}, // which the user has to accept
 
 	"keep":                 {"either", "never"},
 	"queue":                {"either", "false"},

@@ -3,17 +3,14 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
-	"github.com/agent-handoff/handoff/internal/tool/safepath"
 )
 
 // sharedName is the name of the settings that a repository shares, at its root.
@@ -69,34 +66,6 @@ func read(name string, b []byte, err error, names []string, parse func([]byte) e
 				"age has a unit (30d)"))
 	}
 	return nil
-}
-
-// PipelineDir returns the directory of the workspace's own pipelines: the one in
-// the runtime directory if it exists, otherwise the one that a setting names,
-// which is inside the repository and not reached through a link.
-func (c Config) PipelineDir(w Workspace) (string, error) {
-	private := filepath.Join(w.Runtime, "pipelines")
-	if _, err := os.Lstat(private); err == nil || c.Pipelines == "" {
-		return private, nil
-	}
-	fail := func(reason string) (string, error) {
-		return "", handoff.E("read config", c.source["pipelines"], handoff.Invalid, fmt.Errorf("pipelines: %s", reason),
-			handoff.Advice("name a directory of the repository, relative to its root"))
-	}
-	if !filepath.IsLocal(c.Pipelines) {
-		return fail("path leaves the repository")
-	}
-	if err := safepath.Check(c.Pipelines); err != nil {
-		return fail(err.Error())
-	}
-	dir := c.root
-	for _, element := range strings.Split(filepath.ToSlash(filepath.Clean(c.Pipelines)), "/") {
-		dir = filepath.Join(dir, element)
-		if err := plainfile.CheckDir(dir); err != nil {
-			return fail(element + " is missing or not a directory")
-		}
-	}
-	return dir, nil
 }
 
 // Redact returns the URL of a log without user name and password. It is "" if the

@@ -47,7 +47,7 @@ func (s set) load() (config.Config, error) { return config.Load(s.Workspace, s.g
 // TestPrivateWins gives each setting in both files, in one, and in the environment.
 func TestPrivateWins(t *testing.T) {
 	const private = "channels: {a: mine, b: only mine}\nkeep: never\n"
-	const shared = "channels: {a: theirs, c: only theirs}\nkeep: always\npipelines: ci\nlog: other://u:p@host/x\n"
+	const shared = "channels: {a: theirs, c: only theirs}\nkeep: always\nlog: other://u:p@host/x\n"
 	s := newSettings(t, private, shared)
 	show := func() string {
 		t.Helper()
@@ -62,7 +62,7 @@ func TestPrivateWins(t *testing.T) {
 		return strings.Join(list, ", ")
 	}
 	want := "channels.a=mine config.yaml, channels.b=only mine config.yaml, channels.c=only theirs handoff.yaml, " +
-		"keep=never config.yaml, log=other://host/x handoff.yaml, pipelines=ci handoff.yaml"
+		"keep=never config.yaml, log=other://host/x handoff.yaml"
 	if got := show(); got != want {
 		t.Errorf("settings are\n%s, want\n%s", got, want)
 	}
@@ -197,31 +197,6 @@ func TestRemoteInsideWorkspace(t *testing.T) {
 		if err := c.CheckLog(s.Workspace, s.getenv, []string{tt.to}); (err == nil) != tt.ok || err != nil &&
 			!errors.Is(err, handoff.Invalid) {
 			t.Errorf("CheckLog of %s, which leads to %s: %v, want allowed %v", tt.log, tt.to, err, tt.ok)
-		}
-	}
-}
-
-// TestPipelineDir looks for pipelines in a directory that the repository names.
-func TestPipelineDir(t *testing.T) {
-	for setting, ok := range map[string]bool{"ci/pipelines": true, "ci": true, ".": true, "nothing": false, "link": false,
-		"link/pipelines": false, "../x": false, "/etc": false, "ci/a.yaml": false, ".git": false, "ci/.git/hooks": false} {
-		s := newSettings(t, "", "pipelines: "+setting)
-		err := errors.Join(os.MkdirAll(filepath.Join(s.Root, "ci/pipelines"), 0o700),
-			os.MkdirAll(filepath.Join(s.Root, "ci/.git/hooks"), 0o700), os.Symlink("ci", filepath.Join(s.Root, "link")))
-		s.write(t, "ci/a.yaml", "")
-		c, loaded := s.load()
-		if err = errors.Join(err, loaded); err != nil {
-			t.Fatal(err)
-		}
-		dir, err := c.PipelineDir(s.Workspace)
-		if ok && (err != nil || dir != filepath.Join(s.Root, setting)) || !ok && !errors.Is(err, handoff.Invalid) {
-			t.Errorf("PipelineDir with %q = %q, %v", setting, dir, err)
-		}
-		if err := os.Mkdir(filepath.Join(s.Runtime, "pipelines"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if dir, err := c.PipelineDir(s.Workspace); err != nil || dir != filepath.Join(s.Runtime, "pipelines") {
-			t.Errorf("PipelineDir with a private directory = %q, %v", dir, err)
 		}
 	}
 }

@@ -29,8 +29,7 @@ type Options struct {
 	Producer  handoff.Producer
 	Workspace string // the directory of the workspace
 	// the directory that .pipeline is in: a linked worktree uses that of the main worktree
-	Root       string
-	Definition func() (dir string, err error) // the folder of the project's pipeline files
+	Root string
 	// the folders that handoff writes to, relative to Workspace
 	Own     func() []string
 	Path    func(typed string) string                                  // a path as the caller types it, absolute
@@ -406,7 +405,7 @@ func (p Runs) IsOpen(issue string) bool { return folder.Exists(p.of(issue).o.Roo
 // removed.
 func (p Runs) IsPast(ctx context.Context, ref string) bool {
 	name := strings.TrimPrefix(ref, contract.Completed+"/")
-	if issue, _ := contract.IssueOf(name); contract.CheckIssue(issue) != nil || handoff.IsArtifactIDPrefix(ref) {
+	if issue := contract.IssueOf(name); contract.CheckIssue(issue) != nil || handoff.IsArtifactIDPrefix(ref) {
 		return false
 	}
 	page, err := p.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: ref, IncludeInactive: true, Limit: 1})

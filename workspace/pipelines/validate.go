@@ -22,7 +22,7 @@ type ValidationList struct {
 	Files []pipeline.Validation `json:"files"`
 }
 
-// ValidateOptions select what Validate and Compat validate.
+// ValidateOptions select what Validate validates.
 type ValidateOptions struct {
 	Files []string  // as the caller types them
 	Stage string    // by default that of each file
@@ -139,19 +139,6 @@ func (c Contracts) Example(stage string) (any, error) {
 			return nil, err
 		}
 		return s.Example()
-	})
-}
-
-// Compat validates a file like schema.py, with the same texts and exit codes. Its
-// editions are practitioner and expert; the latter also checks tiers. Kind:
-// Invalid (an unknown edition).
-func (c Contracts) Compat(edition string, o ValidateOptions) (pipeline.CompatAnswer, error) {
-	return in(c.p, func(r *progress.Runs) (answer pipeline.CompatAnswer, err error) {
-		dialect, err := contract.ParseDialect(edition)
-		if err == nil {
-			answer = r.Pipeline.Compat(dialect, c.p.reader(o.Stdin), o.Files...)
-		}
-		return answer, err
 	})
 }
 

@@ -43,10 +43,8 @@ session are kept, redacted, when it is closed and when the agent's session ends.
 	f.BoolVar(&o.Referenced, "referenced", false, "keep the threads that an artifact or a session references")
 	f.BoolVar(&o.Redact, "redact", false, "replace secrets in the copy")
 	f.BoolVar(&o.AllowSecrets, "allow-secret", false, "keep transcripts as they are, with their secrets")
-	f.BoolVar(&o.AllowSecrets, "allow-secrets", false, "the old name of --allow-secret")
-	f.Lookup("allow-secrets").Hidden = true
 	f.BoolVar(&o.DryRun, "dry-run", false, "list what would be kept, and keep nothing")
-	c.MarkFlagsMutuallyExclusive("redact", "allow-secret", "allow-secrets")
+	c.MarkFlagsMutuallyExclusive("redact", "allow-secret")
 	a.JSONFlag(c, "print JSON", cli.Prints(threads.Kept{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if o.URIs = args; (len(args) == 0) != o.Referenced {

@@ -9,7 +9,6 @@ import (
 
 func gateCommand(a *app) *cobra.Command {
 	var base string
-	var compat bool
 	c := &cobra.Command{
 		Use:   "gate ISSUE STAGE",
 		Short: "Check whether a stage is ready to build on",
@@ -20,22 +19,17 @@ base, staged, unstaged and untracked. For git it looks up the branch and the
 commit. What handoff itself writes is not a change.
 
 Gate changes nothing. The exit code is 1 if there are errors or if the verdict
-of the artifact is FAIL, which is printed with what comes next. With --compat
-only errors count, as in the legacy script check.py.`,
+of the artifact is FAIL, which is printed with what comes next.`,
 		Example: "  handoff pipeline gate 42 plan\n  handoff pipeline gate 42 implement --base origin/main",
 		Args:    cli.Exactly(2, "one issue and one stage"),
 	}
 	c.Flags().StringVar(&base, "base", "", "compare with this `commit` (default: the merge base with the main branch)")
-	c.Flags().BoolVar(&compat, "compat", false, "accept a consistent artifact whose verdict is FAIL, as check.py does")
 	cli.Answers(a.App, c, cli.Prints(pipeline.Gate{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.reading(func(p pipelines.Runs) error {
 			g, err := p.Gate(c.Context(), args[0], args[1], base)
 			if err != nil {
 				return err
-			}
-			if compat {
-				g = g.Compat()
 			}
 			return a.answer(g.Pass, g, func() { a.lines(g.String()) })
 		})

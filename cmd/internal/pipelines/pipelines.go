@@ -38,7 +38,7 @@ shows which agent acts next.
 A run is the folder .pipeline/ISSUE with one file per stage. Files that other
 tools write there are used as well.
 
-A project changes stages and their schemas in .handoff/pipelines/*.yaml; see
+A project changes stages and their schemas in handoff.pipeline.yaml; see
 docs/pipeline.md.`,
 		Example: "  handoff pipeline next 42\n  handoff pipeline put 42 plan /tmp/plan.json --as jg-subplanner",
 		RunE:    group,

@@ -2,7 +2,6 @@ package pipelines
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/pipeline"
@@ -13,7 +12,7 @@ import (
 )
 
 func validateCommand(a *app) *cobra.Command {
-	var compat, stage, issue string
+	var stage, issue string
 	c := &cobra.Command{
 		Use:   "validate FILE…",
 		Short: "Validate artifacts against their schemas",
@@ -26,31 +25,19 @@ definition of pipelines.
 The pipeline is that of the run in whose folder the file is, or that of --issue;
 without a run, that of a new one.
 
-With --compat it validates one file like pipeline/schema.py: it checks that the
-required keys exist and prints the same texts and exit codes. --compat=expert
-also checks tiers.
-
 The exit code is 1 if a file is invalid.`,
 		Example: "  handoff pipeline validate .pipeline/42/*.json\n  handoff pipeline validate - --stage plan --issue 42 " +
 			"< /tmp/plan.json",
 		Args: cobra.ArbitraryArgs,
 	}
-	c.Flags().StringVar(&compat, "compat", "", "validate like schema.py of this `edition`: practitioner or expert")
-	c.Flags().Lookup("compat").NoOptDefVal = "practitioner"
 	c.Flags().StringVar(&stage, "stage", "", "validate against the contract of this `stage`")
 	c.Flags().StringVar(&issue, "issue", "", "`issue` whose run has the stage")
-	c.MarkFlagsMutuallyExclusive("compat", "stage")
 	c.RegisterFlagCompletionFunc("issue", a.complete)
 	c.RegisterFlagCompletionFunc("stage", a.completeStage)
-	c.RegisterFlagCompletionFunc("compat", cobra.FixedCompletions([]string{"practitioner", "expert"},
-		cobra.ShellCompDirectiveNoFileComp))
 	cli.Answers(a.App, c, cli.Prints(pipelines.ValidationList{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o := pipelines.ValidateOptions{Files: args, Stage: stage, Stdin: a.In}
 		return a.reading(func(p pipelines.Runs) error {
-			if c.Flags().Changed("compat") {
-				return a.compat(p.Contracts(issue), compat, o)
-			}
 			if len(args) == 0 {
 				return cli.Invalid("pipeline validate", "", "requires at least one file", "name a file, or - for standard input")
 			}
@@ -62,22 +49,6 @@ The exit code is 1 if a file is invalid.`,
 		})
 	}
 	return c
-}
-
-func (a *app) compat(p pipelines.Contracts, edition string, o pipelines.ValidateOptions) error {
-	if a.AsJSON {
-		return cli.Invalid("pipeline validate", "", "--json and --compat are mutually exclusive", "leave one of them out")
-	}
-	answer, err := p.Compat(edition, o)
-	if err != nil {
-		return err
-	}
-	io.WriteString(a.Out, answer.Out)
-	io.WriteString(a.Err, answer.Err)
-	if answer.Code != 0 {
-		return cli.ExitCode(answer.Code)
-	}
-	return nil
 }
 
 func (a *app) validations(list []pipeline.Validation) {

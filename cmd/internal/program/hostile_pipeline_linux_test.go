@@ -55,9 +55,7 @@ func TestHostilePipeline(t *testing.T) {
 	for name, text := range map[string]string{"handoff.pipeline.yaml": hostileDefinition,
 		"bin/ran.sh": "#!/bin/sh\ntouch ../ran\n", ".pipeline/1/pipeline.yaml": hostileDefinition, "a.md": "a\n",
 		"openspec/changes/$(touch ran)/proposal.md": "x", "openspec/changes/one/proposal.md": "`touch ran`",
-		".pipeline/1/$(touch ran)/x.md": "# `touch ran`\n", ".pipeline/1/;touch ran;.json": `{"verdict":"$(touch ran)"}`,
-		".handoff/pipelines/x.yaml": "stages:\n- {name: x, purpose: $(touch ran), artifact: x.json, writer: $(touch-ran), " +
-			"after: implement, requires: [{verified: [touch, ran]}], schema: {type: object}}\n"} {
+		".pipeline/1/$(touch ran)/x.md": "# `touch ran`\n", ".pipeline/1/;touch ran;.json": `{"verdict":"$(touch ran)"}`} {
 		v.write("src/"+name, text)
 	}
 	v.sh("src", "rm handoff.yaml") // every command reads the log of this machine

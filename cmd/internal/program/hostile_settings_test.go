@@ -197,9 +197,9 @@ func TestHostileSettings(t *testing.T) {
 			return "clone"
 		},
 		"pipelines": func(v victim) string {
-			pull(v, "src/handoff.yaml", everySetting, "src/ci/x.yaml",
-				"stages:\n  - {name: triage, purpose: p, artifact: triage.json, writer: w, after: implement, optional: true, "+
-					"schema: {type: object}}\n")
+			pull(v, "src/handoff.yaml", everySetting, "src/handoff.pipeline.yaml",
+				"preset: jg\nstages:\n  - {id: triage, purpose: p, writes: triage.json, by: w, needs: [implement], optional: true, "+
+					"format: {schema: {type: object}}}\n")
 			return "clone"
 		},
 		"another log": func(v victim) string {

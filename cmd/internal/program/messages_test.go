@@ -103,9 +103,9 @@ func TestFileMessages(t *testing.T) {
 		`{"affected_files":1,"steps":{},"acceptance_mapping":[]}` + "\x00" +
 		`{"affected_files":[1],"steps":[1],"acceptance_mapping":{"a":1}}`
 	const session = "docs/agent-outputs/8fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e"
-	stage := "name: x\nversion: 1\nstages:\n- "
-	stages := keysOf("name", "agent", "file", "reads", "writes", "schema", "next", "retries", "tier", "purpose", "inputs",
-		"when", "gate", "rules")
+	stage := "name: x\nstages:\n- "
+	stages := keysOf("id", "purpose", "by", "writes", "aliases", "format", "needs", "readers", "gate", "on", "checks",
+		"retries", "optional", "detour", "skip")
 	for i := range stages {
 		stages[i] = stage + stages[i]
 	}
@@ -116,11 +116,12 @@ func TestFileMessages(t *testing.T) {
 	}{
 		{
 			".handoff/config.yaml", append(keysOf("channels", "keep", "limits", "output_folder", "agent_outputs_folder",
-				"keep_limit", "pipelines", "limits: {digest: x}", "channels: {a: [b]}"), brokenYAML...),
+				"keep_limit", "limits: {digest: x}", "channels: {a: [b]}"), brokenYAML...),
 			[]string{"list", "publish a.md --channel design", "session open --agent a --workflow w"}},
-		{".handoff/pipelines/default.yaml",
-			append(append(keysOf("name", "version", "stages", "lessonsFile", "rules"), stages...), brokenYAML...),
-			[]string{"pipeline next 42", "pipeline init 43"}},
+		{"handoff.pipeline.yaml",
+			append(append(keysOf("name", "preset", "folder", "planner", "self_assessment", "stages", "pipelines"), stages...),
+				brokenYAML...),
+			[]string{"pipeline schema plan", "pipeline init 43"}},
 		{
 			".pipeline/lessons.yaml",
 			append(keysOf("lessons", "lessons: [{frequency: x}]", "lessons: [{pattern: [a]}]", "lessons: [{date: x}]"),
@@ -144,7 +145,7 @@ func TestFileMessages(t *testing.T) {
 				"workflow.yaml --workflow w", "config explain session_folder --config-file workflow.yaml"}},
 		{"agent.md", append(keysOf("name", "title", "bundle"), brokenYAML...),
 			[]string{"session open --agent-file agent.md --workflow w"}},
-		{"handoff.yaml", append(keysOf("channels", "keep", "pipelines", "log"), brokenYAML...),
+		{"handoff.yaml", append(keysOf("channels", "keep", "log"), brokenYAML...),
 			[]string{"list", "publish a.md --channel design"}},
 	} {
 		c := newConsole(t)

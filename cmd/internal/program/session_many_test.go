@@ -73,7 +73,7 @@ func TestFiftyAdd(t *testing.T) {
 	if err != nil || len(records) != processes+1 {
 		t.Errorf("%d records, %v, want %d", len(records), err, processes+1)
 	}
-	left, err := filepath.Glob(filepath.Join(opened.Folder, ".manifest.json.*"))
+	left, err := filepath.Glob(filepath.Join(opened.Folder, ".handoff-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("temporaries stay: %v %v", left, err)
 	}

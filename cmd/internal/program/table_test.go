@@ -244,7 +244,7 @@ func TestWidths(t *testing.T) {
 	c := newConsole(t)
 	c.env["NO_COLOR"] = "1"
 	id := fillListings(c)
-	lines := []string{"threads --everywhere", "list --group agent", "list --all --group session"}
+	lines := []string{"thread --everywhere", "list --group agent", "list --all --group session"}
 	for _, l := range listings {
 		lines = append(lines, strings.ReplaceAll(l.line, "ARTIFACT", id))
 	}

@@ -110,7 +110,6 @@ var names = map[string]string{
 	"/pipeline.Stage":                     "StageSummary",
 	"/pipeline.List":                      "RunList",
 	"/pipeline.GateResult":                "Result",
-	"/pipeline.CompatAnswer":              "Answer",
 	"/settings.Entry":                     "Setting",
 	"/pipeline.Changes":                   "Scope",
 	"/thread.Agent":                       "Subagent",

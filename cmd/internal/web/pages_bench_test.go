@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 )
 
 // manySessions have 200,000 records.
@@ -50,6 +51,7 @@ func BenchmarkPages(b *testing.B) {
 // manyRecords writes a log of sessions, and returns the IDs of their artifacts and of them.
 func manyRecords(b testing.TB, dir string, start time.Time, sessions int) (ids, opened []string) {
 	runtime := filepath.Join(dir, ".handoff")
+	must(b, localstate.NewDir(runtime, nil).Create(b.Context()))
 	must(b, filelog.Open(runtime, rand.NewChaCha8([32]byte{5})).Create())
 	n := 0
 	for r := range logtest.Sessions(b, start, sessions) {

@@ -216,8 +216,8 @@ func TestPaths(t *testing.T) {
 		"file-out": forbidden, "relative-out": forbidden, "file-in": forbidden, "dir-out/secret.md": forbidden,
 		"dir-out/made-up": forbidden, "dir-in/manifest.json": forbidden,
 		"loop": forbidden, "loop/x": forbidden, "dangling": forbidden, "sub": forbidden, "manifest.json": forbidden,
-		".manifest.json.1234": forbidden,
-		"NOTES.md":            "404 not_found", "missing.md": "404 not_found", "%252e%252e/secret.md": "404 not_found",
+		".handoff-1234": forbidden,
+		"NOTES.md":      "404 not_found", "missing.md": "404 not_found", "%252e%252e/secret.md": "404 not_found",
 	} {
 		for _, route := range []string{"/sessions/" + session + "/files/", "/files/" + session + "/"} {
 			status, code, body := get(route + path)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/tool/sqlite"
 )
 
@@ -91,6 +92,7 @@ func newGrown(t *testing.T, n int) *grown {
 	must(t, exec.Command("git", "-C", g.ws, "init", "-q").Run())
 	must(t, os.WriteFile(filepath.Join(g.ws, "docs", "out", "new.md"), []byte("new"), 0o644))
 	log := filelog.Open(filepath.Join(g.ws, ".handoff"), rand.NewChaCha8([32]byte{1}))
+	must(t, localstate.NewDir(filepath.Join(g.ws, ".handoff"), rand.NewChaCha8([32]byte{1})).Create(t.Context()))
 	must(t, log.Create())
 	start, random := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), rand.NewChaCha8([32]byte{2})
 	seq, before := 0, ""

@@ -46,20 +46,20 @@ func links(p place) []hostile {
 	}
 	body := firstBody(p)
 	for _, name := range []string{".", "log", "log/tmp", "log/00000000", "artifacts", "artifacts/records",
-		"artifacts/files", "bodies", "bodies/sha256", filepath.Dir(body), "pipelines"} {
+		"artifacts/files", "bodies", "bodies/sha256", filepath.Dir(body)} {
 		link(name, "dir")
 	}
 	link("log", "log")
 	link("log/00000000", "log/00000000")
 	for _, name := range []string{"log/ID", firstRecord, body, "index.lock", "config.yaml", ".gitignore",
-		"pipelines/x.yaml", "index.db"} {
+		"index.db"} {
 		link(name, "victim.txt")
 	}
 	for _, name := range []string{"index.db", "index.db-wal", "index.db-shm", "index.db-journal"} {
 		link(name, "victim.db")
 	}
 	for _, name := range []string{".", "log", "log/ID", "bodies", "artifacts", "artifacts/files", "index.db", "index.lock",
-		"config.yaml", "pipelines"} {
+		"config.yaml"} {
 		link(name, "does-not-exist")
 	}
 	return append(list, workspaceLinks()...)
@@ -69,11 +69,18 @@ func links(p place) []hostile {
 func workspaceLinks() []hostile {
 	var list []hostile
 	for name, target := range map[string]string{
-		"handoff.yaml": "victim.txt", ".pipeline": "dir", ".pipeline/42": "dir", ".pipeline/42/plan.json": "victim.txt",
-		".pipeline/42/state.yaml": "victim.txt",
-		".pipeline/lessons.yaml":  "victim.txt", ".pipeline/completed": "dir",
-		"docs": "dir", "docs/agent-outputs": "dir", "docs/agent-outputs/" + sess: "dir", "docs/agent-outputs/" + sess +
-			"/manifest.json": "victim.txt",
+		"handoff.yaml":               "victim.txt",
+		"handoff.pipeline.yaml":      "victim.txt",
+		".pipeline":                  "dir",
+		".pipeline/42":               "dir",
+		".pipeline/42/plan.json":     "victim.txt",
+		".pipeline/42/state.yaml":    "victim.txt",
+		".pipeline/lessons.yaml":     "victim.txt",
+		".pipeline/completed":        "dir",
+		"docs":                       "dir",
+		"docs/agent-outputs":         "dir",
+		"docs/agent-outputs/" + sess: "dir",
+		"docs/agent-outputs/" + sess + "/manifest.json": "victim.txt",
 	} {
 		list = append(list, hostile{"link/" + name, func(p place) {
 			file := filepath.Join(p.ws, name)
@@ -101,7 +108,7 @@ func firstBody(p place) string {
 func irregular() []hostile {
 	var list []hostile
 	for _, name := range []string{
-		".handoff/log/ID", ".handoff/" + firstRecord, ".handoff/config.yaml", ".handoff/pipelines/x.yaml",
+		".handoff/log/ID", ".handoff/" + firstRecord, ".handoff/config.yaml", "handoff.pipeline.yaml",
 		".handoff/index.db", ".handoff/index.lock",
 		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + sess +
 			"/manifest.json", "a.md", "handoff.yaml", ".git",
@@ -125,7 +132,7 @@ func irregular() []hostile {
 func large() []hostile {
 	var list []hostile
 	for _, name := range []string{
-		".handoff/log/ID", ".handoff/" + firstRecord, ".handoff/config.yaml", ".handoff/pipelines/x.yaml",
+		".handoff/log/ID", ".handoff/" + firstRecord, ".handoff/config.yaml", "handoff.pipeline.yaml",
 		".handoff/index.db",
 		".pipeline/lessons.yaml", ".pipeline/42/state.yaml", ".pipeline/42/plan.json", "docs/agent-outputs/" + sess +
 			"/manifest.json",
@@ -193,18 +200,13 @@ func bombs() []hostile {
 			c-1, c-1)
 	}
 	deep := strings.Repeat("[", 200_000)
-	stage := func(schema string) string { return "stages: [{name: plan, schema: " + schema + "}]\n" }
+	stage := func(schema string) string {
+		return "preset: jg\nstages: [{id: plan, format: {schema: " + schema + "}}]\n"
+	}
 	var list []hostile
 	for name, content := range map[string]string{
-		".handoff/config.yaml":            aliases,
-		"handoff.yaml":                    aliases,
-		".handoff/pipelines/aliases.yaml": aliases,
-		".handoff/pipelines/deep.yaml":    deep,
-		".handoff/pipelines/ref.yaml":     stage(`{$ref: "#"}`),
-		".handoff/pipelines/regex.yaml": stage(
-			`{properties: {affected_files: {items: {pattern: "(a+)+(a+)+(a+)+$"}}}}`),
-		".handoff/pipelines/escape.yaml":                stage(`../../../outside/victim.txt`),
-		".handoff/pipelines/absolute.yaml":              stage(`/etc/passwd`),
+		".handoff/config.yaml":                          aliases,
+		"handoff.yaml":                                  aliases,
 		".pipeline/lessons.yaml":                        aliases,
 		".pipeline/42/state.yaml":                       aliases,
 		".pipeline/42/plan.json":                        deep,
@@ -215,7 +217,13 @@ func bombs() []hostile {
 	} {
 		list = append(list, hostile{"content/" + name, func(p place) { p.write(filepath.Join(p.ws, name), content) }})
 	}
-	for i, content := range []string{"pipelines: ../outside/dir\n", "pipelines: /etc\n", "log: file:///etc\n",
+	for i, content := range []string{aliases, deep, stage(`{$ref: "#"}`),
+		stage(`{properties: {affected_files: {items: {pattern: "(a+)+(a+)+(a+)+$"}}}}`),
+		stage(`../../../outside/victim.txt`), stage(`/etc/passwd`), "folder: ../outside/dir\n", "folder: /etc\n"} {
+		list = append(list, hostile{fmt.Sprint("handoff.pipeline.yaml/", i),
+			func(p place) { p.write(filepath.Join(p.ws, "handoff.pipeline.yaml"), content) }})
+	}
+	for i, content := range []string{"log: file:///etc\n",
 		"log: https://u:secret@host/x\n", deep} {
 		list = append(list, hostile{fmt.Sprint("handoff.yaml/", i),
 			func(p place) { p.write(filepath.Join(p.ws, "handoff.yaml"), content) }})

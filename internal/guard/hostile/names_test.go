@@ -47,7 +47,7 @@ func hostileNames() (list []string) {
 	for _, form := range forms {
 		for dir, short := range map[string]string{".git": "git~1", ".handoff": "HANDOF~1"} {
 			for _, file := range []string{"config", "HEAD", "objects/x", "refs/x", "hooks/pre-commit", "info/exclude", "log/ID",
-				"config.yaml", "pipelines/x.yaml"} {
+				"config.yaml", "index.db"} {
 				list = append(list, form(dir, short)+"/"+file)
 			}
 		}

@@ -87,12 +87,11 @@ type ArtifactState struct {
 	// it with others. "" if no acceptance does.
 	Contested string `json:"-"`
 
-	// The rest, as JSON, is what an index stores. The JSON names are older than
-	// the field names and must not change.
-	Replaced   []string `json:"below,omitempty"` // the artifacts it replaces, of those known when it was published
-	ReplacedBy []string `json:"above,omitempty"` // the artifacts that name it in Replaces
+	// The rest, as JSON, is what an index stores.
+	Replaced   []string `json:"replaced,omitempty"`   // the artifacts it replaces, of those known when it was published
+	ReplacedBy []string `json:"replacedBy,omitempty"` // the artifacts that name it in Replaces
 	// how many of ReplacedBy and NotChosen are active or themselves superseded by an active one
-	SupersededBy int    `json:"supports,omitempty"`
+	SupersededBy int    `json:"supersededBy,omitempty"`
 	Withdrawn    bool   `json:"withdrawn,omitempty"`
 	Reason       string `json:"reason,omitempty"`   // why it was withdrawn
 	Outdated     bool   `json:"outdated,omitempty"` // a newer revision has its name
@@ -114,9 +113,9 @@ type ArtifactState struct {
 	Predecessors int                `json:"predecessors,omitempty"` // the number of earlier revisions
 	Labels       []string           `json:"labels,omitempty"`
 	LabelHistory []handoff.Labeling `json:"labelHistory,omitempty"`
-	Inputs       []string           `json:"inputs,omitempty"` // what it was made from: see setInputs
-	Known        []string           `json:"known,omitempty"`  // inputs by their own status only
-	StaleInputs  int                `json:"stale,omitempty"`  // how many of both are out of date
+	Inputs       []string           `json:"inputs,omitempty"`      // what it was made from: see setInputs
+	Known        []string           `json:"known,omitempty"`       // inputs by their own status only
+	StaleInputs  int                `json:"staleInputs,omitempty"` // how many of both are out of date
 
 	Redactions []handoff.Replacement `json:"redactions,omitempty"` // parts of the record that are secrets
 	Import     string                `json:"import,omitempty"`     // of its record

@@ -39,8 +39,8 @@ const (
 // NewDir returns a runtime directory. It creates nothing.
 func NewDir(path string, rand io.Reader) *Dir { return &Dir{path: path, rand: rand} }
 
-// Create creates the directory with its marker and a .gitignore, or adds the marker to
-// one of an earlier version. There, a missing .gitignore was removed by its owner.
+// Create creates the directory with its marker and a .gitignore, or adds both to one that
+// a person made or reading left.
 //
 // Kinds: Unavailable, Invalid (the directory is another program's), Unsupported (it has
 // the format of a later version).
@@ -58,7 +58,7 @@ func (d *Dir) Create(ctx context.Context) error {
 		err = d.missing(ctx)
 	}
 	if err == nil && !s.marked {
-		err = d.createAll(!s.used)
+		err = d.createAll()
 	}
 	var known *handoff.Error
 	if err != nil && !errors.As(err, &known) {
@@ -88,7 +88,7 @@ func (d *Dir) Writable() error {
 }
 
 // createAll writes the marker last: a directory that has one is complete.
-func (d *Dir) createAll(ignore bool) error {
+func (d *Dir) createAll() error {
 	parent := filepath.Dir(d.path)
 	if err := durable.MakeDirs(parent, 0o777); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (d *Dir) createAll(ignore bool) error {
 		return err
 	}
 	defer root.Close()
-	if _, err := root.Lstat(IgnoreName); ignore && errors.Is(err, fs.ErrNotExist) {
+	if _, err := root.Lstat(IgnoreName); errors.Is(err, fs.ErrNotExist) {
 		if err := durable.Replace(root, IgnoreName,
 			func(w io.Writer) error { _, err := io.WriteString(w, ignoreAll); return err }); err != nil {
 			return err
@@ -148,7 +148,7 @@ func (d *Dir) undo() {
 	for _, e := range entries {
 		os.Remove(filepath.Join(d.path, e.Name()))
 	}
-	if os.Remove(d.path) != nil && d.createAll(true) == nil { // another process has used it since
+	if os.Remove(d.path) != nil && d.createAll() == nil { // another process has used it since
 		return
 	}
 	d.ready, d.created = false, false

@@ -98,7 +98,7 @@ func fileID(dir string) string {
 }
 
 // sameIndex reports whether a lock file names the index in its directory. An
-// empty one is of an earlier version.
+// empty one names none yet.
 func sameIndex(lock *os.File, dir string) bool {
 	var b [64]byte
 	n, _ := lock.ReadAt(b[:], 0)

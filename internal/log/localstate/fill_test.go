@@ -27,6 +27,9 @@ func longLog(t *testing.T) (runtime string, log *filelog.Log) {
 	t.Cleanup(func() { long = was })
 	long = 3
 	runtime = filepath.Join(t.TempDir(), ".handoff")
+	if err := NewDir(runtime, nil).Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	log = filelog.Open(runtime, rand.NewChaCha8([32]byte{1}))
 	if err := log.Create(); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,6 @@ const (
 // A standing is what is known about a runtime directory from its entries.
 type standing struct {
 	marked bool   // it has a marker
-	used   bool   // without a marker: it has what only a program of an earlier version writes
 	newer  int    // the format of its marker, if this program does not know it
 	needs  string // the version that writes this format, "" if the marker does not say
 }
@@ -46,9 +45,9 @@ type standing struct {
 // inspect returns the standing of a directory, the zero standing if there is none. A
 // directory of another program is refused.
 //
-// A directory without a marker is handoff's if docs/format.md names each of its
-// entries, and it was used, or has only what a person puts there before the first
-// write; or if it is in a bare repository, where it has the folders of sessions, too.
+// A directory without a marker is handoff's if it has only what a person puts there
+// before the first write and what reading leaves; or if it is in a bare repository, where
+// it has the folders of sessions, too.
 // Kinds: Invalid (another program's), Corrupt (the marker is no regular file).
 func inspect(dir string) (standing, error) {
 	for tries := 1; ; tries++ {
@@ -66,17 +65,16 @@ func inspectOnce(dir string) (standing, error) {
 	case err == nil:
 		return parseMarker(dir, b)
 	case errors.Is(err, plainfile.ErrTooLarge):
-		return standing{}, foreign(dir, MarkerName, false)
+		return standing{}, foreign(dir, MarkerName)
 	case os.IsPermission(err):
 		return standing{}, nil // whoever opens it reports it
 	case !errors.Is(err, fs.ErrNotExist):
 		return standing{}, irregular(dir, MarkerName, err)
 	}
-	s := standing{used: wasUsed(dir)}
 	if inBareRepository(dir) {
-		return s, nil
+		return standing{}, nil
 	}
-	stranger, err := strangerIn(dir, s.used)
+	stranger, err := strangerIn(dir)
 	if errors.Is(err, fs.ErrNotExist) || os.IsPermission(err) {
 		return standing{}, nil
 	}
@@ -85,19 +83,15 @@ func inspectOnce(dir string) (standing, error) {
 			handoff.Advice("make the directory readable").OrSet("HANDOFF_DIR to another one"))
 	}
 	if stranger != "" {
-		return standing{}, foreign(dir, stranger, s.used)
+		return standing{}, foreign(dir, stranger)
 	}
-	return s, nil
+	return standing{}, nil
 }
 
-func foreign(dir, entry string, used bool) error {
-	const own = "HANDOFF_DIR to the absolute path of a directory for handoff"
-	hint := handoff.Hint{}.OrSet(own + "; this one is left as it is")
-	if used {
-		hint = handoff.Advice("move " + strconv.Quote(entry) + " to another directory if it is yours").OrSet(own)
-	}
+func foreign(dir, entry string) error {
 	return handoff.E("open workspace", dir, handoff.Invalid,
-		fmt.Errorf("belongs to another program: it contains %q", entry), hint)
+		fmt.Errorf("is not a directory of handoff: it contains %q", entry),
+		handoff.Hint{}.OrSet("HANDOFF_DIR to the absolute path of a directory for handoff; this one is left as it is"))
 }
 
 var versionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z.+-]{1,40}$`) })
@@ -110,7 +104,7 @@ func parseMarker(dir string, b []byte) (s standing, err error) {
 		number, _ = strconv.Atoi(digits)
 	}
 	if lines[0] != markerLine || number < 1 {
-		return s, foreign(dir, MarkerName, false)
+		return s, foreign(dir, MarkerName)
 	}
 	s.marked = true
 	if number > format {
@@ -155,29 +149,15 @@ func inBareRepository(dir string) bool {
 		plainfile.CheckDir(filepath.Join(parent, "objects")) == nil
 }
 
-// The forms of names in a runtime directory.
+// stateForm is the form of the names of state of logs on other machines.
+var stateForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}(\.json)?$`) })
+
+// indexNames are the files of an index, and stateNames the directories with the state of
+// logs on other machines: what reading leaves.
 var (
-	hexForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
-	stateForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}(\.json)?$`) })
-	shardForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{8,}$`) })
+	indexNames = []string{FileName, FileName + "-wal", FileName + "-shm", FileName + "-journal", LockName}
+	stateNames = []string{"git", "bucket", "queue"}
 )
-
-// usedNames are the entries that a program leaves, beside runtimeDirs and runtimeFiles.
-var usedNames = []string{FileName, FileName + "-wal", FileName + "-shm", FileName + "-journal", LockName}
-
-// wasUsed reports whether a directory has something that nobody but handoff writes.
-func wasUsed(dir string) bool {
-	for _, name := range []string{"log/ID", originName} {
-		b, err := plainfile.Read(filepath.Join(dir, filepath.FromSlash(name)), 64)
-		if err == nil && hexForm().Match(bytes.TrimSuffix(b, []byte("\n"))) {
-			return true
-		}
-	}
-	return isIndex(filepath.Join(dir, FileName)) ||
-		slices.ContainsFunc([]string{"git", "bucket", "queue"}, func(name string) bool {
-			return hasState(filepath.Join(dir, name))
-		})
-}
 
 // isIndex reports whether a file is an index, by the header of SQLite 3: its first 16
 // bytes, and the application ID at offset 68.
@@ -205,42 +185,31 @@ func hasState(dir string) bool {
 	return err == nil && stranger == "" && found
 }
 
-// strangerIn returns an entry of a directory that is not handoff's, "" for none. In a
-// directory that was not used, only what a person puts there is handoff's, and what a
-// process leaves that is killed during the first write.
-func strangerIn(dir string, used bool) (string, error) {
+// strangerIn returns an entry of a directory without a marker that is not handoff's, ""
+// for none. Handoff's is what a person puts there, what reading leaves, and what a process
+// leaves that is killed during the first write.
+func strangerIn(dir string) (string, error) {
+	indexed := isIndex(filepath.Join(dir, FileName))
 	file := "" // of another program, in a directory with a name of handoff's
 	stranger, err := scan(dir, func(e fs.DirEntry) bool {
 		name := e.Name()
 		switch {
-		case name == "config.yaml", name == "pipelines":
+		case name == "config.yaml":
 			return true
-		case name == IgnoreName && !used:
+		case name == IgnoreName:
 			b, err := plainfile.Read(filepath.Join(dir, name), 64)
 			return err == nil && string(b) == ignoreAll
-		case used:
-			return slices.Contains(runtimeDirs, name) || slices.Contains(runtimeFiles, name) ||
-				slices.Contains(usedNames, name) ||
-				strings.HasPrefix(name, FileName+".damaged")
-		case !slices.Contains(runtimeDirs, name) && !slices.Contains(usedNames, name):
+		case indexed && (slices.Contains(indexNames, name) || strings.HasPrefix(name, FileName+".damaged")):
+			return true
+		case slices.Contains(stateNames, name) && hasState(filepath.Join(dir, name)):
+			return true
+		case !slices.Contains(runtimeDirs, name) && !slices.Contains(indexNames, name):
 			return false
 		}
 		file = firstFile(dir, name)
 		return file == ""
 	})
-	if stranger != "" || err != nil || !used {
-		return cmp.Or(file, stranger), err
-	}
-	stranger, err = scan(filepath.Join(dir, "log"), func(e fs.DirEntry) bool {
-		return e.Name() == "ID" || e.Name() == "tmp" || shardForm().MatchString(e.Name())
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if stranger != "" {
-		stranger = "log/" + stranger
-	}
-	return stranger, err
+	return cmp.Or(file, stranger), err
 }
 
 // scan returns the name of an entry that is not known, "" for none. It does not show

@@ -46,51 +46,42 @@ func TestInspect(t *testing.T) {
 		name  string
 		files map[string]string
 		kind  error // nil for handoff's
-		used  bool
 	}{
-		{"empty", nil, nil, false},
-		{"settings", map[string]string{"config.yaml": "keep: always\n"}, nil, false},
-		{"settings, pipelines, .gitignore", map[string]string{"config.yaml": "", "pipelines/a.yaml": "", ".gitignore": "*\n"},
-			nil, false},
+		{"empty", nil, nil},
+		{"settings", map[string]string{"config.yaml": "keep: always\n"}, nil},
+		{"settings and .gitignore", map[string]string{"config.yaml": "", ".gitignore": "*\n"}, nil},
 		{"killed during the first write", map[string]string{".gitignore": "*\n", ".handoff-1-2-x": "",
-			"log/tmp/record-1": "x", "artifacts/records/": "", "bodies/sha256/": ""}, nil, false},
-		{"a log", map[string]string{"log/ID": someID + "\n", "log/00000000/000000000001.json": "{}", "log/tmp/": "",
-			"artifacts/records/x": "", "bodies/sha256/ab/cd": ""}, nil, true},
-		{"a log, everything", map[string]string{"log/ID": someID + "\n", ".gitignore": "*\n!config.yaml\n", "config.yaml": "",
-			"pipelines/a.yaml": "", "origin": someID,
-			"bucket/" + someID + ".json": "", "queue/" + someID + "/state.json": "", "git/" + someID +
-				"/HEAD": "", "index.db": "", "index.db-wal": "", "index.db-shm": "",
-			"index.lock": "1", "index.db.damaged": "", "index.db.damaged-wal": "", ".DS_Store": "", ".nfs0001": ""}, nil, true},
-		{"origin", map[string]string{"origin": someID}, nil, true},
+			"log/tmp/record-1": "x", "artifacts/records/": "", "bodies/sha256/": ""}, nil},
 		{"what a reader of a log in git left",
-			map[string]string{"config.yaml": "", "git/" + someID + "/HEAD": "", "queue/" + someID + "/state.json": ""}, nil,
-			true},
-		{"an index", map[string]string{"config.yaml": "", "index.db": sqliteHeader + "hdof", "index.lock": "1"}, nil, true},
+			map[string]string{"config.yaml": "", "git/" + someID + "/HEAD": "", "queue/" + someID + "/state.json": "",
+				"bucket/" + someID + ".json": ""}, nil},
+		{"an index", map[string]string{"config.yaml": "", "index.db": sqliteHeader + "hdof", "index.db-wal": "",
+			"index.lock": "1", "index.db.damaged": "", ".DS_Store": "", ".nfs0001": ""}, nil},
+		{"an index that can't be created", map[string]string{"index.lock/": ""}, nil},
 
-		{"an index that can't be created", map[string]string{"index.lock/": ""}, nil, false},
-
-		{"notes", map[string]string{"README.md": "notes"}, handoff.Invalid, false},
+		{"a log without a marker", map[string]string{"log/ID": someID + "\n", "log/00000000/000000000001.json": "{}"},
+			handoff.Invalid},
+		{"an origin without a marker", map[string]string{"origin": someID}, handoff.Invalid},
+		{"pipelines", map[string]string{"pipelines/a.yaml": ""}, handoff.Invalid},
+		{"an own .gitignore", map[string]string{".gitignore": "*\n!config.yaml\n"}, handoff.Invalid},
+		{"notes", map[string]string{"README.md": "notes"}, handoff.Invalid},
 		{"a clone", map[string]string{".git/HEAD": "ref: refs/heads/main", "README.md": "", "skills/x.md": ""},
-			handoff.Invalid, false},
-		{"a clone without work tree", map[string]string{".git/HEAD": "ref: refs/heads/main"}, handoff.Invalid, false},
+			handoff.Invalid},
+		{"a clone without work tree", map[string]string{".git/HEAD": "ref: refs/heads/main"}, handoff.Invalid},
 		{"logs of another program", map[string]string{"log/2026-01-01.md": "n", ".gitignore": ".handoff-runtime/\n"},
-			handoff.Invalid, false},
-		{"only logs of another program", map[string]string{"log/2026-01-01.md": "n"}, handoff.Invalid, false},
-		{"a folder for each task", map[string]string{"0193-fix/HANDOFF.md": "n"}, handoff.Invalid, false},
-		{"a log/ID of another program", map[string]string{"log/ID": "7\n", "log/00000000/x": ""}, handoff.Invalid, false},
-		{"a log/ID that is too long", map[string]string{"log/ID": someID + "0\n"}, handoff.Invalid, false},
-		{"an origin of another form", map[string]string{"origin": "git@example.org:x/y.git\n"}, handoff.Invalid, false},
-		{"a log and a foreign file", map[string]string{"log/ID": someID + "\n", "notes.md": ""}, handoff.Invalid, false},
-		{"a log with a foreign file", map[string]string{"log/ID": someID + "\n", "log/2026-01-01.md": ""}, handoff.Invalid,
-			false},
-		{"another index.db", map[string]string{"index.db": sqliteHeader + "\x00\x00\x00\x2a"}, handoff.Invalid, false},
-		{"git of another form", map[string]string{"git/HEAD": ""}, handoff.Invalid, false},
-		{"a pipe", map[string]string{"|inbox": ""}, handoff.Invalid, false},
-		{"a pipe with a known name", map[string]string{"|index.db": ""}, handoff.Invalid, false},
-		{"another HANDOFF", map[string]string{"HANDOFF": "# What to do next\n"}, handoff.Invalid, false},
-		{"a HANDOFF without number", map[string]string{"HANDOFF": markerLine + "\nformat\n"}, handoff.Invalid, false},
-		{"a pipe as marker", map[string]string{"|HANDOFF": ""}, handoff.Corrupt, false},
-		{"a directory as marker", map[string]string{"HANDOFF/": ""}, handoff.Corrupt, false},
+			handoff.Invalid},
+		{"only logs of another program", map[string]string{"log/2026-01-01.md": "n"}, handoff.Invalid},
+		{"a folder for each task", map[string]string{"0193-fix/HANDOFF.md": "n"}, handoff.Invalid},
+		{"another index.db", map[string]string{"index.db": sqliteHeader + "\x00\x00\x00\x2a"}, handoff.Invalid},
+		{"an index and a foreign file", map[string]string{"index.db": sqliteHeader + "hdof", "notes.md": ""},
+			handoff.Invalid},
+		{"git of another form", map[string]string{"git/HEAD": ""}, handoff.Invalid},
+		{"a pipe", map[string]string{"|inbox": ""}, handoff.Invalid},
+		{"a pipe with a known name", map[string]string{"|index.db": ""}, handoff.Invalid},
+		{"another HANDOFF", map[string]string{"HANDOFF": "# What to do next\n"}, handoff.Invalid},
+		{"a HANDOFF without number", map[string]string{"HANDOFF": markerLine + "\nformat\n"}, handoff.Invalid},
+		{"a pipe as marker", map[string]string{"|HANDOFF": ""}, handoff.Corrupt},
+		{"a directory as marker", map[string]string{"HANDOFF/": ""}, handoff.Corrupt},
 	} {
 		dir := filepath.Join(t.TempDir(), ".handoff")
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -98,8 +89,8 @@ func TestInspect(t *testing.T) {
 		}
 		fill(t, dir, tt.files)
 		s, err := inspect(dir)
-		if !errors.Is(err, tt.kind) || s.used != tt.used {
-			t.Errorf("%s: inspect = %+v, %v, want used %t, kind %v", tt.name, s, err, tt.used, tt.kind)
+		if !errors.Is(err, tt.kind) {
+			t.Errorf("%s: inspect = %+v, %v, want kind %v", tt.name, s, err, tt.kind)
 		}
 		var e *handoff.Error
 		if err != nil && (!errors.As(err, &e) || e.Hint.IsZero() || !strings.HasPrefix(e.Name, dir)) {
@@ -117,9 +108,8 @@ func TestInspect(t *testing.T) {
 		if tt.kind != nil && after != before {
 			t.Errorf("%s: Create changed the directory:\n%s\nwas:\n%s", tt.name, after, before)
 		}
-		if ignored := strings.Contains(after, ".gitignore"); tt.kind == nil &&
-			ignored != (!tt.used || tt.files[".gitignore"] != "") {
-			t.Errorf("%s: after Create, it has a .gitignore: %t", tt.name, ignored)
+		if tt.kind == nil && !strings.Contains(after, ".gitignore") {
+			t.Errorf("%s: after Create, it has no .gitignore", tt.name)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 // would lead reads and writes out of the workspace.
 var (
 	runtimeDirs = []string{"log", "log/tmp", "bodies", "bodies/sha256", "artifacts", "artifacts/records",
-		"artifacts/files", "pipelines", "git", "bucket", "queue"}
+		"artifacts/files", "git", "bucket", "queue"}
 	runtimeFiles = []string{"log/ID", IgnoreName, "config.yaml", originName, MarkerName}
 )
 

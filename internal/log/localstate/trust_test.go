@@ -45,7 +45,7 @@ func TestCheckTrust(t *testing.T) {
 	// A process that was killed while it created the log leaves a second name.
 	killed := newDir()
 	id := filepath.Join(killed, "log", "ID")
-	if err := errors.Join(os.Mkdir(filepath.Join(killed, "log", "tmp"), 0o700),
+	if err := errors.Join(NewDir(killed, nil).Create(t.Context()), os.Mkdir(filepath.Join(killed, "log", "tmp"), 0o700),
 		os.WriteFile(id, []byte(someID+"\n"), 0o400),
 		os.Link(id, filepath.Join(killed, "log", "tmp", "record-1"))); err != nil {
 		t.Fatal(err)

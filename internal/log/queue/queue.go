@@ -32,7 +32,6 @@ import (
 type Options struct {
 	Runtime  string       // the runtime directory
 	Location string       // of the log, without user name, password and settings: logs with the same one share a queue
-	Text     string       // the location with its settings; "" if it has none
 	Rand     io.Reader    // for the IDs of the queue's own logs
 	Warn     func(string) // called when the engine can't be reached; may be nil
 
@@ -79,14 +78,7 @@ type Refresher interface {
 
 // New returns a log over an engine. It creates nothing.
 func New(engine Engine, o Options) *Log {
-	l := &Log{engine: engine, o: o, dir: directory(o.Runtime, o.Location), deferred: map[string]bool{}, known: -1}
-	if o.Text != "" && o.Text != o.Location { // what an older version has queued is sent first
-		older := &Log{o: o, dir: directory(o.Runtime, o.Text)}
-		if s, err := older.load(); err != nil || s.Queued {
-			l.dir, l.o.Location = older.dir, o.Text
-		}
-	}
-	return l
+	return &Log{engine: engine, o: o, dir: directory(o.Runtime, o.Location), deferred: map[string]bool{}, known: -1}
 }
 
 // retryAfter is how long a process does not ask an engine again that it could not

@@ -389,24 +389,6 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// TestLocation has one queue for all texts of a location that differ only in settings,
-// and sends what an older version has queued under another text.
-func TestLocation(t *testing.T) {
-	e, runtime := newEngine(t.TempDir()), t.TempDir()
-	at := func(location, text string) *queue.Log {
-		return queue.New(e, queue.Options{Runtime: runtime, Location: location, Text: text, Rand: rand.Reader})
-	}
-	e.set(t, true)
-	a := add(t, at("test:?poll=1s", ""), "a.md", true) // as an older version did
-	b := add(t, at("test:", "test:?poll=1s"), "b.md", true)
-	c := add(t, at("test:", "test:"), "c.md", true)
-	e.set(t, false)
-	d := add(t, at("test:", "test:?poll=1s"), "d.md", false)
-	stored(t, e, a, b, d)
-	f := add(t, at("test:", "test:?poll=1s"), "f.md", false)
-	stored(t, e, a, b, d, c, f)
-}
-
 // TestCopiedDirectory has a queue that was copied, as a cloned repository can bring
 // one. It is sent only on request.
 func TestCopiedDirectory(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/log/logcopy"
 	"github.com/agent-handoff/handoff/internal/log/retention"
 	"github.com/agent-handoff/handoff/session"
@@ -47,14 +48,15 @@ func (p *place) in(t *rapid.T, session string, do func(*workspace.Workspace) err
 	must(t, do(w))
 }
 
-func (p *place) side() logcopy.Side {
+func (p *place) side(t *rapid.T) logcopy.Side {
+	must(t, localstate.NewDir(filepath.Join(p.dir, ".handoff"), nil).Create(t.Context()))
 	l := filelog.Open(filepath.Join(p.dir, ".handoff"), rand.Reader)
 	return logcopy.Side{Log: l, Bodies: l.Bodies()}
 }
 
 // world returns what is stored.
 func (p *place) world(t *rapid.T) *world {
-	w, side := &world{bodies: map[string]int64{}}, p.side()
+	w, side := &world{bodies: map[string]int64{}}, p.side(t)
 	for r, err := range side.Log.Read(t.Context(), 0) {
 		must(t, err)
 		w.records = append(w.records, r)
@@ -110,7 +112,7 @@ func (p *place) collect(t *rapid.T, policy settings.Policy) (first storage.Reten
 // copied returns a copy of the log, as log copy makes it.
 func (p *place) copied(t *rapid.T, top string) *place {
 	to := newPlace(t, top, p.now)
-	done, err := logcopy.Copy(t.Context(), p.side(), to.side(), logcopy.Options{})
+	done, err := logcopy.Copy(t.Context(), p.side(t), to.side(t), logcopy.Options{})
 	must(t, err)
 	withdrawn := map[string]bool{}
 	for _, r := range p.world(t).records {

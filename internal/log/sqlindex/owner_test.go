@@ -24,8 +24,6 @@ func TestOwner(t *testing.T) {
 		{"another program's ID", []string{`PRAGMA application_id = 42`, `CREATE TABLE mine (x)`}, false},
 		{"another log's", []string{`PRAGMA application_id = 1751412582`,
 			`CREATE TABLE place (version, log, seq, id, text_seq)`, `INSERT INTO place VALUES (6, 'other', 0, '', 0)`}, true},
-		{"an older version's", []string{`CREATE TABLE place (version, log, seq, id, text_seq)`,
-			`INSERT INTO place VALUES (6, 'log', 0, '', 0)`}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "index.db")

@@ -15,7 +15,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 42
+const version = 43
 
 // schema creates what records are applied to. The key of an artifact's row is the
 // Seq of its record, so every index of artifacts ends in log order.
@@ -180,9 +180,8 @@ func position(ctx context.Context, c *sqlite.Conn, log string) (Position, error)
 // ApplicationID is stored in the header of an index: "hdof".
 const ApplicationID = 0x68646f66
 
-// checkOwner refuses a database that is not an index of handoff. An index of an
-// older version, which has no application ID, is reported as damaged, so that it
-// is quarantined. Only a new, empty database is accepted besides.
+// checkOwner refuses a database that is not an index of handoff. Only a new, empty
+// database is accepted besides.
 func (x *Index) checkOwner(ctx context.Context) error {
 	return x.read(ctx, func(c *sqlite.Conn) error {
 		var id, tables int64
@@ -196,9 +195,6 @@ func (x *Index) checkOwner(ctx context.Context) error {
 		}
 		if id == ApplicationID || (id == 0 && tables == 0) {
 			return nil
-		}
-		if _, err := position(ctx, c, x.log); id == 0 && (err == nil || errors.As(err, new(*Error))) {
-			return damaged("it is an index of an older version")
 		}
 		return &Error{Err: errors.New("the file is not an index of handoff")}
 	})

@@ -93,15 +93,12 @@ func (s *Stage) check(p *Pipeline) (found Mistakes) {
 	if err := handoff.CheckChannel(s.Name); err != nil || s.Name == State || s.Name == Human {
 		add("id", `use lower-case letters, digits and "-"`, "id %q is empty, reserved or not a name", s.Name)
 	}
-	former := p.IsPreset() && s.at["writes"] == place{}
+	builtin := p.IsPreset() && s.at["writes"] == place{}
 	for _, file := range s.Files() {
 		why := pathMistake(file, true)
 		switch {
 		case file == "":
 			add("writes", "name the file that the stage leaves", "writes no file (writes)")
-		case former && !isFileName(file):
-			add("writes", "use a name such as lint.json",
-				`invalid artifact name %q; it may contain letters, digits, ".", "-" and "_" and must end in .json`, file)
 		case why != "":
 			add("writes", "name a file in the folder of the run, relative to it", "writes %s", why)
 		case strings.HasSuffix(file, "/"):
@@ -115,7 +112,7 @@ func (s *Stage) check(p *Pipeline) (found Mistakes) {
 	} else if strings.ContainsFunc(s.Writer, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		add("by", "use one word", "by %q is not the name of one agent", s.Writer)
 	}
-	if former && s.schema == nil {
+	if builtin && s.schema == nil {
 		add("format", "write a schema", "has no schema")
 	}
 	if s.IsPattern() && s.schema != nil {

@@ -51,7 +51,7 @@ type Pipeline struct {
 func (p *Pipeline) IsPreset() bool { return p.preset == PresetJG }
 
 // Source returns the definition of a pipeline, complete in itself, nil if it is the
-// built-in one with the files of .handoff/pipelines.
+// built-in one.
 func (p *Pipeline) Source() []byte { return p.source }
 
 // A Requirement is "optional" or "required".

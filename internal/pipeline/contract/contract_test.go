@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -17,13 +17,13 @@ import (
 )
 
 // builtin is the built-in pipeline.
-var builtin = sync.OnceValue(func() *contract.Pipeline {
-	p, err := contract.Load(nil)
-	if err != nil {
-		panic(err)
-	}
-	return p
-})
+var builtin = contract.Preset
+
+// changed returns the built-in pipeline with the changes of a definition.
+func changed(text string, files fs.FS) (*contract.Pipeline, error) {
+	all, err := contract.Parse(contract.Definition, []byte("preset: jg\n"+text), files)
+	return all[""], err
+}
 
 // minimal are the smallest valid artifacts.
 var minimal = map[string]string{
@@ -45,6 +45,48 @@ func lines(list []jsonschema.Problem) string {
 		fmt.Fprintln(&b, p)
 	}
 	return b.String()
+}
+
+// TestRefusedFiles checks which files and roots are no artifact, and which keys each one
+// must have, also under another name of its file.
+func TestRefusedFiles(t *testing.T) {
+	for _, tt := range []struct{ file, in, want string }{
+		{"x/plan.json", minimal["plan"], ""},
+		{"worker-result-fast.json", minimal["implement"], ""},
+		{"test-result-fail.json", minimal["test"], ""},
+		{"test-result-pass.json", minimal["test"], ""},
+		{"lint-result.json", "{}", "no stage has an artifact of this name"},
+		{"plan.json.example", "{}", "no stage has an artifact of this name"},
+		{"a/state.yaml", "{}", "no stage has an artifact of this name"},
+		{"plan.json", "[]", "is an array, not an object"},
+		{"plan.json", "null", "is null, not an object"},
+		{"plan.json", "1.5", "is a number, not an object"},
+		{"plan.json", "NaN", "invalid JSON"},
+		{"plan.json", "{", "invalid JSON"},
+		{"plan.json", "{}", "/acceptance_mapping: is missing\n/affected_files: is missing\n/steps: is missing\n"},
+		{"worker-result-fast.json", `{"status":"completed","summary":""}`,
+			"/blockers: is missing\n/files_changed: is missing\n"},
+		{"test-result-fail.json", "{}", "/phase_1: is missing\n/verdict: is missing\n"},
+		{"review-result.json", "{}", "/blockers: is missing\n/concerns: is missing\n/nits: is missing\n/verdict: is missing\n"},
+		{"debug-diagnosis.json", "{}", "/classification: is missing\n/failure_description: is missing\n" +
+			"/failure_source: is missing\n/root_cause: is missing\n/root_cause_file: is missing\n/root_cause_line: is missing\n"},
+		{"git-result.json", "{}", "/branch: is missing\n/commit_message: is missing\n/commit_sha: is missing\n"},
+		{"worker-result.json", with(minimal["implement"], `"tier_used":"turbo"`), "/tier_used: is \"turbo\""},
+		{"worker-result.json", with(minimal["implement"], `"tier_used":1`), "/tier_used: is"},
+		{"worker-result.json", with(minimal["implement"], `"escalation_history":{}`), "/escalation_history: is an object"},
+		{"worker-result.json", with(minimal["implement"], `"escalation_history":[3]`), "/escalation_history/0: is a number"},
+		{"worker-result.json", with(minimal["implement"], `"escalation_history":[{"from_tier":"fast"}]`),
+			"/escalation_history/0/to_tier: is missing"},
+	} {
+		v, err := builtin().ValidateFile("", tt.file, tt.file, []byte(tt.in))
+		got := lines(v.Errors)
+		if err != nil {
+			got = err.Error()
+		}
+		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s %s: got %q, want %q", tt.file, tt.in, got, tt.want)
+		}
+	}
 }
 
 func TestMinimalArtifacts(t *testing.T) {
@@ -257,23 +299,24 @@ func TestIssueIDs(t *testing.T) {
 }
 
 const lintYAML = `
+self_assessment: required
 stages:
-  - name: lint
+  - id: lint
     purpose: the result of the linter
-    artifact: lint-result.json
-    writer: team-linter
+    writes: lint-result.json
+    by: team-linter
     readers: [jg-worker]
-    after: implement
+    needs: [implement]
     optional: true
-    schema: lint.schema.json
-    routes:
+    format: {schema: lint.schema.json}
+    on:
       - when: {verdict: FAIL}
         to: implement
-  - name: plan
+  - id: plan
     retries: 5
-  - name: debug
+  - id: debug
     readers: [jg-planner]
-    routes:
+    on:
       - when: {classification: [fix_target, plan_defect]}
         ask: jg-planner
 `
@@ -282,11 +325,7 @@ const lintSchema = `{"type":"object","required":["verdict","errors"],"allOf":[{"
  "properties":{"verdict":{"enum":["PASS","FAIL"]},"output":{"type":"string"},"errors":{"type":"array"}}}`
 
 func TestProjectStages(t *testing.T) {
-	p, err := contract.Load(fstest.MapFS{
-		"team.yaml":        {Data: []byte(lintYAML)},
-		"lint.schema.json": {Data: []byte(lintSchema)},
-		"z.yaml":           {Data: []byte("self_assessment: required\n")},
-	})
+	p, err := changed(lintYAML, fstest.MapFS{"lint.schema.json": {Data: []byte(lintSchema)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,40 +352,38 @@ func TestProjectStages(t *testing.T) {
 	if got := lines(r.Errors); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := p.CompatBytes(contract.Practitioner, "lint-result.json",
-		[]byte("{}")); got.Err != "Missing required key: verdict\nMissing required key: errors\n" {
-		t.Errorf("compat: got %q", got.Err)
-	}
 }
 
 func TestInvalidProjectFiles(t *testing.T) {
-	stage := "stages:\n  - {name: lint, artifact: lint-result.json, writer: w, after: plan, schema: "
+	stage := "stages:\n  - {id: lint, writes: lint-result.json, by: w, needs: [plan], format: {schema: "
 	for _, tt := range []struct{ name, yaml, schema, want string }{
-		{"http", stage + "s.json}", `{"$ref":"https://example.com/s.json"}`,
-			"https://example.com/s.json: schemas must be in the pipeline's folder"},
-		{"file", stage + "s.json}", `{"$ref":"file:///etc/passwd"}`, "file:///etc/passwd: schemas must be"},
-		{"inline http", stage + `{"$ref": "http://example.com/s"}}`, "", "http://example.com/s: schemas must be"},
-		{"above", stage + "../s.json}", "", "not a file in the pipeline's folder"},
-		{"no schema file", stage + "t.json}", "", "t.json"},
-		{"no schema", "stages: [{name: lint, artifact: lint-result.json, writer: w, after: plan}]", "", "has no schema"},
-		{"bad schema", stage + "{type: 7}}", "", "lint"},
-		{"unknown check", "stages: [{name: plan, checks: [plans]}]", "", `unknown check "plans"`},
-		{"unknown key", "stages: [{name: plan, wirter: w}]", "", `line 1, column 23: unknown key "wirter"`},
-		{"repeated key", "self_assessment: optional\nself_assessment: required", "", "line 2, column 1: duplicate key"},
+		{"http", stage + "s.json}}", `{"$ref":"https://example.com/s.json"}`,
+			"https://example.com/s.json: a schema refers to itself and to built-in schemas only"},
+		{"file", stage + "s.json}}", `{"$ref":"file:///etc/passwd"}`, "file:///etc/passwd: a schema refers"},
+		{"inline http", stage + `{"$ref": "http://example.com/s"}}}`, "", "http://example.com/s: a schema refers"},
+		{"of the project", stage + `{"$ref": "/project/s.json"}}}`, "{}", "/project/s.json: a schema refers"},
+		{"above", stage + "../s.json}}", "", "../s.json is not a readable file with a schema"},
+		{"no schema file", stage + "t.json}}", "", "t.json"},
+		{"no schema", "stages: [{id: plan, format: any}]", "", "has no schema"},
+		{"bad schema", stage + "{type: 7}}}", "", "lint"},
+		{"unknown check", "stages: [{id: plan, checks: [plans]}]", "", `unknown check "plans"`},
+		{"unknown key", "stages: [{id: plan, wirtes: w}]", "", `line 2, column 21: unknown key "wirtes"`},
+		{"key of a former format", "stages: [{id: plan, writer: w}]", "", `unknown key "writer"`},
+		{"repeated key", "self_assessment: optional\nself_assessment: required", "", "line 3, column 1: duplicate key"},
 		{"need", "self_assessment: sometimes", "", "optional or required"},
-		{"place", "stages: [{name: lint, artifact: lint-result.json, writer: w, after: nowhere, schema: {}}]", "",
+		{"place", "stages: [{id: lint, writes: lint-result.json, by: w, needs: [nowhere], format: {schema: {}}}]", "",
 			`"nowhere"`},
-		{"route", "stages: [{name: plan, routes: [{when: {a: b}, to: nowhere}]}]", "", "nowhere"},
-		{"two ways", "stages: [{name: plan, routes: [{when: {a: b}, to: test, ask: human}]}]", "", "either a stage"},
-		{"always", "stages: [{name: plan, routes: [{to: test}]}]", "", "has no condition"},
-		{"same file", stage + "{}}\n  - {name: plan, artifact: lint-result.json}", "", "both write"},
-		{"path", "stages: [{name: plan, artifact: ../plan.json}]", "", "invalid artifact name"},
-		{"name", "stages: [{name: Lint!, artifact: lint-result.json, writer: w, after: plan, schema: {}}]", "", "Lint!"},
+		{"route", "stages: [{id: plan, on: [{when: {a: b}, to: nowhere}]}]", "", "nowhere"},
+		{"two ways", "stages: [{id: plan, on: [{when: {a: b}, to: test, ask: human}]}]", "", "either a stage"},
+		{"always", "stages: [{id: plan, on: [{to: test}]}]", "", "has no condition"},
+		{"same file", stage + "{}}}\n  - {id: plan, writes: lint-result.json}", "", "both write"},
+		{"path", "stages: [{id: plan, writes: ../plan.json}]", "", "not a path inside"},
+		{"name", "stages: [{id: Lint!, writes: lint-result.json, by: w, needs: [plan], format: {schema: {}}}]", "", "Lint!"},
 		{"no yaml", "stages: [", "", "line"},
 		{"no list", "stages: 7", "", "line"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := contract.Load(fstest.MapFS{"p.yaml": {Data: []byte(tt.yaml)}, "s.json": {Data: []byte(tt.schema)}})
+			_, err := changed(tt.yaml, fstest.MapFS{"s.json": {Data: []byte(tt.schema)}})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want an error with %q", err, tt.want)
 			}
@@ -366,11 +403,7 @@ func validate(p *contract.Pipeline, stage string, b []byte) (pipeline.Report, er
 // TestExamples checks that each stage has an example, that it is valid, and that
 // the schema of a stage contains what it refers to.
 func TestExamples(t *testing.T) {
-	p, err := contract.Load(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range p.Stages {
+	for _, s := range builtin().Stages {
 		example, err := s.Example()
 		if err != nil {
 			t.Fatal(s.Name, err)
@@ -397,16 +430,13 @@ func TestExamples(t *testing.T) {
 }
 
 // TestSchemaOfAProjectStage checks the schema and the example of a stage whose
-// schema refers to a file, which refers to another.
+// schema refers to a built-in one.
 func TestSchemaOfAProjectStage(t *testing.T) {
-	p, err := contract.Load(fstest.MapFS{
-		"a.yaml": {
-			Data: []byte(
-				`stages: [{name: lint, purpose: p, artifact: lint.json, writer: w, after: implement, schema: {type: object, properties: {n: {$ref: /project/n.json}}, examples: [{n: 1}]}},
-			{name: all, purpose: p, artifact: all.json, writer: w, after: implement, schema: {type: object, properties: {x: {}}}}]`)},
-		"n.json": {Data: []byte(`{"$ref":"m.json#/$defs/m"}`)},
-		"m.json": {Data: []byte(`{"$defs":{"m":{"type":"integer"}}}`)},
-	})
+	p, err := changed(`stages:
+  - {id: lint, writes: lint.json, by: w, needs: [implement], format: {schema: n.json}}
+  - {id: all, writes: all.json, by: w, needs: [implement], format: {schema: {type: object, properties: {x: {}}}}}
+`, fstest.MapFS{"n.json": {Data: []byte(
+		`{"type":"object","allOf":[{"$ref":"/builtin/common.schema.json"}],"properties":{"n":{}},"examples":[{"n":1}]}`)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -415,8 +445,8 @@ func TestSchemaOfAProjectStage(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc, err := lint.Schema()
-	if defs, _ := doc["$defs"].(map[string]any); err != nil || len(defs) != 2 {
-		t.Errorf("got %v %v, want two embedded documents", doc, err)
+	if defs, _ := doc["$defs"].(map[string]any); err != nil || len(defs) != 1 {
+		t.Errorf("got %v %v, want one embedded document", doc, err)
 	}
 	if example, err := lint.Example(); err != nil || fmt.Sprint(example) != "map[n:1]" {
 		t.Errorf("got %v %v, want n: 1", example, err)
@@ -436,12 +466,12 @@ func TestSchemaOfAProjectStage(t *testing.T) {
 // TestCommonFields checks that the fields of every artifact are part of the
 // contract of a project's stage.
 func TestCommonFields(t *testing.T) {
-	p, err := contract.Load(fstest.MapFS{"a.yaml": {Data: []byte(`
+	p, err := changed(`
 self_assessment: required
 stages:
-  - {name: lint, purpose: p, artifact: lint.json, writer: w, after: implement, schema: {type: object, properties: {verdict: {type: string}}}}
-  - {name: own, purpose: p, artifact: own.json, writer: w, after: implement, schema: {type: object, properties: {tier_used: {type: integer}}}}
-`)}})
+  - {id: lint, purpose: p, writes: lint.json, by: w, needs: [implement], format: {schema: {type: object, properties: {verdict: {type: string}}}}}
+  - {id: own, purpose: p, writes: own.json, by: w, needs: [implement], format: {schema: {type: object, properties: {tier_used: {type: integer}}}}}
+`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"io/fs"
 	"path"
 	"slices"
@@ -105,7 +106,6 @@ type definition struct {
 	reader
 	loader loader
 	folder string // where its schemas are: builtin or project
-	former bool   // a file of .handoff/pipelines, whose keys have other names
 }
 
 func newDefinition(file, folder string, files fs.FS) *definition {
@@ -114,7 +114,7 @@ func newDefinition(file, folder string, files fs.FS) *definition {
 
 // pipeline returns an empty pipeline and what reads its keys.
 func (d *definition) pipeline(name string) (*Pipeline, keys) {
-	p := &Pipeline{Name: name, Folder: Folder, SelfAssessment: Optional}
+	p := &Pipeline{Name: name, Folder: Folder}
 	return p, keys{
 		"stages": func(n *yaml.Node) { p.stages = n },
 		"preset": func(n *yaml.Node) {
@@ -144,10 +144,9 @@ func (d *definition) pipeline(name string) (*Pipeline, keys) {
 func (d *definition) finish(p *Pipeline, n *yaml.Node) {
 	p.place = d.place(n)
 	if p.preset == PresetJG {
-		own := *p
-		*p = *preset()
-		p.Name, p.Folder, p.place, p.stages = own.Name, own.Folder, own.place, own.stages
+		*p = *preset().changedBy(p)
 	}
+	p.SelfAssessment = cmp.Or(p.SelfAssessment, Optional)
 	if p.stages != nil {
 		d.list(p.stages, "stages", func(n *yaml.Node) {
 			if len(p.Stages) == maxStages {
@@ -161,6 +160,9 @@ func (d *definition) finish(p *Pipeline, n *yaml.Node) {
 	if p.IsPreset() {
 		p.sequence()
 	}
+	for _, s := range p.Stages {
+		s.assess = p.SelfAssessment == Required
+	}
 	if len(d.mistakes) == 0 { // otherwise a key may be missing because its value is wrong
 		d.mistakes = p.check()
 	}
@@ -171,6 +173,18 @@ func (d *definition) finish(p *Pipeline, n *yaml.Node) {
 		}
 	}
 	p.stages = nil
+}
+
+// changedBy gives a preset what a definition has beside stages, and returns it.
+func (p *Pipeline) changedBy(own *Pipeline) *Pipeline {
+	p.Name = own.Name
+	p.Folder = own.Folder
+	p.SelfAssessment = cmp.Or(own.SelfAssessment, p.SelfAssessment)
+	p.Planner = cmp.Or(own.Planner, p.Planner)
+	p.AgentPrefix = cmp.Or(own.AgentPrefix, p.AgentPrefix)
+	p.place = own.place
+	p.stages = own.stages
+	return p
 }
 
 // source returns a definition as the run that has it keeps it. Its top level has the name.
@@ -192,10 +206,6 @@ func source(name string, n *yaml.Node) []byte {
 	return b
 }
 
-// formerKeys are the names that keys have in files of .handoff/pipelines.
-var formerKeys = map[string]string{"id": "name", "by": "writer", "writes": "artifact", "format": "schema",
-	"on": "routes", "needs": "after"}
-
 // stage returns what reads the keys of a stage.
 func (d *definition) stage(s *Stage) keys {
 	k := keys{
@@ -215,17 +225,6 @@ func (d *definition) stage(s *Stage) keys {
 		"detour":   func(n *yaml.Node) { s.Detour = d.flag(n, "detour") },
 		"skip":     func(n *yaml.Node) { s.Skip = d.text(n, "skip") },
 	}
-	if d.former {
-		k["needs"] = func(n *yaml.Node) { s.after = d.text(n, "after") }
-		k["requires"] = func(n *yaml.Node) {
-			s.Requires = nil
-			d.list(n, "requires", func(n *yaml.Node) { d.command(s, n, "verified") })
-		}
-		for name, former := range formerKeys {
-			k[former] = k[name]
-			delete(k, name)
-		}
-	}
 	for name, read := range k {
 		k[name] = func(n *yaml.Node) {
 			s.at[name] = d.place(n)
@@ -235,10 +234,10 @@ func (d *definition) stage(s *Stage) keys {
 	return k
 }
 
-// retries reads a number of retries. Files of .handoff/pipelines have no limit.
+// retries reads a number of retries.
 func (d *definition) retries(n *yaml.Node) int {
 	v, err := strconv.Atoi(n.Value)
-	if n.Kind != yaml.ScalarNode || err != nil || v < 0 || v > maxRetries && !d.former {
+	if n.Kind != yaml.ScalarNode || err != nil || v < 0 || v > maxRetries {
 		d.wrong(n, "use a number from 0 to "+strconv.Itoa(maxRetries), "retries must be a number from 0, not %s", kindOf(n))
 	}
 	return v
@@ -255,14 +254,9 @@ func (d *definition) checks(s *Stage, n *yaml.Node) {
 	})
 }
 
-// format reads what an artifact must look like. In files of .handoff/pipelines it is a
-// schema, or the name of its file.
+// format reads what an artifact must look like.
 func (d *definition) format(s *Stage, n *yaml.Node) {
 	s.Headings, s.schema, s.document = nil, nil, nil
-	if d.former {
-		d.schema(s, n)
-		return
-	}
 	if n.Kind == yaml.ScalarNode {
 		if n.Value != "any" {
 			d.wrong(n, "use any, {headings: [A, B]} or {schema: FILE}", "unknown format %q", n.Value)
@@ -286,7 +280,7 @@ func (d *definition) format(s *Stage, n *yaml.Node) {
 // the definition, so that it refers to no other file of the project.
 func (d *definition) schema(s *Stage, n *yaml.Node) {
 	const hint = "use a JSON Schema (2020-12) or the path of a file with one, relative to the definition"
-	if n.Kind == yaml.ScalarNode && d.folder == projectFolder && !d.former {
+	if n.Kind == yaml.ScalarNode && d.folder == projectFolder {
 		b, err := d.loader.read(projectFolder, n.Value)
 		var doc yaml.Node
 		if err == nil {
@@ -324,14 +318,11 @@ func (d *definition) gate(s *Stage, n *yaml.Node) {
 		"approved": func(n *yaml.Node) { s.Gate.Approved = d.relations(n) },
 		"verified": func(n *yaml.Node) {
 			s.Requires = nil
-			d.list(n, "verified", func(n *yaml.Node) { d.command(s, n, "command") })
+			d.list(n, "verified", func(n *yaml.Node) { d.command(s, n) })
 			if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
 				d.wrong(n, "name a command, or leave the key out", "verified is empty")
 			}
 		},
-	}
-	if d.former {
-		delete(k, "verified")
 	}
 	d.mapping(n, "gate", k)
 }
@@ -365,8 +356,8 @@ func (d *definition) relations(n *yaml.Node) []handoff.Relation {
 const shellCharacters = "\"'`$&|;<>(){}*\\~#!"
 
 // command reads a command that must be verified: its words, the list of its arguments, or
-// a mapping with a directory, in which the arguments have the key name.
-func (d *definition) command(s *Stage, n *yaml.Node, name string) {
+// a mapping with a directory.
+func (d *definition) command(s *Stage, n *yaml.Node) {
 	var need Need
 	words := func(n *yaml.Node) {
 		if n.Kind == yaml.SequenceNode {
@@ -380,20 +371,20 @@ func (d *definition) command(s *Stage, n *yaml.Node, name string) {
 			need.Verified = strings.Fields(text)
 		}
 		if len(need.Verified) == 0 || need.Verified[0] == "" {
-			d.wrong(n, "write it as [go, test, ./...]", "%s must name the arguments of a command", name)
+			d.wrong(n, "write it as [go, test, ./...]", "command must name the arguments of a command")
 		}
 	}
-	if n.Kind != yaml.MappingNode && !d.former {
+	if n.Kind != yaml.MappingNode {
 		words(n)
 	} else {
-		d.mapping(n, "a command", keys{name: words, "dir": func(n *yaml.Node) {
+		d.mapping(n, "a command", keys{"command": words, "dir": func(n *yaml.Node) {
 			if need.Dir = d.text(n, "dir"); !isLocal(need.Dir) {
 				d.wrong(n, "use a directory of the workspace, relative to it", "requires: directory %q leaves the workspace",
 					need.Dir)
 			}
 		}})
 		if n.Kind == yaml.MappingNode && need.Verified == nil {
-			d.wrong(n, "write it as [go, test, ./...]", "%s must name the arguments of a command", name)
+			d.wrong(n, "write it as [go, test, ./...]", "command must name the arguments of a command")
 		}
 	}
 	s.Requires = append(s.Requires, need)
@@ -409,7 +400,7 @@ func (d *definition) routes(s *Stage, n *yaml.Node) {
 		}
 		return
 	}
-	if n.Kind != yaml.MappingNode || d.former {
+	if n.Kind != yaml.MappingNode {
 		d.wrong(n, "write on: {OUTCOME: STAGE}, or a list of conditions", "on must be a mapping, not %s", kindOf(n))
 		return
 	}

@@ -49,16 +49,13 @@ func ArchivedName(issue string, n int) string {
 	return fmt.Sprint(issue, numberMark, n)
 }
 
-// IssueOf returns the issue of an archived run by its name: 42 for 42~2. A name such as
-// 42.2, which earlier versions gave, is also a legal issue: certain is false then.
-func IssueOf(name string) (issue string, certain bool) {
-	for _, mark := range []string{numberMark, "."} {
-		at := strings.LastIndex(name, mark)
-		if at >= 0 && name[at+1:] != "" && strings.Trim(name[at+1:], "0123456789") == "" {
-			return name[:at], mark == numberMark
-		}
+// IssueOf returns the issue of an archived run by its name: 42 for 42~2.
+func IssueOf(name string) string {
+	issue, number, ok := strings.Cut(name, numberMark)
+	if ok && number != "" && strings.Trim(number, "0123456789") == "" {
+		return issue
 	}
-	return name, true
+	return name
 }
 
 func hasSuffixFold(s, suffix string) bool {

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"bytes"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/jsonschema"
 	"go.yaml.in/yaml/v4"
 )
@@ -29,6 +27,9 @@ const (
 	builtinFolder = "builtin"
 	projectFolder = "project"
 )
+
+// Preset returns the built-in pipeline, which nobody changes.
+var Preset = sync.OnceValue(preset)
 
 // preset returns the built-in pipeline. The caller may change it.
 func preset() *Pipeline {
@@ -54,65 +55,8 @@ func preset() *Pipeline {
 	return p
 }
 
-// Load returns the built-in pipeline, changed by the *.yaml files of a project's
-// folder in the order of their names, which have the format of earlier versions. In an
-// existing stage a file replaces the keys it contains; a new stage names the stage it
-// comes after. A schema is inline or a file in the same folder. A nil or missing folder
-// changes nothing. Its kinds are Invalid and Unavailable.
-func Load(project fs.FS) (*Pipeline, error) {
-	p := preset()
-	names, err := files(project)
-	if err != nil {
-		return nil, loadError("", err)
-	}
-	d := newDefinition("", projectFolder, project)
-	for _, name := range names {
-		b, err := d.loader.read(projectFolder, name)
-		if err != nil {
-			return nil, loadError(name, err)
-		}
-		if d.file = name; len(bytes.TrimSpace(b)) > 0 {
-			d.overlay(p, b)
-		}
-		if len(d.mistakes) > 0 {
-			return nil, d.mistakes.err()
-		}
-	}
-	if len(names) > 0 {
-		p.sequence()
-		d.mistakes = p.check()
-	}
-	return p, d.mistakes.err()
-}
-
-// files returns the names of a project's files, sorted.
-func files(project fs.FS) ([]string, error) {
-	if project == nil {
-		return nil, nil
-	}
-	entries, err := fs.ReadDir(project, ".")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var names []string
-	for _, e := range entries {
-		if path.Ext(e.Name()) == ".yaml" && e.Name()[0] != '.' { // else it is that of an editor
-			names = append(names, e.Name())
-		}
-	}
-	return names, err
-}
-
-func loadError(name string, err error) error {
-	kind := handoff.Invalid
-	if errors.Is(err, fs.ErrPermission) {
-		kind = handoff.Unavailable
-	}
-	return handoff.E("read pipeline", name, kind, err, handoff.Advice("see docs/pipeline.md, section Project stages"))
-}
-
-// A loader reads the files that schemas refer to, from the builtin and the
-// project folder. It does not access the network.
+// A loader reads the files of the builtin and the project folder. It does not access the
+// network.
 type loader map[string]fs.FS
 
 func newLoader(project fs.FS) loader {
@@ -127,12 +71,16 @@ func newLoader(project fs.FS) loader {
 // contract:///project/….
 const scheme = "contract"
 
+// load reads a schema that another one refers to, which is a built-in one.
 func (l loader) load(ref string) (any, error) {
 	u, err := url.Parse(ref)
-	if err != nil || u.Scheme != scheme {
-		return nil, fmt.Errorf("%s: schemas must be in the pipeline's folder", ref)
+	if err != nil {
+		return nil, err
 	}
 	folder, name, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	if u.Scheme != scheme || folder != builtinFolder {
+		return nil, fmt.Errorf("%s: a schema refers to itself and to built-in schemas only", ref)
+	}
 	b, err := l.read(folder, name)
 	if err != nil {
 		return nil, err
@@ -154,38 +102,13 @@ func (l loader) read(folder, name string) ([]byte, error) {
 	return b, nil
 }
 
-// overlay applies a file of .handoff/pipelines to p.
-func (d *definition) overlay(p *Pipeline, b []byte) {
-	root := d.document(b)
-	if root == nil {
-		return
-	}
-	d.former = true
-	file, k := d.pipeline("")
-	file.SelfAssessment = p.SelfAssessment
-	file.Planner = p.Planner
-	k["stages"] = func(n *yaml.Node) {
-		d.list(n, "stages", func(n *yaml.Node) { d.change(p, n) })
-	}
-	for _, later := range []string{"folder", "preset", "agent_prefix"} {
-		delete(k, later)
-	}
-	d.mapping(root, "a pipeline", k)
-	p.SelfAssessment, p.Planner = file.SelfAssessment, file.Planner
-	for _, s := range p.Stages {
-		s.assess = p.SelfAssessment == Required
-	}
-}
-
 // change reads a stage, which changes that of the same name or is a new one. In a preset, a
 // new one follows the last stage that it needs.
 func (d *definition) change(p *Pipeline, n *yaml.Node) {
-	s, at, key := &Stage{Retries: defaultRetries}, -1, "id"
-	if d.former {
-		s.Retries, key = 0, formerKeys[key]
-	}
+	s := &Stage{Retries: defaultRetries}
+	at := -1
 	for i := 0; n.Kind == yaml.MappingNode && p.IsPreset() && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
+		if n.Content[i].Value == "id" {
 			at = slices.Index(p.names(), n.Content[i+1].Value)
 		}
 	}
@@ -194,39 +117,29 @@ func (d *definition) change(p *Pipeline, n *yaml.Node) {
 	}
 	s.given = given{at: map[string]place{"": d.place(n)}}
 	d.mapping(n, "a stage", d.stage(s))
-	if d.former && s.Readers == nil {
-		s.Readers = []string{}
-	}
-	if p.IsPreset() && !d.former && at < 0 && len(s.Needs) > 0 {
+	if p.IsPreset() && at < 0 && len(s.Needs) > 0 {
 		s.after = s.Needs[len(s.Needs)-1]
 	}
 	switch {
-	case at >= 0 && s.after == "":
-		p.Stages[at] = s
-		return
 	case at >= 0:
-		p.Stages = slices.Delete(p.Stages, at, at+1)
+		p.Stages[at] = s
 	case !p.IsPreset():
 		p.Stages = append(p.Stages, s)
-		return
+	default:
+		d.insert(p, s)
 	}
-	d.insert(p, s)
 }
 
 // insert inserts a stage of a project after another one of a preset.
 func (d *definition) insert(p *Pipeline, s *Stage) {
 	at := slices.Index(p.names(), s.after)
 	if at < 0 {
-		key := "needs"
-		if d.former {
-			key = formerKeys[key]
-		}
-		d.mistakes = append(d.mistakes, s.wrong(key, "use "+strings.Join(p.names(), ", "),
-			"stage %s: %s: unknown stage %q", s.Name, key, s.after))
+		d.mistakes = append(d.mistakes, s.wrong("needs", "use "+strings.Join(p.names(), ", "),
+			"stage %s: needs: unknown stage %q", s.Name, s.after))
 		return
 	}
 	for at+1 < len(p.Stages) && p.Stages[at+1].after == s.after {
-		at++ // files that come earlier are inserted first
+		at++ // those that come earlier in the file are inserted first
 	}
 	s.common = p.Stages[0].common
 	p.Stages = slices.Insert(p.Stages, at+1, s)
@@ -236,9 +149,6 @@ func (d *definition) insert(p *Pipeline, s *Stage) {
 // schemas are compiled on first use, those of a project at once, to report
 // mistakes.
 func (l loader) compile(folder, name string, given any) (func() *jsonschema.Schema, error) {
-	if file, ok := given.(string); ok && !fs.ValidPath(file) {
-		return nil, fmt.Errorf("%s: not a file in the pipeline's folder", file)
-	}
 	compiled := func() (*jsonschema.Schema, error) {
 		at, doc, err := l.schema(folder, name, given)
 		if err != nil {

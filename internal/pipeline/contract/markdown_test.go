@@ -295,16 +295,13 @@ order.
 
 ` + "`validate`" + ` checks a single artifact against its schema, and that the planned files are in
 the workspace. Unknown keys are warnings.
-With --compat it prints the same messages and exit codes as schema.py, which it
-replaces.
 
 ` + "`gate`" + ` checks whether a stage is ready to build on. It also checks that the
 artifact is consistent with itself and with earlier artifacts: the verdict of a
 test agrees with its checks, the verdict of a review with its blockers and
 concerns, and the files that changed in git with the plan and the worker's list.
 A stage whose verdict is FAIL is not ready to build on: the exit code is 1, and
-` + "`gate`" + ` prints what comes next. With --compat only the checks count, as in check.py,
-which it replaces.
+` + "`gate`" + ` prints what comes next.
 
 ` + "`put`" + ` records the verdict of the gate with the attempt, in the working tree of the one who
 submits. The viewer shows that verdict; ` + "`gate`" + ` checks again, in the tree in which it is called.
@@ -420,58 +417,41 @@ purpose, aliases (other names of the file), readers (the agents that read it), c
 only), skip (the complexity of issues that do not need it), a list of conditions in ` + "`on`" + `, and
 self_assessment, planner and agent_prefix at the top level.
 
-## Project stages
-
-A project changes the built-in pipeline with files .handoff/pipelines/*.yaml. They have the format of
-earlier versions, with other names for some keys, and are applied in the order of their names. In an existing stage, a file replaces the
-keys it contains. A new stage names the stage it comes after. A schema is inline or
-a file in the same folder.
-
 The key checks names the rules of a stage's gate: plan, changes, tests, review or
 merge, as in the table of stages. A stage without it has no rules beside its
 schema. A stage in place of plan, for example, has checks: [plan], and its
 artifact the fields of plan.json.
 
-The key gate can need an approval of exactly the bytes of the artifact, as ` + "`gate: {approved: [human]}`" + `
-does: by a reviewer with one of these relations, human, other or lead; an empty list is human and
-other ([reviews.md](reviews.md)). ` + "`handoff pipeline gate`" + ` fails without it, the run waits for a person
-after the stage, and ` + "`handoff review`" + ` lists the artifact.
-
-The key requires lists commands that must be verified for the gate: ` + "`handoff attest`" + ` ran
-exactly these arguments in this directory, they succeeded, and the files are the same
-since ([evidence.md](evidence.md)). Another command, such as true, does not count.
-
 ` + "```yaml" + `
-# .handoff/pipelines/team.yaml
+preset: jg
 self_assessment: required
 stages:
-  - name: lint
+  - id: lint
     purpose: the result of the linter
-    artifact: lint-result.json
-    writer: team-linter
+    writes: lint-result.json
+    by: team-linter
     readers: [jg-worker]
-    after: implement
+    needs: [implement]
     optional: true             # the run goes on without it
-    schema:
-      type: object
-      required: [verdict, errors]
-      properties:
-        verdict: {enum: [PASS, FAIL]}
-        output: {type: string}
-        errors: {type: array}
-        produced_by: {type: string}
-    routes:                    # the first match is used
+    format:
+      schema:
+        type: object
+        required: [verdict, errors]
+        properties:
+          verdict: {enum: [PASS, FAIL]}
+          output: {type: string}
+          errors: {type: array}
+          produced_by: {type: string}
+    on:                        # the first match is used
       - when: {verdict: FAIL}
         to: implement
         reason: the linter reports errors
-  - name: test
+  - id: test
     retries: 4
-    requires:
-      - verified: [go, test, ./...]
-        dir: api                 # relative to the workspace; its root if it is absent
+    gate: {verified: [go test ./...]}
 ` + "```" + `
 
-Schemas are JSON Schema 2020-12. A reference names a file in the same folder or a
+Schemas are JSON Schema 2020-12. A reference leads to a place in the schema itself or to a
 built-in schema such as ` + "`/builtin/common.schema.json`" + `; the network is not used.
 Unsupported keywords and formats are rejected, not ignored: unevaluatedItems,
 unevaluatedProperties, dynamic references, anchors, and misspelled keywords.

@@ -70,7 +70,7 @@ func Exists(dir, issue string) bool {
 func IsArchived(dir, name string) bool {
 	name = strings.TrimPrefix(name, contract.Completed+"/")
 	info, err := os.Lstat(filepath.Join(dir, contract.Folder, contract.Completed, name))
-	issue, _ := contract.IssueOf(name)
+	issue := contract.IssueOf(name)
 	return contract.CheckIssue(issue) == nil && err == nil && info.IsDir()
 }
 
@@ -81,10 +81,7 @@ func Open(workspace *os.Root) []string {
 
 // Archived returns the names of the folders of archived runs, sorted.
 func Archived(workspace *os.Root) []string {
-	return runs(workspace, path.Join(contract.Folder, contract.Completed), func(name string) string {
-		issue, _ := contract.IssueOf(name)
-		return issue
-	})
+	return runs(workspace, path.Join(contract.Folder, contract.Completed), contract.IssueOf)
 }
 
 // runs returns the folders in dir that are named after an issue.

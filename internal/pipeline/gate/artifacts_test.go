@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
@@ -12,13 +11,13 @@ import (
 )
 
 // builtin is the built-in pipeline.
-var builtin = sync.OnceValue(func() *contract.Pipeline {
-	p, err := contract.Load(nil)
-	if err != nil {
-		panic(err)
-	}
-	return p
-})
+var builtin = contract.Preset
+
+// changed returns the built-in pipeline with the changes of a definition.
+func changed(text string) (*contract.Pipeline, error) {
+	all, err := contract.Parse(contract.Definition, []byte("preset: jg\n"+text), nil)
+	return all[""], err
+}
 
 // valid are artifacts of a successful run.
 var valid = map[string]string{

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/fstest"
 
-	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/gate"
 	"github.com/agent-handoff/handoff/pipeline"
 )
@@ -141,9 +139,6 @@ func TestGate(t *testing.T) {
 			if got := checks(v); got != tt.want {
 				t.Errorf("got %s, want %s\n%s", got, tt.want, v)
 			}
-			if got, want := v.Compat().Pass, !hasError(tt.want); got != want {
-				t.Errorf("Compat().Pass = %v, want %v", got, want)
-			}
 			verdict := strings.Contains(tt.files[tt.stage], `"verdict":"FAIL"`)
 			if got, want := v.Pass, !hasError(tt.want) && !verdict; got != want || v.Rejected != verdict {
 				t.Errorf("Pass = %v, Rejected = %v, want %v, %v", got, v.Rejected, want, verdict)
@@ -189,18 +184,18 @@ func TestGateLines(t *testing.T) {
 // TestChecksBelongToTheDefinition checks that a gate has the rules that the
 // definition of its stage names, whatever the stage is called.
 func TestChecksBelongToTheDefinition(t *testing.T) {
-	p, err := contract.Load(fstest.MapFS{"p.yaml": {Data: []byte(`
+	p, err := changed(`
 stages:
-  - {name: plan, optional: true}
-  - {name: test, optional: true}
-  - {name: review, optional: true, checks: []}
-  - {name: blueprint, artifact: blueprint.json, writer: w, after: plan, schema: {type: object}, checks: [plan]}
-  - {name: work, artifact: work.json, writer: w, after: implement, schema: {type: object}, checks: [changes]}
-  - {name: verify, artifact: verify.json, writer: w, after: test, schema: {type: object}, checks: [tests]}
-  - {name: audit, artifact: audit.json, writer: w, after: review, schema: {type: object}, checks: [review]}
-  - {name: ship, artifact: ship.json, writer: w, after: git, schema: {type: object}, checks: [merge]}
-  - {name: plain, artifact: plain.json, writer: w, after: git, schema: {type: object}}
-`)}})
+  - {id: plan, optional: true}
+  - {id: test, optional: true}
+  - {id: review, optional: true, checks: []}
+  - {id: blueprint, writes: blueprint.json, by: w, needs: [plan], format: {schema: {type: object}}, checks: [plan]}
+  - {id: work, writes: work.json, by: w, needs: [implement], format: {schema: {type: object}}, checks: [changes]}
+  - {id: verify, writes: verify.json, by: w, needs: [test], format: {schema: {type: object}}, checks: [tests]}
+  - {id: audit, writes: audit.json, by: w, needs: [review], format: {schema: {type: object}}, checks: [review]}
+  - {id: ship, writes: ship.json, by: w, needs: [git], format: {schema: {type: object}}, checks: [merge]}
+  - {id: plain, writes: plain.json, by: w, needs: [git], format: {schema: {type: object}}}
+`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 // names of those runs. The directory is that of all runs, one above it, or that of one run.
 // The pipelines of the repository come before those of known tools. Its kind is NotFound.
 func (r *Runs) at(dir string) (*contract.Pipeline, []string, error) {
-	own, err := r.Definitions.Own()
+	own, err := r.Definitions()
 	if err != nil {
 		return nil, nil, err
 	}

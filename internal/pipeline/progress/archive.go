@@ -96,30 +96,26 @@ func (r *Runs) checkFinished(ctx context.Context, s State) error {
 }
 
 // Unarchive moves an archived run back. Its name is that of its folder in
-// .pipeline/completed, also with completed/ before it. The folder 42.2 of an earlier
-// version is a run of issue 42 if its records say so.
+// .pipeline/completed, also with completed/ before it.
 //
 // Kinds: Invalid, NotFound, Conflict (the issue has a run now), Unavailable, and
 // those of handoff.Hub.Record.
 func (r *Runs) Unarchive(ctx context.Context, name string) (pipeline.Move, error) {
 	var m pipeline.Move
 	name = strings.TrimPrefix(name, contract.Completed+"/")
-	base, _ := contract.IssueOf(name)
-	err := r.exclusively(ctx, base, func(dir *os.Root) error {
+	issue := contract.IssueOf(name)
+	err := r.exclusively(ctx, issue, func(dir *os.Root) error {
 		from := path.Join(contract.Completed, name)
 		if !exists(dir, from) {
 			return handoff.E("unarchive", name, handoff.NotFound,
 				fmt.Errorf("%s does not exist", path.Join(contract.Folder, from)),
 				handoff.Advice("use the name of a folder in "+path.Join(contract.Folder, contract.Completed)))
 		}
-		issue, err := r.issueOf(ctx, name)
-		if err != nil {
-			return err
-		}
 		if exists(dir, issue) {
 			return handoff.E("unarchive", name, handoff.Conflict, fmt.Errorf("%s exists", path.Join(contract.Folder, issue)),
 				handoff.Suggest("archive the current run first", handoff.ActionArchive, issue))
 		}
+		var err error
 		m, err = r.move(ctx, dir, "unarchive", issue, from, issue)
 		return err
 	})
@@ -140,21 +136,6 @@ func (r *Runs) exclusively(ctx context.Context, issue string, do func(dir *os.Ro
 func exists(dir *os.Root, name string) bool {
 	_, err := dir.Lstat(name)
 	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// issueOf returns the issue of an archived folder: the namespace of its records.
-func (r *Runs) issueOf(ctx context.Context, name string) (string, error) {
-	base, certain := contract.IssueOf(name)
-	if certain || contract.CheckIssue(base) != nil {
-		return base, nil
-	}
-	records, err := r.records(ctx, base)
-	for _, a := range records {
-		if strings.HasPrefix(a.Path, path.Join(contract.Folder, contract.Completed, name)+"/") {
-			return base, err
-		}
-	}
-	return name, err
 }
 
 // move renames a folder inside the folder of all runs and records it. If it
@@ -182,8 +163,8 @@ func moveError(op, issue string, err error) error {
 
 // isArchived reports whether a name is that of a later archived run of an issue: ISSUE~2.
 func isArchived(name string) bool {
-	base, certain := contract.IssueOf(name)
-	return certain && base != name && contract.CheckIssue(base) == nil
+	issue := contract.IssueOf(name)
+	return issue != name && contract.CheckIssue(issue) == nil
 }
 
 // archived returns the error for a run whose folder was moved.

@@ -21,17 +21,14 @@ import (
 	"github.com/agent-handoff/handoff/pipeline"
 )
 
-// Definitions are the pipelines that runs can have.
-type Definitions struct {
-	Preset func() (*contract.Pipeline, error)            // the built-in one, as the project changes it
-	Own    func() (map[string]*contract.Pipeline, error) // those of the repository, by their names
-}
+// Definitions returns the pipelines of the repository, by their names.
+type Definitions func() (map[string]*contract.Pipeline, error)
 
 // Named returns the pipeline with a name. Without a name it is the one at the top level of
 // the repository's definition, otherwise the only one in it; without a definition, the
 // preset. Its kinds are Invalid and those of reading the definitions.
 func (d Definitions) Named(name string) (*contract.Pipeline, error) {
-	own, err := d.Own()
+	own, err := d()
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +37,7 @@ func (d Definitions) Named(name string) (*contract.Pipeline, error) {
 	case ok:
 		return p, nil
 	case name == contract.PresetJG, name == "" && len(own) == 0:
-		return d.Preset()
+		return contract.Preset(), nil
 	case name == "" && len(own) == 1:
 		for _, p := range own {
 			return p, nil
@@ -65,15 +62,15 @@ func (r *Runs) Of(ctx context.Context, name string) (*Runs, error) {
 func (r *Runs) pipelineOf(ctx context.Context, name string) (*contract.Pipeline, error) {
 	if name == "" {
 		p, err := r.Definitions.Named("")
-		if own, failed := r.Definitions.Own(); failed == nil && len(own) > 1 && own[""] == nil {
-			return r.Definitions.Preset()
+		if own, failed := r.Definitions(); failed == nil && len(own) > 1 && own[""] == nil {
+			return contract.Preset(), nil
 		}
 		return p, err
 	}
 	base := strings.TrimPrefix(name, contract.Completed+"/")
-	issue, _ := contract.IssueOf(base)
+	issue := contract.IssueOf(base)
 	if contract.CheckIssue(issue) != nil {
-		return r.Definitions.Preset() // the error comes later
+		return contract.Preset(), nil // the error comes later
 	}
 	for _, dir := range []string{path.Join(contract.Folder, base), path.Join(contract.Folder, contract.Completed, base)} {
 		if base != name && path.Base(path.Dir(dir)) != contract.Completed || !exists(r.Files, dir) {
@@ -81,7 +78,7 @@ func (r *Runs) pipelineOf(ctx context.Context, name string) (*contract.Pipeline,
 		}
 		b, err := plainfile.ReadIn(r.Files, path.Join(dir, contract.RunDefinition), contract.MaxFile)
 		if errors.Is(err, fs.ErrNotExist) {
-			return r.Definitions.Preset()
+			return contract.Preset(), nil
 		}
 		if err != nil {
 			return nil, handoff.E("read pipeline", path.Join(dir, contract.RunDefinition), handoff.Unavailable,
@@ -93,7 +90,7 @@ func (r *Runs) pipelineOf(ctx context.Context, name string) (*contract.Pipeline,
 	if err != nil || len(page.Artifacts) == 0 {
 		p, failed := r.Definitions.Named("")
 		if failed != nil && len(page.Artifacts) == 0 {
-			p, failed = r.Definitions.Preset()
+			p, failed = contract.Preset(), nil
 		}
 		return p, errors.Join(err, failed)
 	}
@@ -118,7 +115,7 @@ func (r *Runs) Holder(ctx context.Context, file string) (run, name string) {
 			archive, rest = contract.Completed+"/", in
 		}
 		run, name, ok = strings.Cut(rest, "/")
-		if issue, _ := contract.IssueOf(run); ok && contract.CheckIssue(issue) == nil {
+		if issue := contract.IssueOf(run); ok && contract.CheckIssue(issue) == nil {
 			return archive + run, name
 		}
 		return "", file

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/folder"
@@ -155,25 +154,25 @@ func (d *driver) chance(n int) bool { return d.random.IntN(n) == 0 }
 
 func (d *driver) pick(list ...string) string { return list[d.random.IntN(len(list))] }
 
-// generate returns a random pipeline that Load accepts.
+// generate returns a random pipeline that Parse accepts.
 func (d *driver) generate() *contract.Pipeline {
 	stages := []string{"plan", "implement", "test", "debug", "review", "git"}
 	var b strings.Builder
 	b.WriteString("stages:\n")
 	for i := range d.random.IntN(4) {
 		name := fmt.Sprint("extra", i)
-		fmt.Fprintf(&b, "  - {name: %s, artifact: %s.json, writer: w%d, after: %s, schema: {type: object}, detour: %v, "+
+		fmt.Fprintf(&b, "  - {id: %s, writes: %s.json, by: w%d, needs: [%s], format: {schema: {type: object}}, detour: %v, "+
 			"readers: [%s, %s]}\n",
 			name, name, d.random.IntN(3), d.pick(stages...), d.chance(3), d.pick("w0", "jg-worker", "jg-tester"),
 			d.pick("w1", "jg-debugger", "jg-subplanner"))
 		stages = append(stages, name)
 	}
 	for _, name := range stages {
-		fmt.Fprintf(&b, "  - name: %s\n    retries: %d\n    optional: %v\n", name, d.random.IntN(3), d.chance(4))
+		fmt.Fprintf(&b, "  - id: %s\n    retries: %d\n    optional: %v\n", name, d.random.IntN(3), d.chance(4))
 		if d.chance(3) && valid[name] != "" {
 			continue // with the routes of the built-in stage
 		}
-		b.WriteString("    routes:\n")
+		b.WriteString("    on:\n")
 		for outcome := range 1 + d.random.IntN(3) {
 			fmt.Fprintf(&b, "      - {when: {result: %d}, ", outcome)
 			if d.chance(8) {
@@ -184,7 +183,7 @@ func (d *driver) generate() *contract.Pipeline {
 		}
 	}
 	d.config = b.String()
-	p, err := contract.Load(fstest.MapFS{"p.yaml": {Data: []byte(d.config)}})
+	p, err := changed(d.config)
 	if err != nil {
 		d.Fatalf("%v\n%s", err, d.config)
 	}

@@ -24,7 +24,7 @@ func (r *Runs) List(ctx context.Context) pipeline.List {
 }
 
 func addRun(l *pipeline.List, ctx context.Context, r *Runs, name string, read func(*Runs) (State, error)) {
-	issue, _ := contract.IssueOf(strings.TrimPrefix(name, contract.Completed+"/"))
+	issue := contract.IssueOf(strings.TrimPrefix(name, contract.Completed+"/"))
 	s := State{Issue: issue, Folder: path.Join(contract.Folder, name), Base: r.Base}
 	r, err := r.Of(ctx, name)
 	if err == nil {

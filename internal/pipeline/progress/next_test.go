@@ -2,14 +2,12 @@ package progress_test
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
@@ -245,11 +243,11 @@ func TestFreshness(t *testing.T) {
 // TestSecondFailure checks that each failure is diagnosed, also by a stage that
 // comes before the one that fails.
 func TestSecondFailure(t *testing.T) {
-	p, err := contract.Load(fstest.MapFS{"p.yaml": {Data: []byte(`
+	p, err := changed(`
 stages:
-  - {name: triage, artifact: triage.json, writer: team-triage, retries: 1, after: plan, detour: true, schema: {type: object}, routes: [{when: {to: worker}, to: implement}]}
-  - {name: test, routes: [{when: {verdict: FAIL}, to: triage}]}
-`)}})
+  - {id: triage, writes: triage.json, by: team-triage, retries: 1, needs: [plan], detour: true, format: {schema: {type: object}}, on: [{when: {to: worker}, to: implement}]}
+  - {id: test, on: [{when: {verdict: FAIL}, to: triage}]}
+`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,11 +267,11 @@ stages:
 
 func TestNextOfAProjectsStage(t *testing.T) {
 	lint := func(optional bool) *contract.Pipeline {
-		p, err := contract.Load(fstest.MapFS{"p.yaml": {Data: fmt.Appendf(nil, `
+		p, err := changed(fmt.Sprintf(`
 stages:
-  - {name: lint, artifact: lint-result.json, writer: team-linter, readers: [jg-worker], after: implement, optional: %v,
-     schema: {type: object, required: [verdict]}, routes: [{when: {verdict: [FAIL, ERROR]}, to: implement}]}
-`, optional)}})
+  - {id: lint, writes: lint-result.json, by: team-linter, readers: [jg-worker], needs: [implement], optional: %v,
+     format: {schema: {type: object, required: [verdict]}}, on: [{when: {verdict: [FAIL, ERROR]}, to: implement}]}
+`, optional))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +300,7 @@ stages:
 
 // TestNextWithoutPlan checks that a run goes on without a plan that is optional.
 func TestNextWithoutPlan(t *testing.T) {
-	p, err := contract.Load(fstest.MapFS{"p.yaml": {Data: []byte("stages: [{name: plan, optional: true}]")}})
+	p, err := changed("stages: [{id: plan, optional: true}]")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,18 +432,5 @@ func checkStep(r *rapid.T, p *contract.Pipeline, s progress.State, step pipeline
 		}
 	case step.Agent != contract.Human && step.Agent != "jg-planner":
 		r.Fatalf("unknown agent: %+v", step)
-	}
-}
-
-// TestRetriesWithoutLimit checks that a number of retries that is as large as possible
-// is not reached.
-func TestRetriesWithoutLimit(t *testing.T) {
-	p, err := contract.Load(fstest.MapFS{
-		"p.yaml":   {Data: []byte("stages:\n  - {name: plan, retries: 9223372036854775807}\n")},
-		".#p.yaml": {Mode: fs.ModeSymlink}, "._p.yaml": {Data: []byte{0}}})
-	must(t, err)
-	s := read(t, p, map[string]string{"plan.json": change(t, valid["plan"], `"steps":[]`)})
-	if step := progress.Next(p, s); step.Agent != "jg-subplanner" {
-		t.Errorf("got %+v, want the stage again", step)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
@@ -20,13 +19,13 @@ func TestMain(m *testing.M) {
 }
 
 // builtin is the built-in pipeline.
-var builtin = sync.OnceValue(func() *contract.Pipeline {
-	p, err := contract.Load(nil)
-	if err != nil {
-		panic(err)
-	}
-	return p
-})
+var builtin = contract.Preset
+
+// changed returns the built-in pipeline with the changes of a definition.
+func changed(text string) (*contract.Pipeline, error) {
+	all, err := contract.Parse(contract.Definition, []byte("preset: jg\n"+text), nil)
+	return all[""], err
+}
 
 // valid are artifacts of a successful run.
 var valid = map[string]string{

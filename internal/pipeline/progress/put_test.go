@@ -53,10 +53,8 @@ func openFixture(t testing.TB, dir string) fixture {
 	must(t, err)
 	t.Cleanup(func() { files.Close() })
 	return fixture{&progress.Runs{Hub: w.Hub().As(handoff.Producer{Agent: "tester"}), Files: files, Pipeline: builtin(),
-		Definitions: progress.Definitions{
-			Preset: func() (*contract.Pipeline, error) { return builtin(), nil },
-			Own:    func() (map[string]*contract.Pipeline, error) { return nil, nil }},
-		Repository: gate.Repository{Git: git.Run, Workspace: dir}, Now: time.Now, Conclude: running}, w, dir}
+		Definitions: func() (map[string]*contract.Pipeline, error) { return nil, nil },
+		Repository:  gate.Repository{Git: git.Run, Workspace: dir}, Now: time.Now, Conclude: running}, w, dir}
 }
 
 func must(t testing.TB, err error) {

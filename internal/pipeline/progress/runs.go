@@ -198,10 +198,7 @@ func (r *Runs) lastFolder(issue string, records []handoff.Artifact) string {
 
 // readArchived reads the run in a folder of .pipeline/completed.
 func (r *Runs) readArchived(ctx context.Context, name string) (State, error) {
-	issue, err := r.issueOf(ctx, name)
-	if err != nil {
-		return State{}, err
-	}
+	issue := contract.IssueOf(name)
 	s, err := readFolder(r.Files, r.Pipeline, issue, path.Join(contract.Folder, contract.Completed, name))
 	if err != nil {
 		return s, err

@@ -238,9 +238,7 @@ func (ss *Sessions) absolute(s handoff.Session) string {
 }
 
 // isInternal reports whether handoff itself wrote a file of a session's folder:
-// the manifest or a temporary file. Earlier versions named the manifest's
-// temporary files .manifest.json.*.
+// the manifest or a temporary file.
 func isInternal(name string) bool {
-	earlier, _ := path.Match("."+manifest.Name+".*", name)
-	return name == manifest.Name || earlier || durable.IsTemporary(path.Base(name))
+	return name == manifest.Name || durable.IsTemporary(path.Base(name))
 }
