@@ -98,7 +98,6 @@ const (
 	ActionNewsSince                   Action = "show news since" // TIME
 	ActionCosts                       Action = "show costs by"   // GROUP
 	ActionChannels                    Action = "list channels"
-	ActionLessons                     Action = "list lessons"
 	ActionWhy                         Action = "trace"         // REF
 	ActionVerify                      Action = "verify claims" // REF
 	ActionReviews                     Action = "list reviews"
@@ -131,7 +130,6 @@ const (
 	ActionNext                        Action = "next stage"           // ISSUE
 	ActionStart                       Action = "start pipeline run"   // ISSUE
 	ActionStartAgain                  Action = "start stage again"    // ISSUE STAGE AGENT
-	ActionRunHistory                  Action = "show pipeline run"    // ISSUE
 	ActionSubmit                      Action = "submit stage"         // ISSUE NAME PATH
 	ActionArchive                     Action = "archive pipeline run" // ISSUE
 	ActionRuns                        Action = "list pipeline runs"

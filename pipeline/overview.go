@@ -1,5 +1,5 @@
 // Package pipeline has the types of pipelines: the state of a run, its next step, the results
-// of gates and validations, lessons.
+// of gates and validations.
 //
 // It has nouns only. Package workspace/pipelines returns them.
 package pipeline
@@ -15,15 +15,17 @@ type Stage struct {
 	Needs   []string `json:"needs"`  // the stages that it is made from
 }
 
-// An Overview is the summary of a run.
+// An Overview is what is known of a run.
 type Overview struct {
 	Issue      string        `json:"issue"`
 	Folder     string        `json:"folder"` // relative to the workspace, absolute in a linked worktree
 	Complexity string        `json:"complexity,omitempty"`
-	Stages     []StageResult `json:"stages"` // the ones that were done, in the pipeline's order
+	Stages     []StageResult `json:"stages"`   // the ones that were done, in the pipeline's order
+	Attempts   []Attempt     `json:"attempts"` // of all stages and of the planner's notes, oldest first
 	Next       Step          `json:"next"`
 
-	Notices []handoff.Notice `json:"notices,omitempty"` // that the last attempt failed its gate
+	Notices  []handoff.Notice `json:"notices,omitempty"`  // that the last attempt failed its gate
+	Warnings []string         `json:"warnings,omitempty"` // that its folder was removed: only records are known
 }
 
 // A StageResult is the result of one stage.

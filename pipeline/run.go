@@ -68,7 +68,7 @@ type ArchiveOptions struct {
 
 // A RunSummary is one run in a list.
 type RunSummary struct {
-	Name     string `json:"name"`  // what show and history take: 42, or completed/42
+	Name     string `json:"name"`  // what show takes: 42, or completed/42
 	Issue    string `json:"issue"` // the issue of its records
 	Folder   string `json:"folder"`
 	Archived bool   `json:"archived"`

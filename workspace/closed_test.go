@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
@@ -47,12 +46,11 @@ func TestClosed(t *testing.T) {
 			Issue: "42", Stage: "plan", Body: strings.NewReader("{}")},
 		reflect.TypeFor[Body]():             body,
 		reflect.TypeFor[handoff.Artifact](): p.Artifact,
-		reflect.TypeFor[pipeline.Lesson]():  pipeline.Lesson{Pattern: "p"},
 		reflect.TypeFor[*thread.Thread]():   &thread.Thread{},
 	}
 	// These need nothing that was opened, with these arguments.
 	pure := []string{"Explain", "Close", "Save", "Grouped", "ToolCaller"}
-	for _, of := range []any{w, w.Pipelines(), w.Pipelines().Lessons(), w.Pipelines().Contracts(""), w.Threads(nil),
+	for _, of := range []any{w, w.Pipelines(), w.Pipelines().Contracts(""), w.Threads(nil),
 		w.Work(nil), w.Claims(nil), w.Reviews().Candidates(nil), w.Sessions(), w.Runs(),
 		w.Store()} {
 		v := reflect.ValueOf(of)

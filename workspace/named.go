@@ -15,7 +15,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
-	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/internal/parts"
 	"github.com/agent-handoff/handoff/workspace/threads"
@@ -71,7 +70,7 @@ func (n namer) named(ctx context.Context, name string) (parts.Meaning, error) {
 		return n.uri(name)
 	}
 	for _, find := range []func(context.Context, string) parts.Meaning{n.artifact, n.comment, n.session, n.issue, n.work,
-		n.field, n.sessionField, n.program, n.thread, n.stage, n.other, n.commit, n.model} {
+		n.field, n.sessionField, n.program, n.thread, n.stage, n.log, n.commit, n.model} {
 		if m := find(ctx, name); m.What != "" {
 			return m, ctx.Err()
 		}
@@ -309,12 +308,8 @@ func (n namer) stage(_ context.Context, name string) parts.Meaning {
 	return parts.Meaning{}
 }
 
-// other finds the issue of a lesson, and the log by its ID.
-func (n namer) other(ctx context.Context, name string) parts.Meaning {
-	lessons, _ := n.Pipelines().Lessons().List()
-	if name != "" && slices.ContainsFunc(lessons.Lessons, func(l pipeline.Lesson) bool { return l.Issue == name }) {
-		return parts.Meaning{What: "the issue of a lesson", Show: handoff.Suggest("list the lessons", handoff.ActionLessons)}
-	}
+// log finds the log by its ID.
+func (n namer) log(ctx context.Context, name string) parts.Meaning {
 	if log, ok := n.rawLog.(handoff.Identifier); ok && name != "" {
 		if id, err := log.ID(ctx); err == nil && id == name {
 			return parts.Meaning{What: "the ID of the log", Show: handoff.Suggest("show its state", handoff.ActionLogStatus)}

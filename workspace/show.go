@@ -147,7 +147,7 @@ func (w *Workspace) showGroup(ctx context.Context, ref string, files bool) (Show
 	switch {
 	case session && issue:
 		return Shown{}, handoff.E("show", ref, handoff.Conflict, errors.New("is the ID of a session and of an issue"),
-			handoff.Suggest("show the issue", handoff.ActionRunHistory, ref))
+			handoff.Suggest("see what comes next in the issue", handoff.ActionNext, ref))
 	case session:
 		return w.showSession(ctx, ref, files)
 	case issue && !files:

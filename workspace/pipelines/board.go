@@ -75,10 +75,9 @@ func Boards(ctx context.Context, p Runs, list []pipeline.RunSummary) (boards []B
 			at[drawing] = i
 			boards = append(boards, Board{Pipeline: drawing.Pipeline, Stages: stages})
 		}
-		history, _ := p.History(ctx, run.Name) // as the overview
 		row := BoardRun{RunSummary: run}
 		for _, stage := range stages {
-			row.Cells = append(row.Cells, cell(stage.Name, overview, history.Attempts))
+			row.Cells = append(row.Cells, cell(stage.Name, overview))
 		}
 		boards[i].Runs = append(boards[i].Runs, row)
 	}
@@ -86,9 +85,12 @@ func Boards(ctx context.Context, p Runs, list []pipeline.RunSummary) (boards []B
 }
 
 // cell returns the cell of a stage in the row of a run.
-func cell(stage string, o pipeline.Overview, attempts []pipeline.Attempt) (c BoardCell) {
+func cell(stage string, o pipeline.Overview) (c BoardCell) {
 	var last time.Time
-	for _, a := range attempts {
+	for _, a := range o.Attempts {
+		if a.Attempt == 0 { // it was rejected
+			continue
+		}
 		if a.At.After(last) {
 			last = a.At
 		}

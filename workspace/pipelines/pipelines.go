@@ -243,8 +243,9 @@ func (p Runs) Gate(ctx context.Context, issue, stage, base string) (pipeline.Gat
 	return in(p.of(issue), func(r *progress.Runs) (pipeline.Gate, error) { return r.Gate(ctx, issue, stage, base) })
 }
 
-// Overview returns the summary of a run, archived or not: its stages, what is
-// stale, and what comes next.
+// Overview returns what is known of a run, archived or not: its stages, every attempt, what is
+// stale, and what comes next. If its folder was removed, the attempts come from the records,
+// and there is a warning. If only the next step can't be read, the rest is returned with the error.
 func (p Runs) Overview(ctx context.Context, issue string) (pipeline.Overview, error) {
 	return in(p.of(issue), func(r *progress.Runs) (pipeline.Overview, error) { return r.Overview(ctx, issue) })
 }
@@ -276,17 +277,6 @@ func (p Runs) Start(ctx context.Context, issue, stage string, o StartOptions) (p
 		step.Warnings = append(step.Warnings, p.o.Finish(ctx, p.o.Producer.Session)...)
 	}
 	return step, err
-}
-
-// History returns every attempt of a run, archived or not. If its folder was
-// removed, the attempts come from the records, and there is a warning.
-func (p Runs) History(ctx context.Context, issue string) (pipeline.History, error) {
-	return in(p.of(issue), func(r *progress.Runs) (pipeline.History, error) { return r.History(ctx, issue) })
-}
-
-// Trace returns the durations and retries of a run, archived or not.
-func (p Runs) Trace(ctx context.Context, issue string) (pipeline.Trace, error) {
-	return in(p.of(issue), func(r *progress.Runs) (pipeline.Trace, error) { return r.Trace(ctx, issue) })
 }
 
 // Notes returns the state.yaml that follows from the artifacts of a run, archived

@@ -17,12 +17,11 @@ func Progress(ctx context.Context, p Runs) (open []pipeline.Progress, warnings [
 		}
 		one := pipeline.Progress{RunSummary: run}
 		overview, failed := p.Overview(ctx, run.Name)
-		history, unread := p.History(ctx, run.Name)
-		if failed = cmp.Or(failed, unread); failed != nil {
+		if failed != nil {
 			list.Warnings = append(list.Warnings, run.Name+": "+failed.Error())
 		}
 		one.Reason = overview.Next.Reason
-		for _, a := range history.Attempts {
+		for _, a := range overview.Attempts {
 			if a.At.After(one.Since) {
 				one.Since = a.At
 			}

@@ -39,7 +39,7 @@ func (p Runs) Contracts(run string) Contracts { return Contracts{p.of(run)} }
 // Validate validates artifacts against the contracts of their stages. An invalid
 // artifact is not an error: see ValidationList.Valid. A file in the folder of a run has the
 // contract of that run, if c is not of another one. Without a stage, a file with the name of
-// a definition of pipelines is validated as one. Kinds: Invalid (an unknown stage), NotFound
+// a definition of pipelines or of the lessons is validated as that. Kinds: Invalid (an unknown stage), NotFound
 // (a file), Unavailable.
 func (c Contracts) Validate(ctx context.Context, o ValidateOptions) (list ValidationList, err error) {
 	if err := c.p.o.Hub.Closed(); err != nil {
@@ -58,8 +58,11 @@ func (c Contracts) Validate(ctx context.Context, o ValidateOptions) (list Valida
 }
 
 func (c Contracts) validate(ctx context.Context, file string, o ValidateOptions) (v pipeline.Validation, err error) {
-	if o.Stage == "" && contract.IsDefinition(path.Base(file)) {
+	switch base := path.Base(file); {
+	case o.Stage == "" && contract.IsDefinition(base):
 		return c.definition(file)
+	case o.Stage == "" && base == contract.Lessons:
+		return c.lessons(file)
 	}
 	run, name := c.p.run, file
 	if file != "-" {
@@ -113,6 +116,16 @@ func (c Contracts) definition(file string) (pipeline.Validation, error) {
 		r.Errors = append(r.Errors, jsonschema.Problem{Text: m.String() + "; " + m.Hint})
 	}
 	return pipeline.Validation{File: file, Valid: r.Valid(), Report: r}, nil
+}
+
+// lessons validates a file of lessons.
+func (c Contracts) lessons(file string) (v pipeline.Validation, err error) {
+	b, err := c.p.read(file, nil)
+	if err != nil {
+		return v, err
+	}
+	r, err := contract.ValidateLessons(b)
+	return pipeline.Validation{File: file, Valid: r.Valid(), Report: r}, err
 }
 
 // Schema returns the JSON Schema of a stage's artifact, complete in itself; without a stage,

@@ -93,7 +93,6 @@ var toolCalls = map[handoff.Action]string{
 	handoff.ActionSessionsOf:  "session_find with agent: %[1]s",
 	handoff.ActionAdd:         "session_add_output with file: %[1]s, type: %[2]s, session: %[3]s",
 	handoff.ActionNext:        "stage_next with issue: %[1]s",
-	handoff.ActionRunHistory:  "artifact_get with ref: %[1]s",
 	handoff.ActionSubmit:      "stage_put with issue: %[1]s, stage: %[2]s, path: %[3]s",
 	handoff.ActionSchema:      "stage_schema with stage: %[1]s",
 	handoff.ActionRunSchema:   "stage_schema with stage: %[1]s, issue: %[2]s",

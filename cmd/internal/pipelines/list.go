@@ -16,7 +16,7 @@ func listCommand(a *app) *cobra.Command {
 		Long: `List shows every run: its name, its status, the next stage, the agent that acts
 next, the number of attempts, and the folder. First come the open runs, then the
 archived ones, whose name starts with completed/. The name can be passed to
-handoff show and to handoff pipeline history, trace, get and gate.`,
+handoff show and to handoff pipeline get and gate.`,
 		Example: "  handoff pipeline list",
 		Args:    cli.Exactly(0, ""),
 	}

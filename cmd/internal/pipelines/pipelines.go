@@ -19,8 +19,7 @@ var Commands = []cli.Command{cli.NewCommand(pipelineCommand, "pipeline")}
 // subcommands are the subcommands of handoff pipeline, one file each.
 var subcommands = []func(*app) *cobra.Command{
 	listCommand, initCommand, putCommand, adoptCommand, getCommand, schemaCommand, validateCommand,
-	gateCommand, nextCommand, startCommand,
-	historyCommand, traceCommand, archiveCommand, unarchiveCommand, lessonsCommand,
+	gateCommand, nextCommand, startCommand, archiveCommand, unarchiveCommand,
 }
 
 // An app is the command line with the helpers of this package.

@@ -26,10 +26,10 @@ standard input. Earlier attempts can be read with handoff read --rev.
 
 The agent in --as or HANDOFF_AGENT must be the writer of the stage, and so must
 produced_by in the artifact, if it is set. The record contains what the artifact
-was made from: what the ticket of handoff pipeline next or brief names, or the
+was made from: what the ticket of handoff pipeline next names, or the
 artifacts in --from. Without either, it is what handoff pipeline start gave the
 caller. Otherwise it is assumed to be made from what its writer reads, in its
-current state, and history marks that. Work on the stage that the caller started
+current state, and show marks that. Work on the stage that the caller started
 ends.
 
 The same artifact made from the same inputs adds no attempt, unless handoff
@@ -47,7 +47,7 @@ gates.`,
 			"put 42 test - --as jg-tester",
 		Args: cli.Exactly(3, "an issue, a stage and a file"),
 	}
-	c.Flags().StringVar(&ticket, "ticket", "", "`ticket` of next or brief: record the inputs that it names")
+	c.Flags().StringVar(&ticket, "ticket", "", "`ticket` of next: record the inputs that it names")
 	c.Flags().StringVar(&agent, "as", "", "agent `name` (default: HANDOFF_AGENT)")
 	c.Flags().StringVar(&outcome, "outcome", "", "`verdict` on an artifact that is not JSON, such as FAIL")
 	c.Flags().BoolVar(&lenient, "lenient", false, "record an artifact that violates its contract, with warnings")

@@ -20,7 +20,7 @@ func validateCommand(a *app) *cobra.Command {
 problem with its JSON pointer. Unknown keys are warnings. The name of a file
 determines its stage, unless --stage is given. With - the artifact is read from
 standard input. A file with the name handoff.pipeline.yaml is validated as a
-definition of pipelines.
+definition of pipelines, and lessons.yaml as the lessons of all runs.
 
 The pipeline is that of the run in whose folder the file is, or that of --issue;
 without a run, that of a new one.

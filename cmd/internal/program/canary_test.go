@@ -215,8 +215,7 @@ func (c *console) pipeline(canary string) {
 	put("debug", `{"failure_source":"`+canary+`","failure_description":"","root_cause":"`+canary+`","root_cause_file":"`+
 		canary+`","root_cause_line":1,"classification":"fix_target"}`)
 	put("git", `{"branch":"`+canary+`","commit_sha":"`+canary+`","commit_message":"`+canary+`"}`)
-	for _, args := range [][]string{{"show", "42"}, {"pipeline", "history", "42"}, {"pipeline", "next", "42"},
-		{"pipeline", "trace", "42"},
+	for _, args := range [][]string{{"show", "42"}, {"pipeline", "next", "42"},
 		{"pipeline", "get", "42", "plan"}, {"list"},
 		{"show", "42/plan.json"}} {
 		c.ok(args...)

@@ -23,12 +23,8 @@ func TestFields(t *testing.T) {
 		{"list --channels", "channels", "channel"},
 		{"search retry", "matches", "match"},
 		{"show " + id + " --history", "artifacts", "artifact"},
-		{"show 42", "stages", "stage"},
+		{"show 42", "attempts", "attempt"},
 		{"session find", "sessions", "session"},
-		{"pipeline history 42", "attempts", "attempt"},
-		{"pipeline trace 42", "stages", "stage-trace"},
-		{"pipeline lessons list", "lessons", "lesson"},
-		{"pipeline lessons match port", "matches", "lesson-match"},
 		{"gc", "bodies", "kept-body"},
 	} {
 		selected := func(fields string) (answer map[string]any, code int) {
@@ -99,12 +95,12 @@ func TestFieldsAreShort(t *testing.T) {
 func TestOutputFlags(t *testing.T) {
 	c := newConsole(t)
 	for line, want := range map[string]string{
-		"list --fields id":                         "list: --fields requires --json",
-		"list --json --columns id":                 "list: --json and --columns are mutually exclusive",
-		"list --json --wide":                       "list: --json and --wide are mutually exclusive",
-		"pipeline history 42 --json --columns ref": "pipeline history: --json and --columns are mutually exclusive",
-		"list --json --fields=":                    "--fields: no field given",
-		"list --columns x":                         `list --columns: unknown column "x"`,
+		"list --fields id":               "list: --fields requires --json",
+		"list --json --columns id":       "list: --json and --columns are mutually exclusive",
+		"list --json --wide":             "list: --json and --wide are mutually exclusive",
+		"show 42 --json --columns stage": "show: --json and --columns are mutually exclusive",
+		"list --json --fields=":          "--fields: no field given",
+		"list --columns x":               `list --columns: unknown column "x"`,
 	} {
 		before := c.said.Len()
 		_, code := c.run("", strings.Fields(line)...)
@@ -169,9 +165,7 @@ func TestFieldsOfEveryList(t *testing.T) {
 		"cost": {"cost", "cost --by model"}, "news": {"news"},
 		"status": {"status", "status --collisions"}, "work list": {"work list"},
 		"thread": {"thread", "thread --everywhere"}, "why": {"why docs/design.md"},
-		"pipeline list": {"pipeline list"}, "pipeline history": {"pipeline history 42"},
-		"pipeline trace":        {"pipeline trace 42"},
-		"pipeline lessons list": {"pipeline lessons list"}, "pipeline lessons match": {"pipeline lessons match port"},
+		"pipeline list": {"pipeline list"},
 	}
 	eachCommand(func(path []string, command *cobra.Command) {
 		name := strings.Join(path, " ")

@@ -75,7 +75,7 @@ func TestHostilePipeline(t *testing.T) {
 		"pipeline adopt openspec/changes/one --dry-run", "pipeline validate handoff.pipeline.yaml", "show 1", "pipeline adopt 1",
 		"pipeline schema b --example", "pipeline get 1 a --restore", "pipeline gate 1 b",
 		"pipeline next 1 --accept-stale", "pipeline init 1 --restore", "review", "wait --channel none --timeout 50ms",
-		"watch --timeout 50ms", "run -- true", "attest -- true", "pipeline trace 1 --state", "__complete pipeline next ''"}
+		"watch --timeout 50ms", "run -- true", "attest -- true", "show 1 --state", "__complete pipeline next ''"}
 	for name, all := range interrupted {
 		for _, line := range all {
 			if name == "demo" { // it runs a repository of its own

@@ -21,15 +21,9 @@ func TestPipelineGoldens(t *testing.T) {
 	}{
 		{"pipeline_init.json", 0, []string{"init", "42"}},
 		{"pipeline_next.json", 0, []string{"next", "42"}},
-		{"pipeline_trace.json", 0, []string{"trace", "42"}},
-		{"pipeline_state.json", 1, []string{"trace", "42", "--state"}},
 		{"pipeline_gate.json", 1, []string{"gate", "42", "test"}},
 		{"pipeline_gate_pass.json", 0, []string{"gate", "42", "plan"}},
 		{"pipeline_validate.json", 0, []string{"validate", ".pipeline/42/test-result.json"}},
-		{"pipeline_lessons.json", 0, []string{"lessons", "add", "--pattern", "port is taken", "--mitigation",
-			"listen on port 0", "--issue", "42"}},
-		{"pipeline_match.json", 0, []string{"lessons", "match", "the port is taken"}},
-		{"pipeline_no_match.json", 1, []string{"lessons", "match", "unrelated"}},
 	} {
 		out, code := c.run("", append([]string{"pipeline"}, append(tt.args, "--json")...)...)
 		if code != tt.code {
@@ -37,11 +31,16 @@ func TestPipelineGoldens(t *testing.T) {
 		}
 		golden(t, tt.golden, out)
 	}
+	out, code := c.run("", "show", "42", "--state", "--json")
+	if code != 1 {
+		t.Errorf("show --state: exit code %d, want 1", code)
+	}
+	golden(t, "pipeline_state.json", out)
+	c.golden("pipeline_traced.json", c.ok("show", "42", "--json"))
 	c.ok("pipeline", "put", "7", "plan", ".pipeline/42/plan.json", "--as", "jg-subplanner")
 	c.golden("pipeline_put.json", c.ok("pipeline", "put", "7", "implement", ".pipeline/42/worker-result.json", "--as",
 		"jg-worker", "--json"))
 	c.golden("pipeline_get.json", c.ok("pipeline", "get", "7", "plan", "--json"))
-	c.golden("pipeline_history.json", c.ok("pipeline", "history", "7", "--json"))
 	c.write(".pipeline/7/plan.json",
 		`{"affected_files":["b.go"],"steps":[{"order":1,"file":"b.go"}],"acceptance_mapping":{"AC1":"b_test.go"}}`)
 	c.golden("pipeline_show.json", c.ok("show", "7", "--json"))

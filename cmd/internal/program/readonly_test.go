@@ -23,8 +23,7 @@ import (
 var writers = []string{"init", "publish", "write", "label", "withdraw", "review", "apply", "accept", "run", "attest",
 	"session open", "session add", "session set", "session close", "session archive", "session delete", "import",
 	"config set", "config trust", "pipeline init", "pipeline put", "pipeline start", "pipeline adopt", "pipeline archive",
-	"pipeline unarchive", "pipeline lessons add",
-	"pipeline lessons prune", "thread keep", "work start", "work end", "serve", "mcp", "hook", "demo", "log send",
+	"pipeline unarchive", "thread keep", "work start", "work end", "serve", "mcp", "hook", "demo", "log send",
 	"log drop", "log copy"}
 
 // TestReadingLeavesFiles takes the file of a stage, the planner's notes and the file of
@@ -101,16 +100,15 @@ func TestReadingLeavesFiles(t *testing.T) {
 		"export pr", "export git-ai HEAD", "export otlp " + session,
 		"pipeline list", "pipeline get 42 plan", "pipeline get 42 state", "pipeline schema plan",
 		"pipeline validate .pipeline/42/plan.json",
-		"pipeline gate 42 plan", "pipeline next 42", "pipeline next 42 --accept-stale", "pipeline history 42",
-		"pipeline trace 42", "pipeline trace 42 --state",
-		"pipeline lessons list", "pipeline lessons match port", "status", "news", "cost", "work list", "check", "gc",
+		"pipeline gate 42 plan", "pipeline next 42", "pipeline next 42 --accept-stale",
+		"show 42 --state", "status", "news", "cost", "work list", "check", "gc",
 		"log status", "thread", "doctor", "version"} {
 		words, said := strings.Fields(line), c.said.Len()
 		if _, code := c.run(`{"number":1,"title":"t","body":""} [] []`, words...); code > 1 && words[0] != "watch" {
 			t.Errorf("handoff %s exits %d", line, code)
 		}
 		printed := string(c.said.Bytes()[said:])
-		if slices.Contains([]string{"pipeline next 42", "pipeline history 42", "show 42"}, line) && !strings.Contains(
+		if slices.Contains([]string{"pipeline next 42", "show 42"}, line) && !strings.Contains(
 			printed, "to write the newest attempt, run: handoff pipeline get 42 plan --restore") {
 			t.Errorf("handoff %s does not report the file: %s", line, printed)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/report"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/lineage"
+	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/trace"
 
@@ -26,6 +27,7 @@ import (
 // showFlags are what a caller wants to see.
 type showFlags struct {
 	history, graph, files bool
+	state                 bool   // of a pipeline run
 	format                string // of the graph
 	table                 *cli.Table
 }
@@ -46,13 +48,24 @@ the newest active artifact, the labeled one, or a revision; at least 6
 characters of the start or end of an ID. The first with a match decides.
 
 For the ID of a session or run, show prints its names, status and outputs, and
-with --files what is in its folder. For an issue, it prints the stages of its
-pipeline run, what is out of date because an input changed, and what comes next.
+with --files what is in its folder.
+
+For an issue, or the name of an archived run such as completed/42, show lists
+every attempt of its pipeline run, oldest first: its outcome, the attempts that
+it was made from, when it was submitted, the revision to read it with, and what
+was decided about it. What is out of date is a note, and what comes next
+follows. An attempt that was rejected has no number. If the folder of the run
+was removed, the attempts come from the records.
+
+With --state it prints the state.yaml that follows from the artifacts of a run.
+If the run has a state.yaml that differs, each difference is a warning and the
+exit code is 1.
 
 The last lines are a receipt: the work that published the artifact, or all work
 of the session, how long it took, its tokens and cost, and what it published.
 What is not known is left out.`,
-		Example:           "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid",
+		Example: "  handoff show art_01K…\n  handoff show art_01K… --lineage --format mermaid\n" +
+			"  handoff show 42\n  handoff show 42 --state",
 		Args:              cli.Exactly(1, "one ref"),
 		ValidArgsFunction: complete.Ref(a),
 	}
@@ -60,13 +73,15 @@ What is not known is left out.`,
 	c.Flags().BoolVar(&f.graph, "lineage", false, "draw what it was made from and what was made from it")
 	c.Flags().StringVar(&f.format, "format", "tree", "lineage `format`: tree, json, dot or mermaid")
 	c.Flags().BoolVar(&f.files, "files", false, "for sessions, list the files in the folder")
+	c.Flags().BoolVar(&f.state, "state", false, "for issues, print state.yaml as derived from the artifacts")
 	a.JSONFlag(c, "print JSON",
 		cli.Prints(workspace.Shown{Artifact: &handoff.Artifact{}}),
 		cli.Prints(workspace.Shown{Session: &session.Detail{}}), cli.Prints(workspace.Shown{}),
-		cli.PrintsWith("history", workspace.Revisions{}), cli.PrintsWith("lineage", lineage.Graph{}))
-	f.table = a.NewTable(c, cli.ArtifactColumns, pipelines.StageColumns)
-	c.MarkFlagsMutuallyExclusive("history", "lineage", "files")
-	c.MarkFlagsMutuallyExclusive("columns", "lineage", "files")
+		cli.PrintsWith("history", workspace.Revisions{}), cli.PrintsWith("lineage", lineage.Graph{}),
+		cli.PrintsWith("state", pipeline.Notes{}))
+	f.table = a.NewTable(c, cli.ArtifactColumns, pipelines.AttemptColumns)
+	c.MarkFlagsMutuallyExclusive("history", "lineage", "files", "state")
+	c.MarkFlagsMutuallyExclusive("columns", "lineage", "files", "state")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"tree", "json", "dot", "mermaid"},
 		cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -95,6 +110,12 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 			return err
 		}
 		return report.Graph(a, graph, id, f.format)
+	case f.state:
+		notes, err := w.Pipelines().Notes(ctx, ref)
+		if err != nil {
+			return err
+		}
+		return pipelines.PrintState(a, notes)
 	}
 	set := thread.NewSet(all.Drivers(), a.Getenv, a.Getenv("HOME"))
 	shown, err := w.Show(ctx, ref, f.files)
@@ -132,7 +153,7 @@ func show(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 
 func showJSON(a *cli.App, shown workspace.Shown) error {
 	if shown.Issue != nil {
-		return a.JSONList("stages", *shown.Issue)
+		return a.JSONList("attempts", *shown.Issue)
 	}
 	return a.JSON(shown)
 }

@@ -32,11 +32,7 @@ var listings = []struct{ name, line string }{
 	{"import", "import docs --dry-run"},
 	{"session_graph", "session graph 11111111-2222-4333-8444-555555555555"},
 	{"pipeline_list", "pipeline list"},
-	{"pipeline_history", "pipeline history 42"},
-	{"pipeline_trace", "pipeline trace 42"},
 	{"pipeline_next", "pipeline next 42"},
-	{"pipeline_lessons_list", "pipeline lessons list"},
-	{"pipeline_lessons_match", "pipeline lessons match port"},
 	{"thread_list", "thread claude/2823d1df-720a-4c31-ac55-ae8ba7260001 --list"},
 	{"check", "check"},
 	{"review", "review"},
@@ -180,7 +176,7 @@ func fillListings(c *console) string {
 	return first
 }
 
-// fillRun submits stages of the run 42, and adds lessons.
+// fillRun submits stages of the run 42.
 func fillRun(c *console, ok func(line string, more ...string) string) {
 	put := func(stage, agent, artifact string) {
 		c.write(stage+".json", artifact)
@@ -191,10 +187,6 @@ func fillRun(c *console, ok func(line string, more ...string) string) {
 	put("implement", "jg-worker",
 		`{"status":"completed","files_changed":["a.go"],"blockers":[],"summary":"Retry twice, then report the last error to the caller"}`)
 	put("test", "jg-tester", `{"verdict":"FAIL","phase_1":{"unit":{"status":"FAIL"}}}`)
-	ok("pipeline lessons add --issue 41 --pattern port --mitigation",
-		"Listen on port 0 and read the number of the port from the log of the server")
-	ok("pipeline lessons add --issue 42 --pattern", "listen tcp :8080: bind: port is taken by another process",
-		"--mitigation", "Listen on port 0")
 }
 
 // TestNewsLeftOut checks that news notes what it has shown, and not if it left out what is

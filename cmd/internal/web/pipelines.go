@@ -14,7 +14,7 @@ type board struct {
 	Name     string // of the run, as it was asked for
 	Archived bool
 	Stages   []boardStage
-	Known    bool   // the stages and the next step could be read
+	Known    bool   // the next step could be read, and the folder exists
 	Mermaid  string // its definition, drawn
 }
 
@@ -50,21 +50,16 @@ func (s *Server) pipelines(r *http.Request) (page, error) {
 // pipeline shows a pipeline run as a board of its stages.
 func (s *Server) pipeline(r *http.Request) (page, error) {
 	ctx, name := r.Context(), r.PathValue("issue")
-	history, err := s.o.Source.Pipelines.History(ctx, name)
-	if err != nil {
+	overview, err := s.o.Source.Pipelines.Overview(ctx, name)
+	if err != nil && overview.Issue == "" {
 		return page{}, err
 	}
-	b := board{Name: name, Archived: path.Dir(name) != ".", Overview: pipeline.Overview{Issue: history.Issue}}
+	b := board{Name: name, Archived: path.Dir(name) != ".", Overview: overview,
+		Known: err == nil && len(overview.Warnings) == 0}
 	p := page{Name: "pipeline", Title: "Issue " + name, Section: "/pipelines", Live: true,
-		Crumbs: []crumb{{"Pipelines", "/pipelines"}}, Warnings: history.Warnings,
+		Crumbs: []crumb{{"Pipelines", "/pipelines"}}, Warnings: overview.Warnings,
 		Styles: []string{"pipeline.css"}, Scripts: []string{"preview.js"}}
-	if len(history.Warnings) == 0 {
-		overview, err := s.o.Source.Pipelines.Overview(ctx, name)
-		p.warn(err)
-		if b.Known = err == nil; b.Known {
-			b.Overview = overview
-		}
-	}
+	p.warn(err)
 	if drawing, err := s.o.Source.Draw(name); err == nil { // Stages reports an error
 		b.Mermaid = drawing.Mermaid
 	}
@@ -72,7 +67,7 @@ func (s *Server) pipeline(r *http.Request) (page, error) {
 	p.warn(err)
 	for _, stage := range stages {
 		one := boardStage{Stage: stage}
-		for _, a := range history.Attempts {
+		for _, a := range overview.Attempts {
 			if a.Stage == stage.Name {
 				if one.Attempts = append(one.Attempts, a); a.Current {
 					one.Gate = a.Gate

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -97,12 +98,16 @@ func (s *Server) stageBars(ctx context.Context, artifacts []handoff.Artifact) (b
 		runs[a.Namespace] = true
 	}
 	for run := range runs {
-		history, _ := s.o.Source.Pipelines.History(ctx, run) // a namespace need not be a run
-		for _, a := range history.Attempts {
-			if ids[a.ID] {
-				bars = append(bars, bar{Start: a.At, URL: issueURL(run),
-					Title: fmt.Sprintf("%s: %s, attempt %d, %s", run, a.Stage, a.Attempt, a.Outcome)})
+		overview, _ := s.o.Source.Pipelines.Overview(ctx, run) // a namespace need not be a run
+		for _, a := range overview.Attempts {
+			if !ids[a.ID] {
+				continue
 			}
+			title := fmt.Sprintf("%s: %s, attempt %d, %s", run, a.Stage, a.Attempt, a.Outcome)
+			if a.Attempt == 0 {
+				title = fmt.Sprintf("%s: %s, %s", run, a.Stage, strings.Join(a.Decisions, ", "))
+			}
+			bars = append(bars, bar{Start: a.At, URL: issueURL(run), Title: title})
 		}
 	}
 	return bars

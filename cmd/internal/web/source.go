@@ -115,7 +115,6 @@ type Costs interface {
 // Pipelines shows pipeline runs.
 type Pipelines interface {
 	List(ctx context.Context) (pipeline.List, error)
-	History(ctx context.Context, issue string) (pipeline.History, error)
 	Overview(ctx context.Context, issue string) (pipeline.Overview, error)
 	Stages(run string) ([]pipeline.Stage, error)
 }

@@ -43,9 +43,9 @@ var commands = [][]string{
 	{"show", sess}, {"show", sess, "--files"},
 	{"session", "find"}, {"session", "graph", sess}, {"session", "latest-output", "alex"}, {"show", "42"},
 	{"pipeline", "next", "42"},
-	{"pipeline", "history", "42"}, {"pipeline", "get", "42", "plan"}, {"pipeline", "gate", "42", "plan"},
-	{"pipeline", "brief", "42", "--for", "jg-worker"},
-	{"pipeline", "trace", "42"}, {"pipeline", "lessons"}, {"config", "explain", "output_folder"}, {"config", "explain"},
+	{"pipeline", "get", "42", "plan"}, {"pipeline", "gate", "42", "plan"},
+	{"show", "42", "--state"}, {"pipeline", "validate", ".pipeline/lessons.yaml"},
+	{"config", "explain", "output_folder"}, {"config", "explain"},
 	{"check"}, {"gc"}, {"__complete", "show", ""},
 	{"publish", "a.md", "--channel", "design"}, {"publish", "-", "--channel", "design"},
 	{"write", "context.md", "a.md", "--run", "r1"},
@@ -53,7 +53,7 @@ var commands = [][]string{
 		"--user-summary", "x"}, {"import", "docs/agent-outputs/" + sess},
 	{"run", "--", "true"}, {"session", "close", "--session", sess, "--status", "completed"},
 	{"pipeline", "put", "42", "plan", "plan.json"},
-	{"pipeline", "lessons", "add", "--pattern", "p"}, {"pipeline", "archive", "42"}, {"read", "ID", "--in-place"},
+	{"pipeline", "archive", "42"}, {"read", "ID", "--in-place"},
 	{"gc", "--collect"}, {"check", "--repair"}, {"list"},
 }
 
@@ -166,13 +166,13 @@ func newPlace(t *testing.T, program string) place {
 	p.write(filepath.Join(p.ws, "a.md"), "# Retry policy\n")
 	p.write(filepath.Join(p.ws, "plan.json"),
 		`{"affected_files":["a.go"],"steps":[{"order":1,"file":"a.go"}],"acceptance_mapping":{"AC1":"a_test.go"}}`)
+	p.write(filepath.Join(p.ws, ".pipeline/lessons.yaml"), "- {pattern: first, mitigation: second}\n")
 	for _, args := range [][]string{
 		{"publish", "a.md", "--channel", "design", "--title", "Retry policy"},
 		{"write", "context.md", "a.md", "--run", "r1"},
 		{"session", "open", "--agent", "alex", "--workflow", "intake", "--id", sess},
 		{"publish", "-", "--channel", "analysis"},
 		{"pipeline", "put", "42", "plan", "plan.json"},
-		{"pipeline", "lessons", "add", "--pattern", "first"},
 		{"list"},
 	} {
 		code, out := p.run(args)

@@ -226,11 +226,8 @@ only in the linked worktree, because someone made it, is used there.
 | ` + "`handoff pipeline get ISSUE STAGE`" + ` | print the path of an artifact; with --restore, write its newest attempt first |
 | ` + "`handoff pipeline validate FILE…`" + ` | validate artifacts against their contracts, those in the folder of a run against that run's |
 | ` + "`handoff pipeline gate ISSUE STAGE`" + ` | check whether a stage is ready to build on |
-| ` + "`handoff pipeline history ISSUE`" + ` | list every attempt and what it was made from |
-| ` + "`handoff pipeline trace ISSUE`" + ` | show durations and retries; with --state, derive state.yaml |
 | ` + "`handoff pipeline archive ISSUE`, `unarchive NAME`" + ` | archive a finished run, or move it back |
-| ` + "`handoff pipeline lessons add\\|list\\|match\\|prune`" + ` | manage known failures and their mitigations |
-| ` + "`handoff show ISSUE`" + ` | show a run: the result of each stage, what is stale, what comes next |
+| ` + "`handoff show ISSUE`" + ` | list every attempt with its inputs, revision, time and decision, what is stale, and what comes next; with --state, derive state.yaml |
 | ` + "`handoff read ISSUE/plan.json --rev 1`" + ` | print an earlier attempt |
 
 ## Attempts
@@ -248,7 +245,7 @@ exactly these inputs, whatever was submitted since: the review of a change that 
 replaced is stale, not a review of the new one. A ticket of another stage, issue or archived
 run is refused, and so is one that contradicts the records. Without --ticket and --from, the
 inputs are those of the work that the caller started; without that, what is current is
-recorded, and ` + "`history`" + ` marks it as assumed.
+recorded, and ` + "`show`" + ` notes that the inputs are assumed.
 
 ` + "`start`" + ` records that an agent works on a stage, with the ticket. ` + "`put`" + ` of the stage ends the work
 if both have the same run, otherwise the same session, otherwise the same thread or a subagent
@@ -272,14 +269,20 @@ An issue is a namespace and plan.json a name in it. The folder contains the newe
 attempt; earlier ones remain readable. A file that was written into the folder by
 hand is an attempt too; ` + "`put`" + ` saves it before it writes another one. A file that has
 the content of an earlier attempt again, because git or a person took it back, is that
-attempt: ` + "`next`" + ` goes on from it, and ` + "`next`" + `, ` + "`show`" + ` and ` + "`history`" + ` report it. Only ` + "`put`" + `, ` + "`get`" + `
+attempt: ` + "`next`" + ` goes on from it, and ` + "`next`" + ` and ` + "`show`" + ` report it. Only ` + "`put`" + `, ` + "`get`" + `
 with --restore, ` + "`check --repair`" + ` and ` + "`withdraw`" + ` of an attempt of its stage write the newest
 attempt over it. ` + "`put`" + ` of the file makes it the newest.
 
 ` + "`put ISSUE state`" + ` records the planner's state.yaml in the same way. It is a YAML mapping
-with the fields that ` + "`trace --state`" + ` derives from the artifacts; further fields are
+with the fields that ` + "`show ISSUE --state`" + ` derives from the artifacts; further fields are
 allowed. The planner reads every artifact and the lessons: ` + "`next`" + ` names
 lessons.yaml to it and to the writer of the plan, if the file exists.
+
+The lessons are a file that people and agents edit: a list, alone or as the key lessons, in which a
+pattern and a mitigation are required. ` + "`handoff pipeline validate .pipeline/lessons.yaml`" + ` checks it. With
+more than 50 lessons there is a warning: keep the newest.
+
+` + "```yaml\n" + exampleLessons + "```" + `
 
 An artifact that violates its contract is refused. ` + "`put --lenient`" + ` records it, and
 ` + "`adopt`" + ` records all files of a run that another tool wrote, as they are. What such an
@@ -320,10 +323,10 @@ commit must be on the branch, and it must contain the change. Without git it war
 
 ` + "`archive`" + ` moves the folder of a run to .pipeline/completed, if no step is left and the gate
 of git passes. A second run of the same issue gets the folder
-42~2. ` + "`show`" + `, ` + "`history`" + `, ` + "`trace`" + `, ` + "`get`" + ` and ` + "`gate`" + ` accept completed/42 and completed/42~2;
+42~2. ` + "`show`" + `, ` + "`get`" + ` and ` + "`gate`" + ` accept completed/42 and completed/42~2;
 42 is the current run, or without one the run that was archived last.
 
-If the folder of a run is removed, its attempts are still in the log: ` + "`history`" + ` lists
+If the folder of a run is removed, its attempts are still in the log: ` + "`show`" + ` lists
 them, and ` + "`init`" + ` with --restore writes the files again.
 
 `

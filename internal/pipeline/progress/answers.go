@@ -29,16 +29,22 @@ func (r *Runs) Next(ctx context.Context, issue string, acceptStale bool) (pipeli
 	return step, errors.Join(err, r.addOpen(ctx, issue, &step))
 }
 
-// Overview returns the summary of a run, archived or not. Its kinds are those of
-// Find.
+// Overview returns what is known of a run, archived or not. A folder that was removed is a
+// warning, and the reason for that there is no next step. Its kinds are those of Find. If only
+// the next step can't be read, the rest is returned with the error.
 func (r *Runs) Overview(ctx context.Context, name string) (pipeline.Overview, error) {
-	s, err := r.find(ctx, name)
+	s, err := r.Find(ctx, name)
 	if err != nil {
 		return pipeline.Overview{}, err
 	}
 	o := OverviewOf(r.Pipeline, s)
-	if stage := failedGate(HistoryOf(r.Pipeline, s)); stage != "" {
+	if stage := failedGate(o.Attempts); stage != "" {
 		o.Notices = []handoff.Notice{pipeline.GateFailed(stage)}
+	}
+	if e := (*handoff.Error)(nil); s.Missing && errors.As(r.missing(ctx, s), &e) {
+		o.Next = pipeline.Step{Reads: []string{}, Reason: e.Err.Error()}
+		o.Warnings = []string{e.Err.Error()}
+		return o, nil
 	}
 	o.Next, err = r.next(ctx, s)
 	return o, errors.Join(err, r.addOpen(ctx, s.Issue, &o.Next))
@@ -51,30 +57,6 @@ func (r *Runs) find(ctx context.Context, name string) (State, error) {
 		err = r.missing(ctx, s)
 	}
 	return s, err
-}
-
-// History returns the attempts of a run, archived or not. A folder that was
-// removed is a warning. Its kinds are those of Find.
-func (r *Runs) History(ctx context.Context, name string) (pipeline.History, error) {
-	s, err := r.Find(ctx, name)
-	if err != nil {
-		return pipeline.History{}, err
-	}
-	h := pipeline.History{Issue: s.Issue, Attempts: HistoryOf(r.Pipeline, s), Outdated: s.Outdated}
-	if e := (*handoff.Error)(nil); s.Missing && errors.As(r.missing(ctx, s), &e) {
-		h.Warnings = []string{e.Err.Error()}
-	}
-	return h, nil
-}
-
-// Trace returns the durations and retries of a run, archived or not. Its kinds
-// are those of Find.
-func (r *Runs) Trace(ctx context.Context, name string) (pipeline.Trace, error) {
-	s, err := r.Find(ctx, name)
-	if err != nil {
-		return pipeline.Trace{}, err
-	}
-	return TraceOf(r.Pipeline, s), nil
 }
 
 // Notes returns the notes that follow from the artifacts of a run, archived or

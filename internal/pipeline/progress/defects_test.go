@@ -125,14 +125,14 @@ func TestPutNotes(t *testing.T) {
 		if err != nil || len(revisions) != tt.revisions {
 			t.Errorf("%s: %d revisions, %v, want %d", name, len(revisions), err, tt.revisions)
 		}
-		h, err := s.History(t.Context(), "42")
-		if err != nil || !h.Attempts[len(h.Attempts)-1].Current {
-			t.Errorf("%s: History = %+v, %v, want the last revision to be current", name, h, err)
+		o, err := s.Overview(t.Context(), "42")
+		if err != nil || !o.Attempts[len(o.Attempts)-1].Current {
+			t.Errorf("%s: Overview = %+v, %v, want the last revision to be current", name, o, err)
 		}
 		s.write(t, ".pipeline/42/state.yaml", "issue: 42\nstatus: failed\n")
-		h, err = s.History(t.Context(), "42")
-		if err != nil || slices.ContainsFunc(h.Attempts, func(a pipeline.Attempt) bool { return a.Current }) {
-			t.Errorf("%s: History = %+v, %v, want no current revision of an edited file", name, h, err)
+		o, err = s.Overview(t.Context(), "42")
+		if err != nil || slices.ContainsFunc(o.Attempts, func(a pipeline.Attempt) bool { return a.Current }) {
+			t.Errorf("%s: Overview = %+v, %v, want no current revision of an edited file", name, o, err)
 		}
 	}
 }

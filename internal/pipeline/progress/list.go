@@ -39,7 +39,7 @@ func addRun(l *pipeline.List, ctx context.Context, r *Runs, name string, read fu
 		l.Warnings = append(l.Warnings, name+": "+reasonOf(err))
 	} else {
 		run.Status, run.Stage, run.Agent = statusOf(step), step.Stage, step.Agent
-		attempts := HistoryOf(r.Pipeline, s)
+		attempts := counted(HistoryOf(r.Pipeline, s))
 		run.Attempts, run.GateFailed = len(attempts), failedGate(attempts)
 	}
 	l.Runs = append(l.Runs, run)
@@ -48,7 +48,7 @@ func addRun(l *pipeline.List, ctx context.Context, r *Runs, name string, read fu
 // failedGate returns the stage of the last attempt if it failed its gate when it was
 // submitted, and otherwise "".
 func failedGate(attempts []pipeline.Attempt) string {
-	if len(attempts) == 0 {
+	if attempts = counted(attempts); len(attempts) == 0 {
 		return ""
 	}
 	if last := attempts[len(attempts)-1]; last.Current && last.Gate != nil && !last.Gate.Pass {

@@ -368,7 +368,6 @@ func TestNextIsTotal(t *testing.T) {
 		recorded.Attempts, recorded.AcceptStale = drawAttempts(r, s, stages), rapid.Bool().Draw(r, "accept stale")
 		checkStep(r, p, recorded, progress.Next(p, recorded))
 		progress.OverviewOf(p, recorded)
-		progress.HistoryOf(p, recorded)
 		for name := range files {
 			at := time.Unix(int64(rapid.IntRange(0, 1<<30).Draw(r, "time "+name)), 0)
 			if err := os.Chtimes(filepath.Join(dir, ".pipeline", "42", name), at, at); err != nil {
@@ -379,7 +378,6 @@ func TestNextIsTotal(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(progress.Next(p, again), step) {
 			r.Fatalf("with other times: got %+v %v, want %+v", progress.Next(p, again), err, step)
 		}
-		progress.TraceOf(p, s)
 		if _, err := progress.Derive(p, s).YAML(); err != nil {
 			r.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func Derive(p *contract.Pipeline, s State) pipeline.Notes {
 	if next.Done {
 		n.CurrentStage = p.Stages[len(p.Stages)-1].Name
 	}
-	retries, lines := TraceOf(p, s).Retries, []string{}
+	retries, lines := s.retries(), []string{}
 	for _, stage := range p.Stages {
 		if out, ok := s.Outputs[stage.Name]; ok {
 			note := pipeline.StageNote{Agent: stage.Writer, Result: contract.Outcome(out.Report.Value),
@@ -39,6 +39,19 @@ func Derive(p *contract.Pipeline, s State) pipeline.Notes {
 	}
 	n.Summary = strings.Join(lines, "; ")
 	return n
+}
+
+// retries counts the attempts of each stage after its first one, without those that escalated
+// to the next tier. Results of different writers for one attempt count once.
+func (s *State) retries() map[string]int {
+	retries, done := map[string]int{}, map[string]bool{}
+	for i, a := range s.Attempts {
+		if done[a.Stage] && a.Outcome != "escalate" && !s.isRival(i) {
+			retries[a.Stage]++
+		}
+		done[a.Stage] = true
+	}
+	return retries
 }
 
 // criteria returns the acceptance criteria of the plan. One that is a sentence is

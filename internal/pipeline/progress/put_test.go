@@ -72,7 +72,8 @@ func (s fixture) put(t testing.TB, issue, stage, artifact string) progress.Recei
 	return r
 }
 
-// history returns the history in short form: implement#2<debug#1+plan#1.
+// history returns the attempts in short form: implement#2<debug#1+plan#1, and -plan for one that
+// was rejected.
 func (s fixture) history(t testing.TB, issue string) string {
 	t.Helper()
 	state, err := s.Find(t.Context(), issue)
@@ -80,7 +81,10 @@ func (s fixture) history(t testing.TB, issue string) string {
 	var list []string
 	for _, a := range progress.HistoryOf(s.Pipeline, state) {
 		text := fmt.Sprintf("%s#%d", a.Stage, a.Attempt)
-		if a.ID == "" {
+		switch {
+		case a.Attempt == 0:
+			text = "-" + a.Stage
+		case a.ID == "":
 			text = "(" + text + ")"
 		}
 		if len(a.Read) > 0 {
@@ -233,11 +237,11 @@ func TestWithdrawn(t *testing.T) {
 	r := s.put(t, "42", "plan", valid["plan"])
 	_, err := s.w.Withdraw(t.Context(), r.ID, "wrong issue")
 	must(t, err)
-	if got := s.history(t, "42"); got != "(plan#1)" { // the file still exists
+	if got := s.history(t, "42"); got != "(plan#1) -plan" { // the file still exists
 		t.Errorf("got %s", got)
 	}
 	if again := s.put(t, "42", "plan", valid["plan"]); again.ID == r.ID || again.Existing ||
-		s.history(t, "42") != "plan#1" {
+		s.history(t, "42") != "-plan plan#1" {
 		t.Errorf("got %s, existing %v, %s, want a new record", again.ID, again.Existing, s.history(t, "42"))
 	}
 }

@@ -126,7 +126,6 @@ func (f *fuzzedRuns) check() {
 				f.Fatalf("%v: %s exists and no attempt is current", f.log, out.File)
 			}
 		}
-		progress.TraceOf(f.Pipeline, s)
 		progress.OverviewOf(f.Pipeline, s)
 	}
 }

@@ -1,5 +1,5 @@
 // Package progress implements pipeline runs: which stage comes next, whether a
-// stage is ready to build on, the attempts and durations, and the lessons.
+// stage is ready to build on, and the attempts.
 //
 // A run is a folder, .pipeline/ISSUE, with one file per stage. Any tool may
 // write it. Every answer is a function of the contents of the files and, where
@@ -47,6 +47,9 @@ type State struct {
 	// no attempt was written once, at an unknown time.
 	Attempts []Attempt
 
+	// Rejected are the recorded attempts that were withdrawn or not chosen. They do not count.
+	Rejected []Attempt
+
 	// Outdated are the files that have the content of an attempt before the newest.
 	Outdated []pipeline.Outdated
 
@@ -90,6 +93,8 @@ type Attempt struct {
 	Writer string
 	Work   string // see fold.WorkOf
 	Stale  string // the first of its inputs that is out of date, as the log has it
+
+	Decisions []string // what was decided about it, see pipeline.Attempt
 
 	// Read are the digests of the artifacts it was made from, by stage; nil if
 	// that is unknown. From are the IDs of their records, for those that had one.

@@ -69,7 +69,8 @@ func TestUnreadableIsNotMissing(t *testing.T) {
 	}
 }
 
-func TestTraceOf(t *testing.T) {
+// TestTraced reads the attempts of a run from its own trace.
+func TestTraced(t *testing.T) {
 	p := builtin()
 	traced := `{"stages":[
 	 {"stage":"plan","agent":"a","started_at":"2026-11-21T03:00:00Z","duration_ms":1500,"result":"pass"},
@@ -77,25 +78,31 @@ func TestTraceOf(t *testing.T) {
 	 {"stage":"test","duration_ms":-5,"result":"FAIL"},{"stage":"implement","duration_ms":20},
 	 {"stage":"nowhere","duration_ms":99},7]}`
 	s := read(t, p, done("plan implement test", "pipeline-trace.json", strings.Replace(traced, ",7]", "]", 1)))
-	got := progress.TraceOf(p, s)
-	if len(got.Stages) != 4 || got.TotalMS != 1530 || got.Retries["implement"] != 1 || len(got.Retries) != 1 {
-		t.Fatalf("got %+v", got)
+	got := progress.HistoryOf(p, s)
+	if len(got) != 4 {
+		t.Fatalf("got %+v, want 4 attempts", got)
 	}
 	for i, want := range []struct {
-		stage, agent, artifact string
-		attempt                int
-	}{{"plan", "a", "plan.json", 1}, {"implement", "", "", 1}, {"test", "", "test-result.json", 1},
-		{"implement", "", "worker-result.json", 2}} {
-		at := got.Stages[i]
-		if at.Stage != want.stage || at.Agent != want.agent || at.Artifact != want.artifact || at.Attempt != want.attempt {
+		stage, agent, file string
+		attempt            int
+		ms                 int64
+	}{{"plan", "a", "plan.json", 1, 1500}, {"implement", "", "", 1, 10}, {"test", "", "test-result.json", 1, 0},
+		{"implement", "", "worker-result.json", 2, 20}} {
+		at := got[i]
+		if at.Stage != want.stage || at.Agent != want.agent || !strings.HasSuffix(at.Path, want.file) ||
+			at.Current != (want.file != "") || at.Attempt != want.attempt || at.DurationMS != want.ms {
 			t.Errorf("attempt %d: got %+v, want %+v", i, at, want)
 		}
 	}
-	if got.Stages[0].StartedAt == nil || got.Stages[2].DurationMS != nil {
-		t.Errorf("got %+v, want a start, and no duration below 0", got.Stages)
+	if got[0].StartedAt.IsZero() {
+		t.Errorf("got %+v, want a start", got[0])
 	}
-	bare := progress.TraceOf(p, read(t, p, done("plan implement", "pipeline-trace.json", traced)))
-	if len(bare.Stages) != 2 || bare.TotalMS != 0 || bare.Stages[1].Result != "completed" {
+	retries := progress.Derive(p, s).Retries
+	if len(retries) != 1 || retries[0].Stage != "implement" || retries[0].Count != 1 {
+		t.Errorf("retries %+v, want 1 of implement", retries)
+	}
+	bare := progress.HistoryOf(p, read(t, p, done("plan implement", "pipeline-trace.json", traced)))
+	if len(bare) != 2 || bare[0].DurationMS != 0 || bare[1].Outcome != "completed" {
 		t.Errorf("invalid trace: got %+v", bare)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 )
 
-// A ticket is what an agent was given for an attempt of a stage. Next and Brief print
+// A ticket is what an agent was given for an attempt of a stage. Next prints
 // it, nothing stores it, and Put records its inputs, whatever was submitted since.
 // It is not signed: Put compares it with the records.
 type ticket struct {

@@ -7,40 +7,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
-	"github.com/agent-handoff/handoff/pipeline"
 )
-
-// TraceOf returns the timeline of a run. The durations add up to the total.
-func TraceOf(p *contract.Pipeline, s State) pipeline.Trace {
-	t := pipeline.Trace{Issue: s.Issue, Stages: []pipeline.StageTrace{}, Retries: map[string]int{}}
-	count := map[string]int{}
-	for i, a := range s.Attempts {
-		count[a.Stage]++
-		entry := pipeline.StageTrace{Stage: a.Stage, Attempt: count[a.Stage], Agent: a.Agent, Result: a.Outcome}
-		if !a.Started.IsZero() {
-			entry.StartedAt = &a.Started
-		}
-		if ms := a.Took.Milliseconds(); a.Took > 0 {
-			entry.DurationMS = &ms
-			t.TotalMS += ms
-		}
-		if s.isCurrent(i) {
-			entry.Artifact = s.Outputs[a.Stage].File
-		}
-		t.Stages = append(t.Stages, entry)
-		if a.Outcome != "escalate" && count[a.Stage] > 1 && !s.isRival(i) {
-			t.Retries[a.Stage]++
-		}
-	}
-	for _, stage := range p.Stages {
-		if out, ok := s.Outputs[stage.Name]; ok && count[stage.Name] == 0 {
-			a := attemptOf(stage.Name, out)
-			t.Stages = append(t.Stages, pipeline.StageTrace{Stage: stage.Name, Attempt: 1, Agent: a.Agent, Result: a.Outcome,
-				Artifact: out.File})
-		}
-	}
-	return t
-}
 
 // tracedAttempts returns the attempts in a run's own trace file, except those of
 // stages that are not in the pipeline.

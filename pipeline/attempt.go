@@ -8,18 +8,10 @@ import (
 	"github.com/agent-handoff/handoff"
 )
 
-// A History has the attempts of a run, oldest first.
-type History struct {
-	Issue    string     `json:"issue"`
-	Attempts []Attempt  `json:"attempts"`
-	Outdated []Outdated `json:"outdated,omitempty"` // files that are not the newest attempt
-	Warnings []string   `json:"warnings,omitempty"`
-}
-
-// An Attempt is one attempt of a stage, as history shows it.
+// An Attempt is one attempt of a stage.
 type Attempt struct {
 	Stage   string       `json:"stage"`
-	Attempt int          `json:"attempt"`       // from 1
+	Attempt int          `json:"attempt"`       // from 1; 0 if it was rejected and does not count
 	Ref     string       `json:"ref,omitempty"` // "" if it is not recorded
 	Rev     int          `json:"rev,omitempty"` // revision of Ref, from 1
 	ID      string       `json:"id,omitempty"`  // of its record
@@ -27,11 +19,17 @@ type Attempt struct {
 	Outcome string       `json:"outcome"`
 	Gate    *GateVerdict `json:"gate,omitempty"` // when it was submitted, if that was recorded
 	// the attempts it was made from: test#2, or test#? if that one is unknown
-	Read    []string  `json:"read"`
-	Assumed bool      `json:"assumed,omitempty"`  // Read is what was current when it was submitted
-	At      time.Time `json:"createdAt,omitzero"` // when it was recorded
-	Current bool      `json:"current"`            // the run's folder contains it
-	Path    string    `json:"path,omitempty"`     // its file, if it is current
+	Read    []string `json:"read"`
+	Assumed bool     `json:"assumed,omitempty"` // Read is what was current when it was submitted
+
+	// Decisions are what was decided about it: reviews, accepted, not chosen or withdrawn.
+	Decisions []string `json:"decisions,omitempty"`
+
+	StartedAt  time.Time `json:"startedAt,omitzero"`   // when its work started, zero if it is unknown
+	DurationMS int64     `json:"durationMs,omitempty"` // 0 if it is unknown
+	At         time.Time `json:"createdAt,omitzero"`   // when it was recorded
+	Current    bool      `json:"current"`              // the run's folder contains it
+	Path       string    `json:"path,omitempty"`       // its file, if it is current
 }
 
 // An Outdated is a file in the folder of a run that has the content of an attempt
@@ -59,23 +57,4 @@ func (e Attempt) Settle() []handoff.Hint {
 	what := " the " + cmp.Or(e.Outcome, "result")
 	return []handoff.Hint{handoff.Suggest("choose"+what, handoff.ActionAccept, e.ID),
 		handoff.Suggest("reject"+what, handoff.ActionWithdraw, e.ID)}
-}
-
-// A Trace is the timeline of a run, as far as it is known.
-type Trace struct {
-	Issue   string         `json:"issue"`
-	Stages  []StageTrace   `json:"stages"` // oldest first
-	TotalMS int64          `json:"total_duration_ms"`
-	Retries map[string]int `json:"retries"` // by stage
-}
-
-// A StageTrace is one attempt of a stage.
-type StageTrace struct {
-	Stage      string     `json:"stage"`
-	Attempt    int        `json:"attempt"` // from 1
-	Agent      string     `json:"agent"`
-	StartedAt  *time.Time `json:"started_at"`  // null if it is unknown
-	DurationMS *int64     `json:"duration_ms"` // null if it is unknown
-	Result     string     `json:"result"`
-	Artifact   string     `json:"artifact,omitempty"` // the file of this attempt, "" if a later one replaced it
 }
