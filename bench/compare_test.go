@@ -40,7 +40,7 @@ var comparisons = []comparison{
 			}
 		}
 	}},
-	{name: "publish", args: []string{"publish", "a.md", "--channel", "design", "--no-keep"}},
+	{name: "publish", args: []string{"publish", "a.md", "--channel", "design", "--keep=never"}},
 	{name: "publish-kept", args: []string{"publish", "a.md", "--channel", "design"},
 		setup: func(tb testing.TB, dir string) {
 			write(tb, filepath.Join(dir, "a.md"), time.Now().String())

@@ -22,7 +22,7 @@ func TestReviewed(t *testing.T) {
 				{Text: "I publish.", Calls: []model.Call{
 					c.tool("artifact_publish", map[string]any{"path": "README.md", "channel": "design"})}},
 				{Text: "I wait for a review.", Calls: []model.Call{c.shell("handoff review design:latest " +
-					"--request-changes --lines 1 -m - --agent ann --harness other --session s2 < comment.txt")}},
+					"--request-changes --lines 1 -m - --agent ann --producer harness=other --session s2 < comment.txt")}},
 				{Text: "I am done."},
 				{Text: "I publish a revision.", Calls: []model.Call{
 					c.tool("artifact_publish", map[string]any{"content": "Retry, with a cap.", "channel": "design",

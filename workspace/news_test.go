@@ -182,18 +182,26 @@ func step(t *testing.T, rt *rapid.T, w *workspace.Workspace, m *model) {
 	}
 }
 
-// TestSeen has readers of one name, who look at the same time, and one of another.
+// TestSeen has processes of one user, who look at the same time, and other users.
 func TestSeen(t *testing.T) {
 	dir, clock := t.TempDir(), time.Now()
-	w, err := workspace.Open(dir, workspace.Options{Now: func() time.Time { return clock },
-		Getenv: func(name string) string {
-			return map[string]string{"HANDOFF_WORKSPACE": dir, "XDG_STATE_HOME": filepath.Join(dir, "state")}[name]
-		}})
-	if err != nil {
-		t.Fatal(err)
+	open := func(user string) *workspace.Workspace {
+		w, err := workspace.Open(dir, workspace.Options{Now: func() time.Time { return clock },
+			Getenv: func(name string) string {
+				return map[string]string{"HANDOFF_WORKSPACE": dir, "XDG_STATE_HOME": filepath.Join(dir, "state"+user)}[name]
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { w.Close() })
+		return w
 	}
-	defer w.Close()
+	w := open("")
 	source := w.News(noThreads())
+	sources := map[string]news.Source{"": source}
+	for _, user := range []string{"early", "bob"} {
+		sources[user] = open(user).News(noThreads())
+	}
 	ended := func() {
 		clock = clock.Add(time.Minute)
 		opened, err := w.Sessions().Open(t.Context(), session.OpenOptions{Agent: handoff.SessionAgent{Name: "ada"},
@@ -205,11 +213,11 @@ func TestSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	look := func(reader string, want int) news.Report {
+	look := func(user string, want int) news.Report {
 		t.Helper()
-		r, err := source.Report(t.Context(), news.ReportOptions{Reader: reader})
+		r, err := sources[user].Report(t.Context(), news.ReportOptions{})
 		if err != nil || len(r.Done) != want {
-			t.Fatalf("reader %q: got %d that ended, %v, want %d", reader, len(r.Done), err, want)
+			t.Fatalf("user %q: got %d that ended, %v, want %d", user, len(r.Done), err, want)
 		}
 		return r
 	}
@@ -237,7 +245,7 @@ func TestSeen(t *testing.T) {
 	look("", 0)
 	look("bob", 3)
 	if r := look("", 0); r.First {
-		t.Error("a reader that has seen something is new")
+		t.Error("a user who has seen something is new")
 	}
 }
 

@@ -447,21 +447,16 @@ func TestSaveReplacesNothing(t *testing.T) {
 	for path, targets := range map[string][]string{"a.md": {"taken.md", "taken", "a.md"},
 		"site": {"taken.md", "taken", "empty", "site"}} {
 		p := d.publish(handoff.Draft{Channel: "design", Path: path, Keep: handoff.KeepAlways})
-		for _, target := range append(targets, "", "nowhere/x") {
+		for _, target := range append(targets, "nowhere/x") {
 			b, err := d.Read(t.Context(), p.ID, workspace.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			kind := error(handoff.Conflict)
-			switch target {
-			case "":
-				_, err = b.Restore(t.Context())
-			case "nowhere/x":
+			if target == "nowhere/x" {
 				kind = handoff.NotFound
-				fallthrough
-			default:
-				err = b.Save(t.Context(), target)
 			}
+			err = b.Save(t.Context(), target)
 			b.Close()
 			if !errors.Is(err, kind) {
 				t.Errorf("%s to %q: got %v, want kind %v", path, target, err, kind)
@@ -494,33 +489,6 @@ func TestSaveInterrupted(t *testing.T) {
 	}
 	if after := list(t, d.dir); !slices.Equal(after, before) {
 		t.Errorf("got files %q, want %q", after, before)
-	}
-}
-
-// TestRestore checks that a directory comes back to its path, and that one of
-// another worktree does not.
-func TestRestore(t *testing.T) {
-	d := newDesk(t)
-	d.file("docs/site/index.md", "index\n")
-	p := d.publish(handoff.Draft{Channel: "design", Path: "docs/site", Keep: handoff.KeepAlways})
-	if err := os.RemoveAll(filepath.Join(d.dir, "docs")); err != nil {
-		t.Fatal(err)
-	}
-	b, err := d.Read(t.Context(), p.ID, workspace.ReadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	elsewhere := b
-	elsewhere.Artifact.Worktree = "other"
-	if _, err := elsewhere.Restore(t.Context()); !errors.Is(err, handoff.Unavailable) {
-		t.Errorf("Restore from another worktree: got %v, want kind Unavailable", err)
-	}
-	if path, err := b.Restore(t.Context()); path != "docs/site" || err != nil {
-		t.Errorf("Restore = %q, %v, want docs/site", path, err)
-	}
-	if got, err := os.ReadFile(filepath.Join(d.dir, "docs/site/index.md")); string(got) != "index\n" {
-		t.Errorf("got %q, %v, want the file as published", got, err)
 	}
 }
 

@@ -94,8 +94,7 @@ func (s Source) Now(ctx context.Context) (trace.Activity, error) {
 
 // ReportOptions select what a Report is about.
 type ReportOptions struct {
-	Since  string // a time, see ParseTime of package workspace; "" for what the reader has seen
-	Reader string // "" for the user of this machine
+	Since string // a time, see ParseTime of package workspace; "" for what this user has seen on this machine
 }
 
 // A Report is what needs a person, what was done in a time, and what runs.

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -31,21 +29,14 @@ type seen struct {
 	from     handoff.Seq // the record that was seen before
 }
 
-const (
-	maxSeen   = 4096 // bytes
-	maxReader = 200
-)
+const maxSeen = 4096 // bytes
 
 // since sets the time that a report is about, and returns what its reader has seen
 // after it.
 func (s Source) since(ctx context.Context, o ReportOptions, log store.LogStatus, r *Report) (now seen, err error) {
 	now = seen{Log: log.ID, Seq: log.LastSeq, At: r.Until}
-	if len(o.Reader) > maxReader {
-		return now, handoff.E("news", "reader", handoff.Invalid, errors.New("the name is too long"),
-			handoff.Advice(fmt.Sprintf("a name has at most %d bytes", maxReader)))
-	}
 	if s.o.State != "" {
-		key := sha256.Sum256([]byte(s.o.Home + "\x00" + o.Reader))
+		key := sha256.Sum256([]byte(s.o.Home))
 		now.file = filepath.Join(s.o.State, "news", hex.EncodeToString(key[:16])+".json")
 	}
 	if o.Since != "" {

@@ -16,8 +16,8 @@ type Identity struct {
 	ids      []string
 }
 
-// identityFields are what the identity flags set, of which help shows the first three.
-// --producer sets each, too.
+// identityFields are what --producer can set. The first ones are flags of each command that
+// records something, too, and the others of those that AddIDs was called for.
 var identityFields = []struct {
 	name, usage string
 	field       func(*handoff.Producer) *string
@@ -41,23 +41,36 @@ const shownIdentity = 3
 
 // Add gives a command the identity flags.
 func (f *Identity) Add(c *cobra.Command) {
-	var shown, hidden []string
+	var shown, others []string
 	for i, field := range identityFields {
-		c.Flags().StringVar(field.field(&f.Producer), field.name, "", field.usage)
 		if i < shownIdentity {
+			c.Flags().StringVar(field.field(&f.Producer), field.name, "", field.usage)
 			shown = append(shown, field.name)
 		} else {
-			hidden = append(hidden, field.name)
+			others = append(others, field.name)
 		}
 	}
-	c.Flags().StringVar(&f.model, "model", "", "model `name`, as provider/name")
 	c.Flags().StringArrayVar(&f.ids, "producer", nil,
-		"another `field=value`: "+strings.Join(append(hidden, "model"), ", ")+
+		"another `field=value`: "+strings.Join(append(others, "model"), ", ")+
 			", or an ID of the program; may be repeated")
-	for _, name := range append(hidden, "model") {
-		c.Flags().MarkHidden(name)
-	}
 	GroupFlags(c, "Identity flags", append(shown, "producer")...)
+}
+
+// AddIDs gives a command the flags of the other fields, which help does not show. They are
+// for the programs that record work and what it published, and join both by these IDs.
+func (f *Identity) AddIDs(c *cobra.Command) {
+	for _, field := range identityFields[shownIdentity:] {
+		c.Flags().StringVar(field.field(&f.Producer), field.name, "", field.usage)
+		c.Flags().MarkHidden(field.name)
+	}
+	c.Flags().StringVar(&f.model, "model", "", "model `name`, as provider/name")
+	c.Flags().MarkHidden("model")
+}
+
+// AddRun gives a command the flag of the run whose names it uses.
+func (f *Identity) AddRun(c *cobra.Command) {
+	c.Flags().StringVar(&f.Producer.RunID, "run", "", "run `ID`")
+	c.Flags().MarkHidden("run")
 }
 
 // As returns the workspace on behalf of the producer that the flags and the

@@ -145,10 +145,10 @@ func (s scenario) artifacts() {
 	s.in(s.dir, "accept", s.publish("accepted", s.dir, "--channel", "plan", "--agent", "ann"), "--over", over)
 	s.in(s.dir, "withdraw", s.publish("withdrawn", s.other, "--channel", "patch"), "--reason", "wrong")
 	s.publish("asserted", s.dir, "--channel", "verification", "--claim", "it works")
-	s.publish("not_kept", s.dir, "--channel", "analysis", "--no-keep")
+	s.publish("not_kept", s.dir, "--channel", "analysis", "--keep=never")
 	file := s.publish("modified", s.dir, "--channel", "analysis")
 	s.change(file, "other text")
-	s.change(s.publish("file_missing", s.dir, "--channel", "analysis", "--no-keep"), "")
+	s.change(s.publish("file_missing", s.dir, "--channel", "analysis", "--keep=never"), "")
 
 	for code, args := range map[string][]string{
 		"approved":          {"--approve", "--agent", "bob"},

@@ -25,7 +25,7 @@ and prints the ID of the first artifact.
 
 Files of up to 1 MiB are also copied, so that handoff read returns the published
 bytes if the file changes later; in a linked git worktree, files and directories
-of up to 256 MiB. --keep copies any size, and directories; --no-keep copies
+of up to 256 MiB. --keep copies any size, and directories; --keep=never copies
 nothing. The settings keep and limits in config.yaml change the default.
 
 A claim, such as "tests pass", is recorded with --claim, and the evidence for it
@@ -34,18 +34,13 @@ handoff verify checks it.
 
 The producer is taken from the identity flags, from handoff's own variables
 (HANDOFF_SESSION, HANDOFF_RUN, HANDOFF_AGENT, …) and from those of the agent
-program. It is attribution, not authentication.
-
-  --channel  what the output is for (purpose): design, patch, verification
-  --kind     its form: report, patch, json
-  --tag      a word to find it by`
+program. It is attribution, not authentication.`
 
 func publishCommand(a *cli.App) *cobra.Command {
 	var p handoff.Draft
 	var who cli.Identity
 	var meta []string
 	var keep string
-	var never bool
 	var claims claimFlags
 	c := &cobra.Command{
 		Use:   "publish PATH|-",
@@ -60,13 +55,12 @@ func publishCommand(a *cli.App) *cobra.Command {
 	f.StringArrayVar(&meta, "meta", nil, "metadata, as `key=value`; may be repeated")
 	f.StringVar(&keep, "keep", "", "`policy` for copying the content: always (--keep alone), auto or never")
 	f.Lookup("keep").NoOptDefVal = string(handoff.KeepAlways)
-	f.BoolVar(&never, "no-keep", false, "do not copy the content")
-	c.MarkFlagsMutuallyExclusive("keep", "no-keep")
 	publicationFlags(c, &p)
 	claims.add(c)
 	a.JSONFlag(c, "print the artifact as JSON", cli.Prints(handoff.Published{}))
 	a.AllowSecretFlag(c)
 	who.Add(c)
+	who.AddIDs(c)
 	c.RegisterFlagCompletionFunc("channel", complete.Channels(a))
 	c.RegisterFlagCompletionFunc("replaces", complete.Refs(a))
 	c.RegisterFlagCompletionFunc("from", complete.Refs(a))
@@ -78,9 +72,7 @@ func publishCommand(a *cli.App) *cobra.Command {
 		if p.Claims, err = claims.parse(); err != nil {
 			return err
 		}
-		if p.Keep = handoff.Keep(keep); never {
-			p.Keep = handoff.KeepNever
-		}
+		p.Keep = handoff.Keep(keep)
 		p.Metadata = map[string]any{}
 		for k, v := range values {
 			p.Metadata[k] = v

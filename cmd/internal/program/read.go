@@ -21,9 +21,8 @@ import (
 // readFlags select what to read, and where to write it.
 type readFlags struct {
 	workspace.ReadOptions
-	span    storage.Span
-	to      string
-	inPlace bool
+	span storage.Span
+	to   string
 }
 
 func readCommand(a *cli.App) *cobra.Command {
@@ -58,17 +57,15 @@ Exit code 5: the published content is gone and no copy was kept.`,
 	c.Flags().Int64Var(&f.span.Limit, "limit", 0, "maximum `number` of lines, or bytes; 0 for no limit")
 	c.Flags().BoolVar(&f.span.Bytes, "bytes", false, "count bytes instead of lines")
 	c.Flags().StringVar(&f.to, "to", "", "write to this `path`, which must not exist")
-	c.Flags().BoolVar(&f.inPlace, "in-place", false, "write to the path it was published from, which must not exist")
-	_ = c.Flags().MarkHidden("in-place") // apply replaces it
 	c.Flags().StringVar(&rev, "rev", "", "revision `number` of what REF names: 2 or v2")
 	c.Flags().BoolVar(&f.Latest, "latest", false, "if several artifacts have the name, read the one written last")
 	a.JSONFlag(c, "print JSON; content that is not text is in base64", cli.Prints(storage.BodyPage{}))
-	c.MarkFlagsMutuallyExclusive("to", "in-place", "json")
+	c.MarkFlagsMutuallyExclusive("to", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		given := c.Flags().Changed
 		switch {
-		case (given("offset") || given("limit") || f.span.Bytes) && (given("to") || f.inPlace):
-			return cli.Invalid("read", args[0], "--offset, --limit and --bytes can't be combined with --to or --in-place",
+		case (given("offset") || given("limit") || f.span.Bytes) && given("to"):
+			return cli.Invalid("read", args[0], "--offset, --limit and --bytes can't be combined with --to",
 				"leave out --offset, --limit and --bytes")
 		case given("to") && f.to == "":
 			return cli.Invalid("--to", `""`, "path is empty", "name a new file, or leave --to out")
@@ -93,10 +90,6 @@ func read(ctx context.Context, a *cli.App, w *workspace.Workspace, ref string, f
 	}
 	defer b.Close()
 	switch {
-	case f.inPlace:
-		if _, err = b.Restore(ctx); err == nil {
-			fmt.Fprintf(a.Err, "wrote %s\n", textfmt.OneLine(a.Named(b.Artifact)))
-		}
 	case f.to != "":
 		if err = b.Save(ctx, f.to); err == nil {
 			fmt.Fprintf(a.Err, "wrote %s\n", textfmt.OneLine(f.to))

@@ -35,6 +35,7 @@ as a revision first. Writing the same content again changes nothing.`,
 	a.JSONFlag(c, "print the artifact as JSON", cli.Prints(handoff.Published{}))
 	a.AllowSecretFlag(c)
 	who.Add(c)
+	who.AddRun(c)
 	c.RegisterFlagCompletionFunc("channel", complete.Channels(a))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		content.Name, content.Body = args[0], a.In

@@ -57,7 +57,6 @@ have opened.`,
 	f := c.Flags()
 	f.StringVar(&o.Since, "since", "",
 		"show what was done at or after `time` or the publication of an artifact, instead of since you looked")
-	f.StringVar(&o.Reader, "reader", "", "who has seen the news, a `name`; for several readers of one user")
 	everywhereFlag(c, &o.everywhere)
 	f.BoolVar(&o.keepUnread, "keep-unread", false, "do not note what was shown")
 	f.BoolVar(&o.all, "all", false, "show all rows on a terminal, also more than 20")

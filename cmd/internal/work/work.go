@@ -56,6 +56,7 @@ func workStartCommand(a *cli.App) *cobra.Command {
 	a.AllowSecretFlag(c)
 	a.JSONFlag(c, "print the work as JSON", cli.Prints(work.Change{}))
 	who.Add(c)
+	who.AddIDs(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return recordWork(a, who, func(w *workspace.Workspace) (work.Change, error) {
 			unit.ID = args[0]
@@ -94,6 +95,7 @@ The end may be recorded before the start, and again when the usage is known.`,
 			cobra.ShellCompDirectiveNoFileComp))
 	a.JSONFlag(c, "print the work as JSON", cli.Prints(work.Change{}))
 	who.Add(c)
+	who.AddIDs(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		end.ID = args[0]
 		var u handoff.Usage

@@ -53,7 +53,7 @@ var commands = [][]string{
 		"--user-summary", "x"}, {"import", "docs/agent-outputs/" + sess},
 	{"run", "--", "true"}, {"session", "close", "--session", sess, "--status", "completed"},
 	{"pipeline", "put", "42", "plan", "plan.json"},
-	{"pipeline", "archive", "42"}, {"read", "ID", "--in-place"},
+	{"pipeline", "archive", "42"},
 	{"gc", "--collect"}, {"check", "--repair"}, {"list"},
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
-	"github.com/agent-handoff/handoff/internal/tool/safepath"
 	"golang.org/x/sys/unix"
 )
 
@@ -28,29 +27,6 @@ func Save(ctx context.Context, b handoff.Content, name string) error {
 	}
 	defer dir.Close()
 	return saveError(name, save(ctx, b, dir, filepath.Base(name)))
-}
-
-// Restore is Save to the artifact's recorded path inside root. It creates the
-// directories that are missing.
-func Restore(ctx context.Context, b handoff.Content, root *os.Root) error {
-	if err := safepath.Check(b.Artifact.Path); err != nil && !IsStored(b.Artifact.Path) {
-		return handoff.E("write", b.Artifact.Path, handoff.Unavailable, err, SaveElsewhere(b.Artifact))
-	}
-	name := filepath.FromSlash(b.Artifact.Path)
-	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return restoreError(b.Artifact, err)
-	}
-	dir, err := root.OpenRoot(filepath.Dir(name))
-	if err != nil {
-		return restoreError(b.Artifact, err)
-	}
-	defer dir.Close()
-	return restoreError(b.Artifact, save(ctx, b, dir, filepath.Base(name)))
-}
-
-// SaveElsewhere is the hint for a body that can't be written to its own path.
-func SaveElsewhere(a handoff.Artifact) handoff.Hint {
-	return handoff.Suggest("write it elsewhere", handoff.ActionReadTo, a.ID, "PATH")
 }
 
 // save writes a body under a name in dir that does not exist.
@@ -134,18 +110,6 @@ func saveError(name string, err error) error {
 		e.Hint = handoff.Advice("name a new path")
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, e.Err = handoff.NotFound, fmt.Errorf("directory %s does not exist", filepath.Dir(name))
-	}
-	return e
-}
-
-// restoreError gives an error of writing a body back to its path its kind.
-func restoreError(a handoff.Artifact, err error) error {
-	var e *handoff.Error
-	if err == nil || errors.As(err, &e) {
-		return err
-	}
-	if errors.As(saveError(a.Path, err), &e) {
-		e.Hint = SaveElsewhere(a)
 	}
 	return e
 }
