@@ -160,32 +160,41 @@ var gemini = client{
 	limits: limits{subagentIsMain: true},
 }
 
-var opencode = client{
-	name: "opencode", harness: "opencode", provider: "opencode",
-	env: func(string) []string { return []string{"OPENCODE_DISABLE_MODELS_FETCH=1"} },
-	configure: func(h *home, url string) {
-		h.merge(".config/opencode/opencode.json", map[string]any{
-			"autoupdate": false, "share": "disabled", "model": "scripted/scripted-1", "small_model": "scripted/scripted-1",
-			"permission": map[string]any{"*": "allow"},
-			"provider": map[string]any{"scripted": map[string]any{
-				"npm": "@ai-sdk/anthropic", "options": map[string]any{"baseURL": url + "/v1", "apiKey": "sk-test"},
-				"models": map[string]any{"scripted-1": map[string]any{
-					"tool_call": true, "limit": map[string]any{"context": 200000, "output": 8000}}},
-			}},
-		})
-	},
-	list: []string{"opencode", "mcp", "list"}, connected: `agent-handoff.*connected`,
-	prompt: func(p string) []string { return []string{"opencode", "run", p} },
-	tool: func(name string, input map[string]any) model.Call {
-		return model.Call{Name: "agent-handoff_" + name, Input: input}
-	},
-	shell: func(command string) model.Call {
-		return model.Call{Name: "bash", Input: map[string]any{"command": command, "description": "Run"}}
-	},
-	spawn: func(prompt string) []model.Step {
-		return []model.Step{{Text: "I ask.", Calls: []model.Call{{Name: "task", Input: map[string]any{
-			"description": "Review", "prompt": prompt, "subagent_type": "general"}}}}}
-	},
+var (
+	opencode = openCode("opencode", "run")
+	kilo     = openCode("kilo", "run", "--auto")
+)
+
+// openCode returns OpenCode or a fork of it.
+func openCode(name string, run ...string) client {
+	return client{
+		name: name, harness: name, provider: name,
+		env: func(string) []string { return []string{strings.ToUpper(name) + "_DISABLE_MODELS_FETCH=1"} },
+		configure: func(h *home, url string) {
+			h.merge(filepath.Join(".config", name, name+".json"), map[string]any{
+				"autoupdate": false, "share": "disabled",
+				"model": "scripted/scripted-1", "small_model": "scripted/scripted-1",
+				"permission": map[string]any{"*": "allow"},
+				"provider": map[string]any{"scripted": map[string]any{
+					"npm": "@ai-sdk/anthropic", "options": map[string]any{"baseURL": url + "/v1", "apiKey": "sk-test"},
+					"models": map[string]any{"scripted-1": map[string]any{
+						"tool_call": true, "limit": map[string]any{"context": 200000, "output": 8000}}},
+				}},
+			})
+		},
+		list: []string{name, "mcp", "list"}, connected: `agent-handoff.*connected`,
+		prompt: func(p string) []string { return append(append([]string{name}, run...), p) },
+		tool: func(name string, input map[string]any) model.Call {
+			return model.Call{Name: "agent-handoff_" + name, Input: input}
+		},
+		shell: func(command string) model.Call {
+			return model.Call{Name: "bash", Input: map[string]any{"command": command, "description": "Run"}}
+		},
+		spawn: func(prompt string) []model.Step {
+			return []model.Step{{Text: "I ask.", Calls: []model.Call{{Name: "task", Input: map[string]any{
+				"description": "Review", "prompt": prompt, "subagent_type": "general"}}}}}
+		},
+	}
 }
 
 var pi = client{
@@ -233,6 +242,15 @@ func TestGemini(t *testing.T)   { drive(t, gemini) }
 func TestOpenCode(t *testing.T) { drive(t, opencode) }
 func TestPi(t *testing.T)       { drive(t, pi) }
 func TestQwen(t *testing.T)     { drive(t, qwen) }
+
+// TestKilo runs where kilo is beside the other programs: its packages at npm have it for
+// some systems only.
+func TestKilo(t *testing.T) {
+	if _, err := os.Stat(filepath.Join(os.Getenv("E2E_CLIENTS"), "kilo")); err != nil {
+		t.Skipf("kilo is not installed: %v", err)
+	}
+	drive(t, kilo)
+}
 
 // TestPiOtherExtension checks that pi starts with an extension that owns two of
 // the names of handoff's tools, and that each name has one tool, that extension's.

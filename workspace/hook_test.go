@@ -140,6 +140,15 @@ func TestHookFacts(t *testing.T) {
 			{"agentStop", `{"sessionId":"s1","cwd":"DIR","stopReason":"end_turn"}`},
 			{"sessionEnd", `{"sessionId":"s1","cwd":"DIR","reason":"complete"}`},
 		}, "s1", "s1#7", "a1", "agents://copilot/s1", "agents://copilot/s1/a1"},
+		{"kilo", "kilo", [][2]string{
+			{"", `{"type":"session.created","properties":{"sessionID":"s1","info":{"id":"s1","directory":"DIR"}}}`},
+			{"chat.message", `{"input":{"sessionID":"s1","cwd":"DIR"},"output":{"message":{"id":"p1"}}}`},
+			{
+				"",
+				`{"type":"session.created","properties":{"sessionID":"a1","info":{"id":"a1","directory":"DIR","parentID":"s1","agent":"general"}}}`},
+			{"", `{"type":"session.idle","cwd":"DIR","properties":{"sessionID":"a1"}}`},
+			{"", `{"type":"session.idle","cwd":"DIR","properties":{"sessionID":"s1"}}`},
+		}, "s1", "p1", "a1", "agents://kilo/s1", "agents://kilo/a1"},
 		{"opencode", "opencode", [][2]string{
 			{"", `{"type":"session.created","properties":{"sessionID":"s1","info":{"id":"s1","directory":"DIR"}}}`},
 			{"chat.message", `{"input":{"sessionID":"s1","cwd":"DIR"},"output":{"message":{"id":"p1"}}}`},
@@ -168,7 +177,7 @@ func TestHookFacts(t *testing.T) {
 			if s.Kind != "session" || s.Thread != tt.sessionThread || s.Started == 0 {
 				t.Errorf("session: %+v", s)
 			}
-			ends := tt.program != "opencode" // which reports no end of a session
+			ends := tt.program != "opencode" && tt.program != "kilo" // which report no end of a session
 			if (s.Ended != 0) != ends {
 				t.Errorf("the session ended at %d", s.Ended)
 			}

@@ -36,6 +36,8 @@ func TestOneSubagent(t *testing.T) {
 			"codex-mcp-client", map[string]any{"threadId": sub, "sessionId": root}},
 		{"opencode", "opencode", "explore", "explore", map[string]string{"OPENCODE": "1", "OPENCODE_SESSION_ID": sub},
 			"opencode", map[string]any{"ai.opencode/sessionID": sub, "ai.opencode/callID": "call1"}},
+		{"kilo", "kilo", "explore", "explore", map[string]string{"KILO": "1", "OPENCODE": "1", "KILO_SESSION_ID": sub},
+			"kilo", map[string]any{"ai.kilo/sessionID": sub, "ai.kilo/callID": "call1"}},
 	} {
 		event := trace.HookEvent{Harness: tt.harness, Provider: tt.provider, Session: root, Kind: trace.SessionStart}
 		err := w.Hook(t.Context(), event, set, unsaid)

@@ -21,6 +21,7 @@ type harness struct {
 	more     map[string]string // other IDs and their variables
 	agent    string            // a variable with the ID of a subagent of the thread
 	pid      string            // a variable with the ID of its process
+	fork     string            // a variable of a fork that sets sign too, but not pid
 	program  string            // the name of its program, if there is no such variable
 }
 
@@ -37,8 +38,9 @@ var harnesses = []harness{
 		ids: []string{"AMP_CURRENT_THREAD_ID", "AGENT_THREAD_ID"}, program: "amp"},
 	{name: "gemini-cli", provider: "gemini", sign: [2]string{"GEMINI_CLI", "1"}, ids: []string{"GEMINI_SESSION_ID"},
 		program: "gemini"},
+	{name: "kilo", provider: "kilo", sign: [2]string{"KILO", "1"}, ids: []string{"KILO_SESSION_ID"}, pid: "KILO_PID"},
 	{name: "opencode", provider: "opencode", sign: [2]string{"OPENCODE", "1"}, ids: []string{"OPENCODE_SESSION_ID"},
-		pid: "OPENCODE_PID"},
+		pid: "OPENCODE_PID", fork: "KILO"},
 	{name: "pi", provider: "pi", sign: [2]string{"PI_CODING_AGENT", "true"}, ids: []string{"PI_SESSION_ID"},
 		program: "pi"},
 	{name: "cursor", provider: "cursor", ids: []string{"CURSOR_CONVERSATION_ID"}, program: "cursor-agent"},
@@ -178,6 +180,9 @@ func (h harness) observe(getenv func(string) string) (handoff.Producer, bool) {
 		value = getenv(h.sign[0])
 	}
 	signed := value != "" && (h.sign[1] == "" || value == h.sign[1])
+	if h.fork != "" && getenv(h.fork) != "" && getenv(h.pid) == "" {
+		signed = false // by the fork
+	}
 	p := handoff.Producer{Harness: h.name}
 	if id == "" {
 		return p, signed

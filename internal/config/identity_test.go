@@ -69,6 +69,13 @@ func TestIdentity(t *testing.T) {
 			})},
 		{"opencode, no id", nil, map[string]string{"OPENCODE": "1", "OPENCODE_PID": "7"},
 			handoff.Producer{Harness: "opencode", Source: handoff.FromHarness}},
+		{"kilo, which sets a variable of opencode", nil,
+			map[string]string{"KILO": "1", "KILO_PID": "7", "OPENCODE": "1", "KILO_SESSION_ID": "k"},
+			harness("kilo", "kilo", "k")},
+		{"opencode in a shell of kilo's", nil, map[string]string{"KILO": "1", "KILO_PID": "7", "OPENCODE": "1",
+			"OPENCODE_PID": "8"},
+			handoff.Producer{Harness: "kilo", Source: handoff.FromHarness, Observed: []handoff.Observation{
+				{Harness: "opencode", IDs: map[string]string{}, Source: handoff.FromInherited}}}},
 		{"pi, no id", nil, map[string]string{"PI_CODING_AGENT": "true"},
 			handoff.Producer{Harness: "pi", Source: handoff.FromHarness}},
 		{"copilot", nil, map[string]string{"COPILOT_CLI": "1", "COPILOT_AGENT_SESSION_ID": "o"},
@@ -168,6 +175,19 @@ func TestNearest(t *testing.T) {
 		}
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestNearestFork checks that a program and a fork of it are told apart by their processes.
+func TestNearestFork(t *testing.T) {
+	vars := map[string]string{"OPENCODE": "1", "OPENCODE_PID": "8", "KILO": "1", "KILO_PID": "7"}
+	kilo := config.Ancestor{PID: 7, Names: []string{"kilo"}}
+	opencode := config.Ancestor{PID: 8, Names: []string{"opencode"}}
+	for want, processes := range map[string][]config.Ancestor{"kilo": {kilo, opencode}, "opencode": {opencode, kilo}} {
+		said := config.Identity(env(vars), func() []config.Ancestor { return processes })
+		if len(said) < 2 || said[0].Harness != want {
+			t.Errorf("got %+v, want %s first", said, want)
 		}
 	}
 }

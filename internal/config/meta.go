@@ -25,6 +25,8 @@ var mcpClients = []mcpClient{
 		call: "callId"},
 	{harness: "opencode", provider: "opencode", prefixes: []string{"opencode"}, thread: "ai.opencode/sessionID",
 		call: "ai.opencode/callID"},
+	{harness: "kilo", provider: "kilo", prefixes: []string{"kilo"}, thread: "ai.kilo/sessionID",
+		call: "ai.kilo/callID"},
 	{harness: "gemini-cli", provider: "gemini", prefixes: []string{"gemini"}},
 	{harness: "qwen-code", provider: "qwen", prefixes: []string{"qwen"}},
 	{harness: "copilot-cli", provider: "copilot", prefixes: []string{"copilot", "github-copilot"}},

@@ -44,18 +44,14 @@ var (
 )
 
 // Driver returns the driver of OpenCode.
-func Driver() thread.Driver {
-	d := original.driver()
-	d.Resume = []string{original.name, "--session"}
-	return d
-}
+func Driver() thread.Driver { return original.driver() }
 
 // Kilo returns the driver of Kilo, a fork that keeps the schema.
 func Kilo() thread.Driver { return kilo.driver() }
 
 func (t tool) driver() thread.Driver {
 	return thread.Driver{
-		Name: t.name, Env: env, Roots: t.roots, Database: t.name + ".db",
+		Name: t.name, Env: env, Roots: t.roots, Database: t.name + ".db", Resume: []string{t.name, "--session"},
 		ID: func(s string) (string, bool) { return s, strings.HasPrefix(s, "ses_") && len(s) > len("ses_") },
 		Open: engine.Open(engine.Program{Name: t.name, Env: env, Find: t.find, Relate: relate, Newest: true, Deep: true,
 			ByStart: true, Alone: true}),

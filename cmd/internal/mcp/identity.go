@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff/workspace"
@@ -24,13 +25,17 @@ func (c *client) caller(ctx context.Context, w *workspace.Workspace, dir string,
 	return w.ToolCaller(ctx, dir, getenv, name, o.meta)
 }
 
-// callerArgument is an argument that handoff's plugin for OpenCode adds to each
-// call, because OpenCode sends no _meta: the IDs of the session and of the call.
+// callerArgument is an argument that handoff's plugin for OpenCode and Kilo adds to each
+// call, because they send no _meta: the IDs of the session and of the call.
 const callerArgument = "handoff/caller"
 
-// splitCaller takes the caller out of the arguments of a call from OpenCode.
+// splitCaller takes the caller out of the arguments of a call from OpenCode or Kilo.
 func splitCaller(arguments json.RawMessage, o origin) (json.RawMessage, origin) {
-	if o.client == nil || !strings.HasPrefix(o.client.Name, "opencode") {
+	programs := []string{"opencode", "kilo"}
+	i := slices.IndexFunc(programs, func(name string) bool {
+		return o.client != nil && strings.HasPrefix(o.client.Name, name)
+	})
+	if i < 0 {
 		return arguments, o
 	}
 	var members map[string]json.RawMessage
@@ -47,6 +52,7 @@ func splitCaller(arguments json.RawMessage, o origin) (json.RawMessage, origin) 
 	if o.meta == nil {
 		o.meta = map[string]any{}
 	}
-	o.meta["ai.opencode/sessionID"], o.meta["ai.opencode/callID"] = caller.Session, caller.Call
+	member := "ai." + programs[i] + "/"
+	o.meta[member+"sessionID"], o.meta[member+"callID"] = caller.Session, caller.Call
 	return rest, o
 }

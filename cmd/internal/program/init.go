@@ -363,8 +363,7 @@ func printSetUp(a *cli.App, answer initAnswer) error {
 // tryLines make a program publish and hand over one artifact.
 var tryLines = map[string]string{
 	"claude": "claude -p", "codex": "codex exec", "gemini": "gemini -p", "qwen": "qwen -p", "opencode": "opencode run",
-	"pi": "pi -p", "copilot": "copilot -p",
-	"cursor": "cursor-agent -p",
+	"kilo": "kilo run", "pi": "pi -p", "copilot": "copilot -p", "cursor": "cursor-agent -p",
 }
 
 func tryLine(program string) string {

@@ -35,11 +35,12 @@ var standIns = []standIn{
 	{name: "codex", config: ".codex", thread: "codex/@ID"},
 	{name: "gemini", config: ".gemini", thread: "gemini/@ID"},
 	{name: "qwen", pid: "QWEN_CODE_LAUNCHER_PID", config: ".qwen", thread: "qwen/@ID"},
+	{name: "kilo", pid: "KILO_PID", config: ".config/kilo", thread: "kilo/ses_shop01"},
 	{name: "opencode", pid: "OPENCODE_PID", config: ".config/opencode", thread: "opencode/ses_shop01"},
 	{name: "pi", config: ".pi/agent", thread: "pi/@ID"},
 }
 
-// TestKilledPrograms sets up six programs, kills each during a turn, and reads the state 60
+// TestKilledPrograms sets up seven programs, kills each during a turn, and reads the state 60
 // seconds later by the clock that the reader is given: nothing is shown as running.
 func TestKilledPrograms(t *testing.T) {
 	exe, err := os.Executable()
@@ -93,7 +94,8 @@ func (m *killedMachine) registered(p standIn) (found bool) {
 			return err
 		}
 		b, err := os.ReadFile(path)
-		found = found || bytes.Contains(b, []byte("hook "+p.name)) || bytes.Contains(b, []byte(`"hook", "`+p.name+`"`))
+		script := bytes.Contains(b, []byte(`"hook", "`+p.name+`"`)) || bytes.Contains(b, []byte(`"hook", agent,`))
+		found = found || script || bytes.Contains(b, []byte("hook "+p.name))
 		return err
 	}))
 	return found

@@ -236,6 +236,10 @@ var known = []client{
 		shared:    everywhere,
 		extension: "plugin/agent-handoff.js", template: opencodePlugin, more: opencodeChanges,
 		todo: "restart opencode; opencode mcp list must show " + entry + " as connected"},
+	{name: "kilo", title: "Kilo", variable: "XDG_CONFIG_HOME", home: ".config/kilo", project: ".kilo",
+		shared:    everywhere,
+		extension: "plugin/agent-handoff.js", template: opencodePlugin, more: opencodeChanges,
+		todo: "restart kilo; kilo mcp list must show " + entry + " as connected"},
 	{name: "pi", title: "pi", variable: "PI_CODING_AGENT_DIR", home: ".pi/agent", project: ".pi", shared: everywhere,
 		extension: "extensions/agent-handoff.ts", template: piExtension,
 		todo: "restart pi; it has no MCP, so the extension registers the tools"},
@@ -308,11 +312,11 @@ func codexChanges(_ client, t Target, dir string, files map[string][]Change) {
 	files[filepath.Join(dir, "config.toml")] = config
 }
 
-func opencodeChanges(_ client, t Target, dir string, files map[string][]Change) {
+func opencodeChanges(c client, t Target, dir string, files map[string][]Change) {
 	if t.Scope == Project {
 		dir = t.Root
 	}
-	file := filepath.Join(dir, "opencode.json")
+	file := filepath.Join(dir, c.name+".json")
 	if commented := file + "c"; exists(commented) {
 		file = commented
 	}

@@ -41,6 +41,12 @@ var planEvents = func() map[string]trace.HookKind {
 // planTool presents a plan.
 const planTool = "ExitPlanMode"
 
+// openCodeEvents are those of OpenCode, and of Kilo, a fork.
+var openCodeEvents = map[string]trace.HookKind{
+	"session.created": trace.SessionStart, "session.idle": trace.TurnEnd, "session.error": trace.TurnEnd,
+	"chat.message": trace.PromptStart,
+}
+
 var clients = map[string]client{
 	"claude": {harness: "claude-code", provider: "claude", events: planEvents},
 	"codex":  {harness: "codex", provider: "codex", events: claudeEvents, own: true},
@@ -54,10 +60,8 @@ var clients = map[string]client{
 		"agentStop":     trace.TurnEnd,
 		"subagentStart": trace.AgentStart, "subagentStop": trace.AgentEnd,
 	}},
-	"opencode": {harness: "opencode", provider: "opencode", own: true, events: map[string]trace.HookKind{
-		"session.created": trace.SessionStart, "session.idle": trace.TurnEnd, "session.error": trace.TurnEnd,
-		"chat.message": trace.PromptStart,
-	}},
+	"kilo":     {harness: "kilo", provider: "kilo", own: true, events: openCodeEvents},
+	"opencode": {harness: "opencode", provider: "opencode", own: true, events: openCodeEvents},
 	"pi": {harness: "pi", provider: "pi", own: true, events: map[string]trace.HookKind{
 		"session_start": trace.SessionStart, "session_shutdown": trace.SessionEnd, "agent_start": trace.PromptStart,
 		"agent_end": trace.TurnEnd,
@@ -66,7 +70,7 @@ var clients = map[string]client{
 
 // Clients returns the names of the agent programs whose hooks are known.
 func Clients() []string {
-	return []string{"claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen"}
+	return []string{"claude", "codex", "copilot", "gemini", "kilo", "opencode", "pi", "qwen"}
 }
 
 // A payload has the members of all programs' payloads that matter here.

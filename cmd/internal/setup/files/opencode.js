@@ -1,12 +1,14 @@
-// Reports sessions, prompts and subagents to handoff, and passes the session to
-// the shells of OpenCode and to the tools of handoff. Written by: agent-handoff init.
+// Reports sessions, prompts and subagents to handoff, and passes the session to the
+// shells of OpenCode or Kilo and to the tools of handoff. Written by: agent-handoff init.
 import { spawn } from "node:child_process"
+import { basename } from "node:path"
 
 const program = "@HANDOFF@"
+const agent = basename(process.execPath).startsWith("kilo") ? "kilo" : "opencode"
 
 function report(event, payload, cwd) {
   try {
-    const child = spawn(program, ["hook", "opencode", event], { cwd, stdio: ["pipe", "ignore", "ignore"] })
+    const child = spawn(program, ["hook", agent, event], { cwd, stdio: ["pipe", "ignore", "ignore"] })
     child.on("error", () => {})
     child.stdin.on("error", () => {})
     child.stdin.end(JSON.stringify(payload))
@@ -36,6 +38,6 @@ export const Handoff = async ({ directory }) => ({
     if (input.tool.startsWith("agent-handoff_")) output.args["handoff/caller"] = { session: input.sessionID, call: input.callID }
   },
   "shell.env": async (input, output) => {
-    if (input.sessionID) output.env.OPENCODE_SESSION_ID = input.sessionID
+    if (input.sessionID) output.env[agent.toUpperCase() + "_SESSION_ID"] = input.sessionID
   },
 })
