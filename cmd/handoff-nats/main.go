@@ -31,8 +31,7 @@ Flags:
   --dir directory       where records and bodies are stored
   --listen host:port    address to listen on (default 127.0.0.1:4222)
   --user name           name that clients have to give
-  --password-file file  file with the password that clients have to give; by
-                        default, the variable HANDOFF_NATS_PASSWORD has it
+  --password-file file  file with the password that clients have to give
   --tls-cert file       certificate of the server, in PEM format
   --tls-key file        key of the certificate
   --max-bytes n         size of all that is stored, in bytes (default: three
@@ -53,12 +52,12 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run runs the server until ctx ends, and returns an exit code.
-func run(ctx context.Context, args []string, getenv func(string) string, out, stderr io.Writer) int {
-	s, err := parse(args, getenv)
+func run(ctx context.Context, args []string, out, stderr io.Writer) int {
+	s, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(out, usage)
 		return 0

@@ -32,8 +32,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func none(string) string { return "" }
-
 func TestRefusedSettings(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                             "--dir is required",
@@ -49,15 +47,18 @@ func TestRefusedSettings(t *testing.T) {
 		"--dir x --password-file none": "--password-file: open none",
 	} {
 		var stderr strings.Builder
-		if code := run(t.Context(), strings.Fields(args), none, io.Discard, &stderr); code != exitUsage ||
+		if code := run(t.Context(), strings.Fields(args), io.Discard, &stderr); code != exitUsage ||
 			!strings.Contains(stderr.String(), want) {
 			t.Errorf("handoff-nats %s = %d, %q, want %q", args, code, stderr.String(), want)
 		}
 	}
 	var stderr strings.Builder
-	password := func(string) string { return "secret" }
-	if code := run(t.Context(), []string{"--dir", "x", "--listen", "0.0.0.0:1", "--user", "a"}, password, io.Discard,
-		&stderr); code != exitUsage ||
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := run(t.Context(), []string{"--dir", "x", "--listen", "0.0.0.0:1", "--user", "a", "--password-file", password},
+		io.Discard, &stderr); code != exitUsage ||
 		!strings.Contains(stderr.String(), "--tls-cert and --tls-key are required") ||
 		strings.Contains(stderr.String(), "secret") {
 		t.Errorf("without TLS: %d, %q", code, stderr.String())
@@ -69,7 +70,7 @@ func TestRefusedSettings(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	var out strings.Builder
-	if code := run(t.Context(), []string{"--help"}, none, &out, io.Discard); code != 0 || out.String() != usage {
+	if code := run(t.Context(), []string{"--help"}, &out, io.Discard); code != 0 || out.String() != usage {
 		t.Errorf("--help = %d, %q", code, out.String())
 	}
 	for line := range strings.Lines(usage) {
@@ -133,7 +134,7 @@ func TestServe(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stderr bytes.Buffer
-		if code := run(t.Context(), []string{"--dir", dir, "--listen", "127.0.0.1:0"}, none, io.Discard,
+		if code := run(t.Context(), []string{"--dir", dir, "--listen", "127.0.0.1:0"}, io.Discard,
 			&stderr); code != exitUnavailable || !strings.Contains(stderr.String(), "another server uses this directory") {
 			t.Errorf("a second server = %d, %q", code, stderr.String())
 		}
@@ -177,7 +178,7 @@ func TestPortInUse(t *testing.T) {
 	}
 	defer l.Close()
 	var stderr strings.Builder
-	if code := run(t.Context(), []string{"--dir", t.TempDir(), "--listen", l.Addr().String()}, none, io.Discard,
+	if code := run(t.Context(), []string{"--dir", t.TempDir(), "--listen", l.Addr().String()}, io.Discard,
 		&stderr); code != exitUnavailable || !strings.Contains(stderr.String(), "in use") {
 		t.Errorf("a port in use = %d, %q", code, stderr.String())
 	}
@@ -240,7 +241,7 @@ func writeCertificate(t *testing.T, cert, key string) {
 func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	if code := run(ctx, []string{"--dir", t.TempDir(), "--listen", "127.0.0.1:0"}, none, io.Discard,
+	if code := run(ctx, []string{"--dir", t.TempDir(), "--listen", "127.0.0.1:0"}, io.Discard,
 		os.Stderr); code != 0 {
 		t.Errorf("run = %d", code)
 	}

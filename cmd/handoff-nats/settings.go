@@ -23,7 +23,7 @@ type settings struct {
 }
 
 // parse returns the settings, or flag.ErrHelp.
-func parse(args []string, getenv func(string) string) (s settings, err error) {
+func parse(args []string) (s settings, err error) {
 	f := flag.NewFlagSet("handoff-nats", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	listen := f.String("listen", "127.0.0.1:4222", "")
@@ -59,7 +59,6 @@ func parse(args []string, getenv func(string) string) (s settings, err error) {
 		}
 		s.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
-	s.password = getenv("HANDOFF_NATS_PASSWORD")
 	if *passwordFile != "" {
 		b, err := os.ReadFile(*passwordFile)
 		if err != nil {
@@ -74,8 +73,7 @@ func parse(args []string, getenv func(string) string) (s settings, err error) {
 func (s settings) check() error {
 	switch {
 	case (s.user == "") != (s.password == ""):
-		return errors.New("a name and a password are only valid together: set --user, and --password-file or " +
-			"HANDOFF_NATS_PASSWORD")
+		return errors.New("a name and a password are only valid together: set --user and --password-file")
 	case isLoopback(s.host):
 		return nil
 	case s.user == "":

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -39,6 +41,27 @@ var classes = map[string]struct{ class, value string }{
 	"archive_after":        {"either", "30d"},
 	"output_folder":        {"either", "'{project-root}/out'"},
 	"agent_outputs_folder": {"either", "'{project-root}/runs'"},
+}
+
+// TestSettingsDocument checks that the table of docs/settings.md has every setting and no other.
+func TestSettingsDocument(t *testing.T) {
+	page, err := os.ReadFile("../../docs/settings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n| setting |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var got []string
+	for line := range strings.Lines(table) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|")
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(first, -1) {
+			got = append(got, m[1])
+		}
+	}
+	slices.Sort(got)
+	if want := slices.Sorted(maps.Keys(classes)); !slices.Equal(got, want) {
+		t.Errorf("docs/settings.md has the settings %q, want %q", got, want)
+	}
 }
 
 // names returns the settings that a struct has, with a dot for those of a struct in it.

@@ -2,9 +2,12 @@ package guard
 
 import (
 	"go/ast"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -117,4 +120,75 @@ func TestIndexForModels(t *testing.T) {
 			t.Errorf("llms.txt does not link to docs/%s", page)
 		}
 	}
+}
+
+var (
+	variableName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
+	capitals     = regexp.MustCompile(`[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+`)
+	// composed are the variables whose names the program composes, of one of thread's packages
+	// and of a variable of a workflow.
+	composed = regexp.MustCompile(`^HANDOFF_([A-Z]+)_BIN$|^HANDOFF_VAR_[A-Z_]+$`)
+)
+
+// notVariables are the packages whose words in capitals are not variables for users: those of
+// git, types of records, and examples of secrets.
+var notVariables = []string{"internal/tool/git", "engines/gitlog", "thread/antigravity", "cmd/internal/setup",
+	"internal/tool/secret/corpus", "release"}
+
+// TestDocumentVariables checks that documents, docs/commands.md among them, name each variable
+// of the environment that a program reads or sets, and that each one that they name exists.
+func TestDocumentVariables(t *testing.T) {
+	named := map[string]string{}
+	for _, name := range documents(t) {
+		if strings.Contains(name, "/adr/") || filepath.Base(name) == "CHANGELOG.md" {
+			continue // they name what is gone, too
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range capitals.FindAllString(string(text), -1) {
+			named[word] = name
+		}
+	}
+	exists := map[string]bool{"O_TMPFILE": true} // a flag of open(2)
+	for _, s := range withNested(t) {
+		for _, text := range stringsOf(s.file) {
+			for _, word := range capitals.FindAllString(text, -1) {
+				exists[word] = true
+			}
+			variable := !s.isTest() && !slices.Contains(notVariables, s.pkg) && variableName.MatchString(text)
+			if variable && named[text] == "" {
+				t.Errorf("%s has the variable %s, which no document names", s.name, text)
+			}
+		}
+	}
+	for word, name := range named {
+		made := composed.FindStringSubmatch(word)
+		if made != nil && made[1] != "" {
+			_, err := os.Stat(filepath.Join(root, "thread", strings.ToLower(made[1])))
+			exists[word] = err == nil
+		} else if made != nil {
+			exists[word] = true
+		}
+		if !exists[word] {
+			t.Errorf("%s names %s, which no program reads", name, word)
+		}
+	}
+	if len(named) < 50 {
+		t.Errorf("documents name %d variables, which can't be all", len(named))
+	}
+}
+
+// stringsOf returns the strings in a file.
+func stringsOf(f *ast.File) (list []string) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if text, err := strconv.Unquote(lit.Value); err == nil {
+				list = append(list, text)
+			}
+		}
+		return true
+	})
+	return list
 }
