@@ -16,7 +16,7 @@ const rollout = `{"timestamp":"2026-02-22T20:48:50Z","type":"session_meta","payl
 {"timestamp":"2026-02-22T20:48:51Z","type":"event_msg","payload":{"type":"task_started","turn_id":"1"}}
 {"timestamp":"2026-02-22T20:48:52Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Why does the build fail?"}]}}
 {"timestamp":"2026-02-22T20:48:58Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"A missing import."}]}}
-{"timestamp":"2026-02-22T20:48:59Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":120},"last_token_usage":{"input_tokens":100,"output_tokens":20}}}}
+{"timestamp":"2026-02-22T20:48:59Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":100,"output_tokens":20},"last_token_usage":{"input_tokens":100,"output_tokens":20}}}}
 {"timestamp":"2026-02-22T20:49:00Z","type":"event_msg","payload":{"type":"task_complete","turn_id":"1"}}
 `
 

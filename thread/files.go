@@ -219,14 +219,17 @@ func (w *Walk) Err(name string) error {
 
 // StartedDuring returns a function that reports whether the thread in path may
 // have started a subagent at a given time: after its own start, and at most a day
-// after its last write, because a call may be recorded only when it has returned.
+// after its last write or record, because a call may be recorded only when it has returned.
 // Times are in UTC in the given layout, as in file names; "" is unknown.
-func StartedDuring(path, start, layout string) func(start string) bool {
+func StartedDuring(path, start string, last time.Time, layout string) func(start string) bool {
 	const maxDelay = 24 * time.Hour
 	info, err := os.Stat(path)
 	if err != nil {
 		return func(string) bool { return true }
 	}
-	last := info.ModTime().Add(maxDelay).UTC().Format(layout)
-	return func(other string) bool { return other == "" || start <= other && other <= last }
+	if info.ModTime().After(last) {
+		last = info.ModTime()
+	}
+	end := last.Add(maxDelay).UTC().Format(layout)
+	return func(other string) bool { return other == "" || (start <= other && other <= end) }
 }

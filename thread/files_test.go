@@ -44,7 +44,7 @@ func TestStartedDuring(t *testing.T) {
 	if err := os.Chtimes(path, last, last); err != nil {
 		t.Fatal(err)
 	}
-	during := thread.StartedDuring(path, "2026-06-11T09-00", "2006-01-02T15-04")
+	during := thread.StartedDuring(path, "2026-06-11T09-00", time.Time{}, "2006-01-02T15-04")
 	for start, want := range map[string]bool{"": true, "2026-06-11T08-59": false, "2026-06-11T09-00": true,
 		"2026-06-13T10-00": true, "2026-06-13T10-01": false} {
 		if got := during(start); got != want {

@@ -207,17 +207,22 @@ type Message struct {
 
 // A Call is one use of a tool.
 type Call struct {
-	ID      string    `json:"id,omitempty"`
-	Name    string    `json:"name"`
-	Input   string    `json:"input,omitempty"`
-	Output  string    `json:"output,omitempty"`
-	Pending bool      `json:"pending,omitempty"`    // no output is recorded
-	Failed  bool      `json:"failed,omitempty"`     // as recorded by the tool
-	Exit    *int      `json:"exitStatus,omitempty"` // of a command, if the tool records it beside the output
-	Agent   string    `json:"agent,omitempty"`      // ID of the subagent it started or addressed
-	Within  string    `json:"within,omitempty"`     // ID of the call that made it, such as of a script
-	Dir     string    `json:"cwd,omitempty"`        // of a command, if the tool records it
-	Time    time.Time `json:"createdAt,omitzero"`
+	ID      string `json:"id,omitempty"`
+	Name    string `json:"name"`
+	Input   string `json:"input,omitempty"`
+	Output  string `json:"output,omitempty"`
+	Pending bool   `json:"pending,omitempty"`    // no output is recorded
+	Failed  bool   `json:"failed,omitempty"`     // as recorded by the tool
+	Exit    *int   `json:"exitStatus,omitempty"` // of a command, if the tool records it beside the output
+	Agent   string `json:"agent,omitempty"`      // ID of the subagent it started or addressed
+	Within  string `json:"within,omitempty"`     // ID of the call that made it, such as of a script
+
+	// Inferred is set if the call is only known from the text of the script that made it,
+	// and that does not show all of its input, or whether it was made.
+	Inferred bool `json:"inferred,omitempty"`
+
+	Dir  string    `json:"cwd,omitempty"` // of a command, if the tool records it
+	Time time.Time `json:"createdAt,omitzero"`
 
 	digest string    // of the output, if Output is only a part of it
 	ended  time.Time // zero if the transcript does not have it

@@ -24,11 +24,6 @@ var unread = map[string]string{
 	"claude-2.1.332-fork-advisor " +
 		"claude/6da5c449-d834-459d-85d7-e5938ba241e2/a67883341c8a98a1d": "counts a request of its parent",
 
-	"codex-0.171.0 codex/01a221f2-6348-7823-8fc9-f86b57217310": "calls in code mode",
-	"codex-0.171.0 " +
-		"codex/01a221f2-6348-7823-8fc9-f86b57217310/01a221f2-70b3-76d2-a9a4-7627db358e7c": "calls in code mode",
-	"codex-0.171.0 codex/01a221f3-0620-7fe2-bf46-cdad01c8cdd4":               "calls in code mode",
-	"codex-0.171.0 codex/01a221f3-489c-7541-82f4-46d1cdcf8c3b":               "calls in code mode",
 	"copilot-1.0.102-compacted copilot/ef8b24fe-5809-4b50-9270-03248558389f": "the compaction",
 	"qwen-0.24.4-side qwen/e8bb3064-58e8-4378-95cb-88e20ff391d6":             "telemetry records of requests",
 }
@@ -222,14 +217,15 @@ func (w recorded) add(u *thread.Usage, s sent) {
 	}
 }
 
-// plain returns u with what the ledger has: models without a provider, and no costs.
+// plain returns u with what the ledger has: models without a provider or a tier, and no
+// costs.
 func plain(u thread.Usage) thread.Usage {
 	p := thread.Usage{Completeness: u.Completeness}
 	for _, m := range u.Models {
 		m.Cost = 0
 		m.CacheWrite1h = 0
 		m.Reasoning = 0
-		p.Add("", m.Model, m.Tokens)
+		p.Add("", strings.TrimSuffix(m.Model, "-priority"), m.Tokens)
 	}
 	return p
 }

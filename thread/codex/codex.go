@@ -9,99 +9,149 @@
 // are updated later, so they are not read.
 //
 // The format is undocumented. docs/threads.md lists the facts this package relies
-// on, which were found in published rollouts of versions 0.47 to 0.147 and in the
+// on, which were found in published rollouts of versions 0.47 to 0.171 and in the
 // public source of the tool.
 package codex
 
 import (
 	"cmp"
-	"context"
-	"iter"
-	"os"
-	"sync"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
 
-	"github.com/agent-handoff/handoff/internal/tool/order"
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
-	name = "codex"
-	env  = "CODEX_HOME"
+	name     = "codex"
+	env      = "CODEX_HOME"
+	plain    = ".jsonl"
+	packed   = ".zst"
+	uuidLen  = 36
+	archived = 2 // rank of an archived rollout
+
+	stampLayout = "2006-01-02T15-04-05" // of the local time in a name
 )
 
 // Driver returns the driver of Codex CLI.
 func Driver() thread.Driver {
 	return thread.Driver{
-		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".codex"),
-		Resume: []string{name, "resume"},
-		Open: func(roots []string) (thread.Provider, error) {
-			return &provider{roots: roots, histories: map[string]*history{}}, nil
+		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".codex"), Resume: []string{name, "resume"},
+		Open: func(roots []string) (thread.Provider, error) { return newArchive(roots).Provider, nil },
+	}
+}
+
+// An archive is the rollouts in directories.
+type archive struct {
+	*engine.Provider
+	origin atomic.Pointer[history] // of the last thread that another one was forked from
+}
+
+func newArchive(roots []string) *archive {
+	a := new(archive)
+	a.Provider = engine.Program{
+		Name: name, Env: env, Begun: stampLayout, Elsewhere: "history_base", Plain: true, Alone: true, Named: true,
+		Stores: []engine.Store{
+			{Pattern: "sessions/**/*", ID: rolloutID, Set: describe, Narrow: days},
+			{Pattern: "archived_sessions/*", ID: rolloutID, Set: describe, Rank: archived},
 		},
+		Head: readHead, Open: a.open, Relate: relate,
+	}.Provider(roots)
+	return a
+}
+
+// rolloutID returns the ID in the name of a file, "" if it does not end in a UUID. ok
+// reports whether the file may be a rollout.
+func rolloutID(name string) (id string, ok bool) {
+	stem, ok := strings.CutSuffix(strings.TrimSuffix(name, packed), plain)
+	if at := len(stem) - uuidLen; ok && at >= 0 && thread.IsUUID(stem[at:]) {
+		id = strings.ToLower(stem[at:])
+	}
+	return id, ok
+}
+
+// describe sets what the name of a rollout shows. Of several copies, live ones are before
+// archived ones, and plain ones before compressed ones.
+func describe(f *engine.Found) {
+	if f.Packed = strings.HasSuffix(f.Path, packed); f.Packed {
+		f.Rank++
+	}
+	stem, named := strings.CutPrefix(filepath.Base(f.Path), "rollout-")
+	if named && len(stem) >= len(stampLayout) {
+		f.Begun = stem[:len(stampLayout)]
+		f.Sort = f.Begun
 	}
 }
 
-type provider struct {
-	roots []string
-
-	mu        sync.Mutex
-	histories map[string]*history // of threads that others were forked from, by path
-}
-
-func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
-	t := newTree(ctx)
-	files, err := p.locate(t, id)
-	switch {
-	case len(files[id]) > 0 && ctx.Err() == nil:
-		return p.open(files[id])
-	case err != nil:
-		return nil, err
-	}
-	return nil, thread.NotFoundError(name, id, p.roots, env, t.ids)
-}
-
-// open opens the preferred one of several copies of a thread.
-func (p *provider) open(copies []file) (*thread.Thread, error) {
-	order.Sort(copies, comparePreference)
-	best := copies[0]
-	info, err := os.Stat(best.path())
-	if err != nil {
-		return nil, thread.UnreadableError(best.path(), err)
-	}
-	m, err := readMeta(best)
-	if err != nil {
-		return nil, thread.UnreadableError(best.path(), err)
-	}
-	t := (&rollout{p: p, file: best, size: info.Size(), meta: m}).thread()
-	t.Modified = thread.ModTime(info)
-	for _, c := range copies[1:] {
-		t.WarnCopy(c.path())
-	}
-	return t, nil
-}
-
-// thread returns the thread of a rollout.
-func (r *rollout) thread() *thread.Thread {
-	f, m := r.file, r.meta
-	t := &thread.Thread{
-		Provider: name, ID: m.id, Source: f.path(), Archived: f.archived,
-		Cwd: m.cwd, Branch: m.branch, Commit: m.commit, Repository: m.repository, Version: m.version, Started: m.started,
-		Parent: m.parent, ForkedFrom: cmp.Or(m.forkedFrom, m.baseThread), AgentName: m.nickname, AgentRole: m.role,
-		Reader: r,
-	}
-	if f.id != "" && f.id != m.id {
-		t.ID = f.id
-		t.WarnID(f.id, m.id)
-	}
-	return t
-}
-
-func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
-	open := func(copies []file) (*thread.Thread, error) {
-		t, err := p.open(copies)
-		if err == nil && (t.ID == "" || t.Reader.(*rollout).meta.subagent) {
-			return nil, nil
+// days returns the directories of the days in which a rollout was started: those of an ID
+// with a time (UUID version 7), or around a range. The day is in an unknown local time.
+func days(q engine.Query) (patterns []string) {
+	from, to := q.From, q.To
+	if q.ID != "" {
+		if len(q.ID) != uuidLen || q.ID[14] != '7' {
+			return nil
 		}
-		return t, err
+		ms, err := strconv.ParseInt(q.ID[:8]+q.ID[9:13], 16, 64)
+		if err != nil {
+			return nil
+		}
+		day := time.UnixMilli(ms).UTC()
+		from, to = day.AddDate(0, 0, -1), day.AddDate(0, 0, 1)
 	}
-	return thread.List(ctx, func() ([]file, error) { return p.all(ctx) }, fileID, open)
+	const most = 62 * 24 * time.Hour
+	if from.IsZero() || to.Sub(from) > most {
+		return nil
+	}
+	for day := from.UTC().Truncate(24 * time.Hour); !day.After(to); day = day.AddDate(0, 0, 1) {
+		patterns = append(patterns, day.Format("sessions/2006/01/02/*"))
+	}
+	return patterns
+}
+
+// readHead sets what the first record of a rollout shows.
+func readHead(_ *thread.Walk, f *engine.Found, _ jsonl.Value) {
+	m, err := readMeta(f)
+	if err != nil {
+		f.Err = thread.UnreadableError(f.Path, err)
+		return
+	}
+	f.Head, f.ID = m, cmp.Or(f.ID, m.id)
+	f.Parent, f.Alias = m.parent, m.path
+	f.Hidden = m.subagent && m.parent == ""
+	if m.parent != "" {
+		f.Proof = []string{"child session_meta points to main thread"}
+	}
+}
+
+// open sets the metadata of a thread.
+func (a *archive) open(_ *thread.Walk, f *engine.Found, t *thread.Thread) {
+	m := f.Head.(meta)
+	t.Cwd, t.Branch = m.cwd, m.branch
+	t.Commit, t.Repository = m.commit, m.repository
+	t.Version, t.Started = m.version, m.started
+	t.AgentName, t.AgentRole = m.nickname, m.role
+	t.Archived, t.ForkedFrom = f.Rank >= archived, cmp.Or(m.forkedFrom, m.base.thread)
+	if m.id != "" && m.id != f.ID {
+		t.WarnID(f.ID, m.id)
+	}
+	t.Reader = a.reader(f, m)
+}
+
+// relate adds the names of a subagent in its team.
+func relate(_ *thread.Thread, a *thread.Agent, child *thread.Thread) {
+	if path := child.Reader.(*engine.Reader).Found().Alias; path != "" {
+		a.Aliases = names(path)
+	}
+}
+
+// names returns the names of the subagent at a path in a team.
+func names(path string) []string {
+	if path == "" {
+		return nil
+	}
+	return []string{path, path[strings.LastIndexByte(path, '/')+1:]}
 }

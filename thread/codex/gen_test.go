@@ -28,6 +28,8 @@ const (
 	packedID  = "019b0000-0000-7000-8000-000000000009"
 	bareID    = "4a3b2c1d-0000-4000-8000-00000000000a"
 	abortedID = "019c8730-0000-7000-8000-00000000000b"
+	codeID    = "01a221f2-0000-7000-8000-00000000000c"
+	scriptID  = "01a221f2-0000-7000-8000-00000000000d"
 )
 
 type obj = map[string]any
@@ -173,6 +175,7 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	var all []threadtest.Thread
 	all = append(all, family(t, dir)...)
 	all = append(all, paged(t, dir)...)
+	all = append(all, codeMode(t, dir)...)
 	return append(all, oldest(t, dir)...)
 }
 

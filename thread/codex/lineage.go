@@ -2,137 +2,223 @@ package codex
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
-// A lineage determines which records of a rollout were copied from another
-// thread.
-type lineage struct {
-	start      int64    // with ordinals: the first record that was not copied
-	from       *history // of the original thread, nil if there is none
-	unverified string   // ID of the original thread, if it can't be read
+// A rollout is one file with what its first record says, and the archive with the others.
+type rollout struct {
+	*archive
+	file engine.File
+	meta meta
+}
 
-	copying   bool // all records so far were copied
-	turnKnown bool // records name their turn
-	next      int  // index in from.totals
+// reader returns the reader of a rollout. Those with records of others, or whose history is
+// in another rollout, are read completely.
+func (a *archive) reader(f *engine.Found, m meta) *engine.Reader {
+	r := rollout{a, file(f), m}
+	reader := &engine.Reader{Source: r.source, UsageOnly: true, FromTail: !f.Packed,
+		New: func(s *engine.Scan) engine.Decoder { return newDecode(s, m) }}
+	if !f.Packed && !m.copies() {
+		reader.Resumed = fmt.Sprint(m)
+	}
+	return reader
+}
+
+// source is the engine.Source of a rollout: after the history that it refers to, its own
+// records, of which the first may be copies.
+func (r rollout) source(ctx context.Context, s *engine.Scan, use func(int, jsonl.Value) bool) error {
+	d := s.Decoder().(*decode)
+	d.start = r.meta.historyStart
+	if !s.Tail && r.meta.copies() {
+		if err := r.history(ctx, s, use); err != nil {
+			return err
+		}
+	}
+	return r.file.Lines(ctx, s, use)
+}
+
+// history reads the rollouts that r was forked from.
+func (r rollout) history(ctx context.Context, s *engine.Scan, use func(int, jsonl.Value) bool) error {
+	switch {
+	case r.meta.base.thread != "" && s.Timeline.Detail > thread.Summary:
+		return r.replay(ctx, s, use)
+	case r.meta.base.thread != "" || r.meta.historyStart > 0:
+		return nil
+	}
+	d, from := s.Decoder().(*decode), r.meta.forkedFrom
+	found, err := r.find(ctx, from)
+	if err == nil {
+		d.origin, err = r.historyOf(ctx, found)
+	}
+	if d.copying = err == nil; err != nil {
+		s.Includes = "includes the earlier usage of thread " + from +
+			", from which it was forked and which can't be read"
+		s.Facts.Warn("it was forked from thread %s, which can't be read: copied records can't be identified", from)
+	}
+	return ctx.Err()
+}
+
+// find returns the rollout of another thread.
+func (a *archive) find(ctx context.Context, id string) (*engine.Found, error) {
+	t, err := a.Thread(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return t.Reader.(*engine.Reader).Found(), nil
+}
+
+// A part is the first part of a rollout, up to an end.
+type part struct {
+	file engine.File
+	end  base
+}
+
+// chain returns the parts of other rollouts that come before r, the first one first.
+func (r rollout) chain(ctx context.Context, s *engine.Scan) (parts []part) {
+	seen := map[string]bool{r.meta.id: true}
+	for end := r.meta.base; end.thread != ""; {
+		if seen[end.thread] {
+			s.Facts.Warn("its history refers back to thread %s", end.thread)
+			break
+		}
+		seen[end.thread] = true
+		found, err := r.find(ctx, end.thread)
+		if err != nil {
+			s.Facts.Warn("its history is in thread %s, which can't be read", end.thread)
+			break
+		}
+		parts = append(parts, part{file(found), end})
+		end = found.Head.(meta).base
+	}
+	slices.Reverse(parts)
+	return parts
+}
+
+// replay passes on the history that a rollout refers to: the first part of another
+// rollout, which may refer to a history itself. It is shown, and does not count.
+func (r rollout) replay(ctx context.Context, s *engine.Scan, use func(int, jsonl.Value) bool) error {
+	d := s.Decoder().(*decode)
+	d.replaying = true
+	defer func() { d.replaying, d.Model = false, "" }()
+	for _, p := range r.chain(ctx, s) {
+		facts := s.Facts
+		err := p.file.Lines(ctx, s, func(n int, v jsonl.Value) bool {
+			ended := d.ordinal.Kind() == jsonl.Number && d.ordinal.Int() >= p.end.ordinal
+			if p.end.ordinal == 0 {
+				ended = s.Span(v).Offset >= p.end.bytes
+			}
+			return !ended && use(n, v)
+		})
+		s.Facts = facts
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copied reports whether the record was copied from another thread. It must be called for
+// every record, in order.
+func (d *decode) copied() bool {
+	switch {
+	case d.replaying:
+		return true
+	case d.start > 0:
+		return d.ordinal.Kind() == jsonl.Number && d.ordinal.Int() < d.start
+	case !d.copying:
+		return false
+	}
+	turn, total := identify(d.kind, &d.payload)
+	if turn != "" {
+		d.turns = true
+		d.copying = d.origin.turns[turn]
+	}
+	if sum, ok := counted(total); ok && !d.turns {
+		d.matched(sum)
+	}
+	return d.copying
+}
+
+// matched identifies copies by their totals, if records do not name their turn.
+func (d *decode) matched(sum thread.Tokens) {
+	switch totals := d.origin.totals; {
+	case d.next > 0 && totals[d.next-1] == sum: // repeated
+	case d.next < len(totals) && totals[d.next] == sum:
+		d.next++
+	default:
+		d.copying = false
+	}
+}
+
+// identify returns what identifies a record of a thread in its copies: the ID of its
+// turn, or the total of its tokens.
+func identify(kind jsonl.Value, payload *jsonl.Members) (turn string, total jsonl.Value) {
+	switch string(kind.Raw()) {
+	case "turn_context":
+		return payload.Get("turn_id").Text(), nil
+	case "event_msg":
+		switch string(payload.Get("type").Raw()) {
+		case "task_started", "turn_started":
+			return payload.Get("turn_id").Text(), nil
+		case "token_count":
+			return "", payload.Get("info", "total_token_usage")
+		}
+	}
+	return "", nil
 }
 
 // A history identifies copies of a thread's records.
 type history struct {
+	path   string
 	size   int64
 	turns  map[string]bool
-	totals []count // without repetitions
+	totals []thread.Tokens // without repetitions
 }
 
-// readLineage reads the thread that r was forked from, if necessary.
-func (r *rollout) readLineage(ctx context.Context, s *scanner) *lineage {
-	l := &lineage{start: r.meta.historyStart, copying: r.meta.forkedFrom != "" && r.meta.baseThread == "" &&
-		r.meta.historyStart == 0}
-	if !l.copying {
-		return l
-	}
-	t, err := r.p.Thread(ctx, r.meta.forkedFrom)
-	if err == nil {
-		l.from, err = t.Reader.(*rollout).history(ctx)
-	}
+// historyOf returns the history of a rollout. The last one is kept, because forks often
+// have the same origin.
+func (a *archive) historyOf(ctx context.Context, f *engine.Found) (*history, error) {
+	info, err := os.Stat(f.Path)
 	if err != nil {
-		l.copying, l.unverified = false, r.meta.forkedFrom
-		s.facts.Warn("it was forked from thread %s, which can't be read: copied records can't be identified",
-			r.meta.forkedFrom)
+		return nil, thread.UnreadableError(f.Path, err)
 	}
-	return l
-}
-
-// copied reports whether a record was copied. It must be called for every record,
-// in order.
-func (l *lineage) copied(kind []byte, payload *jsonl.Members, ordinal jsonl.Value) bool {
-	if l.start > 0 {
-		return ordinal.Kind() == jsonl.Number && ordinal.Int() < l.start
+	if last := a.origin.Load(); last != nil && last.path == f.Path && last.size == info.Size() {
+		return last, nil
 	}
-	if !l.copying {
-		return false
-	}
-	switch string(kind) {
-	case "turn_context":
-		l.turn(payload.Get("turn_id").Text())
-	case "event_msg":
-		switch string(payload.Get("type").Raw()) {
-		case "task_started", "turn_started":
-			l.turn(payload.Get("turn_id").Text())
-		case "token_count":
-			l.count(payload.Get("info", "total_token_usage"))
-		}
-	}
-	return l.copying
-}
-
-func (l *lineage) turn(id string) {
-	if id != "" {
-		l.turnKnown = true
-		l.copying = l.from.turns[id]
-	}
-}
-
-// count identifies copies by their totals, if records do not name their turn.
-func (l *lineage) count(v jsonl.Value) {
-	total, ok := parseCount(v)
-	if !ok || l.turnKnown || l.next > 0 && l.from.totals[l.next-1] == total {
-		return
-	}
-	if l.next < len(l.from.totals) && l.from.totals[l.next] == total {
-		l.next++
-		return
-	}
-	l.copying = false
-}
-
-// history returns the history of r. It is cached, because forks often have the
-// same original.
-func (r *rollout) history(ctx context.Context) (*history, error) {
-	const maxCached = 16
-	r.p.mu.Lock()
-	h := r.p.histories[r.file.path()]
-	r.p.mu.Unlock()
-	if h != nil && h.size == r.size {
-		return h, nil
-	}
-	src, err := r.file.open()
+	src, err := openRollout(f)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	h = &history{size: r.size, turns: map[string]bool{}}
-	rd := jsonl.NewReader(src)
-	for rd.Next() {
-		if rd.Number()%256 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		h.add(rd.Line())
+	h := &history{path: f.Path, size: info.Size(), turns: map[string]bool{}}
+	if err := h.read(ctx, src); err != nil {
+		return nil, err
 	}
-	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
-	if len(r.p.histories) >= maxCached {
-		clear(r.p.histories)
-	}
-	r.p.histories[r.file.path()] = h
+	a.origin.Store(h)
 	return h, nil
 }
 
-func (h *history) add(line jsonl.Value) {
-	payload := line.Get("payload")
-	switch string(line.Get("type").Raw()) {
-	case "turn_context":
-		h.turns[payload.Get("turn_id").Text()] = true
-	case "event_msg":
-		switch string(payload.Get("type").Raw()) {
-		case "task_started", "turn_started":
-			h.turns[payload.Get("turn_id").Text()] = true
-		case "token_count":
-			total, ok := parseCount(payload.Get("info", "total_token_usage"))
-			if n := len(h.totals); ok && (n == 0 || h.totals[n-1] != total) {
-				h.totals = append(h.totals, total)
-			}
+func (h *history) read(ctx context.Context, src io.Reader) error {
+	var payload jsonl.Members
+	for rd := jsonl.NewReader(src); rd.Next(); {
+		if rd.Number()%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		payload.Parse(rd.Line().Get("payload"))
+		turn, total := identify(rd.Line().Get("type"), &payload)
+		if turn != "" {
+			h.turns[turn] = true
+		}
+		if sum, ok := counted(total); ok && (len(h.totals) == 0 || h.totals[len(h.totals)-1] != sum) {
+			h.totals = append(h.totals, sum)
 		}
 	}
+	return nil
 }

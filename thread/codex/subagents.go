@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -10,319 +9,305 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
-
-// subagents are the subagents that a rollout mentions.
-type subagents struct {
-	self   string // ID of the thread
-	line   int    // of the record
-	off    bool   // the record was copied from another thread
-	agents []*subagent
-	calls  map[string]call
-}
-
-// A subagent is one that the parent mentions. Older versions identify it by its
-// thread, newer ones by its path in the team; a record with both joins them.
-type subagent struct {
-	thread.Agent
-	path    string
-	spawned bool
-}
 
 // spawnAgent is the tool that starts a subagent.
 const spawnAgent = "spawn_agent"
 
-// spawned returns the IDs of the subagents that the thread started.
-func (l *subagents) spawned() (ids []string) {
-	for _, a := range l.agents {
-		if a.spawned && thread.IsUUID(a.ID) && a.ID != l.self {
-			ids = append(ids, a.ID)
-		}
-	}
-	return ids
-}
-
-// spawning returns the calls that have not returned yet and start a subagent.
-func (l *subagents) spawning() (calls []string) {
-	for id, c := range l.calls {
-		if c.name == spawnAgent {
-			calls = append(calls, id)
-		}
-	}
-	return calls
-}
-
-// restore adds the subagents that were started before a mark.
-func (l *subagents) restore(spawned, spawning []string) {
-	for _, id := range spawned {
-		l.find(id).spawned = true
-	}
-	for _, id := range spawning {
-		l.calls[id] = call{name: spawnAgent}
-	}
-}
-
-// A call is a call about subagents that has not returned.
-type call struct {
+// A talk is a call about subagents that has not returned.
+type talk struct {
 	name    string
 	at      time.Time
 	targets []string
 	role    string
 }
 
-// find returns the subagent with an ID or path, a new one if there is none.
-func (l *subagents) find(word string) *subagent {
-	word = thread.LowerUUID(word)
-	for _, a := range l.agents {
-		if a.ID == word || a.path == word {
-			return a
-		}
+// mention returns the subagent with an ID or path. Older versions identify it by its
+// thread, newer ones by its path in the team; a record with both joins them.
+func (d *decode) mention(word string) *engine.Mention {
+	if word = thread.LowerUUID(word); strings.HasPrefix(word, "/") {
+		return d.join("", word)
 	}
-	a := new(subagent)
-	if strings.HasPrefix(word, "/") {
-		a.path = word
-	} else {
-		a.ID = word
-	}
-	l.agents = append(l.agents, a)
-	return a
+	return d.join(word, "")
 }
 
-// join returns the subagent with an ID and a path. One of them may be empty.
-func (l *subagents) join(id, path string) *subagent {
-	if id == "" || path == "" {
-		return l.find(cmp.Or(id, path))
+func (d *decode) join(id, path string) *engine.Mention {
+	m := d.Member(id, path)
+	m.Aliases = names(m.Path)
+	d.markSpawned(m, false)
+	return m
+}
+
+// markSpawned notes that the thread started a subagent, if it did so now or before.
+func (d *decode) markSpawned(m *engine.Mention, now bool) {
+	const proof = "parent rollout contains spawn_agent output"
+	if now && !slices.Contains(m.Evidence, proof) {
+		m.Evidence = append(m.Evidence, proof)
 	}
-	a, b := l.find(path), l.find(id)
-	if a != b {
-		a.ID = b.ID
-		a.Lifecycle = append(a.Lifecycle, b.Lifecycle...)
-		if b.State.Status != "" {
-			a.State = b.State
-		}
-		l.agents = slices.DeleteFunc(l.agents, func(x *subagent) bool { return x == b })
-	}
-	return a
+	m.Spawned = m.Spawned || (len(m.Evidence) > 0 && thread.IsUUID(m.ID) && m.ID != d.meta.id)
 }
 
 // set sets the state of a subagent from the current record.
-func (l *subagents) set(a *subagent, s thread.Status, at time.Time, by string) {
-	a.State = thread.ReadState(s, thread.Parent, at, "%s, line %d of the parent's transcript", by, l.line)
+func (d *decode) set(m *engine.Mention, s thread.Status, at time.Time, by string) {
+	m.State = thread.ReadState(s, thread.Parent, at, "%s, line %d of the parent's transcript", by, d.n)
 }
 
 // report sets the state and adds an event.
-func (l *subagents) report(a *subagent, s thread.Status, at time.Time, by string) {
-	a.AddEvent(at, by, "status "+string(s))
-	l.set(a, s, at, by)
+func (d *decode) report(m *engine.Mention, s thread.Status, by string) {
+	m.AddEvent(d.time, by, "status "+string(s))
+	d.set(m, s, d.time, by)
 }
 
-// called handles a call if it is about subagents.
-func (l *subagents) called(c thread.Call, input jsonl.Value) {
+// talk notes a call if it is about subagents.
+func (d *decode) talk(c thread.Call, input jsonl.Value) {
 	switch c.Name {
-	case "spawn_agent", "wait", "wait_agent", "send_input", "send_message", "followup_task", "resume_agent", "close_agent",
+	case spawnAgent, "wait", "wait_agent", "send_input", "send_message", "followup_task", "resume_agent", "close_agent",
 		"interrupt_agent", "list_agents":
 	default:
 		return
 	}
-	if l.off || c.ID == "" {
+	if !d.own() || c.ID == "" {
 		return
 	}
 	if input.Kind() == jsonl.String {
 		input = jsonl.Value(input.Text())
 	}
-	o := call{name: c.Name, at: c.Time, role: input.Get("agent_type").Text()}
+	t := talk{name: c.Name, at: c.Time, role: input.Get("agent_type").Text(), targets: targets(input)}
+	d.talks[c.ID] = t
+	switch c.Name {
+	case spawnAgent:
+		d.Spawning[c.ID] = true
+	case "send_input", "send_message", "followup_task", "resume_agent": // they start it before the call returns
+		for _, target := range t.targets {
+			m := d.mention(target)
+			m.AddEvent(t.at, t.name, "")
+			d.set(m, thread.Running, t.at, t.name)
+		}
+	}
+}
+
+// targets returns the subagents that the input of a call names.
+func targets(input jsonl.Value) (list []string) {
 	for _, key := range []string{"ids", "targets", "id", "target", "agent_id"} {
 		v := input.Get(key)
 		if v.Kind() == jsonl.String {
-			o.targets = append(o.targets, v.Text())
+			list = append(list, v.Text())
 		}
 		for e := v.Elements(); e.Next(); {
-			o.targets = append(o.targets, e.Value().Text())
+			list = append(list, e.Value().Text())
 		}
 	}
-	o.targets = slices.DeleteFunc(o.targets, func(s string) bool {
-		return s == "" || !strings.HasPrefix(s, "/") && !thread.IsUUID(s)
-	})
-	l.calls[c.ID] = o
-	// A message to a subagent starts it before the call returns.
-	switch c.Name {
-	case "send_input", "send_message", "followup_task", "resume_agent":
-		for _, t := range o.targets {
-			a := l.find(t)
-			a.AddEvent(o.at, o.name, "")
-			l.set(a, thread.Running, o.at, o.name)
-		}
-	}
+	return slices.DeleteFunc(list, func(s string) bool { return !strings.HasPrefix(s, "/") && !thread.IsUUID(s) })
 }
 
 // awaits reports whether this is a call about subagents that has not returned.
-func (l *subagents) awaits(id string) bool {
-	_, ok := l.calls[id]
-	return ok
+func (d *decode) awaits(id string) bool {
+	_, ok := d.talks[id]
+	return ok || d.Spawning[id]
 }
 
-// returned handles the result of a call about subagents. It returns the subagent,
+// returned decodes the result of a call about subagents. It returns the subagent,
 // if there is only one.
-func (l *subagents) returned(id string, at time.Time, result jsonl.Value) string {
-	o, ok := l.calls[id]
-	if !ok {
-		return ""
+func (d *decode) returned(id string, result jsonl.Value) string {
+	t, ok := d.talks[id]
+	if !ok { // it was made before reading was resumed
+		t = talk{name: spawnAgent}
 	}
-	delete(l.calls, id)
-	switch o.name {
-	case "spawn_agent":
-		return l.spawn(o, result)
+	delete(d.talks, id)
+	delete(d.Spawning, id)
+	switch t.name {
+	case spawnAgent:
+		return d.spawn(t, result)
 	case "wait", "wait_agent":
-		l.waited(o, at, result)
+		d.waited(t, result)
 	case "close_agent", "interrupt_agent":
-		l.closed(o, at, result)
+		d.closed(t, result)
 	case "list_agents":
 		for c := result.Get("agents").Elements(); c.Next(); {
 			v := c.Value()
 			word := cmp.Or(v.Get("agent_id").Text(), v.Get("agent_path").Text(), v.Get("agent_name").Text())
 			if strings.HasPrefix(word, "/root/") || thread.IsUUID(word) {
-				l.reported(word, at, v.Get("agent_status"), "list_agents")
+				d.reported(word, v.Get("agent_status"), "list_agents")
 			}
 		}
 	}
-	if len(o.targets) == 1 {
-		return o.targets[0]
+	return only(t.targets)
+}
+
+// only returns the element of a list of one.
+func only(list []string) string {
+	if len(list) == 1 {
+		return list[0]
 	}
 	return ""
 }
 
-func (l *subagents) spawn(o call, result jsonl.Value) string {
-	id, path := result.Get("agent_id").Text(), result.Get("task_name").Text()
+func (d *decode) spawn(t talk, result jsonl.Value) string {
+	id, path := thread.LowerUUID(result.Get("agent_id").Text()), result.Get("task_name").Text()
 	if path != "" && !strings.HasPrefix(path, "/") {
 		path = "/root/" + path
 	}
 	if id == "" && path == "" {
 		return "" // the call failed
 	}
-	a := l.join(id, path)
-	a.spawned = true
-	a.Name, a.Role = cmp.Or(result.Get("nickname").Text(), a.Name), cmp.Or(o.role, a.Role)
-	a.AddEvent(o.at, "spawn_agent", "subagent spawned")
-	if a.State.Status == "" {
-		l.set(a, thread.PendingInit, o.at, "spawn_agent")
+	m := d.join(id, path)
+	d.markSpawned(m, true)
+	m.Name, m.Role = cmp.Or(result.Get("nickname").Text(), m.Name), cmp.Or(t.role, m.Role)
+	m.AddEvent(t.at, spawnAgent, "subagent spawned")
+	if m.State.Status == "" {
+		d.set(m, thread.PendingInit, t.at, spawnAgent)
 	}
-	return cmp.Or(a.ID, a.path)
+	return m.ID
 }
 
-func (l *subagents) waited(o call, at time.Time, result jsonl.Value) {
-	reported := map[string]bool{}
+func (d *decode) waited(t talk, result jsonl.Value) {
+	known := map[string]bool{}
 	for c := result.Get("status").Members(); c.Next(); {
 		key := c.Key()
 		if s := status(key); s != "" { // some versions omit the agent
-			if len(o.targets) == 1 {
-				key = o.targets[0]
-				l.report(l.find(key), s, at, o.name)
-				reported[key] = true
+			if target := only(t.targets); target != "" {
+				d.report(d.mention(target), s, t.name)
+				known[target] = true
 			}
 			continue
 		}
-		reported[key] = true
-		l.reported(key, at, c.Value(), o.name)
+		known[key] = true
+		d.reported(key, c.Value(), t.name)
 	}
-	for _, t := range o.targets {
-		if !reported[t] {
-			l.find(t).AddEvent(at, o.name, "no status yet")
+	for _, target := range t.targets {
+		if !known[target] {
+			d.mention(target).AddEvent(d.time, t.name, "no status yet")
 		}
 	}
 }
 
-// closed handles the end of a subagent. Its status before is kept if it is final.
-func (l *subagents) closed(o call, at time.Time, result jsonl.Value) {
+// closed decodes the end of a subagent. Its status before is kept if it is final.
+func (d *decode) closed(t talk, result jsonl.Value) {
 	end := thread.Shutdown
-	if o.name == "interrupt_agent" {
+	if t.name == "interrupt_agent" {
 		end = thread.Errored
 	}
-	for _, t := range o.targets {
+	for _, target := range t.targets {
 		s := end
 		for _, key := range []string{"status", "previous_status"} {
 			if before := parseStatus(result.Get(key)); before.Ended() && before != thread.NotFound {
 				s = before
 			}
 		}
-		l.report(l.find(t), s, at, o.name)
+		d.report(d.mention(target), s, t.name)
 	}
 }
 
-// reported handles v if it is a status of a subagent. A subagent that has ended is
+// reported decodes v if it is a status of a subagent. A subagent that has ended is
 // not found by later calls.
-func (l *subagents) reported(word string, at time.Time, v jsonl.Value, by string) {
+func (d *decode) reported(word string, v jsonl.Value, by string) {
 	s := parseStatus(v)
-	if word == "" || s == "" || word == l.self {
+	if word == "" || s == "" || word == d.meta.id {
 		return
 	}
-	a := l.find(word)
-	a.AddEvent(at, by, "status "+string(s))
-	if s != thread.NotFound || !a.State.Status.Ended() {
-		l.set(a, s, at, by)
+	m := d.mention(word)
+	m.AddEvent(d.time, by, "status "+string(s))
+	if s != thread.NotFound || !m.State.Status.Ended() {
+		d.set(m, s, d.time, by)
 	}
 }
 
-// notified handles a notification in a message of the user, which the tool wrote.
-func (l *subagents) notified(at time.Time, text string) {
+// notified decodes a notification in a message of the user, which the tool wrote.
+func (d *decode) notified(text string) {
 	_, text, _ = strings.Cut(text, "<subagent_notification>")
 	text, _, _ = strings.Cut(text, "</subagent_notification>")
-	if v := jsonl.Value(strings.TrimSpace(text)); !l.off && json.Valid(v) {
-		l.reported(cmp.Or(v.Get("agent_id").Text(), v.Get("agent_path").Text()), at, v.Get("status"), "subagent_notification")
+	if v := jsonl.Value(strings.TrimSpace(text)); d.own() && json.Valid(v) {
+		word := cmp.Or(v.Get("agent_id").Text(), v.Get("agent_path").Text())
+		d.reported(word, v.Get("status"), "subagent_notification")
 	}
 }
 
-// sent handles a message from one agent of a team to another.
-func (l *subagents) sent(at time.Time, author, recipient string) {
-	if !l.off && strings.HasPrefix(author, "/root/") && recipient == "/root" {
-		l.find(author).AddEvent(at, "agent_message", "to "+recipient)
+// sent decodes a message from one agent of a team to another.
+func (d *decode) sent(author, recipient string) {
+	if d.own() && strings.HasPrefix(author, "/root/") && recipient == "/root" {
+		d.mention(author).AddEvent(d.time, "agent_message", "to "+recipient)
 	}
 }
 
-// event handles the events about agents that some versions write.
-func (l *subagents) event(kind []byte, written jsonl.Value, v *jsonl.Members) {
-	if l.off || !bytes.HasPrefix(kind, []byte("collab_")) && !bytes.HasPrefix(kind, []byte("sub_agent_")) {
-		return
+// teamEvent decodes the events about agents that some versions write. It reports whether
+// it is one.
+func (d *decode) teamEvent(kind string) bool {
+	v := &d.payload
+	switch kind {
+	case "collab_agent_spawn_end", "collab_waiting_end", "collab_close_end", "collab_agent_interaction_end",
+		"collab_resume_end", "sub_agent_activity":
+	default:
+		return strings.HasPrefix(kind, "collab_")
 	}
-	at, by := written.Time(), string(kind)
-	switch by {
-	case "collab_agent_spawn_end":
+	switch {
+	case !d.own():
+	case kind == "collab_agent_spawn_end":
 		if id := v.Get("new_thread_id").Text(); id != "" {
-			a := l.find(id)
-			a.spawned = true
-			a.Name, a.Role = cmp.Or(a.Name, v.Get("new_agent_nickname").Text()), cmp.Or(a.Role, v.Get("new_agent_role").Text())
+			m := d.mention(id)
+			d.markSpawned(m, true)
+			m.Name = cmp.Or(m.Name, v.Get("new_agent_nickname").Text())
+			m.Role = cmp.Or(m.Role, v.Get("new_agent_role").Text())
 			if s := parseStatus(v.Get("status")); s != "" {
-				l.set(a, s, at, by)
+				d.set(m, s, d.time, kind)
 			}
 		}
-	case "collab_waiting_end":
+	case kind == "collab_waiting_end":
 		for c := v.Get("agent_statuses").Elements(); c.Next(); {
-			l.reported(c.Value().Get("thread_id").Text(), at, c.Value().Get("status"), by)
+			d.reported(c.Value().Get("thread_id").Text(), c.Value().Get("status"), kind)
 		}
 		for c := v.Get("statuses").Members(); c.Next(); {
-			l.reported(c.Key(), at, c.Value(), by)
+			d.reported(c.Key(), c.Value(), kind)
 		}
-	case "collab_close_end", "collab_agent_interaction_end", "collab_resume_end":
-		l.reported(v.Get("receiver_thread_id").Text(), at, v.Get("status"), by)
-	case "sub_agent_activity":
-		l.activity(at, v)
+	case kind == "sub_agent_activity":
+		d.activity(v)
+	default:
+		d.reported(v.Get("receiver_thread_id").Text(), v.Get("status"), kind)
 	}
+	return true
 }
 
 // activities are the kinds of sub_agent_activity that change the status.
 var activities = map[string]thread.Status{"started": thread.Running, "interacted": thread.Running,
-	"interrupted": thread.Errored}
+	"interrupted": thread.Errored, "completed": thread.Completed}
 
-func (l *subagents) activity(at time.Time, v *jsonl.Members) {
-	id, path, kind := v.Get("agent_thread_id").Text(), v.Get("agent_path").Text(), v.Get("kind").Text()
-	if id == "" && path == "" {
+func (d *decode) activity(v *jsonl.Members) {
+	id, path := v.Get("agent_thread_id").Text(), v.Get("agent_path").Text()
+	kind := v.Get("kind").Text()
+	if (id == "" && path == "") || !d.own() {
 		return
 	}
-	a := l.join(id, path)
-	a.AddEvent(at, "sub_agent_activity", kind)
-	a.spawned = a.spawned || kind == "started"
+	m := d.join(thread.LowerUUID(id), path)
+	m.AddEvent(d.time, "sub_agent_activity", kind)
+	d.markSpawned(m, kind == "started")
 	if s := activities[kind]; s != "" {
-		l.set(a, s, at, "sub_agent_activity")
+		d.set(m, s, d.time, "sub_agent_activity")
 	}
+}
+
+// collaborated decodes what a call of a script about subagents did. It returns the
+// subagent, if there is only one.
+func (d *decode) collaborated(tool string, v *jsonl.Members) string {
+	if !d.own() {
+		return ""
+	}
+	var ids []string
+	for c := v.Get("receiver_thread_ids").Elements(); c.Next(); {
+		ids = append(ids, c.Value().Text())
+	}
+	for c := v.Get("receiver_agents").Elements(); c.Next(); {
+		m := d.mention(c.Value().Get("thread_id").Text())
+		m.Name = cmp.Or(m.Name, c.Value().Get("agent_nickname").Text())
+	}
+	for _, id := range ids {
+		m := d.mention(id)
+		m.AddEvent(d.time, tool, "")
+		d.markSpawned(m, tool == spawnAgent)
+	}
+	for c := v.Get("agents_states").Members(); c.Next(); {
+		d.reported(c.Key(), c.Value(), tool)
+	}
+	return only(ids)
 }
 
 // parseStatus reads a status: a word, or an object with the word as its name.

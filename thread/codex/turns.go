@@ -8,15 +8,13 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A turn tracks the status of a thread.
+// A turn is what is known of the current turn, and of earlier ones.
 type turn struct {
-	State    thread.State
-	Last     jsonl.Stamp // of all records
-	Policy   string      // approval policy of the turn
-	Plan     bool        // the turn proposed a plan
-	Failed   bool        // the turn has an error
-	Counted  bool        // the turn has usage
-	Answered bool        // the turn has an answer
+	Policy   string // approval policy
+	Plan     bool   // it proposed a plan
+	Failed   bool   // it has an error
+	Counted  bool   // it has usage
+	Answered bool   // it has an answer
 
 	Interrupted int // turns that were interrupted before their usage was recorded
 	Silent      int // turns with an answer and without usage
@@ -24,37 +22,37 @@ type turn struct {
 	// For rollouts without records of turns.
 	Question int // line of the last prompt, call or result, which needs an answer
 	Answer   int // line of the last answer
-	Open     thread.PendingCalls
 }
 
-// event handles the events that start and end turns.
-func (t *turn) event(kind []byte, v *jsonl.Members, line int, at jsonl.Value) {
-	set := func(s thread.Status, reason string) {
-		t.State = thread.ReadState(s, thread.Child, at.Time(), "%s, line %d", reason, line)
-	}
-	switch string(kind) {
+// turned decodes the events that start and end turns.
+func (d *decode) turned(kind string) {
+	t, v := &d.Turn, &d.payload
+	set := func(s thread.Status, reason string) { d.State(s, d.time, "%s, line %d", reason, d.n) }
+	switch kind {
 	case "task_started", "turn_started":
-		if t.State.Status == thread.Running && !t.Counted {
+		if d.Facts.State.Status == thread.Running && !t.Counted {
 			t.Interrupted++
 		}
-		set(thread.Running, string(kind))
-		t.Plan, t.Failed, t.Counted, t.Answered, t.Open = false, false, false, false, nil
+		set(thread.Running, kind)
+		t.Plan, t.Failed = false, false
+		t.Counted, t.Answered = false, false
+		d.Calls, d.Sum.Apart = nil, false
 	case "task_complete", "turn_complete", "turn.completed":
 		if t.Answered && !t.Counted {
 			t.Silent++
 		}
 		if e := v.Get("error"); e.Kind() == jsonl.Object {
-			set(thread.Errored, string(kind)+": error: "+cmp.Or(thread.Brief(e.Get("message").Text()), "no reason given"))
+			set(thread.Errored, kind+": error: "+cmp.Or(thread.Brief(e.Get("message").Text()), "no reason given"))
 			return
 		}
 		text := v.Get("last_agent_message")
 		if t.Failed && text.Kind() != jsonl.String {
 			return
 		}
-		set(thread.Completed, string(kind))
-		t.State.Waiting = thread.WaitingFor(text.Text())
+		set(thread.Completed, kind)
+		d.Facts.State.Waiting = thread.WaitingFor(text.Text())
 		if t.Plan {
-			t.State.Waiting = "approval of the plan it proposed"
+			d.Facts.State.Waiting = "approval of the plan it proposed"
 		}
 	case "turn_aborted":
 		if !t.Counted {
@@ -65,27 +63,32 @@ func (t *turn) event(kind []byte, v *jsonl.Members, line int, at jsonl.Value) {
 		set(thread.Errored, "error: "+cmp.Or(v.Get("message").Text(), v.Get("error", "message").Text()))
 		t.Failed = true
 	case "shutdown_complete":
-		set(thread.Shutdown, string(kind))
+		set(thread.Shutdown, kind)
 	}
 }
 
-// asked handles a prompt. Without records of turns, it starts one.
-func (t *turn) asked(line int) {
-	t.Question = line
-	if t.State.Status == "" {
-		t.Open = nil
+// asked notes a prompt. Without records of turns, it starts one.
+func (d *decode) asked() {
+	d.Turn.Question = d.n
+	if d.Facts.State.Status == "" {
+		d.Calls = nil
 	}
 }
 
-// returned handles the result of a call.
-func (t *turn) returned(id string, line int) {
-	t.Question = line
-	delete(t.Open, id)
+// answered notes an answer of the model, whose usage follows.
+func (d *decode) answered() {
+	d.Turn.Answer, d.Turn.Answered = d.n, true
+	if d.Model != "" {
+		d.Meter.Add(d.meta.provider, d.model(), thread.Tokens{}, false)
+	}
 }
 
-// called handles a call, which a person may have to approve or answer.
-func (t *turn) called(c thread.Call, input jsonl.Value, line int) {
-	t.Question = line
+// called notes a call, which a person may have to approve or answer.
+func (d *decode) called(c thread.Call, input jsonl.Value) {
+	d.Turn.Question = d.n
+	if !c.Pending {
+		return
+	}
 	waiting := ""
 	escalated := bytes.Contains(input, []byte("require_escalated")) ||
 		bytes.Contains(input, []byte("with_escalated_permissions"))
@@ -94,33 +97,28 @@ func (t *turn) called(c thread.Call, input jsonl.Value, line int) {
 		waiting = "an answer"
 	case escalated:
 		waiting = "approval of a command that leaves the sandbox"
-	case t.Policy == "untrusted":
+	case d.Turn.Policy == "untrusted":
 		waiting = "a command, or the approval that the policy requires for it"
 	}
-	if c.Pending {
-		t.Open.Add(c.ID, waiting)
-	}
+	d.Calls.Add(c.ID, waiting)
 }
 
-// end returns the state after the last record.
-func (t *turn) end() thread.State {
-	last := t.Last.Time()
-	if t.State.Status != "" {
-		if t.State.Status == thread.Running {
-			t.State.Waiting = cmp.Or(t.State.Waiting, t.Open.Waiting())
-		}
-		if t.State.At.IsZero() {
-			t.State.At = last
-		}
-		return t.State
-	}
+// endTurn sets the state after the last record. Without records of turns, it follows from
+// messages, unless only the end of the rollout was read.
+func (d *decode) endTurn() {
+	t, state := &d.Turn, &d.Facts.State
+	last := d.Facts.Last
 	switch {
+	case state.Status == thread.Running:
+		state.Waiting = cmp.Or(state.Waiting, d.Calls.Waiting())
+	case state.Status != "" || d.Tail:
 	case t.Question == 0 && t.Answer == 0:
-		return thread.ReadState(thread.PendingInit, thread.Inferred, last, "no turn has started")
-	case t.Answer > t.Question && len(t.Open) == 0:
-		return thread.ReadState(thread.Completed, thread.Inferred, last,
+		d.Infer(thread.PendingInit, last, "no turn has started")
+	case t.Answer > t.Question && len(d.Calls) == 0:
+		d.Infer(thread.Completed, last,
 			"last message is from the agent, line %d, and this version does not record the end of a turn", t.Answer)
+	default:
+		d.Infer(thread.Running, last,
+			"a question or the result of a call has no answer, and this version does not record the end of a turn")
 	}
-	return thread.ReadState(thread.Running, thread.Inferred, last,
-		"a question or the result of a call has no answer, and this version does not record the end of a turn")
 }

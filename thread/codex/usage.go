@@ -1,107 +1,118 @@
 package codex
 
 import (
-	"bytes"
-	"fmt"
-
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
-// A count is the counters of a token_count. Input includes cached and written
-// tokens, output includes reasoning.
-type count struct {
-	input, cached, written, output, reasoning, total int64
+// counts are the members of a usage. Input includes cached and written tokens.
+var counts = engine.Counts{Input: "input_tokens", CacheRead: "cached_input_tokens",
+	CacheWrite: "cache_write_input_tokens", Output: "output_tokens", Reasoning: "reasoning_output_tokens",
+	Optional: []string{"cached_input_tokens", "cache_write_input_tokens", "reasoning_output_tokens"},
+	Other:    []string{"total_tokens"}}
+
+// counted returns the counts of a usage that only identifies a record.
+func counted(v jsonl.Value) (t thread.Tokens, ok bool) {
+	var n [5]int64
+	ok = v.Counts([]string{counts.Input, counts.CacheRead, counts.CacheWrite, counts.Output, counts.Reasoning}, n[:])
+	return thread.Tokens{Input: n[0], CacheRead: n[1], CacheWrite: n[2], Output: n[3], Reasoning: n[4]}, ok
 }
 
-func parseCount(v jsonl.Value) (c count, ok bool) {
-	var n [6]int64
-	ok = v.Counts(countNames, n[:])
-	return count{n[0], n[1], n[2], n[3], n[4], n[5]}, ok
-}
-
-// countNames are the members that the fields of a count have, in their order.
-var countNames = []string{"input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
-	"reasoning_output_tokens", "total_tokens"}
-
-func (c count) minus(o count) count {
-	return count{c.input - o.input, c.cached - o.cached, c.written - o.written, c.output - o.output,
-		c.reasoning - o.reasoning, c.total - o.total}
-}
-
-// exceeds reports whether c has more tokens than o, and no counter is smaller.
-func (c count) exceeds(o count) bool {
-	return c.input >= o.input && c.cached >= o.cached && c.written >= o.written && c.output >= o.output &&
-		c.reasoning >= o.reasoning && !c.same(o)
-}
-
-// same reports whether the tokens of two counts are equal.
-func (c count) same(o count) bool {
-	c.total, o.total = 0, 0
-	return c == o
-}
-
-func (c count) tokens() thread.Tokens {
-	return thread.Tokens{
-		Input: max(0, c.input-c.cached-c.written), CacheRead: c.cached, CacheWrite: c.written,
-		Output: c.output, Reasoning: c.reasoning, Calls: 1,
-	}
-}
-
-// A meter counts the usage of a thread.
+// A meter counts requests. A usage has two records, of which versions write one or both:
+// the second has the same total. That is repeated with each change of a rate limit, too.
 //
-// Each change of a rate limit repeats the last token_count, so a request counts
-// only if the total has changed. A total that rises by more than the request
-// includes one whose own token_count was not written, for example that of an
-// interrupted turn. The total restarts when a thread is resumed, so its value is
-// not used.
+// A total that rises by more than the request includes one whose own usage was not
+// written, for example that of an interrupted turn. The total restarts when a thread is
+// resumed, so its value is not used.
 type meter struct {
-	thread.Meter
-	provider  string
-	model     string
-	inherited bool   // the records were copied from another thread
-	off       bool   // the records are another thread's rollout
-	raw       []byte // the last total, as JSON
-	any       bool   // there is a last total
-	total     count  // the last total
-	known     bool   // total is that of this thread: 0 at its start
+	Any      bool          // there is a total
+	Total    thread.Tokens // the last one
+	Known    bool          // it is that of this thread: 0 at its start
+	Answered bool          // there is output of the model since the last request
+	Apart    bool          // a request had none, such as that of a compaction
+	Hidden   int           // compactions without the usage of their request
 }
 
-// count counts the info of a token_count and returns the tokens of the request.
-func (m *meter) count(info jsonl.Value) (thread.Tokens, bool) {
-	if m.off || info.Kind() != jsonl.Object {
-		return thread.Tokens{}, false
+// request counts a request with a usage after which a total was reached, unless the total
+// is known.
+func (d *decode) request(usage, total jsonl.Value, names [2]string) {
+	if d.replaying {
+		return
 	}
-	raw := info.Get("total_token_usage")
-	if m.any && bytes.Equal(raw, m.raw) {
-		return thread.Tokens{}, false
-	}
-	last, ok := parseCount(info.Get("last_token_usage"))
+	sum, ok := d.Tokens(total, &counts)
 	if !ok {
-		return thread.Tokens{}, false
+		d.Missing(names[1])
 	}
-	m.any, m.raw = true, append(m.raw[:0], raw...)
-	m.CheckCounts(info)
-	total, _ := parseCount(raw)
-	tokens := last.tokens()
-	if rise := total.minus(m.total); m.known && !m.inherited && rise.exceeds(last) && !total.same(last) {
-		tokens = rise.tokens()
-		tokens.Calls = 2 // at least: this one and the one without a token_count
+	if sum.Calls = 0; ok && d.Sum.Any && sum == d.Sum.Total {
+		return
 	}
-	m.total, m.known = total, !m.inherited
-	m.Add(m.provider, m.model, tokens, m.inherited)
-	return tokens, true
+	t, ok := d.Tokens(usage, &counts)
+	if !ok {
+		d.Missing(names[0])
+		return
+	}
+	own := !d.Timeline.Inherited
+	t.Calls = 0
+	calls := 1
+	if d.Sum.Known && own && sum != t {
+		if rise := minus(sum, d.Sum.Total); exceeds(rise, t) {
+			t = rise
+			calls = 2 // at least: this one and the one without a record
+		}
+	}
+	d.Sum.Any, d.Sum.Known = true, own
+	d.Sum.Total = sum
+	d.Sum.Apart, d.Sum.Answered = !d.Sum.Answered, false
+	d.Turn.Counted = d.Turn.Counted || own
+	t.Input = max(0, t.Input-t.CacheRead-t.CacheWrite)
+	t.Calls = calls
+	d.Use(engine.Use{Provider: d.meta.provider, Model: d.model(), Tokens: t})
 }
 
-// usage stores the usage in the facts.
-func (s *scanner) usage() {
-	s.meter.Finish(&s.facts,
-		thread.Gap{N: s.facts.BadLines, Reason: "%d malformed lines were skipped"},
-		thread.Gap{N: s.turn.Interrupted, Reason: "%d turns were interrupted before their usage was recorded"},
-		thread.Gap{N: s.turn.Silent, Reason: "%d turns with an answer have no new usage"})
-	if u := &s.facts.Usage; s.lineage.unverified != "" && u.Calls > 0 {
-		u.Completeness = thread.SessionTotal
-		u.Reason = fmt.Sprintf("includes the earlier usage of thread %s, from which it was forked and which can't be read",
-			s.lineage.unverified)
+func minus(a, b thread.Tokens) thread.Tokens {
+	return thread.Tokens{Input: a.Input - b.Input, CacheRead: a.CacheRead - b.CacheRead,
+		CacheWrite: a.CacheWrite - b.CacheWrite, Output: a.Output - b.Output, Reasoning: a.Reasoning - b.Reasoning}
+}
+
+// exceeds reports whether a has more tokens than b, and no counter is smaller.
+func exceeds(a, b thread.Tokens) bool {
+	return a.Input >= b.Input && a.CacheRead >= b.CacheRead && a.CacheWrite >= b.CacheWrite && a.Output >= b.Output &&
+		a.Reasoning >= b.Reasoning && a != b
+}
+
+// model returns the name of the model with the tier that requests have, if that has a
+// price of its own.
+func (d *decode) model() string {
+	if d.Tier == "priority" && d.Model != "" {
+		return d.Model + "-priority"
+	}
+	return d.Model
+}
+
+// compacted adds a compaction, unless a record a few lines before is of the same one. The
+// summary may be in any of these records. Without one, the tool's server made it, whose
+// request may be in no record.
+func (d *decode) compacted(summary jsonl.Value) {
+	const near = 6
+	again := d.Compaction > 0 && d.n-d.Compaction <= near
+	text := summary.Text()
+	hidden := !d.Timeline.Inherited && text == "" && !d.Sum.Apart
+	d.Compaction = d.n
+	switch {
+	case !again:
+		d.Compacted(text, d.time)
+		if d.Unseen = hidden; hidden {
+			d.Sum.Hidden++
+		}
+		d.Sum.Apart = false
+	case text != "":
+		if m := d.Timeline.Newest(); m != nil && m.Role == thread.Compaction && m.Text == thread.DefaultCompactionText {
+			m.Text = text
+		}
+		if d.Unseen {
+			d.Sum.Hidden--
+		}
+		d.Unseen = false
 	}
 }

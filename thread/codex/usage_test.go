@@ -12,7 +12,8 @@ import (
 func TestUsage(t *testing.T) {
 	begin := func() *script { return start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go") }
 	info := func(total int64, last obj) obj {
-		return obj{"info": obj{"total_token_usage": obj{"total_tokens": total}, "last_token_usage": last}}
+		return obj{"info": obj{"last_token_usage": last,
+			"total_token_usage": obj{"input_tokens": total - 1, "output_tokens": 1}}}
 	}
 	both := func(total, last [2]int64) obj {
 		return obj{"info": obj{
@@ -33,8 +34,8 @@ func TestUsage(t *testing.T) {
 			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.Exact, "",
 		},
 		"a total that restarts is a request": {
-			begin().event("token_count", info(500, one(10))).event("token_count", info(11, one(20))).end("t1", "done"),
-			thread.Tokens{Input: 30, Output: 2, Calls: 2}, thread.Exact, "",
+			begin().event("token_count", info(31, one(30))).event("token_count", info(21, one(20))).end("t1", "done"),
+			thread.Tokens{Input: 50, Output: 2, Calls: 2}, thread.Exact, "",
 		},
 		"a total that rises by more than the request includes another one": {
 			begin().event("token_count", both([2]int64{100, 10}, [2]int64{100, 10})).event("turn_aborted",
@@ -62,7 +63,8 @@ func TestUsage(t *testing.T) {
 			thread.Tokens{Input: 10, CacheRead: 60, CacheWrite: 30, Output: 9, Reasoning: 4, Calls: 1}, thread.Exact, "",
 		},
 		"more cached than input": {
-			begin().event("token_count", info(1, obj{"input_tokens": 10, "cached_input_tokens": 60})).end("t1", "done"),
+			begin().event("token_count", info(1, obj{"input_tokens": 10, "cached_input_tokens": 60, "output_tokens": 0})).
+				end("t1", "done"),
 			thread.Tokens{CacheRead: 60, Calls: 1}, thread.Exact, "",
 		},
 		"negative and huge counts are limited": {

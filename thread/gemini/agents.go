@@ -78,7 +78,7 @@ func (p *provider) children(ctx context.Context, main *thread.Thread, at chat) (
 		found[i].head = t.head(found[i])
 	}
 	beside, _ := t.chats(at.chats, "")
-	during := thread.StartedDuring(at.path(), at.started(), minute)
+	during := thread.StartedDuring(at.path(), at.started(), time.Time{}, minute)
 	for _, c := range beside {
 		if !during(c.started()) {
 			continue

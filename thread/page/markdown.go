@@ -110,6 +110,8 @@ func call(b *bytes.Buffer, level string, c thread.Call) {
 	switch {
 	case c.Pending:
 		b.WriteString(" (no output)")
+	case c.Inferred:
+		b.WriteString(" (inferred)")
 	case c.Failed:
 		b.WriteString(" (failed)")
 	}

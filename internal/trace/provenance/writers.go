@@ -260,8 +260,8 @@ func (r *tracer) writesOf(ctx context.Context, uri thread.URI) (did []write) {
 			}
 			for _, path := range what.Paths {
 				if file := action.Absolute(item.Cwd, path); file != "" {
-					did = append(did, write{uri: at, path: file, at: c.Time.UTC(), edit: editOf(c, item.Cwd, file),
-						model: m.Model})
+					did = append(did, write{uri: at, path: file, at: c.Time.UTC(),
+						edit: editOf(c, cmp.Or(c.Dir, item.Cwd), file), model: m.Model})
 				}
 			}
 		}, uri))

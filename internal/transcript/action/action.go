@@ -26,7 +26,7 @@ const (
 
 // An Action is what a call did, as far as its input and output show it.
 type Action struct {
-	Paths   []string // files that it names, as recorded
+	Paths   []string // files that it names, as recorded, or in the directory of the call if that is recorded
 	Access  Access   // to these files
 	Command string   // that it ran
 	Exit    string   // exit status of the command as the call or its output has it, "" if there is none
@@ -46,11 +46,23 @@ func (a Action) Text() string {
 }
 
 // Inspect returns what a call did.
-func Inspect(c thread.Call) (a Action) {
+func Inspect(c thread.Call) Action {
+	a := inspect(c)
+	for i, path := range a.Paths {
+		if in := Absolute(c.Dir, path); in != "" {
+			a.Paths[i] = in
+		}
+	}
+	return a
+}
+
+func inspect(c thread.Call) (a Action) {
 	a.Access = accessOf(c.Name)
 	input := jsonl.Value(c.Input)
 	if input.Kind() != jsonl.Object {
-		a.patch(c.Input)
+		if strings.HasPrefix(strings.TrimSpace(c.Input), patchStart) { // not a script that has one
+			a.patch(c.Input)
+		}
 		return a
 	}
 	for m := input.Members(); m.Next(); {
@@ -81,7 +93,10 @@ func Inspect(c thread.Call) (a Action) {
 	return a
 }
 
-const maxPath = 4096
+const (
+	maxPath    = 4096
+	patchStart = "*** Begin Patch"
+)
 
 // commandLine returns a command that is a text, or a list of arguments or commands, which
 // are separated by sep.
@@ -122,7 +137,7 @@ var editorCommands = map[string]Access{"view": Read, "create": Written, "str_rep
 
 // patch adds the files of a patch in the format of apply_patch.
 func (a *Action) patch(text string) {
-	if !strings.Contains(text, "*** Begin Patch") {
+	if !strings.Contains(text, patchStart) {
 		return
 	}
 	for line := range strings.Lines(text) {

@@ -59,6 +59,11 @@ func TestInspect(t *testing.T) {
 			"", []string{"1f0e2d3"}},
 		{thread.Call{Name: "shell", Input: `{"cmd":["apply_patch","*** Begin Patch\n*** Add File: b\n"]}`}, Written,
 			[]string{"b"}, "apply_patch *** Begin Patch\n*** Add File: b\n", "", nil},
+		{thread.Call{Name: "exec_command", Input: `{"cmd":["apply_patch","*** Begin Patch\n*** Add File: b\n"]}`, Dir: "/d"},
+			Written, []string{"/d/b"}, "apply_patch *** Begin Patch\n*** Add File: b\n", "", nil},
+		{thread.Call{Name: "exec", Input: "tools.apply_patch(`*** Begin Patch\n*** Add File: b\n`)"}, Named, nil, "",
+			"", nil},
+		{thread.Call{Name: "apply_patch", Input: "*** Begin Patch\n*** Add File: b\n"}, Written, []string{"b"}, "", "", nil},
 	} {
 		a := Inspect(tt.call)
 		if a.Access != tt.access || !slices.Equal(a.Paths, tt.paths) || a.Command != tt.command || a.Exit != tt.exit ||

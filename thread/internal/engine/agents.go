@@ -28,6 +28,7 @@ func (p *Provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 	if err != nil {
 		return nil, err
 	}
+	same := func(m *Mention, t *thread.Thread) bool { return m.same(t, main) }
 	agents, err := thread.Join(mentions, children, same, func(m *Mention, child *thread.Thread) (thread.Agent, error) {
 		return p.agent(main, m, child, facts[child]), nil
 	})
@@ -37,19 +38,18 @@ func (p *Provider) Agents(ctx context.Context, main *thread.Thread) ([]thread.Ag
 	return agents, err
 }
 
-// same reports whether a transcript is that of a subagent that another one mentions.
-func same(m *Mention, t *thread.Thread) bool {
-	f := t.Reader.(*Reader).found
-	return m.ID == t.ID || m.is(f)
+// same reports whether a transcript is that of a subagent that main mentions.
+func (m *Mention) same(t, main *thread.Thread) bool {
+	return m.ID == t.ID || m.is(t.Reader.(*Reader).found, main)
 }
 
-// is reports whether a transcript is that of the subagent.
-func (m *Mention) is(f *Found) bool {
+// is reports whether a transcript is that of the subagent, which main mentions.
+func (m *Mention) is(f *Found, main *thread.Thread) bool {
 	switch {
 	case m.Span.Len > 0:
 		return false
 	case m.ID != "" && (m.ID == f.ID || m.ID == f.Named), m.File != "" && m.File == filepath.Base(f.Path),
-		m.Path != "" && m.Path == f.Alias:
+		m.Path != "" && m.Path == f.Alias && f.Parent == main.ID:
 		return true
 	}
 	return f.ID != "" && slices.Contains(m.Aliases, f.ID)
@@ -70,9 +70,9 @@ func (p *Provider) children(ctx context.Context, main *thread.Thread, mentions [
 		return nil, err
 	}
 	mentioned := func(f *Found) bool {
-		return slices.ContainsFunc(mentions, func(m *Mention) bool { return m.is(f) })
+		return slices.ContainsFunc(mentions, func(m *Mention) bool { return m.is(f, main) })
 	}
-	during := thread.StartedDuring(main.Source, main.Reader.(*Reader).found.Begun, p.Begun)
+	during := thread.StartedDuring(main.Source, main.Reader.(*Reader).found.Begun, main.Last, p.Begun)
 	ids := map[string]bool{main.ID: true}
 	for _, f := range all {
 		near := p.Begun == "" || during(f.Begun)
@@ -96,7 +96,7 @@ func (p *Provider) children(ctx context.Context, main *thread.Thread, mentions [
 		}
 	}
 	for _, m := range mentions {
-		if m.Span.Len == 0 && !slices.ContainsFunc(found, m.is) {
+		if m.Span.Len == 0 && !slices.ContainsFunc(found, func(f *Found) bool { return m.is(f, main) }) {
 			found = append(found, p.elsewhere(ctx, w, m)...)
 		}
 	}
@@ -117,7 +117,8 @@ func (p *Provider) during(main *thread.Thread) (q Query) {
 
 // elsewhere finds a subagent that was started at another time than its parent shows.
 func (p *Provider) elsewhere(ctx context.Context, w *thread.Walk, m *Mention) []*Found {
-	if p.Find != nil || !slices.ContainsFunc(p.Stores, func(s Store) bool { return s.Narrow != nil }) {
+	narrow := slices.ContainsFunc(p.Stores, func(s Store) bool { return s.Narrow != nil })
+	if p.Find != nil || m.ID == m.Path || !narrow {
 		return nil // all were found
 	}
 	all, _ := p.find(ctx, w, Query{ID: m.ID}, false)
@@ -128,7 +129,7 @@ func (p *Provider) elsewhere(ctx context.Context, w *thread.Walk, m *Mention) []
 // besides those with a transcript of their own.
 func slicesOf(main *thread.Thread, mentions []*Mention, own []*thread.Thread) (list []*thread.Thread) {
 	for _, m := range mentions {
-		if m.Reader != nil && !slices.ContainsFunc(own, func(t *thread.Thread) bool { return same(m, t) }) {
+		if m.Reader != nil && !slices.ContainsFunc(own, func(t *thread.Thread) bool { return m.same(t, main) }) {
 			list = append(list, m.slice(main))
 		}
 	}
@@ -184,11 +185,10 @@ func (p *Provider) agent(main *thread.Thread, m *Mention, child *thread.Thread, 
 		return a
 	}
 	f := child.Reader.(*Reader).found
-	if a.ID != "" && a.ID != child.ID {
-		a.Aliases = append(a.Aliases, a.ID)
-	}
-	if f.Alias != "" {
-		a.Aliases = append(a.Aliases, f.Alias)
+	for _, alias := range []string{a.ID, f.Alias} {
+		if alias != "" && alias != child.ID && !slices.Contains(a.Aliases, alias) {
+			a.Aliases = append(a.Aliases, alias)
+		}
 	}
 	if f.Parent == main.ID || p.Deep {
 		a.Evidence = append(a.Evidence, f.Proof...)

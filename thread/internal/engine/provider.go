@@ -66,6 +66,10 @@ type Program struct {
 	// are looked at for its subagents.
 	Mentioned bool
 
+	// Named is set if a transcript with an ID in its name has no other one, so that its
+	// head need not be read to find a thread.
+	Named bool
+
 	// Branches is set if a thread can be read up to one of its entries, Scan.Entry. A
 	// Decoder calls Fail(ErrNoEntry) if there is no such entry.
 	Branches bool
@@ -162,7 +166,7 @@ func (p *Provider) named(w *thread.Walk, all []*Found, id string) (found []*Foun
 // headed returns the transcripts whose heads have an ID.
 func (p *Provider) headed(w *thread.Walk, all []*Found, id string) (found []*Found) {
 	for _, f := range all {
-		known := p.Head == nil || p.Mentioned // and a head need not be read
+		known := p.Head == nil || p.Mentioned || p.Named // and a head need not be read
 		if (f.ID != "" && known) || f.Local || f.headed || w.Done() {
 			continue
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -180,6 +181,34 @@ func (s *Scan) Agent(id string) *Mention {
 	}
 	m := &Mention{Agent: thread.Agent{ID: id}}
 	s.mentions = append(s.mentions, m)
+	return m
+}
+
+// Member returns the subagent with an ID and a path in a team, one of which may be "".
+// What was recorded of each becomes one.
+func (s *Scan) Member(id, path string) *Mention {
+	at := func(match func(m *Mention) bool) int { return slices.IndexFunc(s.mentions, match) }
+	i := at(func(m *Mention) bool { return path != "" && m.Path == path })
+	k := at(func(m *Mention) bool { return id != "" && m.ID == id })
+	switch {
+	case i < 0 && k < 0:
+		s.mentions = append(s.mentions, &Mention{Agent: thread.Agent{ID: cmp.Or(id, path)}, Path: path})
+		return s.mentions[len(s.mentions)-1]
+	case i < 0:
+		s.mentions[k].Path = cmp.Or(s.mentions[k].Path, path)
+		return s.mentions[k]
+	}
+	m := s.mentions[i]
+	m.ID = cmp.Or(id, m.ID)
+	if k >= 0 && k != i {
+		other := s.mentions[k]
+		m.Lifecycle = append(m.Lifecycle, other.Lifecycle...)
+		m.Evidence, m.Spawned = append(m.Evidence, other.Evidence...), m.Spawned || other.Spawned
+		if other.State.Status != "" {
+			m.State = other.State
+		}
+		s.mentions = slices.Delete(s.mentions, k, k+1)
+	}
 	return m
 }
 

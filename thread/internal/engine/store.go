@@ -52,6 +52,7 @@ type Found struct {
 	Begun  string   // when it was started, as in its name, in the layout of Program.Begun; "" if unknown
 	Rank   int      // of several copies, one with the lowest counts
 	Local  bool     // the ID identifies a subagent only together with Parent
+	Packed bool     // its words are not in the file, which is compressed
 	Hidden bool     // a subagent whose parent is not recorded; it is not listed
 	Err    error    // why it can't be read; it is then not listed
 

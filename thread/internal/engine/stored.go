@@ -53,7 +53,9 @@ func (p *Provider) stored(w *thread.Walk, copies []*Found, entries []fs.DirEntry
 		f.stat = w.StatFile(f.Path)
 	}
 	paths, stats := []string{f.Path}, []thread.FileStat{f.stat}
+	plain := p.Plain && !f.Packed
 	for _, c := range copies[1:] {
+		plain = plain && !c.Packed
 		if p.Plain && c.Path != f.Path {
 			paths, stats = append(paths, c.Path), append(stats, w.StatFile(c.Path))
 		}
@@ -71,8 +73,11 @@ func (p *Provider) stored(w *thread.Walk, copies []*Found, entries []fs.DirEntry
 	s := &thread.Stored{Opener: &opener{p, copies}}
 	s.SetFiles(paths, stats)
 	s.Modified, s.Elsewhere = f.modified(w), p.Elsewhere
-	if !p.Plain {
+	switch {
+	case !p.Plain:
 		s.Key, s.Texts = f.Path+"#"+f.Parent+"/"+f.ID, nil
+	case !plain:
+		s.Texts = nil
 	}
 	return s, f.stat != thread.FileStat{}
 }

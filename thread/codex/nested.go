@@ -1,0 +1,246 @@
+package codex
+
+import (
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff/internal/tool/jsonl"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
+)
+
+// In code mode the model calls one tool, exec, with a script that calls the others. Their
+// calls are in records of their own, with IDs that begin so, and not with the ID of the script.
+const nested = "exec-"
+
+// The beginnings of the output of a script whose calls may not have been made.
+const (
+	scriptFailed  = "Script failed"
+	scriptRunning = "Script running"
+)
+
+// A script is a call of exec, with the calls of tools that its text has.
+type script struct {
+	ID    string
+	Ended bool
+	Calls []thread.Call
+}
+
+// all is the name of the tool in Itemized if the calls of all tools are recorded.
+const all = ""
+
+// scripted notes a script.
+func (d *decode) scripted(id, text string) {
+	d.Scripts = slices.DeleteFunc(d.Scripts, func(s script) bool { return s.Ended })
+	s := script{ID: id}
+	if !d.Itemized[all] {
+		s.Calls = callsOf(text, d.meta.cwd)
+	}
+	d.Scripts = append(d.Scripts, s)
+}
+
+// running returns the ID of the script that runs: the first one without a result, or the
+// last one, which may run on after it.
+func (d *decode) running() string {
+	for _, s := range d.Scripts {
+		if !s.Ended {
+			return s.ID
+		}
+	}
+	if n := len(d.Scripts); n > 0 {
+		return d.Scripts[n-1].ID
+	}
+	return ""
+}
+
+// ended adds the calls that the text of a script has when it ends, unless their own
+// records are in the rollout.
+func (d *decode) ended(id string, output jsonl.Value) {
+	i := slices.IndexFunc(d.Scripts, func(s script) bool { return s.ID == id && !s.Ended })
+	if i < 0 {
+		return
+	}
+	s := &d.Scripts[i]
+	s.Ended = true
+	unsure := false
+	if len(s.Calls) > 0 && d.Timeline.Detail == thread.Tools {
+		body := result(output)
+		unsure = strings.HasPrefix(body, scriptFailed) || strings.HasPrefix(body, scriptRunning)
+	}
+	for _, c := range s.Calls {
+		if !d.Itemized[all] && !d.Itemized[c.Name] {
+			c.ID = id + c.ID
+			c.Time = d.time
+			c.Inferred = c.Inferred || unsure
+			d.Nested(id, c)
+		}
+	}
+	s.Calls = nil
+}
+
+// completed decodes an item_completed. It repeats a response_item, except for plans and
+// for the calls of a script.
+func (d *decode) completed() {
+	v := d.payload.Get("item")
+	d.item.Parse(v)
+	m := &d.item
+	id := m.Get("id").Text()
+	switch kind := string(m.Get("type").Raw()); kind {
+	case "UserMessage":
+		d.shown(thread.User, m.Get("content"))
+	case "AgentMessage":
+		d.shown(thread.Assistant, m.Get("content"))
+	case "Plan":
+		d.Turn.Plan = d.own()
+	case "ContextCompaction":
+		d.compacted(nil)
+	case "SubAgentActivity":
+		d.activity(m)
+		if m.Get("kind").Is("started") {
+			d.ran(kind, id, m)
+		}
+	case "CommandExecution", "FileChange", "McpToolCall":
+		d.Itemized[all] = true
+		d.ran(kind, id, m)
+	case "CollabAgentToolCall", "DynamicToolCall", "WebSearch", "ImageView", "ImageGeneration", "Extension":
+		d.ran(kind, id, m)
+	case "Reasoning", "Sleep", "HookPrompt", "EnteredReviewMode", "ExitedReviewMode":
+	default:
+		d.Unknown("item "+kind, d.record)
+	}
+}
+
+// ran adds a call of a script that has its own record.
+func (d *decode) ran(kind, id string, m *jsonl.Members) {
+	if !strings.HasPrefix(id, nested) {
+		return
+	}
+	c := thread.Call{}
+	switch kind {
+	case "CommandExecution", "exec_command_end":
+		c = command(m)
+	case "FileChange", "patch_apply_end":
+		c = change(m)
+	case "McpToolCall":
+		c = toolCall(m.Get("server").Text(), m)
+	case "mcp_tool_call_end":
+		var call jsonl.Members
+		call.Parse(m.Get("invocation"))
+		c = toolCall(call.Get("server").Text(), &call)
+		c.SetOutput(engine.Output(m.Get("result", "Ok", "content")))
+		c.Failed = m.Get("result", "Ok").Kind() == jsonl.Absent || m.Get("result", "Ok", "isError").True()
+	case "SubAgentActivity":
+		c = thread.Call{Name: spawnAgent, Agent: m.Get("agent_thread_id").Text()}
+	case "CollabAgentToolCall":
+		c = toolCall("", m)
+		c.Agent = d.collaborated(c.Name, m) // also if only usage is read
+	default:
+		c = toolCall("", m)
+		if c.Name == "" {
+			c.Name = kind
+		}
+	}
+	d.Itemized[c.Name] = true
+	c.ID, c.Time = id, d.time
+	if at := d.payload.Get("started_at_ms"); at.Kind() == jsonl.Number {
+		c.Time = jsonl.Milliseconds(at.Int())
+		c.End(d.time)
+	}
+	switch m.Get("status").Text() {
+	case "failed", "declined":
+		c.Failed = true
+	}
+	d.Nested(d.running(), c)
+}
+
+// command returns the call of a command.
+func command(m *jsonl.Members) thread.Call {
+	v := m.Get("command")
+	var args []string
+	for c := v.Elements(); c.Next(); {
+		args = append(args, c.Value().Text())
+	}
+	input := map[string]any{"cmd": v.Text()}
+	switch {
+	case len(args) == 3 && (args[1] == "-lc" || args[1] == "-c"):
+		input["cmd"] = args[2] // of a shell
+	case len(args) > 0:
+		input["cmd"] = args
+	}
+	c := thread.Call{Name: "exec_command", Input: encode(input), Exit: number(m.Get("exit_code")),
+		Dir: directory(m.Get("cwd").Text())}
+	c.SetOutput(m.Get("aggregated_output").Text())
+	return c
+}
+
+// directory returns the path of a directory, which may be a URL.
+func directory(text string) string {
+	if u, err := url.Parse(text); err == nil && u.Scheme == "file" {
+		return filepath.FromSlash(u.Path)
+	}
+	return text
+}
+
+// change returns the call that changed files, with a patch of what it did.
+func change(m *jsonl.Members) thread.Call {
+	c := thread.Call{Name: applyPatch, Input: thread.Clip(patch(m.Get("changes")))}
+	c.SetOutput(m.Get("stdout").Text() + m.Get("stderr").Text())
+	success := m.Get("success")
+	c.Failed = success.Kind() == jsonl.Bool && !success.True()
+	return c
+}
+
+// patch returns changes of files in the format of apply_patch.
+func patch(changes jsonl.Value) string {
+	var b strings.Builder
+	lines := func(text, prefix string) {
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(line, `\ No newline`) {
+				b.WriteString(prefix + strings.TrimSuffix(line, "\n") + "\n")
+			}
+		}
+	}
+	b.WriteString("*** Begin Patch\n")
+	for c := changes.Members(); c.Next(); {
+		path, v := c.Key(), c.Value()
+		switch v.Get("type").Text() {
+		case "add":
+			b.WriteString("*** Add File: " + path + "\n")
+			lines(v.Get("content").Text(), "+")
+		case "delete":
+			b.WriteString("*** Delete File: " + path + "\n")
+		case "update":
+			b.WriteString("*** Update File: " + path + "\n")
+			if to := v.Get("move_path").Text(); to != "" {
+				b.WriteString("*** Move to: " + to + "\n")
+			}
+			lines(v.Get("unified_diff").Text(), "")
+		}
+	}
+	return b.String() + "*** End Patch\n"
+}
+
+// toolCall returns the call of a tool of a server, or of a tool with arguments.
+func toolCall(server string, m *jsonl.Members) thread.Call {
+	c := thread.Call{Name: m.Get("tool").Text(), Input: thread.Clip(m.Get("arguments").Compact())}
+	if server != "" {
+		c.Name = "mcp__" + strings.ReplaceAll(server, "-", "_") + "__" + c.Name
+	}
+	c.SetOutput(engine.Output(m.Get("result", "content")))
+	if text := m.Get("error", "message").Text(); text != "" {
+		c.SetOutput(text)
+	}
+	c.Failed = m.Get("result", "isError").True()
+	return c
+}
+
+// encode returns v as JSON.
+func encode(v any) string {
+	b, err := jsonl.Encode(v, "")
+	if err != nil {
+		return ""
+	}
+	return thread.Clip(string(b))
+}

@@ -1,0 +1,398 @@
+package codex
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// applyPatch is the tool that changes files.
+const applyPatch = "apply_patch"
+
+// The limits of what is read of a script, which may be hostile.
+const (
+	maxScript = 2 * thread.MaxCall // bytes
+	maxNames  = 64                 // calls, and constants
+	maxDepth  = 16
+	maxSteps  = 32 * maxScript // in expressions that are not literals, which are read several times
+)
+
+// callsOf returns the calls of tools that the JavaScript of a script has, which runs in a
+// directory. What is not a literal in their inputs is written as ${expression}.
+func callsOf(js, dir string) (calls []thread.Call) {
+	s := &source{text: js[:min(len(js), maxScript)], constants: map[string]any{}}
+	for s.at < len(s.text) && len(calls) < maxNames && s.steps < maxSteps {
+		switch {
+		case s.skip(): // of a comment or a string
+		case len(s.constants)+s.failed < maxNames && s.word("const"):
+			s.constant()
+		case s.word("tools"):
+			if c, ok := s.call(); ok {
+				if c.ID = fmt.Sprintf("/%d", len(calls)+1); c.Dir != "" && !filepath.IsAbs(c.Dir) {
+					c.Dir = filepath.Join(dir, c.Dir)
+				}
+				calls = append(calls, c)
+			}
+		default:
+			s.at++
+		}
+	}
+	return calls
+}
+
+// A source is the text of a script.
+type source struct {
+	text      string
+	at        int
+	constants map[string]any // literals with a name
+	failed    int            // names of other expressions
+	unknown   bool           // the value that is read has a part that is not a literal
+	depth     int
+	steps     int
+}
+
+func (s *source) rest() string { return s.text[s.at:] }
+
+// space skips white space and comments.
+func (s *source) space() {
+	for {
+		rest := strings.TrimLeft(s.rest(), " \t\r\n")
+		s.at = len(s.text) - len(rest)
+		end := ""
+		switch {
+		case strings.HasPrefix(rest, "//"):
+			end = "\n"
+		case strings.HasPrefix(rest, "/*"):
+			end = "*/"
+		default:
+			return
+		}
+		_, after, _ := strings.Cut(rest, end)
+		s.at = len(s.text) - len(after)
+	}
+}
+
+// take skips white space and a punctuation mark, if it follows.
+func (s *source) take(mark string) bool {
+	s.space()
+	if !strings.HasPrefix(s.rest(), mark) {
+		return false
+	}
+	s.at += len(mark)
+	return true
+}
+
+// word skips a word, if it is one here.
+func (s *source) word(word string) bool {
+	after := s.at + len(word)
+	if !strings.HasPrefix(s.rest(), word) || (s.at > 0 && isName(s.text[s.at-1])) ||
+		(after < len(s.text) && isName(s.text[after])) {
+		return false
+	}
+	s.at = after
+	return true
+}
+
+func isName(c byte) bool {
+	return c == '_' || c == '$' || ('0' <= c && c <= '9') || ('a' <= c|0x20 && c|0x20 <= 'z')
+}
+
+// name returns the name that follows, "" if there is none.
+func (s *source) name() string {
+	s.space()
+	start := s.at
+	for s.at < len(s.text) && isName(s.text[s.at]) {
+		s.at++
+	}
+	return s.text[start:s.at]
+}
+
+// skip skips a comment or a string, if one begins here.
+func (s *source) skip() bool {
+	start := s.at
+	switch rest := s.rest(); {
+	case strings.HasPrefix(rest, "//"), strings.HasPrefix(rest, "/*"):
+		s.space()
+	case strings.IndexByte("'\"`", rest[0]) >= 0:
+		s.quoted(false)
+	}
+	return s.at > start
+}
+
+// constant reads the name and the value of a constant, which may have calls if it is not
+// a literal.
+func (s *source) constant() {
+	name := s.name()
+	if !s.take("=") {
+		return
+	}
+	start := s.at
+	if v, known := s.value(); known {
+		s.constants[name] = v
+		return
+	}
+	s.at = start
+	s.failed++
+}
+
+// call reads a call of a tool, after the word tools.
+func (s *source) call() (c thread.Call, ok bool) {
+	switch {
+	case s.take("."):
+		c.Name = s.name()
+	case s.take("["):
+		v, known := s.value()
+		if c.Name, _ = v.(string); !known || !s.take("]") {
+			return c, false
+		}
+	}
+	if c.Name == "" || !s.take("(") {
+		return c, false
+	}
+	start := s.at
+	if c.Input = "{}"; s.take(")") {
+		return c, true
+	}
+	v, known := s.value()
+	switch v := v.(type) {
+	case string:
+		c.Input = thread.Clip(v)
+	case map[string]any:
+		c.Input = encode(v)
+		c.Dir, _ = v["workdir"].(string)
+	default:
+		c.Input = encode(v)
+	}
+	if c.Inferred = !known; !known {
+		s.at = start // the argument may have calls
+	}
+	return c, true
+}
+
+// value reads an expression. known reports whether all of it consists of literals.
+func (s *source) value() (v any, known bool) {
+	outer := s.unknown
+	s.unknown = false
+	v = s.expression()
+	known = !s.unknown
+	s.unknown = s.unknown || outer
+	return v, known
+}
+
+// expression reads a literal, or several texts that are added. Another expression is
+// returned as it is written.
+func (s *source) expression() any {
+	s.space()
+	start := s.at
+	if s.depth++; s.depth > maxDepth {
+		s.depth--
+		return s.other(start)
+	}
+	defer func() { s.depth-- }()
+	v, ok := s.operand()
+	for ok && s.take("+") {
+		var next any
+		next, ok = s.operand()
+		a, isText := v.(string)
+		b, also := next.(string)
+		ok = ok && isText && also
+		v = a + b
+	}
+	before := strings.TrimRight(s.text[:s.at], " \t")
+	s.space()
+	rest := s.rest()
+	ended := rest == "" || strings.IndexByte(",;)]}", rest[0]) >= 0 ||
+		(strings.HasSuffix(before, "\n") && isName(rest[0])) // a line without a semicolon
+	if !ok || !ended {
+		return s.other(start)
+	}
+	return v
+}
+
+// other returns an expression that is not a literal, and skips it.
+func (s *source) other(start int) any {
+	s.unknown = true
+	s.at = start
+	for open := 0; s.at < len(s.text) && s.steps < maxSteps; s.steps++ {
+		if s.skip() {
+			continue
+		}
+		c := s.text[s.at]
+		switch {
+		case strings.IndexByte("([{", c) >= 0:
+			open++
+		case strings.IndexByte(",;)]}", c) >= 0 && open == 0:
+			return s.written(start)
+		case strings.IndexByte(")]}", c) >= 0:
+			open--
+		}
+		s.at++
+	}
+	return s.written(start)
+}
+
+// written returns the text since start as an expression in a template.
+func (s *source) written(start int) string { return "${" + strings.TrimSpace(s.text[start:s.at]) + "}" }
+
+// operand reads a literal or a constant.
+func (s *source) operand() (v any, ok bool) {
+	s.space()
+	if s.at == len(s.text) {
+		return nil, false
+	}
+	start := s.at
+	switch c := s.text[start]; c {
+	case '(':
+		s.at++
+		v = s.expression()
+		return v, s.take(")")
+	case '\'', '"', '`':
+		return s.quoted(false), true
+	case '[':
+		return s.list()
+	case '{':
+		return s.object()
+	case '-':
+		s.at++
+	}
+	for s.at < len(s.text) && (isName(s.text[s.at]) || s.text[s.at] == '.') {
+		s.at++
+	}
+	switch word := s.text[start:s.at]; word {
+	case "true", "false":
+		return word == "true", true
+	case "null", "undefined":
+		return nil, true
+	case "String.raw":
+		if s.at < len(s.text) && s.text[s.at] == '`' {
+			return s.quoted(true), true
+		}
+		return nil, false
+	default:
+		if n, err := strconv.ParseFloat(word, 64); err == nil {
+			return n, true
+		}
+		v, ok = s.constants[word]
+		return v, ok
+	}
+}
+
+// list reads the elements of an array, and joins them if that follows.
+func (s *source) list() (any, bool) {
+	list := []any{}
+	for s.at++; !s.take("]"); {
+		if len(list) > 0 && !s.take(",") {
+			return nil, false
+		}
+		if s.space(); s.at == len(s.text) {
+			return nil, false
+		}
+		if s.text[s.at] != ']' {
+			list = append(list, s.expression())
+		}
+	}
+	if !s.take(".join(") {
+		return list, true
+	}
+	separator, isText := s.expression().(string)
+	var parts []string
+	for _, e := range list {
+		part, also := e.(string)
+		parts, isText = append(parts, part), isText && also
+	}
+	return strings.Join(parts, separator), isText && s.take(")")
+}
+
+// object reads the members of an object.
+func (s *source) object() (any, bool) {
+	members := map[string]any{}
+	for s.at++; !s.take("}"); {
+		if len(members) > 0 && !s.take(",") {
+			return nil, false
+		}
+		if s.take("}") {
+			break
+		}
+		s.space()
+		start, name := s.at, ""
+		if s.at < len(s.text) && strings.IndexByte("'\"", s.text[s.at]) >= 0 {
+			name = s.quoted(false)
+		} else if name = s.name(); name == "" {
+			return nil, false // such as ...rest
+		}
+		if !s.take(":") {
+			s.at = start // {name} is {name: name}
+		}
+		members[name] = s.expression()
+	}
+	return members, true
+}
+
+// quoted reads a string or a template, in which expressions that are not texts stay as they
+// are written.
+func (s *source) quoted(raw bool) string {
+	var b strings.Builder
+	quote := s.text[s.at]
+	for s.at++; s.at < len(s.text); {
+		switch c := s.text[s.at]; {
+		case c == quote:
+			s.at++
+			return b.String()
+		case c == '\\' && !raw:
+			s.escape(&b)
+		case quote == '`' && s.depth < maxDepth && strings.HasPrefix(s.rest(), "${"):
+			s.at += 2
+			start := s.at
+			text, isText := s.expression().(string)
+			if !isText {
+				s.unknown = true
+				text = s.written(start)
+			}
+			b.WriteString(text)
+			s.at = min(len(s.text), s.at+1)
+		default:
+			b.WriteByte(c)
+			s.at++
+		}
+	}
+	s.unknown = true // it has no end
+	return b.String()
+}
+
+// escape reads an escape sequence.
+func (s *source) escape(b *strings.Builder) {
+	rest := s.rest()
+	if len(rest) == 1 {
+		s.at++
+		return
+	}
+	c, after := rest[1], rest[2:]
+	r := rune(c)
+	var err error
+	switch {
+	case strings.HasPrefix(rest, `\u{`):
+		var code string
+		var n uint64
+		code, after, _ = strings.Cut(rest[3:], "}")
+		n, err = strconv.ParseUint(code, 16, 21)
+		r = rune(n)
+	case strings.IndexByte(`bfnrtvxu`, c) >= 0:
+		if r, _, after, err = strconv.UnquoteChar(rest, 0); err != nil {
+			after = rest[2:]
+		}
+	case c == '0':
+		r = 0
+	}
+	s.at = len(s.text) - len(after)
+	switch {
+	case err != nil:
+		s.unknown = true
+	case c >= 0x80: // the first byte of a character
+		b.WriteByte(c)
+	case c != '\n':
+		b.WriteRune(r)
+	}
+}
