@@ -58,6 +58,13 @@ type snapshot struct {
 	tables tables
 }
 
+// columnsQuery returns the tables with the columns of those that may have sessions or
+// messages; of others, which are most, one column without a name.
+const columnsQuery = "SELECT m.name, coalesce(c.name, '') FROM sqlite_schema m LEFT JOIN pragma_table_xinfo(" +
+	"iif(m.name LIKE '%session%' OR m.sql LIKE '%session_id%' OR m.sql LIKE '%directory%', m.name, '')) c " +
+	"ON c.hidden = 0 " +
+	"WHERE m.type = 'table' AND m.sql NOT LIKE 'create virtual%'"
+
 // open opens a database, which must have the tables of this tool or none.
 func open(ctx context.Context, path string) (*snapshot, error) {
 	db, err := sqlsnap.Open(ctx, path)
@@ -70,8 +77,7 @@ func open(ctx context.Context, path string) (*snapshot, error) {
 		err := scan(&table, &column)
 		d.tables[table] = append(d.tables[table], column)
 		return err
-	}, "SELECT m.name, c.name FROM sqlite_schema m, pragma_table_xinfo(m.name) c WHERE m.type = 'table' AND "+
-		"c.hidden = 0 AND m.sql NOT LIKE 'create virtual%'")
+	}, columnsQuery)
 	if table, column := d.tables.lacks(); err == nil && table != "" {
 		err = handoff.E("read threads", path, handoff.Unsupported,
 			fmt.Errorf("missing table %s with column %s", table, column),
@@ -156,9 +162,14 @@ func (d *snapshot) sessions(ctx context.Context, path string) (list []*session, 
 		if d.tables[table] == nil {
 			continue
 		}
+		summed, query := d.tables.has(table, sums...) && table == "session_v2", d.tables.metadata(table)
+		if summed {
+			query += ", " + d.tables.number(table, sums...) +
+				", " + d.tables.expressions(table, "coalesce(CAST(%s AS REAL), 0.0)", "0.0", []string{"cost"})
+		}
 		err = errors.Join(err, d.each(ctx, func(scan func(...any) error) error {
 			s := &session{path: path, tables: d.tables}
-			if err := s.scan(scan, d.tables.has(table, sums...) && table == "session_v2"); err != nil {
+			if err := s.scan(scan, summed); err != nil {
 				return err
 			}
 			if known := byID[s.id]; known != nil { // it may have been continued in version 1
@@ -168,10 +179,7 @@ func (d *snapshot) sessions(ctx context.Context, path string) (list []*session, 
 				list = append(list, s)
 			}
 			return nil
-		}, "SELECT "+d.tables.text(table, "id", "parent_id", "title", "directory", "version", "agent", "fork_session_id",
-			"revert")+", "+d.tables.number(table, "time_created", "time_updated", "time_archived")+", "+
-			d.tables.number(table, sums...)+", "+
-			d.tables.expressions(table, "coalesce(CAST(%s AS REAL), 0.0)", "0.0", []string{"cost"})+" FROM "+table))
+		}, "SELECT "+query+" FROM "+table))
 	}
 	return list, errors.Join(err, d.unknown(ctx, path, byID))
 }
@@ -202,16 +210,27 @@ func (d *snapshot) unknown(ctx context.Context, path string, known map[string]*s
 
 func quoted(table string) string { return `"` + strings.ReplaceAll(table, `"`, `""`) + `"` }
 
+// metadata are the expressions for the metadata of a session.
+func (t tables) metadata(table string) string {
+	return t.text(table, "id", "parent_id", "title", "directory", "version", "agent", "fork_session_id", "revert") +
+		", " + t.number(table, "time_created", "time_updated", "time_archived")
+}
+
 // scan sets what the row of a session has. summed reports whether it has the sums of its
 // requests.
 func (s *session) scan(scan func(...any) error, summed bool) error {
 	var revert string
-	var t thread.Tokens
-	err := scan(&s.id, &s.parent, &s.title, &s.dir, &s.version, &s.agent, &s.fork, &revert, &s.created, &s.updated,
-		&s.archived, &t.Input, &t.Output, &t.Reasoning, &t.CacheRead, &t.CacheWrite, &t.Cost)
+	columns := []any{&s.id, &s.parent, &s.title, &s.dir, &s.version, &s.agent, &s.fork, &revert, &s.created, &s.updated,
+		&s.archived}
+	if summed {
+		t := &thread.Tokens{}
+		s.spent = t
+		columns = append(columns, &t.Input, &t.Output, &t.Reasoning, &t.CacheRead, &t.CacheWrite, &t.Cost)
+	}
+	err := scan(columns...)
 	s.reverted = jsonl.Value(revert).Get("messageID").Text()
-	if t.Output += t.Reasoning; summed {
-		s.spent = &t
+	if summed {
+		s.spent.Output += s.spent.Reasoning
 	}
 	return err
 }

@@ -133,7 +133,7 @@ func (d *decode) idle() {
 	case outcome == "succeeded":
 		d.State(thread.Completed, at, "the turn succeeded, message %s", d.row.id)
 	case d.Facts.State.Status != thread.Errored:
-		d.State(thread.Errored, at, "the turn %s, message %s", outcome, d.row.id)
+		d.State(thread.Errored, at, "the turn ended as %s, message %s", outcome, d.row.id)
 	}
 }
 
