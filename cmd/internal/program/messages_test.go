@@ -24,11 +24,11 @@ func checkMessages(t *testing.T, line, said string) {
 	}
 }
 
-// TestFlagMessages gives wrong values to every flag: each a third of them, with HANDOFF_LONG all.
+// TestFlagMessages gives wrong values to every flag: each one of them, with HANDOFF_LONG all.
 func TestFlagMessages(t *testing.T) {
 	t.Parallel()
 	values := []string{"xyzzy", "", "-1", "99999999999999999999", "(", "=", "2026-13-45", "\xff", "http://["}
-	flags, tried, part := 0, 0, 3
+	flags, tried, part := 0, 0, len(values)
 	if os.Getenv("HANDOFF_LONG") != "" {
 		part = 1
 	}
@@ -94,7 +94,8 @@ func keysOf(keys ...string) (files []string) {
 	return files
 }
 
-// TestFileMessages reads wrong files of every kind that a user writes.
+// TestFileMessages reads wrong files of every kind that a user writes: some of each, with
+// HANDOFF_LONG all.
 func TestFileMessages(t *testing.T) {
 	t.Parallel()
 	const brokenJSON = "\x00{\x00{\"a\x00[1,\x00nul\x00{}\x00[]\x00\"a\"\x001\x00{\"a\":1}x\x00{\"a\":1,\"a\":2}\x00\xff\x00{\"session_id\":1}\x00" +
@@ -151,7 +152,7 @@ func TestFileMessages(t *testing.T) {
 		c.write("a.md", "x")
 		c.ok("publish", "a.md", "--channel", "design")
 		c.write(".pipeline/42/plan.json", `{}`)
-		for _, text := range tt.texts {
+		for _, text := range some(tt.texts) {
 			c.write(tt.file, text)
 			for _, line := range tt.lines {
 				before := c.said.Len()

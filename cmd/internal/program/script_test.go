@@ -130,13 +130,14 @@ func allScripts(t *testing.T) []string {
 	return scripts
 }
 
-// some returns every eighth script, and all of them where HANDOFF_LONG is set, as .ci/run does.
-func some(scripts []string) []string {
+// some returns every eighth of a list, and all of it where HANDOFF_LONG is set, as .ci/run does
+// for scripts and make long for the rest.
+func some[T any](list []T) []T {
 	if os.Getenv("HANDOFF_LONG") != "" {
-		return scripts
+		return list
 	}
 	n := -1
-	return slices.DeleteFunc(scripts, func(string) bool { n++; return n%8 != 0 })
+	return slices.DeleteFunc(slices.Clone(list), func(T) bool { n++; return n%8 != 0 })
 }
 
 // runScripts runs scripts, whose command lines run runs, with more variables.
