@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 )
 
 // BenchmarkCost compares processes on the transcripts of Claude Code and Codex in a
@@ -64,6 +65,7 @@ func BenchmarkCostOfLog(b *testing.B) {
 	program, hello := programs(b)
 	dir := fresh(b)
 	runtime := filepath.Join(dir, ".handoff")
+	must(b, localstate.NewDir(runtime, nil).Create(b.Context()))
 	must(b, filelog.Open(runtime, rand.Reader).Create())
 	_, err := writeLog(runtime, records)
 	must(b, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/settings"
 	"github.com/agent-handoff/handoff/workspace"
 	disk "github.com/agent-handoff/handoff/workspace/store"
@@ -68,6 +69,7 @@ func BenchmarkGarbage(b *testing.B) {
 func keepBodies(b *testing.B, runtime string, n int) {
 	random := rand.NewChaCha8([32]byte{7})
 	log := filelog.Open(runtime, random)
+	must(b, localstate.NewDir(runtime, nil).Create(b.Context()))
 	must(b, log.Create())
 	start, before := time.Now().Add(-48*time.Hour), ""
 	for i := range n {

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 )
 
@@ -40,7 +42,8 @@ var theCorpus = sync.OnceValues(func() (*corpus, error) {
 	runtime := filepath.Join(dir, ".handoff")
 	c := &corpus{dir: dir, file: filepath.Join(runtime, "index.db"),
 		log: filelog.Open(runtime, rand.NewChaCha8([32]byte{2}))}
-	if err := c.log.Create(); err != nil {
+	err = errors.Join(localstate.NewDir(runtime, nil).Create(context.Background()), c.log.Create())
+	if err != nil {
 		return nil, err
 	}
 	if c.id, err = c.log.ID(context.Background()); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -51,6 +52,7 @@ func BenchmarkNews(b *testing.B) {
 // artifacts that replace others, and commands, some of which failed; and threads of Codex.
 func weekend(b *testing.B, dir string, n int) {
 	runtime, random := filepath.Join(dir, ".handoff"), rand.NewChaCha8([32]byte{5})
+	must(b, localstate.NewDir(runtime, nil).Create(b.Context()))
 	must(b, filelog.Open(runtime, random).Create())
 	start, seq := time.Now().Add(-48*time.Hour), 0
 	var producer handoff.Producer

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 	sessiontypes "github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/sessions"
@@ -23,6 +24,7 @@ func BenchmarkSessionFind(b *testing.B) {
 	dir := fresh(b)
 	runtime := filepath.Join(dir, ".handoff")
 	random := rand.NewChaCha8([32]byte{4})
+	must(b, localstate.NewDir(runtime, nil).Create(b.Context()))
 	must(b, filelog.Open(runtime, random).Create())
 	start, n := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), 0
 	add := func(id string, f handoff.Fact) {

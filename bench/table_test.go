@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 )
 
 // A measured process is one that a table compares with others.
@@ -182,6 +183,7 @@ func BenchmarkTableLog(b *testing.B) {
 func (t *table) log(program string, size int) {
 	dir := fresh(t.b)
 	runtime := filepath.Join(dir, ".handoff")
+	must(t.b, localstate.NewDir(runtime, nil).Create(t.b.Context()))
 	must(t.b, filelog.Open(runtime, rand.Reader).Create())
 	ids, err := writeLog(runtime, size)
 	must(t.b, err)

@@ -22,6 +22,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -219,6 +220,7 @@ func firstByte(b *testing.B, url string) time.Duration {
 // and of them.
 func manySessions(b *testing.B, dir string, sessions int) (ids, opened []string) {
 	runtime, n := filepath.Join(dir, ".handoff"), 0
+	must(b, localstate.NewDir(runtime, nil).Create(b.Context()))
 	must(b, filelog.Open(runtime, rand.NewChaCha8([32]byte{5})).Create())
 	start := time.Now().Add(-time.Duration(sessions) * logtest.SessionTime)
 	for r := range logtest.Sessions(b, start, sessions) {

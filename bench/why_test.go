@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff/internal/log/filelog"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 )
 
 // BenchmarkWhy compares processes: hello-world, and why and status in a workspace with
@@ -31,6 +32,7 @@ const tracedFile = "docs/session-1000/50000.md"
 func tracedWorkspace(b *testing.B, home string) {
 	archive(b, home)
 	runtime := filepath.Join(home, ".handoff")
+	must(b, localstate.NewDir(runtime, nil).Create(b.Context()))
 	must(b, filelog.Open(runtime, rand.NewChaCha8([32]byte{2})).Create())
 	_, err := writeLog(runtime, indexed)
 	must(b, err)

@@ -27,6 +27,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
@@ -157,7 +158,7 @@ func workToPoint(dir string) error {
 	}
 	runtime := filepath.Join(dir, ".handoff")
 	log := filelog.Open(runtime, rand.Reader)
-	if err := log.Create(); err != nil {
+	if err := errors.Join(localstate.NewDir(runtime, nil).Create(background), log.Create()); err != nil {
 		return err
 	}
 	id, err := log.ID(context.Background())

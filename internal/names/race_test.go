@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/names"
 )
 
@@ -27,6 +28,7 @@ type pausedWriter struct {
 
 func newPausedWriter(t *testing.T, dir string) *pausedWriter {
 	t.Helper()
+	must(t, localstate.NewDir(filepath.Join(dir, ".handoff"), nil).Create(t.Context()))
 	log := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader)
 	p := &pausedWriter{}
 	root, err := os.OpenRoot(dir)

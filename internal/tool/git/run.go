@@ -21,6 +21,9 @@ var ErrNotInstalled = errors.New("git is not installed")
 // transport. Of git diff, git show and git blame, the caller disables external diff
 // programs and textconv.
 func Run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	if len(args) > 0 && slices.Contains(fileless, args[0]) {
+		return run(ctx, dir, args...)
+	}
 	filters, err := run(ctx, dir, "config", "--includes", "--show-scope", "-z", "--name-only", "--get-regexp", `^filter\.`)
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, err
@@ -28,6 +31,9 @@ func Run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	// Without a match, git config fails.
 	return run(ctx, dir, append(disabled(filters), args...)...)
 }
+
+// fileless are commands that read no file of a working tree, and so run no filter.
+var fileless = []string{"config", "for-each-ref", "ls-tree", "merge-base", "rev-parse", "show-ref", "update-ref"}
 
 // disabled returns options that disable the filters of a repository, as git
 // config lists them: a scope and a key, each terminated by a NUL. The filters of
