@@ -83,7 +83,6 @@ const (
 	ActionHistory                     Action = "show history"       // REF
 	ActionRead                        Action = "read"               // REF
 	ActionReadTo                      Action = "read to"            // REF PATH
-	ActionPublish                     Action = "publish"            // PATH
 	ActionPublishIn                   Action = "publish in channel" // PATH CHANNEL
 	ActionPublishAs                   Action = "publish replacing"  // REF
 	ActionStdin                       Action = "publish from standard input"
@@ -98,9 +97,8 @@ const (
 	ActionNewsSince                   Action = "show news since" // TIME
 	ActionCosts                       Action = "show costs by"   // GROUP
 	ActionChannels                    Action = "list channels"
-	ActionWhy                         Action = "trace"         // REF
-	ActionVerify                      Action = "verify claims" // REF
-	ActionReviews                     Action = "list reviews"
+	ActionWhy                         Action = "trace"                                  // REF
+	ActionVerify                      Action = "verify claims"                          // REF
 	ActionApprove                     Action = "approve"                                // REF
 	ActionAccept                      Action = "accept"                                 // REF
 	ActionCompare                     Action = "compare"                                // REF
@@ -110,11 +108,10 @@ const (
 	ActionSessions                    Action = "list sessions"
 	ActionSessionsOf                  Action = "list sessions of agent" // AGENT
 	ActionOpen                        Action = "open session"
-	ActionClose                       Action = "close session"      // SESSION STATUS
-	ActionGraph                       Action = "show session graph" // SESSION
-	ActionAdd                         Action = "add output"         // FILE TYPE SESSION
-	ActionAdopt                       Action = "adopt leniently"    // DIR
-	ActionExplain                     Action = "explain variable"   // NAME
+	ActionClose                       Action = "close session"    // SESSION STATUS
+	ActionAdd                         Action = "add output"       // FILE TYPE SESSION
+	ActionAdopt                       Action = "adopt leniently"  // DIR
+	ActionExplain                     Action = "explain variable" // NAME
 	ActionSettings                    Action = "list settings"
 	ActionTrust                       Action = "trust log"   // URL
 	ActionSet                         Action = "set setting" // NAME VALUE
@@ -143,6 +140,5 @@ const (
 	ActionSchema                      Action = "print stage schema"     // STAGE
 	ActionRunSchema                   Action = "print run stage schema" // STAGE, ISSUE
 	ActionExample                     Action = "print stage example"    // STAGE, ISSUE
-	ActionValidate                    Action = "validate"               // PATH
 	ActionValidateAs                  Action = "validate as stage"      // PATH STAGE
 )

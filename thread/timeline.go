@@ -133,9 +133,6 @@ func (t *Timeline) await(c Call) {
 	t.open[c.ID] = true
 }
 
-// Awaits reports whether the result of a call would be used.
-func (t *Timeline) Awaits(id string) bool { return t.open[id] }
-
 // SetResult completes a pending call with set.
 func (t *Timeline) SetResult(id string, set func(*Call)) {
 	if !t.open[id] {

@@ -17,7 +17,6 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionHistory:      "show % --history",
 	handoff.ActionRead:         "read %",
 	handoff.ActionReadTo:       "read % --to %",
-	handoff.ActionPublish:      "publish % --channel CHANNEL",
 	handoff.ActionPublishIn:    "publish % --channel %",
 	handoff.ActionPublishAs:    "publish PATH --channel CHANNEL --replaces %",
 	handoff.ActionStdin:        "publish - --channel CHANNEL",
@@ -35,7 +34,6 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionChannels:     "list --channels",
 	handoff.ActionWhy:          "why %",
 	handoff.ActionVerify:       "verify %",
-	handoff.ActionReviews:      "review",
 	handoff.ActionApprove:      "review % --approve",
 	handoff.ActionAccept:       "accept %",
 	handoff.ActionCompare:      "compare %",
@@ -48,7 +46,6 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionClose:        "session close --session % --status %",
 	handoff.ActionAdd:          "session add % --type % --session %",
 	handoff.ActionAdopt:        "import % --lenient",
-	handoff.ActionGraph:        "session graph %",
 	handoff.ActionExplain:      "config explain %",
 	handoff.ActionSettings:     "config",
 	handoff.ActionTrust:        "config trust %",
@@ -77,7 +74,6 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionSchema:       "pipeline schema %",
 	handoff.ActionRunSchema:    "pipeline schema % --issue %",
 	handoff.ActionExample:      "pipeline schema % --example --issue %",
-	handoff.ActionValidate:     "pipeline validate %",
 	handoff.ActionValidateAs:   "pipeline validate % --stage %",
 }
 

@@ -78,7 +78,6 @@ var toolCalls = map[handoff.Action]string{
 	handoff.ActionPublishKept: "artifact_publish with replaces: [%[1]s], keep: always",
 	handoff.ActionHistory:     "artifact_get with ref: %[1]s, history: true",
 	handoff.ActionRead:        "read_artifact with ref: %[1]s",
-	handoff.ActionPublish:     "artifact_publish with path: %[1]s",
 	handoff.ActionPublishIn:   "artifact_publish with channel: %[2]s",
 	handoff.ActionPublishAs:   "artifact_publish with replaces: [%[1]s]",
 	handoff.ActionStdin:       "artifact_publish with content",

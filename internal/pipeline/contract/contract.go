@@ -282,14 +282,6 @@ const (
 	TraceFile = "pipeline-trace.json"
 )
 
-// maxFileName is the maximum length of the name of an artifact, in bytes.
-const maxFileName = 100
-
-func isFileName(name string) bool {
-	base, ok := strings.CutSuffix(name, ".json")
-	return ok && len(name) <= maxFileName && isPlain(base) && name != TraceFile
-}
-
 // isPlain reports whether a word consists of letters, digits, dots, dashes and
 // underscores and starts with a letter or digit.
 func isPlain(word string) bool {

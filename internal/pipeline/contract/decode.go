@@ -30,9 +30,6 @@ func decode(b []byte) (any, []jsonschema.Problem) {
 	return parse(string(b))
 }
 
-// invalidJSON introduces the reason why a document is not JSON.
-const invalidJSON = "invalid JSON: "
-
 // computable reports whether programs can compute with a number.
 func computable(n string) bool {
 	if len(n) < 16 && !strings.ContainsAny(n, "eE") {
