@@ -202,3 +202,35 @@ func TestAdvice(t *testing.T) {
 		})
 	}
 }
+
+// TestActionsUsed checks that some hint proposes each action: the tables of the command line
+// and of MCP have lines for no others.
+func TestActionsUsed(t *testing.T) {
+	tables := []string{"hint.go", "cmd/internal/cli/hints.go", "cmd/internal/mcp/failure.go"}
+	action := regexp.MustCompile(`^Action[A-Z]\w*$`)
+	declared, used := map[string]bool{}, map[string]bool{}
+	for _, s := range withNested(t) {
+		if s.isTest() {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			switch {
+			case !ok || !action.MatchString(id.Name):
+			case s.name == "hint.go":
+				declared[id.Name] = true
+			case !slices.Contains(tables, s.name):
+				used[id.Name] = true
+			}
+			return true
+		})
+	}
+	for name := range declared {
+		if !used[name] {
+			t.Errorf("no hint proposes %s", name)
+		}
+	}
+	if len(declared) < 20 {
+		t.Errorf("found %d actions in hint.go, which can't be all", len(declared))
+	}
+}
