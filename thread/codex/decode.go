@@ -21,7 +21,6 @@ type decode struct {
 	bare, named          bool // the record has no envelope, and is one of the program
 	record               jsonl.Value
 	n                    int
-	time                 time.Time
 	item                 jsonl.Members // of item_completed
 
 	start     int64    // with ordinals: the first record that was not copied
@@ -36,6 +35,7 @@ type decode struct {
 
 // saved is what a decode knows between two records.
 type saved struct {
+	Last       jsonl.Stamp // of a record
 	Turn       turn
 	Sum        meter
 	Model      string
@@ -48,13 +48,13 @@ type saved struct {
 	Strangers  int  // records of other types
 	Metas      int
 	Scripts    []script        // those that are running, or the last one
-	Itemized   map[string]bool // tools whose calls by scripts are recorded
+	Itemized   bool            // the calls of scripts have records
 	Spawning   map[string]bool // calls that start a subagent and have not returned
 }
 
 func newDecode(s *engine.Scan, m meta) *decode {
 	d := &decode{Scan: s, meta: m, talks: map[string]talk{}}
-	d.Itemized, d.Spawning = map[string]bool{}, map[string]bool{}
+	d.Spawning = map[string]bool{}
 	d.Sum.Known = !m.copies() && m.parent == ""
 	return d
 }
@@ -65,10 +65,13 @@ func (d *decode) Saved() any { return &d.saved }
 // own reports whether the record is of this thread.
 func (d *decode) own() bool { return !d.Timeline.Inherited }
 
-// happened notes the time of the record.
+// at returns the time of the record.
+func (d *decode) at() time.Time { return d.stamp.Time() }
+
+// happened notes the time of the record, which is only read if it is the last one.
 func (d *decode) happened() {
 	if d.own() {
-		d.At(d.time)
+		d.Last.Set(d.stamp)
 	}
 }
 
@@ -99,14 +102,12 @@ func (d *decode) Parse(record jsonl.Value) jsonl.Cursor {
 // Record implements engine.Decoder. Copied records are shown, but do not affect the facts.
 func (d *decode) Record(n int, v jsonl.Value) {
 	d.n, d.record = n, v
-	d.time = d.stamp.Time()
 	if d.bare {
 		d.old()
 		return
 	}
 	d.Copied(d.copied())
-	kind := string(d.kind.Raw())
-	switch kind {
+	switch kind := d.kind.Raw(); string(kind) { // without an allocation
 	case "session_meta":
 		d.sessionMeta()
 	case "turn_context":
@@ -126,7 +127,7 @@ func (d *decode) Record(n int, v jsonl.Value) {
 		return
 	default:
 		d.Strangers++
-		d.Unknown(kind, v)
+		d.Unknown(string(kind), v)
 		return
 	}
 	d.Known = true
@@ -166,7 +167,7 @@ func (d *decode) sessionMeta() {
 func (d *decode) event() {
 	d.happened()
 	p := &d.payload
-	switch kind := string(p.Get("type").Raw()); kind {
+	switch kind := p.Get("type").Raw(); string(kind) {
 	case "token_count":
 		if info := p.Get("info"); info.Kind() == jsonl.Object {
 			d.request(info.Get("last_token_usage"), info.Get("total_token_usage"),
@@ -182,8 +183,6 @@ func (d *decode) event() {
 		d.shown(thread.Assistant, p.Get("message"))
 	case "item_completed":
 		d.completed()
-	case "exec_command_end", "patch_apply_end", "mcp_tool_call_end":
-		d.ran(kind, p.Get("call_id").Text(), p)
 	case "context_compacted":
 		d.compacted(nil)
 	case "thread_rolled_back":
@@ -192,15 +191,16 @@ func (d *decode) event() {
 	case "task_started", "turn_started", "task_complete", "turn_complete", "turn.completed", "turn_aborted", "error",
 		"shutdown_complete":
 		if d.own() {
-			d.turned(kind)
+			d.turned(string(kind))
 		}
 	case "thread_name_updated", // the first record is read for the title
 		"agent_reasoning", "agent_reasoning_raw_content", "entered_review_mode", "exited_review_mode",
 		"web_search_end", "image_generation_end", "view_image_tool_call", "guardian_assessment", "thread_goal_updated",
-		"dynamic_tool_call_request", "dynamic_tool_call_response", "undo_completed":
+		"dynamic_tool_call_request", "dynamic_tool_call_response", "undo_completed", "exec_command_end",
+		"patch_apply_end", "mcp_tool_call_end":
 	default:
-		if !d.teamEvent(kind) {
-			d.Unknown(kind, d.record)
+		if !d.teamEvent(string(kind)) {
+			d.Unknown(string(kind), d.record)
 		}
 	}
 }
@@ -237,9 +237,10 @@ type recorded struct {
 
 // say adds a message, unless it is the second record of one.
 func (d *decode) say(f family, m thread.Message) {
-	if m.Time = d.time; d.Timeline.Detail == thread.Summary || m.Text == "" {
+	if d.Timeline.Detail == thread.Summary || m.Text == "" {
 		return
 	}
+	m.Time = d.at()
 	if m.Role == thread.Assistant {
 		m.Model = d.Model
 	}
@@ -259,6 +260,9 @@ func (d *decode) say(f family, m thread.Message) {
 
 // Finish implements engine.Decoder.
 func (d *decode) Finish() {
+	if at := d.Last.Time(); !at.IsZero() {
+		d.At(at)
+	}
 	d.endTurn()
 	if !d.Known && d.Facts.Lines > d.Facts.BadLines {
 		d.Facts.WarnUnknown()

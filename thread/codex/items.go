@@ -14,15 +14,15 @@ import (
 // responseItem decodes a response_item: part of the exchange between tool and model.
 func (d *decode) responseItem() {
 	v := &d.payload
-	kind := string(v.Get("type").Raw())
+	kind := v.Get("type").Raw()
 	d.happened()
-	switch kind {
+	switch string(kind) {
 	case "message":
 		d.message()
 	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call",
 		"image_generation_call", "tool_call":
 		d.Sum.Answered = true
-		d.call(kind)
+		d.call(string(kind))
 	case "function_call_output", "custom_tool_call_output", "tool_search_output":
 		d.output()
 	case "agent_message":
@@ -34,7 +34,7 @@ func (d *decode) responseItem() {
 		d.compacted(nil)
 	case "additional_tools", "ghost_snapshot":
 	default:
-		d.Unknown(kind, d.record)
+		d.Unknown(string(kind), d.record)
 	}
 }
 
@@ -143,7 +143,7 @@ func (d *decode) agentMessage() {
 func (d *decode) call(kind string) {
 	v := &d.payload
 	c := thread.Call{ID: v.Get("call_id").Text(),
-		Name: cmp.Or(v.Get("name").Text(), strings.TrimSuffix(kind, "_call")), Time: d.time}
+		Name: cmp.Or(v.Get("name").Text(), strings.TrimSuffix(kind, "_call")), Time: d.at()}
 	if d.OnlyUsage && c.Name != spawnAgent {
 		return
 	}
@@ -181,7 +181,7 @@ func (d *decode) output() {
 		}
 		d.Timeline.SetResult(id, func(c *thread.Call) {
 			c.SetOutput(body)
-			c.End(d.time)
+			c.End(d.at())
 			c.Agent, c.Exit = agent, cmp.Or(exitStatus(output), headerStatus(body))
 			c.Failed = c.Name == "exec" && strings.HasPrefix(body, scriptFailed)
 		})

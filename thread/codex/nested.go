@@ -28,14 +28,11 @@ type script struct {
 	Calls []thread.Call
 }
 
-// all is the name of the tool in Itemized if the calls of all tools are recorded.
-const all = ""
-
 // scripted notes a script.
 func (d *decode) scripted(id, text string) {
 	d.Scripts = slices.DeleteFunc(d.Scripts, func(s script) bool { return s.Ended })
 	s := script{ID: id}
-	if !d.Itemized[all] {
+	if !d.Itemized {
 		s.Calls = callsOf(text, d.meta.cwd)
 	}
 	d.Scripts = append(d.Scripts, s)
@@ -70,12 +67,12 @@ func (d *decode) ended(id string, output jsonl.Value) {
 		unsure = strings.HasPrefix(body, scriptFailed) || strings.HasPrefix(body, scriptRunning)
 	}
 	for _, c := range s.Calls {
-		if !d.Itemized[all] && !d.Itemized[c.Name] {
-			c.ID = id + c.ID
-			c.Time = d.time
-			c.Inferred = c.Inferred || unsure
-			d.Nested(id, c)
+		if d.Itemized {
+			break
 		}
+		c.ID, c.Time = id+c.ID, d.at()
+		c.Inferred = c.Inferred || unsure
+		d.Nested(id, c)
 	}
 	s.Calls = nil
 }
@@ -102,7 +99,7 @@ func (d *decode) completed() {
 			d.ran(kind, id, m)
 		}
 	case "CommandExecution", "FileChange", "McpToolCall":
-		d.Itemized[all] = true
+		d.Itemized = true
 		d.ran(kind, id, m)
 	case "CollabAgentToolCall", "DynamicToolCall", "WebSearch", "ImageView", "ImageGeneration", "Extension":
 		d.ran(kind, id, m)
@@ -119,18 +116,12 @@ func (d *decode) ran(kind, id string, m *jsonl.Members) {
 	}
 	c := thread.Call{}
 	switch kind {
-	case "CommandExecution", "exec_command_end":
+	case "CommandExecution":
 		c = command(m)
-	case "FileChange", "patch_apply_end":
+	case "FileChange":
 		c = change(m)
 	case "McpToolCall":
 		c = toolCall(m.Get("server").Text(), m)
-	case "mcp_tool_call_end":
-		var call jsonl.Members
-		call.Parse(m.Get("invocation"))
-		c = toolCall(call.Get("server").Text(), &call)
-		c.SetOutput(engine.Output(m.Get("result", "Ok", "content")))
-		c.Failed = m.Get("result", "Ok").Kind() == jsonl.Absent || m.Get("result", "Ok", "isError").True()
 	case "SubAgentActivity":
 		c = thread.Call{Name: spawnAgent, Agent: m.Get("agent_thread_id").Text()}
 	case "CollabAgentToolCall":
@@ -142,11 +133,11 @@ func (d *decode) ran(kind, id string, m *jsonl.Members) {
 			c.Name = kind
 		}
 	}
-	d.Itemized[c.Name] = true
-	c.ID, c.Time = id, d.time
+	d.Itemized = true
+	c.ID, c.Time = id, d.at()
 	if at := d.payload.Get("started_at_ms"); at.Kind() == jsonl.Number {
 		c.Time = jsonl.Milliseconds(at.Int())
-		c.End(d.time)
+		c.End(d.at())
 	}
 	switch m.Get("status").Text() {
 	case "failed", "declined":
@@ -187,8 +178,6 @@ func directory(text string) string {
 func change(m *jsonl.Members) thread.Call {
 	c := thread.Call{Name: applyPatch, Input: thread.Clip(patch(m.Get("changes")))}
 	c.SetOutput(m.Get("stdout").Text() + m.Get("stderr").Text())
-	success := m.Get("success")
-	c.Failed = success.Kind() == jsonl.Bool && !success.True()
 	return c
 }
 

@@ -125,13 +125,6 @@ func TestScriptEnds(t *testing.T) {
 			[]string{`o exec_command {"cmd":["ls"]} exit 0 in /w`}},
 		"two scripts": {begun().exec("o", "").exec("p", "").printed("o", "Script completed", "").completed(list),
 			[]string{`p exec_command {"cmd":["ls"]} exit 0 in /w`}},
-		"an event": {begun().exec("o", "tools.apply_patch('x'); "+js).event("patch_apply_end", obj{"call_id": "exec-1",
-			"success": false, "changes": obj{"/w/a": obj{"type": "delete"}}}).printed("o", "Script completed", ""),
-			[]string{"o apply_patch *** Begin Patch\n*** Delete File: /w/a\n*** End Patch\n failed",
-				`o exec_command {"cmd":"ls"}`}},
-		"an event of a tool": {begun().exec("o", "").event("mcp_tool_call_end", obj{"call_id": "exec-1", "invocation": obj{
-			"server": "s", "tool": "t", "arguments": obj{"a": 1}}, "result": obj{"Err": "no"}}),
-			[]string{`o mcp__s__t {"a":1} failed`}},
 		"a subagent": {begun().exec("o", "").completed(obj{"type": "SubAgentActivity", "id": "exec-1", "kind": "started",
 			"agent_thread_id": doneID, "agent_path": "/root/a"}), []string{"o spawn_agent  by " + doneID}},
 	} {

@@ -55,8 +55,8 @@ func (d *decode) set(m *engine.Mention, s thread.Status, at time.Time, by string
 
 // report sets the state and adds an event.
 func (d *decode) report(m *engine.Mention, s thread.Status, by string) {
-	m.AddEvent(d.time, by, "status "+string(s))
-	d.set(m, s, d.time, by)
+	m.AddEvent(d.at(), by, "status "+string(s))
+	d.set(m, s, d.at(), by)
 }
 
 // talk notes a call if it is about subagents.
@@ -177,7 +177,7 @@ func (d *decode) waited(t talk, result jsonl.Value) {
 	}
 	for _, target := range t.targets {
 		if !known[target] {
-			d.mention(target).AddEvent(d.time, t.name, "no status yet")
+			d.mention(target).AddEvent(d.at(), t.name, "no status yet")
 		}
 	}
 }
@@ -207,9 +207,9 @@ func (d *decode) reported(word string, v jsonl.Value, by string) {
 		return
 	}
 	m := d.mention(word)
-	m.AddEvent(d.time, by, "status "+string(s))
+	m.AddEvent(d.at(), by, "status "+string(s))
 	if s != thread.NotFound || !m.State.Status.Ended() {
-		d.set(m, s, d.time, by)
+		d.set(m, s, d.at(), by)
 	}
 }
 
@@ -226,7 +226,7 @@ func (d *decode) notified(text string) {
 // sent decodes a message from one agent of a team to another.
 func (d *decode) sent(author, recipient string) {
 	if d.own() && strings.HasPrefix(author, "/root/") && recipient == "/root" {
-		d.mention(author).AddEvent(d.time, "agent_message", "to "+recipient)
+		d.mention(author).AddEvent(d.at(), "agent_message", "to "+recipient)
 	}
 }
 
@@ -249,7 +249,7 @@ func (d *decode) teamEvent(kind string) bool {
 			m.Name = cmp.Or(m.Name, v.Get("new_agent_nickname").Text())
 			m.Role = cmp.Or(m.Role, v.Get("new_agent_role").Text())
 			if s := parseStatus(v.Get("status")); s != "" {
-				d.set(m, s, d.time, kind)
+				d.set(m, s, d.at(), kind)
 			}
 		}
 	case kind == "collab_waiting_end":
@@ -278,10 +278,10 @@ func (d *decode) activity(v *jsonl.Members) {
 		return
 	}
 	m := d.join(thread.LowerUUID(id), path)
-	m.AddEvent(d.time, "sub_agent_activity", kind)
+	m.AddEvent(d.at(), "sub_agent_activity", kind)
 	d.markSpawned(m, kind == "started")
 	if s := activities[kind]; s != "" {
-		d.set(m, s, d.time, "sub_agent_activity")
+		d.set(m, s, d.at(), "sub_agent_activity")
 	}
 }
 
@@ -301,7 +301,7 @@ func (d *decode) collaborated(tool string, v *jsonl.Members) string {
 	}
 	for _, id := range ids {
 		m := d.mention(id)
-		m.AddEvent(d.time, tool, "")
+		m.AddEvent(d.at(), tool, "")
 		d.markSpawned(m, tool == spawnAgent)
 	}
 	for c := v.Get("agents_states").Members(); c.Next(); {

@@ -27,7 +27,7 @@ type turn struct {
 // turned decodes the events that start and end turns.
 func (d *decode) turned(kind string) {
 	t, v := &d.Turn, &d.payload
-	set := func(s thread.Status, reason string) { d.State(s, d.time, "%s, line %d", reason, d.n) }
+	set := func(s thread.Status, reason string) { d.State(s, d.at(), "%s, line %d", reason, d.n) }
 	switch kind {
 	case "task_started", "turn_started":
 		if d.Facts.State.Status == thread.Running && !t.Counted {

@@ -37,8 +37,12 @@ type meter struct {
 // request counts a request with a usage after which a total was reached, unless the total
 // is known.
 func (d *decode) request(usage, total jsonl.Value, names [2]string) {
+	own := d.own()
 	if d.replaying {
 		return
+	}
+	if own {
+		d.At(d.at())
 	}
 	sum, ok := d.Tokens(total, &counts)
 	if !ok {
@@ -52,7 +56,6 @@ func (d *decode) request(usage, total jsonl.Value, names [2]string) {
 		d.Missing(names[0])
 		return
 	}
-	own := !d.Timeline.Inherited
 	t.Calls = 0
 	calls := 1
 	if d.Sum.Known && own && sum != t {
@@ -101,7 +104,7 @@ func (d *decode) compacted(summary jsonl.Value) {
 	d.Compaction = d.n
 	switch {
 	case !again:
-		d.Compacted(text, d.time)
+		d.Compacted(text, d.at())
 		if d.Unseen = hidden; hidden {
 			d.Sum.Hidden++
 		}
