@@ -218,7 +218,7 @@ func (m *twoMachines) shown(machine int, id string) (handoff.Artifact, string) {
 // copy of the log. A session that is imported elsewhere has its comments, and no approval counts.
 func TestReviewsOnTwoMachines(t *testing.T) {
 	t.Parallel()
-	accepted, seeds := 0, uint64(2)
+	accepted, seeds := 0, uint64(1)
 	if os.Getenv("HANDOFF_LONG") != "" {
 		seeds = 4
 	}
