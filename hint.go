@@ -83,6 +83,7 @@ const (
 	ActionHistory                     Action = "show history"       // REF
 	ActionRead                        Action = "read"               // REF
 	ActionReadTo                      Action = "read to"            // REF PATH
+	ActionPublish                     Action = "publish"            // PATH, of the viewer's pages
 	ActionPublishIn                   Action = "publish in channel" // PATH CHANNEL
 	ActionPublishAs                   Action = "publish replacing"  // REF
 	ActionStdin                       Action = "publish from standard input"

@@ -3,6 +3,8 @@ package guard
 import (
 	"go/ast"
 	"go/token"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -203,34 +205,55 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestActionsUsed checks that some hint proposes each action: the tables of the command line
-// and of MCP have lines for no others.
+// TestActionsUsed checks that some hint or page proposes each action: the tables of the command
+// line and of MCP have lines for no others. Pages name them by their text.
 func TestActionsUsed(t *testing.T) {
 	tables := []string{"hint.go", "cmd/internal/cli/hints.go", "cmd/internal/mcp/failure.go"}
 	action := regexp.MustCompile(`^Action[A-Z]\w*$`)
-	declared, used := map[string]bool{}, map[string]bool{}
+	used := map[string]bool{}
 	for _, s := range withNested(t) {
-		if s.isTest() {
+		if s.isTest() || slices.Contains(tables, s.name) {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
-			id, ok := n.(*ast.Ident)
-			switch {
-			case !ok || !action.MatchString(id.Name):
-			case s.name == "hint.go":
-				declared[id.Name] = true
-			case !slices.Contains(tables, s.name):
+			if id, ok := n.(*ast.Ident); ok && action.MatchString(id.Name) {
 				used[id.Name] = true
 			}
 			return true
 		})
 	}
-	for name := range declared {
+	declared := map[string]string{} // by text
+	for _, m := range matches(t, "../../hint.go", `(Action\w+)\s+Action = "([^"]+)"`) {
+		declared[m[2]] = m[1]
+	}
+	pages, err := filepath.Glob("../../cmd/internal/*/templates/*.html")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no templates: %v", err)
+	}
+	for _, page := range pages {
+		for _, m := range matches(t, page, `\(command "([^"]+)"`) {
+			if declared[m[1]] == "" {
+				t.Errorf("%s proposes %q, which is no action", page, m[1])
+			}
+			used[declared[m[1]]] = true
+		}
+	}
+	for _, name := range declared {
 		if !used[name] {
-			t.Errorf("no hint proposes %s", name)
+			t.Errorf("no hint and no page proposes %s", name)
 		}
 	}
 	if len(declared) < 20 {
 		t.Errorf("found %d actions in hint.go, which can't be all", len(declared))
 	}
+}
+
+// matches returns the matches of a pattern in a file, each with its groups.
+func matches(t *testing.T, file, pattern string) [][]string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(pattern).FindAllStringSubmatch(string(b), -1)
 }

@@ -17,7 +17,7 @@ const (
 	maxScript = 2 * thread.MaxCall // bytes
 	maxNames  = 64                 // calls, and constants
 	maxDepth  = 16
-	maxSteps  = 32 * maxScript // in expressions that are not literals, which are read several times
+	maxSteps  = 32 * maxScript // in texts, and in expressions that are not literals, which are read several times
 )
 
 // callsOf returns the calls of tools that the JavaScript of a script has, which runs in a
@@ -336,7 +336,7 @@ func (s *source) object() (any, bool) {
 func (s *source) quoted(raw bool) string {
 	var b strings.Builder
 	quote := s.text[s.at]
-	for s.at++; s.at < len(s.text); {
+	for s.at++; s.at < len(s.text) && s.steps < maxSteps; s.steps++ {
 		switch c := s.text[s.at]; {
 		case c == quote:
 			s.at++
@@ -358,7 +358,7 @@ func (s *source) quoted(raw bool) string {
 			s.at++
 		}
 	}
-	s.unknown = true // it has no end
+	s.unknown = true // it has no end that was found
 	return b.String()
 }
 

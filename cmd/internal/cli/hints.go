@@ -17,6 +17,7 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionHistory:      "show % --history",
 	handoff.ActionRead:         "read %",
 	handoff.ActionReadTo:       "read % --to %",
+	handoff.ActionPublish:      "publish % --channel CHANNEL",
 	handoff.ActionPublishIn:    "publish % --channel %",
 	handoff.ActionPublishAs:    "publish PATH --channel CHANNEL --replaces %",
 	handoff.ActionStdin:        "publish - --channel CHANNEL",

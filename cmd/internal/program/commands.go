@@ -63,6 +63,7 @@ func exportCommand(a *cli.App) *cobra.Command {
 		Short: "Export a session, or what is behind commits and a pull request",
 		Long: `Export writes what people and other programs read. docs/exports.md lists the
 standards and versions, and what is left out.`,
+		RunE: cli.Group,
 	}
 	for _, format := range formats {
 		c.AddCommand(format(a))

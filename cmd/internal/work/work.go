@@ -34,6 +34,7 @@ func workCommand(a *cli.App) *cobra.Command {
 		Long: `Work records when a program starts and ends a unit of work, with the program's
 own IDs. The hooks of agent programs do this by themselves: these commands are
 for other programs. Artifacts name the work that published them with --work.`,
+		RunE: cli.Group,
 	}
 	c.AddCommand(workStartCommand(a), workEndCommand(a), workListCommand(a))
 	return c

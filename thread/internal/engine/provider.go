@@ -271,7 +271,11 @@ func (f *Found) modified(w *thread.Walk) time.Time {
 	if !f.Modified.IsZero() {
 		return f.Modified
 	}
-	at := w.StatFile(f.Path).Modified
+	stat := f.stat
+	if stat == (thread.FileStat{}) {
+		stat = w.StatFile(f.Path)
+	}
+	at := stat.Modified
 	if ext := filepath.Ext(f.Path); ext == ".jsonl" || ext == ".json" { // no database
 		return at
 	}
