@@ -140,7 +140,7 @@ func TestPlanReviewed(t *testing.T) {
 	p := plan(h, s.URL)
 	review := func(ref string, args ...string) {
 		h.must(nil, "handoff", "wait", ref, "--timeout", "2m")
-		h.must(nil, append([]string{"handoff", "review", ref, "--agent", "ann", "--harness", "other", "--session", "s2"},
+		h.must(nil, append([]string{"handoff", "review", ref, "--agent", "ann", "--producer", "harness=other", "--session", "s2"},
 			args...)...)
 	}
 	review("plan:v1", "--request-changes", "--quote", "twice", "-m", "Cap the delay at thirty seconds")

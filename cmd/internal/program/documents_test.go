@@ -1,10 +1,14 @@
 package program
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -86,6 +90,77 @@ func TestDocumentCommands(t *testing.T) {
 	if checked < 200 {
 		t.Errorf("found %d commands and flags, which can't be all", checked)
 	}
+}
+
+// TestClientCommands checks that the commands and flags in the tests with other programs exist:
+// these run only where the programs are installed.
+func TestClientCommands(t *testing.T) {
+	checked := 0
+	for _, pattern := range []string{"*.go", "*/*.go"} {
+		files, err := filepath.Glob(filepath.Join("../../../e2e", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(parsed, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.CallExpr:
+					checked += checkWords(t, file, n.Args)
+				case *ast.CompositeLit:
+					checked += checkWords(t, file, n.Elts)
+				case *ast.BasicLit:
+					if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
+						checked += checkTyped(t, file, text)
+					}
+				}
+				return true
+			})
+		}
+	}
+	if checked < 60 {
+		t.Errorf("found %d commands, which can't be all", checked)
+	}
+}
+
+// checkWords checks a command whose words are expressions, the first one the literal "handoff"
+// or, after an environment or a directory, the literal name of a command with a flag. Words that
+// are no literals stand for any text.
+func checkWords(t *testing.T, where string, list []ast.Expr) int {
+	t.Helper()
+	words := []string{}
+	for _, e := range list {
+		lit, ok := e.(*ast.BasicLit)
+		switch {
+		case ok && lit.Kind == token.STRING:
+			text, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			words = append(words, text)
+		case len(words) > 0:
+			words = append(words, "X")
+		}
+	}
+	if i := slices.Index(words, "handoff"); i >= 0 {
+		words = words[i+1:]
+	} else if len(words) > 0 && words[0] == "" {
+		words = words[1:]
+	}
+	named := len(words) > 0 &&
+		slices.ContainsFunc(commands, func(c cli.Command) bool { return slices.Contains(c.Names, words[0]) })
+	if !named || !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--") }) {
+		return 0
+	}
+	for i, word := range words {
+		if !oneWord.MatchString(word) && flagName.FindString(word) == "" {
+			words[i] = "X"
+		}
+	}
+	return checkTyped(t, where, "handoff "+strings.Join(words, " "))
 }
 
 // codeOf returns the blocks and spans of code in a page.
