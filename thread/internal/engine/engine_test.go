@@ -147,6 +147,12 @@ func TestUsage(t *testing.T) {
 		"a missing member of a usage": {[]string{`{"type":"answer","usage":{"in":3}}`},
 			thread.Tokens{Input: 3, Calls: 1}, thread.LowerBound,
 			"1 records of usage lack a member that this version needs (out)"},
+		"a count that is no number": {[]string{`{"type":"answer","usage":{"in":"3","out":1,"cached":null}}`},
+			thread.Tokens{Output: 1, Calls: 1}, thread.LowerBound,
+			"1 records of usage lack a member that this version needs (in)"},
+		"an optional count that is no number": {[]string{`{"type":"answer","usage":{"in":3,"out":1,"cached":[1]}}`},
+			thread.Tokens{Input: 3, Output: 1, Calls: 1}, thread.LowerBound,
+			"1 records of usage lack a member that this version needs (cached)"},
 		"a negative count": {[]string{`{"type":"answer","usage":{"in":-3,"out":1}}`}, thread.Tokens{Output: 1, Calls: 1},
 			thread.LowerBound, "1 records of usage have negative"},
 	} {

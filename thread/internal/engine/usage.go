@@ -156,10 +156,14 @@ func (s *Scan) Tokens(v jsonl.Value, names *Counts) (t thread.Tokens, ok bool) {
 	for c := v.Members(); c.Next(); {
 		i := slices.Index(want[:], string(c.Name()))
 		switch value := c.Value(); {
-		case i >= 0 && !has[i] && value.Kind() != jsonl.Null:
+		case i >= 0 && (has[i] || value.Kind() == jsonl.Null):
+		case i >= 0:
 			*into[i], has[i] = value.Count(), true
 			valid = valid && value.ValidMember()
-		case i < 0 && !s.showing && positive(value, 0) && !slices.Contains(names.Other, string(c.Name())):
+			if value.Kind() != jsonl.Number && !s.showing {
+				s.strange.lack(want[i])
+			}
+		case !s.showing && positive(value, 0) && !slices.Contains(names.Other, string(c.Name())):
 			s.strange.member(string(c.Name()))
 		}
 	}
