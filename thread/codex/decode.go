@@ -119,8 +119,7 @@ func (d *decode) Record(n int, v jsonl.Value) {
 		d.event()
 	case "token_usage_record":
 		d.happened()
-		d.request(d.payload.Get("usage"), d.payload.Get("thread_token_usage"),
-			[2]string{"usage", "thread_token_usage"})
+		d.request(usageRecord, d.payload.Get("usage"), d.payload.Get("thread_token_usage"))
 	case "compacted":
 		d.compacted(d.payload.Get("message"))
 	case "world_state", "inter_agent_communication", "inter_agent_communication_metadata":
@@ -170,8 +169,7 @@ func (d *decode) event() {
 	switch kind := p.Get("type").Raw(); string(kind) {
 	case "token_count":
 		if info := p.Get("info"); info.Kind() == jsonl.Object {
-			d.request(info.Get("last_token_usage"), info.Get("total_token_usage"),
-				[2]string{"last_token_usage", "total_token_usage"})
+			d.request(tokenCount, info.Get("last_token_usage"), info.Get("total_token_usage"))
 		}
 	case "thread_settings_applied":
 		if tier := p.Get("thread_settings", "service_tier"); tier.Kind() != jsonl.Absent {
@@ -270,6 +268,7 @@ func (d *decode) Finish() {
 	d.Gaps = []thread.Gap{
 		{N: d.Turn.Interrupted, Reason: "%d turns were interrupted before their usage was recorded"},
 		{N: d.Turn.Silent, Reason: "%d turns with an answer have no new usage"},
+		{N: d.Sum.Less, Reason: "the total of the thread rose by less than the usage of %d requests"},
 		{N: d.Sum.Hidden, Reason: "the requests of %d compactions are not recorded"},
 	}
 	if !d.meta.found {

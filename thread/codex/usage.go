@@ -1,6 +1,8 @@
 package codex
 
 import (
+	"slices"
+
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/internal/engine"
@@ -19,24 +21,86 @@ func counted(v jsonl.Value) (t thread.Tokens, ok bool) {
 	return thread.Tokens{Input: n[0], CacheRead: n[1], CacheWrite: n[2], Output: n[3], Reasoning: n[4]}, ok
 }
 
-// A meter counts requests. A usage has two records, of which versions write one or both:
-// the second has the same total. That is repeated with each change of a rate limit, too.
+// A form is one of the two records of a usage, of which versions write one or both.
+type form int
+
+const (
+	usageRecord form = iota // token_usage_record
+	tokenCount              // token_count, which is repeated with each change of a rate limit
+	forms
+)
+
+// members are the names of usage and total.
+var members = [forms][2]string{{"usage", "thread_token_usage"}, {"last_token_usage", "total_token_usage"}}
+
+// A meter counts requests. The total after a request identifies it in both of its records,
+// between which there may be those of other requests.
 //
 // A total that rises by more than the request includes one whose own usage was not
 // written, for example that of an interrupted turn. The total restarts when a thread is
-// resumed, so its value is not used.
+// resumed. One that is less than the usages before it is a gap.
 type meter struct {
-	Any      bool          // there is a total
-	Total    thread.Tokens // the last one
+	Last   [forms]counter // after the last record of each form
+	Single []single       // the last requests
+
+	Total    thread.Tokens // after the last request
 	Known    bool          // it is that of this thread: 0 at its start
+	Less     int           // requests after which it had risen by less
 	Answered bool          // there is output of the model since the last request
 	Apart    bool          // a request had none, such as that of a compaction
 	Hidden   int           // compactions without the usage of their request
 }
 
-// request counts a request with a usage after which a total was reached, unless the total
-// is known.
-func (d *decode) request(usage, total jsonl.Value, names [2]string) {
+// A counter is a total, if there is one.
+type counter struct {
+	Any   bool
+	Total thread.Tokens
+}
+
+// A single is a request that was counted by a record of one form.
+type single struct {
+	Form  form
+	Total thread.Tokens
+	Both  bool // the other record was found
+}
+
+// again reports whether a record is of a request that was counted, by the total after it.
+func (m *meter) again(f form, total thread.Tokens) bool {
+	last := m.Last[f]
+	m.Last[f] = counter{true, total}
+	if last == m.Last[f] {
+		return true
+	}
+	i := slices.IndexFunc(m.Single, func(s single) bool { return s.Total == total && s.Form != f && !s.Both })
+	if i >= 0 {
+		m.Single[i].Both = true
+	}
+	return i >= 0
+}
+
+// counted notes the total after a request that was counted by a record.
+func (m *meter) counted(f form, total thread.Tokens) {
+	const most = 8 // requests whose other records may follow
+	m.Single = append(m.Single[max(0, len(m.Single)-most+1):], single{Form: f, Total: total})
+}
+
+// rise returns the tokens of the requests since the last one, which are those of the
+// latest unless others have no record, and how many these are at least.
+func (m *meter) rise(latest, total thread.Tokens) (t thread.Tokens, calls int) {
+	rise := minus(total, m.Total)
+	switch {
+	case total == latest, rise == latest: // it restarted, or all have a record
+	case exceeds(rise, latest):
+		return rise, 2
+	default:
+		m.Less++
+	}
+	return latest, 1
+}
+
+// request counts a request with a usage after which a total was reached, unless its other
+// record was counted.
+func (d *decode) request(f form, usage, total jsonl.Value) {
 	own := d.own()
 	if d.replaying {
 		return
@@ -46,26 +110,24 @@ func (d *decode) request(usage, total jsonl.Value, names [2]string) {
 	}
 	sum, ok := d.Tokens(total, &counts)
 	if !ok {
-		d.Missing(names[1])
+		d.Missing(members[f][1])
 	}
-	if sum.Calls = 0; ok && d.Sum.Any && sum == d.Sum.Total {
+	if sum.Calls = 0; ok && d.Sum.again(f, sum) {
 		return
 	}
-	t, ok := d.Tokens(usage, &counts)
-	if !ok {
-		d.Missing(names[0])
+	t, has := d.Tokens(usage, &counts)
+	if !has {
+		d.Missing(members[f][0])
 		return
 	}
 	t.Calls = 0
 	calls := 1
-	if d.Sum.Known && own && sum != t {
-		if rise := minus(sum, d.Sum.Total); exceeds(rise, t) {
-			t = rise
-			calls = 2 // at least: this one and the one without a record
-		}
+	if d.Sum.Known && own && ok {
+		t, calls = d.Sum.rise(t, sum)
 	}
-	d.Sum.Any, d.Sum.Known = true, own
-	d.Sum.Total = sum
+	if d.Sum.Known, d.Sum.Total = own && ok, sum; ok {
+		d.Sum.counted(f, sum)
+	}
 	d.Sum.Apart, d.Sum.Answered = !d.Sum.Answered, false
 	d.Turn.Counted = d.Turn.Counted || own
 	t.Input = max(0, t.Input-t.CacheRead-t.CacheWrite)

@@ -21,6 +21,7 @@ func TestUsage(t *testing.T) {
 				"input_tokens": last[0], "output_tokens": last[1]},
 		}}
 	}
+	same := func(usage obj) obj { return obj{"info": obj{"last_token_usage": usage, "total_token_usage": usage}} }
 	one := func(input int64) obj { return obj{"input_tokens": input, "output_tokens": 1} }
 	for name, tt := range map[string]struct {
 		script   *script
@@ -52,18 +53,48 @@ func TestUsage(t *testing.T) {
 				both([2]int64{400, 40}, [2]int64{400, 40})).end("t1", "done"),
 			thread.Tokens{Input: 500, Output: 50, Calls: 2}, thread.Exact, "",
 		},
+		"records of two requests, then their counts": {
+			begin().record("a", 100, 0, 10).record("b", 200, 0, 20).
+				event("token_count", both([2]int64{100, 10}, [2]int64{100, 10})).
+				event("token_count", both([2]int64{300, 30}, [2]int64{200, 20})).
+				event("token_count", both([2]int64{300, 30}, [2]int64{200, 20})).end("t1", "done"),
+			thread.Tokens{Input: 300, Output: 30, Calls: 2}, thread.Exact, "",
+		},
+		"counts of two requests, then their records": {
+			begin().event("token_count", both([2]int64{100, 10}, [2]int64{100, 10})).
+				event("token_count", both([2]int64{300, 30}, [2]int64{200, 20})).
+				record("a", 100, 0, 10).record("b", 200, 0, 20).end("t1", "done"),
+			thread.Tokens{Input: 300, Output: 30, Calls: 2}, thread.Exact, "",
+		},
+		"a total that is less than the usages is a gap": {
+			begin().event("token_count", both([2]int64{500, 50}, [2]int64{500, 50})).
+				event("token_count", both([2]int64{300, 30}, [2]int64{100, 10})).end("t1", "done"),
+			thread.Tokens{Input: 600, Output: 60, Calls: 2}, thread.LowerBound,
+			"the total of the thread rose by less than the usage of 1 requests",
+		},
+		"a total of which one counter rises by less is a gap": {
+			begin().event("token_count", both([2]int64{100, 10}, [2]int64{100, 10})).
+				event("token_count", both([2]int64{400, 35}, [2]int64{50, 30})).end("t1", "done"),
+			thread.Tokens{Input: 150, Output: 40, Calls: 2}, thread.LowerBound,
+			"the total of the thread rose by less than the usage of 1 requests",
+		},
+		"a count that is no number is a gap": {
+			begin().event("token_count", same(obj{"input_tokens": 10, "cached_input_tokens": "7", "output_tokens": 1})).
+				end("t1", "done"),
+			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound,
+			"2 records of usage lack a member that this version needs (cached_input_tokens)",
+		},
 		"an answer without usage is a gap": {
 			begin().event("token_count", info(11, one(10))).end("t1", "done").begin("t2").agent("done").end("t2", "done"),
 			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound, "1 turns with an answer have no new usage",
 		},
 		"cached and written tokens are part of input, reasoning of output": {
-			begin().event("token_count",
-				info(1, obj{"input_tokens": 100, "cached_input_tokens": 60, "cache_write_input_tokens": 30, "output_tokens": 9,
-					"reasoning_output_tokens": 4})).end("t1", "done"),
+			begin().event("token_count", same(obj{"input_tokens": 100, "cached_input_tokens": 60,
+				"cache_write_input_tokens": 30, "output_tokens": 9, "reasoning_output_tokens": 4})).end("t1", "done"),
 			thread.Tokens{Input: 10, CacheRead: 60, CacheWrite: 30, Output: 9, Reasoning: 4, Calls: 1}, thread.Exact, "",
 		},
 		"more cached than input": {
-			begin().event("token_count", info(1, obj{"input_tokens": 10, "cached_input_tokens": 60, "output_tokens": 0})).
+			begin().event("token_count", same(obj{"input_tokens": 10, "cached_input_tokens": 60, "output_tokens": 0})).
 				end("t1", "done"),
 			thread.Tokens{CacheRead: 60, Calls: 1}, thread.Exact, "",
 		},
