@@ -211,14 +211,14 @@ type Call struct {
 	Name    string `json:"name"`
 	Input   string `json:"input,omitempty"`
 	Output  string `json:"output,omitempty"`
-	Pending bool   `json:"pending,omitempty"`    // no output is recorded
+	Pending bool   `json:"pending,omitempty"`    // no output is recorded, or no status that is known
 	Failed  bool   `json:"failed,omitempty"`     // as recorded by the tool
 	Exit    *int   `json:"exitStatus,omitempty"` // of a command, if the tool records it beside the output
 	Agent   string `json:"agent,omitempty"`      // ID of the subagent it started or addressed
 	Within  string `json:"within,omitempty"`     // ID of the call that made it, such as of a script
 
-	// Inferred is set if the call is only known from the text of the script that made it,
-	// and that does not show all of its input, or whether it was made.
+	// Inferred is set if no record shows whether the call was made, or if it is only known from
+	// the text of a script, which does not show all of its input.
 	Inferred bool `json:"inferred,omitempty"`
 
 	Dir  string    `json:"cwd,omitempty"` // of a command, if the tool records it
@@ -227,6 +227,10 @@ type Call struct {
 	digest string    // of the output, if Output is only a part of it
 	ended  time.Time // zero if the transcript does not have it
 }
+
+// Done reports whether c is recorded as done. Otherwise it changed no file, as far as that
+// is known.
+func (c Call) Done() bool { return !c.Pending && !c.Failed }
 
 // End notes when the output of c was recorded.
 func (c *Call) End(at time.Time) { c.ended = at }

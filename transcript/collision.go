@@ -18,6 +18,8 @@ type Collision struct {
 type Change struct {
 	URI thread.URI `json:"uri"` // of the message
 	At  time.Time  `json:"changedAt"`
+
+	Inferred bool `json:"inferred,omitempty"` // the call is inferred
 }
 
 // A Write is a change of a file, which is absolute.
@@ -33,11 +35,11 @@ type Writer struct {
 	First, Last time.Time // when it was active, the zero time if that is not known
 }
 
-// Write returns the change of a file by a message.
-func (w *Writer) Write(path string, message int, at time.Time) Write {
+// Write returns the change of a file by a message. inferred is set if the call is.
+func (w *Writer) Write(path string, message int, at time.Time, inferred bool) Write {
 	uri := w.URI
 	uri.From, uri.To = message, message
-	return Write{path, Change{uri, at}, w}
+	return Write{path, Change{uri, at, inferred}, w}
 }
 
 // Collisions are the collisions that were found, by path.

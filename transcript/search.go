@@ -14,6 +14,8 @@ type Snippet struct {
 	Field  string     `json:"field"` // title, prompt, answer, summary or tool
 	Text   string     `json:"text"`
 	Pieces []string   `json:"pieces"` // joined, they are the text; every second one was found
+
+	Inferred bool `json:"inferred,omitempty"` // the text is of a call that is inferred
 }
 
 // A Matches is the answer to a Search.

@@ -139,9 +139,12 @@ func (d *decode) ran(kind, id string, m *jsonl.Members) {
 		c.Time = jsonl.Milliseconds(at.Int())
 		c.End(d.at())
 	}
-	switch m.Get("status").Text() {
+	switch status := m.Get("status"); status.Text() {
+	case "completed":
 	case "failed", "declined":
 		c.Failed = true
+	default:
+		c.Pending = status.Kind() != jsonl.Absent || kind == "FileChange"
 	}
 	d.Nested(d.running(), c)
 }

@@ -52,7 +52,8 @@ func prompt(text string) string {
 // redacted is written in place of thinking.
 const redacted = "[REDACTED]"
 
-// answer decodes an answer of the model.
+// answer decodes an answer of the model. Newer versions do not record the results of the
+// calls before it.
 func (d *decode) answer(n int, content jsonl.Value) {
 	d.answers++
 	for c := content.Elements(); c.Next(); {
@@ -61,6 +62,9 @@ func (d *decode) answer(n int, content jsonl.Value) {
 	text := strings.TrimSpace(strings.TrimSuffix(engine.Text(content), redacted))
 	d.Timeline.Add(thread.Message{Role: thread.Assistant, Text: text})
 	ending(d.Scan, text, time.Time{}, "line", n)
+	for _, id := range d.calls {
+		d.Timeline.SetResult(id, func(c *thread.Call) { c.Inferred = true })
+	}
 	d.calls = nil
 	for c := content.Elements(); c.Next(); {
 		p := c.Value()

@@ -145,6 +145,9 @@ func (r *reply) result(call *thread.Call, status string, exit jsonl.Value) {
 		r.open = append(r.open, call.Name)
 	case "error":
 		call.Failed = true
+	case "completed", "exited":
+	default:
+		call.Pending = exit.Kind() != jsonl.Number
 	}
 	if exit.Kind() == jsonl.Number {
 		call.Exit = new(int(exit.Int()))

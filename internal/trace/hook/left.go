@@ -59,7 +59,7 @@ var writers = []string{"Write", "write_file", "write"}
 // created returns the file that a call wrote, slash-separated and relative to root. A
 // relative path in the call is one in cwd, the directory of the thread.
 func created(call thread.Call, root, cwd string) (string, bool) {
-	if call.Failed || call.Pending || !slices.Contains(writers, call.Name) {
+	if !call.Done() || call.Inferred || !slices.Contains(writers, call.Name) {
 		return "", false
 	}
 	var in struct {

@@ -204,9 +204,9 @@ func (r *tracer) copied(ctx context.Context, b []byte) []credit {
 	for _, w := range slices.Backward(r.writesOf(ctx, threadOf(r.publishedBy))) {
 		if before := w.uri.From <= r.publishedBy.From || r.publishedBy.From == 0; before && w.edit.complete &&
 			w.edit.content == string(b) {
-			by := credit{w, trace.Exact, []trace.Evidence{{Kind: "message", Ref: w.uri.String()}, {Kind: "digest",
+			by := credit{w, w.certainty(), []trace.Evidence{{Kind: "message", Ref: w.uri.String()}, {Kind: "digest",
 				Ref: handoff.SHA256 + ":" + digestOf(b)}}}
-			r.thread(ctx, trace.Hop{Kind: trace.HopWrote, Ref: w.uri.String(), Text: w.path, At: w.at, Certainty: trace.Exact,
+			r.thread(ctx, trace.Hop{Kind: trace.HopWrote, Ref: w.uri.String(), Text: w.path, At: w.at, Certainty: by.certainty,
 				Evidence: by.evidence})
 			return []credit{by}
 		}

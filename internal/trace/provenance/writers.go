@@ -32,8 +32,17 @@ type write struct {
 	at   time.Time
 	edit edit
 
-	model string
-	order time.Time // at, or that of an earlier call of the thread if the clock was set back
+	inferred bool // the call is
+	model    string
+	order    time.Time // at, or that of an earlier call of the thread if the clock was set back
+}
+
+// certainty is that of a write which gives exactly the bytes.
+func (w write) certainty() trace.Certainty {
+	if w.inferred {
+		return trace.Inferred
+	}
+	return trace.Exact
 }
 
 // A content is the bytes of a file at some time, whose writers are searched.
@@ -152,7 +161,7 @@ func credits(parts []write, line string) (list []credit) {
 	}
 	for i := len(parts) - 1; i >= 0; i-- {
 		if !slices.ContainsFunc(list, func(c credit) bool { return sameThread(c.uri, parts[i].uri) }) {
-			list = append(list, credit{parts[i], trace.Exact, nil})
+			list = append(list, credit{parts[i], parts[i].certainty(), nil})
 		}
 	}
 	return list
@@ -203,7 +212,8 @@ func (r *tracer) writes(ctx context.Context, files []string, relative string, un
 	late := func(t time.Time) bool { return !until.IsZero() && t.After(until.Add(clock)) }
 	paths, last := map[string]bool{}, map[thread.URI]time.Time{} // the last write of each thread
 	for _, t := range touches {
-		if uri := threadOf(t.URI); t.Access == action.Written && !late(t.At) {
+		writes := t.Access == action.Written || t.Access == action.Inferred
+		if uri := threadOf(t.URI); writes && !late(t.At) {
 			paths[t.Path], last[uri] = true, later(t.At, last[uri])
 		}
 	}
@@ -239,7 +249,7 @@ func threadOf(uri thread.URI) thread.URI {
 
 func sameThread(a, b thread.URI) bool { return threadOf(a) == threadOf(b) }
 
-// writesOf returns the calls of a thread that changed a file and did not fail, in their order.
+// writesOf returns the calls of a thread that changed a file, in their order.
 func (r *tracer) writesOf(ctx context.Context, uri thread.URI) (did []write) {
 	if known, ok := r.done[uri]; ok {
 		return known
@@ -255,13 +265,14 @@ func (r *tracer) writesOf(ctx context.Context, uri thread.URI) (did []write) {
 	if err == nil {
 		err = r.conversations.Read(ctx, uri, calls(func(at thread.URI, m thread.Message, c thread.Call) {
 			what := action.Inspect(c)
-			if what.Access != action.Written || c.Failed {
+			if what.Access != action.Written && what.Access != action.Inferred {
 				return
 			}
 			for _, path := range what.Paths {
 				if file := action.Absolute(item.Cwd, path); file != "" {
 					did = append(did, write{uri: at, path: file, at: c.Time.UTC(),
-						edit: editOf(c, cmp.Or(c.Dir, item.Cwd), file), model: m.Model})
+						edit:     editOf(c, cmp.Or(c.Dir, item.Cwd), file),
+						inferred: c.Inferred, model: m.Model})
 				}
 			}
 		}, uri))

@@ -12,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/transcript"
 )
 
@@ -40,25 +41,33 @@ func (r recording) Read(_ context.Context, _ thread.URI, emit func(thread.Messag
 	return nil
 }
 
-// TestWritesOf checks that a call that failed, and one that a fork inherited, wrote
-// nothing.
+// TestWritesOf checks that a call that failed or has no result, and one that a fork
+// inherited, wrote nothing, and that an inferred one is known as such.
 func TestWritesOf(t *testing.T) {
 	call := func(content string) thread.Call {
 		return thread.Call{Name: "Write", Input: `{"file_path":"a.go","content":"` + content + `"}`, Time: time.Unix(100, 0)}
 	}
 	failed := call("failed")
 	failed.Failed = true
+	pending, maybe := call("pending"), call("maybe")
+	pending.Pending, maybe.Inferred = true, true
 	patch := thread.Call{
 		Name: "shell", Input: `{"command":["apply_patch","*** Begin Patch\n*** Add File: a.go\n+failed\n*** End Patch"]}`,
 		Failed: true}
 	r := &tracer{done: map[thread.URI][]write{}, conversations: recording{messages: []thread.Message{
 		{N: 1, Tools: []thread.Call{call("inherited")}, Inherited: true},
-		{N: 2, Tools: []thread.Call{failed, patch, {Name: "Read", Input: `{"file_path":"a.go"}`}}},
+		{N: 2, Tools: []thread.Call{failed, pending, patch, {Name: "Read", Input: `{"file_path":"a.go"}`}}},
 		{N: 3, Tools: []thread.Call{call("written")}},
+		{N: 4, Tools: []thread.Call{maybe}},
 	}}}
 	list := r.writesOf(t.Context(), thread.URI{Provider: "claude", Thread: "t"})
-	if len(list) != 1 || list[0].edit.content != "written" || list[0].uri.From != 3 || list[0].path != "/work/a.go" {
-		t.Errorf("got %+v, want the call of message 3 alone", list)
+	if len(list) != 2 || list[0].edit.content != "written" || list[0].uri.From != 3 || list[0].path != "/work/a.go" {
+		t.Errorf("got %+v, want the calls of messages 3 and 4 alone", list)
+	}
+	for i, want := range []trace.Certainty{trace.Exact, trace.Inferred} {
+		if got := credits(list[i:i+1], ""); len(got) != 1 || got[0].certainty != want {
+			t.Errorf("got credits %+v, want %s", got, want)
+		}
 	}
 }
 

@@ -17,11 +17,12 @@ import (
 // An Access is what a call did with a file that its input names.
 type Access string
 
-// The accesses. Calls that failed are Named.
+// The accesses. Files of calls that are not done are Named.
 const (
-	Named   Access = "named" // such as the directory of a search
-	Read    Access = "read"
-	Written Access = "written"
+	Named    Access = "named" // such as the directory of a search
+	Read     Access = "read"
+	Written  Access = "written"
+	Inferred Access = "inferred" // they may be Written: the call is inferred
 )
 
 // An Action is what a call did, as far as its input and output show it.
@@ -48,6 +49,12 @@ func (a Action) Text() string {
 // Inspect returns what a call did.
 func Inspect(c thread.Call) Action {
 	a := inspect(c)
+	switch {
+	case !c.Done(), c.Inferred && a.Access == Read:
+		a.Access = Named // it has neither read nor changed them, as far as that is known
+	case c.Inferred && a.Access == Written:
+		a.Access = Inferred
+	}
 	for i, path := range a.Paths {
 		if in := Absolute(c.Dir, path); in != "" {
 			a.Paths[i] = in
@@ -87,8 +94,6 @@ func inspect(c thread.Call) (a Action) {
 		a.patch(a.Command)
 		a.Exit = exitStatus(c)
 		a.Names = reported(c.Output)
-	} else if c.Failed {
-		a.Access = Named // it has neither read nor changed them
 	}
 	return a
 }

@@ -46,6 +46,11 @@ func TestInspect(t *testing.T) {
 	}{
 		{thread.Call{Name: "Read", Input: `{"file_path":"a.go"}`}, Read, []string{"a.go"}, "", "", nil},
 		{thread.Call{Name: "read_file", Input: `{"path":"a.go"}`, Failed: true}, Named, []string{"a.go"}, "", "", nil},
+		{thread.Call{Name: "Edit", Input: `{"file_path":"a"}`, Pending: true}, Named, []string{"a"}, "", "", nil},
+		{thread.Call{Name: "Edit", Input: `{"file_path":"a"}`, Inferred: true}, Inferred, []string{"a"}, "", "", nil},
+		{thread.Call{Name: "Read", Input: `{"file_path":"a"}`, Inferred: true}, Named, []string{"a"}, "", "", nil},
+		{thread.Call{Name: "apply_patch", Input: "*** Begin Patch\n*** Add File: a\n", Failed: true}, Named, []string{"a"}, "",
+			"", nil},
 		{thread.Call{Name: "NotebookRead", Input: `{"notebook_path":"a"}`}, Read, []string{"a"}, "", "", nil},
 		{thread.Call{Name: "create_thread", Input: `{"path":"a"}`}, Written, []string{"a"}, "", "", nil},
 		{thread.Call{Name: "list_threads", Input: `{"path":"a"}`}, Named, []string{"a"}, "", "", nil},

@@ -46,7 +46,7 @@ func TestFind(t *testing.T) {
 			var name, path string
 			var at int
 			if n, _ := fmt.Sscan(change, &name, &path, &at); n == 3 {
-				writes = append(writes, writers[name].Write(path, i+1, minute(at)))
+				writes = append(writes, writers[name].Write(path, i+1, minute(at), false))
 			}
 		}
 		var got []string

@@ -46,8 +46,9 @@ func (f *Files) Collisions(ctx context.Context, q Query) (transcript.Collisions,
 func (e *entry) writes(selects func(path string, at time.Time) bool) (list []transcript.Write) {
 	by := &transcript.Writer{URI: e.URI, First: e.Started, Last: e.Last}
 	for _, t := range e.touches {
-		if t.access == action.Written && !t.at.IsZero() && selects(t.path, t.at) {
-			list = append(list, by.Write(t.path, t.n, t.at))
+		writes := t.access == action.Written || t.access == action.Inferred
+		if writes && !t.at.IsZero() && selects(t.path, t.at) {
+			list = append(list, by.Write(t.path, t.n, t.at, t.access == action.Inferred))
 		}
 	}
 	return list
@@ -68,7 +69,7 @@ func (x *Index) Collisions(ctx context.Context, q Query) (c transcript.Collision
 		if err != nil {
 			return err
 		}
-		several.add("w.path IN (SELECT path FROM touches WHERE access = 2 GROUP BY path HAVING count(DISTINCT thread) > 1)")
+		several.add("w.path IN (SELECT path FROM touches WHERE access >= 2 GROUP BY path HAVING count(DISTINCT thread) > 1)")
 		writes, err := a.writes(ctx, several.String(), several.args, q.selectsChange)
 		c.Collisions = collision.Find(writes)
 		return err
@@ -84,8 +85,8 @@ func (x *Index) Collisions(ctx context.Context, q Query) (c transcript.Collision
 func (a answer) writes(ctx context.Context, where string, args []any,
 	selects func(path string, at time.Time) bool) (writes []transcript.Write, err error) {
 	rows, err := a.QueryContext(ctx,
-		`SELECT w.path, w.n, w.at, t.id, t.uri, t.started, t.ended FROM touches w JOIN threads t ON t.id = w.thread
-		WHERE w.access = 2 AND w.at <> 0 AND `+where, args...)
+		`SELECT w.path, w.n, w.at, w.access, t.id, t.uri, t.started, t.ended FROM touches w JOIN threads t ON t.id = w.thread
+		WHERE w.access >= 2 AND w.at <> 0 AND `+where, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +94,9 @@ func (a answer) writes(ctx context.Context, where string, args []any,
 	known := map[int64]*transcript.Writer{}
 	for rows.Next() {
 		var at, id, started, ended int64
-		var n int
+		var n, access int
 		var path, uri string
-		if err := rows.Scan(&path, &n, &at, &id, &uri, &started, &ended); err != nil {
+		if err := rows.Scan(&path, &n, &at, &access, &id, &uri, &started, &ended); err != nil {
 			return nil, err
 		}
 		if !selects(path, timeOf(at)) {
@@ -107,7 +108,7 @@ func (a answer) writes(ctx context.Context, where string, args []any,
 				return nil, err
 			}
 		}
-		writes = append(writes, known[id].Write(path, n, timeOf(at)))
+		writes = append(writes, known[id].Write(path, n, timeOf(at), accessOf(access) == action.Inferred))
 	}
 	return writes, rows.Err()
 }

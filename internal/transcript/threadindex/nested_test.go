@@ -21,13 +21,14 @@ func TestNestedAgents(t *testing.T) {
 			meta["source"] = object{"subagent": object{
 				"thread_spawn": object{"parent_thread_id": parent, "agent_role": "reviewer"}}}
 		}
-		text := ""
+		text, call := "", tr.id()
 		for _, record := range []object{
 			{"type": "session_meta", "payload": meta},
 			{"type": "response_item", "payload": object{
 				"type": "message", "role": "user", "content": []object{{"type": "input_text", "text": "go"}}}},
-			{"type": "response_item", "payload": object{"type": "custom_tool_call", "name": "apply_patch", "call_id": tr.id(),
+			{"type": "response_item", "payload": object{"type": "custom_tool_call", "name": "apply_patch", "call_id": call,
 				"input": "*** Begin Patch\n*** Update File: " + file + "\n+x\n*** End Patch"}},
+			{"type": "response_item", "payload": object{"type": "custom_tool_call_output", "call_id": call, "output": "ok"}},
 		} {
 			record["timestamp"] = "2026-02-03T04:00:00Z"
 			text += line(record)

@@ -371,7 +371,13 @@ func TestMovedSession(t *testing.T) {
 			rec["type"], rec["timestamp"], rec["message"] = "assistant", "2026-02-03T04:00:01Z", object{
 				"id": tr.id(), "role": "assistant", "model": "claude-opus", "content": calls}
 		}
-		return line(rec)
+		text = line(rec)
+		for _, c := range calls {
+			text += line(object{"uuid": tr.id(), "sessionId": session, "timestamp": "2026-02-03T04:00:02Z", "type": "user",
+				"agentId": agent, "isSidechain": true, "message": object{"role": "user", "content": []object{
+					{"type": "tool_result", "tool_use_id": c["id"], "content": "ok"}}}})
+		}
+		return text
 	}
 	edit := func(name string) object {
 		return object{"type": "tool_use", "id": tr.id(), "name": "Edit", "input": object{"file_path": "/work/1/" + name}}

@@ -39,12 +39,14 @@ const touchColumns = "r.path, r.access"
 func scanTouch(rows *sql.Rows) (t Touch, err error) {
 	var access int
 	t.Place, _, err = scanPlace(rows, &t.Path, &access)
-	t.Access = accesses[uint(access)%uint(len(accesses))]
+	t.Access = accessOf(access)
 	return t, err
 }
 
-// accesses are the accesses as they are stored.
-var accesses = []action.Access{action.Named, action.Read, action.Written}
+func accessOf(stored int) action.Access { return accesses[uint(stored)%uint(len(accesses))] }
+
+// accesses are the accesses as they are stored. The last ones are those that change a file.
+var accesses = []action.Access{action.Named, action.Read, action.Written, action.Inferred}
 
 const mentionColumns = `r.name, r.place, coalesce((SELECT CASE count(*) WHEN 1 THEN max(c.line) END FROM commands c
 	WHERE r.place = 'commit' AND c.thread = r.thread AND c.n = r.n AND instr(c.line, 'commit')), '')`

@@ -23,6 +23,8 @@ type candidate struct {
 	field column
 	n     int // of the message
 	text  string
+
+	inferred bool // it is of a call that is
 }
 
 // A collector chooses the texts of a thread that meet the most conditions,
@@ -50,14 +52,14 @@ func (p plan) snippets(ctx context.Context, i transcript.Item, from *thread.Stor
 			c.want++
 		}
 	}
-	c.add(titles, 0, i.Title, 0)
+	c.add(candidate{field: titles, text: i.Title})
 	last := 0
 	_, err = threads[at].Reader.Read(ctx, thread.Tools, func(m thread.Message) error {
 		if m.N > 0 {
 			last = m.N
 		}
 		if field, ok := columnOf(m); ok {
-			c.add(field, last, m.Text, 0)
+			c.add(candidate{field: field, n: last, text: m.Text})
 		}
 		for _, call := range m.Tools {
 			c.call(call, last, i.Cwd)
@@ -76,7 +78,7 @@ func (p plan) snippets(ctx context.Context, i transcript.Item, from *thread.Stor
 		uri.From, uri.To = b.n, b.n
 		parts := words.Pieces(b.text, p.terms)
 		list = append(list, transcript.Snippet{URI: uri, Field: columnNames[b.field], Text: strings.Join(parts, ""),
-			Pieces: parts})
+			Pieces: parts, Inferred: b.inferred})
 	}
 	return list, nil
 }
@@ -92,31 +94,31 @@ func (c *collector) call(call thread.Call, n int, cwd string) {
 		slices.ContainsFunc(a.Paths, func(path string) bool { return isPath(action.Absolute(cwd, path), c.Path) }) {
 		met++
 	}
-	c.add(calls, n, a.Text(), met)
+	c.add(candidate{met, calls, n, a.Text(), call.Inferred})
 }
 
-// add adds a text that meets some conditions besides those of its words.
-func (c *collector) add(field column, n int, text string, met int) {
-	if c.only != columns && c.only != field {
+// add adds a text whose number of conditions is that without those of its words.
+func (c *collector) add(text candidate) {
+	if c.only != columns && c.only != text.field {
 		return
 	}
-	list := words.Append(nil, text)
+	list := words.Append(nil, text.text)
 	for _, t := range c.terms {
 		if t.In(list) {
-			met++
+			text.found++
 		}
 	}
-	if met == 0 {
+	if text.found == 0 {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(c.best, met, func(b candidate, met int) int {
+	at, _ := slices.BinarySearchFunc(c.best, text.found, func(b candidate, met int) int {
 		if b.found >= met {
 			return -1 // before
 		}
 		return 1
 	})
 	if at < maxSnippets {
-		c.best = slices.Insert(c.best, at, candidate{met, field, n, text})
+		c.best = slices.Insert(c.best, at, text)
 		c.best = c.best[:min(len(c.best), maxSnippets)]
 	}
 }

@@ -81,7 +81,11 @@ func (tr *tree) claudeLine(session, agent string) string {
 	if agent != "" {
 		rec["agentId"], rec["isSidechain"] = agent, true
 	}
-	switch tr.r.IntN(8) {
+	kind := tr.r.IntN(8)
+	if tr.open != "" && tr.r.IntN(4) > 0 {
+		kind = 0
+	}
+	switch kind {
 	case 0, 1:
 		rec["type"], rec["message"] = "user", object{"role": "user", "content": tr.words()}
 		if tr.open != "" && tr.r.IntN(3) > 0 {
@@ -126,7 +130,7 @@ func (tr *tree) codexLine() string {
 	at := time.Date(2026, 2, 3, 4, 0, tr.count/64, 0, time.UTC).Format(time.RFC3339)
 	payload := object{"type": "message", "role": []string{"user", "assistant"}[tr.r.IntN(2)],
 		"content": []object{{"type": "input_text", "text": tr.words()}}}
-	kind := "response_item"
+	kind, result := "response_item", ""
 	switch tr.r.IntN(6) {
 	case 2:
 		tr.open = tr.id()
@@ -135,14 +139,19 @@ func (tr *tree) codexLine() string {
 	case 3:
 		payload = object{"type": "function_call_output", "call_id": tr.open, "output": tr.output()}
 	case 0:
-		payload = object{"type": "custom_tool_call", "name": "apply_patch", "call_id": tr.id(),
+		id := tr.id()
+		payload = object{"type": "custom_tool_call", "name": "apply_patch", "call_id": id,
 			"input": "*** Begin Patch\n*** Update File: cart.go\n+" + tr.words() + "\n*** End Patch"}
+		if tr.r.IntN(4) > 0 {
+			result = line(object{"timestamp": at, "type": kind, "payload": object{"type": "custom_tool_call_output",
+				"call_id": id, "output": "ok"}})
+		}
 	case 1:
 		kind = "event_msg"
 		used := object{"input_tokens": tr.count, "output_tokens": 1, "total_tokens": tr.count + 1}
 		payload = object{"type": "token_count", "info": object{"total_token_usage": used, "last_token_usage": used}}
 	}
-	return line(object{"timestamp": at, "type": kind, "payload": payload})
+	return line(object{"timestamp": at, "type": kind, "payload": payload}) + result
 }
 
 func (tr *tree) write(path, text string) {
