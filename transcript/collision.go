@@ -19,7 +19,7 @@ type Change struct {
 	URI thread.URI `json:"uri"` // of the message
 	At  time.Time  `json:"changedAt"`
 
-	Inferred bool `json:"inferred,omitempty"` // the call is inferred
+	Inferred bool `json:"inferred,omitempty"` // see thread.Call
 }
 
 // A Write is a change of a file, which is absolute.

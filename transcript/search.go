@@ -15,7 +15,7 @@ type Snippet struct {
 	Text   string     `json:"text"`
 	Pieces []string   `json:"pieces"` // joined, they are the text; every second one was found
 
-	Inferred bool `json:"inferred,omitempty"` // the text is of a call that is inferred
+	Inferred bool `json:"inferred,omitempty"` // of a call, see thread.Call
 }
 
 // A Matches is the answer to a Search.

@@ -168,7 +168,7 @@ func printCollisions(ctx context.Context, a *cli.App, w *workspace.Workspace, se
 	}
 	var rows [][]string
 	for _, c := range found.Collisions {
-		rows = append(rows, []string{c.Path, c.First.URI.String(), c.Second.URI.String(), a.Age(c.Second.At)})
+		rows = append(rows, []string{c.Path, changeCell(c.First), changeCell(c.Second), a.Age(c.Second.At)})
 	}
 	return table.Print(collisionColumns, rows)
 }
@@ -233,7 +233,7 @@ func statusRows(a *cli.App, now news.Status) (rows [][]string) {
 			writing(a, t.Writing), t.Branch, "", t.Session, ""})
 	}
 	for _, c := range now.Collisions {
-		rows = append(rows, []string{"collision", "", c.First.URI.String() + " and " + c.Second.URI.String(), "", "",
+		rows = append(rows, []string{"collision", "", changeCell(c.First) + " and " + changeCell(c.Second), "", "",
 			a.Age(c.Second.At), "", "", a.Rel(c.Path), "", "", "", ""})
 	}
 	return rows
@@ -257,4 +257,12 @@ func expects(list []session.Expected) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// changeCell names the message that changed a file.
+func changeCell(c transcript.Change) string {
+	if c.Inferred {
+		return c.URI.String() + " (inferred)"
+	}
+	return c.URI.String()
 }
