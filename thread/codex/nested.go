@@ -15,10 +15,11 @@ import (
 // calls are in records of their own, with IDs that begin so, and not with the ID of the script.
 const nested = "exec-"
 
-// The beginnings of the output of a script whose calls may not have been made.
+// The first lines of the output of a script. Unless it completed, its calls may not have
+// been made.
 const (
-	scriptFailed  = "Script failed"
-	scriptRunning = "Script running"
+	scriptCompleted = "Script completed"
+	scriptFailed    = "Script failed"
 )
 
 // A script is a call of exec, with the calls of tools that its text has.
@@ -63,8 +64,7 @@ func (d *decode) ended(id string, output jsonl.Value) {
 	s.Ended = true
 	unsure := false
 	if len(s.Calls) > 0 && d.Timeline.Detail == thread.Tools {
-		body := result(output)
-		unsure = strings.HasPrefix(body, scriptFailed) || strings.HasPrefix(body, scriptRunning)
+		unsure = !strings.HasPrefix(result(output), scriptCompleted)
 	}
 	for _, c := range s.Calls {
 		if d.Itemized {

@@ -110,7 +110,9 @@ func TestScriptEnds(t *testing.T) {
 		want   []string
 	}{
 		"no result": {begun().exec("o", js), nil},
-		"a result":  {begun().exec("o", js).printed("o", "Success", ""), []string{`o exec_command {"cmd":"ls"}`}},
+		"a result":  {begun().exec("o", js).printed("o", "Script completed", ""), []string{`o exec_command {"cmd":"ls"}`}},
+		"an abort": {begun().exec("o", js).printed("o", "aborted by user after 0.1s", ""),
+			[]string{`o exec_command {"cmd":"ls"} inferred`}},
 		"a failure": {begun().exec("o", js).printed("o", "Script failed", ""),
 			[]string{`o exec_command {"cmd":"ls"} inferred`}},
 		"not the end": {begun().exec("o", js).printed("o", "Script running", ""),
