@@ -26,6 +26,7 @@ type meta struct {
 	cwd, branch, commit, repository string
 	version, provider               string
 	started                         time.Time
+	itemized                        bool  // the calls of scripts have records
 	historyStart                    int64 // records with a smaller ordinal were copied from the parent; 0: none
 	base                            base
 }
@@ -90,6 +91,7 @@ func parseMeta(v jsonl.Value) meta {
 		cwd: text("cwd"), branch: text("git", "branch"), commit: text("git", "commit_hash"),
 		repository: text("git", "repository_url"), version: text("cli_version"), provider: text("model_provider"),
 		started:      r.Get("timestamp").Time(),
+		itemized:     r.Get("history_mode").Is("paginated") && itemizes(text("cli_version")),
 		historyStart: r.Get("subagent_history_start_ordinal").Int(),
 		base: base{text("history_base", "thread_id"), r.Get("history_base", "end_ordinal_exclusive").Int(),
 			r.Get("history_base", "end_byte_offset").Int()},

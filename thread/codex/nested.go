@@ -4,8 +4,10 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/agent-handoff/handoff/internal/tool/cmdline"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/internal/engine"
@@ -22,11 +24,22 @@ const (
 	scriptFailed    = "Script failed"
 )
 
-// A script is a call of exec, with the calls of tools that its text has.
+// A script is a call of exec.
 type script struct {
 	ID    string
 	Ended bool
-	Calls []thread.Call
+	Calls []thread.Call   // that its text has
+	Made  map[string]bool // IDs of the calls that have records
+}
+
+// itemizes reports whether a version is known to record the calls of scripts in rollouts
+// with pages, which have all items.
+func itemizes(version string) bool {
+	major, rest, _ := strings.Cut(version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(minor)
+	const first = 171
+	return err == nil && (n >= first || major != "0")
 }
 
 // scripted notes a script.
@@ -39,18 +52,33 @@ func (d *decode) scripted(id, text string) {
 	d.Scripts = append(d.Scripts, s)
 }
 
-// running returns the ID of the script that runs: the first one without a result, or the
-// last one, which may run on after it.
-func (d *decode) running() string {
-	for _, s := range d.Scripts {
-		if !s.Ended {
-			return s.ID
+// running returns the script that runs: the first one without a result, or the last one,
+// which may run on after it.
+func (d *decode) running() *script {
+	if len(d.Scripts) == 0 {
+		d.Scripts = []script{{Ended: true}} // it is in no record
+	}
+	for i := range d.Scripts {
+		if !d.Scripts[i].Ended {
+			return &d.Scripts[i]
 		}
 	}
-	if n := len(d.Scripts); n > 0 {
-		return d.Scripts[n-1].ID
+	return &d.Scripts[len(d.Scripts)-1]
+}
+
+// made adds a call of a script that has a record. A later record of it completes one
+// without a result.
+func (d *decode) made(c thread.Call) {
+	s := d.running()
+	if c.Within = s.ID; s.Made[c.ID] {
+		d.Timeline.SetResult(c.ID, func(known *thread.Call) { *known = c })
+		return
 	}
-	return ""
+	if s.Made == nil {
+		s.Made = map[string]bool{}
+	}
+	s.Made[c.ID] = true
+	d.Nested(s.ID, c)
 }
 
 // ended adds the calls that the text of a script has when it ends, unless their own
@@ -146,7 +174,7 @@ func (d *decode) ran(kind, id string, m *jsonl.Members) {
 	default:
 		c.Pending = status.Kind() != jsonl.Absent || kind == "FileChange"
 	}
-	d.Nested(d.running(), c)
+	d.made(c)
 }
 
 // command returns the call of a command.
@@ -157,10 +185,9 @@ func command(m *jsonl.Members) thread.Call {
 		args = append(args, c.Value().Text())
 	}
 	input := map[string]any{"cmd": v.Text()}
-	switch {
-	case len(args) == 3 && (args[1] == "-lc" || args[1] == "-c"):
-		input["cmd"] = args[2] // of a shell
-	case len(args) > 0:
+	if line, ok := cmdline.Script(args); ok {
+		input["cmd"] = line
+	} else if len(args) > 0 {
 		input["cmd"] = args
 	}
 	c := thread.Call{Name: "exec_command", Input: encode(input), Exit: number(m.Get("exit_code")),

@@ -126,6 +126,23 @@ func TestScriptEnds(t *testing.T) {
 			[]string{`o exec_command {"cmd":["ls"]} exit 0 in /w`}},
 		"two scripts": {begun().exec("o", "").exec("p", "").printed("o", "Script completed", "").completed(list),
 			[]string{`p exec_command {"cmd":["ls"]} exit 0 in /w`}},
+		"a program with an option like that of a shell": {begun().exec("o", "").completed(obj{"type": "CommandExecution",
+			"id": "exec-1", "command": []string{"grep", "-c", "TODO"}, "status": "completed", "exit_code": 0}),
+			[]string{`o exec_command {"cmd":["grep","-c","TODO"]} exit 0`}},
+		"a command of a shell": {begun().exec("o", "").completed(obj{"type": "CommandExecution",
+			"id": "exec-1", "command": []string{"/bin/bash", "-lc", "ls"}, "status": "completed", "exit_code": 0}),
+			[]string{`o exec_command {"cmd":"ls"} exit 0`}},
+		"a rollout with all items": {start("2026-02-22T20:48:50Z").meta(parentID, obj{"cli_version": "0.171.0",
+			"history_mode": "paginated"}).begin("t1").exec("o", "if (no) "+js).printed("o", "Script completed", "").exec("p", js).completed(list).
+			printed("p", "Script completed", ""), []string{`p exec_command {"cmd":["ls"]} exit 0 in /w`}},
+		"a rollout without items": {start("2026-02-22T20:48:50Z").meta(parentID, obj{"cli_version": "0.171.0",
+			"history_mode": "legacy"}).begin("t1").exec("o", js).printed("o", "Script completed", ""),
+			[]string{`o exec_command {"cmd":"ls"}`}},
+		"a record in progress, then another": {begun().exec("o", "").completed(obj{"type": "CommandExecution",
+			"id": "exec-1", "command": []string{"ls"}, "status": "inProgress"}).completed(list).
+			printed("o", "Script completed", ""), []string{`o exec_command {"cmd":["ls"]} exit 0 in /w`}},
+		"two records of one call": {begun().exec("o", "").completed(list).completed(list).
+			printed("o", "Script completed", ""), []string{`o exec_command {"cmd":["ls"]} exit 0 in /w`}},
 		"a subagent": {begun().exec("o", "").completed(obj{"type": "SubAgentActivity", "id": "exec-1", "kind": "started",
 			"agent_thread_id": doneID, "agent_path": "/root/a"}), []string{"o spawn_agent  by " + doneID}},
 	} {
