@@ -224,6 +224,9 @@ func patch(changes jsonl.Value) string {
 	b.WriteString("*** Begin Patch\n")
 	for c := changes.Members(); c.Next(); {
 		path, v := c.Key(), c.Value()
+		if strings.Contains(path+v.Get("move_path").Text(), "\n") {
+			continue // which the format does not have
+		}
 		switch v.Get("type").Text() {
 		case "add":
 			b.WriteString("*** Add File: " + path + "\n")

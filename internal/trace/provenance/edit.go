@@ -1,6 +1,7 @@
 package provenance
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
@@ -134,15 +135,26 @@ func first(v jsonl.Value, names ...string) string {
 	return ""
 }
 
-// patchOf returns what a patch in the format of apply_patch does to a file.
+// patchOf returns what the patches in a text do to a file. A file that they move is
+// known by its new path.
 func patchOf(text, dir, file string) (e edit) {
-	_, text, ok := strings.Cut(text, "*** Begin Patch")
-	if !ok {
-		return e
+	for _, f := range action.Patches(text) {
+		switch {
+		case action.Absolute(dir, cmp.Or(f.To, f.Path)) != file:
+		case f.Add:
+			e = edit{complete: true}
+			for _, line := range f.Lines {
+				e.content += strings.TrimPrefix(line, "+") + "\n"
+			}
+		default:
+			e.hunks(f.Lines)
+		}
 	}
-	text, _, _ = strings.Cut(text, "*** End Patch")
-	const add, update, move = "*** Add File: ", "*** Update File: ", "*** Move to: "
-	var mine, whole bool
+	return e
+}
+
+// hunks adds the changes that the lines of a patch are.
+func (e *edit) hunks(lines []string) {
 	var hunk change
 	flush := func() {
 		if hunk != (change{}) {
@@ -150,19 +162,8 @@ func patchOf(text, dir, file string) (e edit) {
 		}
 		hunk = change{}
 	}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
+	for _, line := range lines {
 		switch {
-		case strings.HasPrefix(line, add), strings.HasPrefix(line, update):
-			flush()
-			whole = strings.HasPrefix(line, add)
-			mine = action.Absolute(dir, strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, add), update))) == file
-			e.complete = e.complete || mine && whole
-		case strings.HasPrefix(line, "*** "):
-			mine = mine && (strings.HasPrefix(line, move) || line == "*** End of File")
-		case !mine:
-		case whole:
-			e.content += strings.TrimPrefix(line, "+") + "\n"
 		case strings.HasPrefix(line, "@@"):
 			flush()
 		case strings.HasPrefix(line, "+"):
@@ -175,5 +176,4 @@ func patchOf(text, dir, file string) (e edit) {
 		}
 	}
 	flush()
-	return e
 }

@@ -98,10 +98,7 @@ func inspect(c thread.Call) (a Action) {
 	return a
 }
 
-const (
-	maxPath    = 4096
-	patchStart = "*** Begin Patch"
-)
+const maxPath = 4096
 
 // commandLine returns a command that is a text, or a list of arguments or commands, which
 // are separated by sep.
@@ -140,14 +137,11 @@ func isLetter(c byte) bool { return 'a' <= c && c <= 'z' }
 var editorCommands = map[string]Access{"view": Read, "create": Written, "str_replace": Written, "insert": Written,
 	"undo_edit": Written, "delete": Written, "rename": Written}
 
-// patch adds the files of a patch in the format of apply_patch.
+// patch adds the files of the patches in a text.
 func (a *Action) patch(text string) {
-	if !strings.Contains(text, patchStart) {
-		return
-	}
-	for line := range strings.Lines(text) {
-		for _, header := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
-			if path, ok := strings.CutPrefix(strings.TrimSpace(line), header); ok && len(path) < maxPath {
+	for _, f := range Patches(text) {
+		for _, path := range []string{f.Path, f.To} {
+			if path != "" && len(path) < maxPath {
 				a.Paths, a.Access = append(a.Paths, path), Written
 			}
 		}

@@ -51,6 +51,9 @@ func TestInspect(t *testing.T) {
 		{thread.Call{Name: "Read", Input: `{"file_path":"a"}`, Inferred: true}, Named, []string{"a"}, "", "", nil},
 		{thread.Call{Name: "apply_patch", Input: "*** Begin Patch\n*** Add File: a\n", Failed: true}, Named, []string{"a"}, "",
 			"", nil},
+		{thread.Call{Name: "apply_patch", Input: "*** Begin Patch\n*** Update File: a\n@@\n *** Delete File: b\n" +
+			"+*** Add File: c\n-x\n*** Update File: d\n*** Move to: e\n*** End Patch\n*** Add File: f\n"}, Written,
+			[]string{"a", "d", "e"}, "", "", nil},
 		{thread.Call{Name: "NotebookRead", Input: `{"notebook_path":"a"}`}, Read, []string{"a"}, "", "", nil},
 		{thread.Call{Name: "create_thread", Input: `{"path":"a"}`}, Written, []string{"a"}, "", "", nil},
 		{thread.Call{Name: "list_threads", Input: `{"path":"a"}`}, Named, []string{"a"}, "", "", nil},
