@@ -22,36 +22,73 @@ const (
 
 // callsOf returns the calls of tools that the JavaScript of a script has, which runs in a
 // directory. What is not a literal in their inputs is written as ${expression}.
-func callsOf(js, dir string) (calls []thread.Call) {
-	s := &source{text: js[:min(len(js), maxScript)], constants: map[string]any{}}
-	for s.at < len(s.text) && len(calls) < maxNames && s.steps < maxSteps {
-		switch {
-		case s.skip(): // of a comment or a string
-		case len(s.constants)+s.failed < maxNames && s.word("const"):
-			s.constant()
-		case s.word("tools"):
-			if c, ok := s.call(); ok {
-				if c.ID = fmt.Sprintf("/%d", len(calls)+1); c.Dir != "" && !filepath.IsAbs(c.Dir) {
-					c.Dir = filepath.Join(dir, c.Dir)
-				}
-				calls = append(calls, c)
-			}
-		default:
-			s.at++
-		}
-	}
-	return calls
+func callsOf(js, dir string) []thread.Call {
+	s := &source{text: js[:min(len(js), maxScript)], dir: dir, constants: map[string]any{}}
+	s.scan(false)
+	return s.calls
 }
 
 // A source is the text of a script.
 type source struct {
 	text      string
+	dir       string // in which it runs
 	at        int
+	calls     []thread.Call
 	constants map[string]any // literals with a name
 	failed    int            // names of other expressions
 	unknown   bool           // the value that is read has a part that is not a literal
 	depth     int
 	steps     int
+}
+
+// scan reads the calls in the rest of the script, or in the expression of a template.
+func (s *source) scan(expression bool) {
+	for open := 0; s.at < len(s.text) && len(s.calls) < maxNames && s.steps < maxSteps; {
+		switch c := s.text[s.at]; {
+		case c == '`':
+			s.template()
+		case s.skip(): // of a comment or a string
+		case len(s.constants)+s.failed < maxNames && s.word("const"):
+			s.constant()
+		case s.word("tools"):
+			if c, ok := s.call(); ok {
+				if c.ID = fmt.Sprintf("/%d", len(s.calls)+1); c.Dir != "" && !filepath.IsAbs(c.Dir) {
+					c.Dir = filepath.Join(s.dir, c.Dir)
+				}
+				s.calls = append(s.calls, c)
+			}
+		case expression && c == '}' && open == 0:
+			return
+		case c == '{':
+			open++
+			s.at++
+		case c == '}':
+			open--
+			s.at++
+		default:
+			s.at++
+		}
+	}
+}
+
+// template reads the calls in the expressions of a template.
+func (s *source) template() {
+	s.depth++
+	defer func() { s.depth-- }()
+	for s.at++; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; {
+		case c == '`':
+			s.at++
+			return
+		case c == '\\':
+			s.at = min(len(s.text)-1, s.at+1)
+		case s.depth <= maxDepth && strings.HasPrefix(s.rest(), "${"):
+			s.at += 2
+			if s.scan(true); s.at == len(s.text) {
+				return
+			}
+		}
+	}
 }
 
 func (s *source) rest() string { return s.text[s.at:] }
