@@ -114,7 +114,8 @@ func TestScriptEnds(t *testing.T) {
 		want   []string
 	}{
 		"no result": {begun().exec("o", js), nil},
-		"a result":  {begun().exec("o", js).printed("o", "Script completed", ""), []string{`o exec_command {"cmd":"ls"}`}},
+		"a result": {begun().exec("o", js).printed("o", "Script completed", ""),
+			[]string{`o exec_command {"cmd":"ls"}`}},
 		"an abort": {begun().exec("o", js).printed("o", "aborted by user after 0.1s", ""),
 			[]string{`o exec_command {"cmd":"ls"} inferred`}},
 		"a failure": {begun().exec("o", js).printed("o", "Script failed", ""),
@@ -130,14 +131,15 @@ func TestScriptEnds(t *testing.T) {
 			[]string{`o exec_command {"cmd":["ls"]} exit 0 in /w`}},
 		"two scripts": {begun().exec("o", "").exec("p", "").printed("o", "Script completed", "").completed(list),
 			[]string{`p exec_command {"cmd":["ls"]} exit 0 in /w`}},
-		"a program with an option like that of a shell": {begun().exec("o", "").completed(obj{"type": "CommandExecution",
+		"an option like that of a shell": {begun().exec("o", "").completed(obj{"type": "CommandExecution",
 			"id": "exec-1", "command": []string{"grep", "-c", "TODO"}, "status": "completed", "exit_code": 0}),
 			[]string{`o exec_command {"cmd":["grep","-c","TODO"]} exit 0`}},
 		"a command of a shell": {begun().exec("o", "").completed(obj{"type": "CommandExecution",
 			"id": "exec-1", "command": []string{"/bin/bash", "-lc", "ls"}, "status": "completed", "exit_code": 0}),
 			[]string{`o exec_command {"cmd":"ls"} exit 0`}},
 		"a rollout with all items": {start("2026-02-22T20:48:50Z").meta(parentID, obj{"cli_version": "0.171.0",
-			"history_mode": "paginated"}).begin("t1").exec("o", "if (no) "+js).printed("o", "Script completed", "").exec("p", js).completed(list).
+			"history_mode": "paginated"}).begin("t1").exec("o", "if (no) "+js).printed("o", "Script completed", "").
+			exec("p", js).completed(list).
 			printed("p", "Script completed", ""), []string{`p exec_command {"cmd":["ls"]} exit 0 in /w`}},
 		"a rollout without items": {start("2026-02-22T20:48:50Z").meta(parentID, obj{"cli_version": "0.171.0",
 			"history_mode": "legacy"}).begin("t1").exec("o", js).printed("o", "Script completed", ""),

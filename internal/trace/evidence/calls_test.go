@@ -27,8 +27,8 @@ func TestLast(t *testing.T) {
 	} {
 		text += `{"type":"response_item","payload":{"type":"custom_tool_call","name":"` + call[0] + `","call_id":"` +
 			strconv.Itoa(n) + `","input":"` + call[1] + `"}}` + "\n" +
-			`{"type":"response_item","payload":{"type":"custom_tool_call_output","call_id":"` + strconv.Itoa(n) + `","output":"` +
-			call[2] + `"}}` + "\n"
+			`{"type":"response_item","payload":{"type":"custom_tool_call_output","call_id":"` + strconv.Itoa(n) +
+			`","output":"` + call[2] + `"}}` + "\n"
 	}
 	file := filepath.Join(dir, "rollout-2026-09-20T09-00-00-"+id+".jsonl")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

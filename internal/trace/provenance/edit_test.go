@@ -40,15 +40,16 @@ func TestEdit(t *testing.T) {
 			[]string{"b"}},
 		{"Codex in a script", "exec", `{"input":"*** Begin Patch\n*** Update File: a.go\n-a\n+b\n*** End Patch"}`, "a\n",
 			"b\n", []string{"b"}},
-		{"Codex moves", "apply_patch", "*** Begin Patch\n*** Update File: b.go\n*** Move to: a.go\n@@\n-x\n+y\n*** End Patch",
+		{"Codex moves", "apply_patch",
+			"*** Begin Patch\n*** Update File: b.go\n*** Move to: a.go\n@@\n-x\n+y\n*** End Patch",
 			"x\n", "y\n", []string{"y"}},
 		{"Codex moves it away", "apply_patch",
 			"*** Begin Patch\n*** Update File: a.go\n*** Move to: b.go\n@@\n-x\n+y\n*** End Patch", "x\n", "", nil},
 		{"the text of a file has a patch", "apply_patch", "*** Begin Patch\n*** Add File: a.go\n+*** Begin Patch\n" +
 			"+*** End Patch\n+x\n*** End Patch", "", "*** Begin Patch\n*** End Patch\nx\n",
 			[]string{"*** Begin Patch", "*** End Patch", "x"}},
-		{"the context has a patch", "apply_patch", "*** Begin Patch\n*** Update File: a.go\n@@\n *** End Patch\n-x\n+y\n" +
-			"*** End Patch", "*** End Patch\nx\n", "*** End Patch\ny\n", []string{"y"}},
+		{"the context has a patch", "apply_patch", "*** Begin Patch\n*** Update File: a.go\n@@\n *** End Patch\n" +
+			"-x\n+y\n*** End Patch", "*** End Patch\nx\n", "*** End Patch\ny\n", []string{"y"}},
 		{"the patch does not apply", "apply_patch", "*** Begin Patch\n*** Update File: a.go\n-x\n+b\n*** End Patch", "a\n",
 			"", []string{"b"}},
 		{"no content", "Write", `{"file_path":"a.go"}`, "a", "", nil},

@@ -206,8 +206,8 @@ func (r *tracer) copied(ctx context.Context, b []byte) []credit {
 			w.edit.content == string(b) {
 			by := credit{w, w.certainty(), []trace.Evidence{{Kind: "message", Ref: w.uri.String()}, {Kind: "digest",
 				Ref: handoff.SHA256 + ":" + digestOf(b)}}}
-			r.thread(ctx, trace.Hop{Kind: trace.HopWrote, Ref: w.uri.String(), Text: w.path, At: w.at, Certainty: by.certainty,
-				Evidence: by.evidence})
+			r.thread(ctx, trace.Hop{Kind: trace.HopWrote, Ref: w.uri.String(), Text: w.path, At: w.at,
+				Certainty: by.certainty, Evidence: by.evidence})
 			return []credit{by}
 		}
 	}

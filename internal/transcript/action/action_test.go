@@ -49,8 +49,8 @@ func TestInspect(t *testing.T) {
 		{thread.Call{Name: "Edit", Input: `{"file_path":"a"}`, Pending: true}, Named, []string{"a"}, "", "", nil},
 		{thread.Call{Name: "Edit", Input: `{"file_path":"a"}`, Inferred: true}, Inferred, []string{"a"}, "", "", nil},
 		{thread.Call{Name: "Read", Input: `{"file_path":"a"}`, Inferred: true}, Named, []string{"a"}, "", "", nil},
-		{thread.Call{Name: "apply_patch", Input: "*** Begin Patch\n*** Add File: a\n", Failed: true}, Named, []string{"a"}, "",
-			"", nil},
+		{thread.Call{Name: "apply_patch", Input: "*** Begin Patch\n*** Add File: a\n", Failed: true}, Named,
+			[]string{"a"}, "", "", nil},
 		{thread.Call{Name: "apply_patch", Input: "*** Begin Patch\n*** Update File: a\n@@\n *** Delete File: b\n" +
 			"+*** Add File: c\n-x\n*** Update File: d\n*** Move to: e\n*** End Patch\n*** Add File: f\n"}, Written,
 			[]string{"a", "d", "e"}, "", "", nil},

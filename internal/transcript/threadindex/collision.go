@@ -69,7 +69,8 @@ func (x *Index) Collisions(ctx context.Context, q Query) (c transcript.Collision
 		if err != nil {
 			return err
 		}
-		several.add("w.path IN (SELECT path FROM touches WHERE access >= 2 GROUP BY path HAVING count(DISTINCT thread) > 1)")
+		several.add("w.path IN (SELECT path FROM touches WHERE access >= 2 " +
+			"GROUP BY path HAVING count(DISTINCT thread) > 1)")
 		writes, err := a.writes(ctx, several.String(), several.args, q.selectsChange)
 		c.Collisions = collision.Find(writes)
 		return err
@@ -85,8 +86,8 @@ func (x *Index) Collisions(ctx context.Context, q Query) (c transcript.Collision
 func (a answer) writes(ctx context.Context, where string, args []any,
 	selects func(path string, at time.Time) bool) (writes []transcript.Write, err error) {
 	rows, err := a.QueryContext(ctx,
-		`SELECT w.path, w.n, w.at, w.access, t.id, t.uri, t.started, t.ended FROM touches w JOIN threads t ON t.id = w.thread
-		WHERE w.access >= 2 AND w.at <> 0 AND `+where, args...)
+		`SELECT w.path, w.n, w.at, w.access, t.id, t.uri, t.started, t.ended
+		FROM touches w JOIN threads t ON t.id = w.thread WHERE w.access >= 2 AND w.at <> 0 AND `+where, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -42,8 +42,8 @@ func TestInferred(t *testing.T) {
 		}
 		result("b", "Script completed")
 		call("apply_patch", "c", patch("open.go"))
-		tr.write(filepath.Join(tr.home, ".codex", "sessions", "2026", "02", "03", "rollout-2026-02-03T04-00-00-"+id+".jsonl"),
-			text)
+		dir := filepath.Join(tr.home, ".codex", "sessions", "2026", "02", "03")
+		tr.write(filepath.Join(dir, "rollout-2026-02-03T04-00-00-"+id+".jsonl"), text)
 	}
 	rollout()
 	rollout()
@@ -67,7 +67,8 @@ func TestInferred(t *testing.T) {
 			must(t, err)
 			if len(found.Matches) != 2 || len(found.Matches[0].Snippets) != 1 ||
 				found.Matches[0].Snippets[0].Inferred != want {
-				t.Errorf("%s: search %q: got %+v, want 2 threads with a snippet, inferred %t", name, text, found.Matches, want)
+				t.Errorf("%s: search %q: got %+v, want 2 threads with a snippet, inferred %t", name, text,
+					found.Matches, want)
 			}
 		}
 	}

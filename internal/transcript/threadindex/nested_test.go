@@ -26,9 +26,11 @@ func TestNestedAgents(t *testing.T) {
 			{"type": "session_meta", "payload": meta},
 			{"type": "response_item", "payload": object{
 				"type": "message", "role": "user", "content": []object{{"type": "input_text", "text": "go"}}}},
-			{"type": "response_item", "payload": object{"type": "custom_tool_call", "name": "apply_patch", "call_id": call,
+			{"type": "response_item", "payload": object{
+				"type": "custom_tool_call", "name": "apply_patch", "call_id": call,
 				"input": "*** Begin Patch\n*** Update File: " + file + "\n+x\n*** End Patch"}},
-			{"type": "response_item", "payload": object{"type": "custom_tool_call_output", "call_id": call, "output": "ok"}},
+			{"type": "response_item", "payload": object{
+				"type": "custom_tool_call_output", "call_id": call, "output": "ok"}},
 		} {
 			record["timestamp"] = "2026-02-03T04:00:00Z"
 			text += line(record)

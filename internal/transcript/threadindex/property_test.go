@@ -373,8 +373,9 @@ func TestMovedSession(t *testing.T) {
 		}
 		text = line(rec)
 		for _, c := range calls {
-			text += line(object{"uuid": tr.id(), "sessionId": session, "timestamp": "2026-02-03T04:00:02Z", "type": "user",
-				"agentId": agent, "isSidechain": true, "message": object{"role": "user", "content": []object{
+			text += line(object{"uuid": tr.id(), "sessionId": session, "timestamp": "2026-02-03T04:00:02Z",
+				"type": "user", "agentId": agent, "isSidechain": true,
+				"message": object{"role": "user", "content": []object{
 					{"type": "tool_result", "tool_use_id": c["id"], "content": "ok"}}}})
 		}
 		return text
