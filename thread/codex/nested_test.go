@@ -74,6 +74,8 @@ func TestScripts(t *testing.T) {
 			`exec_command {"cmd":"cat ${f.name}","n":1} inferred`},
 		{"tools.exec_command({cmd: build(')', 1), n: 1})",
 			`exec_command {"cmd":"${build(')', 1)}","n":1} inferred`},
+		{"tools.exec_command({cmd: 'a', timeout: Infinity})",
+			`exec_command {"cmd":"a","timeout":"${Infinity}"} inferred`},
 		{"tools.exec_command({...options})",
 			"exec_command ${{...options}} inferred"},
 		{"tools.apply_patch(make())",

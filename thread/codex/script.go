@@ -2,6 +2,7 @@ package codex
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -309,7 +310,7 @@ func (s *source) operand() (v any, ok bool) {
 		}
 		return nil, false
 	default:
-		if n, err := strconv.ParseFloat(word, 64); err == nil {
+		if n, err := strconv.ParseFloat(word, 64); err == nil && !math.IsInf(n, 0) && !math.IsNaN(n) {
 			return n, true
 		}
 		v, ok = s.constants[word]
