@@ -32,6 +32,7 @@ func (d *decode) Record(n int, v jsonl.Value) {
 		d.answer(n, content)
 	case v.Get("type").Is("turn_ended"):
 		if status := v.Get("status").Text(); status == "success" || status == "completed" {
+			d.ended()
 			question := d.Facts.State.Waiting
 			d.State(thread.Completed, time.Time{}, "turn_ended with status %s, line %d", status, n)
 			d.Facts.State.Waiting = question
@@ -52,8 +53,16 @@ func prompt(text string) string {
 // redacted is written in place of thinking.
 const redacted = "[REDACTED]"
 
-// answer decodes an answer of the model. Newer versions do not record the results of the
-// calls before it.
+// ended notes that the calls before an answer, or before the end of a turn that completed, are over. Newer
+// versions do not record their results.
+func (d *decode) ended() {
+	for _, id := range d.calls {
+		d.Timeline.SetResult(id, func(c *thread.Call) { c.Inferred = true })
+	}
+	d.calls = nil
+}
+
+// answer decodes an answer of the model.
 func (d *decode) answer(n int, content jsonl.Value) {
 	d.answers++
 	for c := content.Elements(); c.Next(); {
@@ -62,10 +71,7 @@ func (d *decode) answer(n int, content jsonl.Value) {
 	text := strings.TrimSpace(strings.TrimSuffix(engine.Text(content), redacted))
 	d.Timeline.Add(thread.Message{Role: thread.Assistant, Text: text})
 	ending(d.Scan, text, time.Time{}, "line", n)
-	for _, id := range d.calls {
-		d.Timeline.SetResult(id, func(c *thread.Call) { c.Inferred = true })
-	}
-	d.calls = nil
+	d.ended()
 	for c := content.Elements(); c.Next(); {
 		p := c.Value()
 		if !p.Get("type").Is("tool_use") && !p.Get("type").Is("tool_call") {

@@ -60,7 +60,8 @@ func TestNowConversations(t *testing.T) {
 			"input": map[string]any{"file_path": file, "content": "x"}}, map[string]any{"type": "tool_use", "id": "o",
 			"name": "Write", "input": map[string]any{"file_path": "/elsewhere/other.go", "content": "x"}})
 		x.add("user", map[string]any{"role": "user",
-			"content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t", "content": "ok"}}}, nil)
+			"content": []any{map[string]any{"type": "tool_result", "tool_use_id": "t", "content": "ok"},
+				map[string]any{"type": "tool_result", "tool_use_id": "o", "content": "ok"}}}, nil)
 		x.store(home)
 	}
 	o, err := s.ws.Sessions().Open(t.Context(),
