@@ -7,7 +7,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/internal/engine"
-	"github.com/agent-handoff/handoff/thread/internal/resume"
 )
 
 // A decode decodes the records of a rollout.
@@ -244,7 +243,7 @@ func (d *decode) say(f family, m thread.Message) {
 		m.Model = d.Model
 	}
 	if m.Role != thread.Note {
-		r := recorded{f, m.Role, resume.Hash(m.Text)}
+		r := recorded{f, m.Role, engine.Hash(m.Text)}
 		for i, other := range d.Recent {
 			if other.Family != 0 && other.Family != f && other.Role == r.Role && other.Hash == r.Hash {
 				d.Recent[i] = recorded{}

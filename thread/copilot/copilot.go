@@ -32,7 +32,7 @@ func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".copilot"),
 		Beside: []string{"workspace.yaml"},
-		Open:   engine.Open(engine.Program{Name: name, Env: env, Find: find, Inside: `"agentId":`}),
+		Open:   engine.Open(engine.Program{Name: name, Env: env, Find: find, Inside: []string{`"agentId":`}}),
 	}
 }
 

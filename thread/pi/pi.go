@@ -52,7 +52,7 @@ func program(roots []string) engine.Program {
 	return engine.Program{
 		Name: name, Env: env, Find: find, Head: readHead, HeadLen: 4 << 10, Starts: []byte(`{"type":"session",`),
 		Begun: second, Plain: true, Alone: true, Relate: relate, Other: byTime,
-		Branches: true, Inside: `"results":[{"agent":`,
+		Branches: true, Inside: []string{`"results":[{"agent":`},
 		Open: func(_ *thread.Walk, f *engine.Found, t *thread.Thread) { open(roots, f, t) },
 	}
 }

@@ -57,10 +57,15 @@ type Program struct {
 
 	Begun   string // the layout of Found.Begun; "" if subagents are not found by their start
 	Newest  bool   // of several copies with the same rank, the one that was written last counts
+	Recent  bool   // threads are in the order of their last write, and paths show which are those of subagents
 	Plain   bool   // transcripts are plain JSON, see thread.Stored.Texts
 	ByStart bool   // subagents are in the order of their start, not those first that the thread mentions
 	Deep    bool   // the subagents of a thread are those of all levels
 	Alone   bool   // a transcript depends on no files but Found.Also; otherwise on those beside it
+
+	// Nested is set if a thread depends on the directories of its subagents: those of
+	// transcripts whose paths have its ID as that of their parent.
+	Nested bool
 
 	// Mentioned is set if heads are long, so that only transcripts that a thread mentions
 	// are looked at for its subagents.
@@ -74,9 +79,10 @@ type Program struct {
 	// Decoder calls Fail(ErrNoEntry) if there is no such entry.
 	Branches bool
 
-	// Inside is a text that transcripts have in which the records of subagents are, "" if
-	// there are none. A subagent that is named without its session is searched for in them.
-	Inside string
+	// Inside are texts of which transcripts have one in which the records of subagents are.
+	// Unless Named is set, a subagent that is named without its session is searched for in
+	// them.
+	Inside []string
 }
 
 // ErrNoEntry is the error of a read up to an entry that does not exist.
@@ -95,6 +101,29 @@ type Provider struct {
 
 // Provider returns the provider of a program in directories.
 func (p Program) Provider(roots []string) *Provider { return &Provider{p, roots} }
+
+// Transcripts returns the transcripts that a query wants. Errors are collected in w.
+func (p *Provider) Transcripts(ctx context.Context, w *thread.Walk, q Query) []*Found {
+	all, _ := p.find(ctx, w, q, false) // an error of Find is one of a database
+	return all
+}
+
+// Used returns what the threads that a query wants used, without what was copied.
+func (p *Provider) Used(ctx context.Context, q Query) (sum thread.Tokens, err error) {
+	w := thread.NewWalk(ctx)
+	for _, copies := range thread.GroupByID(p.Transcripts(ctx, w, q), (*Found).storedKey) {
+		t, err := p.open(w, copies)
+		if err != nil {
+			return sum, err
+		}
+		facts, _, err := t.Reader.(*Reader).usage(ctx)
+		if err != nil {
+			return sum, err
+		}
+		sum.Add(facts.Usage.Tokens)
+	}
+	return sum, w.Err(p.Name)
+}
 
 // Roots returns the directories of the provider.
 func (p *Provider) Roots() []string { return p.roots }
@@ -232,11 +261,7 @@ func (p *Provider) OpenFound(w *thread.Walk, f *Found) (*thread.Thread, error) {
 
 // open opens the preferred one of several copies of a thread.
 func (p *Provider) open(w *thread.Walk, copies []*Found) (*thread.Thread, error) {
-	if p.Newest {
-		slices.SortStableFunc(copies, func(a, b *Found) int {
-			return cmp.Or(a.Rank-b.Rank, b.modified(w).Compare(a.modified(w)))
-		})
-	}
+	p.order(w, copies)
 	f := copies[0]
 	if f.Err != nil {
 		return nil, f.Err
@@ -265,6 +290,23 @@ func (p *Provider) open(w *thread.Walk, copies []*Found) (*thread.Thread, error)
 	return t, nil
 }
 
+// order puts the preferred one of several copies first.
+func (p *Provider) order(w *thread.Walk, copies []*Found) {
+	if p.Newest && len(copies) > 1 {
+		slices.SortStableFunc(copies, func(a, b *Found) int {
+			return cmp.Or(a.Rank-b.Rank, newer(w, a, b))
+		})
+	}
+}
+
+// newer compares transcripts by their last write, then by their size.
+func newer(w *thread.Walk, a, b *Found) int {
+	if c := b.modified(w).Compare(a.modified(w)); c != 0 {
+		return c
+	}
+	return cmp.Compare(w.StatFile(b.Path).Size, w.StatFile(a.Path).Size)
+}
+
 // modified returns when the transcript was last changed: as the store records it,
 // otherwise when its file or the write-ahead log of its database was written.
 func (f *Found) modified(w *thread.Walk) time.Time {
@@ -289,21 +331,28 @@ func (f *Found) modified(w *thread.Walk) time.Time {
 func (p *Provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
 	w := thread.NewWalk(ctx)
 	find := func() (list []*Found, err error) {
-		all, err := p.find(ctx, w, Query{}, false)
+		all, err := p.find(ctx, w, Query{Main: true}, p.Recent)
 		for _, f := range all {
-			p.head(w, f)
+			if !p.Recent {
+				p.head(w, f)
+			}
 			list = append(append(list, f), p.rest(w, f)...)
 		}
 		if err == nil {
 			err = w.Err(p.Name)
 		}
 		list = slices.DeleteFunc(list, func(f *Found) bool { return f.Parent != "" || f.Hidden || f.Err != nil })
-		slices.SortStableFunc(list, func(a, b *Found) int { return strings.Compare(b.Sort, a.Sort) })
+		slices.SortStableFunc(list, func(a, b *Found) int {
+			if p.Recent {
+				return cmp.Or(newer(w, a, b), strings.Compare(a.ID, b.ID))
+			}
+			return strings.Compare(b.Sort, a.Sort)
+		})
 		return list, err
 	}
 	return thread.List(ctx, find, (*Found).key, func(copies []*Found) (*thread.Thread, error) {
 		t, err := p.open(w, copies)
-		if err == nil && (t.Parent != "" || t.ID == "") {
+		if err == nil && (t.Parent != "" || t.ID == "" || copies[0].Hidden) {
 			return nil, nil
 		}
 		return t, err
@@ -338,16 +387,20 @@ func (p *Provider) Branch(ctx context.Context, main *thread.Thread, entry string
 	return nil, entry, nil
 }
 
-// mentions reports whether a line of a file contains a text.
-func mentions(path, text string) bool {
+// Contains reports whether a line of a file contains one of the texts.
+func Contains(path string, texts ...string) bool {
 	src, err := thread.OpenFile(path)
 	if err != nil {
 		return false
 	}
 	defer src.Close()
-	for rd := jsonl.NewReader(src); rd.Next(); {
-		if bytes.Contains(rd.Line(), []byte(text)) {
-			return true
+	rd := jsonl.Borrow(src)
+	defer rd.Return()
+	for rd.Next() {
+		for _, text := range texts {
+			if bytes.Contains(rd.Line(), []byte(text)) {
+				return true
+			}
 		}
 	}
 	return false
@@ -355,7 +408,7 @@ func mentions(path, text string) bool {
 
 // inside finds a subagent in the transcripts of sessions by its ID or another name.
 func (p *Provider) inside(ctx context.Context, all []*Found, id string) (*thread.Thread, error) {
-	if p.Inside == "" || id == "" {
+	if p.Inside == nil || p.Named || id == "" {
 		return nil, nil
 	}
 	w := thread.NewWalk(ctx)
@@ -363,7 +416,7 @@ func (p *Provider) inside(ctx context.Context, all []*Found, id string) (*thread
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if f.Err != nil || !mentions(f.Path, id) {
+		if f.Err != nil || !Contains(f.Path, id) {
 			continue
 		}
 		main, err := p.open(w, []*Found{f})

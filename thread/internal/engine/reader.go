@@ -66,6 +66,8 @@ type Reader struct {
 	mentions []*Mention // found by the last Read
 	found    *Found
 	entry    string
+	inside   bool          // its records are in the transcript of another thread
+	known    *thread.Facts // of the next Read, if reading that one showed them
 }
 
 // Found returns what was known of the transcript before it was read.
@@ -77,6 +79,10 @@ func (r *Reader) Mentions() []*Mention { return r.mentions }
 // Read implements thread.Reader.
 func (r *Reader) Read(ctx context.Context, detail thread.Detail, emit func(thread.Message) error) (thread.Facts,
 	error) {
+	if facts := r.known; facts != nil && detail == thread.Summary {
+		r.known = nil
+		return *facts, nil
+	}
 	s := r.scan()
 	s.Timeline.Detail, s.Timeline.Emit = detail, emit
 	return r.run(ctx, s, r.New(s))
@@ -227,14 +233,15 @@ func (r *Reader) State(ctx context.Context, path string) (thread.Facts, error) {
 	return facts, nil
 }
 
-// Usage returns the usage of the transcript and the subagents that it started, and no
-// other facts.
-func (r *Reader) Usage(ctx context.Context) (thread.Facts, error) {
+// usage returns the usage of the transcript and the subagents that it started, and no
+// other facts. parts reports whether there are records of subagents in it.
+func (r *Reader) usage(ctx context.Context) (facts thread.Facts, parts bool, err error) {
 	s := r.scan()
 	s.OnlyUsage = true
-	facts, err := r.run(ctx, s, r.New(s))
+	facts, err = r.run(ctx, s, r.New(s))
+	parts = slices.ContainsFunc(s.mentions, func(m *Mention) bool { return m.Reader != nil })
 	return thread.Facts{Usage: facts.Usage, Inherited: facts.Inherited, Requests: facts.Requests,
-		Spawned: facts.Spawned}, err
+		Spawned: facts.Spawned}, parts, err
 }
 
 // Files implements thread.Scattered.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -34,6 +35,10 @@ type Scan struct {
 	// Includes is why the usage includes that of other threads or branches. It is then
 	// a SessionTotal.
 	Includes string
+
+	// Checked is set if the program recorded a sum that equals the usage: nothing that was
+	// not understood has usage.
+	Checked bool
 
 	mentions []*Mention
 	uses     uses
@@ -170,6 +175,11 @@ type Mention struct {
 	Started time.Time  // if its records are inside this transcript
 	Span    jsonl.Span // of these records, if they are inside one record
 	Reader  *Reader    // of its records, if they are inside this transcript
+
+	Facts  *thread.Facts // of Reader, if they are known after reading this transcript
+	Copies bool          // the records are copies: they count if it has no transcript
+	Maybe  bool          // it is a subagent only if it has a transcript
+	Prompt uint64        // without an ID: it has the transcript whose Found.Prompt is the same
 }
 
 // Agent returns the subagent with this ID, which is added if there is none.
@@ -210,6 +220,27 @@ func (s *Scan) Member(id, path string) *Mention {
 		s.mentions = slices.Delete(s.mentions, k, k+1)
 	}
 	return m
+}
+
+// Mention adds a subagent whose ID is not recorded, or was not mentioned before.
+func (s *Scan) Mention(m Mention) *Mention {
+	s.mentions = append(s.mentions, &m)
+	return &m
+}
+
+// Part starts a scan of the facts of a subagent whose records are in the transcript of s.
+// The caller decodes these records.
+func (s *Scan) Part() *Scan { return &Scan{unit: s.unit} }
+
+// EndPart returns the facts of a Part of s with a decoder, after the last record of s.
+func (s *Scan) EndPart(part *Scan, d Decoder) *thread.Facts {
+	f := &part.Facts
+	f.Lines, f.BadLines = s.Facts.Lines, s.Facts.BadLines
+	f.Partial = s.Facts.Partial
+	f.Warnings = append(f.Warnings, s.Facts.Warnings...)
+	part.Fail(part.finish(context.Background(), d))
+	s.Fail(part.err)
+	return f
 }
 
 // Mentions returns the subagents so far, in the order of their first mention.

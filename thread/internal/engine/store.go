@@ -26,6 +26,10 @@ type Store struct {
 	// Pattern must be used. It may be nil.
 	Narrow func(Query) []string
 
+	// Beside is the end of the name of a file that a transcript depends on, instead of the
+	// end of its pattern. "" if there is none.
+	Beside string
+
 	// Set sets what else is known of a transcript by its path. It may be nil.
 	Set func(f *Found)
 
@@ -36,6 +40,9 @@ type Store struct {
 // A Query says which transcripts are wanted. The zero Query wants all.
 type Query struct {
 	ID       string
+	Main     bool      // subagents need not be found
+	Parent   string    // the session whose subagents are wanted
+	Beside   string    // path of its transcript, with Parent
 	From, To time.Time // when they were started, if From is not zero
 }
 
@@ -54,7 +61,11 @@ type Found struct {
 	Local  bool     // the ID identifies a subagent only together with Parent
 	Packed bool     // its words are not in the file, which is compressed
 	Hidden bool     // a subagent whose parent is not recorded; it is not listed
+	Brief  bool     // only its usage is read: titles are not needed
+	Whole  bool     // no records of subagents are in it, whatever Program.Inside is
 	Err    error    // why it can't be read; it is then not listed
+	Deeper bool     // another subagent may have started it; if so, only that one mentions it
+	Prompt uint64   // Mention.Prompt, if nothing else may connect it with its parent; 0 otherwise
 
 	Modified time.Time // when it was last changed, if the store records that
 	Head     any       // what Program.Head read
@@ -67,7 +78,8 @@ type Found struct {
 	Open func(w *thread.Walk, t *thread.Thread)
 
 	stat   thread.FileStat
-	headed bool // the head was read
+	beside *thread.FileStat // of the file that is named by Store.Beside; nil if there can be none
+	headed bool             // the head was read
 }
 
 // A place is a directory that matches the first parts of a pattern.
@@ -134,10 +146,12 @@ func (s Store) match(w *thread.Walk, root string, parts []string, id string, sta
 		}
 		places = parseSegment(text).enter(w, places, id)
 	}
-	add := func(at place, text string, stat thread.FileStat) {
-		if f := s.found(at, text, stat); f != nil {
+	add := func(at place, text string, stat thread.FileStat) *Found {
+		f := s.found(at, text, stat)
+		if f != nil {
 			list = append(list, f)
 		}
+		return f
 	}
 	switch {
 	case last.wild == "", last.wild == "{id}" && depth == 0 && isName(id):
@@ -156,15 +170,19 @@ func (s Store) match(w *thread.Walk, root string, parts []string, id string, sta
 		for i, at := range places {
 			paths[i] = at.path
 		}
-		want := func(name string) bool { _, ok := last.match(name); return ok }
-		for _, folder := range w.Folders(paths, depth, want) {
+		for _, folder := range w.Folders(paths, depth, func(name string) bool { return s.wants(last, name) }) {
+			stats := s.besides(folder)
 			for _, f := range folder.Files {
-				at := places[folder.Root]
-				at.path = folder.Path
-				text, _ := last.match(f.Name)
-				at = last.with(at, f.Name, text)
+				text, ok := last.match(f.Name)
+				if !ok {
+					continue
+				}
+				at := last.with(places[folder.Root], f.Name, text)
 				at.path = f.Path
-				add(at, text, f.FileStat)
+				if found := add(at, text, f.FileStat); found != nil && stats != nil {
+					beside := stats[strings.TrimSuffix(f.Name, last.after)]
+					found.beside = &beside
+				}
 			}
 		}
 	default:
@@ -177,6 +195,28 @@ func (s Store) match(w *thread.Walk, root string, parts []string, id string, sta
 		}
 	}
 	return list
+}
+
+// wants reports whether the state of a file is wanted: one that the last part of the
+// pattern matches, or one beside that.
+func (s Store) wants(last segment, name string) bool {
+	_, ok := last.match(name)
+	return ok || (s.Beside != "" && strings.HasSuffix(name, s.Beside))
+}
+
+// besides returns the states of the files beside transcripts in a directory, by the
+// beginnings of their names; nil if there are none.
+func (s Store) besides(in thread.Folder) map[string]thread.FileStat {
+	if s.Beside == "" {
+		return nil
+	}
+	stats := map[string]thread.FileStat{}
+	for _, f := range in.Files {
+		if stem, ok := strings.CutSuffix(f.Name, s.Beside); ok {
+			stats[stem] = f.FileStat
+		}
+	}
+	return stats
 }
 
 // enter returns the directories in places that p matches.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff/thread"
@@ -22,7 +23,13 @@ func (p *Provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] 
 		if err != nil && !yield(nil, err) {
 			return
 		}
-		dirs := map[string][]fs.DirEntry{}
+		dirs, known := map[string][]fs.DirEntry{}, map[string]bool{}
+		nested := p.nested(all)
+		if p.Inside != nil {
+			for _, f := range all {
+				known[f.storedKey()] = true
+			}
+		}
 		for _, copies := range thread.GroupByID(all, (*Found).storedKey) {
 			if copies[0].Err != nil {
 				continue
@@ -31,23 +38,45 @@ func (p *Provider) Stored(ctx context.Context) iter.Seq2[*thread.Stored, error] 
 			if _, known := dirs[dir]; !known && !p.Alone {
 				dirs[dir] = w.ReadDir(dir)
 			}
-			if s, ok := p.stored(w, copies, dirs[dir]); ok && !yield(s, nil) {
+			if s, ok := p.stored(w, copies, dirs[dir], nested[copies[0].ID], known); ok && !yield(s, nil) {
 				return
 			}
 		}
 	}
 }
 
+// nested returns the directories on which threads depend because their subagents are in
+// them, by the IDs of the threads.
+func (p *Provider) nested(all []*Found) map[string][]string {
+	if !p.Nested {
+		return nil
+	}
+	dirs := map[string][]string{}
+	for _, f := range all {
+		if f.Parent == "" {
+			continue
+		}
+		list, dir := dirs[f.Parent], filepath.Dir(f.Path)
+		if n := len(list); n == 0 || list[n-1] != dir {
+			dirs[f.Parent] = append(list, dir)
+		}
+	}
+	return dirs
+}
+
 // storedKey returns what the copies of a thread have in common without their heads.
 func (f *Found) storedKey() string {
-	if f.Local {
+	if f.Parent != "" && f.ID != "" {
 		return f.Parent + "/" + f.ID
 	}
 	return f.ID
 }
 
-// stored returns the transcript of a thread, whose directory has the entries.
-func (p *Provider) stored(w *thread.Walk, copies []*Found, entries []fs.DirEntry) (*thread.Stored, bool) {
+// stored returns the transcript of a thread, whose directory has the entries and whose
+// subagents are in the directories nested.
+func (p *Provider) stored(w *thread.Walk, copies []*Found, entries []fs.DirEntry, nested []string,
+	known map[string]bool) (*thread.Stored, bool) {
+	p.order(w, copies)
 	f := copies[0]
 	if f.stat == (thread.FileStat{}) {
 		f.stat = w.StatFile(f.Path)
@@ -67,10 +96,13 @@ func (p *Provider) stored(w *thread.Walk, copies []*Found, entries []fs.DirEntry
 	case !p.Alone:
 		also = beside(f.Path, entries)
 	}
-	for _, path := range also {
+	for _, path := range slices.Concat(also, nested) {
 		stats = append(stats, w.StatFile(path))
 	}
-	s := &thread.Stored{Opener: &opener{p, copies}}
+	if f.beside != nil {
+		stats = append(stats, *f.beside)
+	}
+	s := &thread.Stored{Opener: &opener{p, copies, known}}
 	s.SetFiles(paths, stats)
 	s.Modified, s.Elsewhere = f.modified(w), p.Elsewhere
 	switch {
@@ -104,12 +136,37 @@ func beside(path string, entries []fs.DirEntry) (files []string) {
 type opener struct {
 	p      *Provider
 	copies []*Found
+	known  map[string]bool // Found.storedKey of all transcripts, if some have the records of others
 }
 
 // Open implements thread.Opener.
-func (o *opener) Open(ctx context.Context) (list []*thread.Thread, err error) {
+func (o *opener) Open(ctx context.Context) ([]*thread.Thread, error) {
+	list, err := o.open(ctx, false)
+	for _, t := range list {
+		r, ok := t.Reader.(*Reader)
+		if !ok || o.p.Inside == nil || r.found.Whole || !Contains(t.Source, o.p.Inside...) {
+			continue
+		}
+		if failed := t.Load(ctx); failed != nil {
+			return nil, failed
+		}
+		mentions := slices.DeleteFunc(slices.Clone(r.mentions), func(m *Mention) bool {
+			return m.Copies && (o.known[m.ID] || o.known[t.ID+"/"+m.ID])
+		})
+		for _, part := range slicesOf(t, mentions, nil) {
+			part.Subagent = true
+			list = append(list, part)
+		}
+	}
+	return list, err
+}
+
+// open opens the threads in the transcript that have lines or a file of their own. brief
+// reports whether only their usage is read.
+func (o *opener) open(ctx context.Context, brief bool) (list []*thread.Thread, err error) {
 	w, beside := thread.NewWalk(ctx), thread.NewWalk(ctx) // a missing file beside a transcript is no error
 	f := *o.copies[0]
+	f.Brief = brief
 	copies := append([]*Found{&f}, o.copies[1:]...)
 	o.p.head(w, &f)
 	t, err := o.p.open(beside, copies)
@@ -128,20 +185,8 @@ func (o *opener) Open(ctx context.Context) (list []*thread.Thread, err error) {
 		threads = append(threads, t)
 	}
 	for _, t := range threads {
-		if t.ID == "" {
-			continue
-		}
-		list = append(list, t)
-		r, ok := t.Reader.(*Reader)
-		if !ok || o.p.Inside == "" || !mentions(t.Source, o.p.Inside) {
-			continue
-		}
-		if err := t.Load(ctx); err != nil {
-			return nil, err
-		}
-		for _, part := range slicesOf(t, r.mentions, nil) {
-			part.Subagent = true
-			list = append(list, part)
+		if t.ID != "" {
+			list = append(list, t)
 		}
 	}
 	return list, w.Err(first.Path)
@@ -149,17 +194,17 @@ func (o *opener) Open(ctx context.Context) (list []*thread.Thread, err error) {
 
 // ReadUsage implements thread.UsageReader.
 func (o *opener) ReadUsage(ctx context.Context) (list []*thread.Thread, ok bool, err error) {
-	if list, err = o.Open(ctx); err != nil {
+	if list, err = o.open(ctx, true); err != nil {
 		return nil, false, err
 	}
 	for _, t := range list {
-		if r, ok := t.Reader.(*Reader); !ok || !r.UsageOnly || t.Loaded() {
+		if r, ok := t.Reader.(*Reader); !ok || !r.UsageOnly {
 			return nil, false, nil
 		}
 	}
 	for _, t := range list {
-		facts, err := t.Reader.(*Reader).Usage(ctx)
-		if err != nil {
+		facts, parts, err := t.Reader.(*Reader).usage(ctx)
+		if err != nil || parts {
 			return nil, false, err
 		}
 		t.Usage, t.Inherited = facts.Usage, facts.Inherited

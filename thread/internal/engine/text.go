@@ -45,3 +45,12 @@ func Output(v jsonl.Value) string {
 	}
 	return v.Compact()
 }
+
+// Hash returns a hash of a text that is the same in every process: FNV-1a of 64 bits.
+func Hash[T string | []byte](text T) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	return h
+}

@@ -61,14 +61,20 @@ func (s *Scan) Use(u Use) (added thread.Tokens) {
 	}
 	known := s.uses.ByKey[u.Key]
 	if known == nil {
-		known = &used{Copied: copied}
+		known = &used{Copied: copied, Model: u.Model}
 		s.uses.ByKey[u.Key] = known
 		if u.Policy == Latest {
 			s.uses.Order = append(s.uses.Order, u.Key)
 		}
 		added = u.Tokens
-	} else if added = u.after(known.Tokens); added == (thread.Tokens{}) {
-		return added
+	} else {
+		if u.Policy == Grows && u.Model != known.Model && u.Tokens.Output >= known.Tokens.Output && !known.Copied {
+			s.Meter.Move(known.Model, u.Model, known.Tokens)
+			known.Model = u.Model
+		}
+		if added = u.after(known.Tokens); added == (thread.Tokens{}) {
+			return added
+		}
 	}
 	known.Tokens, known.N = u.Tokens, s.Meter.N
 	known.At = s.Meter.At
@@ -127,7 +133,10 @@ func (s *Scan) finishUsage() {
 	f := &s.Facts
 	f.Unknown = s.strange.Types
 	gaps := append(s.strange.gaps(), s.Gaps...)
-	s.Meter.Finish(f, append(gaps, thread.Gap{N: f.BadLines, Reason: "%d malformed lines were skipped"})...)
+	if gaps = append(gaps, thread.Gap{N: f.BadLines, Reason: "%d malformed lines were skipped"}); s.Checked {
+		gaps = nil
+	}
+	s.Meter.Finish(f, gaps...)
 	if s.Includes != "" && f.Usage.Calls > 0 {
 		f.Usage.Completeness, f.Usage.Reason = thread.SessionTotal, s.Includes
 	}
