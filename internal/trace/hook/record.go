@@ -57,6 +57,9 @@ func (r Recorder) Record(ctx context.Context, e trace.HookEvent) error {
 		return r.start(ctx, e, e.Agent, &handoff.WorkStarted{
 			Kind: "task", Name: e.AgentType, ParentWorkID: cmp.Or(e.Parent, e.Session)})
 	case trace.AgentEnd:
+		if _, err := r.Hub.Work(ctx, e.Harness, e.Agent); e.AgentType == "" && errors.Is(err, handoff.NotFound) {
+			return nil // a request of the program itself, such as for a compaction, of which no start is reported
+		}
 		failed := r.end(ctx, e, e.Agent)
 		for prompt := r.openPrompt(ctx, e); prompt != ""; prompt = r.openPrompt(ctx, e) {
 			if err := r.end(ctx, e, prompt); err != nil {
