@@ -17,13 +17,6 @@ import (
 // unread are the threads of TestLedgers that are not read completely yet, with what is
 // missing. A thread that is read completely must not be in the list.
 var unread = map[string]string{
-	"claude-2.1.332 claude/ce43f7d4-b8d2-4c96-a576-5436d97195e5":                   "the advisor",
-	"claude-2.1.332 claude/ce43f7d4-b8d2-4c96-a576-5436d97195e5/a1911a42b4d2dd1db": "counts a request of its parent",
-	"claude-2.1.332 claude/f8e6edd9-ea6d-469f-a1b1-60d3841922c5":                   "counts requests of its origin",
-	"claude-2.1.332-fork-advisor claude/6da5c449-d834-459d-85d7-e5938ba241e2":      "the advisor",
-	"claude-2.1.332-fork-advisor " +
-		"claude/6da5c449-d834-459d-85d7-e5938ba241e2/a67883341c8a98a1d": "counts a request of its parent",
-
 	"copilot-1.0.102-compacted copilot/ef8b24fe-5809-4b50-9270-03248558389f": "the compaction",
 	"qwen-0.24.4-side qwen/e8bb3064-58e8-4378-95cb-88e20ff391d6":             "telemetry records of requests",
 }

@@ -9,34 +9,36 @@
 // some weeks; other files still name a removed one.
 //
 // The format is undocumented. docs/threads.md lists the facts this package relies
-// on, which were found in published transcripts of versions 2.0.72 to 2.1.235.
+// on, which were found in published transcripts of versions 2.0.72 to 2.1.332.
 package claude
 
 import (
-	"cmp"
+	"bytes"
 	"context"
-	"errors"
-	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 const (
 	name = "claude"
 	env  = "CLAUDE_CONFIG_DIR" // home directories, separated by commas
 	home = "HOME"              // the variable of forks, which have none of their own
+
+	plain    = ".jsonl"
+	metaExt  = ".meta.json"
+	prefix   = "agent-"
+	agentDir = "subagents"
+	desktop  = "local-agent-mode-sessions"
 )
 
 // homes are the home directories of the tool, relative to the user's. The last
-// three contain the home directories of the desktop app.
-var homes = []string{
-	".config/claude", ".claude",
-	"Library/Application Support/Claude/" + desktop, "AppData/Roaming/Claude/" + desktop, ".config/Claude/" + desktop,
-}
+// three contain those of the desktop app.
+var homes = []string{".config/claude", ".claude", "Library/Application Support/Claude", "AppData/Roaming/Claude",
+	".config/Claude"}
 
 // Driver returns the driver of Claude Code.
 func Driver() thread.Driver {
@@ -46,13 +48,6 @@ func Driver() thread.Driver {
 
 // beside has the role of a subagent.
 var beside = []string{"*" + metaExt}
-
-// opener returns the Driver.Open of a tool.
-func opener(name, env string) func([]string) (thread.Provider, error) {
-	return func(roots []string) (thread.Provider, error) {
-		return &provider{name: name, env: env, roots: roots, index: index{folders: map[string]*heads{}}}, nil
-	}
-}
 
 func roots(getenv func(string) string, home string) []string {
 	var dirs []string
@@ -70,129 +65,193 @@ func roots(getenv func(string) string, home string) []string {
 	return dirs
 }
 
+// A provider is the transcripts of a tool.
 type provider struct {
-	name, env string // of the tool
-
-	roots []string
+	*engine.Provider
 	index index
 }
 
-func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
-	projects, err := p.projects(ctx)
-	if err != nil {
-		return nil, err
-	}
-	t := newTree(ctx)
-	copies := t.sessions(projects, id)
-	if len(copies) == 0 {
-		copies = t.agentFiles(projects, id)
-	}
-	if len(copies) > 0 {
-		return p.open(ctx, copies)
-	}
-	if err := t.Err(p.name + "/" + id); err != nil {
-		return nil, err
-	}
-	return nil, p.notFound(ctx, projects, id)
-}
-
-// notFound returns the error for an ID without a transcript: Unavailable if there
-// was one.
-func (p *provider) notFound(ctx context.Context, projects []string, id string) error {
-	trace, subagents, err := p.traces(ctx, projects, id)
-	if err != nil {
-		return err
-	}
-	if trace == "" {
-		var ids []string
-		t := newTree(ctx)
-		for _, dir := range projects {
-			for _, e := range t.ReadDir(dir) {
-				if stem, ok := strings.CutSuffix(e.Name(), plain); ok {
-					ids = append(ids, strings.TrimPrefix(stem, prefix))
-				}
-			}
+// opener returns the Driver.Open of a tool.
+func opener(name, env string) func([]string) (thread.Provider, error) {
+	return func(roots []string) (thread.Provider, error) {
+		p := &provider{index: index{folders: map[string]*heads{}}}
+		program := engine.Program{Name: name, Env: env, Head: readHead, Open: p.open, Relate: relate, Other: removed,
+			Newest: true, Recent: true, Plain: true, ByStart: true, Alone: true, Nested: true, Named: true,
+			Inside: inside}
+		for _, at := range []string{"", desktop + "/local_*/.claude/", desktop + "/*/local_*/.claude/",
+			desktop + "/*/*/local_*/.claude/", desktop + "/*/*/*/local_*/.claude/"} {
+			program.Stores = append(program.Stores, store(at), nested(at))
 		}
-		return thread.NotFoundError(p.name, id, p.roots, p.env, ids)
+		p.Provider = program.Provider(distinct(roots))
+		return p, nil
 	}
-	hint := "the tool removes transcripts after the number of days in its setting cleanupPeriodDays"
-	if len(subagents) > 0 {
-		hint = "these subagents of it still exist: " + p.name + "/" + strings.Join(subagents, ", "+p.name+"/")
-	}
-	return handoff.E("thread", p.name+"/"+id, handoff.Unavailable, errors.New("the transcript was removed: "+trace),
-		handoff.Advice(hint))
 }
 
-// open opens the newest of several copies of a thread.
-func (p *provider) open(ctx context.Context, copies []file) (*thread.Thread, error) {
-	order.Sort(copies, newestFirst)
-	t, err := p.openFile(copies[0])
+// distinct returns the roots without those whose transcripts are in an earlier one.
+func distinct(roots []string) (list []string) {
+	seen := map[string]bool{}
+	for _, root := range roots {
+		real, err := filepath.EvalSymlinks(filepath.Join(root, "projects"))
+		if err != nil || !seen[real] {
+			list = append(list, root)
+		}
+		seen[real] = true
+	}
+	return list
+}
+
+// store returns the store of sessions, and of subagents beside them, in a home directory.
+func store(at string) engine.Store {
+	dirs := at + "projects/"
+	return engine.Store{Pattern: dirs + "*/{id}" + plain, ID: idOf, Set: describe, Beside: metaExt,
+		Narrow: func(q engine.Query) []string {
+			folder := filepath.Base(filepath.Dir(q.Beside))
+			switch {
+			case thread.IsUUID(q.ID):
+				return []string{dirs + "*/{id}" + plain}
+			case q.ID != "":
+				return []string{dirs + "*/{id}" + plain, dirs + "*/" + prefix + "{id}" + plain}
+			case q.Beside != "" && isPart(folder):
+				return []string{dirs + folder + "/" + prefix + "{id}" + plain}
+			case q.Parent != "":
+				return []string{}
+			}
+			return nil
+		}}
+}
+
+// nested returns the store of the subagents in the directories of sessions.
+func nested(at string) engine.Store {
+	agents := func(session, dirs string) string {
+		return at + "projects/*/" + session + "/" + agentDir + "/" + dirs + prefix + "{id}" + plain
+	}
+	return engine.Store{Pattern: agents("{parent}", "**/"), ID: idOf, Set: describe, Beside: metaExt,
+		Narrow: func(q engine.Query) []string {
+			switch {
+			case q.Main, thread.IsUUID(q.ID):
+				return []string{} // a session
+			case q.ID != "":
+				return []string{agents("{parent}", "")} // those of workflows are found by looking at all
+			case isPart(q.Parent):
+				return []string{agents(q.Parent, "**/")}
+			}
+			return nil
+		}}
+}
+
+// isPart reports whether a name can be a part of a pattern that stands for itself.
+func isPart(name string) bool {
+	return name != "" && name != "." && filepath.IsLocal(name) && !strings.ContainsAny(name, "/\\\x00*{}")
+}
+
+// idOf returns the ID in the name of a transcript without its extension.
+func idOf(stem string) (id string, ok bool) {
+	id = strings.TrimPrefix(stem, prefix)
+	return thread.LowerUUID(id), id != ""
+}
+
+func isAgent(path string) bool { return strings.HasPrefix(filepath.Base(path), prefix) }
+
+// describe sets what the path of a transcript shows.
+func describe(f *engine.Found) {
+	if !isAgent(f.Path) {
+		return
+	}
+	f.Hidden, f.Whole = true, true
+	f.Named = f.ID
+	if f.Parent != "" {
+		return
+	}
+	if at := agentsOf(filepath.Dir(f.Path)); at != "" {
+		f.Parent = thread.LowerUUID(filepath.Base(filepath.Dir(at)))
+	}
+}
+
+// agentsOf returns the directory of all subagents of a session, in which dir is, "" if
+// there is none.
+func agentsOf(dir string) string {
+	for filepath.Base(dir) != agentDir {
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+	return dir
+}
+
+// Thread implements thread.Provider. The parent of a subagent is the one that started it.
+func (p *provider) Thread(ctx context.Context, id string) (*thread.Thread, error) {
+	t, err := p.Provider.Thread(ctx, strings.TrimPrefix(id, prefix))
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range copies[1:] {
-		t.WarnCopy(c.path)
+	if f := t.Reader.(*engine.Reader).Found(); f.Deeper {
+		spawner, err := p.spawner(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if spawner != "" {
+			t.Parent = spawner
+		}
 	}
-	r := t.Reader.(*transcript)
-	if r.file.agent {
-		return t, r.findParent(ctx, t)
-	}
-	copied, from := p.origin(ctx, r.file, r.meta)
-	r.copied, t.ForkedFrom = copied, cmp.Or(t.ForkedFrom, from)
 	return t, ctx.Err()
 }
 
-// openFile opens a transcript. The parent of a subagent is set to the session of
-// its directory or of its records.
-func (p *provider) openFile(f file) (*thread.Thread, error) {
-	m, err := readMeta(f)
-	if err != nil {
-		return nil, thread.UnreadableError(f.path, err)
-	}
-	return p.thread(f, m), nil
-}
-
-// thread returns the thread in a transcript.
-func (p *provider) thread(f file, m meta) *thread.Thread {
-	t := &thread.Thread{
-		Provider: p.name, ID: f.id, Source: f.path, Modified: f.modified,
-		Title: m.title, Cwd: m.cwd, Branch: m.branch, Version: m.version, Started: m.started,
-	}
-	if f.agent {
-		t.Parent, t.AgentName, t.AgentRole = cmp.Or(f.session, m.session), m.name, m.role
-		t.Described = m.described
-	} else if m.session != "" && m.session != f.id {
-		if m.copied = m.last == f.id; m.copied {
-			t.ForkedFrom = m.session
-		} else {
-			t.WarnID(f.id, m.session)
+// spawner returns the ID of the subagent of the same session that started one, "" if
+// there is none.
+func (p *provider) spawner(ctx context.Context, f *engine.Found) (string, error) {
+	w := thread.NewWalk(ctx)
+	for _, other := range p.Transcripts(ctx, w, engine.Query{Parent: f.Parent}) {
+		if other.Path == f.Path || !engine.Contains(other.Path, f.ID) {
+			continue
+		}
+		t, err := p.OpenFound(w, other)
+		if err == nil {
+			err = t.Load(ctx)
+		}
+		if err != nil {
+			return "", err
+		}
+		for _, m := range t.Reader.(*engine.Reader).Mentions() {
+			if m.ID == f.ID && !m.Maybe {
+				return t.ID, nil
+			}
 		}
 	}
-	t.ForkedFrom = cmp.Or(m.forkedFrom, t.ForkedFrom)
-	if f.size == 0 {
-		t.Warn("the transcript is empty")
-	}
-	t.Reader = &transcript{p: p, file: f, meta: m}
-	return t
+	return "", nil
 }
 
-func (p *provider) Threads(ctx context.Context) iter.Seq2[*thread.Thread, error] {
-	find := func() ([]file, error) {
-		projects, err := p.projects(ctx)
-		t := newTree(ctx)
-		var list []file
-		for _, dir := range projects {
-			files, _ := t.folder(dir, false)
-			list = append(list, files...)
+// callTail is how much of the end of a transcript is searched for a call that was
+// just made.
+const callTail = 256 << 10
+
+// AgentOfCall returns the ID of the subagent of a session that made a tool call,
+// "" for the main agent. It is not known before the agent's transcript has the
+// call, which Claude Code 2.1 writes 20 to 120 ms after it makes it. The transcript
+// of a subagent may not exist before its first calls.
+func (p *provider) AgentOfCall(ctx context.Context, session, call string) (agent string, known bool) {
+	if !thread.IsUUID(session) {
+		return "", true
+	}
+	w := thread.NewWalk(ctx)
+	files := slices.Concat(p.Transcripts(ctx, w, engine.Query{ID: session}),
+		p.Transcripts(ctx, w, engine.Query{Parent: session}))
+	if len(files) == 0 {
+		return "", true // it has no transcripts
+	}
+	slices.SortStableFunc(files, func(a, b *engine.Found) int {
+		return w.StatFile(b.Path).Modified.Compare(w.StatFile(a.Path).Modified)
+	})
+	quoted := []byte(`"` + call + `"`)
+	for _, f := range files {
+		switch {
+		case !bytes.Contains(w.Tail(f.Path, callTail), quoted):
+		case isAgent(f.Path):
+			return f.ID, true
+		default:
+			return "", true
 		}
-		order.Sort(list, newestFirst)
-		return list, errors.Join(err, t.Err(p.name))
 	}
-	open := func(copies []file) (*thread.Thread, error) { return p.open(ctx, copies) }
-	return thread.List(ctx, find, func(f file) string { return f.id }, open)
-}
-
-// newestFirst orders transcripts by their last write.
-func newestFirst(a, b file) int {
-	return cmp.Or(b.modified.Compare(a.modified), cmp.Compare(b.size, a.size), cmp.Compare(a.id, b.id))
+	return "", false
 }

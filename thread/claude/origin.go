@@ -2,29 +2,40 @@ package claude
 
 import (
 	"cmp"
-	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
-	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // When a session is forked or moved to the background, the tool copies its records
-// with their UUIDs to a transcript with another ID. The copy does not name the
-// original, so it is found by comparing UUIDs. Records in several transcripts
-// belong to the one that continued first, so that every request counts once.
+// with their UUIDs to a transcript with another ID: all of them, or those since the last
+// compaction. The copy does not name the original, so it is found by comparing UUIDs.
+// Records in several transcripts belong to the one that continued first, so that every
+// request counts once; those of a copy that begins with a compaction belong to a
+// transcript that has it in its middle.
+
+// An origin is where the records come from that a transcript has copies of.
+type origin struct {
+	copied map[uint64]bool // UUIDs of these records; nil if there are none
+	from   string          // the session from which most were copied
+	family string          // Thread.Family
+	sums   *thread.Tokens  // what the program had counted at the end of these records, if it is known
+}
 
 // heads maps the transcripts of sessions in one directory to the UUID of their
 // first prompt.
 type heads struct {
 	changed time.Time // modification time of the directory
 	since   time.Time // older transcripts are not included
-	first   map[string]uint64
+	first   map[string]string
 }
 
 // An index caches the heads of directories.
@@ -33,13 +44,11 @@ type index struct {
 	folders map[string]*heads
 }
 
-// related returns the transcripts beside f with the same first prompt. They were
-// written after f was started: the first call for a directory reads only those,
-// further calls read all.
-func (x *index) related(ctx context.Context, f file, first uint64, started time.Time) []file {
-	dir := filepath.Dir(f.path)
+// in returns the heads of the transcripts in a directory that were written after a time:
+// the first call reads only those, further calls read all.
+func (x *index) in(w *thread.Walk, dir string, since time.Time) map[string]string {
 	info, err := os.Stat(dir)
-	if first == 0 || err != nil {
+	if err != nil {
 		return nil
 	}
 	x.mu.Lock()
@@ -47,110 +56,156 @@ func (x *index) related(ctx context.Context, f file, first uint64, started time.
 	h := x.folders[dir]
 	switch {
 	case h == nil:
-		h = &heads{first: map[string]uint64{}}
-		h.read(ctx, dir, started)
+		h = &heads{first: map[string]string{}}
+		h.read(w, dir, since)
 	case !h.since.IsZero() || !h.changed.Equal(info.ModTime()):
-		h.read(ctx, dir, time.Time{})
+		h.read(w, dir, time.Time{})
 	}
 	h.changed = info.ModTime()
 	x.folders[dir] = h
-	t := newTree(ctx)
-	var same []file
-	for path, other := range h.first {
-		if other != first || path == f.path {
-			continue
-		}
-		if g, ok := t.stat(path, strings.TrimSuffix(filepath.Base(path), plain)); ok {
-			same = append(same, g)
-		}
-	}
-	order.Sort(same, func(a, b file) int { return cmp.Compare(a.id, b.id) })
-	return same
+	return maps.Clone(h.first)
 }
 
 // read adds the heads that are missing.
-func (h *heads) read(ctx context.Context, dir string, since time.Time) {
+func (h *heads) read(w *thread.Walk, dir string, since time.Time) {
 	h.since = since
-	for _, e := range thread.NewWalk(ctx).ReadDir(dir) {
+	for _, e := range w.ReadDir(dir) {
 		path := filepath.Join(dir, e.Name())
-		if h.first[path] != 0 || strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(e.Name(), plain) {
+		if _, known := h.first[path]; known || !strings.HasSuffix(path, plain) || isAgent(path) || e.IsDir() {
 			continue
 		}
-		if info, err := e.Info(); err != nil || info.ModTime().Before(since) {
+		if w.StatFile(path).Modified.Before(since) || w.Done() {
 			continue
 		}
 		h.first[path] = firstPrompt(path)
 	}
 }
 
-func firstPrompt(path string) (first uint64) {
-	eachUUID(path, 4<<10, func(kind []byte, id uint64, _ jsonl.Value) bool {
-		if string(kind) == "user" {
-			first = id
+func firstPrompt(path string) (first string) {
+	each(path, 4<<10, func(r *record, id uint64) bool {
+		if string(r.kind) == "user" && id != 0 {
+			first = r.uuid.Text()
 		}
-		return first == 0
+		return first == ""
 	})
 	return first
 }
 
-// eachUUID calls use for the records of a transcript that have a UUID, until it
-// returns false.
-func eachUUID(path string, chunk int, use func(kind []byte, id uint64, at jsonl.Value) bool) {
+// each calls use for the records of a transcript, except those of subagents, until it
+// returns false. id is that of the record, 0 if it has none.
+func each(path string, chunk int, use func(r *record, id uint64) bool) {
 	src, err := thread.OpenFile(path)
 	if err != nil {
 		return
 	}
 	defer src.Close()
+	var r record
 	for rd := jsonl.NewReaderSize(src, chunk); rd.Next(); {
-		r, _ := parseRecord(rd.Line())
-		if id := r.uuid.Text(); thread.IsUUID(id) && !r.sidechain && !use(r.kind, digest(id), r.at) {
+		r.parse(rd.Line())
+		id := uint64(0)
+		if text := r.uuid.Text(); thread.IsUUID(text) {
+			id = digest(text)
+		}
+		if !r.sidechain && !use(&r, id) {
 			return
 		}
 	}
 }
 
-// origin returns the UUIDs of the records of a session that were copied from other
-// sessions, and the session from which most were copied.
-func (p *provider) origin(ctx context.Context, f file, m meta) (copied map[uint64]bool, from string) {
-	if f.agent {
+// An original is a transcript that has records of another one.
+type original struct {
+	path  string
+	whole bool // the other one begins in its middle
+}
+
+func (o original) id() string {
+	return thread.LowerUUID(strings.TrimSuffix(filepath.Base(o.path), plain))
+}
+
+// related returns the transcripts beside that in path with some of its records.
+func (x *index) related(w *thread.Walk, path string, m meta) (list []original, family string) {
+	if m.first == "" {
 		return nil, ""
 	}
-	others := p.index.related(ctx, f, m.first, m.started)
-	if len(others) == 0 {
-		return nil, ""
+	dir := filepath.Dir(path)
+	family = m.first
+	for other, first := range x.in(w, dir, m.started) {
+		switch {
+		case other == path:
+		case first == m.first:
+			list = append(list, original{path: other})
+		case m.compacted != "" && engine.Contains(other, m.compacted):
+			list = append(list, original{path: other, whole: true})
+			family = first
+		}
+	}
+	slices.SortFunc(list, func(a, b original) int { return cmp.Compare(a.path, b.path) })
+	return list, dir + "#" + family
+}
+
+// origin returns where the records of a session come from.
+func (x *index) origin(w *thread.Walk, path, id string, m meta) (o origin) {
+	others, family := x.related(w, path, m)
+	if o.family = family; len(others) == 0 {
+		return o
 	}
 	const chunk = 64 << 10
 	mine := map[uint64]time.Time{}
 	var order []uint64
-	eachUUID(f.path, chunk, func(_ []byte, id uint64, at jsonl.Value) bool {
-		mine[id] = at.Time()
-		order = append(order, id)
-		return ctx.Err() == nil
+	each(path, chunk, func(r *record, id uint64) bool {
+		if id != 0 {
+			mine[id] = r.at.Time()
+			order = append(order, id)
+		}
+		return !w.Done()
 	})
 	most := 0
-	copied = map[uint64]bool{}
-	for _, g := range others {
-		shared := map[uint64]bool{}
-		var continued time.Time // first record that f does not have
-		eachUUID(g.path, chunk, func(_ []byte, id uint64, at jsonl.Value) bool {
-			if _, known := mine[id]; known {
-				shared[id] = true
-			} else if continued.IsZero() {
-				continued = at.Time()
-			}
-			return ctx.Err() == nil
-		})
-		if !earlier(g.id, continued, f.id, continuation(order, mine, shared)) {
+	o.copied = map[uint64]bool{}
+	for _, other := range others {
+		c := compare(other.path, mine)
+		if !other.whole && !earlier(other.id(), c.continued, id, continuation(order, mine, c.shared)) {
 			continue
 		}
-		for id := range shared {
-			copied[id] = true
+		for id := range c.shared {
+			o.copied[id] = true
 		}
-		if len(shared) > most {
-			most, from = len(shared), g.id
+		if len(c.shared) > most {
+			most = len(c.shared)
+			o.from, o.sums = other.id(), c.sums
 		}
 	}
-	return copied, from
+	return o
+}
+
+// A common is what a transcript has in common with another one.
+type common struct {
+	shared    map[uint64]bool
+	continued time.Time      // of the first record that the other one does not have
+	sums      *thread.Tokens // what the program had counted after the last one that it has
+}
+
+// compare compares the transcript in path with one that has the records mine.
+func compare(path string, mine map[uint64]time.Time) common {
+	c := common{shared: map[uint64]bool{}}
+	outside := false
+	each(path, 64<<10, func(r *record, id uint64) bool {
+		_, known := mine[id]
+		switch {
+		case id == 0:
+			if string(r.kind) == "cost-state" && !outside {
+				c.sums = sumOf(r.sums)
+			}
+		case known:
+			c.shared[id], outside = true, false
+		default:
+			outside = true
+			if c.continued.IsZero() {
+				c.continued = r.at.Time()
+			}
+		}
+		return true
+	})
+	return c
 }
 
 // continuation returns the time of the first record that is not shared.

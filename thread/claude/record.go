@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
-	"github.com/agent-handoff/handoff/thread/internal/resume"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // A record is one line of a transcript. Missing members are empty.
@@ -15,17 +15,14 @@ type record struct {
 	content, data, attachment      jsonl.Value
 	cwd, branch, version           jsonl.Value
 	origin, operation, forked      jsonl.Value
+	sums                           jsonl.Value // the usage of all requests of the session, by model
 	tool                           jsonl.Value // ID of the call of a progress record
 	sidechain, meta, summary, fail bool
 }
 
-// parseRecord parses the first record of a line. The cursor is at its end.
-func parseRecord(line jsonl.Value) (r record, c jsonl.Cursor) {
-	c = r.parse(line)
-	return r, c
-}
-
+// parse sets r to the first record of a line and returns the cursor at its end.
 func (r *record) parse(line jsonl.Value) jsonl.Cursor {
+	*r = record{}
 	c := line.Members()
 	for c.Next() {
 		r.set(&c)
@@ -73,6 +70,8 @@ func (r *record) set(c *jsonl.Cursor) {
 		r.forked = v
 	case "parentToolUseID":
 		r.tool = v
+	case "modelUsage":
+		r.sums = v
 	case "type":
 		if r.kind == nil {
 			r.kind = v.Raw()
@@ -123,7 +122,49 @@ func isContext(text string) bool {
 		strings.HasPrefix(text, "<system-reminder>")
 }
 
-func digest[T string | []byte](s T) uint64 { return resume.Hash(s) }
+// part returns the record of a subagent that a record of its progress has a copy of, and
+// the ID of the subagent. The ID is "" if it has none.
+func (r *record) part() (id string, part record) {
+	if string(r.kind) != "progress" || !r.data.Get("type").Is("agent_progress") {
+		return "", part
+	}
+	part.parse(r.data.Get("message"))
+	part.uuid, part.session, part.forked = r.uuid, r.session, r.forked
+	if part.message.Kind() != jsonl.Object {
+		return "", part
+	}
+	return r.data.Get("agentId").Text(), part
+}
+
+// A message is the message of a record of an answer. Of several members with the same
+// name the first counts.
+type message struct{ id, model, content, stop, usage jsonl.Value }
+
+func (m *message) parse(v jsonl.Value) {
+	*m = message{}
+	for c := v.Members(); c.Next(); {
+		var into *jsonl.Value
+		switch string(c.Name()) {
+		case "id":
+			into = &m.id
+		case "model":
+			into = &m.model
+		case "content":
+			into = &m.content
+		case "stop_reason":
+			into = &m.stop
+		case "usage":
+			into = &m.usage
+		default:
+			continue
+		}
+		if *into == nil {
+			*into = c.Value()
+		}
+	}
+}
+
+func digest[T string | []byte](s T) uint64 { return engine.Hash(s) }
 
 // between returns the text between the first <tag> and </tag> of s.
 func between(s, tag string) string {

@@ -3,37 +3,15 @@ package claude
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
-
-// subagents are the background tasks that a transcript mentions. Which of them are
-// subagents is known only at the end.
-type subagents struct {
-	tasks  []*subagent
-	byID   map[string]*subagent
-	calls  map[string]*call // by ID
-	spawns []*call          // in order
-	inner  []*subagent      // subagents whose records are in the transcript itself
-	within map[string]bool  // by ID
-
-	inherited bool // the record was copied from another session
-}
-
-// A subagent is one background task.
-type subagent struct {
-	thread.Agent
-	call    string
-	spawned bool // by a call of this thread
-	own     bool // which was not copied from another session
-	copied  bool // there are copies of its records
-	prompt  uint64
-	started time.Time
-}
 
 // A call is a call about subagents.
 type call struct {
@@ -55,37 +33,57 @@ func (o *call) names(v jsonl.Value, role string) {
 	}
 }
 
-func newSubagent(id string) *subagent { return &subagent{Agent: thread.Agent{ID: id}} }
-
-func (l *subagents) find(id string) *subagent {
-	id = strings.TrimPrefix(id, prefix)
-	if a := l.byID[id]; a != nil {
-		return a
+// begin adds the start of a subagent by the call.
+func (o *call) begin(m *engine.Mention) {
+	m.Aliases = alias(m.Aliases, o.id)
+	if m.Name == "" {
+		m.Name, m.Described = o.title, o.described
 	}
-	a := newSubagent(id)
-	l.byID[id] = a
-	l.tasks = append(l.tasks, a)
-	return a
+	m.Role = cmp.Or(m.Role, o.role)
+	m.AddEvent(o.at, o.name, "subagent spawned")
+	if m.State.Status == "" {
+		m.State = parentState(thread.Running, o.name, o.at, o.line)
+	}
 }
 
-func (l *subagents) spawnedBy(id string) bool {
-	a := l.byID[id]
-	return a != nil && a.spawned
+// assume adds what the call says of a subagent that has its prompt. While a subagent is
+// running, and always in old versions, nothing else connects the two.
+func (o *call) assume(m *engine.Mention) {
+	o.begin(m)
+	m.Evidence = append(m.Evidence, "parent transcript contains a call with its prompt")
+	if o.state.Status != "" {
+		m.State = o.state
+		m.AddEvent(o.state.At, "tool_result", "status "+string(o.state.Status))
+	}
 }
 
 func parentState(s thread.Status, by string, at time.Time, line int) thread.State {
 	return thread.ReadState(s, thread.Parent, at, "%s, line %d of the parent's transcript", by, line)
 }
 
-// called handles a call if it is about subagents.
-func (l *subagents) called(c thread.Call, input jsonl.Value, line int) {
-	o := &call{id: c.ID, name: c.Name, at: c.Time, line: line}
+// task returns a background task. Whether it is a subagent is known only later.
+func (d *decode) task(id string) *engine.Mention {
+	id = strings.TrimPrefix(id, prefix)
+	m := d.tasks[id]
+	if m == nil {
+		m = d.Agent(id)
+		m.Maybe = !m.Spawned
+		m.Aliases = alias(m.Aliases, prefix+id)
+		set(&d.tasks, id, m)
+	}
+	return m
+}
+
+// called decodes a call if it is about subagents.
+func (d *decode) called(c thread.Call, input jsonl.Value) {
+	o := &call{id: c.ID, name: c.Name, at: c.Time, line: d.n}
 	switch c.Name {
 	case "Task", "Agent":
 		o.names(input, "subagent_type")
 		o.prompt = digest(strings.TrimSpace(input.Get("prompt").Text()))
 		o.agent = input.Get("resume").Text()
-		l.spawns = append(l.spawns, o)
+		d.spawns = append(d.spawns, o)
+		set(&d.Spawning, c.ID, true)
 	case "SendMessage":
 		o.agent = cmp.Or(input.Get("to").Text(), input.Get("recipient").Text())
 	case "TaskOutput", "AgentOutputTool", "TaskStop", "KillShell":
@@ -96,144 +94,116 @@ func (l *subagents) called(c thread.Call, input jsonl.Value, line int) {
 		return
 	}
 	o.agent = strings.TrimPrefix(o.agent, prefix)
-	l.calls[c.ID] = o
+	set(&d.calls, c.ID, o)
 	// A message to a subagent starts it before the call returns.
-	if a := l.byID[o.agent]; a != nil && (o.title != "" || o.name == "SendMessage") {
-		a.AddEvent(o.at, o.name, "")
-		a.State = parentState(thread.Running, o.name, o.at, line)
+	if m := d.tasks[o.agent]; m != nil && (o.title != "" || o.name == "SendMessage") {
+		m.AddEvent(o.at, o.name, "")
+		m.State = parentState(thread.Running, o.name, o.at, d.n)
 	}
 }
 
-// spawn records that a call started a subagent.
-func (l *subagents) spawn(o *call, id string) *subagent {
-	a := l.find(id)
-	if a.spawned {
-		return a
+// callOf returns a call about subagents, nil if there is none with the ID.
+func (d *decode) callOf(id string) *call {
+	o := d.calls[id]
+	if o == nil && d.Spawning[id] { // before reading was resumed
+		o = &call{id: id, name: "Agent"}
+		set(&d.calls, id, o)
 	}
-	o.agent = a.ID
-	a.spawned, a.own, a.call, a.prompt, a.started = true, !l.inherited, o.id, o.prompt, o.at
-	if a.Name == "" {
-		a.Name, a.Described = o.title, o.described
+	return o
+}
+
+// spawn notes that a call started a subagent.
+func (d *decode) spawn(o *call, id string) *engine.Mention {
+	m := d.task(id)
+	if o.agent = m.ID; m.Maybe {
+		m.Maybe, m.Spawned = false, d.own()
+		m.Evidence = append(m.Evidence, "parent transcript contains the result of the call that spawned it")
+		o.begin(m)
 	}
-	a.Role = cmp.Or(a.Role, o.role)
-	a.AddEvent(o.at, o.name, "subagent spawned")
-	if a.State.Status == "" {
-		a.State = parentState(thread.Running, o.name, o.at, o.line)
-	}
-	return a
+	return m
 }
 
 var agentID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bagentId: ([0-9A-Za-z_-]+)`) })
 
-// returned handles the result of a call. It returns the subagent of the call.
-func (l *subagents) returned(id string, result, body jsonl.Value, failed bool, at time.Time, line int) string {
-	o := l.calls[id]
+// returned decodes the result of a call. It returns the subagent of the call.
+func (d *decode) returned(id string, r *record, body jsonl.Value, failed bool) string {
+	o, result := d.callOf(id), r.result
+	delete(d.Spawning, id)
 	if o == nil && result.Get("agentId").Kind() == jsonl.String && status(result.Get("status").Text()) != "" {
 		// The call is in the transcript that this one continues.
-		o = &call{id: id, name: "Agent", at: at, line: line}
+		o = &call{id: id, name: "Agent", at: r.at.Time(), line: d.n}
 		o.names(result, "agentType")
 	}
 	if o == nil {
 		return ""
 	}
+	at := r.at.Time()
 	switch o.name {
 	case "Task", "Agent":
-		l.spawned(o, result, body, failed, at, line)
+		d.ran(o, r, body, failed)
 	case "TaskOutput", "AgentOutputTool":
 		task := result.Get("task")
 		word := cmp.Or(task.Get("task_id").Text(), o.agent)
 		if s := status(task.Get("status").Text()); s != "" && word != "" {
-			a := l.find(word)
-			a.AddEvent(at, o.name, "status "+string(s))
-			a.State = parentState(s, o.name, at, line)
+			m := d.task(word)
+			m.AddEvent(at, o.name, "status "+string(s))
+			m.State = parentState(s, o.name, at, d.n)
 		}
 	case "TaskStop", "KillShell":
-		if a := l.byID[o.agent]; a != nil && !failed {
-			a.AddEvent(o.at, o.name, "")
-			a.State = parentState(thread.Shutdown, o.name, at, line)
+		if m := d.tasks[o.agent]; m != nil && !failed {
+			m.AddEvent(o.at, o.name, "")
+			m.State = parentState(thread.Shutdown, o.name, at, d.n)
 		}
 	}
 	return o.agent
 }
 
-// spawned handles the result of a call that starts a subagent: the subagent's
-// answer, or that it runs in the background.
-func (l *subagents) spawned(o *call, result, body jsonl.Value, failed bool, at time.Time, line int) {
-	id := cmp.Or(result.Get("agentId").Text(), o.agent)
+// ran decodes the result of a call that starts a subagent: the subagent's answer, or
+// that it runs in the background.
+func (d *decode) ran(o *call, r *record, body jsonl.Value, failed bool) {
+	id := cmp.Or(r.result.Get("agentId").Text(), o.agent)
 	if id == "" {
 		if m := agentID().FindStringSubmatch(output(body)); m != nil {
 			id = m[1]
 		}
 	}
-	s := cmp.Or(status(result.Get("status").Text()), thread.Completed)
+	s, at := cmp.Or(status(r.result.Get("status").Text()), thread.Completed), r.at.Time()
 	switch {
 	case failed:
 		s = thread.Errored
-	case result.Get("isAsync").True():
+	case r.result.Get("isAsync").True():
 		s = thread.Running
 	}
-	o.state = parentState(s, "the result of "+o.name, at, line)
+	o.state = parentState(s, "the result of "+o.name, at, d.n)
 	if id == "" {
 		return // the call failed, or the version does not name subagents
 	}
-	a := l.spawn(o, id)
+	m := d.spawn(o, id)
 	if s != thread.Running {
-		a.AddEvent(at, "tool_result", "status "+string(s))
+		m.AddEvent(at, "tool_result", "status "+string(s))
 	}
-	a.State = o.state
+	m.State = o.state
 }
 
-// progress handles a record that some versions copy from a running subagent.
-func (l *subagents) progress(r *record, line int) {
+// progress decodes a record that some versions copy from a running subagent.
+func (d *decode) progress(r *record) {
 	if !r.data.Get("type").Is("agent_progress") {
 		return
 	}
 	id := r.data.Get("agentId").Text()
-	o := l.calls[cmp.Or(r.tool.Text(), r.data.Get("parentToolUseID").Text())]
-	if id != "" && o != nil && !l.spawnedBy(id) {
-		l.spawn(o, id)
+	o := d.callOf(cmp.Or(r.tool.Text(), r.data.Get("parentToolUseID").Text()))
+	if id != "" && o != nil {
+		d.spawn(o, id)
 	}
-	if a := l.byID[id]; a != nil && r.data.Get("message", "message").Kind() == jsonl.Object {
-		a.copied = true
-	}
-}
-
-// own returns the IDs of the subagents that the thread started.
-func (l *subagents) own() (ids []string) {
-	for _, a := range l.tasks {
-		if a.own {
-			ids = append(ids, a.ID)
-		}
-	}
-	return ids
-}
-
-// spawning returns the calls that have not returned yet and start a subagent.
-func (l *subagents) spawning() (calls []string) {
-	for _, o := range l.spawns {
-		if o.agent == "" && o.state.Status == "" {
-			calls = append(calls, o.id)
-		}
-	}
-	return calls
-}
-
-// restore restores what own and spawning returned.
-func (l *subagents) restore(own, spawning []string) {
-	for _, id := range own {
-		a := l.find(id)
-		a.spawned, a.own = true, true
-	}
-	for _, id := range spawning {
-		o := &call{id: id, name: "Agent"}
-		l.calls[id] = o
-		l.spawns = append(l.spawns, o)
+	if m := d.tasks[id]; m != nil && r.data.Get("message", "message").Kind() == jsonl.Object {
+		m.Copies = true
+		d.Stopped = d.OnlyUsage && !m.Maybe // all of it must be read
 	}
 }
 
-// notified handles a notification about a background task. It is recorded when the
+// notified decodes a notification about a background task. It is recorded when the
 // task ends, and again when it is sent to the model.
-func (l *subagents) notified(text string, at time.Time, line int) {
+func (d *decode) notified(text string, at time.Time) {
 	const event = "task-notification"
 	if !strings.Contains(text, "<task-notification>") {
 		return
@@ -242,28 +212,64 @@ func (l *subagents) notified(text string, at time.Time, line int) {
 	if id == "" || s == "" {
 		return
 	}
-	a, detail := l.find(id), "status "+string(s)
-	for _, e := range a.Lifecycle {
-		if e.Name == event && e.Detail == detail {
-			return
-		}
+	m, detail := d.task(id), "status "+string(s)
+	if !slices.ContainsFunc(m.Lifecycle, func(e thread.Event) bool { return e.Name == event && e.Detail == detail }) {
+		m.AddEvent(at, event, detail)
+		m.State = parentState(s, event, at, d.n)
 	}
-	a.AddEvent(at, event, detail)
-	a.State = parentState(s, event, at, line)
 }
 
-// inside records a subagent whose records are in the session's own transcript.
-func (l *subagents) inside(key string, r *record) {
-	if l.within[key] {
-		return
+// A part decodes the records of a subagent in the transcript of its session.
+type part struct {
+	*decode
+	mention *engine.Mention
+	prompt  uint64
+}
+
+// inside decodes a record of a subagent in the transcript of its session.
+func (d *decode) inside(key string, r *record) {
+	p := d.parts[key]
+	if p == nil {
+		if kind := string(r.kind); kind != "user" && kind != "assistant" {
+			return
+		}
+		m := d.tasks[key]
+		if m == nil {
+			m = d.Mention(engine.Mention{Agent: thread.Agent{ID: key}})
+		}
+		m.Reader, m.Started = d.t.part(key, false), r.at.Time()
+		p = &part{m.Reader.New(d.Part()).(*decode), m, digest(text(r.message.Get("content")))}
+		set(&d.parts, key, p)
+		d.inner = append(d.inner, p)
 	}
-	if l.within == nil {
-		l.within = map[string]bool{}
+	if d.Stopped = d.OnlyUsage; !d.OnlyUsage { // otherwise all of it must be read
+		p.n, p.line, p.Known = d.n, d.line, true
+		p.add(r)
 	}
-	l.within[key] = true
-	a := newSubagent(key)
-	a.started, a.prompt = r.at.Time(), digest(text(r.message.Get("content")))
-	l.inner = append(l.inner, a)
+}
+
+// finishAgents adds what is known of subagents only after the last record.
+func (d *decode) finishAgents() {
+	for _, m := range d.tasks {
+		if m.Copies = m.Copies && !m.Maybe; m.Copies {
+			m.Reader = d.t.part(m.ID, true)
+		}
+	}
+	for _, p := range d.inner {
+		i := slices.IndexFunc(d.spawns, func(o *call) bool { return o.agent == "" && o.prompt == p.prompt })
+		if i >= 0 {
+			d.spawns[i].assume(p.mention)
+			d.spawns = slices.Delete(d.spawns, i, i+1)
+		}
+		p.mention.Facts = d.EndPart(p.Scan, p.decode)
+	}
+	for _, o := range d.spawns {
+		if o.agent == "" {
+			m := engine.Mention{Prompt: o.prompt, Maybe: true}
+			o.assume(&m)
+			d.Mention(m)
+		}
+	}
 }
 
 func status(word string) thread.Status {

@@ -7,16 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// A turn tracks the status of a thread.
+// A turn is what is known of the current turn besides its state.
 type turn struct {
-	State    thread.State
 	Ends     bool // the version or the transcript records the end of answers
 	Seldom   bool // the version gives the reason only for some answers
-	Open     thread.PendingCalls
 	NoEnd    bool // the last answer has no recorded end
 	Failed   bool // the turn has an error or an interruption
 	Question bool // the last text ends with a question
@@ -41,105 +38,107 @@ func newTurn(version string, agent bool) turn {
 	}
 	known := len(parts) == 3
 	reasons := known && slices.Compare(v[:], answersEnds) >= 0
-	return turn{Ends: reasons || known && !agent && slices.Compare(v[:], turnEnds) >= 0, Seldom: known && !reasons}
+	turns := known && !agent && slices.Compare(v[:], turnEnds) >= 0
+	return turn{Ends: reasons || turns, Seldom: known && !reasons}
 }
 
-func (t *turn) set(s thread.Status, reason string, line int, at time.Time) {
-	t.State = thread.ReadState(s, thread.Child, at, "%s, line %d", reason, line)
-	t.NoEnd = false
+// set sets the state after a record.
+func (d *decode) set(s thread.Status, reason string, at time.Time) {
+	d.State(s, at, "%s, line %d", reason, d.n)
+	d.Turn.NoEnd = false
 }
 
-// started handles the start of a turn.
-func (t *turn) started(reason string, line int, at time.Time) {
-	t.set(thread.Running, reason, line, at)
-	t.Failed, t.Question = false, false
-	clear(t.Open)
+// started decodes the start of a turn.
+func (d *decode) started(reason string, at time.Time) {
+	if !d.own() {
+		return
+	}
+	d.set(thread.Running, reason, at)
+	d.Turn.Failed, d.Turn.Question = false, false
+	d.Calls = nil
 }
 
-// continued handles a record within a turn.
-func (t *turn) continued(reason string, line int, at time.Time) {
-	t.set(thread.Running, reason, line, at)
-	t.Failed = false
-}
-
-// answered handles a part of an answer: whether it has tool calls, and whether it is
+// answered decodes a part of an answer: whether it has tool calls, and whether it is
 // only thinking, after which the answer goes on.
-func (t *turn) answered(stop jsonl.Value, calls, thinks bool, line int, at time.Time) {
-	reason := string(stop.Raw())
-	t.Ends = t.Ends || reason != "" && !t.Seldom
+func (d *decode) answered(calls, thinks bool, at time.Time) {
+	t, reason := &d.Turn, string(d.msg.stop.Raw())
+	t.Ends = t.Ends || (reason != "" && !t.Seldom)
 	t.Failed = false
 	switch {
-	case calls, reason == "tool_use", reason == "pause_turn", len(t.Open) > 0:
-		t.set(thread.Running, "tool_use", line, at)
+	case calls, reason == "tool_use", reason == "pause_turn", len(d.Calls) > 0:
+		d.set(thread.Running, "tool_use", at)
 	case reason != "":
-		t.set(thread.Completed, reason, line, at)
+		d.set(thread.Completed, reason, at)
 	default:
-		t.set(thread.Running, "an answer without its end", line, at)
+		d.set(thread.Running, "an answer without its end", at)
 		t.NoEnd = !thinks
 	}
-}
-
-// checkQuestion checks whether the last text of an answer ends with a question.
-func (t *turn) checkQuestion(content jsonl.Value) {
-	for c := content.Elements(); c.Next(); {
+	for c := d.msg.content.Elements(); c.Next(); {
 		if v := c.Value(); v.Get("type").Is("text") {
-			text := bytes.TrimRight(v.Get("text").Raw(), " ")
-			for bytes.HasSuffix(text, []byte(`\n`)) {
-				text = bytes.TrimRight(text[:len(text)-2], " ")
-			}
-			t.Question = bytes.HasSuffix(text, []byte("?"))
+			t.Question = isQuestion(v.Get("text").Raw())
 		}
 	}
 }
 
-func (t *turn) called(c thread.Call) {
-	waiting := ""
-	switch c.Name {
+// isQuestion reports whether a text, which is JSON, ends with a question.
+func isQuestion(text []byte) bool {
+	text = bytes.TrimRight(text, " ")
+	for bytes.HasSuffix(text, []byte(`\n`)) {
+		text = bytes.TrimRight(text[:len(text)-2], " ")
+	}
+	return bytes.HasSuffix(text, []byte("?"))
+}
+
+// waiting returns what a person has to do about a call of a tool.
+func waiting(tool string) string {
+	switch tool {
 	case "AskUserQuestion":
-		waiting = "an answer"
+		return "an answer"
 	case "ExitPlanMode", "exit_plan_mode":
-		waiting = "approval of the plan it proposed"
+		return "approval of the plan it proposed"
 	}
-	t.Open.Add(c.ID, waiting)
+	return ""
 }
 
-// fail handles an error or an interruption. A following end of the turn does not
+// fail decodes an error or an interruption. A following end of the turn does not
 // change the status.
-func (t *turn) fail(reason string, line int, at time.Time) {
-	t.set(thread.Errored, reason, line, at)
-	t.Failed = true
-	clear(t.Open)
-}
-
-// ended handles the end of a turn.
-func (t *turn) ended(kind string, line int, at time.Time) {
-	t.Ends = true
-	if !t.Failed && t.State.Status != "" {
-		t.set(thread.Completed, kind, line, at)
-		clear(t.Open)
+func (d *decode) fail(reason string, at time.Time) {
+	if d.own() {
+		d.set(thread.Errored, reason, at)
+		d.Turn.Failed = true
 	}
 }
 
-// end returns the state after the last record.
-func (t *turn) end(last time.Time) thread.State {
-	s := t.State
+// ended decodes the end of a turn.
+func (d *decode) ended(kind string, at time.Time) {
+	if !d.own() {
+		return
+	}
+	d.Turn.Ends = true
+	if !d.Turn.Failed && d.Facts.State.Status != "" {
+		d.set(thread.Completed, kind, at)
+		d.Calls = nil
+	}
+}
+
+// endTurn sets the state after the last record.
+func (d *decode) endTurn() {
+	t, s := &d.Turn, &d.Facts.State
 	switch {
 	case s.Status == "":
-		return thread.ReadState(thread.PendingInit, thread.Inferred, last, "no turn has started")
+		d.Infer(thread.PendingInit, d.Facts.Last, "no turn has started")
+		return
 	case t.NoEnd && !t.Ends:
 		s.Status, s.Source, s.NoEnd = thread.Completed, thread.Inferred, true
-		s.Evidence = "last message is from the agent, and this transcript does not record the end of answers: " + s.Evidence
+		const silent = "last message is from the agent, and this transcript does not record the end of answers: "
+		s.Evidence = silent + s.Evidence
 	}
 	switch s.Status {
 	case thread.Running:
-		s.Waiting = t.Open.Waiting()
+		s.Waiting = d.Calls.Waiting()
 	case thread.Completed:
 		if t.Question {
 			s.Waiting = thread.WaitingFor("?")
 		}
 	}
-	if s.At.IsZero() {
-		s.At = last
-	}
-	return s
 }

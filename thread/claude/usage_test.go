@@ -76,12 +76,12 @@ func TestUsage(t *testing.T) {
 			begin().say("m", "a", used(1, 0, 0, 0, 5), "end_turn").raw([]int{1}), thread.Tokens{Input: 1, Output: 5, Calls: 1},
 			"1 malformed lines",
 		},
-		"a malformed line of another type is not a gap": {
+		"a malformed line of another type may have an answer after it": {
 			begin().say("m", "a", used(1, 0, 0, 0, 5), "end_turn").text(`{"type":"user","message":"x}`), thread.Tokens{
-				Input: 1, Output: 5, Calls: 1}, incomplete,
+				Input: 1, Output: 5, Calls: 1}, "1 malformed lines",
 		},
 		"a second record on a line counts": {
-			begin().text(`{"type":"user"}{"type":"assistant","message":{"id":"m","usage":{"output_tokens":5}}}`), thread.Tokens{
+			begin().text(`{"type":"user"}{"type":"assistant","message":{"id":"m","usage":{"input_tokens":0,"output_tokens":5}}}`), thread.Tokens{
 				Output: 5, Calls: 1}, incomplete,
 		},
 	} {
