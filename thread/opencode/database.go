@@ -24,27 +24,28 @@ var needed = tables{
 	"session_v2": {"id"}, "session_message": {"id", "session_id", "type", "seq", "data"},
 }
 
+// ignored are the tables that belong to a session and have no message of a model.
+var ignored = []string{"session_context_epoch", "session_input", "session_share", "todo", "kilo_board", "kilo_board_message"}
+
 // lacks returns the first missing table and column of those that a database with tables
-// must have: those of version 1, of version 2, or of both.
+// must have: one of sessions, and one of messages.
 func (t tables) lacks() (table, column string) {
-	first := []string{"session", "message", "part"}
-	second := []string{"session_v2", "session_message"}
-	any := func(names []string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return t[name] != nil })
+	if len(t) == 0 {
+		return "", ""
 	}
 	var need []string
-	if any(first) || !any(second) {
-		need = append(need, first...)
+	for _, one := range [][]string{{"session", "session_v2"}, {"message", "session_message"}} {
+		have := slices.DeleteFunc(slices.Clone(one), func(name string) bool { return t[name] == nil })
+		if need = append(need, have...); len(have) == 0 {
+			need = append(need, one[0])
+		}
 	}
-	switch {
-	case t["session_v2"] != nil, !any(first):
-		need = append(need, second...)
-	case t["session_message"] != nil:
-		need = append(need, "session_message")
+	if t["message"] != nil || t["part"] != nil {
+		need = append(need, "message", "part")
 	}
 	for _, table := range need {
 		for _, column := range needed[table] {
-			if len(t) > 0 && !slices.Contains(t[table], column) {
+			if !slices.Contains(t[table], column) {
 				return table, column
 			}
 		}
@@ -61,7 +62,7 @@ type snapshot struct {
 // columnsQuery returns the tables with the columns of those that may have sessions or
 // messages; of others, which are most, one column without a name.
 const columnsQuery = "SELECT m.name, coalesce(c.name, '') FROM sqlite_schema m LEFT JOIN pragma_table_xinfo(" +
-	"iif(m.name LIKE '%session%' OR m.sql LIKE '%session_id%' OR m.sql LIKE '%directory%', m.name, '')) c " +
+	"iif(m.name LIKE '%session%' OR m.sql LIKE '%session%' OR m.sql LIKE '%directory%', m.name, '')) c " +
 	"ON c.hidden = 0 " +
 	"WHERE m.type = 'table' AND m.sql NOT LIKE 'create virtual%'"
 
@@ -188,7 +189,7 @@ func (d *snapshot) sessions(ctx context.Context, path string) (list []*session, 
 // and not known.
 func (d *snapshot) unknown(ctx context.Context, path string, known map[string]*session) (err error) {
 	for table := range d.tables {
-		if needed[table] != nil || !d.tables.has(table, "id", "title", "directory", "time_created") {
+		if needed[table] != nil || !d.tables.has(table, "id", "title", "directory") {
 			continue
 		}
 		n := 0
@@ -250,7 +251,7 @@ type row struct {
 
 // index returns the messages of a session with their parts, in order. Their content may
 // be larger than memory. A message that version 2 has imported counts as it was in version
-// 1, which has the usage of each request.
+// 1, which has the usage of each request, unless only version 2 completed it.
 func (d *snapshot) index(ctx context.Context, session string) ([]*row, error) {
 	list := map[string][]*row{}
 	for _, table := range []string{"message", "part", "session_message"} {
@@ -271,6 +272,17 @@ func (d *snapshot) index(ctx context.Context, session string) ([]*row, error) {
 			return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.created, b.created), strings.Compare(a.id, b.id))
 		})
 	}
+	if list["message"] != nil && list["session_message"] != nil {
+		err := d.each(ctx, func(scan func(...any) error) error {
+			var id string
+			err := scan(&id)
+			list["message"] = slices.DeleteFunc(list["message"], func(r *row) bool { return r.id == id })
+			return err
+		}, frozenQuery, session)
+		if err != nil {
+			return nil, err
+		}
+	}
 	first := map[string]*row{}
 	for _, m := range list["message"] {
 		first[m.id] = m
@@ -284,6 +296,11 @@ func (d *snapshot) index(ctx context.Context, session string) ([]*row, error) {
 	second := slices.DeleteFunc(list["session_message"], func(r *row) bool { return first[r.id] != nil })
 	return merge(list["message"], second), nil
 }
+
+// frozenQuery returns the messages that version 1 left and version 2 completed.
+const frozenQuery = "SELECT m.id FROM message m JOIN session_message s ON s.id = m.id AND s.session_id = m.session_id " +
+	"WHERE m.session_id = ? AND iif(json_valid(m.data), m.data ->> '$.time.completed', NULL) IS NULL " +
+	"AND iif(json_valid(s.data), s.data ->> '$.time.completed', NULL) IS NOT NULL"
 
 // merge merges two lists by time. The order in each stays.
 func merge(a, b []*row) (list []*row) {
@@ -331,6 +348,9 @@ func (s *session) read(ctx context.Context, scan *engine.Scan, retry bool, use f
 	if err == nil {
 		err = db.newer(ctx, scan, s.id)
 	}
+	if err == nil {
+		err = s.elsewhere(ctx, scan, list)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
@@ -348,12 +368,56 @@ func (s *session) read(ctx context.Context, scan *engine.Scan, retry bool, use f
 	return false, nil
 }
 
-// newer notes the rows of the session in tables that are like those of messages, and not
-// known.
+// elsewhere notes the answers of the session that only other databases have.
+func (s *session) elsewhere(ctx context.Context, scan *engine.Scan, list []*row) (err error) {
+	known := map[string]bool{}
+	for _, r := range list {
+		known[r.id] = true
+	}
+	n := 0
+	for _, path := range s.others {
+		db, failed := open(ctx, path)
+		if failed != nil {
+			return errors.Join(err, failed)
+		}
+		for _, table := range []string{"message", "session_message"} {
+			if db.tables[table] == nil {
+				continue
+			}
+			err = errors.Join(err, db.each(ctx, func(row func(...any) error) error {
+				var id string
+				err := row(&id)
+				if !known[id] {
+					n++
+				}
+				known[id] = true
+				return err
+			}, "SELECT "+db.tables.text(table, "id")+" FROM "+table+` WHERE session_id = ? AND data LIKE '%"tokens"%'`, s.id))
+		}
+		err = errors.Join(err, db.Close())
+	}
+	scan.Gaps = append(scan.Gaps, thread.Gap{N: n, Reason: "%d answers are only in another database"})
+	return err
+}
+
+// newer notes the rows of the session in tables that are not known. Of a table without
+// times, these are the rows that mention tokens.
 func (d *snapshot) newer(ctx context.Context, scan *engine.Scan, session string) (err error) {
-	for table := range d.tables {
-		if needed[table] != nil || !d.tables.has(table, "session_id", "data", "time_created") {
+	for table, columns := range d.tables {
+		i := slices.IndexFunc(columns, isSession)
+		if i < 0 || needed[table] != nil || slices.Contains(ignored, table) {
 			continue
+		}
+		times, about := []string{"0"}, []string{"0"}
+		for _, c := range columns {
+			if lower := strings.ToLower(c); strings.Contains(lower, "time") || strings.Contains(lower, "created") {
+				times = append(times, fmt.Sprintf(milliseconds, quoted(c)))
+			}
+			about = append(about, quoted(c)+" LIKE '%token%'")
+		}
+		where := ""
+		if len(times) == 1 {
+			where = " AND (" + strings.Join(about, " OR ") + ")"
 		}
 		err = errors.Join(err, d.each(ctx, func(row func(...any) error) error {
 			var n int
@@ -361,10 +425,20 @@ func (d *snapshot) newer(ctx context.Context, scan *engine.Scan, session string)
 			err := row(&n, &last)
 			scan.Newer(table, n, jsonl.Milliseconds(last))
 			return err
-		}, "SELECT count(*), coalesce(CAST(max(time_created) AS INTEGER), 0) FROM "+quoted(table)+
-			" WHERE session_id = ?", session))
+		}, "SELECT count(*), coalesce(max(max("+strings.Join(times, ", ")+", 0)), 0) FROM "+quoted(table)+" WHERE "+
+			quoted(columns[i])+" = ?"+where, session))
 	}
 	return err
+}
+
+// milliseconds is an expression for the time in a column, which may be a text, seconds or
+// milliseconds.
+const milliseconds = "coalesce(CAST(CASE WHEN typeof(%[1]s) = 'text' THEN unixepoch(%[1]s) * 1000 " +
+	"WHEN %[1]s < 100000000000 THEN %[1]s * 1000 ELSE %[1]s END AS INTEGER), 0)"
+
+// isSession reports whether a column has the ID of a session.
+func isSession(column string) bool {
+	return strings.EqualFold(strings.ReplaceAll(column, "_", ""), "sessionid")
 }
 
 // part returns what of the database belongs to the session.

@@ -41,13 +41,14 @@ func (d *decode) pass(n int, data jsonl.Value, use func(int, jsonl.Value) bool) 
 }
 
 // Record implements engine.Decoder. A message that is older than its session was copied
-// when the session was forked.
+// when the session was forked, which version 2 records.
 func (d *decode) Record(_ int, v jsonl.Value) {
 	d.at = d.Members.Get("time").Get("created").Int()
 	if d.at <= 0 {
 		d.at = d.row.created
 	}
-	inherited := d.at > 0 && d.at < d.session.created
+	forked := d.session.fork != "" || d.row.kind == "" || d.session.first()
+	inherited := forked && d.at > 0 && d.at < d.session.created
 	if inherited {
 		d.copied++
 	}
@@ -147,10 +148,10 @@ func (d *decode) turn(r reply, failed, message string) {
 		d.Facts.State.Waiting = waiting(r.open)
 	case finish == "tool-calls":
 		set(thread.Running, "finish is tool-calls")
-	case finish == "length", finish == "content-filter", finish == "error":
-		set(thread.Errored, "finish is "+finish)
+	case finish == "stop":
+		set(thread.Completed, "finish is stop")
 	case finish != "" && finish != "unknown":
-		set(thread.Completed, "finish is "+finish)
+		set(thread.Errored, "finish is "+thread.Brief(finish))
 	case d.Members.Get("time").Get("completed").Int() > 0:
 		set(thread.Completed, "time.completed")
 	case len(r.steps) > 0:

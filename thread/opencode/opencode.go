@@ -99,6 +99,13 @@ func (t tool) find(ctx context.Context, w *thread.Walk, roots []string) (list []
 			}
 		}
 	}
+	paths := map[string][]string{}
+	for _, s := range sessions {
+		paths[s.id] = append(paths[s.id], s.path)
+	}
+	for _, s := range sessions {
+		s.others = slices.DeleteFunc(slices.Clone(paths[s.id]), func(path string) bool { return path == s.path })
+	}
 	for _, root := range roots {
 		if dir := filepath.Join(root, "storage"); w.Stat(dir) != nil {
 			add(tree(dir).sessions(ctx))
@@ -120,9 +127,10 @@ func escape(path string) string {
 
 // A session is the metadata of a thread. Its times are in milliseconds.
 type session struct {
-	path   string // of the database, or of the file of the session
-	tables tables // of the database, nil if the session is in files
-	tree   tree   // that it is in, "" if it is in a database
+	path   string   // of the database, or of the file of the session
+	others []string // further databases that have it
+	tables tables   // of the database, nil if the session is in files
+	tree   tree     // that it is in, "" if it is in a database
 
 	id, parent, title, dir, version, agent string
 	fork                                   string // ID of the session that it was forked from
@@ -132,11 +140,23 @@ type session struct {
 	spent *thread.Tokens // in all requests, as version 2 adds them up; nil in version 1
 }
 
+// first reports whether the session began in version 1, which does not record that it was
+// forked.
+func (s *session) first() bool {
+	return s.version == "" || strings.HasPrefix(s.version, "0.") || strings.HasPrefix(s.version, "1.")
+}
+
 // found returns the session as a transcript.
 func (s *session) found() *engine.Found {
 	f := &engine.Found{ID: s.id, Path: s.path, Parent: s.parent, Sort: fmt.Sprintf("%020d", s.created),
 		Modified: jsonl.Milliseconds(s.updated), Open: s.open}
-	f.Also = func() []string { return []string{s.path + "-wal"} }
+	f.Also = func() []string {
+		paths := []string{s.path + "-wal"}
+		for _, other := range s.others {
+			paths = append(paths, other, other+"-wal")
+		}
+		return paths
+	}
 	if s.tree != "" {
 		f.Rank = 1 // the tool kept the files when it moved to a database
 		f.Also = func() []string { return s.tree.files(s.id) }

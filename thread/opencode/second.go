@@ -30,7 +30,7 @@ func (d *decode) typed(v jsonl.Value) {
 	case "shell":
 		d.shell()
 	case "idle":
-		d.idle()
+		d.idle(v)
 	case "synthetic", "system", "skill", "agent-switched", "model-switched", "location-switched":
 	default:
 		d.Unknown(d.row.kind, v)
@@ -124,7 +124,7 @@ func (d *decode) shell() {
 }
 
 // idle notes the end of a turn.
-func (d *decode) idle() {
+func (d *decode) idle(v jsonl.Value) {
 	if d.Timeline.Inherited {
 		return
 	}
@@ -132,8 +132,10 @@ func (d *decode) idle() {
 	switch {
 	case outcome == "succeeded":
 		d.State(thread.Completed, at, "the turn succeeded, message %s", d.row.id)
+	case outcome == "":
+		d.Unknown("idle without outcome", v)
 	case d.Facts.State.Status != thread.Errored:
-		d.State(thread.Errored, at, "the turn ended as %s, message %s", outcome, d.row.id)
+		d.State(thread.Errored, at, "the turn ended as %s, message %s", thread.Brief(outcome), d.row.id)
 	}
 }
 
@@ -161,7 +163,7 @@ func (d *decode) remainder() (missing int) {
 		d.use("", "", rest, true)
 		d.silent = 0
 	}
-	if before := d.session.version; strings.HasPrefix(before, "0.") || strings.HasPrefix(before, "1.") {
+	if d.session.first() {
 		return titles // the title may be from version 1
 	}
 	return 0

@@ -82,6 +82,51 @@ func TestSecond(t *testing.T) {
 			}, tokens(1, one), thread.LowerBound, "1 records of types that this version does not know (assistant-v3)",
 			thread.Completed,
 		},
+		"an end of another kind": {
+			func(v *volume) {
+				v.session(newID, "", "", "", "2.0.12", 1)
+				v.row("assistant", answered("cancelled", said("I was")))
+			}, tokens(1, one), thread.Exact, "", thread.Errored,
+		},
+		"an end without an outcome": {
+			func(v *volume) {
+				v.session(newID, "", "", "", "2.0.12", 1)
+				v.row("assistant", answer)
+				v.row("idle", obj{})
+			}, tokens(1, one), thread.Exact, "", thread.Completed,
+		},
+		"messages that are older than their session": {
+			func(v *volume) {
+				v.session(newID, "", "", "", "2.0.12", 2)
+				v.row("assistant", answer)
+				v.row("assistant", answer)
+				v.exec("UPDATE session_v2 SET time_created = ?", v.now-1)
+			}, twice, thread.Exact, "", thread.Completed,
+		},
+		"a table with another time and column of sessions": {
+			func(v *volume) {
+				v.session(newID, "", "", "", "2.0.12", 1)
+				v.row("assistant", answer)
+				v.exec("CREATE TABLE turn AS SELECT session_id AS sessionID, data, '2027-01-01T00:00:00Z' AS time FROM session_message")
+			}, tokens(1, one), thread.LowerBound, "1 newer records are in a place that this version does not read (turn)",
+			thread.Running,
+		},
+		"a table without a time": {
+			func(v *volume) {
+				v.session(newID, "", "", "", "2.0.12", 1)
+				v.row("assistant", answer)
+				v.exec("CREATE TABLE turn AS SELECT session_id, data FROM session_message")
+			}, tokens(1, one), thread.LowerBound, "1 newer records are in a place that this version does not read (turn)",
+			thread.Running,
+		},
+		"a table that has no messages": {
+			func(v *volume) {
+				v.session(newID, "", "", "", "2.0.12", 1)
+				v.row("assistant", answer)
+				v.exec("CREATE TABLE todo AS SELECT session_id, data, time_created + 9000 AS time_created FROM session_message")
+				v.exec("CREATE TABLE label AS SELECT session_id, 'red' AS color FROM session_message")
+			}, tokens(1, one), thread.Exact, "", thread.Completed,
+		},
 		"newer messages in a table that is not known": {
 			func(v *volume) {
 				v.session(newID, "", "", "", "2.0.12", 1)
@@ -334,6 +379,60 @@ func TestFrozen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDiverged has a session with an answer that only the older database has.
+func TestDiverged(t *testing.T) {
+	dir := t.TempDir()
+	for i, database := range []string{"opencode.db", "opencode-next.db"} {
+		threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
+			exec(schema2)
+			v := &volume{exec: exec, now: started}
+			v.session(newID, "", "", "", "2.0.12", 1)
+			v.row("user", obj{"text": "go"})
+			v.seq += i
+			v.row("assistant", answered("stop", said("yes")))
+			exec("UPDATE session_v2 SET time_updated = ?", v.now+int64(i))
+		}, dir, database)
+	}
+	threadtest.CheckUsage(t, threadtest.Load(t, provider(t, dir), newID), tokens(1, one), thread.LowerBound,
+		"1 answers are only in another database")
+}
+
+// TestImported has an answer that version 1 left, and that version 2 completed.
+func TestImported(t *testing.T) {
+	for completed, want := range map[bool]thread.Tokens{true: tokens(1, one), false: {}} {
+		dir := t.TempDir()
+		threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
+			exec(schema)
+			exec(schema2)
+			v := &volume{exec: exec, now: started}
+			v.session(newID, "", "", "", "2.0.12", 0)
+			answer := answered("stop", said("yes"))
+			if !completed {
+				answer["time"] = obj{"created": v.now}
+			}
+			id := v.row("assistant", answer)
+			exec("INSERT INTO message VALUES (?,?,?,?,?)", id, newID, v.now, v.now,
+				text(obj{"role": "assistant", "modelID": "model-1", "tokens": counts([5]int64{}), "time": obj{"created": v.now}}))
+		}, dir, "opencode.db")
+		if th := threadtest.Load(t, provider(t, dir), newID); th.Usage.Tokens != want {
+			t.Errorf("completed %v: got %+v, want %+v", completed, th.Usage, want)
+		}
+	}
+}
+
+// TestSessionTable has sessions of version 2 in the table of version 1, without its messages.
+func TestSessionTable(t *testing.T) {
+	dir := t.TempDir()
+	threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
+		exec(schema2)
+		v := &volume{exec: exec, now: started}
+		v.session(newID, "", "", "", "2.0.12", 1)
+		v.row("assistant", answered("stop", said("yes")))
+		exec("ALTER TABLE session_v2 RENAME TO session")
+	}, dir, "opencode.db")
+	threadtest.CheckUsage(t, threadtest.Load(t, provider(t, dir), newID), tokens(1, one), thread.Exact, "")
 }
 
 // TestUnknownSessions has sessions of a version that is not known beside one of version 1.

@@ -210,10 +210,14 @@ func (x *strange) member(name string) { note(&x.Members, thread.Brief(name)) }
 func (x *strange) lack(name string)   { note(&x.Lacking, name) }
 
 // Unknown notes a record of a type that the decoder does not know. If the record has
-// usage, that of the thread is a lower bound.
+// usage, that of the thread is a lower bound. That a turn ended before it is not certain.
 func (s *Scan) Unknown(kind string, record jsonl.Value) {
 	kind = thread.Brief(kind)
 	note(&s.strange.Types, kind)
+	if state := &s.Facts.State; state.Status.Ended() && state.Source == thread.Child && !s.Timeline.Inherited {
+		state.Source = thread.Inferred
+		state.Evidence += "; a record of type " + kind + ", which this version does not know, follows"
+	}
 	if hasUsage(record, false, 0) {
 		note(&s.strange.Used, kind)
 	}
@@ -223,10 +227,10 @@ func (s *Scan) Unknown(kind string, record jsonl.Value) {
 func (s *Scan) Missing(member string) { s.strange.lack(member) }
 
 // Newer notes records in a place that is not read, such as a table, of which the last
-// was written at a time. If that is after all records of the thread, they are a gap, and a
-// turn has not ended. It is called after the last record.
+// was written at a time, which is zero if it is not known. Unless that is before a record of
+// the thread, they are a gap, and a turn has not ended. It is called after the last record.
 func (s *Scan) Newer(place string, n int, last time.Time) {
-	if n == 0 || !last.After(s.Facts.Last) {
+	if n == 0 || (!last.IsZero() && !last.After(s.Facts.Last)) {
 		return
 	}
 	s.Gaps = append(s.Gaps, thread.Gap{N: n,
