@@ -82,7 +82,7 @@ func TestMovesInterrupted(t *testing.T) {
 			if len(points) < 5 {
 				t.Fatalf("%q changes files %d times, want more", c.args, len(points))
 			}
-			step := max(1, len(points)/4)
+			step := max(1, len(points)/2)
 			if long {
 				points, step = nil, 1
 				for i := range all.calls {
