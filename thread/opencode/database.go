@@ -25,7 +25,8 @@ var needed = tables{
 }
 
 // ignored are the tables that belong to a session and have no message of a model.
-var ignored = []string{"session_context_epoch", "session_input", "session_share", "todo", "kilo_board", "kilo_board_message"}
+var ignored = []string{"session_context_epoch", "session_input", "session_share", "todo", "kilo_board",
+	"kilo_board_message"}
 
 // lacks returns the first missing table and column of those that a database with tables
 // must have: one of sessions, and one of messages.
@@ -298,7 +299,8 @@ func (d *snapshot) index(ctx context.Context, session string) ([]*row, error) {
 }
 
 // frozenQuery returns the messages that version 1 left and version 2 completed.
-const frozenQuery = "SELECT m.id FROM message m JOIN session_message s ON s.id = m.id AND s.session_id = m.session_id " +
+const frozenQuery = "SELECT m.id FROM message m " +
+	"JOIN session_message s ON s.id = m.id AND s.session_id = m.session_id " +
 	"WHERE m.session_id = ? AND iif(json_valid(m.data), m.data ->> '$.time.completed', NULL) IS NULL " +
 	"AND iif(json_valid(s.data), s.data ->> '$.time.completed', NULL) IS NOT NULL"
 
@@ -384,6 +386,7 @@ func (s *session) elsewhere(ctx context.Context, scan *engine.Scan, list []*row)
 			if db.tables[table] == nil {
 				continue
 			}
+			where := " WHERE session_id = ? AND data LIKE '%\"tokens\"%'"
 			err = errors.Join(err, db.each(ctx, func(row func(...any) error) error {
 				var id string
 				err := row(&id)
@@ -392,7 +395,7 @@ func (s *session) elsewhere(ctx context.Context, scan *engine.Scan, list []*row)
 				}
 				known[id] = true
 				return err
-			}, "SELECT "+db.tables.text(table, "id")+" FROM "+table+` WHERE session_id = ? AND data LIKE '%"tokens"%'`, s.id))
+			}, "SELECT "+db.tables.text(table, "id")+" FROM "+table+where, s.id))
 		}
 		err = errors.Join(err, db.Close())
 	}
