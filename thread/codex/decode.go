@@ -122,7 +122,9 @@ func (d *decode) Record(n int, v jsonl.Value) {
 		d.request(usageRecord, d.payload.Get("usage"), d.payload.Get("thread_token_usage"))
 	case "compacted":
 		d.compacted(d.payload.Get("message"))
+		d.Unread(string(kind), d.payload.Get("usage")) // another member repeats the latest record
 	case "world_state", "inter_agent_communication", "inter_agent_communication_metadata":
+		d.Unread(string(kind), v)
 		return
 	default:
 		d.Strangers++
@@ -191,11 +193,14 @@ func (d *decode) event() {
 		if d.own() {
 			d.turned(string(kind))
 		}
-	case "thread_name_updated", // the first record is read for the title
-		"agent_reasoning", "agent_reasoning_raw_content", "entered_review_mode", "exited_review_mode",
-		"web_search_end", "image_generation_end", "view_image_tool_call", "guardian_assessment", "thread_goal_updated",
-		"dynamic_tool_call_request", "dynamic_tool_call_response", "undo_completed", "exec_command_end",
-		"patch_apply_end", "mcp_tool_call_end":
+	case "entered_review_mode", "exited_review_mode", "web_search_end", "image_generation_end", "view_image_tool_call",
+		"guardian_assessment", "undo_completed", "patch_apply_end":
+		d.Unread(string(kind), d.record)
+	// The first of these is read for the title, the tokens of the goal are those of the requests, and the
+	// results of tools have any form.
+	case "thread_name_updated", "thread_goal_updated", "agent_reasoning", "agent_reasoning_raw_content",
+		"exec_command_end", "dynamic_tool_call_request", "dynamic_tool_call_response",
+		"mcp_tool_call_end":
 	default:
 		if !d.teamEvent(string(kind)) {
 			d.Unknown(string(kind), d.record)
@@ -211,6 +216,7 @@ func (d *decode) shown(role thread.Role, v jsonl.Value) {
 	case role == thread.User:
 		d.asked()
 	default:
+		d.Sum.Answered = true
 		d.answered()
 	}
 	if d.Timeline.Detail > thread.Summary {

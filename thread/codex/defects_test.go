@@ -74,6 +74,10 @@ func TestFailedTurn(t *testing.T) {
 			"task_complete, line 11"},
 		"a turn without an error": {start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").event("task_complete",
 			obj{"error": nil}), thread.Completed, "task_complete, line 4"},
+		"a prompt after the end": {failed().begin("t2").end("t2", "done").user("again"), thread.Running,
+			"a prompt follows the end of a turn, line 10"},
+		"a call after the end": {failed().begin("t2").end("t2", "done").call("c", "shell", obj{}, nil), thread.Running,
+			"a call follows the end of a turn, line 10"},
 		"an error after the last words": {start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").event("task_complete",
 			obj{"last_agent_message": "I start.", "error": obj{}}), thread.Errored,
 			"task_complete: error: no reason given, line 4"},
@@ -82,6 +86,26 @@ func TestFailedTurn(t *testing.T) {
 		if th.State.Status != tt.want || th.State.Evidence != tt.evidence {
 			t.Errorf("%s: got %+v, want %s by %q", name, th.State, tt.want, tt.evidence)
 		}
+	}
+}
+
+// TestFailedAgent has a subagent whose error is far before the end of its turn.
+func TestFailedAgent(t *testing.T) {
+	home := t.TempDir()
+	child := start("2026-02-22T20:48:50Z").meta(doneID, spawned(parentID)).begin("t1").
+		event("error", obj{"message": "no connection"})
+	for range 40 {
+		child.event("agent_reasoning", obj{"text": strings.Repeat("hm ", 1000)})
+	}
+	child.event("task_complete", obj{"turn_id": "t1", "last_agent_message": nil})
+	put(t, home, rolloutFile, start("2026-02-22T20:48:50Z").meta(parentID, nil).begin("t1").user("go").
+		call("s", "spawn_agent", obj{}, obj{"agent_id": doneID}).String())
+	put(t, home, "sessions/2026/02/22/rollout-2026-02-22T20-48-52-"+doneID+".jsonl", child.String())
+	p := threadtest.Open(t, codex.Driver(), home)
+	agents, err := p.Agents(t.Context(), threadtest.Load(t, p, parentID))
+	own := threadtest.Load(t, p, doneID).State
+	if err != nil || len(agents) != 1 || agents[0].State.Status != thread.Errored || own.Status != thread.Errored {
+		t.Errorf("got %+v at the parent, and %+v: %v", agents, own, err)
 	}
 }
 

@@ -47,7 +47,9 @@ func (d *decode) message() {
 	if role == thread.User && bytes.Contains(content, []byte("<subagent_notification>")) && !d.OnlyUsage {
 		d.notified(text(content, anyPart))
 	}
-	if role == thread.Assistant {
+	if role == thread.User {
+		d.Sum.Apart = false
+	} else {
 		d.Sum.Answered = true
 		if d.own() {
 			d.answered()

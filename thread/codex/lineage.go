@@ -163,12 +163,14 @@ func identify(kind jsonl.Value, payload *jsonl.Members) (turn string, total json
 	switch string(kind.Raw()) {
 	case "turn_context":
 		return payload.Get("turn_id").Text(), nil
+	case "token_usage_record":
+		return "", payload.Get(members[usageRecord][1])
 	case "event_msg":
 		switch string(payload.Get("type").Raw()) {
 		case "task_started", "turn_started":
 			return payload.Get("turn_id").Text(), nil
 		case "token_count":
-			return "", payload.Get("info", "total_token_usage")
+			return "", payload.Get("info", members[tokenCount][1])
 		}
 	}
 	return "", nil

@@ -129,9 +129,13 @@ func (d *decode) completed() {
 	case "CommandExecution", "FileChange", "McpToolCall":
 		d.Itemized = true
 		d.ran(kind, id, m)
-	case "CollabAgentToolCall", "DynamicToolCall", "WebSearch", "ImageView", "ImageGeneration", "Extension":
+	case "CollabAgentToolCall", "DynamicToolCall":
 		d.ran(kind, id, m)
+	case "WebSearch", "ImageView", "ImageGeneration", "Extension":
+		d.ran(kind, id, m)
+		d.Unread("item "+kind, v)
 	case "Reasoning", "Sleep", "HookPrompt", "EnteredReviewMode", "ExitedReviewMode":
+		d.Unread("item "+kind, v)
 	default:
 		d.Unknown("item "+kind, d.record)
 	}

@@ -10,6 +10,7 @@ import (
 
 // A turn is what is known of the current turn, and of earlier ones.
 type turn struct {
+	Begun    bool   // its start is known
 	Policy   string // approval policy
 	Plan     bool   // it proposed a plan
 	Failed   bool   // it has an error
@@ -34,6 +35,7 @@ func (d *decode) turned(kind string) {
 			t.Interrupted++
 		}
 		set(thread.Running, kind)
+		t.Begun = true
 		t.Plan, t.Failed = false, false
 		t.Counted, t.Answered = false, false
 		d.Calls, d.Sum.Apart = nil, false
@@ -46,7 +48,11 @@ func (d *decode) turned(kind string) {
 			return
 		}
 		text := v.Get("last_agent_message")
-		if t.Failed && text.Kind() != jsonl.String {
+		switch answered := text.Kind() == jsonl.String; {
+		case t.Failed && !answered:
+			return
+		case d.Tail && !t.Begun && !answered: // it may have failed before
+			d.Facts.State = thread.State{}
 			return
 		}
 		set(thread.Completed, kind)
@@ -70,8 +76,16 @@ func (d *decode) turned(kind string) {
 // asked notes a prompt. Without records of turns, it starts one.
 func (d *decode) asked() {
 	d.Turn.Question = d.n
+	d.follows("prompt")
 	if d.Facts.State.Status == "" {
 		d.Calls = nil
+	}
+}
+
+// follows notes that a turn goes on, whose start is in no record.
+func (d *decode) follows(what string) {
+	if state := d.Facts.State; state.Status == thread.Completed {
+		d.Infer(thread.Running, d.at(), "a %s follows the end of a turn, line %d", what, d.n)
 	}
 }
 
@@ -86,6 +100,7 @@ func (d *decode) answered() {
 // called notes a call, which a person may have to approve or answer.
 func (d *decode) called(c thread.Call, input jsonl.Value) {
 	d.Turn.Question = d.n
+	d.follows("call")
 	if !c.Pending {
 		return
 	}

@@ -84,6 +84,25 @@ func TestUsage(t *testing.T) {
 			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound,
 			"2 records of usage lack a member that this version needs (cached_input_tokens)",
 		},
+		"a compaction after an answer that only an event has": {
+			begin().event("agent_message", obj{"message": "a"}).event("token_count", info(11, one(10))).
+				add("compacted", obj{"message": ""}).end("t1", "done"),
+			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound, "the requests of 1 compactions are not recorded",
+		},
+		"a compaction after an interrupted request": {
+			begin().agent("a").event("token_count", info(11, one(10))).
+				event("token_count", both([2]int64{20, 2}, [2]int64{10, 1})).user("stop").
+				add("compacted", obj{"message": ""}).end("t1", "done"),
+			thread.Tokens{Input: 20, Output: 2, Calls: 2}, thread.LowerBound, "the requests of 1 compactions are not recorded",
+		},
+		"usage in records that are not read": {
+			begin().event("token_count", info(11, one(10))).add("world_state", obj{"usage": one(10)}).
+				event("item_completed", obj{"item": obj{"type": "Extension", "usage": one(10)}}).
+				event("guardian_assessment", obj{"token_usage": one(10)}).
+				add("compacted", obj{"message": "short", "usage": one(10)}).end("t1", "done"),
+			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound, "4 records have usage that this version does " +
+				"not read (compacted, guardian_assessment, item Extension, world_state)",
+		},
 		"an answer without usage is a gap": {
 			begin().event("token_count", info(11, one(10))).end("t1", "done").begin("t2").agent("done").end("t2", "done"),
 			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound, "1 turns with an answer have no new usage",
@@ -133,6 +152,23 @@ func TestUsage(t *testing.T) {
 			threadtest.CheckUsage(t, threadtest.Load(t, threadtest.Open(t, codex.Driver(), home), parentID), tt.want,
 				tt.complete, tt.reason)
 		})
+	}
+}
+
+// TestForkWithoutTurns has a fork whose copies only the totals of its requests identify.
+func TestForkWithoutTurns(t *testing.T) {
+	home := t.TempDir()
+	origin := start("2026-02-22T20:48:50Z").meta(parentID, nil).user("go").agent("a").record("r1", 100, 0, 10)
+	fork := start("2026-02-22T20:48:50Z").meta(forkID, obj{"forked_from_id": parentID})
+	fork.lines, fork.total = append(fork.lines, origin.lines[1:]...), origin.total
+	fork.user("on").agent("b").record("r2", 50, 0, 5)
+	put(t, home, rolloutFile, origin.String())
+	put(t, home, "sessions/2026/02/22/rollout-2026-02-22T20-48-50-"+forkID+".jsonl", fork.String())
+	p := threadtest.Open(t, codex.Driver(), home)
+	th := threadtest.Load(t, p, forkID)
+	threadtest.CheckUsage(t, th, thread.Tokens{Input: 50, Output: 5, Calls: 1}, thread.Exact, "")
+	if want := (thread.Tokens{Input: 100, Output: 10, Calls: 1}); th.Inherited != want {
+		t.Errorf("got inherited %+v, want %+v", th.Inherited, want)
 	}
 }
 

@@ -192,6 +192,7 @@ func (s *Scan) Tokens(v jsonl.Value, names *Counts) (t thread.Tokens, ok bool) {
 type strange struct {
 	Types   map[string]int // records of types that are not known
 	Used    map[string]int // those of them with usage
+	Unread  map[string]int // records of known types with usage, that are not read
 	Members map[string]int // members of usages with numbers
 	Lacking map[string]int // records of usage without a member
 }
@@ -223,6 +224,15 @@ func (s *Scan) Unknown(kind string, record jsonl.Value) {
 	}
 }
 
+// Unread notes a record of a known type that is not read. If it has usage, that of the
+// thread is a lower bound.
+func (s *Scan) Unread(kind string, record jsonl.Value) {
+	mentions := bytes.Contains(record, []byte("usage")) || bytes.Contains(record, []byte("oken"))
+	if mentions && hasUsage(record, false, 0) {
+		note(&s.strange.Unread, kind)
+	}
+}
+
 // Missing notes that a record lacks a member that the decoder needs to count its usage.
 func (s *Scan) Missing(member string) { s.strange.lack(member) }
 
@@ -249,6 +259,7 @@ func (x *strange) gaps() (list []thread.Gap) {
 		list = append(list, thread.Gap{N: n, Reason: fmt.Sprintf(format, strings.Join(names, ", "))})
 	}
 	add(x.Used, "%%d records of types that this version does not know (%s)")
+	add(x.Unread, "%%d records have usage that this version does not read (%s)")
 	add(x.Members, "%%d records of usage have numbers that this version does not know (%s)")
 	add(x.Lacking, "%%d records of usage lack a member that this version needs (%s)")
 	return list
