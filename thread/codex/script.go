@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -22,54 +24,129 @@ const (
 )
 
 // callsOf returns the calls of tools that the JavaScript of a script has, which runs in a
-// directory. What is not a literal in their inputs is written as ${expression}.
+// directory. What is not a literal in their inputs is written as ${expression}. A call is
+// inferred unless it is made by each run that completes, with this input.
 func callsOf(js, dir string) []thread.Call {
-	s := &source{text: js[:min(len(js), maxScript)], dir: dir, constants: map[string]any{}}
+	s := &source{text: js[:min(len(js), maxScript)], dir: dir, names: map[string]named{}}
 	s.scan(false)
 	return s.calls
 }
 
 // A source is the text of a script.
 type source struct {
-	text      string
-	dir       string // in which it runs
-	at        int
-	calls     []thread.Call
-	constants map[string]any // literals with a name
-	failed    int            // names of other expressions
-	unknown   bool           // the value that is read has a part that is not a literal
-	depth     int
-	steps     int
+	text    string
+	dir     string // in which it runs
+	at      int
+	calls   []thread.Call
+	names   map[string]named
+	failed  int  // names of other expressions
+	unknown bool // the value that is read has a part that is not a literal
+	depth   int
+	steps   int
+
+	maybe  bool // the statement may not run, or not all of it
+	blocks int  // that are open
+	over   bool // what follows may not run
 }
+
+// A named is a literal with a name.
+type named struct {
+	value    any
+	constant bool // it has no other value
+}
+
+// certain reports whether what is read here runs.
+func (s *source) certain() bool { return !s.maybe && s.blocks == 0 && !s.over }
 
 // scan reads the calls in the rest of the script, or in the expression of a template.
 func (s *source) scan(expression bool) {
-	for open := 0; s.at < len(s.text) && len(s.calls) < maxNames && s.steps < maxSteps; {
+	var open []bool // whether each open bracket is that of a block
+	for s.at < len(s.text) && len(s.calls) < maxNames && s.steps < maxSteps {
 		switch c := s.text[s.at]; {
 		case c == '`':
 			s.template()
-		case s.skip(): // of a comment or a string
-		case len(s.constants)+s.failed < maxNames && s.word("const"):
-			s.constant()
-		case s.word("tools"):
-			if c, ok := s.call(); ok {
-				if c.ID = fmt.Sprintf("/%d", len(s.calls)+1); c.Dir != "" && !filepath.IsAbs(c.Dir) {
-					c.Dir = filepath.Join(s.dir, c.Dir)
-				}
-				s.calls = append(s.calls, c)
+		case s.skip(): // of a comment, a string or a regular expression
+		case isName(c):
+			if word := s.name(); word != "tools" {
+				s.keyword(word, len(open) == 0 && !expression)
+			} else if s.called() {
+				open = append(open, false)
 			}
-		case expression && c == '}' && open == 0:
-			return
-		case c == '{':
-			open++
+		case strings.IndexByte("([{", c) >= 0:
+			block := c == '{' && strings.IndexByte("=,(:[?&|+-<>!~*/%", s.before()) < 0
+			open = append(open, block)
+			if s.at++; block {
+				s.blocks++
+			}
+		case strings.IndexByte(")]}", c) >= 0:
+			if len(open) == 0 && expression && c == '}' {
+				return
+			}
 			s.at++
-		case c == '}':
-			open--
-			s.at++
+			if len(open) == 0 {
+				continue
+			}
+			block := open[len(open)-1]
+			open = open[:len(open)-1]
+			if block {
+				s.blocks--
+				s.maybe = s.maybe && (len(open) > 0 || expression)
+			}
 		default:
+			two := s.rest()[:min(2, len(s.rest()))]
+			s.maybe = (s.maybe || c == '?' || two == "&&" || two == "||" || two == "=>") &&
+				!(c == ';' && len(open) == 0 && !expression)
 			s.at++
 		}
 	}
+}
+
+// keyword reads on after a word. statement reports whether it is in no brackets.
+func (s *source) keyword(word string, statement bool) {
+	if i := s.at - len(word); i > 0 && s.text[i-1] == '.' {
+		word = "." + word
+	}
+	switch word {
+	case "const", "let", "var":
+		s.maybe = s.maybe && (!statement || word == "var")
+		if statement && s.certain() && len(s.names)+s.failed < maxNames {
+			s.declare(word == "const")
+		}
+	case "if", "else", "for", "while", "do", "switch", "case", "function", "class", "try", "catch",
+		"finally", "return", "throw":
+		s.maybe = true
+	case "exit", ".allSettled": // ends the script, and hides errors
+		s.over = true
+	case ".catch": // hides an error of an earlier call
+		for i := range s.calls {
+			s.calls[i].Inferred = true
+		}
+	}
+}
+
+// called reads a call, after the word tools. It reports whether a bracket is open then.
+func (s *source) called() bool {
+	start := s.at
+	c, ok := s.call()
+	if !ok {
+		s.at = start
+		return false
+	}
+	if c.ID = fmt.Sprintf("/%d", len(s.calls)+1); c.Dir != "" && !filepath.IsAbs(c.Dir) {
+		c.Dir = filepath.Join(s.dir, c.Dir)
+	}
+	c.Inferred = c.Inferred || !s.certain()
+	s.calls = append(s.calls, c)
+	return true
+}
+
+// before returns the byte before the white space here, 0 if there is none.
+func (s *source) before() byte {
+	text := strings.TrimRight(s.text[:s.at], " \t\r\n")
+	if text == "" {
+		return 0
+	}
+	return text[len(text)-1]
 }
 
 // template reads the calls in the expressions of a template.
@@ -123,17 +200,6 @@ func (s *source) take(mark string) bool {
 	return true
 }
 
-// word skips a word, if it is one here.
-func (s *source) word(word string) bool {
-	after := s.at + len(word)
-	if !strings.HasPrefix(s.rest(), word) || (s.at > 0 && isName(s.text[s.at-1])) ||
-		(after < len(s.text) && isName(s.text[after])) {
-		return false
-	}
-	s.at = after
-	return true
-}
-
 func isName(c byte) bool {
 	return c == '_' || c == '$' || ('0' <= c && c <= '9') || ('a' <= c|0x20 && c|0x20 <= 'z')
 }
@@ -148,7 +214,7 @@ func (s *source) name() string {
 	return s.text[start:s.at]
 }
 
-// skip skips a comment or a string, if one begins here.
+// skip skips a comment, a string or a regular expression, if one begins here.
 func (s *source) skip() bool {
 	start := s.at
 	switch rest := s.rest(); {
@@ -156,28 +222,52 @@ func (s *source) skip() bool {
 		s.space()
 	case strings.IndexByte("'\"`", rest[0]) >= 0:
 		s.quoted(false)
+	case rest[0] == '/' && !isName(s.before()) && strings.IndexByte(")]}'\"`", s.before()) < 0:
+		s.at += s.regexp(rest)
 	}
 	return s.at > start
 }
 
-// constant reads the name and the value of a constant, which may have calls if it is not
-// a literal.
-func (s *source) constant() {
+// regexp returns the length of the regular expression with which a text begins, 0 if it
+// has no end.
+func (s *source) regexp(text string) int {
+	class := false
+	for i := 1; i < len(text) && text[i] != '\n'; i++ {
+		s.steps++
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c == '[', c == ']':
+			class = c == '['
+		case c == '/' && !class:
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// declare reads a name and its value, which may have calls if it is not a literal.
+func (s *source) declare(constant bool) {
 	name := s.name()
 	if !s.take("=") {
 		return
 	}
 	start := s.at
 	if v, known := s.value(); known {
-		s.constants[name] = v
+		switch v.(type) {
+		case []any, map[string]any:
+			constant = false // it may be changed
+		}
+		s.names[name] = named{v, constant}
 		return
 	}
 	s.at = start
 	s.failed++
 }
 
-// call reads a call of a tool, after the word tools.
+// call reads a call of a tool, after the word tools, up to its last bracket.
 func (s *source) call() (c thread.Call, ok bool) {
+	c.Inferred = s.take("?")
 	switch {
 	case s.take("."):
 		c.Name = s.name()
@@ -190,8 +280,9 @@ func (s *source) call() (c thread.Call, ok bool) {
 	if c.Name == "" || !s.take("(") {
 		return c, false
 	}
+	s.space()
 	start := s.at
-	if c.Input = "{}"; s.take(")") {
+	if c.Input = "{}"; strings.HasPrefix(s.rest(), ")") {
 		return c, true
 	}
 	v, known := s.value()
@@ -204,7 +295,8 @@ func (s *source) call() (c thread.Call, ok bool) {
 	default:
 		c.Input = encode(v)
 	}
-	if c.Inferred = !known; !known {
+	if !known {
+		c.Inferred = true
 		s.at = start // the argument may have calls
 	}
 	return c, true
@@ -313,8 +405,9 @@ func (s *source) operand() (v any, ok bool) {
 		if n, err := strconv.ParseFloat(word, 64); err == nil && !math.IsInf(n, 0) && !math.IsNaN(n) {
 			return n, true
 		}
-		v, ok = s.constants[word]
-		return v, ok
+		known, ok := s.names[word]
+		s.unknown = s.unknown || (ok && !known.constant)
+		return known.value, ok
 	}
 }
 
@@ -347,19 +440,25 @@ func (s *source) list() (any, bool) {
 // object reads the members of an object.
 func (s *source) object() (any, bool) {
 	members := map[string]any{}
-	for s.at++; !s.take("}"); {
-		if len(members) > 0 && !s.take(",") {
+	first := true
+	for s.at++; !s.take("}"); first = false {
+		if !first && !s.take(",") {
 			return nil, false
 		}
 		if s.take("}") {
 			break
+		}
+		if s.take("...") {
+			s.expression()
+			s.unknown = true
+			continue
 		}
 		s.space()
 		start, name := s.at, ""
 		if s.at < len(s.text) && strings.IndexByte("'\"", s.text[s.at]) >= 0 {
 			name = s.quoted(false)
 		} else if name = s.name(); name == "" {
-			return nil, false // such as ...rest
+			return nil, false
 		}
 		if !s.take(":") {
 			s.at = start // {name} is {name: name}
@@ -381,6 +480,10 @@ func (s *source) quoted(raw bool) string {
 			return b.String()
 		case c == '\\' && !raw:
 			s.escape(&b)
+		case c == '\\': // also before a quotation mark
+			end := min(len(s.text), s.at+2)
+			b.WriteString(s.text[s.at:end])
+			s.at = end
 		case quote == '`' && s.depth < maxDepth && strings.HasPrefix(s.rest(), "${"):
 			s.at += 2
 			start := s.at
@@ -417,6 +520,11 @@ func (s *source) escape(b *strings.Builder) {
 		code, after, _ = strings.Cut(rest[3:], "}")
 		n, err = strconv.ParseUint(code, 16, 21)
 		r = rune(n)
+	case c == 'u' && utf16.IsSurrogate(unit(rest)):
+		r = utf16.DecodeRune(unit(rest), unit(rest[min(len(rest), 6):]))
+		if after = rest[min(len(rest), 12):]; r == utf8.RuneError {
+			err = strconv.ErrSyntax
+		}
 	case strings.IndexByte(`bfnrtvxu`, c) >= 0:
 		if r, _, after, err = strconv.UnquoteChar(rest, 0); err != nil {
 			after = rest[2:]
@@ -433,4 +541,16 @@ func (s *source) escape(b *strings.Builder) {
 	case c != '\n':
 		b.WriteRune(r)
 	}
+}
+
+// unit returns the UTF-16 code unit that a text begins with, -1 if there is none.
+func unit(text string) rune {
+	if len(text) < 6 || !strings.HasPrefix(text, `\u`) {
+		return -1
+	}
+	n, err := strconv.ParseUint(text[2:6], 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
 }
