@@ -50,6 +50,7 @@ var checks = []check{
 	{"path", findPath},
 	{"directories", findDirectories},
 	{"programs", findPrograms},
+	{"threads", findThreads},
 	{"workspace", findWorkspace},
 	{"environment", findEnvironment},
 }
@@ -88,11 +89,13 @@ func (f *findings) problem(text string, repair handoff.Hint) { f.add(Problem, te
 func (f *findings) warn(text string, repair handoff.Hint)    { f.add(Warning, text, repair) }
 
 // fail adds an error with its own hint.
-func (f *findings) fail(err error) {
+func (f *findings) fail(err error) { f.problem(err.Error(), hintOf(err)) }
+
+// hintOf returns the hint of an error, the zero value if it has none.
+func hintOf(err error) handoff.Hint {
 	var known *handoff.Error
 	if errors.As(err, &known) {
-		f.problem(err.Error(), known.Hint)
-		return
+		return known.Hint
 	}
-	f.problem(err.Error(), handoff.Hint{})
+	return handoff.Hint{}
 }

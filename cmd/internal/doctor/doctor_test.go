@@ -15,6 +15,8 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/doctor"
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
 	"github.com/agent-handoff/handoff/engines/gitlog"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -86,7 +88,7 @@ func (p *place) getenv(name string) string { return p.env[name] }
 
 func (p *place) options() workspace.Options {
 	return workspace.Options{Getenv: p.getenv, Now: func() time.Time { return p.now },
-		Backends: gitlog.Backends}
+		Backends: gitlog.Backends, Threads: thread.NewSet(all.Drivers(), p.getenv, p.home)}
 }
 
 func (p *place) target(scope setup.Scope) setup.Target {
@@ -192,6 +194,14 @@ var situations = []struct {
 	}, doctor.Warning, "claude does not trust this directory"},
 	{"hook failed", func(p *place) { setup.NoteHook(p.state(), "claude", p.now, fmt.Errorf("no space left")) },
 		doctor.Problem, "no space left"},
+	{"records of types that are not known", func(p *place) {
+		p.write(filepath.Join(p.home, ".codex/sessions/2026/09/20/rollout-2026-09-20T09-00-00-"+
+			"019c871c-b1f9-7f60-9c4f-000000000001.jsonl"), `{"timestamp":"2026-09-20T09:00:00Z","type":"session_meta","payload":`+
+			`{"id":"019c871c-b1f9-7f60-9c4f-000000000001"}}`+"\n"+`{"type":"dream","payload":{}}`+"\n")
+	}, doctor.Warning, "codex: the newest threads have 1 records of types that this version does not know (dream)"},
+	{"threads that can't be read", func(p *place) {
+		p.write(filepath.Join(p.home, ".local/share/opencode/opencode.db"), "no database")
+	}, doctor.Warning, "opencode.db"},
 	{"settings of the user are not valid", func(p *place) {
 		p.write(filepath.Join(p.home, ".config/agent-handoff/config.yaml"), "defaults: [")
 	}, doctor.Problem, "config.yaml"},

@@ -1,0 +1,78 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/thread"
+)
+
+// newestThreads is how many transcripts of each program are read.
+const newestThreads = 4
+
+// findThreads looks for transcripts that can't be read, and for records of types that this
+// version does not know in the newest ones of each program.
+func findThreads(ctx context.Context, m *Machine, f *findings) {
+	set := m.Options.Threads
+	if set == nil {
+		return
+	}
+	for _, name := range set.Names() {
+		stored, err := transcripts(ctx, set, name)
+		if err != nil {
+			f.warn(err.Error(), hintOf(err))
+		}
+		slices.SortFunc(stored, func(a, b *thread.Stored) int { return b.Modified.Compare(a.Modified) })
+		stored = stored[:min(len(stored), newestThreads)]
+		if types := unknownTypes(ctx, stored); len(types) > 0 {
+			n := 0
+			for _, count := range types {
+				n += count
+			}
+			names := strings.Join(slices.Sorted(maps.Keys(types)), ", ")
+			f.warn(fmt.Sprintf("%s: the newest threads have %d records of types that this version does not know (%s)",
+				name, n, names), handoff.Advice("install the newest handoff"))
+		}
+	}
+}
+
+// transcripts returns those of a program.
+func transcripts(ctx context.Context, set *thread.Set, name string) (list []*thread.Stored, err error) {
+	p, err := set.Provider(name)
+	if err != nil {
+		return nil, err
+	}
+	for s, failed := range thread.StoredIn(ctx, name, p) {
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		list = append(list, s)
+	}
+	return list, err
+}
+
+// unknownTypes counts the records of types that are not known in transcripts.
+func unknownTypes(ctx context.Context, stored []*thread.Stored) map[string]int {
+	types := map[string]int{}
+	for _, s := range stored {
+		threads, err := s.Open(ctx)
+		if err != nil {
+			continue // such as one that was removed
+		}
+		for _, t := range threads {
+			if t.Load(ctx) != nil {
+				continue
+			}
+			for name, n := range t.Unknown {
+				types[name] += n
+			}
+		}
+	}
+	return types
+}
