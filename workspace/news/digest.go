@@ -9,16 +9,13 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
-	"github.com/agent-handoff/handoff/internal/trace/hook"
+	"github.com/agent-handoff/handoff/internal/transcript/brief"
 )
-
-// HandOverChannel is the channel of what an agent leaves for the next one on a branch.
-const HandOverChannel = "handoff"
 
 // maxHandOvers is how many artifacts of the channel are looked at for one of a branch.
 const maxHandOvers = 1000
 
-// HandOver returns the newest active artifact of HandOverChannel that any program published
+// HandOver returns the newest active artifact of brief.HandOverChannel that any program published
 // on the branch of the worktree, nil if there is none. What a hook published for a subagent
 // is none.
 func (s Source) HandOver(ctx context.Context) (*handoff.Artifact, error) {
@@ -26,11 +23,11 @@ func (s Source) HandOver(ctx context.Context) (*handoff.Artifact, error) {
 		return nil, nil
 	}
 	seen := 0
-	for a, err := range s.artifacts(ctx, handoff.ArtifactQuery{Channel: HandOverChannel}) {
+	for a, err := range s.artifacts(ctx, handoff.ArtifactQuery{Channel: brief.HandOverChannel}) {
 		if seen++; err != nil || seen > maxHandOvers {
 			return nil, err
 		}
-		if a.Branch == s.o.Branch && !slices.Contains(a.Tags, hook.SubagentTag) {
+		if a.Branch == s.o.Branch && !slices.Contains(a.Tags, brief.SubagentTag) {
 			one := []handoff.Artifact{a}
 			s.o.Attribute(ctx, one)
 			return &one[0], nil

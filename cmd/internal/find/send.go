@@ -75,7 +75,7 @@ func (f *sendFlags) run(ctx context.Context, a *cli.App, set *thread.Set, uri st
 	if err != nil {
 		return err
 	}
-	path, code, err := program(a, command)
+	path, code, err := program(a, "write to thread", command)
 	if err != nil {
 		return cli.Coded{Code: code, Err: err}
 	}
@@ -167,11 +167,11 @@ func (f *sendFlags) text(a *cli.App) (string, error) {
 	return text, nil
 }
 
-// program returns the path of the program: that of its variable, or the one in PATH. A
+// program returns the path of the program for an operation: that of its variable, or the one in PATH. A
 // program in the workspace is refused: a cloned repository must not choose it.
-func program(a *cli.App, c converse.Command) (path string, code int, err error) {
+func program(a *cli.App, op string, c converse.Command) (path string, code int, err error) {
 	fail := func(code int, kind handoff.Kind, reason, hint string) (string, int, error) {
-		return "", code, handoff.E("write to thread", c.Args[0], kind, errors.New(reason), handoff.Advice(hint))
+		return "", code, handoff.E(op, c.Args[0], kind, errors.New(reason), handoff.Advice(hint))
 	}
 	name := c.Args[0]
 	if set := a.Getenv(c.Env); set != "" {

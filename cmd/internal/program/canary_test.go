@@ -89,7 +89,7 @@ func (c *console) ok(args ...string) string {
 // contentCommands print what was asked for: content. (The tools of mcp and serve
 // have a test of their own: TestNoBodies; hook prints refs.) The demo brings bodies of
 // its own.
-var contentCommands = []string{"demo", "export", "hook", "mcp", "read", "search", "serve", "thread"}
+var contentCommands = []string{"continue", "demo", "export", "hook", "mcp", "read", "search", "serve", "thread"}
 
 // TestCanary checks that no byte of a body leaves handoff: not in what any
 // command prints, nor in any file that it writes but the body itself.

@@ -38,7 +38,7 @@ var commands = slices.Concat(
 	sessions.Commands,
 	[]cli.Command{cli.NewCommand(exportCommand, "export")},
 	pipelines.Commands,
-	[]cli.Command{cli.NewCommand(find.ThreadCommand, "thread")},
+	[]cli.Command{cli.NewCommand(find.ThreadCommand, "thread"), cli.NewCommand(find.ContinueCommand, "continue")},
 	work.Commands,
 	[]cli.Command{
 		cli.NewCommand(serveCommand, "serve"),

@@ -100,8 +100,8 @@ var programPath = sync.OnceValue(func() string {
 
 // processCommands need a process of their own: run and attest start a command whose
 // processes descend from them and whom they pass signals, demo and mcp are servers or start
-// the program again, and hook looks for the program that started it.
-var processCommands = []string{"run", "attest", "demo", "serve", "mcp", "hook"}
+// the program again, hook looks for the program that started it, and continue runs one in its place.
+var processCommands = []string{"run", "attest", "demo", "serve", "mcp", "hook", "continue"}
 
 // processVariables change what programs that handoff starts, such as git, do: they get the
 // environment of the process.

@@ -360,8 +360,8 @@ func TestDig(t *testing.T) {
 // TestScriptNames checks that the name of a script starts with its topic.
 func TestScriptNames(t *testing.T) {
 	topics := []string{"publish", "withdraw", "find", "show", "list", "read", "keep", "watch", "gc", "check", "family",
-		"identity", "workspace", "config", "usage", "demo", "serve", "hook", "init", "thread", "write", "session", "run",
-		"search", "pipeline", "log", "cost", "status", "why", "news", "review"}
+		"identity", "workspace", "config", "usage", "demo", "serve", "hook", "init", "thread", "continue", "write",
+		"session", "run", "search", "pipeline", "log", "cost", "status", "why", "news", "review"}
 	files, err := filepath.Glob("testdata/script/*")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)

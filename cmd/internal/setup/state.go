@@ -3,9 +3,7 @@ package setup
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,23 +80,7 @@ func writeNote(dir, program string, n Note) {
 // writeState writes a file that nobody else can read: the journal has the content
 // of other programs' files.
 func writeState(dir, name string, content []byte) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return failed(dir, err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return failed(dir, err)
-	}
-	defer root.Close()
-	return failed(filepath.Join(dir, name), durable.Replace(root, name, func(w io.Writer) error {
-		if f, ok := w.(*os.File); ok {
-			if err := f.Chmod(0o600); err != nil {
-				return err
-			}
-		}
-		_, err := w.Write(content)
-		return err
-	}))
+	return failed(filepath.Join(dir, name), durable.ReplacePrivate(dir, name, content))
 }
 
 // registryName is the name of the file with the workspaces of the user.

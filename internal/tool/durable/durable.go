@@ -43,6 +43,28 @@ func Replace(dir *os.Root, name string, fill func(io.Writer) error) error {
 	return write(dir, name, fill, func(temporary string) error { return dir.Rename(temporary, name) })
 }
 
+// ReplacePrivate is Replace of a file with mode 0600 in a directory of the user, which is created
+// with mode 0700.
+func ReplacePrivate(dir, name string, content []byte) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return Replace(root, name, func(w io.Writer) error {
+		if f, ok := w.(*os.File); ok {
+			if err := f.Chmod(0o600); err != nil {
+				return err
+			}
+		}
+		_, err := w.Write(content)
+		return err
+	})
+}
+
 // ReplaceUnsynced is Replace without waiting for the disk: after a power loss the
 // file has its old content, the new one, or none. It is for what can be derived again.
 func ReplaceUnsynced(dir *os.Root, name string, fill func(io.Writer) error) error {

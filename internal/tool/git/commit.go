@@ -121,10 +121,13 @@ func (r Repository) History(ctx context.Context, path string, most int) ([]Commi
 }
 
 // Between returns the commits that a commit has and a base does not have, newest first, up
-// to a maximum number.
+// to a maximum number. An empty base has none.
 func (r Repository) Between(ctx context.Context, base, head string, most int) ([]Commit, error) {
 	args := append([]string{"log", "--max-count=" + strconv.Itoa(most)}, logOptions...)
-	b, err := run(ctx, r.Top, append(args, "--end-of-options", base+".."+head, "--")...)
+	if base != "" {
+		head = base + ".." + head
+	}
+	b, err := run(ctx, r.Top, append(args, "--end-of-options", head, "--")...)
 	if err != nil {
 		return nil, err
 	}

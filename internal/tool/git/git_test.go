@@ -6,8 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff/internal/tool/git"
 )
@@ -195,10 +197,68 @@ func TestRunsNoProgram(t *testing.T) {
 	if _, err := r.Blame(t.Context(), "a.go", 1); err != nil {
 		t.Error(err)
 	}
+	if tree, err := r.Tree(t.Context()); err != nil || tree.Branch != "main" {
+		t.Errorf("got %+v %v", tree, err)
+	}
+	if _, err := r.Before(t.Context(), time.Now()); err != nil {
+		t.Error(err)
+	}
+	lines, err := r.Changed(t.Context(), "main", []string{"a.go"})
+	if err != nil || lines["a.go"] != (git.Lines{Added: 1}) {
+		t.Errorf("got %+v %v, want a line", lines, err)
+	}
 	ran, err := filepath.Glob(filepath.Join(out, "[^g]*"))
 	must(t, err)
 	if more, _ := filepath.Glob(filepath.Join(out, "gpg")); len(ran)+len(more) > 0 {
 		t.Errorf("programs of the repository ran: %v", append(ran, more...))
+	}
+}
+
+// TestTree has files with names that git quotes, in all states.
+func TestTree(t *testing.T) {
+	dir := repository(t)
+	r := open(t, dir)
+	if tree, err := r.Tree(t.Context()); err != nil || tree.Branch != "main" || tree.Head != "" || len(tree.Dirty) > 0 {
+		t.Errorf("before the first commit: got %+v %v", tree, err)
+	}
+	if id, err := r.Before(t.Context(), time.Now()); err == nil {
+		t.Errorf("before the first commit: got the commit %q", id)
+	}
+	do(t, dir, `printf 'a\n' >'a b'; printf 'b\n' >gone; printf '\0' >bin; printf 'x\n' >same; echo ignored >.gitignore`,
+		"git add .; git commit -qm one; git tag first", `printf 'c\nd\n' >'a b'; rm gone; printf '\0\1' >bin`,
+		`mkdir new; touch new/x ignored "two
+lines"; printf 'x\ny\n' >added; git add added`)
+	tree, err := r.Tree(t.Context())
+	must(t, err)
+	want := []git.Dirty{{Path: "a b"}, {Path: "added"}, {Path: "bin"}, {Path: "gone"}, {Path: "new/", Untracked: true},
+		{Path: "two\nlines", Untracked: true}}
+	if !slices.Equal(tree.Dirty, want) || tree.More {
+		t.Errorf("got %+v, want %+v", tree.Dirty, want)
+	}
+	head, err := r.Resolve(t.Context(), "first")
+	must(t, err)
+	if tree.Head != head {
+		t.Errorf("got the commit %s, want %s", tree.Head, head)
+	}
+	lines, err := r.Changed(t.Context(), "first", []string{"a b", "gone", "bin", "same", "added", "two\nlines"})
+	must(t, err)
+	if got := fmt.Sprint(lines); got != "map[a b:{2 1} added:{2 0} gone:{0 1}]" {
+		t.Errorf("got lines %s", got)
+	}
+	at := time.Date(2026, 11, 20, 10, 0, 1, 0, time.UTC)
+	for when, want := range map[time.Time]string{at: head, at.Add(-time.Second): ""} {
+		if got, err := r.Before(t.Context(), when); err != nil || got != want {
+			t.Errorf("before %s: got %q %v, want %q", when, got, err, want)
+		}
+	}
+	do(t, dir, "git stash -q; git checkout -q --detach; echo z >same; git commit -qam two")
+	if tree, err := r.Tree(t.Context()); err != nil || tree.Branch != "" {
+		t.Errorf("without a branch: got %+v %v", tree, err)
+	}
+	for base, want := range map[string]int{"": 2, "first": 1} {
+		if list, err := r.Between(t.Context(), base, "HEAD", 10); err != nil || len(list) != want {
+			t.Errorf("from %q: got %d commits %v, want %d", base, len(list), err, want)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/transcript/brief"
 	"github.com/agent-handoff/handoff/trace"
 )
 
@@ -165,9 +166,6 @@ func (r Recorder) end(ctx context.Context, e trace.HookEvent, id string) error {
 	return err
 }
 
-// SubagentTag is the tag of what is published for a subagent.
-const SubagentTag = "subagent"
-
 // maxWritten is how many files of a subagent are published at most.
 const maxWritten = 20
 
@@ -191,8 +189,9 @@ func (r Recorder) publish(ctx context.Context, e trace.HookEvent) error {
 		if i == maxWritten {
 			break
 		}
-		done, err := hub.Publish(ctx, handoff.Draft{Channel: "handoff", Path: file, Tags: []string{SubagentTag},
-			Key: strings.Join([]string{"hook", e.Harness, e.Agent, file}, ":")})
+		done, err := hub.Publish(ctx, handoff.Draft{Channel: brief.HandOverChannel, Path: file,
+			Tags: []string{brief.SubagentTag},
+			Key:  strings.Join([]string{"hook", e.Harness, e.Agent, file}, ":")})
 		if err != nil {
 			failed = errors.Join(failed, err) // the file was moved or removed; the others count
 			continue
@@ -204,8 +203,9 @@ func (r Recorder) publish(ctx context.Context, e trace.HookEvent) error {
 	}
 	message, _ = handoff.RedactText(message)
 	title := "last message of " + cmp.Or(e.AgentType, "a subagent")
-	_, err := hub.Publish(ctx, handoff.Draft{Channel: "handoff", Kind: "message", Title: oneLine(title, handoff.MaxTitle),
-		Body: strings.NewReader(message), Filename: "message.md", Parents: left, Tags: []string{SubagentTag},
+	_, err := hub.Publish(ctx, handoff.Draft{Channel: brief.HandOverChannel, Kind: "message",
+		Title: oneLine(title, handoff.MaxTitle),
+		Body:  strings.NewReader(message), Filename: "message.md", Parents: left, Tags: []string{brief.SubagentTag},
 		Key: strings.Join([]string{"hook", e.Harness, e.Agent, fmt.Sprintf("%x", sha256.Sum256([]byte(message)))}, ":")})
 	return errors.Join(failed, err)
 }

@@ -1,6 +1,6 @@
-// Package converse writes to threads with the command line of the agent program
-// that owns them: it builds the command that starts or continues one, and reads what
-// the program prints. It runs nothing.
+// Package converse has the command lines of agent programs that write to threads: it
+// builds the command that starts or continues one, and reads what the program prints, and
+// the command that starts a program for a person, with a first prompt. It runs nothing.
 //
 // The command never relaxes a permission: parameters are limited to a list for each
 // program, which contains none that changes what the agent may do, and no option for
@@ -8,6 +8,7 @@
 package converse
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,15 +40,20 @@ type program struct {
 	name    string
 	allowed []string // parameters
 	args    func(t Target, text string, parameters []string) []string
-	read    func(*Reply, jsonl.Value) string // returns the text of a line of output
+	read    func(*Reply, jsonl.Value) string // returns the text of a line of output; nil if it can't be written to
 	operand bool                             // the text is an argument, not the value of an option
+
+	first    string // the option whose value is the first prompt of an interactive start, "" if that is an argument
+	attaches bool   // an argument @FILE is a part of the first prompt
 }
 
 // programs returns the agent programs by provider. The command lines are those that
-// the programs describe in their help.
+// the programs describe in their help: Claude Code 2.1, Codex 0.169, Gemini CLI 0.61, Qwen
+// Code 0.24, OpenCode 1.18, pi 0.73; those of Copilot CLI, Cursor, Droid and Kilo in their
+// documentation of 2026.
 func programs() map[string]program {
 	return map[string]program{
-		"amp": {name: "amp", args: func(t Target, text string, p []string) []string {
+		"amp": {name: "amp", first: never, args: func(t Target, text string, p []string) []string {
 			return join(when(t.ID != "", "threads", "continue", t.ID), []string{"-x", text, "--stream-json"}, p)
 		}, read: readClaude},
 		"claude": {name: "claude", operand: true, allowed: []string{"model", "max-turns"},
@@ -62,20 +68,27 @@ func programs() map[string]program {
 			}, read: readCodex},
 		"copilot": {name: "copilot", allowed: []string{"model"}, args: func(t Target, text string, p []string) []string {
 			return join([]string{"-p", text, "--output-format", "json"}, p, when(t.ID != "", "--resume="+t.ID))
-		}, read: readCopilot},
+		}, read: readCopilot, first: "-i"},
+		"cursor": {name: "cursor-agent"},
+		"droid":  {name: "droid"},
 		"gemini": {name: "gemini", allowed: []string{"model"}, args: func(t Target, text string, p []string) []string {
 			return join([]string{"-p", text, "--output-format", "stream-json"}, p, when(t.ID != "", "--resume", t.ID))
-		}, read: readGemini},
+		}, read: readGemini, first: "-i"},
+		"kilo": {name: "kilo", first: "--prompt"},
 		"opencode": {name: "opencode", operand: true, allowed: []string{"model", "title"},
 			args: func(t Target, text string, p []string) []string {
 				return join([]string{"run", text}, when(t.ID != "", "--session", t.ID), []string{"--format", "json"}, p)
-			}, read: readOpenCode},
+			}, read: readOpenCode, first: "--prompt"},
 		"pi": {name: "pi", operand: true, allowed: []string{"model", "provider", "thinking"},
 			args: func(t Target, text string, p []string) []string {
 				return join(when(t.ID != "", "--session", t.Source), []string{"-p", text, "--mode", "json"}, p)
-			}, read: readPi},
+			}, read: readPi, attaches: true},
+		"qwen": {name: "qwen", first: "-i"},
 	}
 }
+
+// never is the option of a program whose interactive start takes no prompt.
+const never = "-"
 
 func join(lists ...[]string) []string { return slices.Concat(lists...) }
 
@@ -86,8 +99,34 @@ func when(condition bool, args ...string) []string {
 	return nil
 }
 
-// Providers returns the names of the providers whose programs can be used.
-func Providers() []string { return slices.Sorted(maps.Keys(programs())) }
+// Providers returns the names of the providers whose programs can write to threads.
+func Providers() []string { return selected(func(p program) bool { return p.read != nil }) }
+
+// Starters returns the names of the providers whose programs can be started with a first prompt.
+func Starters() []string { return selected(func(p program) bool { return p.first != never }) }
+
+func selected(is func(program) bool) []string {
+	all := programs()
+	maps.DeleteFunc(all, func(_ string, p program) bool { return !is(p) })
+	return slices.Sorted(maps.Keys(all))
+}
+
+// Start returns the command that starts a program for a person, with a first prompt that names a
+// file. A program that can includes the file in the prompt. The error is Unsupported if there is no
+// such program.
+func Start(provider, file, prompt string) (Command, error) {
+	p, ok := programs()[provider]
+	if !ok || p.first == never {
+		return Command{}, handoff.E("start", provider, handoff.Unsupported,
+			errors.New("no known command line that starts it with a prompt"),
+			handoff.Advice("the programs are "+strings.Join(Starters(), ", ")))
+	}
+	args := join([]string{p.name}, when(p.attaches, "@"+file), when(p.first != "", p.first), []string{prompt})
+	return Command{Env: variable(provider), Args: args}, nil
+}
+
+// variable returns the environment variable that names the program of a provider.
+func variable(provider string) string { return "HANDOFF_" + strings.ToUpper(provider) + "_BIN" }
 
 // New returns the command that sends a text. The error is Unsupported if the program of
 // the provider can't do it, Invalid if an argument is not allowed.
@@ -98,7 +137,7 @@ func New(t Target, text string, parameters []Parameter) (Command, error) {
 	}
 	p, ok := programs()[t.Provider]
 	switch {
-	case !ok:
+	case !ok || p.read == nil:
 		return fail(handoff.Unsupported, "threads can be written to with "+strings.Join(Providers(), ", "),
 			"no known command line for %s", t.Provider)
 	case strings.HasPrefix(t.ID, "-") || strings.HasPrefix(t.Source, "-"):
@@ -129,8 +168,8 @@ func New(t Target, text string, parameters []Parameter) (Command, error) {
 	if p.operand && (len(strings.Fields(text)) == 1 || strings.HasPrefix(text, "@")) {
 		text = " " + text // the name of a command of the program, or of a file that it would send, has no space
 	}
-	return Command{Env: "HANDOFF_" + strings.ToUpper(t.Provider) + "_BIN",
-		Args: append([]string{p.name}, p.args(t, text, args)...), read: p.read}, nil
+	args = append([]string{p.name}, p.args(t, text, args)...)
+	return Command{Env: variable(t.Provider), Args: args, read: p.read}, nil
 }
 
 // A Reply is what the program has printed so far.

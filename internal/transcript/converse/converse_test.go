@@ -2,6 +2,7 @@ package converse_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,33 @@ func TestCommands(t *testing.T) {
 	}
 	if got := len(converse.Providers()); got != 7 {
 		t.Errorf("got %d providers, want 7", got)
+	}
+}
+
+// TestStart has the command lines that start a program with a first prompt.
+func TestStart(t *testing.T) {
+	want := map[string]string{"claude": "claude PROMPT", "codex": "codex PROMPT", "copilot": "copilot -i PROMPT",
+		"cursor": "cursor-agent PROMPT", "droid": "droid PROMPT", "gemini": "gemini -i PROMPT",
+		"kilo": "kilo --prompt PROMPT", "opencode": "opencode --prompt PROMPT", "pi": "pi @FILE PROMPT",
+		"qwen": "qwen -i PROMPT"}
+	for provider, line := range want {
+		c, err := converse.Start(provider, "FILE", "PROMPT")
+		got := strings.Join(c.Args, " ")
+		if err != nil || got != line || c.Env != "HANDOFF_"+strings.ToUpper(provider)+"_BIN" {
+			t.Errorf("%s: got %q, %s, %v, want %q", provider, got, c.Env, err, line)
+		}
+	}
+	if got := converse.Starters(); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
+		t.Errorf("got the programs %q", got)
+	}
+	for _, provider := range []string{"amp", "kiro", ""} {
+		if _, err := converse.Start(provider, "FILE", "PROMPT"); !errors.Is(err, handoff.Unsupported) {
+			t.Errorf("%q: got %v, want Unsupported", provider, err)
+		}
+	}
+	_, err := converse.New(converse.Target{Provider: "qwen"}, "two words", nil)
+	if !errors.Is(err, handoff.Unsupported) {
+		t.Errorf("write with a program that can only be started: got %v, want Unsupported", err)
 	}
 }
 

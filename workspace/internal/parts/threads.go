@@ -17,6 +17,8 @@ type Threads struct {
 	Observer  thread.Observer                        // concludes the states of threads
 	Archive   func(noIndex bool) threadindex.Archive // the index of threads, or their files
 	Worktrees func() []string                        // the directories of this repository
+	Root      string                                 // the root of this worktree
+	Branch    func() string                          // that is checked out in it, "" for none
 	Prices    string                                 // file of the user's own prices, "" for none
 	Path      func(typed string) string              // a path as the caller types it, absolute
 	Now       func() time.Time

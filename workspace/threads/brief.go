@@ -1,0 +1,121 @@
+package threads
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/transcript/brief"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
+)
+
+// The limits of the length of a brief, in tokens.
+const (
+	DefaultTokens = brief.DefaultTokens
+	MinTokens     = brief.MinTokens
+	MaxTokens     = brief.MaxTokens
+)
+
+// Brief returns what another agent needs to know of a thread to go on with its work, within a number
+// of tokens: prompts, the hand-over of the agent, plan, files, commits, artifacts, what failed, what
+// was in flight. It has facts of the transcript, the log and git only, and is redacted.
+//
+// Kinds: those of reading the transcript and the index.
+func (c Collection) Brief(ctx context.Context, v *thread.View, tokens int) (transcript.Brief, error) {
+	if err := c.o.Hub.Closed(); err != nil {
+		return transcript.Brief{}, err
+	}
+	return brief.Source{Hub: c.o.Hub}.Make(ctx, v, tokens)
+}
+
+// EndOf returns how a thread ended.
+func EndOf(t *thread.Thread) transcript.End { return brief.EndOf(t.State) }
+
+// Continuable returns the threads of the branch of this worktree whose work can be continued, the
+// newest first: main threads with a prompt, without the caller's own. A thread whose program does
+// not record the branch counts if it worked in this worktree. At most maxContinuable threads of the
+// repository are looked at.
+//
+// Kinds: those of List.
+func (c Collection) Continuable(ctx context.Context) (list []transcript.Item, warnings []string, err error) {
+	page, err := c.List(ctx, ListOptions{Limit: maxContinuable})
+	if err != nil {
+		return nil, page.Warnings, err
+	}
+	branch, inTree := c.o.Branch(), threadindex.In(c.o.Root)
+	own, _ := thread.ParseURI(c.o.Producer.Thread) // the zero URI for none
+	for _, i := range page.Threads {
+		here := i.Branch == branch
+		if i.Branch == "" || branch == "" {
+			here = inTree(i.Cwd)
+		}
+		if here && i.Prompt != "" && i.URI.Main() != own.Main() {
+			list = append(list, i)
+		}
+	}
+	return list, page.Warnings, nil
+}
+
+const maxContinuable = 200
+
+// Find returns the thread that a URI or the beginning of an ID names. Of the beginning of an ID, the
+// threads of this repository count.
+//
+// Kinds: those of thread.Set.Open; Conflict (several threads have the ID).
+func (c Collection) Find(ctx context.Context, name string) (*thread.View, error) {
+	u, err := thread.ParseURI(name)
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.open(ctx, u)
+	if u.Provider != "" || len(u.Thread) < minPrefix || !isAbsent(err) {
+		return v, err
+	}
+	page, failed := c.List(ctx, ListOptions{})
+	if failed != nil {
+		return nil, failed
+	}
+	var found []string
+	for _, i := range page.Threads {
+		if strings.HasPrefix(i.URI.Thread, u.Thread) {
+			found = append(found, i.URI.String())
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, err
+	case len(found) > 1:
+		return nil, handoff.E("thread", name, handoff.Conflict,
+			errors.New("several threads have an ID that starts with it"),
+			handoff.Advice("name one: "+strings.Join(found[:min(len(found), maxNamed)], ", ")))
+	}
+	if u, err = thread.ParseURI(found[0]); err != nil {
+		return nil, err
+	}
+	return c.open(ctx, u)
+}
+
+// The least characters of the beginning of an ID, and how many threads an error names.
+const (
+	minPrefix = 4
+	maxNamed  = 3
+)
+
+// open opens a thread, or the kept copy of one whose transcript is missing.
+func (c Collection) open(ctx context.Context, u thread.URI) (*thread.View, error) {
+	v, err := c.o.Threads.Open(ctx, u)
+	if errors.Is(err, handoff.NotFound) || errors.Is(err, handoff.Unavailable) {
+		if kept, failed := c.OpenKept(ctx, u); kept != nil || failed != nil {
+			return kept, failed
+		}
+	}
+	return v, err
+}
+
+// isAbsent reports whether an error is about an ID that no thread has.
+func isAbsent(err error) bool {
+	return errors.Is(err, handoff.NotFound) || errors.Is(err, handoff.Invalid) || errors.Is(err, handoff.Unavailable)
+}
