@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,6 +25,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/internal/engine"
@@ -111,10 +113,38 @@ func (t tool) find(ctx context.Context, w *thread.Walk, roots []string) (list []
 			add(tree(dir).sessions(ctx))
 		}
 	}
+	uncycle(sessions)
+	invalid := map[string]int{}
 	for _, s := range sessions {
+		if _, failed := thread.ParseURI(thread.URI{Provider: t.name, Thread: s.id}.String()); failed != nil {
+			invalid[s.path]++
+			continue
+		}
 		list = append(list, s.found())
 	}
+	for _, path := range slices.Sorted(maps.Keys(invalid)) {
+		err = errors.Join(err, handoff.E("read threads", path, handoff.Unsupported,
+			fmt.Errorf("%d threads have an invalid ID", invalid[path])))
+	}
 	return list, err
+}
+
+// uncycle makes one of the sessions that name each other as parents a main thread.
+func uncycle(sessions []*session) {
+	parents := map[string]*session{}
+	for _, s := range sessions {
+		if parents[s.id] == nil {
+			parents[s.id] = s
+		}
+	}
+	for _, s := range sessions {
+		seen := map[string]bool{}
+		for above := s; above != nil && !seen[above.id]; above = parents[above.parent] {
+			if seen[above.id] = true; above.parent == s.id {
+				s.parent = ""
+			}
+		}
+	}
 }
 
 // escape returns a pattern that matches only path.

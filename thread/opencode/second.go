@@ -159,9 +159,13 @@ func (d *decode) remainder() (missing int) {
 	if min(rest.Input, rest.CacheRead, rest.CacheWrite, rest.Output, rest.Reasoning) < 0 {
 		return titles // the sums are not kept
 	}
-	if rest.Total() > 0 {
+	const least = 1e-6 // in USD: sums of costs are not exact
+	switch {
+	case rest.Total() > 0:
 		d.use("", "", rest, true)
 		d.silent = 0
+	case rest.Cost > least:
+		d.use("", "", thread.Tokens{Cost: rest.Cost}, true)
 	}
 	if d.session.first() {
 		return titles // the title may be from version 1

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,13 @@ func TestSecond(t *testing.T) {
 			}, tokens(1, one), thread.LowerBound, "1 records of types that this version does not know (assistant-v3)",
 			thread.Completed,
 		},
+		"a session has costs that its messages do not have": {
+			func(v *volume) {
+				v.session(newID, "", "", "", "2.0.12", 1)
+				v.row("assistant", answer)
+				v.exec("UPDATE session_v2 SET cost = 5.25")
+			}, costing(tokens(1, one), 5), thread.Exact, "", thread.Completed,
+		},
 		"an end of another kind": {
 			func(v *volume) {
 				v.session(newID, "", "", "", "2.0.12", 1)
@@ -149,6 +157,44 @@ func TestSecond(t *testing.T) {
 				t.Errorf("got %+v, want %s", th.State, tt.status)
 			}
 		})
+	}
+}
+
+// costing returns tokens with further costs.
+func costing(t thread.Tokens, more float64) thread.Tokens {
+	t.Cost += more
+	return t
+}
+
+// TestStrangeSessions has sessions that name each other as parents, one that names itself,
+// and one whose ID can't be in a URI. They are not lost.
+func TestStrangeSessions(t *testing.T) {
+	dir := t.TempDir()
+	threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
+		exec(schema2)
+		v := &volume{exec: exec, now: started}
+		for _, s := range [][2]string{{"ses_a", "ses_b"}, {"ses_b", "ses_a"}, {"ses_c", "ses_c"}, {"ses_d", "ses_b"},
+			{"ses_\x1b[31m", ""}} {
+			v.session(s[0], s[1], "", "", "2.0.12", 1)
+			v.row("user", obj{"text": "go"})
+		}
+	}, dir, "opencode.db")
+	var listed []string
+	var failed error
+	p := provider(t, dir)
+	for th, err := range p.Threads(t.Context()) {
+		if failed = errors.Join(failed, err); err == nil {
+			listed = append(listed, th.ID)
+		}
+	}
+	slices.Sort(listed)
+	if !slices.Equal(listed, []string{"ses_a", "ses_c"}) || failed == nil ||
+		!strings.Contains(failed.Error(), "1 threads have an invalid ID") {
+		t.Errorf("got %q, %v", listed, failed)
+	}
+	agents, err := p.Agents(t.Context(), threadtest.Load(t, p, "ses_a"))
+	if err != nil || len(agents) != 2 {
+		t.Errorf("got subagents %+v, %v", agents, err)
 	}
 }
 
