@@ -47,14 +47,13 @@ type saved struct {
 	Strangers  int  // records of other types
 	Metas      int
 	Scripts    []script        // those that are running, or the last one
-	Itemized   bool            // the calls of scripts have records: by the meta, or there is one
+	Itemized   bool            // a call of a script has a record
 	Spawning   map[string]bool // calls that start a subagent and have not returned
 }
 
 func newDecode(s *engine.Scan, m meta) *decode {
 	d := &decode{Scan: s, meta: m, talks: map[string]talk{}}
 	d.Spawning = map[string]bool{}
-	d.Itemized = m.itemized
 	d.Sum.Known = !m.copies() && m.parent == ""
 	return d
 }

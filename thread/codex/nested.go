@@ -46,7 +46,7 @@ func itemizes(version string) bool {
 func (d *decode) scripted(id, text string) {
 	d.Scripts = slices.DeleteFunc(d.Scripts, func(s script) bool { return s.Ended })
 	s := script{ID: id}
-	if !d.Itemized {
+	if !d.meta.itemized {
 		s.Calls = callsOf(text, d.meta.cwd)
 	}
 	d.Scripts = append(d.Scripts, s)
@@ -81,8 +81,8 @@ func (d *decode) made(c thread.Call) {
 	d.Nested(s.ID, c)
 }
 
-// ended adds the calls that the text of a script has when it ends, unless their own
-// records are in the rollout.
+// ended adds the calls that the text of a script has when it ends, unless it has records of
+// calls. If only other scripts have, another version may have continued the rollout.
 func (d *decode) ended(id string, output jsonl.Value) {
 	i := slices.IndexFunc(d.Scripts, func(s script) bool { return s.ID == id && !s.Ended })
 	if i < 0 {
@@ -90,12 +90,12 @@ func (d *decode) ended(id string, output jsonl.Value) {
 	}
 	s := &d.Scripts[i]
 	s.Ended = true
-	unsure := false
+	unsure := d.Itemized
 	if len(s.Calls) > 0 && d.Timeline.Detail == thread.Tools {
-		unsure = !strings.HasPrefix(result(output), scriptCompleted)
+		unsure = unsure || !strings.HasPrefix(result(output), scriptCompleted)
 	}
 	for _, c := range s.Calls {
-		if d.Itemized {
+		if len(s.Made) > 0 {
 			break
 		}
 		c.ID, c.Time = id+c.ID, d.at()
@@ -126,10 +126,7 @@ func (d *decode) completed() {
 		if m.Get("kind").Is("started") {
 			d.ran(kind, id, m)
 		}
-	case "CommandExecution", "FileChange", "McpToolCall":
-		d.Itemized = true
-		d.ran(kind, id, m)
-	case "CollabAgentToolCall", "DynamicToolCall":
+	case "CommandExecution", "FileChange", "McpToolCall", "CollabAgentToolCall", "DynamicToolCall":
 		d.ran(kind, id, m)
 	case "WebSearch", "ImageView", "ImageGeneration", "Extension":
 		d.ran(kind, id, m)

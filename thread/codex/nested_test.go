@@ -157,8 +157,8 @@ func TestScriptEnds(t *testing.T) {
 		"a record": {begun().exec("o", js).completed(list).printed("o", "Script completed", ""),
 			[]string{`o exec_command {"cmd":["ls"]} exit 0 in /w`}},
 		"records of another script": {begun().exec("o", js).completed(list).printed("o", "Script completed", "").
-			exec("p", "if (no) "+js).printed("p", "Script completed", ""),
-			[]string{`o exec_command {"cmd":["ls"]} exit 0 in /w`}},
+			exec("p", js).printed("p", "Script completed", ""),
+			[]string{`o exec_command {"cmd":["ls"]} exit 0 in /w`, `p exec_command {"cmd":"ls"} inferred`}},
 		"a record after the result": {begun().exec("o", "").printed("o", "Script running", "").completed(list),
 			[]string{`o exec_command {"cmd":["ls"]} exit 0 in /w`}},
 		"two scripts": {begun().exec("o", "").exec("p", "").printed("o", "Script completed", "").completed(list),
