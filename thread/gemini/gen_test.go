@@ -201,7 +201,7 @@ func documents(t testing.TB, dir, project string) []threadtest.Thread {
 			ID: documentID, Status: thread.Completed, Source: thread.Inferred,
 			Messages: []string{"note: Update available", "user: list it", "assistant: Listing.",
 				"assistant: There is one file. “See?” Shall I go on?"},
-			Calls: []string{"list_directory: a file"}, Usage: twice, Complete: thread.Exact,
+			Calls: []string{"list_directory: a file"}, Usage: twice, Complete: thread.LowerBound,
 		},
 		{
 			ID: misnamedID, Status: thread.Completed, Source: thread.Inferred, Messages: []string{

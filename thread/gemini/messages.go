@@ -46,22 +46,13 @@ func isSummary(content jsonl.Value) bool {
 	return bytes.Contains(content, []byte("state_snapshot")) && strings.Contains(text(content), snapshot)
 }
 
-// A timeline adds records. Calls and usage of a record without text belong to the
-// message before.
-type timeline struct {
-	thread.Timeline
-	spans jsonl.Spans
-}
-
-func (t *timeline) add(r record) error {
-	v, err := t.spans.Read(r.Span)
-	if err != nil {
-		return err
-	}
-	role, text := roles[string(v.Get("type").Raw())], shownText(v)
+// show adds a message with a text. Calls and usage of one without belong to the one before.
+func (d *decode) show(text string) {
+	t, v := &d.Timeline, &d.Members
+	role := roles[string(v.Get("type").Raw())]
 	switch {
 	case role == thread.User && injected(text):
-		return nil
+		return
 	case role == thread.User && strings.Contains(text, snapshot):
 		role = thread.Compaction
 	}
@@ -75,14 +66,13 @@ func (t *timeline) add(r record) error {
 	for c := v.Get("toolCalls").Elements(); c.Next(); {
 		t.AddCall(call(c.Value(), t.Detail))
 	}
-	if tokens, ok := parseTokens(v.Get("tokens")); ok {
+	if tokens, ok := d.tokens(v.Get("tokens")); ok {
 		t.AddUsage(tokens)
 	}
-	return t.Err()
 }
 
 // shownText returns the text of a record, preferably the one that the tool showed.
-func shownText(v jsonl.Value) string {
+func shownText(v *jsonl.Members) string {
 	for _, name := range []string{"displayContent", "content", "parts"} {
 		if text := text(v.Get(name)); text != "" {
 			return text

@@ -46,6 +46,18 @@ func TestUsage(t *testing.T) {
 			begin().add(obj{"id": "m", "type": "gemini", "content": "x", "model": "g", "tokens": obj{"input": -5, "output": 2}}),
 			thread.Tokens{Output: 2, Calls: 1}, thread.LowerBound, "1 records of usage have negative",
 		},
+		"the request for the title is a gap": {begin().model("m", "x", one).set(obj{"summary": "a title"}), one.want(1),
+			thread.LowerBound, "1 request, for the title, is in no file"},
+		"an empty title is none": {begin().model("m", "x", one).set(obj{"summary": ""}), one.want(1), thread.Exact, ""},
+		"a number that is not known is a gap": {
+			begin().add(obj{"id": "m", "type": "gemini", "content": "x", "model": "g",
+				"tokens": obj{"input": 1, "output": 2, "audio": 3}}), one.want(1), thread.LowerBound,
+			"have numbers that this version does not know (audio)",
+		},
+		"a record of an unknown type with usage is a gap": {
+			begin().model("m", "x", one).add(obj{"id": "n", "type": "router", "tokens": tokens{input: 5}.obj()}), one.want(1),
+			thread.LowerBound, "records of types that this version does not know (router)",
+		},
 		"no requests": {begin(), thread.Tokens{}, thread.NoUsage, "no usage is recorded"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -184,8 +184,14 @@ func (p *Provider) despite(err error, w *thread.Walk, copies []*Found) (*thread.
 // named returns the transcripts whose paths or names have an ID.
 func (p *Provider) named(w *thread.Walk, all []*Found, id string) (found []*Found) {
 	for _, f := range all {
-		if !f.Local && (f.ID == id || f.Named == id || f.Alias == id) {
-			p.head(w, f)
+		short := f.Short != "" && strings.HasPrefix(id, f.Short)
+		if f.Local || (f.ID != id && f.Named != id && f.Alias != id && !short) {
+			continue
+		}
+		if p.head(w, f); short && f.ID == "" {
+			f.ID = id // its head is damaged
+		}
+		if !short || f.ID == id {
 			found = append(found, f)
 		}
 	}
@@ -233,7 +239,7 @@ func (p *Provider) head(w *thread.Walk, f *Found) {
 
 // rest returns the threads after the first one in a file.
 func (p *Provider) rest(w *thread.Walk, f *Found) (list []*Found) {
-	if p.Starts == nil || f.Err != nil {
+	if p.Starts == nil || f.Err != nil || f.Whole {
 		return nil
 	}
 	src := w.Open(f.Path)

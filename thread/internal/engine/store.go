@@ -50,6 +50,7 @@ type Query struct {
 type Found struct {
 	ID     string   // "" if only its head has it
 	Named  string   // the ID that its name suggests, if its head decides
+	Short  string   // the beginning of the ID, as in its name; "" if it has none
 	Path   string   // absolute
 	Start  int64    // offset of the thread in the file
 	Parent string   // ID of the session, if it is a subagent
@@ -62,7 +63,7 @@ type Found struct {
 	Packed bool     // its words are not in the file, which is compressed
 	Hidden bool     // a subagent whose parent is not recorded; it is not listed
 	Brief  bool     // only its usage is read: titles are not needed
-	Whole  bool     // no records of subagents are in it, whatever Program.Inside is
+	Whole  bool     // no records of other threads are in it, whatever Program.Inside and Starts are
 	Err    error    // why it can't be read; it is then not listed
 	Deeper bool     // another subagent may have started it; if so, only that one mentions it
 	Prompt uint64   // Mention.Prompt, if nothing else may connect it with its parent; 0 otherwise
