@@ -20,13 +20,18 @@ const (
 )
 
 // Brief returns what another agent needs to know of a thread to go on with its work, within a number
-// of tokens: prompts, the hand-over of the agent, plan, files, commits, artifacts, what failed, what
-// was in flight. It has facts of the transcript, the log and git only, and is redacted.
+// of tokens: prompts, the hand-over of the agent, plan, files, commits,
+// artifacts, what failed, what was in flight. It has facts of the transcript, the log and git only,
+// and is redacted.
 //
-// Kinds: those of reading the transcript and the index.
+// Kinds: Invalid (a subagent), and those of reading the transcript and the index.
 func (c Collection) Brief(ctx context.Context, v *thread.View, tokens int) (transcript.Brief, error) {
 	if err := c.o.Hub.Closed(); err != nil {
 		return transcript.Brief{}, err
+	}
+	if v.URI.Agent != "" {
+		return transcript.Brief{}, handoff.E("brief", v.URI.String(), handoff.Invalid,
+			errors.New("a subagent has no brief"), handoff.Advice("use the URI of its thread: "+v.URI.Main().String()))
 	}
 	return brief.Source{Hub: c.o.Hub}.Make(ctx, v, tokens)
 }

@@ -780,6 +780,10 @@ func TestThread(t *testing.T) {
 	const ours, theirs = "8fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e", "9fd17d3d-5e4d-40c9-811e-63c7ecdcdf1e"
 	write(ours, f.dir)
 	write(theirs, t.TempDir())
+	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`","view":"brief"}`); !strings.HasPrefix(
+		got.str("content"), "Continue the work of agents://claude/"+ours+"\n") {
+		t.Errorf("got the brief %q", got.str("content"))
+	}
 	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`"}`); !strings.Contains(got.str("content"),
 		"please retry") {
 		t.Errorf("content %q", got.str("content"))
@@ -805,6 +809,10 @@ func TestThread(t *testing.T) {
 		threads.KeepOptions{URIs: []string{"claude/" + ours, "claude/" + theirs}})
 	must(t, err)
 	must(t, os.RemoveAll(filepath.Join(f.home, ".claude")))
+	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`","view":"brief"}`); !strings.HasPrefix(
+		got.str("content"), "Continue the work of agents://claude/"+ours+"\n") {
+		t.Errorf("got the brief %q", got.str("content"))
+	}
 	if got := mustCall(t, s, "thread_read", `{"uri":"claude/`+ours+`"}`); !strings.Contains(got.str("content"),
 		"please retry") || !strings.Contains(got.str("content"), "the copy that was kept") {
 		t.Errorf("the content of a copy: %q", got.str("content"))
