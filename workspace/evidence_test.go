@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/threadtest"
@@ -36,16 +39,52 @@ func newShop(t *testing.T) shop {
 		t.Fatal(err)
 	}
 	s := shop{t: t, dir: dir, home: t.TempDir()}
-	s.git("init", "-q")
-	s.write("shop.go", "package shop\n")
-	s.git("add", ".")
-	s.git("-c", "user.name=u", "-c", "user.email=u@example.com", "commit", "-q", "-m", "first")
+	first, err := firstShop()
+	if err == nil {
+		err = os.CopyFS(dir, first)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	if s.w, err = workspace.Open(dir, workspace.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.w.Close() })
 	return s
 }
+
+// firstShop returns the files of a repository with one commit, which all tests copy.
+var firstShop = sync.OnceValues(func() (fs.FS, error) {
+	dir, err := os.MkdirTemp("", "handoff-shop-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "shop.go"), []byte("package shop\n"), 0o644); err != nil {
+		return nil, err
+	}
+	for _, args := range [][]string{{"init", "-q", "--template="}, {"add", "."},
+		{"-c", "user.name=u", "-c", "user.email=u@example.com", "commit", "-q", "-m", "first"}} {
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("git %q: %w\n%s", args, err, out)
+		}
+	}
+	files := fstest.MapFS{}
+	return files, fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		files[name] = &fstest.MapFile{Mode: info.Mode()}
+		if !d.IsDir() {
+			files[name].Data, err = os.ReadFile(filepath.Join(dir, name))
+		}
+		return err
+	})
+})
 
 func (s shop) git(args ...string) {
 	s.t.Helper()

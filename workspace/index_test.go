@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -24,6 +25,7 @@ import (
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
+	"github.com/agent-handoff/handoff/internal/tool/testdir"
 )
 
 // TestMain lets this binary act as another process.
@@ -37,7 +39,10 @@ func TestMain(m *testing.M) {
 		os.Exit(listAll(os.Getenv("LOCAL_TEST_DIR")))
 	}
 	debug.SetGCPercent(400) // the tests lack time, not memory
-	os.Exit(m.Run())
+	if os.Getenv("HANDOFF_LONG") == "" {
+		_ = flag.Set("rapid.checks", "20")
+	}
+	os.Exit(testdir.Run(m.Run))
 }
 
 // again runs this binary once more, as what an environment makes it.
@@ -137,7 +142,7 @@ func listed(t *testing.T, dir string) []string {
 // none waits long, and what was acknowledged is found by another process at
 // once.
 func TestManyProcesses(t *testing.T) {
-	processes, each := 16, 20
+	processes, each := 8, 10
 	if os.Getenv("HANDOFF_LONG") != "" {
 		processes, each = 64, 50
 	}

@@ -19,7 +19,7 @@ import (
 // TestMonths runs random sequences of archive, restore, delete, export, import and
 // publish. Every active artifact must stay readable, and what runs must not be moved.
 func TestMonths(t *testing.T) {
-	most, checked := 15, 0 // each check opens two workspaces
+	most, checked := 6, 0 // each check opens two workspaces
 	if os.Getenv("HANDOFF_LONG") != "" {
 		most = 1000
 	}

@@ -442,11 +442,15 @@ func TestWhyCommits(t *testing.T) {
 	g := &commits{machine: m, r: rand.New(rand.NewPCG(1, 1)), want: map[string]map[string][]string{}}
 	g.main, g.sub = m.claude(s1, "", m.repo), m.claude(s1, "a1b2c3", m.repo)
 	g.codex, g.child = m.codexThread(c1, "", kept), m.codexThread(c2, c1, gone)
+	most := 20
+	if os.Getenv("HANDOFF_LONG") != "" {
+		most = 50
+	}
 	steps := []func(n int){
 		g.agentCommits, g.subagentIsCommitted, g.codexInWorktree, g.childInWorktree, g.person, g.personAfterAgent,
 		g.formatted, g.squash, g.failedCall, g.overwritten, g.rebased,
 	}
-	for n := 0; len(g.want) < 50; n++ {
+	for n := 0; len(g.want) < most; n++ {
 		m.at = m.at.Add(time.Minute)
 		steps[n%len(steps)](n)
 	}

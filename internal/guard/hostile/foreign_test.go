@@ -60,12 +60,13 @@ func TestForeignDirectories(t *testing.T) {
 			p := original.copy(t)
 			all[name](p)
 			before := digest(t, p.outside, p.home, filepath.Join(p.ws, ".handoff"))
-			refused := 0
+			refused, ran := 0, 0
 			for j, args := range append([][]string{{"publish", "-", "--channel", "design"}, {"list"}, {"check"},
 				{"check", "--repair"}}, commands...) {
-				if j >= 4 && (i+j)%3 != 0 && !long {
+				if j >= 4 && (i+j)%9 != 0 && !long {
 					continue
 				}
+				ran++
 				code, _ := p.run(args)
 				if code != 0 {
 					refused++
@@ -76,8 +77,8 @@ func TestForeignDirectories(t *testing.T) {
 			if after := digest(t, p.outside, p.home, filepath.Join(p.ws, ".handoff")); after != before {
 				t.Errorf("files changed:\n%s", firstDifference(before, after))
 			}
-			if refused < 10 {
-				t.Errorf("%d commands were refused, want most", refused)
+			if refused <= ran/2 {
+				t.Errorf("%d of %d commands were refused, want most", refused, ran)
 			}
 		})
 	}

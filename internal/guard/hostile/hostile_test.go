@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agent-handoff/handoff/internal/tool/testdir"
 )
 
 // canary is the content of every file outside the workspace.
@@ -90,11 +92,11 @@ func TestHostileWorkspaces(t *testing.T) {
 			p := original.copy(t)
 			c.change(p)
 			before := digest(t, p.outside, p.home)
-			if i%4 == 0 || long { // the viewer shows every fourth workspace
+			if i%8 == 0 || long { // the viewer shows every eighth workspace
 				p.view()
 			}
 			for j, args := range commands {
-				if (i+j)%12 == 0 || long { // each command runs in every twelfth workspace
+				if (i+j)%36 == 0 || long { // each command runs in some workspaces, and in each workspace some commands
 					p.run(args)
 				}
 			}
@@ -130,7 +132,7 @@ var built struct {
 }
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := testdir.Run(m.Run)
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
 	}
