@@ -28,15 +28,15 @@ func TestKilledBuild(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t, 2)
 	tr.large = true
-	size := 150
-	if testing.Short() { // the race detector sees nothing of the processes that are killed
-		size = 50
+	size, waits := 50, []time.Duration{20, 40, 80, 160} // the race detector sees nothing of these processes
+	if os.Getenv("HANDOFF_LONG") != "" {
+		size, waits = 150, []time.Duration{20, 40, 80, 160, 40, 80, 160}
 	}
 	for range size {
 		tr.create()
 	}
 	file = filepath.Join(t.TempDir(), "threads.db")
-	for _, wait := range []time.Duration{20, 40, 80, 160, 40, 80, 160} {
+	for _, wait := range waits {
 		for _, path := range tr.files() {
 			if strings.HasSuffix(path, ".jsonl") && tr.r.IntN(3) == 0 {
 				b, err := os.ReadFile(path)

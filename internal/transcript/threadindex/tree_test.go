@@ -14,13 +14,14 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/agent-handoff/handoff/internal/tool/testdir"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 )
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // the tests lack time, not memory
-	os.Exit(m.Run())
+	os.Exit(testdir.Run(m.Run))
 }
 
 // A tree is a home directory with invented transcripts, which a test changes at
@@ -31,6 +32,8 @@ type tree struct {
 	home  string
 	count int
 	large bool // comparing all queries takes long
+
+	compared int // how often
 
 	open string // ID of a call without a result
 
