@@ -62,7 +62,7 @@ func identifier(t *testing.T, open func() handoff.Log, able func() handoff.Ident
 
 func ender(t *testing.T, open func() handoff.Log, able func() handoff.Ender) {
 	log, other := open(), able()
-	for want := handoff.Seq(0); want < 8; want++ {
+	for want := handoff.Seq(0); want < 4; want++ {
 		for _, e := range []handoff.Ender{log.(handoff.Ender), other, able()} {
 			if n, err := e.Newest(t.Context()); n != want || err != nil {
 				t.Fatalf("Newest = %d, %v, want %d", n, err, want)
@@ -93,7 +93,7 @@ func batchAppender(t *testing.T, open func() handoff.Log, able func() handoff.Ba
 
 func logChecker(t *testing.T, open func() handoff.Log, able func() handoff.LogChecker) {
 	var want []string
-	for n := range 10 {
+	for n := range 5 {
 		var got []string
 		report, err := able().Check(t.Context(), func(r handoff.Record) { got = append(got, r.ID) })
 		if err != nil || !report.OK() || report.Records != n || report.Findings == nil || !slices.Equal(got, want) {
@@ -114,7 +114,7 @@ func logRepairer(t *testing.T, open func() handoff.Log, able func() handoff.Repa
 		t.Errorf("Repair of an empty log = %v", err)
 	}
 	var want []string
-	for range 10 {
+	for range 4 {
 		want = append(want, Append(t, open(), "a.md").ID)
 	}
 	if err := able().Repair(t.Context(), time.Now()); err != nil {
@@ -239,7 +239,11 @@ func bodyRemover(t *testing.T, open func() handoff.Bodies, able func() handoff.B
 	remove(DigestOf("none"), time.Now().Add(hour), false)
 	put(t, open(), "a")
 
-	for i := range 20 {
+	times := 5
+	if long() {
+		times = 20
+	}
+	for i := range times {
 		text := fmt.Sprint("body ", i)
 		d := put(t, open(), text)
 		time.Sleep(15 * time.Millisecond) // beyond the resolution of file times

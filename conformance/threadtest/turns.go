@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -129,8 +130,13 @@ type Turns struct {
 	Agent func(Use) string
 }
 
-// transcripts is the number of transcripts that CheckTurns writes.
-const transcripts = 24
+// transcripts returns the number of transcripts that CheckTurns writes.
+func transcripts() int {
+	if os.Getenv("HANDOFF_LONG") != "" {
+		return 24
+	}
+	return 8
+}
 
 // CheckTurns writes different threads as a tool records them and truncates each
 // after every record and within every record. A document or database is read after each
@@ -141,7 +147,8 @@ func CheckTurns(t *testing.T, tool Turns) {
 	t.Helper()
 	kinds := map[StepKind]int{}
 	points := 0
-	for n := range transcripts {
+	most := transcripts()
+	for n := range most {
 		l := new(Log)
 		record := tool.Start(n, l)
 		l.now = shown{status: thread.PendingInit}
@@ -164,7 +171,7 @@ func CheckTurns(t *testing.T, tool Turns) {
 			points += tool.check(t, l)
 		}
 	}
-	t.Logf("%d transcripts checked at %d points; recorded steps: %v", transcripts, points, kinds)
+	t.Logf("%d transcripts checked at %d points; recorded steps: %v", most, points, kinds)
 	for _, k := range []StepKind{Prompt, Work, Answer} {
 		if kinds[k] == 0 {
 			t.Errorf("no step of kind %d was recorded", k)

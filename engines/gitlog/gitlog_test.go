@@ -10,7 +10,10 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
+	"github.com/agent-handoff/handoff/internal/tool/testdir"
 )
+
+func TestMain(m *testing.M) { os.Exit(testdir.Run(m.Run)) }
 
 // git runs git in a directory and returns what it prints.
 func git(t testing.TB, dir string, args ...string) string {

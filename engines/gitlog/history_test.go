@@ -95,7 +95,7 @@ func TestKilledWriters(t *testing.T) {
 	p.Cut.Store(30)
 	p.Lose.Store(12)
 	url := "http://" + p.Addr() + path
-	w := logtest.Writers{Test: "TestKilledWriters", Env: []string{"GITLOG_WRITE_TO=" + url}, Records: 40, Threads: 4}
+	w := logtest.Writers{Test: "TestKilledWriters", Env: []string{"GITLOG_WRITE_TO=" + url}, Records: 20, Threads: 4}
 	if os.Getenv("HANDOFF_LONG") != "" {
 		w.Records, w.Threads = 5000, 128
 	}

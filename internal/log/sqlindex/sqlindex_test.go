@@ -1,6 +1,7 @@
 package sqlindex_test
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -9,12 +10,16 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
+	"github.com/agent-handoff/handoff/internal/tool/testdir"
 )
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // the tests lack time, not memory
 	sqlindex.SetPortion(3)
-	os.Exit(m.Run())
+	if os.Getenv("HANDOFF_LONG") == "" {
+		_ = flag.Set("rapid.checks", "25")
+	}
+	os.Exit(testdir.Run(m.Run))
 }
 
 func open(t testing.TB, file, log string) *sqlindex.Index {
