@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -74,6 +75,7 @@ func TestPaste(t *testing.T) {
 		"handoff://artifacts/" + id + "/body": "uri", "handoff://news": "uri",
 		"handoff://sessions/11111111-2222-4333-8444-555555555555": "uri",
 		"plan#1": "attempt"}
+	chosen := slices.Collect(maps.Keys(words))
 	for _, line := range slices.Concat([]string{"cost --by model", "cost --by thread", "cost --by work",
 		"thread --everywhere --agents", "session find", "log", "show " + id, "show task.md",
 		"show 11111111-2222-4333-8444-555555555555", "thread claude/2823d1df-720a-4c31-ac55-ae8ba7260001 -I"}, lines()) {
@@ -103,7 +105,12 @@ func TestPaste(t *testing.T) {
 	if len(words) < 50 {
 		t.Errorf("found %d words, which can't be all: %q", len(words), words)
 	}
-	for word, member := range words {
+	tried := map[string]int{}
+	for _, word := range slices.Sorted(maps.Keys(words)) {
+		member := words[word]
+		if tried[member]++; tried[member] > 3 && !slices.Contains(chosen, word) && os.Getenv("HANDOFF_LONG") == "" {
+			continue // three of each kind
+		}
 		accepted := 0
 		for _, command := range []string{"show", "cost", "why", "thread"} {
 			if pastes(c, command, word, member) {

@@ -219,8 +219,9 @@ func (m *twoMachines) shown(machine int, id string) (handoff.Artifact, string) {
 func TestReviewsOnTwoMachines(t *testing.T) {
 	t.Parallel()
 	accepted, seeds := 0, uint64(1)
+	steps := 20
 	if os.Getenv("HANDOFF_LONG") != "" {
-		seeds = 4
+		seeds, steps = 4, 40
 	}
 	for seed := range seeds {
 		m := &twoMachines{T: t, r: rand.New(rand.NewPCG(31, seed)), comments: map[string]string{},
@@ -235,7 +236,7 @@ func TestReviewsOnTwoMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.session = opened.ID
-		for n := range 40 {
+		for n := range steps {
 			m.step(n)
 		}
 		lost := map[string]string{}

@@ -112,13 +112,16 @@ func TestScriptProcess(t *testing.T) {
 // TestScriptOtherLog runs the scripts again over another log, except those that
 // depend on the files of the built-in one or record nothing.
 func TestScriptOtherLog(t *testing.T) {
+	if os.Getenv("HANDOFF_LONG") == "" {
+		t.Skip("takes a while; HANDOFF_LONG=1 runs it, as .ci/run does")
+	}
 	t.Parallel()
 	all := allScripts(t)
 	scripts := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !usesOtherLog(t, name) })
 	if len(scripts) < len(all)/2 {
 		t.Fatalf("%d of %d scripts run over another log, want most", len(scripts), len(all))
 	}
-	runScripts(t, insideProcess(t, some(scripts)), runInside, "HANDOFF_LOG="+testlog.Backend.Scheme+":")
+	runScripts(t, insideProcess(t, scripts), runInside, "HANDOFF_LOG="+testlog.Backend.Scheme+":")
 }
 
 // allScripts returns the files of the scripts.
