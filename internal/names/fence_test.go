@@ -258,11 +258,11 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestFuzzedNames writes and reads 300 random names made of hostile segments;
+// TestFuzzedNames writes and reads 60 random names made of hostile segments;
 // with HANDOFF_LONG, 10,000.
 func TestFuzzedNames(t *testing.T) {
 	t.Parallel()
-	rounds := 300
+	rounds := 60
 	if os.Getenv("HANDOFF_LONG") != "" {
 		rounds = 10_000
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/testdir"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 	dir := os.Getenv("NAMES_DIR")
 	if dir == "" {
 		debug.SetGCPercent(400) // the tests lack time, not memory
-		os.Exit(m.Run())
+		os.Exit(testdir.Run(m.Run))
 	}
 	err := errors.New("unknown work")
 	switch os.Getenv("NAMES_WORK") {
@@ -491,7 +492,7 @@ func workUntilKilled(dir string) error {
 // HANDOFF_LONG it kills 1,000 times.
 func TestRandomKills(t *testing.T) {
 	t.Parallel()
-	kills := int64(24)
+	kills := int64(12)
 	if os.Getenv("HANDOFF_LONG") != "" {
 		kills = 1000
 	}

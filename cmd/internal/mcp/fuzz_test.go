@@ -111,7 +111,7 @@ func TestLargeArguments(t *testing.T) {
 			{"stage_put", `{"issue":%q,"stage":"plan","content":"{}"}`},
 			{"stage_put", `{"issue":"42","stage":"plan","content":%q}`}, {"stage_next", `{"issue":%q}`},
 		} {
-			if i > 0 && s == remote || i%4 > 0 && os.Getenv("HANDOFF_LONG") == "" {
+			if i > 0 && s == remote || i%8 > 0 && os.Getenv("HANDOFF_LONG") == "" {
 				continue // takes long, and the transports differ in nothing else
 			}
 			r := call(t, s, tt.tool, fmt.Sprintf(tt.arguments, large))

@@ -104,9 +104,9 @@ func TestRejectedRequests(t *testing.T) {
 
 // TestManyClients publishes from many clients at once: each record names its own.
 func TestManyClients(t *testing.T) {
-	clients, publishes := 32, 3
+	clients, publishes := 16, 2
 	if os.Getenv("HANDOFF_LONG") != "" {
-		publishes = 100
+		clients, publishes = 32, 100
 	}
 	f, server := serveHTTP(t)
 	f.env["CODEX_THREAD_ID"] = "of whoever started the server"

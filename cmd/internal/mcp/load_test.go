@@ -84,7 +84,7 @@ func TestLargeBody(t *testing.T) {
 // TestLoad runs clients of every kind that come, work and go, for ten minutes with
 // HANDOFF_LONG. Afterwards no goroutine is left, and memory is as before.
 func TestLoad(t *testing.T) {
-	duration := 2 * time.Second
+	duration := 500 * time.Millisecond
 	if os.Getenv("HANDOFF_LONG") != "" {
 		duration = 10 * time.Minute
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/mcp"
+	"github.com/agent-handoff/handoff/internal/tool/testdir"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
@@ -31,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // the tests lack time, not memory
-	os.Exit(m.Run())
+	os.Exit(testdir.Run(m.Run))
 }
 
 var update = flag.Bool("update", false, "write golden files")

@@ -338,7 +338,8 @@ func (s *site) harmless(path string) {
 // TestHostileBodies shows hostile texts as every form of content.
 func TestHostileBodies(t *testing.T) {
 	s := newSite(t)
-	for _, text := range hostileTexts {
+	long := os.Getenv("HANDOFF_LONG") != ""
+	for i, text := range hostileTexts {
 		line := strings.ReplaceAll(text, "\n", " ")
 		quoted := `"` + strings.ReplaceAll(line, `"`, `""`) + `"`
 		encoded, err := handoff.EncodeJSON(map[string]any{text: []any{text, 1}})
@@ -360,6 +361,9 @@ func TestHostileBodies(t *testing.T) {
 		} {
 			id := s.publish(handoff.Draft{Body: strings.NewReader(body), Filename: name, Channel: "design"}).ID
 			s.harmless("/artifacts/" + id)
+			if (i+len(name))%3 > 0 && !long {
+				continue // the other views of a third
+			}
 			s.harmless("/artifacts/" + id + "?plain")
 			s.harmless("/artifacts/" + id + "?view=split&lines=" + url.QueryEscape(text))
 		}

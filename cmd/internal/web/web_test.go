@@ -23,12 +23,13 @@ import (
 	"github.com/agent-handoff/handoff/cmd/internal/access"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/cmd/internal/web"
+	"github.com/agent-handoff/handoff/internal/tool/testdir"
 	"github.com/agent-handoff/handoff/workspace"
 )
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // the tests lack time, not memory
-	os.Exit(m.Run())
+	os.Exit(testdir.Run(m.Run))
 }
 
 const token = "a-token-for-tests-only"

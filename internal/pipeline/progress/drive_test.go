@@ -117,7 +117,7 @@ func TestGateRetriesEnd(t *testing.T) {
 // some drivers submit the same bytes each time.
 func TestDriversEnd(t *testing.T) {
 	t.Parallel()
-	drivers := 24
+	drivers := 9
 	if os.Getenv("HANDOFF_LONG") != "" {
 		drivers = 400
 	}

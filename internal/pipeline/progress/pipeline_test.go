@@ -11,11 +11,12 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/pipeline/contract"
 	"github.com/agent-handoff/handoff/internal/pipeline/progress"
+	"github.com/agent-handoff/handoff/internal/tool/testdir"
 )
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // the tests lack time, not memory
-	os.Exit(m.Run())
+	os.Exit(testdir.Run(m.Run))
 }
 
 // builtin is the built-in pipeline.

@@ -21,7 +21,7 @@ import (
 // with the content of the folder; at the end, that no submission was lost.
 func TestRunsFuzzed(t *testing.T) {
 	t.Parallel()
-	runs := 3
+	runs := 1
 	if os.Getenv("HANDOFF_LONG") != "" {
 		runs = 200
 	}
