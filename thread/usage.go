@@ -131,7 +131,7 @@ type Meter struct {
 }
 
 // CheckCounts checks the numbers in a recorded usage, which is JSON. If some are
-// negative or impossibly large, the usage is not exact.
+// negative or impossibly large, or are written as text, the usage is not exact.
 func (m *Meter) CheckCounts(usage []byte) {
 	if !jsonl.Value(usage).ValidCounts() {
 		m.invalid++
@@ -222,7 +222,7 @@ func (m *Meter) note(provider, model string, t Tokens) {
 
 // Finish stores the usage in f, with the completeness that [Usage.Judge] gives it.
 func (m *Meter) Finish(f *Facts, gaps ...Gap) {
-	invalid := Gap{m.invalid, "%d records of usage have negative or impossibly large numbers"}
+	invalid := Gap{m.invalid, "%d records of usage have negative or impossibly large numbers, or texts for them"}
 	if invalid.N > 0 {
 		f.Warn("%s", invalid)
 	}

@@ -180,6 +180,8 @@ func TestValidCounts(t *testing.T) {
 		`{"input":1e300}`:                      false,
 		`{"input":9223372036854775808}`:        false,
 		`{"input":-1}`:                         false,
+		`{"input":"1000"}`:                     false,
+		`{"input":1,"tier":"","id":"7a"}`:      true,
 		`{"cache":{"read":[-1]}}`:              false,
 		strings.Repeat("[", 1<<20):             true,
 		`{"a":[[[[[[[[[[[[[[-1]]]]]]]]]]]]]]}`: true, // deeper than any usage

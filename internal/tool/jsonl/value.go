@@ -185,7 +185,8 @@ func (v Value) Count() int64 { return min(max(0, v.Int()), maxCount) }
 func (v Value) Amount() float64 { return min(max(0, v.Float()), maxCount) }
 
 // ValidCounts reports whether Count changes none of the numbers in v, which is a
-// number, or an object or list of numbers. Fractions are valid.
+// number, or an object or list of numbers. Fractions are valid. A string of digits is not:
+// it may be a count.
 func (v Value) ValidCounts() bool { return v.validCounts(0) }
 
 // ValidMember is ValidCounts for a member of an object.
@@ -201,6 +202,9 @@ func (v Value) validCounts(depth int) bool {
 		}
 		f := v.Float()
 		return f >= 0 && f <= maxCount
+	case kind == String:
+		text := v.Raw()
+		return len(text) == 0 || !digits(text)
 	case kind == Object && depth < deep:
 		for c := v.Members(); c.Next(); {
 			if !c.Value().validCounts(depth + 1) {

@@ -168,8 +168,10 @@ func (s *Scan) Tokens(v jsonl.Value, names *Counts) (t thread.Tokens, ok bool) {
 		case i >= 0 && (has[i] || value.Kind() == jsonl.Null):
 		case i >= 0:
 			*into[i], has[i] = value.Count(), true
-			valid = valid && value.ValidMember()
-			if value.Kind() != jsonl.Number && !s.showing {
+			switch {
+			case value.Kind() == jsonl.Number:
+				valid = valid && value.ValidMember()
+			case !s.showing:
 				s.strange.lack(want[i])
 			}
 		case !s.showing && positive(value, 0) && !slices.Contains(names.Other, string(c.Name())):
