@@ -149,11 +149,11 @@ func (o *continueFlags) run(ctx context.Context, a *cli.App, name string) error 
 			return cli.Invalid("continue", name, "only a thread can be continued, not a subagent or a message",
 				"name the thread itself")
 		}
-		chosen := continuable{v.URI, v.Thread.Title, threads.EndOf(v.Thread), v.Thread.Seen()}
 		if r.Brief, err = o.brief(ctx, a, w, v); err != nil {
 			return err
 		}
-		if chosen.End = r.End; len(others) > 0 {
+		chosen := continuable{v.URI, v.Thread.Title, r.End, v.Thread.Seen()} // which are known once it was read
+		if len(others) > 0 {
 			chosen.Title, r.Others = cmp.Or(chosen.Title, others[0].Title), others[1:]
 		}
 		if o.program != "" {
