@@ -21,7 +21,7 @@ import (
 
 // version is the version of the schema and of the stored values, which include what
 // providers keep in marks. A database of another version is rebuilt.
-const version = 16
+const version = 17
 
 // applicationID is stored in the header of the database: "hdth".
 const applicationID = 0x68647468
