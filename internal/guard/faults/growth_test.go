@@ -49,15 +49,15 @@ var linear = []string{
 // slow: without HANDOFF_LONG every third of the flat ones runs, and none of the linear ones.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
-	n, times := 250, 4
+	const n = 1000 // of which some commands read the newest thousand
+	times := 4
 	var lines []string
 	for i := 0; i < len(flat); i += 3 {
 		lines = append(lines, flat[i])
 	}
 	if long := os.Getenv("HANDOFF_LONG"); long != "" {
 		asked, _ := strconv.Atoi(long)
-		n, lines = 1000, flat
-		times = max(asked, 10)
+		times, lines = max(asked, 10), flat
 	}
 	small, large := newGrown(t, n), newGrown(t, times*n)
 	compare := func(lines []string, growth int) {
