@@ -24,7 +24,6 @@ type tree struct {
 	known   bool         // it is in a repository
 	base    string       // the commit at which the thread started, "" if that is not known
 	files   []file       // that the thread changed, the newest first
-	more    bool         // there are more
 	own     []git.Commit // that its commands report
 	commits []git.Commit // the others since the thread started, the newest first
 	ended   time.Time    // when there was the last sign of the thread
