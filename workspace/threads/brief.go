@@ -71,6 +71,9 @@ const maxContinuable = 200
 //
 // Kinds: those of thread.Set.Open; Conflict (several threads have the ID).
 func (c Collection) Find(ctx context.Context, name string) (*thread.View, error) {
+	if err := c.o.Hub.Closed(); err != nil {
+		return nil, err
+	}
 	u, err := thread.ParseURI(name)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ type group struct {
 // call, and those of rare tasks.
 var groups = []group{
 	{"See", []string{"news", "status", "list", "show", "read", "search", "thread", "why", "cost", "serve"}},
-	{"Hand over", []string{"continue", "publish", "write", "wait", "label", "withdraw"}},
+	{"Hand over", []string{"publish", "write", "wait", "continue", "label", "withdraw"}},
 	{"Review and choose", []string{"review", "compare", "apply", "accept"}},
 	{"Prove", []string{"attest", "verify"}},
 	{"Run", []string{"run", "session", "session open", "session add", "session find", "session set", "session close",

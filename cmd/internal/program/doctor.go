@@ -31,9 +31,9 @@ func doctorCommand(a *cli.App) *cobra.Command {
 		Short: "Find what prevents handoff from working, and how to repair it",
 		Long: `Doctor examines the programs on PATH, your directories, handoff's entries in the
 files of agent programs, their newest threads, and the workspace of the current
-directory with its log and queue. It prints each problem and how to repair it, and
-repairs nothing. To see whether files can be written, it creates a temporary file
-and removes it.
+directory with its log and queue. It prints each problem and how to repair it,
+and repairs nothing. To see whether files can be written, it creates a temporary
+file and removes it.
 
 Exit status 1: there is a problem. A warning alone does not change the status.`,
 		Example: "  handoff doctor\n  handoff doctor --json",

@@ -80,6 +80,7 @@ var interrupted = map[string][]string{
 	"pipeline unarchive":    {"pipeline unarchive 42"},
 	"thread": {"thread", "| thread codex --data @-", "~ thread codex --data @PIPE",
 		"~ thread codex --data text"},
+	"continue":    {"continue", "continue agents://codex/11111111-2222-4333-8444-555555555555"},
 	"thread keep": {"thread keep agents://codex/11111111-2222-4333-8444-555555555555"},
 	"status":      {"status"}, "news": {"news"},
 	"cost":       {"cost"},
