@@ -142,9 +142,6 @@ func (w *Walk) Stat(path string) fs.FileInfo {
 	return info
 }
 
-// ModTime returns when a file was last written, the zero time if JSON can't express that.
-func ModTime(info fs.FileInfo) time.Time { return jsonl.Encodable(info.ModTime()) }
-
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.IsDir()

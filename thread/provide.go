@@ -109,19 +109,6 @@ func (a *Agent) AddEvent(at time.Time, name, detail string) {
 	}
 }
 
-// FindAgent returns the agent with this ID in list, to which it adds one if
-// there is none.
-func FindAgent(list *[]*Agent, id string) *Agent {
-	for _, a := range *list {
-		if a.ID == id {
-			return a
-		}
-	}
-	a := &Agent{ID: id}
-	*list = append(*list, a)
-	return a
-}
-
 // Join builds the agents of a thread: first one for each subagent that the parent
 // mentions, with its transcript in children if there is one, then one for each
 // remaining transcript. same reports whether the two belong together. build gets

@@ -8,7 +8,6 @@ package brief
 import (
 	"context"
 	"fmt"
-	"regexp"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
@@ -85,17 +84,6 @@ func Line(u thread.URI) string { return line + u.Main().String() }
 func Prompt(u thread.URI, file string) string {
 	return Line(u) + " with its brief in the file " + printable.Word(file) +
 		": read that completely before anything else, with cat if the file tool refuses the path."
-}
-
-// Continued returns the thread whose work a prompt continues: that of the first line of the form of
-// Line. ok is false if it has none.
-func Continued(prompt string) (u thread.URI, ok bool) {
-	m := regexp.MustCompile(`(?m)^` + line + `(agents://\S+)`).FindStringSubmatch(prompt)
-	if m == nil {
-		return u, false
-	}
-	u, err := thread.ParseURI(m[1])
-	return u.Main(), err == nil && u.Provider != ""
 }
 
 // opening returns what precedes the parts.
