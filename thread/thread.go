@@ -232,6 +232,13 @@ type Call struct {
 // is known.
 func (c Call) Done() bool { return !c.Pending && !c.Failed }
 
+// HasResult reports whether the result of c is recorded. One that only the text of a script
+// shows has none: nothing of what the script printed is its own.
+func (c Call) HasResult() bool {
+	own := c.Within == "" || c.Failed || c.Exit != nil || c.Output != ""
+	return own && !c.Pending && !c.Inferred
+}
+
 // End notes when the output of c was recorded.
 func (c *Call) End(at time.Time) { c.ended = at }
 

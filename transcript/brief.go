@@ -7,30 +7,14 @@ type Brief struct {
 	URI    thread.URI `json:"uri"`
 	End    End        `json:"end"`
 	Text   string     `json:"text"`   // Markdown
-	Tokens int        `json:"tokens"` // of the text, estimated; it rather has fewer
+	Tokens int        `json:"tokens"` // of the text, an estimate that is rather too high
 }
 
 // An End is how a thread ended.
 type End struct {
-	Kind   EndKind `json:"kind"`
-	Reason string  `json:"reason,omitempty"` // as its program recorded it
-	Resets string  `json:"resets,omitempty"` // when its limit ends, as its program words it
+	Status  thread.Status `json:"status"`
+	Text    string        `json:"text"`              // the same in words, and why
+	Reason  string        `json:"reason,omitempty"`  // the error as its program recorded it
+	AtLimit bool          `json:"atLimit,omitempty"` // the error is that a limit of usage was reached
+	Resets  string        `json:"resets,omitempty"`  // when that limit ends, as its program words it
 }
-
-// An EndKind is a way in which a thread ended.
-type EndKind string
-
-// The kinds.
-const (
-	EndWell    EndKind = "ended well"
-	EndWaiting EndKind = "waits for a person"
-	EndRunning EndKind = "running"
-	EndLimit   EndKind = "at its limit"
-	EndError   EndKind = "ended with an error"
-	EndKilled  EndKind = "killed"
-	EndSilent  EndKind = "no activity"
-	EndUnknown EndKind = "unknown"
-)
-
-// Well reports whether nothing is left over from the last turn.
-func (e End) Well() bool { return e.Kind == EndWell || e.Kind == EndWaiting || e.Kind == EndRunning }

@@ -120,7 +120,7 @@ func (t continuable) line(a *cli.App) string {
 	if t.Title != "" {
 		text += fmt.Sprintf(" %q", t.Title)
 	}
-	text += ": " + string(t.End.Kind)
+	text += ": " + textfmt.OneLine(t.End.Text)
 	switch {
 	case t.End.Resets != "":
 		text += ", resets " + textfmt.OneLine(t.End.Resets)
@@ -238,7 +238,7 @@ func (o *continueFlags) prepare(a *cli.App, t *thread.Thread, r *continuation) (
 	fail := func(kind handoff.Kind, reason, hint string) (func() error, error) {
 		return nil, handoff.E("continue", r.URI.String(), kind, errors.New(reason), handoff.Advice(hint))
 	}
-	if r.End.Kind == transcript.EndRunning && !o.anyway {
+	if r.End.Status == thread.Running && !o.anyway {
 		return fail(handoff.Conflict, "the thread is running", "end it first, or pass --anyway")
 	}
 	if r.Dir = t.Cwd; !isDir(r.Dir) {

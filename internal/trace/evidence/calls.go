@@ -77,17 +77,10 @@ func (c Calls) last(ctx context.Context, uri, command string) (found record, ok 
 		return found, false, err
 	}
 	return found, ok, c.each(ctx, u, func(at thread.URI, call thread.Call) {
-		if hasResult(call) && cmdline.Equal(command, commandLine(call)) {
+		if call.HasResult() && cmdline.Equal(command, commandLine(call)) {
 			found, ok = recordOf(at, call), true
 		}
 	})
-}
-
-// hasResult reports whether a call has a result. One that only the text of a script shows
-// has none: nothing of what the script printed is its own.
-func hasResult(c thread.Call) bool {
-	own := c.Within == "" || c.Failed || c.Exit != nil || c.Output != ""
-	return own && !c.Pending && !c.Inferred
 }
 
 // byID returns the call with an ID. ok is false if the thread has none.

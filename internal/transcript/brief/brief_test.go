@@ -142,7 +142,7 @@ Its end: at its limit: ` + "`API error: 5-hour limit reached ∙ resets at 18:00
 	if b.Text != want {
 		t.Errorf("got\n%s\nwant\n%s", b.Text, want)
 	}
-	if b.Tokens != Tokens(want) || b.End.Resets != "18:00" || b.End.Kind != transcript.EndLimit {
+	if b.Tokens != Tokens(want) || b.End.Resets != "18:00" || !b.End.AtLimit {
 		t.Errorf("got %d tokens, end %+v", b.Tokens, b.End)
 	}
 	empty := briefOf(t, view("", thread.State{}), 2000)
@@ -269,33 +269,58 @@ func TestEach(t *testing.T) {
 	}
 }
 
+// TestNotRunAgain keeps a failed command until one of the same text has a result and passed.
+func TestNotRunAgain(t *testing.T) {
+	again := func(change func(*thread.Call)) thread.Call {
+		c := thread.Call{Name: "Bash", Input: object("command", "go vet"), Output: "ok"}
+		change(&c)
+		return c
+	}
+	for name, tt := range map[string]struct {
+		call thread.Call
+		want bool // it is still named
+	}{
+		"passed":                        {again(func(*thread.Call) {}), false},
+		"without an answer":             {again(func(c *thread.Call) { c.Pending = true }), true},
+		"inferred":                      {again(func(c *thread.Call) { c.Inferred = true }), true},
+		"known from a script's text":    {again(func(c *thread.Call) { c.Within, c.Output = "s1", "" }), true},
+		"of a script, with its own end": {again(func(c *thread.Call) { c.Within, c.Exit = "s1", new(int) }), false},
+	} {
+		b := briefOf(t, view("", thread.State{}, user("go"), agent("", shell("go vet", "bad", 1)), agent("", tt.call)), 2000)
+		if got := strings.Contains(b.Text, "`go vet` exit 1"); got != tt.want {
+			t.Errorf("%s: the failed command is named: %t, want %t in\n%s", name, got, tt.want, b.Text)
+		}
+	}
+}
+
 func TestEndOf(t *testing.T) {
 	errored := func(evidence string) thread.State { return thread.State{Status: thread.Errored, Evidence: evidence} }
 	for _, tt := range []struct {
 		state thread.State
 		want  transcript.End
 	}{
-		{thread.State{Status: thread.Completed, Evidence: "end_turn, line 3"}, transcript.End{Kind: transcript.EndWell}},
-		{thread.State{Status: thread.Completed, Waiting: "an answer"},
-			transcript.End{Kind: transcript.EndWaiting, Reason: "an answer"}},
-		{thread.State{Status: thread.Running}, transcript.End{Kind: transcript.EndRunning}},
+		{thread.State{Status: thread.Completed, Evidence: "end_turn, line 3"}, transcript.End{Text: "completed"}},
+		{thread.State{Status: thread.Completed, Waiting: "an answer"}, transcript.End{Text: "waits for a person: an answer"}},
+		{thread.State{Status: thread.Running}, transcript.End{Text: "running"}},
 		{thread.State{Status: thread.Shutdown, Reason: handoff.ProcessGone},
-			transcript.End{Kind: transcript.EndKilled, Reason: "its process ended in a turn"}},
+			transcript.End{Text: "its process ended in a turn"}},
 		{thread.State{Status: thread.Shutdown, Reason: handoff.LastSeen(time.Hour)},
-			transcript.End{Kind: transcript.EndSilent, Reason: handoff.LastSeen(time.Hour)}},
-		{errored("API error: HTTP 500, line 12"), transcript.End{Kind: transcript.EndError, Reason: "API error: HTTP 500"}},
-		{errored("API error: You've hit your limit · resets 6pm (Europe/Berlin), line 4"), transcript.End{
-			Kind: transcript.EndLimit, Reason: "API error: You've hit your limit · resets 6pm (Europe/Berlin)", Resets: "6pm (Europe/Berlin)"}},
-		{errored("Claude AI usage limit reached|1764439200, line 4"), transcript.End{Kind: transcript.EndLimit,
+			transcript.End{Text: "no activity: " + handoff.LastSeen(time.Hour)}},
+		{errored("API error: HTTP 500, line 12"), transcript.End{Text: "ended with an error",
+			Reason: "API error: HTTP 500"}},
+		{errored("API error: You've hit your limit · resets 6pm (Europe/Berlin), line 4"), transcript.End{AtLimit: true,
+			Text: "at its limit", Reason: "API error: You've hit your limit · resets 6pm (Europe/Berlin)",
+			Resets: "6pm (Europe/Berlin)"}},
+		{errored("Claude AI usage limit reached|1764439200, line 4"), transcript.End{AtLimit: true, Text: "at its limit",
 			Reason: "Claude AI usage limit reached|1764439200", Resets: "2025-11-29 18:00 UTC"}},
 		{errored("error: You've hit your usage limit. Upgrade, or try again in 2 hours 5 minutes."), transcript.End{
-			Kind: transcript.EndLimit, Reason: "error: You've hit your usage limit. Upgrade, or try again in 2 hours 5 minutes.",
-			Resets: "in 2 hours 5 minutes"}},
-		{errored("You have exhausted your daily quota"), transcript.End{Kind: transcript.EndLimit,
+			AtLimit: true, Text: "at its limit", Resets: "in 2 hours 5 minutes",
+			Reason: "error: You've hit your usage limit. Upgrade, or try again in 2 hours 5 minutes."}},
+		{errored("You have exhausted your daily quota"), transcript.End{AtLimit: true, Text: "at its limit",
 			Reason: "You have exhausted your daily quota"}},
-		{thread.State{Status: thread.PendingInit, Evidence: "no turn"},
-			transcript.End{Kind: transcript.EndUnknown, Reason: "no turn"}},
+		{thread.State{Status: thread.PendingInit, Evidence: "no turn"}, transcript.End{Text: "pendingInit"}},
 	} {
+		tt.want.Status = tt.state.Status
 		if got := EndOf(tt.state); got != tt.want {
 			t.Errorf("%+v: got %+v, want %+v", tt.state, got, tt.want)
 		}

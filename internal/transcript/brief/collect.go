@@ -96,7 +96,7 @@ func (f *facts) call(c thread.Call, inherited bool) {
 		return
 	}
 	done := action.Inspect(c)
-	if done.Access == action.Written && !c.Pending {
+	if done.Access == action.Written {
 		for _, path := range done.Paths {
 			f.changed(path)
 		}
@@ -106,7 +106,7 @@ func (f *facts) call(c thread.Call, inherited bool) {
 		f.open = newest(append(f.open, openCall{c.Name, clip(what(c, done)), max(f.last, 1)}), maxOpen)
 		return
 	}
-	if done.Command != "" {
+	if done.Command != "" && c.HasResult() {
 		f.ran(c, done)
 	}
 	f.commits = newest(append(f.commits, action.CommitsMade(c.Output)...), maxMade)

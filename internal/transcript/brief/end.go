@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/transcript"
 )
@@ -22,24 +21,18 @@ const (
 
 // EndOf returns how a thread ended.
 func EndOf(s thread.State) transcript.End {
-	reason := regexp.MustCompile(`, (line|row|message) \d+$`).ReplaceAllString(s.Evidence, "")
-	switch {
-	case s.Status == thread.Errored && regexp.MustCompile(limit).MatchString(reason):
-		return transcript.End{Kind: transcript.EndLimit, Reason: reason, Resets: resets(reason)}
-	case s.Status == thread.Errored:
-		return transcript.End{Kind: transcript.EndError, Reason: reason}
-	case s.Reason == handoff.ProcessGone:
-		return transcript.End{Kind: transcript.EndKilled, Reason: "its process ended in a turn"}
-	case s.Status == thread.Shutdown:
-		return transcript.End{Kind: transcript.EndSilent, Reason: s.Reason}
-	case s.Waiting != "":
-		return transcript.End{Kind: transcript.EndWaiting, Reason: s.Waiting}
-	case s.Status == thread.Completed:
-		return transcript.End{Kind: transcript.EndWell}
-	case s.Status == thread.Running:
-		return transcript.End{Kind: transcript.EndRunning}
+	e := transcript.End{Status: s.Status, Text: string(s.Status)}
+	for _, n := range s.Notices("") { // one at most
+		e.Text = n.Text
 	}
-	return transcript.End{Kind: transcript.EndUnknown, Reason: reason}
+	if s.Status != thread.Errored {
+		return e
+	}
+	e.Reason = regexp.MustCompile(`, (line|row|message) \d+$`).ReplaceAllString(s.Evidence, "")
+	if e.AtLimit = regexp.MustCompile(limit).MatchString(e.Reason); e.AtLimit {
+		e.Text, e.Resets = "at its limit", resets(e.Reason)
+	}
+	return e
 }
 
 // resets returns when a limit ends, as its program words it, "" if it does not.
