@@ -78,7 +78,7 @@ func TestUsage(t *testing.T) {
 			thread.Tokens{Input: 150, Output: 40, Calls: 2}, thread.LowerBound,
 			"the total of the thread rose by less than the usage of 1 requests",
 		},
-		"a count that is no number is a gap": {
+		"a count that is not a number is a gap": {
 			begin().event("token_count", same(obj{"input_tokens": 10, "cached_input_tokens": "7", "output_tokens": 1})).
 				end("t1", "done"),
 			thread.Tokens{Input: 10, Output: 1, Calls: 1}, thread.LowerBound,

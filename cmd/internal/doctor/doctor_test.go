@@ -198,7 +198,7 @@ var situations = []struct {
 		p.write(filepath.Join(p.home, ".codex/sessions/2026/09/20/rollout-2026-09-20T09-00-00-"+
 			"019c871c-b1f9-7f60-9c4f-000000000001.jsonl"), `{"timestamp":"2026-09-20T09:00:00Z","type":"session_meta","payload":`+
 			`{"id":"019c871c-b1f9-7f60-9c4f-000000000001"}}`+"\n"+`{"type":"dream","payload":{}}`+"\n")
-	}, doctor.Warning, "codex: the newest threads have 1 records of types that this version does not know (dream)"},
+	}, doctor.Warning, "codex: the newest threads have 1 record of types that this version does not know (dream)"},
 	{"threads that can't be read", func(p *place) {
 		p.write(filepath.Join(p.home, ".local/share/opencode/opencode.db"), "no database")
 	}, doctor.Warning, "opencode.db"},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/thread"
 )
 
@@ -29,14 +31,18 @@ func findThreads(ctx context.Context, m *Machine, f *findings) {
 		}
 		slices.SortFunc(stored, func(a, b *thread.Stored) int { return b.Modified.Compare(a.Modified) })
 		stored = stored[:min(len(stored), newestThreads)]
-		if types := unknownTypes(ctx, stored); len(types) > 0 {
+		types, err := unknownTypes(ctx, stored)
+		if err != nil {
+			f.warn(err.Error(), hintOf(err))
+		}
+		if len(types) > 0 {
 			n := 0
 			for _, count := range types {
 				n += count
 			}
 			names := strings.Join(slices.Sorted(maps.Keys(types)), ", ")
-			f.warn(fmt.Sprintf("%s: the newest threads have %d records of types that this version does not know (%s)",
-				name, n, names), handoff.Advice("install the newest handoff"))
+			f.warn(fmt.Sprintf("%s: the newest threads have %s of types that this version does not know (%s)",
+				name, textfmt.Count(n, "record"), names), handoff.Advice("install the newest handoff"))
 		}
 	}
 }
@@ -57,22 +63,23 @@ func transcripts(ctx context.Context, set *thread.Set, name string) (list []*thr
 	return list, err
 }
 
-// unknownTypes counts the records of types that are not known in transcripts.
-func unknownTypes(ctx context.Context, stored []*thread.Stored) map[string]int {
-	types := map[string]int{}
+// unknownTypes counts the records of types that are not known in transcripts. The error is that
+// of the first transcript that can't be read; one that was removed meanwhile is left out.
+func unknownTypes(ctx context.Context, stored []*thread.Stored) (types map[string]int, err error) {
+	types = map[string]int{}
 	for _, s := range stored {
-		threads, err := s.Open(ctx)
-		if err != nil {
-			continue // such as one that was removed
-		}
+		threads, failed := s.Open(ctx)
 		for _, t := range threads {
-			if t.Load(ctx) != nil {
-				continue
+			if failed == nil {
+				failed = t.Load(ctx)
 			}
 			for name, n := range t.Unknown {
 				types[name] += n
 			}
 		}
+		if err == nil && !errors.Is(failed, handoff.NotFound) && !errors.Is(failed, fs.ErrNotExist) {
+			err = failed
+		}
 	}
-	return types
+	return types, err
 }

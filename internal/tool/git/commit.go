@@ -121,7 +121,7 @@ func (r Repository) History(ctx context.Context, path string, most int) ([]Commi
 }
 
 // Between returns the commits that a commit has and a base does not have, newest first, up
-// to a maximum number. An empty base has none.
+// to a maximum number; without a base, all those of the commit.
 func (r Repository) Between(ctx context.Context, base, head string, most int) ([]Commit, error) {
 	args := append([]string{"log", "--max-count=" + strconv.Itoa(most)}, logOptions...)
 	if base != "" {
