@@ -256,7 +256,7 @@ func (o *continueFlags) prepare(a *cli.App, t *thread.Thread, r *continuation) (
 	if err != nil {
 		return nil, err
 	}
-	path, code, err := program(a, "start", command)
+	path, code, err := program(a, "start", r.Dir, command)
 	if err != nil {
 		return nil, cli.Coded{Code: code, Err: err}
 	}

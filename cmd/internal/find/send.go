@@ -75,7 +75,7 @@ func (f *sendFlags) run(ctx context.Context, a *cli.App, set *thread.Set, uri st
 	if err != nil {
 		return err
 	}
-	path, code, err := program(a, "write to thread", command)
+	path, code, err := program(a, "write to thread", dir, command)
 	if err != nil {
 		return cli.Coded{Code: code, Err: err}
 	}
@@ -167,9 +167,10 @@ func (f *sendFlags) text(a *cli.App) (string, error) {
 	return text, nil
 }
 
-// program returns the path of the program for an operation: that of its variable, or the one in PATH. A
-// program in the workspace is refused: a cloned repository must not choose it.
-func program(a *cli.App, op string, c converse.Command) (path string, code int, err error) {
+// program returns the path of the program for an operation in a directory, "" for the current one:
+// that of its variable, or the one in PATH. A program in the workspace, or in that of the directory,
+// is refused: a cloned repository must not choose it.
+func program(a *cli.App, op, dir string, c converse.Command) (path string, code int, err error) {
 	fail := func(code int, kind handoff.Kind, reason, hint string) (string, int, error) {
 		return "", code, handoff.E(op, c.Args[0], kind, errors.New(reason), handoff.Advice(hint))
 	}
@@ -192,18 +193,21 @@ func program(a *cli.App, op string, c converse.Command) (path string, code int, 
 	default:
 		return fail(cli.ExitNotRunnable, handoff.Unsupported, err.Error(), "check that the file is a program for this system")
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil && a.Getenv(c.Env) == "" && inWorkspace(a, path, real) {
+	inside := func(real string) bool {
+		return inWorkspace(a, a.Dir, path, real) || (dir != "" && inWorkspace(a, dir, path, real))
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil && a.Getenv(c.Env) == "" && inside(real) {
 		return fail(cli.ExitNotStarted, handoff.Invalid, "the program is in the workspace: "+path,
 			"to use it, set "+c.Env+" to its absolute path")
 	}
 	return path, 0, nil
 }
 
-// inWorkspace reports whether one of the paths is in the directory or repository that
-// handoff runs in. The user's home directory does not count as a repository.
-func inWorkspace(a *cli.App, paths ...string) bool {
-	root := a.Dir
-	for dir := a.Dir; dir != filepath.Dir(dir) && dir != a.Getenv("HOME"); dir = filepath.Dir(dir) {
+// inWorkspace reports whether one of the paths is in a directory or its repository. The user's
+// home directory does not count as a repository.
+func inWorkspace(a *cli.App, dir string, paths ...string) bool {
+	root := dir
+	for ; dir != filepath.Dir(dir) && dir != a.Getenv("HOME"); dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			root = dir
 			break
