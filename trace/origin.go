@@ -31,6 +31,7 @@ const (
 	HopWrote     HopKind = "wrote"     // a message that wrote the bytes
 	HopCommitted HopKind = "committed" // the message that made the commit
 	HopParent    HopKind = "parent"    // the thread that started a subagent
+	HopContinues HopKind = "continues" // the thread whose work the thread states to continue
 	HopCost      HopKind = "cost"
 	HopCommit    HopKind = "commit"
 	HopInput     HopKind = "input" // what was read to make it

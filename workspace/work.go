@@ -29,6 +29,7 @@ func (w *Workspace) Work(set *thread.Set) work.Units {
 			return w.reassigned(ctx, set, since, until)
 		},
 		Named:     namer{w, set}.named,
+		Before:    w.Threads(set).Before,
 		Prices:    w.pricesFile(),
 		Worktrees: w.dirs.Worktrees, Path: w.path, Finish: w.finish, Now: w.now,
 		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, set, list) },

@@ -106,6 +106,13 @@ func (p *page) frontmatter() string {
 		k.put("thread_source", t.Source)
 	}
 	k.metadata(p.subject())
+	k.put("continues", p.Continues.String())
+	if len(p.ContinuedBy) > 0 {
+		k.list("continued_by", len(p.ContinuedBy))
+		for _, u := range p.ContinuedBy {
+			k.b.WriteString("  - " + scalar(u.String()) + "\n")
+		}
+	}
 	k.put("mode", p.mode())
 	if p.Agent != nil {
 		p.agentHead(k)

@@ -13,6 +13,7 @@ type Document struct {
 	URI  thread.URI `json:"uri"`
 	Mode string     `json:"mode"`
 	*thread.Thread
+	thread.Chain
 	Notices    []handoff.Notice `json:"notices,omitempty"`
 	AgeSeconds *int64           `json:"statusAgeSeconds,omitempty"`
 	Agents     []thread.Agent   `json:"subagents,omitzero"`
@@ -32,9 +33,9 @@ type SubagentDocument struct {
 }
 
 func (p *page) writeJSON(w io.Writer, body func(io.Writer) error) error {
-	var document any = Document{URI: p.URI, Mode: p.mode(), Thread: p.Thread, AgeSeconds: p.ageSeconds(),
-		Notices: p.Thread.State.Notices(p.URI.Main().String()),
-		Agents:  p.agents, Omitted: p.omitted}
+	var document any = Document{URI: p.URI, Mode: p.mode(), Thread: p.Thread, Chain: p.View.Chain,
+		AgeSeconds: p.ageSeconds(), Notices: p.Thread.State.Notices(p.URI.Main().String()),
+		Agents: p.agents, Omitted: p.omitted}
 	if p.Agent != nil {
 		document = SubagentDocument{URI: p.URI, Mode: p.mode(), Main: p.Thread, Agent: p.Agent, AgeSeconds: p.ageSeconds(),
 			Notices: p.Agent.State.Notices(p.URI.Main().Child(p.URI.Agent).String())}

@@ -29,6 +29,9 @@ type Options struct {
 	Limit  int           // show at most this number of subagents; 0 is all
 
 	Now time.Time // for ages; without it none are shown
+
+	// Chain returns which threads the one of a view continues, and which continue it. nil for none.
+	Chain func(context.Context, *thread.View) (thread.Chain, error)
 }
 
 func (o Options) check(u thread.URI) error {
@@ -140,6 +143,12 @@ func (p *page) load(ctx context.Context) error {
 	p.selectAgents()
 	if !p.Thread.Loaded() {
 		if err := p.Thread.Load(ctx); err != nil {
+			return err
+		}
+	}
+	if p.Options.Chain != nil && p.URI.Agent == "" {
+		var err error
+		if p.View.Chain, err = p.Options.Chain(ctx, p.View); err != nil {
 			return err
 		}
 	}

@@ -41,8 +41,8 @@ func EndOf(t *thread.Thread) transcript.End { return brief.EndOf(t.State) }
 
 // Continuable returns the threads of the branch of this worktree whose work can be continued, the
 // newest first: main threads with a prompt, without the caller's own. A thread whose program does
-// not record the branch counts if it worked in this worktree. At most maxContinuable threads of the
-// repository are looked at.
+// not record the branch counts if it worked in this worktree. One that another of them continues is
+// left out. At most maxContinuable threads of the repository are looked at.
 //
 // Kinds: those of List.
 func (c Collection) Continuable(ctx context.Context) (list []transcript.Item, warnings []string, err error) {
@@ -52,12 +52,13 @@ func (c Collection) Continuable(ctx context.Context) (list []transcript.Item, wa
 	}
 	branch, inTree := c.o.Branch(), threadindex.In(c.o.Root)
 	own, _ := thread.ParseURI(c.o.Producer.Thread) // the zero URI for none
+	continued := Continued(page.Threads)
 	for _, i := range page.Threads {
 		here := i.Branch == branch
 		if i.Branch == "" || branch == "" {
 			here = inTree(i.Cwd)
 		}
-		if here && i.Prompt != "" && i.URI.Main() != own.Main() {
+		if here && i.Prompt != "" && i.URI.Main() != own.Main() && continued[i.URI] == nil {
 			list = append(list, i)
 		}
 	}

@@ -50,8 +50,10 @@ type CostReport struct {
 	Total        trace.CostRow     `json:"total"`
 	Prices       PriceSource       `json:"prices"`
 	Change       *trace.CostChange `json:"change,omitempty"` // of Total, if it was asked for
-	Warnings     []string          `json:"warnings,omitempty"`
-	Others       trace.CostRow     `json:"-"` // the rows together that have no days of their own
+	// of one thread: what it used with the threads that it continues, nil for none
+	Chain    *trace.Usage  `json:"withContinued,omitempty"`
+	Warnings []string      `json:"warnings,omitempty"`
+	Others   trace.CostRow `json:"-"` // the rows together that have no days of their own
 }
 
 // A PriceSource is where prices are from, and their date.
@@ -100,7 +102,11 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 		return CostReport{}, err
 	}
 	var only []string
+	var chain *trace.Usage
 	if o.Name != "" {
+		if chain, err = u.chain(ctx, o, named, leaves); err != nil {
+			return CostReport{}, err
+		}
 		if leaves = cost.Of(named.By, named.Keys, leaves); o.By == named.By && o.By != cost.ByThread {
 			only = append([]string{}, named.Keys...)
 		}
@@ -114,7 +120,7 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	sum := cost.Summarize(o.By, leaves, only...)
 	sum.Divide(o.By, leaves, o.Daily, only...)
 	r := CostReport{By: o.By, Rows: sum.Rows, Unattributed: sum.Unattributed, Total: sum.Total, Others: sum.Others,
-		Prices:   PriceSource{prices.First().Source, prices.First().Date},
+		Chain: chain, Prices: PriceSource{prices.First().Source, prices.First().Date},
 		Warnings: append(warnings, sum.Warnings(leaves)...)}
 	nameRows(o.By, r.Rows, session)
 	if o.Change {
@@ -123,6 +129,33 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 		}
 	}
 	return r, ctx.Err()
+}
+
+// chain returns what a thread used together with those that it continues, nil if it continues none.
+func (u Units) chain(ctx context.Context, o CostOptions, m parts.Meaning, leaves []cost.Leaf) (*trace.Usage, error) {
+	if m.By != cost.ByThread || len(m.Keys) != 1 {
+		return nil, nil
+	}
+	uri, err := thread.ParseURI(m.Keys[0])
+	if err != nil || uri.Agent != "" {
+		return nil, err
+	}
+	before, err := u.o.Before(ctx, uri)
+	if err != nil || len(before) == 0 {
+		return nil, err
+	}
+	keys, missing := slices.Clone(m.Keys), 0
+	for _, b := range before {
+		keys = append(keys, b.String())
+		if len(cost.Of(m.By, keys[len(keys)-1:], leaves)) == 0 {
+			missing++
+		}
+	}
+	sum := cost.Summarize(m.By, cost.Of(m.By, keys, leaves)).Total.Amount
+	if missing > 0 && o.Since+o.Until == "" && sum.Completeness == thread.Exact {
+		sum.Completeness, sum.Reason = thread.LowerBound, "a thread that it continues is of another directory"
+	}
+	return &sum, nil
 }
 
 // nameRows sets the names of rows whose keys are IDs.

@@ -50,7 +50,8 @@ last message. The brief has only facts from the transcript, the log and git,
 secrets are redacted, and texts of the thread are quoted.
 
 Without a thread, it is the newest one of this branch with a prompt, not the
-caller's own. The first characters of an ID are enough in this repository.
+caller's own, and not one that was continued already. The first characters of
+an ID are enough in this repository.
 
 With --in it starts that program in the directory of the thread, with the
 brief as the first prompt, and with no other option. The brief is in a file in

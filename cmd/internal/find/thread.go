@@ -150,9 +150,9 @@ func (p *printFlags) run(c *cobra.Command, a *cli.App, set *thread.Set, uri stri
 	set = set.Observed(thread.Observer{Now: a.Now})
 	if w, err := a.Open(); err == nil { // a thread is printed also where there is no workspace
 		defer w.Close()
-		kept := w.Threads(set).OpenKept
-		set = w.Threads(set).Set()
-		set.SetFallback(kept)
+		in := w.Threads(set)
+		set, p.Chain = in.Set(), in.Chain
+		set.SetFallback(in.OpenKept)
 	}
 	if p.file == "" || p.file == "-" || p.file == "/dev/stdout" {
 		return page.Write(c.Context(), a.Out, set, u, p.Options)

@@ -58,7 +58,7 @@ var threadRead = tool[ThreadInput]{
 				errors.New("it is not a thread of this repository"),
 				handoff.Advice("pass the repository that it worked in as workspace"))
 		}
-		o := page.Options{Now: c.client.server.o.Now()}
+		o := page.Options{Now: c.client.server.o.Now(), Chain: c.Threads(set).Chain}
 		write := func(to io.Writer) error { return page.WriteView(ctx, to, v, o) }
 		switch in.View {
 		case "", "messages":

@@ -125,6 +125,9 @@ func printCost(a *cli.App, table *cli.Table, r work.CostReport, asCSV bool) erro
 	if err := table.Print(costColumns, costRows(a, r)); err != nil {
 		return err
 	}
+	if r.Chain != nil {
+		fmt.Fprintln(a.Err, "with the threads that it continues: "+textfmt.Cost(*r.Chain))
+	}
 	printTotal(a, r)
 	printPrices(a, r.Prices)
 	return nil

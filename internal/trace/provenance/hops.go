@@ -14,6 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // artifactOf adds the artifact of a file. same reports whether the bytes are those
@@ -121,15 +122,18 @@ func (r *tracer) thread(ctx context.Context, h trace.Hop) {
 		return
 	}
 	r.shown[name] = true
+	main := item
 	if item.Parent != "" {
 		parent := thread.URI{Provider: item.Provider, Thread: item.Parent}
 		p := trace.Hop{Kind: trace.HopParent, Ref: parent.String(), Certainty: trace.Recorded,
 			Evidence: []trace.Evidence{{Kind: "thread", Ref: name}}}
-		if up, err := r.conversations.Item(ctx, parent); err == nil {
-			p.Text, p.At = up.Name(), up.Started
+		main, err = r.conversations.Item(ctx, parent)
+		if err == nil {
+			p.Text, p.At = main.Name(), main.Started
 		}
 		r.add(p)
 	}
+	r.continues(ctx, main)
 	if h.Kind == trace.HopPublished && r.CostOf != nil {
 		return // the cost of the artifact is added
 	}
@@ -138,6 +142,21 @@ func (r *tracer) thread(ctx context.Context, h trace.Hop) {
 		r.add(trace.Hop{Kind: trace.HopCost, Ref: name, Text: "of the thread", At: item.Last, Certainty: trace.Recorded,
 			Cost:     &amount,
 			Evidence: []trace.Evidence{{Kind: "thread", Ref: name}}})
+	}
+}
+
+// continues adds the threads whose work a thread states to continue, and those whose work these do.
+func (r *tracer) continues(ctx context.Context, i transcript.Item) {
+	for n := 0; i.Continues.Thread != "" && n < maxUses; n++ {
+		name := i.URI.String()
+		before, err := r.conversations.Item(ctx, i.Continues)
+		if err != nil || r.shown["continues "+name] {
+			return
+		}
+		r.shown["continues "+name] = true
+		r.add(trace.Hop{Kind: trace.HopContinues, Ref: before.URI.String(), Text: before.Name(), At: before.Started,
+			Certainty: trace.Recorded, Evidence: []trace.Evidence{{Kind: "thread", Ref: name}}})
+		i = before
 	}
 }
 

@@ -237,7 +237,8 @@ func TestHostile(t *testing.T) {
 				t.Fatalf("round %d: got %q (%q) outside of quotes in\n%s", round, line, bare(line), b.Text)
 			}
 		}
-		if !strings.HasPrefix(b.Text, Line(v.URI)+"\n") || strings.Count(b.Text, "\n"+line) > 0 {
+		first, rest, _ := strings.Cut(b.Text, "\n")
+		if first != thread.ContinueLine(v.URI) || (&thread.Thread{}).ContinuedIn(rest) != (thread.URI{}) {
 			t.Fatalf("round %d: the first line does not name the thread, or another one is like it:\n%s", round, b.Text)
 		}
 	}

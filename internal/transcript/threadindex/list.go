@@ -119,14 +119,14 @@ func load(ctx context.Context, i *transcript.Item) error {
 	return err
 }
 
-// see sets the prompt of an item, if m is the first message of the user, and the time
-// of the last one.
+// see sets the prompt of an item and what that continues, if m is the first message of the
+// user, and the time of the last one.
 func see(i *transcript.Item, m thread.Message) {
 	if m.Role != thread.User || m.Inherited {
 		return
 	}
 	if i.Prompt == "" {
-		i.Prompt = firstLine(m.Text)
+		i.Prompt, i.Continues = firstLine(m.Text), i.ContinuedIn(m.Text)
 	}
 	i.Prompted = m.Time.UTC()
 }

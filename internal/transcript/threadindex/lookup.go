@@ -36,10 +36,18 @@ type Publications interface {
 	Items(ctx context.Context, uris []string) ([]transcript.Item, error)
 }
 
+// Continuations answers which threads continue others.
+type Continuations interface {
+	// ContinuedBy returns the threads that state to continue another one, in the order of
+	// their starts.
+	ContinuedBy(ctx context.Context, uri thread.URI) ([]thread.URI, error)
+}
+
 // A Lookup answers what threads and subagents did, all from one state of the
 // transcripts.
 type Lookup interface {
 	Publications
+	Continuations
 
 	// Touches returns the calls that name one of the files, which are absolute, or the
 	// file with a relative path in the working directory of any thread, unless
@@ -227,6 +235,16 @@ func (l *indexLookup) Items(ctx context.Context, uris []string) (items []transcr
 		items, err = append(items, i), errors.Join(err, failed)
 	}
 	return items, l.failed(err)
+}
+
+func (l *indexLookup) ContinuedBy(ctx context.Context, uri thread.URI) (found []thread.URI, err error) {
+	names, err := l.strings(ctx, "SELECT t.uri FROM threads t WHERE "+newest("t.continues = ? AND t.continues <> ''")+
+		" ORDER BY t.started, t.uri", uri.Main().String())
+	for _, name := range names {
+		u, failed := thread.ParseURI(name)
+		found, err = append(found, u), errors.Join(err, failed)
+	}
+	return found, l.failed(err)
 }
 
 func (l *indexLookup) Read(ctx context.Context, uri thread.URI, emit func(thread.Message) error) error {

@@ -28,7 +28,8 @@ type marked struct {
 	Size                                 int // of words, in bytes
 	Last                                 int // number of the last message
 	Touches, Commands, Mentions, Reports int
-	Prompt                               string    // the first of the user
+	Prompt                               string // the first of the user
+	Continues                            thread.URI
 	Prompted                             time.Time // when the user wrote the last
 	Tools                                []string
 }

@@ -69,6 +69,7 @@ func (u *update) mark(ctx context.Context, key string) (id int64, m tailMark) {
 func (e *entry) resume(ctx context.Context, from tailMark, next int64) error {
 	known := from.Known
 	e.before, e.Prompt, e.Prompted, e.last, e.size = known, known.Prompt, known.Prompted, known.Last, known.Size
+	e.Continues = known.Continues
 	for _, name := range known.Tools {
 		e.tools[name] = true
 	}
@@ -78,9 +79,10 @@ func (e *entry) resume(ctx context.Context, from tailMark, next int64) error {
 		}
 		if b := state(); b != nil {
 			e.mark = &tailMark{Mark: thread.Mark{Offset: offset, State: b}, Known: marked{
-				Segments: known.Segments + 1, Size: e.size, Last: e.last, Prompt: e.Prompt, Prompted: e.Prompted,
-				Tools:   slices.Sorted(maps.Keys(e.tools)),
-				Touches: known.Touches + len(e.touches), Commands: known.Commands + len(e.commands),
+				Segments: known.Segments + 1, Size: e.size, Last: e.last, Prompt: e.Prompt, Continues: e.Continues,
+				Prompted: e.Prompted,
+				Tools:    slices.Sorted(maps.Keys(e.tools)),
+				Touches:  known.Touches + len(e.touches), Commands: known.Commands + len(e.commands),
 				Mentions: known.Mentions + len(e.mentions), Reports: known.Reports + len(e.reports),
 			}}
 			for c := prompts; c < columns; c++ {

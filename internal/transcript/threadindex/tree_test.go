@@ -60,6 +60,14 @@ func (tr *tree) words() string {
 	return strings.Join(list, " ")
 }
 
+// prompt returns words, sometimes after the line that a thread which continues another one starts with.
+func (tr *tree) prompt() string {
+	if tr.count%3 > 0 {
+		return tr.words()
+	}
+	return thread.ContinueLine(thread.URI{Provider: "codex", Thread: fmt.Sprint(tr.count % 9)}) + "\n" + tr.words()
+}
+
 func (tr *tree) id() string {
 	tr.count++
 	return fmt.Sprintf("%08x-0000-4000-8000-%012x", tr.r.Uint32(), tr.count)
@@ -90,7 +98,7 @@ func (tr *tree) claudeLine(session, agent string) string {
 	}
 	switch kind {
 	case 0, 1:
-		rec["type"], rec["message"] = "user", object{"role": "user", "content": tr.words()}
+		rec["type"], rec["message"] = "user", object{"role": "user", "content": tr.prompt()}
 		if tr.open != "" && tr.r.IntN(3) > 0 {
 			rec["message"] = object{"role": "user",
 				"content": []object{{"type": "tool_result", "tool_use_id": tr.open, "is_error": tr.r.IntN(3) == 0,

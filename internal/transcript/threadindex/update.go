@@ -428,11 +428,11 @@ func (u *update) storeEntry(ctx context.Context, transcript int64, r reading, e 
 	uri := e.URI.String()
 	u.touch(uri, e.Family)
 	id, err := u.Insert(ctx,
-		`INSERT INTO threads (id, transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, item, agent_name, self, shell, spawned)
-		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.thread, transcript, keyOf(r.Stored), e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
+		`INSERT INTO threads (id, transcript, key, provider, uri, parent, agent, title, role, name, cwd, modified, started, ended, status, models, completeness, reason, family, origin, continues, item, agent_name, self, shell, spawned)
+		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.thread, transcript, keyOf(r.Stored), e.Provider, uri, parent, e.IsAgent(), e.Name(), strings.ToLower(e.AgentRole), strings.ToLower(e.AgentName),
 		e.Cwd, ordered(e.Modified), nanos(e.Started), nanos(e.Last), string(e.State.Status),
-		strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin, string(item), name,
-		e.Thread.URI().String(), e.ShellID, strings.Join(e.Spawned, "\n"))
+		strings.Join(models, "\n"), string(e.Usage.Completeness), e.Usage.Reason, e.Family, origin,
+		e.Continues.String(), string(item), name, e.Thread.URI().String(), e.ShellID, strings.Join(e.Spawned, "\n"))
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 
 // version is the version of the schema and of the stored values, which include what
 // providers keep in marks. A database of another version is rebuilt.
-const version = 17
+const version = 18
 
 // applicationID is stored in the header of the database: "hdth".
 const applicationID = 0x68647468
@@ -47,16 +47,17 @@ var schema = []string{
 	// A thread of a transcript. Item is JSON; the other columns are what queries
 	// select by. Text that is compared in any case is stored in lower case. Self is the
 	// URI by which subagents name the thread as their parent, and shell the ID that the
-	// shells of a subagent have. Spawned are the IDs of the subagents that it started, one a
-	// line.
+	// shells of a subagent have. Continues is the URI of the thread whose work it continues.
+	// Spawned are the IDs of the subagents that it started, one a line.
 	`CREATE TABLE threads (id INTEGER PRIMARY KEY, transcript INTEGER NOT NULL, key TEXT, provider TEXT, uri TEXT, parent TEXT, agent INTEGER, title TEXT,
-		role TEXT, name TEXT, cwd TEXT, modified INTEGER, started INTEGER, ended INTEGER, status TEXT, models TEXT, completeness TEXT, reason TEXT, family TEXT, origin TEXT, item TEXT, agent_name TEXT, self TEXT, shell TEXT, spawned TEXT)`,
+		role TEXT, name TEXT, cwd TEXT, modified INTEGER, started INTEGER, ended INTEGER, status TEXT, models TEXT, completeness TEXT, reason TEXT, family TEXT, origin TEXT, continues TEXT, item TEXT, agent_name TEXT, self TEXT, shell TEXT, spawned TEXT)`,
 	`CREATE INDEX threads_by_transcript ON threads (transcript)`,
 	`CREATE INDEX threads_by_time ON threads (agent, modified)`,
 	`CREATE INDEX threads_by_uri ON threads (uri)`,
 	`CREATE INDEX threads_by_cwd ON threads (cwd)`,
 	`CREATE INDEX threads_by_family ON threads (family) WHERE family <> ''`,
 	`CREATE INDEX threads_by_origin ON threads (origin) WHERE origin <> ''`,
+	`CREATE INDEX threads_by_continues ON threads (continues) WHERE continues <> ''`,
 	`CREATE INDEX threads_by_role ON threads (agent, role, name) WHERE agent`,
 	`CREATE INDEX threads_by_parent ON threads (parent, self) WHERE agent`,
 
