@@ -83,6 +83,7 @@ func TestGate(t *testing.T) {
 		{"classifications", "test", with("test", fail+`,"classification":"plan_defect"`), nil, ""},
 		{"no classification", "test", with("test", `"classification":"escalate"`), nil, "classification_valid"},
 		{"PASS with a failure", "test", with("test", `"phase_1":{"u":{"result":"FAIL"}}`), nil, "verdict_consistent"},
+		{"PASS with a failure as text", "test", with("test", `"phase_1":{"u":"FAIL"}`), nil, "verdict_consistent"},
 		{"PASS with a failure in phase 2", "test", with("test", `"phase_2":{"checks":{"e":{"result":"FAIL"}}}`), nil,
 			"verdict_consistent"},
 		{"SKIP with a failure", "test", with("test", `"verdict":"SKIP","phase_1":{"u":{"result":"FAIL"}}`), nil,
