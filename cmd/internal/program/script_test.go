@@ -41,9 +41,11 @@ func TestMain(m *testing.M) {
 	debug.SetGCPercent(-1) // the tests lack time, not memory
 	debug.SetMemoryLimit(600 << 20)
 	_ = flag.Set("test.parallel", fmt.Sprint(3*runtime.GOMAXPROCS(0))) // many wait; -parallel sets another number
-	if signal.Ignored(os.Interrupt) {
-		// In the background of a shell it is ignored, and would be in what the tests start.
-		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGTERM} {
+		if signal.Ignored(sig) {
+			// In the background of a shell or under nohup it is, and would be in what the tests start.
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
 	}
 	os.Exit(testdir.Run(func() int { return runTests(m) }))
 }
