@@ -208,7 +208,7 @@ var pi = client{
 		}}})
 		h.merge(".pi/agent/settings.json", map[string]any{"defaultProvider": "scripted", "defaultModel": "scripted-1"})
 		// pi starts subagents with an extension only; this is the one in its package.
-		examples := filepath.Join(os.Getenv("E2E_CLIENTS"), "../@mariozechner/pi-coding-agent/examples/extensions/subagent")
+		examples := filepath.Join(os.Getenv("E2E_CLIENTS"), "../@earendil-works/pi-coding-agent/examples/extensions/subagent")
 		for _, name := range []string{"index.ts", "agents.ts"} {
 			b, err := os.ReadFile(filepath.Join(examples, name))
 			if err != nil {
