@@ -1,6 +1,7 @@
 package cursor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -70,11 +71,8 @@ func read(v jsonl.Value) conversation {
 		title: v.Get("name").Text(), model: v.Get("modelConfig", "modelName").Text(), status: v.Get("status").Text(),
 		created: v.Get("createdAt").Timestamp(),
 	}
-	for _, member := range []string{"fsPath", "path"} {
-		if c.cwd == "" {
-			c.cwd = v.Get("workspaceIdentifier", "uri", member).Text()
-		}
-	}
+	uri := v.Get("workspaceIdentifier", "uri")
+	c.cwd = cmp.Or(uri.Get("fsPath").Text(), uri.Get("path").Text())
 	for h := v.Get("fullConversationHeadersOnly").Elements(); h.Next(); {
 		c.order = append(c.order, h.Value().Get("bubbleId").Text())
 	}
@@ -141,13 +139,8 @@ func (d *decodeBubbles) Record(n int, v jsonl.Value) {
 // answer decodes a message of the model: text, thinking, or one call with its result.
 func (d *decodeBubbles) answer(n int, v jsonl.Value, text string, at time.Time) {
 	d.Timeline.AddThinking(v.Get("thinking", "text").Text())
-	model := v.Get("modelInfo", "modelName").Text()
-	if model == "" {
-		model = d.conversation.model
-	}
-	d.Timeline.Add(thread.Message{ID: v.Get("bubbleId").Text(), Role: thread.Assistant, Text: text, Model: model,
-		Time: at})
-	ending(d.Scan, text, at, "message", n)
+	model := cmp.Or(v.Get("modelInfo", "modelName").Text(), d.conversation.model)
+	said(d.Scan, n, thread.Message{ID: v.Get("bubbleId").Text(), Text: text, Model: model, Time: at})
 	if tool := v.Get("toolFormerData"); tool.Get("name").Text() != "" {
 		d.call(n, tool, at)
 	}
@@ -166,8 +159,8 @@ func (d *decodeBubbles) call(n int, tool jsonl.Value, at time.Time) {
 	if input.Text() == "" {
 		input = tool.Get("params")
 	}
-	c := thread.Call{ID: tool.Get("toolCallId").Text(), Name: tool.Get("name").Text(), Input: thread.Clip(input.Plain()),
-		Time: at}
+	c := thread.Call{ID: tool.Get("toolCallId").Text(), Name: tool.Get("name").Text(), Time: at,
+		Input: thread.Clip(input.Plain())}
 	status := tool.Get("status").Text()
 	waiting := ""
 	if status == "pending" || strings.Contains(c.Name, "ask_question") && status != "completed" {

@@ -6,27 +6,12 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"iter"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
-
-// stores finds the databases of the command line agent.
-func stores(w *thread.Walk, chats string) (list []*engine.Found) {
-	for _, project := range w.ReadDir(chats) {
-		dir := filepath.Join(chats, project.Name())
-		for _, e := range w.ReadDir(dir) {
-			if path := filepath.Join(dir, e.Name(), "store.db"); !e.Type().IsRegular() && w.Stat(path) != nil {
-				list = append(list, &engine.Found{ID: thread.LowerUUID(e.Name()), Path: path, Open: openStore})
-			}
-		}
-	}
-	return list
-}
 
 // A store reads one database: values by name, and blobs that refer to each other by
 // the hash of their content. The blob that meta names is the last state of the
@@ -153,7 +138,7 @@ func openStore(_ *thread.Walk, t *thread.Thread) {
 		Rows: []engine.Rows{{Table: "meta", Key: "key"}, {Table: "blobs", Key: "id"}}}
 	t.Reader = &engine.Reader{Unit: "message", Source: storeSource(path), Part: part,
 		New: func(scan *engine.Scan) engine.Decoder {
-			return &decodeStore{Scan: scan, model: model}
+			return &decode{Scan: scan, model: model}
 		}}
 }
 
@@ -191,55 +176,3 @@ func storeSource(path string) engine.Source {
 		})
 	}
 }
-
-// A decodeStore decodes the messages in a database.
-type decodeStore struct {
-	*engine.Scan
-	model string
-}
-
-// Record implements engine.Decoder.
-func (d *decodeStore) Record(n int, v jsonl.Value) {
-	content := v.Get("content")
-	switch {
-	case v.Get("providerOptions", "cursor", "isSummary").True():
-		d.Compacted(engine.Text(content), time.Time{})
-	case v.Get("role").Is("user"):
-		d.Prompt(n, thread.Message{ID: v.Get("id").Text(), Text: prompt(engine.Text(content))})
-	case v.Get("role").Is("assistant"):
-		d.answer(n, v, content)
-	case v.Get("role").Is("tool"):
-		for c := content.Elements(); c.Next(); {
-			p := c.Value()
-			d.Result(n, p.Get("toolCallId").Text(), time.Time{}, func(c *thread.Call) {
-				c.Output, c.Failed = thread.Clip(p.Get("result").Plain()), p.Get("isError").True()
-			})
-		}
-	}
-}
-
-// answer decodes an answer of the model.
-func (d *decodeStore) answer(n int, v, content jsonl.Value) {
-	model := d.model
-	for c := content.Elements(); c.Next(); {
-		p := c.Value()
-		if p.Get("type").Is("reasoning") {
-			d.Timeline.AddThinking(p.Get("text").Text())
-		}
-		if used := p.Get("providerOptions", "cursor", "modelName").Text(); used != "" {
-			model = used
-		}
-	}
-	text := engine.Text(content)
-	d.Timeline.Add(thread.Message{ID: v.Get("id").Text(), Role: thread.Assistant, Text: text, Model: model})
-	ending(d.Scan, text, time.Time{}, "message", n)
-	for c := content.Elements(); c.Next(); {
-		if p := c.Value(); p.Get("type").Is("tool-call") {
-			d.Call(n, thread.Call{ID: p.Get("toolCallId").Text(), Name: p.Get("toolName").Text(),
-				Input: thread.Clip(p.Get("args").Compact())}, "")
-		}
-	}
-}
-
-// Finish implements engine.Decoder.
-func (d *decodeStore) Finish() {}

@@ -88,7 +88,7 @@ func (r *Reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	return r.run(ctx, s, r.New(s))
 }
 
-func (r *Reader) scan() *Scan { return &Scan{Entry: r.entry, unit: cmp.Or(r.Unit, "line")} }
+func (r *Reader) scan() *Scan { return &Scan{Entry: r.entry, Unit: cmp.Or(r.Unit, "line")} }
 
 // run reads the transcript.
 func (r *Reader) run(ctx context.Context, s *Scan, d Decoder) (facts thread.Facts, err error) {

@@ -21,6 +21,7 @@ type Scan struct {
 	Gaps     []thread.Gap  // in the usage, the most important first
 	Members  jsonl.Members // of the record, unless the Decoder is a Parser
 	Stopped  bool          // the remaining records are of another thread
+	Unit     string        // what a record is for people
 
 	// OnlyUsage is set if texts, calls and states are not needed. A Decoder may then
 	// skip them; what it adds all the same is ignored or harmless.
@@ -49,8 +50,7 @@ type Scan struct {
 	parser             Parser
 	parsed             bool // the members of the record are set
 	showing            bool // a kept record is read again
-	unit               string
-	n                  int // number of the record
+	n                  int  // number of the record
 	locate             func(part jsonl.Value) jsonl.Span
 	source             io.ReaderAt // of the spans
 	close              []func() error
@@ -61,6 +61,9 @@ type Scan struct {
 
 // Decoder returns the Decoder of the scan, for a Source of the same program.
 func (s *Scan) Decoder() Decoder { return s.decoder }
+
+// Finish implements the method of a Decoder that does nothing after the last record.
+func (s *Scan) Finish() {}
 
 // Fail makes the read fail.
 func (s *Scan) Fail(err error) { s.err = cmp.Or(s.err, err) }
@@ -97,7 +100,7 @@ func (s *Scan) Prompt(n int, m thread.Message) {
 	m.Role = thread.User
 	s.Timeline.Add(m)
 	s.Calls = nil
-	s.State(thread.Running, m.Time, "last message is from the user, %s %d", s.unit, n)
+	s.State(thread.Running, m.Time, "last message is from the user, %s %d", s.Unit, n)
 }
 
 // Answer adds a message of the model.
@@ -106,12 +109,31 @@ func (s *Scan) Answer(m thread.Message) {
 	s.Timeline.Add(m)
 }
 
+// Answered adds a message of the model that ends a turn, unless it has calls.
+func (s *Scan) Answered(n int, m thread.Message) {
+	s.Answer(m)
+	s.Infer(thread.Completed, m.Time, "an answer without calls so far, %s %d", s.Unit, n)
+	s.Facts.State.Waiting = thread.WaitingFor(m.Text)
+}
+
+// Called adds a call without a result, with its input as it is recorded. waits is what a person has to do
+// about the calls of tools, by their names.
+func (s *Scan) Called(n int, c thread.Call, input jsonl.Value, waits map[string]string) {
+	if s.Timeline.Detail == thread.Tools {
+		c.Input = thread.Clip(input.Compact())
+		if input.Kind() == jsonl.String {
+			c.Input = thread.Clip(input.Text())
+		}
+	}
+	s.Call(n, c, waits[c.Name])
+}
+
 // Call adds a call without a result. waiting is what a person has to do about it.
 func (s *Scan) Call(n int, c thread.Call, waiting string) {
 	c.Pending = true
 	s.Timeline.AddCall(c)
 	s.Calls.Add(c.ID, waiting)
-	s.State(thread.Running, c.Time, "a call of %s has no result yet, %s %d", c.Name, s.unit, n)
+	s.State(thread.Running, c.Time, "a call of %s has no result yet, %s %d", c.Name, s.Unit, n)
 	s.Facts.State.Waiting = s.Calls.Waiting()
 }
 
@@ -127,7 +149,7 @@ func (s *Scan) Result(n int, id string, at time.Time, set func(*thread.Call)) {
 	}
 	delete(s.Calls, id)
 	if len(s.Calls) == 0 {
-		s.State(thread.Running, at, "results of calls have no answer yet, %s %d", s.unit, n)
+		s.State(thread.Running, at, "results of calls have no answer yet, %s %d", s.Unit, n)
 	}
 	s.Facts.State.Waiting = s.Calls.Waiting()
 }
@@ -230,7 +252,7 @@ func (s *Scan) Mention(m Mention) *Mention {
 
 // Part starts a scan of the facts of a subagent whose records are in the transcript of s.
 // The caller decodes these records.
-func (s *Scan) Part() *Scan { return &Scan{unit: s.unit} }
+func (s *Scan) Part() *Scan { return &Scan{Unit: s.Unit} }
 
 // EndPart returns the facts of a Part of s with a decoder, after the last record of s.
 func (s *Scan) EndPart(part *Scan, d Decoder) *thread.Facts {

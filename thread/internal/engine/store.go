@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,8 @@ type Store struct {
 	// Pattern is the path of a transcript below a root, such as
 	// "projects/*/chats/{id}.jsonl". A part of it has at most one of * (any text), {id},
 	// the ID of the thread, and {parent}, that of its parent; a part ** is any number of
-	// directories. Without {id}, ID or Program.Head determines the ID.
+	// directories. Without {id}, ID or Program.Head determines the ID. A second {id} is the
+	// same text.
 	Pattern string
 
 	// ID returns the ID for the text of {id}, or of the last *. ok is false if the file is
@@ -32,6 +34,8 @@ type Store struct {
 
 	// Set sets what else is known of a transcript by its path. It may be nil.
 	Set func(f *Found)
+
+	Open func(w *thread.Walk, t *thread.Thread) // Found.Open
 
 	Proof string // how the store shows that a transcript with {parent} is of a subagent
 	Rank  int    // Found.Rank
@@ -155,12 +159,12 @@ func (s Store) match(w *thread.Walk, root string, parts []string, id string, sta
 		return f
 	}
 	switch {
-	case last.wild == "", last.wild == "{id}" && depth == 0 && isName(id):
-		name := last.before
-		if last.wild != "" {
-			name += id + last.after
-		}
+	case last.wild == "", last.wild == "{id}" && depth == 0 && (isName(id) || slices.Contains(parts[:len(parts)-1], "{id}")):
 		for _, at := range places {
+			name, id := last.before, cmp.Or(at.id, id)
+			if last.wild != "" {
+				name += id + last.after
+			}
 			at = last.with(at, name, id)
 			if st := w.StatFile(at.path); st.Regular() {
 				add(at, at.id, st)
@@ -247,7 +251,7 @@ func isName(id string) bool {
 
 // found returns the transcript at a place, nil if it is none.
 func (s Store) found(at place, text string, stat thread.FileStat) *Found {
-	f := &Found{Path: at.path, Parent: thread.LowerUUID(at.parent), Rank: s.Rank, stat: stat}
+	f := &Found{Path: at.path, Parent: thread.LowerUUID(at.parent), Rank: s.Rank, Open: s.Open, stat: stat}
 	named := at.id != ""
 	if named {
 		text = at.id

@@ -149,6 +149,7 @@ type Counts struct {
 
 	Optional []string // of these, those that may be missing
 	Other    []string // further members, which are no tokens or are part of the others
+	Loose    bool     // of further members, only those that are named like tokens are gaps
 }
 
 // Tokens returns the counts of a usage, which counts as one request. ok is false if it
@@ -174,7 +175,8 @@ func (s *Scan) Tokens(v jsonl.Value, names *Counts) (t thread.Tokens, ok bool) {
 			case !s.showing:
 				s.strange.lack(want[i])
 			}
-		case !s.showing && positive(value, 0) && !slices.Contains(names.Other, string(c.Name())):
+		case !s.showing && positive(value, 0) && (!names.Loose || isUsage(c.Name())) &&
+			!slices.Contains(names.Other, string(c.Name())):
 			s.strange.member(string(c.Name()))
 		}
 	}
