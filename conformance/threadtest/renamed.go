@@ -15,7 +15,7 @@ import (
 // misread are the programs of which a thread is still exact, with another total, when a
 // type, a member with usage or a table of its transcript has another name. A program
 // that is not misread must not be in the list.
-var misread = []string{"copilot", "qwen"}
+var misread = []string{"qwen"}
 
 // renamed renames every type, member with usage and table of the transcripts of the
 // suite, one at a time. No thread may be exact with another total.

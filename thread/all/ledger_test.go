@@ -17,8 +17,7 @@ import (
 // unread are the threads of TestLedgers that are not read completely yet, with what is
 // missing. A thread that is read completely must not be in the list.
 var unread = map[string]string{
-	"copilot-1.0.102-compacted copilot/ef8b24fe-5809-4b50-9270-03248558389f": "the compaction",
-	"qwen-0.24.4-side qwen/e8bb3064-58e8-4378-95cb-88e20ff391d6":             "telemetry records of requests",
+	"qwen-0.24.4-side qwen/e8bb3064-58e8-4378-95cb-88e20ff391d6": "telemetry records of requests",
 }
 
 // A sent is one answer of a scripted server.

@@ -13,7 +13,6 @@ package copilot
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"path/filepath"
 	"strings"
 
@@ -22,55 +21,25 @@ import (
 	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
-const (
-	name = "copilot"
-	env  = "COPILOT_HOME"
-)
-
 // Driver returns the driver of GitHub Copilot CLI.
 func Driver() thread.Driver {
+	const name, env = "copilot", "COPILOT_HOME"
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".copilot"),
 		Beside: []string{"workspace.yaml"},
-		Open:   engine.Open(engine.Program{Name: name, Env: env, Find: find, Inside: []string{`"agentId":`}}),
+		Open: engine.Open(engine.Program{Name: name, Env: env, Open: open, Inside: []string{`"agentId":`},
+			Stores: []engine.Store{{Pattern: "session-state/{id}/" + events}, {Pattern: "session-state/{id}.jsonl"}}}),
 	}
 }
 
-const ext = ".jsonl"
-
-// find finds the directories of sessions, and the files of old versions.
-func find(_ context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
-	for _, root := range roots {
-		dir := filepath.Join(root, "session-state")
-		var files []*engine.Found
-		for _, e := range w.ReadDir(dir) {
-			path := filepath.Join(dir, e.Name())
-			switch stem, flat := strings.CutSuffix(e.Name(), ext); {
-			case flat && thread.IsRegular(dir, e):
-				files = append(files, found(stem, path))
-			case !flat && !e.Type().IsRegular():
-				if path = filepath.Join(path, "events"+ext); w.Stat(path) != nil {
-					list = append(list, found(e.Name(), path))
-				}
-			}
-		}
-		list = append(list, files...)
-	}
-	return list, nil
-}
-
-func found(id, path string) *engine.Found {
-	return &engine.Found{ID: thread.LowerUUID(id), Path: path, Open: func(w *thread.Walk, t *thread.Thread) { open(w, t) }}
-}
+const events = "events.jsonl"
 
 // headLen is how much of a file is read for its first event.
 const headLen = 16 << 10
 
 // open sets the metadata of a session from its first event.
-func open(w *thread.Walk, t *thread.Thread) {
-	t.Reader = &engine.Reader{
-		Source: engine.Lines(t.Source), New: decoder(t.Source, t.ID, ""),
-	}
+func open(w *thread.Walk, _ *engine.Found, t *thread.Thread) {
+	t.Reader = &engine.Reader{Source: engine.Lines(t.Source), New: decoder(t.Source, t.ID, "")}
 	for line := range bytes.Lines(w.Head(t.Source, headLen)) {
 		v := jsonl.Value(line)
 		if !v.Get("type").Is("session.start") {
@@ -86,7 +55,7 @@ func open(w *thread.Walk, t *thread.Thread) {
 		}
 		break
 	}
-	if filepath.Base(t.Source) == "events"+ext {
+	if filepath.Base(t.Source) == events {
 		t.Title = title(w.Head(filepath.Join(filepath.Dir(t.Source), "workspace.yaml"), headLen))
 	}
 }

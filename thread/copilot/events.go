@@ -60,11 +60,13 @@ func (d *decode) Record(n int, v jsonl.Value) {
 		return
 	}
 	d.At(at)
-	d.event(n, kind, data, at)
+	if !d.event(n, kind, data, at) && !d.ending(n, kind, data, at) {
+		d.other(kind, v)
+	}
 }
 
-// event decodes an event of the agent.
-func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
+// event decodes an event of a turn. It reports whether it knows its kind.
+func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) bool {
 	switch kind {
 	case "user.message":
 		d.Prompt(n, thread.Message{ID: d.Members.Get("id").Text(), Text: engine.Text(data.Get("content")), Time: at})
@@ -80,6 +82,8 @@ func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
 	case "tool.execution_complete":
 		d.named(data.Get("model").Text())
 		d.result(n, data, at)
+	case "session.usage_record":
+		d.usage.record(d.Scan, data.Get("usage"))
 	case "session.model_change":
 		d.named(data.Get("previousModel").Text())
 		if model := data.Get("newModel").Text(); model != "auto" {
@@ -90,6 +94,15 @@ func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
 			d.turn, d.calls, d.answered = false, false, true
 			d.State(thread.Completed, at, "session.task_complete, line %d", n)
 		}
+	default:
+		return false
+	}
+	return true
+}
+
+// ending decodes an event between turns, or one that ends them. It reports whether it knows its kind.
+func (d *decode) ending(n int, kind string, data jsonl.Value, at time.Time) bool {
+	switch kind {
 	case "permission.requested":
 		d.Calls.Add(data.Get("requestId").Text(), "permission for a call")
 		d.State(thread.Running, at, "permission.requested, line %d", n)
@@ -101,11 +114,11 @@ func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
 		d.StartCompaction(at, "session.compaction_start, line %d", n)
 	case "session.compaction_complete":
 		d.EndCompaction()
-		if data.Get("success").True() {
+		success := data.Get("success").True()
+		if success {
 			d.Compacted(data.Get("summaryContent").Text(), at)
 		}
-	case "session.usage_record":
-		d.usage.record(d.Scan, data.Get("usage"))
+		d.usage.compaction(d.Scan, data.Get("compactionTokensUsed"), success)
 	case "abort":
 		d.State(thread.Errored, at, "interrupted: abort, line %d", n)
 	case "session.error":
@@ -117,6 +130,40 @@ func (d *decode) event(n int, kind string, data jsonl.Value, at time.Time) {
 		}
 	case "session.shutdown":
 		d.shutdown(n, data, at)
+	default:
+		return false
+	}
+	return true
+}
+
+// unread are the kinds of events that have nothing to show, and no usage that nothing else has.
+const unread = " subagent.started subagent.completed subagent.failed subagent.configured " +
+	"session.start session.resume session.usage_checkpoint session.usage_info session.truncation " +
+	"model.turn_started model.model_call_started model.model_call_success model.message model.response " +
+	"model.turn_ended model.messages_snapshot model.call_failure hook.start hook.end hook.progress system.message " +
+	"system.notification assistant.reasoning assistant.intent assistant.idle assistant.message_start " +
+	"assistant.server_tool_progress tool.execution_partial_result tool.execution_progress tool.user_requested " +
+	"tool_search.activated skill.invoked auto_mode_switch.completed auto_mode_switch.requested " +
+	"capabilities.changed command.completed command.execute command.queued commands.changed elicitation.completed " +
+	"elicitation.requested exit_plan_mode.completed exit_plan_mode.requested external_tool.completed " +
+	"external_tool.requested mcp.headers_refresh_completed mcp.headers_refresh_required mcp.oauth_completed " +
+	"mcp.oauth_required mcp.prompts.list_changed mcp.resources.list_changed mcp.tools.list_changed " +
+	"mcp_app.tool_call_complete pending_messages.modified sampling.completed sampling.requested " +
+	"session.auto_mode_resolved session.autopilot_objective_changed session.background_tasks_changed " +
+	"session.binary_asset session.context_changed session.context_cleared session.custom_agents_updated " +
+	"session.custom_notification session.extensions_loaded session.handoff session.idle " +
+	"session.managed_settings_enforced session.managed_settings_resolved session.mcp_server_status_changed " +
+	"session.mcp_servers_loaded session.mode_changed session.permissions_changed session.plan_changed " +
+	"session.remote_steerable_changed session.schedule_cancelled session.schedule_created " +
+	"session.schedule_rearmed session.session_limits_changed session.skills_loaded session.snapshot_rewind " +
+	"session.title_changed session.todos_changed session.tools_updated session.warning " +
+	"session.workspace_file_changed session_limits_exhausted.completed session_limits_exhausted.requested " +
+	"user_input.completed user_input.requested "
+
+// other notes an event of another kind.
+func (d *decode) other(kind string, v jsonl.Value) {
+	if !strings.Contains(unread, " "+kind+" ") {
+		d.Unknown(kind, v)
 	}
 }
 
@@ -125,8 +172,7 @@ func (d *decode) answer(n int, data jsonl.Value, at time.Time) {
 	model := cmp.Or(data.Get("model").Text(), d.model)
 	d.Timeline.AddThinking(data.Get("reasoningText").Text())
 	text := engine.Text(data.Get("content"))
-	d.Timeline.Add(thread.Message{ID: data.Get("messageId").Text(), Role: thread.Assistant, Text: text, Model: model,
-		Time: at})
+	d.Answer(thread.Message{ID: data.Get("messageId").Text(), Text: text, Model: model, Time: at})
 	d.answered, d.calls = true, false
 	for c := data.Get("toolRequests").Elements(); c.Next(); {
 		d.calls = true
@@ -163,36 +209,22 @@ func (d *decode) endTurn(n int, at time.Time) {
 		d.State(thread.Running, at, "a turn ended without an answer, line %d", n)
 	default:
 		d.State(thread.Completed, at, "assistant.turn_end, line %d", n)
-		d.Facts.State.Waiting = d.waiting()
+		d.Facts.State.Waiting = cmp.Or(d.Calls.Waiting(), d.question)
 	}
 }
 
-// waiting returns what the thread waits for after its turn ended.
-func (d *decode) waiting() string {
-	if w := d.Calls.Waiting(); w != "" {
-		return w
-	}
-	return d.question
-}
+// waits is what a person has to do while a call is open.
+var waits = map[string]string{"ask_user": "an answer to its question"}
 
 func (d *decode) call(n int, data jsonl.Value, at time.Time) {
 	id, tool := data.Get("toolCallId").Text(), data.Get("toolName").Text()
 	c := thread.Call{ID: id, Name: tool, Time: at}
-	if d.Timeline.Detail == thread.Tools {
-		c.Input = thread.Clip(data.Get("arguments").Plain())
-		if tool == "task" {
-			for _, a := range d.Mentions() {
-				if a.ID == id || len(a.Aliases) > 0 && a.Aliases[0] == id {
-					c.Agent = a.ID
-				}
-			}
+	for _, a := range d.Mentions() {
+		if tool == "task" && (a.ID == id || (len(a.Aliases) > 0 && a.Aliases[0] == id)) {
+			c.Agent = a.ID
 		}
 	}
-	waiting := ""
-	if tool == "ask_user" {
-		waiting = "an answer to its question"
-	}
-	d.Call(n, c, waiting)
+	d.Called(n, c, data.Get("arguments"), waits)
 }
 
 func (d *decode) result(n int, data jsonl.Value, at time.Time) {
@@ -208,7 +240,7 @@ func (d *decode) result(n int, data jsonl.Value, at time.Time) {
 
 // shutdown decodes the end of the process.
 func (d *decode) shutdown(n int, data jsonl.Value, at time.Time) {
-	if d.usage.shutdown(data); len(d.usage.last) == 1 {
+	if d.usage.shutdown(d.Scan, data); len(d.usage.last) == 1 {
 		for model := range d.usage.last {
 			d.Meter.Rename(model)
 		}
@@ -235,25 +267,13 @@ func (d *decode) shell(agent, id string) {
 }
 
 // ends are the statuses after an event of a subagent.
-func ends(kind string) thread.Status {
-	switch kind {
-	case "subagent.started":
-		return thread.Running
-	case "subagent.completed":
-		return thread.Completed
-	case "subagent.failed":
-		return thread.Errored
-	}
-	return ""
-}
+var ends = map[string]thread.Status{"subagent.started": thread.Running, "subagent.completed": thread.Completed,
+	"subagent.failed": thread.Errored}
 
 // subagent decodes an event about a subagent.
 func (d *decode) subagent(kind, id string, data jsonl.Value, n int, at time.Time) {
 	call := data.Get("toolCallId").Text()
-	if id == "" {
-		id = call
-	}
-	status := ends(kind)
+	id, status := cmp.Or(id, call), ends[kind]
 	if status == "" || id == "" {
 		return
 	}
@@ -261,20 +281,20 @@ func (d *decode) subagent(kind, id string, data jsonl.Value, n int, at time.Time
 	a := d.Agent(id)
 	a.Reader = &engine.Reader{Source: engine.Lines(d.path), New: decoder(d.path, d.session, id)}
 	if kind == "subagent.started" {
-		a.Role = data.Get("agentName").Text()
-		if a.Name = d.names[call]; a.Name == "" {
-			a.Name = data.Get("agentDisplayName").Text()
-		}
+		a.Role, a.Name = data.Get("agentName").Text(), cmp.Or(d.names[call], data.Get("agentDisplayName").Text())
 		if call != id && a.Aliases == nil {
 			a.Aliases = []string{call}
 		}
 		a.Evidence = []string{"the parent's events are about it"}
 	}
-	detail := data.Get("error").Text()
 	a.State = thread.ReadState(status, thread.Parent, at, "%s, line %d", kind, n)
-	a.AddEvent(at, strings.ReplaceAll(kind, ".", "_"), thread.Brief(detail))
+	a.AddEvent(at, strings.ReplaceAll(kind, ".", "_"), thread.Brief(data.Get("error").Text()))
 	d.usage.others = true
 }
 
 // Finish implements engine.Decoder.
-func (d *decode) Finish() { d.usage.finish(d.Scan, d.agent != "") }
+func (d *decode) Finish() {
+	if d.usage.finish(d.Scan, d.agent != ""); !d.started {
+		d.Gaps = append(d.Gaps, thread.Gap{N: 1, Reason: "session.start is missing: the file may contain several threads"})
+	}
+}

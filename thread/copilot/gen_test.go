@@ -142,7 +142,9 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 	s.end()
 	s.start()
 	s.request(105, 36, 2430, 63)
-	s.add("session.compaction_complete", obj{"success": true, "summaryContent": "They designed it."})
+	s.add("session.compaction_complete", obj{"success": true, "summaryContent": "They designed it.",
+		"compactionTokensUsed": obj{"model": "m", "requestCount": 1, "inputTokens": 7, "outputTokens": 3,
+			"cacheReadTokens": 0, "cacheWriteTokens": 0}})
 	s.answer("All done?", 0)
 	s.end()
 	s.write(t, dir)
@@ -178,7 +180,7 @@ func home(t testing.TB, dir string) []threadtest.Thread {
 			Messages: []string{"user: design it", "assistant: I ask a reviewer.", "compaction: They designed it.",
 				"assistant: All done?"},
 			Calls:    []string{"task: Fine.", "task: failed"},
-			Usage:    thread.Tokens{Input: 205, Output: 76, CacheRead: 4430, CacheWrite: 363, Reasoning: 2, Calls: 2},
+			Usage:    thread.Tokens{Input: 212, Output: 79, CacheRead: 4430, CacheWrite: 363, Reasoning: 2, Calls: 3},
 			Complete: thread.Exact,
 			Agents: []threadtest.Agent{
 				{ID: agentID, Status: thread.Completed, Source: thread.Parent, Last: "Fine."},

@@ -14,31 +14,52 @@ import (
 // the totals of the process, by model, in the event of its end. They continue after a
 // resume, but not always: if one of them falls, they started again.
 type usage struct {
-	records int
-	pending thread.Tokens // of requests whose answer follows
-	answers int           // without a record
-	open    int           // answers since the last total
-	output  int64
-	total   map[string]thread.Tokens // of ended counts, by model
-	last    map[string]thread.Tokens // totals of the last process
-	others  bool                     // there are subagents, which the totals include
+	records  int
+	provider string        // of the last record
+	pending  thread.Tokens // of requests whose answer follows
+	answers  int           // without a record
+	open     int           // answers since the last total
+	output   int64
+	total    map[string]thread.Tokens // of ended counts, by model
+	last     map[string]thread.Tokens // totals of the last process
+	others   bool                     // there are subagents, which the totals include
 }
 
-// counts returns the tokens of a record. Its input includes what was read from and
-// written to the cache.
-func counts(v jsonl.Value) thread.Tokens {
-	var n [5]int64
-	v.Counts([]string{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens"}, n[:])
-	return thread.Tokens{Input: max(0, n[0]-n[2]-n[3]), Output: n[1], CacheRead: n[2], CacheWrite: n[3], Reasoning: n[4]}
+// counts are the members of a usage. Its input includes what was read from and written to the cache.
+var counts = engine.Counts{Input: "inputTokens", CacheRead: "cacheReadTokens", CacheWrite: "cacheWriteTokens",
+	Output: "outputTokens", Reasoning: "reasoningTokens", Optional: []string{"reasoningTokens"}, Loose: true,
+	Other: []string{"interTokenLatencyMs", "toolTokenCount"}}
+
+// tokens returns the tokens of a usage.
+func tokens(s *engine.Scan, v jsonl.Value) thread.Tokens {
+	t, ok := s.Tokens(v, &counts)
+	if !ok {
+		s.Missing("usage")
+	}
+	t.Input = max(0, t.Input-t.CacheRead-t.CacheWrite)
+	return t
 }
 
+// record counts a request, whose answer follows.
 func (u *usage) record(s *engine.Scan, v jsonl.Value) {
-	s.Meter.CheckCounts(v)
-	t := counts(v)
-	t.Calls = 1
+	t := tokens(s, v)
 	u.records++
-	s.Meter.Add(v.Get("modelProvider").Text(), v.Get("model").Text(), t, false)
+	u.provider = v.Get("modelProvider").Text()
+	s.Use(engine.Use{Provider: u.provider, Model: v.Get("model").Text(), Tokens: t, Apart: true})
 	u.pending.Add(t)
+}
+
+// compaction counts the requests of a compaction. The totals of earlier versions include them.
+func (u *usage) compaction(s *engine.Scan, v jsonl.Value, success bool) {
+	switch {
+	case u.records == 0:
+	case v.Kind() == jsonl.Object:
+		t := tokens(s, v)
+		t.Calls = max(1, int(v.Get("requestCount").Int()))
+		s.Use(engine.Use{Provider: u.provider, Model: v.Get("model").Text(), Tokens: t, Apart: true})
+	case success:
+		s.Missing("compactionTokensUsed")
+	}
 }
 
 // answer counts the output of an answer.
@@ -50,6 +71,9 @@ func (u *usage) answer(s *engine.Scan, model string, data jsonl.Value) {
 	}
 	u.answers++
 	u.open++
+	if data.Get("outputTokens").Kind() == jsonl.Absent {
+		s.Missing("outputTokens")
+	}
 	t := thread.Tokens{Output: data.Get("outputTokens").Count(), Calls: 1}
 	u.output += t.Output
 	s.Meter.CheckCounts(data.Get("outputTokens"))
@@ -58,10 +82,12 @@ func (u *usage) answer(s *engine.Scan, model string, data jsonl.Value) {
 }
 
 // shutdown reads the totals of a process.
-func (u *usage) shutdown(data jsonl.Value) {
+func (u *usage) shutdown(s *engine.Scan, data jsonl.Value) {
 	now := map[string]thread.Tokens{}
 	for c := data.Get("modelMetrics").Members(); c.Next(); {
-		now[c.Key()] = counts(c.Value().Get("usage"))
+		if now[c.Key()] = (thread.Tokens{}); u.records == 0 {
+			now[c.Key()] = tokens(s, c.Value().Get("usage"))
+		}
 	}
 	for model, before := range u.last {
 		t, again := now[model]
