@@ -12,23 +12,17 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// misread are the programs of which a thread is still exact, with another total, when a
-// type, a member with usage or a table of its transcript has another name. A program
-// that is not misread must not be in the list.
-var misread = []string{"qwen"}
-
 // renamed renames every type, member with usage and table of the transcripts of the
 // suite, one at a time. No thread may be exact with another total.
 func (s Suite) renamed(t *testing.T) {
 	home := t.TempDir()
 	s.Write(t, home)
 	r := renamer{t: t, driver: s.Driver, home: home, most: 50}
-	long := os.Getenv("HANDOFF_LONG") != ""
-	if long {
+	if os.Getenv("HANDOFF_LONG") != "" {
 		r.most = 1 << 20
 	}
 	r.all()
-	r.report(long)
+	r.report()
 }
 
 // CheckRenamed does the same for the threads that the program wrote in the directories
@@ -40,9 +34,8 @@ func CheckRenamed(t *testing.T, d thread.Driver) {
 	if len(homes) == 0 {
 		t.Skipf("no homes of %s", d.Name)
 	}
-	long := os.Getenv("HANDOFF_LONG") != ""
 	r := renamer{t: t, driver: d, most: 40, files: 4, beside: 4}
-	if long {
+	if os.Getenv("HANDOFF_LONG") != "" {
 		r = renamer{t: t, driver: d, most: 1 << 20}
 	}
 	for _, home := range homes {
@@ -52,7 +45,7 @@ func CheckRenamed(t *testing.T, d thread.Driver) {
 		}
 		r.all()
 	}
-	r.report(false)
+	r.report()
 }
 
 // realHomes returns the home directories in the directories of real threads in which the
@@ -205,19 +198,11 @@ func (r *renamer) compare(path, what string, threads []found) {
 	}
 }
 
-// report fails the test if a program that is not in the list is misread, or if one in
-// the list is not, unless only some transcripts were read.
-func (r *renamer) report(complete bool) {
+// report fails the test if the program is misread.
+func (r *renamer) report() {
 	r.t.Helper()
-	listed := slices.Contains(misread, r.driver.Name)
-	text := strings.Join(r.wrong, "\n")
-	switch {
-	case len(r.wrong) > 0 && !listed:
-		r.t.Error(text)
-	case len(r.wrong) == 0 && listed && complete:
-		r.t.Errorf("%s is not misread: remove it from the list", r.driver.Name)
-	case listed:
-		r.t.Logf("%s is misread:\n%s", r.driver.Name, text)
+	if len(r.wrong) > 0 {
+		r.t.Error(strings.Join(r.wrong, "\n"))
 	}
 	r.t.Logf("%d renamings, %d of them change a total that is exact", r.tried, len(r.wrong))
 }

@@ -91,6 +91,41 @@ func TestUsagePlace(t *testing.T) {
 	}
 }
 
+// TestAsides has records of requests: of the chat and of a subagent, whose transcripts have them, and of those that
+// no transcript has. One without a prompt may be any of them.
+func TestAsides(t *testing.T) {
+	home := t.TempDir()
+	s := begin(doneID)
+	request := func(prompt string, n int) {
+		s.system("ui_telemetry", obj{"uiEvent": obj{"event.name": "qwen-code.api_response", "prompt_id": prompt, "model": "m",
+			"input_token_count": n, "output_token_count": n, "cached_content_token_count": 0, "thoughts_token_count": 0,
+			"total_token_count": 2 * n}})
+	}
+	s.user("one")
+	request(doneID+"########0", 20)
+	s.answer("a", tokens(20), text("two"))
+	request(doneID+"#"+agentID+"#0", 300)
+	request(doneID+"#memory-1#0", 4000)
+	aside := s.at
+	request("compress-1", 50000)
+	s.write(t, home)
+	s.agent = agentID
+	s.write(t, home)
+	s.agent = ""
+	p := provider(t, home)
+	th := threadtest.Load(t, p, doneID)
+	threadtest.CheckUsage(t, th, thread.Tokens{Input: 54010, CacheRead: 10, Output: 54020, Calls: 3}, thread.Exact, "")
+	if r := th.Requests; len(r) != 3 || !r[1].At.Equal(aside) {
+		t.Errorf("got requests %+v, want that of a subagent at %s", r, aside)
+	}
+	checkUsageAt(t, p, doneID, map[int]int64{2: 40})
+	request("", 1)
+	s.write(t, home)
+	threadtest.CheckUsage(t, threadtest.Load(t, p, doneID),
+		thread.Tokens{Input: 54010, CacheRead: 10, Output: 54020, Calls: 3}, thread.LowerBound,
+		"1 records of usage lack a member that this version needs (event.name or prompt_id)")
+}
+
 // checkUsageAt checks which messages of a thread have usage, and how many tokens in total.
 func checkUsageAt(t testing.TB, p thread.Provider, id string, want map[int]int64) {
 	t.Helper()

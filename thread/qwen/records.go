@@ -1,6 +1,9 @@
 package qwen
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +16,8 @@ import (
 type decode struct {
 	*engine.Scan
 	subagent bool
+	agents   string        // directory of the transcripts of its subagents
+	asides   []aside       // requests that have no answer in the chat
 	uuid     string        // of the answer that is read, which may have several records
 	model    string        // of that answer
 	tokens   thread.Tokens // of that answer
@@ -35,7 +40,9 @@ func (d *decode) Record(n int, v jsonl.Value) {
 	case "tool_result":
 		d.results(n, at)
 	case "system":
-		d.system(n, at)
+		d.system(n, at, v)
+	default:
+		d.Unknown(kind, v)
 	}
 }
 
@@ -62,40 +69,24 @@ func (d *decode) answer(n int, at time.Time) {
 	if model := m.Get("model").Text(); model != "" {
 		d.model = model
 	}
-	if tokens, ok := usage(m.Get("usageMetadata")); ok {
-		d.Meter.CheckCounts(m.Get("usageMetadata"))
-		d.tokens = tokens // of all parts so far
+	if used := m.Get("usageMetadata"); used.Kind() == jsonl.Object {
+		d.tokens = d.used(used, &counts) // of all parts so far
 	}
 	for c := list.Elements(); c.Next(); {
 		if p := c.Value(); p.Get("thought").True() {
 			d.Timeline.AddThinking(p.Get("text").Text())
 		}
 	}
-	text := parts(list)
-	d.Timeline.Add(thread.Message{ID: uuid, Role: thread.Assistant, Text: text, Model: d.model, Time: at})
-	d.Infer(thread.Completed, at, "an answer without calls so far, line %d", n)
-	d.Facts.State.Waiting = thread.WaitingFor(text)
+	d.Answered(n, thread.Message{ID: uuid, Text: parts(list), Model: d.model, Time: at})
 	for c := list.Elements(); c.Next(); {
 		if f := c.Value().Get("functionCall"); f.Kind() == jsonl.Object {
-			call := thread.Call{ID: f.Get("id").Text(), Name: f.Get("name").Text(), Time: at}
-			if d.Timeline.Detail == thread.Tools {
-				call.Input = thread.Clip(f.Get("args").Compact())
-			}
-			d.Call(n, call, waits(call.Name))
+			d.Called(n, thread.Call{ID: f.Get("id").Text(), Name: f.Get("name").Text(), Time: at}, f.Get("args"), waits)
 		}
 	}
 }
 
-// waits returns what a person has to do while a call of a tool is open.
-func waits(tool string) string {
-	switch tool {
-	case "ask_user_question":
-		return "an answer to its question"
-	case "exit_plan_mode":
-		return "approval of its plan"
-	}
-	return ""
-}
+// waits is what a person has to do while a call of a tool is open.
+var waits = map[string]string{"ask_user_question": "an answer to its question", "exit_plan_mode": "approval of its plan"}
 
 // results decodes the results of calls.
 func (d *decode) results(n int, at time.Time) {
@@ -141,56 +132,107 @@ func (d *decode) ran(n int, call string, display jsonl.Value, at time.Time) {
 	a.AddEvent(at, "run_"+kind, status)
 }
 
+// unread are the subtypes of records of the tool that are not shown.
+const unread = " session_notes slash_command at_command attribution_snapshot notification background_task_completed " +
+	"cron custom_title parent_session session_source session_execution_engine omni_recall session_model " +
+	"session_approval_mode agent_bootstrap agent_launch_prompt agent_retry agent_session_ready file_history_snapshot " +
+	"user_text_elements session_artifact_event session_artifact_snapshot session_sources_snapshot branch_checkpoint " +
+	"goal_state goal_runtime goal_turn_end realtime_message turn_result "
+
 // system decodes a record of the tool.
-func (d *decode) system(n int, at time.Time) {
-	payload := d.Members.Get("systemPayload")
-	switch string(d.Members.Get("subtype").Raw()) {
+func (d *decode) system(n int, at time.Time, v jsonl.Value) {
+	switch kind := d.Members.Get("subtype").Text(); kind {
 	case "ui_telemetry":
-		event := payload.Get("uiEvent")
-		own := d.subagent || event.Get("subagent_id").Kind() == jsonl.Absent &&
-			strings.Contains(event.Get("prompt_id").Text(), "########")
-		if own && event.Get("event.name").Is("qwen-code.api_error") {
+		d.telemetry(n, at, d.Members.Get("systemPayload", "uiEvent"))
+	case "chat_compression":
+		d.Compacted("", at)
+		d.Unread(kind, v)
+	case "rewind":
+		d.Note("The thread was rewound.", at)
+	default:
+		if !strings.Contains(unread, " "+kind+" ") {
+			d.Unknown("system "+kind, v)
+			return
+		}
+		d.Unread(kind, v)
+	}
+}
+
+// An aside is a request that has no answer in the chat, of a subagent or for a compaction.
+type aside struct {
+	agent, model string
+	tokens       thread.Tokens
+	at           time.Time
+}
+
+// telemetry decodes a record of a request. Those of the chat and of subagents with a transcript repeat what these
+// have. The ID of a prompt has that of the subagent between two #.
+func (d *decode) telemetry(n int, at time.Time, event jsonl.Value) {
+	prompt := event.Get("prompt_id").Text()
+	own := d.subagent || strings.Contains(prompt, "########")
+	switch kind := event.Get("event.name").Text(); {
+	case kind == "qwen-code.api_error":
+		if own {
 			message := event.Get("error_message").Text()
 			d.Note("The request failed. "+message, at)
 			d.State(thread.Errored, at, "the request failed: %s, line %d", thread.Brief(message), n)
 		}
-	case "chat_compression":
-		d.Compacted("", at)
-	case "rewind":
-		d.Note("The thread was rewound.", at)
+	case kind == "" || prompt == "":
+		d.Missing("event.name or prompt_id")
+	case kind != "qwen-code.api_response":
+		d.Unread("ui_telemetry "+kind, event)
+	case !own:
+		_, agent, _ := strings.Cut(prompt, "#")
+		agent, _, _ = strings.Cut(agent, "#")
+		d.asides = append(d.asides, aside{agent, event.Get("model").Text(), d.used(event, &reported), at})
 	}
 }
 
 // count counts the usage of the last answer.
 func (d *decode) count() {
 	switch {
-	case d.tokens != (thread.Tokens{}):
-		d.tokens.Calls = 1
-		d.Meter.Add("", d.model, d.tokens, false)
-		d.Timeline.AddUsage(d.tokens)
+	case d.tokens.Total() > 0:
+		d.Use(engine.Use{Model: d.model, Tokens: d.tokens})
 	case d.uuid != "" && !d.subagent:
 		d.silent++
 		d.Meter.Add("", d.model, thread.Tokens{}, false)
 	}
-	d.uuid, d.model, d.tokens = "", "", thread.Tokens{}
+	d.uuid, d.model = "", ""
+	d.tokens = thread.Tokens{}
 }
 
-// usage returns the tokens of a usageMetadata. Cached tokens are part of the prompt.
-// Thoughts are part of the candidates, unless the total shows that they are not.
-func usage(v jsonl.Value) (t thread.Tokens, ok bool) {
-	var n [5]int64
-	v.Counts([]string{"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount",
-		"totalTokenCount"}, n[:])
-	t = thread.Tokens{Input: max(0, n[0]-n[3]), CacheRead: n[3], Output: n[1], Reasoning: n[2]}
-	if n[2] > 0 && (n[4] == n[0]+n[1]+n[2] || n[2] > n[1]) {
-		t.Output += n[2]
+// counts and reported are the members of the usage of an answer and of a request.
+var (
+	counts = engine.Counts{Input: "promptTokenCount", CacheRead: "cachedContentTokenCount", Output: "candidatesTokenCount",
+		Reasoning: "thoughtsTokenCount", Optional: []string{"cachedContentTokenCount", "thoughtsTokenCount"},
+		Other: []string{"totalTokenCount"}}
+	reported = engine.Counts{Input: "input_token_count", CacheRead: "cached_content_token_count",
+		Output: "output_token_count", Reasoning: "thoughts_token_count", Loose: true, Other: []string{"total_token_count"}}
+)
+
+// used returns the tokens of a usage. Cached tokens are part of the prompt. Thoughts are part of the
+// output, unless the total shows that they are not.
+func (d *decode) used(v jsonl.Value, names *engine.Counts) thread.Tokens {
+	t, _ := d.Tokens(v, names)
+	total := v.Get(names.Other[0]).Count()
+	if t.Reasoning > 0 && (total == t.Input+t.Output+t.Reasoning || t.Reasoning > t.Output) {
+		t.Output += t.Reasoning
 	}
-	return t, t.Total() > 0
+	t.Input = max(0, t.Input-t.CacheRead)
+	return t
 }
 
 // Finish implements engine.Decoder.
 func (d *decode) Finish() {
 	d.count()
+	for _, a := range d.asides {
+		_, err := os.Stat(filepath.Join(d.agents, "agent-"+a.agent+".jsonl"))
+		named := func(m *engine.Mention) bool { return m.ID == a.agent }
+		if err != nil && !slices.ContainsFunc(d.Mentions(), named) {
+			d.Meter.At = a.at
+			d.Use(engine.Use{Model: a.model, Tokens: a.tokens, Apart: true})
+		}
+	}
 	d.Gaps = []thread.Gap{{N: d.silent, Reason: "%d answers have no recorded usage"}}
 }
 
