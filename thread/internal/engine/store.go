@@ -143,7 +143,7 @@ func (s Store) find(w *thread.Walk, root string, q Query, stat bool) (list []*Fo
 
 func (s Store) match(w *thread.Walk, root string, parts []string, id string, stat bool) (list []*Found) {
 	places, depth := []place{{path: root}}, 0
-	last := parseSegment(parts[len(parts)-1])
+	last, repeated := parseSegment(parts[len(parts)-1]), slices.Contains(parts[:len(parts)-1], "{id}")
 	for _, text := range parts[:len(parts)-1] {
 		if text == "**" {
 			depth = maxDepth
@@ -159,7 +159,7 @@ func (s Store) match(w *thread.Walk, root string, parts []string, id string, sta
 		return f
 	}
 	switch {
-	case last.wild == "", last.wild == "{id}" && depth == 0 && (isName(id) || slices.Contains(parts[:len(parts)-1], "{id}")):
+	case last.wild == "", last.wild == "{id}" && depth == 0 && (isName(id) || repeated):
 		for _, at := range places {
 			name, id := last.before, cmp.Or(at.id, id)
 			if last.wild != "" {
