@@ -9,7 +9,8 @@ import (
 )
 
 // TestRealClients compares the threads of a real client with what the server sent. Its
-// protocol has no cache writes. Answer 90 is that to the memory extractor. The answer of 2 was killed before it was complete.
+// protocol has no cache writes. Answer 90 is that to the memory extractor. The answer of 2 was
+// killed before it was complete.
 func TestRealClients(t *testing.T) {
 	home, l := threadtest.Client(t, "qwen-0.24.4")
 	threadtest.CheckUnchanged(t, home)
