@@ -32,7 +32,9 @@ type Item struct {
 
 	*thread.Thread
 	Notices []handoff.Notice `json:"notices,omitempty"` // of its state
-	Agents  []thread.Agent   `json:"subagents,omitempty"`
+
+	DirectoryGone bool           `json:"directoryGone,omitempty"` // its directory no longer exists on this machine
+	Agents        []thread.Agent `json:"subagents,omitempty"`
 }
 
 // Name returns what a person knows the thread by: its title, or the
@@ -44,4 +46,9 @@ type Page struct {
 	Threads  []Item   `json:"threads"`
 	Cursor   string   `json:"cursor,omitempty"`   // where the next page starts, "" if there is none
 	Warnings []string `json:"warnings,omitempty"` // what could not be read
+
+	// Gone is how many threads have a directory that no longer exists and that is not known to be
+	// of any repository. It is set in a list of the threads of a repository that has all of them,
+	// and if there is an index, in every one.
+	Gone int `json:"gone,omitempty"`
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/runs"
 )
@@ -218,5 +220,8 @@ func (w *Workspace) maker(ctx context.Context) *handoff.Hub {
 // in it or in another worktree of its repository.
 func (w *Workspace) contains(dir string) bool {
 	found, err := config.Find(dir, func(string) string { return "" })
+	if errors.Is(err, handoff.NotFound) {
+		return threadindex.In(w.dirs.Worktrees()...)(dir)
+	}
 	return err == nil && found.Runtime == w.dirs.Runtime
 }

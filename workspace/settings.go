@@ -18,7 +18,15 @@ func Settings(dir string, o Options) ([]settings.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Settings(), nil
+	return append(c.Settings(), config.MovedSettings(o.environment())...), nil
+}
+
+// SetMoved makes a directory that no longer exists one of the repository or workspace that
+// another is in, for threads that worked there; "" undoes that. Both are absolute.
+//
+// Kinds: Invalid (the first exists), NotFound (the second does not), Unavailable.
+func SetMoved(ctx context.Context, o Options, from, to string) error {
+	return config.SetMoved(ctx, without(o.environment(), "HANDOFF_WORKSPACE"), from, to)
 }
 
 // SetSetting changes a setting in the user's own file, for the workspace that a

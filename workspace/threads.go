@@ -17,7 +17,7 @@ import (
 func (w *Workspace) Threads(set *thread.Set) threads.Collection {
 	return threads.New(parts.Threads{
 		Hub: w.hub, Producer: w.caller.Producer, Threads: observed(w, set), Observer: observer(w),
-		Worktrees: w.dirs.Worktrees, Root: w.dirs.Root, Branch: w.dirs.Branch, Path: w.path, Now: w.now,
+		Dirs: w.dirs, Path: w.path, Now: w.now,
 		Prices:   w.pricesFile(),
 		Archive:  func(noIndex bool) threadindex.Archive { return w.archive(set, noIndex) },
 		Contains: w.contains, Bodies: w.bodies, Remote: w.remote, Share: w.settings.SharesThreads(),

@@ -263,6 +263,14 @@ func (w *Workspace) Caller() Caller { return w.caller }
 // Root returns the workspace's directory, absolute and without symbolic links.
 func (w *Workspace) Root() string { return w.dirs.Root }
 
+// Note adds the workspace, or the repository that it would be in, to those that the user has
+// opened, and remembers its directories and those of other repositories that were seen. A program
+// calls it after what the user asked for succeeded; what is refused leaves nothing behind.
+func (w *Workspace) Note() {
+	w.dirs.NoteOpened()
+	w.dirs.Remember()
+}
+
 // Hub returns the engine that w is built on, for programs that record facts of
 // their own. It takes IDs and recorded paths instead of refs and typed paths, its
 // records name nobody, and it renders no manifest. It is the handoff.Reader that displays

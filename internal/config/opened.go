@@ -36,8 +36,8 @@ func opened(state string) []string {
 
 // NoteOpened adds a workspace or repository to those that the user has opened. A
 // failure is ignored: the next command notes it. Other directories are not noted.
-func (w Workspace) NoteOpened(getenv func(string) string) {
-	state, place := userdir.State(getenv), w.Home()
+func (w Workspace) NoteOpened() {
+	state, place := w.memory.state, w.Home()
 	known := opened(state)
 	if state == "" || slices.Contains(known, place) || strings.ContainsAny(place, "\r\n") || !isPlace(place) {
 		return

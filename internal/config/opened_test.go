@@ -26,7 +26,7 @@ func TestOpened(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.NoteOpened(getenv)
+		w.NoteOpened()
 		return place
 	}
 	a, b := open("a", ".git"), open("b", ".handoff")

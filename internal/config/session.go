@@ -13,7 +13,7 @@ func SessionDir(getenv func(string) string, dir string) string {
 	if named == "" {
 		return ""
 	}
-	return resolve(under(dir, named))
+	return Resolve(under(dir, named))
 }
 
 // Home returns the directory that contains the folders of sessions: the main

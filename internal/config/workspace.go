@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
 )
 
 // runtimeName is the name of the runtime directory, at the workspace's root.
@@ -23,6 +24,7 @@ type Workspace struct {
 	Missing string // the git directory that .git names, if it does not exist, or ""
 
 	common string // what all worktrees of its repository share, "" outside git
+	memory *memory
 }
 
 // Find returns the workspace of a directory: the nearest one above it that has
@@ -49,7 +51,7 @@ func Find(dir string, getenv func(string) string) (Workspace, error) {
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
 		return Workspace{}, notFound(root, errors.New("not a directory"))
 	}
-	w := Workspace{Root: real, Runtime: filepath.Join(real, runtimeName)}
+	w := Workspace{Root: real, Runtime: filepath.Join(real, runtimeName), memory: &memory{state: userdir.State(getenv)}}
 	if git, ok := readGit(real); ok {
 		w.common, w.Linked = git.common, git.worktree
 		if git.missing {
@@ -60,20 +62,20 @@ func Find(dir string, getenv func(string) string) (Workspace, error) {
 		}
 	}
 	if moved := getenv("HANDOFF_DIR"); moved != "" {
-		w.Runtime, w.Named = resolve(under(dir, moved)), true
+		w.Runtime, w.Named = Resolve(under(dir, moved)), true
 		return w, nil
 	}
 	// The last element may be a link that a repository brought.
-	w.Runtime = filepath.Join(resolve(filepath.Dir(w.Runtime)), filepath.Base(w.Runtime))
+	w.Runtime = filepath.Join(Resolve(filepath.Dir(w.Runtime)), filepath.Base(w.Runtime))
 	return w, nil
 }
 
-// resolve follows the symbolic links of that part of a path that exists.
-func resolve(name string) string {
+// Resolve follows the symbolic links of that part of a path that exists.
+func Resolve(name string) string {
 	if real, err := filepath.EvalSymlinks(name); err == nil || name == filepath.Dir(name) {
 		return cmp.Or(real, name)
 	}
-	return filepath.Join(resolve(filepath.Dir(name)), filepath.Base(name))
+	return filepath.Join(Resolve(filepath.Dir(name)), filepath.Base(name))
 }
 
 func notFound(root string, err error) error {

@@ -78,9 +78,13 @@ func (w Workspace) Worktree(name string) string {
 	return filepath.Dir(under(filepath.Join(w.common, "worktrees", name), git))
 }
 
-// Worktrees returns the roots of all worktrees of the workspace's repository, only
-// the root of the workspace outside git.
-func (w Workspace) Worktrees() []string {
+// Worktrees returns the roots of all worktrees of the workspace's repository, only the root of the
+// workspace outside git, and then the directories that are gone and were such roots, as far as
+// they are remembered.
+func (w Workspace) Worktrees() []string { return append(w.existing(), w.former()...) }
+
+// existing returns the roots of the worktrees as git knows them.
+func (w Workspace) existing() []string {
 	roots := []string{w.Root}
 	add := func(root string) {
 		if root != "" && !slices.Contains(roots, root) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// git runs git in dir, without the user's settings.
-func git(t *testing.T, dir string, args ...string) {
+// runGit runs git in dir, without the user's settings.
+func runGit(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -30,12 +30,12 @@ func TestWorktrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(tmp, name) }
-	git(t, tmp, "init", "-q", "main")
-	git(t, at("main"), "commit", "-q", "--allow-empty", "-m", "first")
-	git(t, at("main"), "worktree", "add", "-q", at("linked"))
-	git(t, tmp, "clone", "-q", "--bare", "main", "bare.git")
-	git(t, at("bare.git"), "worktree", "add", "-q", at("of-bare"))
-	git(t, at("main"), "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", at("main"), "sub")
+	runGit(t, tmp, "init", "-q", "main")
+	runGit(t, at("main"), "commit", "-q", "--allow-empty", "-m", "first")
+	runGit(t, at("main"), "worktree", "add", "-q", at("linked"))
+	runGit(t, tmp, "clone", "-q", "--bare", "main", "bare.git")
+	runGit(t, at("bare.git"), "worktree", "add", "-q", at("of-bare"))
+	runGit(t, at("main"), "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", at("main"), "sub")
 	if err := os.MkdirAll(at("linked/deep/down"), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestWorktrees(t *testing.T) {
 			t.Errorf("Worktree(%q) = %q, want %q", name, got, want)
 		}
 	}
-	git(t, at("main"), "worktree", "remove", at("linked"))
+	runGit(t, at("main"), "worktree", "remove", at("linked"))
 	if got := w.Worktree("linked"); got != "" {
 		t.Errorf("Worktree of a removed one = %q, want none", got)
 	}
@@ -82,9 +82,9 @@ func TestBranch(t *testing.T) {
 		t.Fatal(err)
 	}
 	main, linked := filepath.Join(tmp, "main"), filepath.Join(tmp, "linked")
-	git(t, tmp, "init", "-q", "-b", "trunk", "main")
-	git(t, main, "commit", "-q", "--allow-empty", "-m", "first")
-	git(t, main, "worktree", "add", "-q", "-b", "team/fix", linked)
+	runGit(t, tmp, "init", "-q", "-b", "trunk", "main")
+	runGit(t, main, "commit", "-q", "--allow-empty", "-m", "first")
+	runGit(t, main, "worktree", "add", "-q", "-b", "team/fix", linked)
 	for _, tt := range []struct{ dir, head, want string }{
 		{main, "", "trunk"}, {linked, "", "team/fix"}, {main, "0123456789012345678901234567890123456789", ""},
 		{main, "ref: refs/heads/.invalid", ""}, {main, "ref: refs/tags/x", ""},

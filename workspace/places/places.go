@@ -19,15 +19,6 @@ import (
 	"github.com/agent-handoff/handoff/workspace/work"
 )
 
-// Note adds the workspace of a directory, or the repository that it would be in, to those
-// that the user has opened. A program calls it after what the user asked for succeeded; what
-// is refused leaves nothing behind.
-func Note(dir string, o workspace.Options) {
-	if w, err := config.Find(dir, environment(o)); err == nil {
-		w.NoteOpened(environment(o))
-	}
-}
-
 // In reports whether a directory is in a workspace or a repository.
 func In(dir string, o workspace.Options) bool {
 	w, err := config.Find(dir, environment(o))
@@ -54,13 +45,8 @@ func Opened(o workspace.Options) []string { return config.Opened(environment(o))
 // Kinds: Invalid; the error of ctx.
 func Each(ctx context.Context, dir string, o workspace.Options,
 	do func(place string, w *workspace.Workspace) ([]string, error)) (warnings []string, err error) {
-	getenv, list := environment(o), with(dir, o)
-	o.Getenv = func(name string) string {
-		if name == "HANDOFF_WORKSPACE" {
-			return ""
-		}
-		return getenv(name)
-	}
+	list := with(dir, o)
+	o.Getenv = withoutWorkspace(environment(o))
 	for _, place := range list {
 		var more []string
 		w, err := open(place, o)
@@ -81,6 +67,16 @@ func Each(ctx context.Context, dir string, o workspace.Options,
 		}
 	}
 	return warnings, nil
+}
+
+// withoutWorkspace returns an environment without HANDOFF_WORKSPACE.
+func withoutWorkspace(getenv func(string) string) func(string) string {
+	return func(name string) string {
+		if name == "HANDOFF_WORKSPACE" {
+			return ""
+		}
+		return getenv(name)
+	}
 }
 
 // open opens the workspace of a place, unless it is a part of another one now.
@@ -127,16 +123,25 @@ func Cost(ctx context.Context, dir string, o workspace.Options, set *thread.Set,
 	if c.Prices != "" && !filepath.IsAbs(c.Prices) {
 		c.Prices = filepath.Join(dir, c.Prices)
 	}
-	c.Places, r.Places = with(dir, o), []Spending{}
+	r.Places = []Spending{}
+	getenv := withoutWorkspace(environment(o))
+	worktrees := func(place string) []string {
+		found, err := config.Find(place, getenv)
+		if err != nil {
+			return nil
+		}
+		return found.Worktrees()
+	}
+	for _, place := range with(dir, o) {
+		c.Places = append(c.Places, worktrees(place)...)
+	}
 	var known []string
 	add := func(place string, w *workspace.Workspace) ([]string, error) {
 		report, err := w.Work(set).Cost(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		if found, err := config.Find(place, environment(workspace.Options{})); err == nil {
-			known = append(known, found.Worktrees()...)
-		}
+		known = append(known, worktrees(place)...)
 		warnings := report.Warnings
 		report.Warnings = nil
 		r.Places = append(r.Places, Spending{place, report})

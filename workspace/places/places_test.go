@@ -47,7 +47,7 @@ func opened(t *testing.T) (outer, inner, other string, o workspace.Options, set 
 		if err != nil {
 			t.Fatal(err)
 		}
-		places.Note(filepath.Join(place, "sub"), o)
+		w.Note()
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ func (c Collection) Continuable(ctx context.Context) (list []transcript.Item, wa
 	if err != nil {
 		return nil, page.Warnings, err
 	}
-	branch, inTree := c.o.Branch(), threadindex.In(c.o.Root)
+	branch, inTree := c.o.Dirs.Branch(), threadindex.In(c.o.Dirs.Root)
 	own, _ := thread.ParseURI(c.o.Producer.Thread) // the zero URI for none
 	continued := Continued(page.Threads)
 	for _, i := range page.Threads {

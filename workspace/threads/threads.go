@@ -5,6 +5,7 @@ package threads
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -51,6 +52,7 @@ type ListOptions struct {
 	Providers    []string
 	Dir          string // and the directories below it; "" for this repository with its worktrees
 	Everywhere   bool   // in all directories
+	Gone         bool   // in directories that no longer exist and are not known to be of any repository
 	Role         string // role or name of one of their subagents
 	Since, Until string // a time, see ParseTime of package workspace: last written at or after, before
 	Status       thread.Status
@@ -82,6 +84,7 @@ func (c Collection) List(ctx context.Context, o ListOptions) (transcript.Page, e
 	}
 	page, err := c.o.Archive(o.NoIndex).List(ctx, q)
 	for n, i := range page.Threads {
+		page.Threads[n].DirectoryGone = c.isGone(i)
 		i.Unverified = c.o.Threads.Unverified(i.Provider)
 		page.Threads[n].Notices = i.State.Notices(i.URI.String())
 	}
@@ -265,12 +268,14 @@ func (c Collection) search(ctx context.Context, o SearchOptions,
 	s := threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest}
 	if each != nil {
 		s.Each = func(m transcript.Match) error {
+			m.DirectoryGone = c.isGone(m.Item)
 			m.Notices = m.State.Notices(m.URI.String())
 			return each(m)
 		}
 	}
 	found, err := c.o.Archive(o.NoIndex).Search(ctx, s)
 	for i, m := range found.Matches {
+		found.Matches[i].DirectoryGone = c.isGone(m.Item)
 		found.Matches[i].Notices = m.State.Notices(m.URI.String())
 	}
 	return found, err
@@ -293,7 +298,9 @@ func (c Collection) Collisions(ctx context.Context, o ListOptions) (transcript.C
 
 // InRepository reports whether a directory is in this repository or one of its
 // worktrees, so that a thread there belongs to it.
-func (c Collection) InRepository(dir string) bool { return threadindex.In(c.o.Worktrees()...)(dir) }
+func (c Collection) InRepository(dir string) bool {
+	return threadindex.In(c.o.Dirs.Worktrees()...)(dir)
+}
 
 // Belongs reports whether a thread is of this repository, see InRepository, or
 // IsShared.
@@ -307,6 +314,15 @@ func (c Collection) InWorkspace(t *thread.Thread) bool { return c.o.Contains(t.C
 // use. Its directories may be those of another machine, so that they don't show whether
 // it belongs to this repository.
 func (c Collection) IsShared(t *thread.Thread) bool { return c.o.Remote && !t.KeptAt.IsZero() }
+
+// isGone reports whether the directory of a thread of this machine no longer exists.
+func (c Collection) isGone(i transcript.Item) bool {
+	if !filepath.IsAbs(i.Cwd) || c.IsShared(i.Thread) {
+		return false
+	}
+	_, err := os.Lstat(i.Cwd)
+	return err != nil
+}
 
 // query returns the query that o means. Its error is that of a closed workspace, or
 // of kind Invalid.
@@ -326,10 +342,12 @@ func (c Collection) query(o ListOptions) (q threadindex.Query, err error) {
 		All: o.All, Limit: o.Limit, Cursor: o.Cursor, Observer: c.o.Observer}
 	switch {
 	case o.Everywhere:
+	case o.Gone:
+		q.In = c.o.Dirs.Gone()
 	case o.Dir != "":
 		q.In = threadindex.In(c.o.Path(o.Dir))
 	default:
-		q.In = threadindex.In(c.o.Worktrees()...)
+		q.In, q.Gone = threadindex.In(c.o.Dirs.Worktrees()...), c.o.Dirs.Gone()
 	}
 	q.Since, q.Until, err = config.ParsePeriod(o.Since, o.Until, c.o.Now())
 	return q, err

@@ -13,7 +13,6 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
 	"github.com/agent-handoff/handoff/workspace"
-	"github.com/agent-handoff/handoff/workspace/places"
 )
 
 // Open opens the workspace of the current directory.
@@ -50,7 +49,7 @@ func (a *App) Reading(do func(*workspace.Workspace) error) error {
 	if err := do(w); err != nil {
 		return err
 	}
-	places.Note(a.Dir, a.Options())
+	w.Note()
 	return nil
 }
 

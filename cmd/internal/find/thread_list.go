@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
 	"github.com/agent-handoff/handoff/internal/tool/heap"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
@@ -25,8 +26,8 @@ type listThreads struct {
 	table  *cli.Table
 }
 
-// listOnly are the flags that do not go with the URI of one thread.
-var listOnly = []string{"provider", "cwd", "everywhere", "agent", "since", "until", "model", "cursor", "agents",
+// listOnly are the flags that do not go with the URI of one thread; the first five select threads, as a URI does.
+var listOnly = []string{"provider", "cwd", "everywhere", "gone", "agent", "since", "until", "model", "cursor", "agents",
 	"no-index"}
 
 func (l *listThreads) add(c *cobra.Command) {
@@ -34,6 +35,7 @@ func (l *listThreads) add(c *cobra.Command) {
 	f.StringSliceVar(&l.Providers, "provider", nil, "filter by provider `name`; several are separated by commas")
 	f.StringVar(&l.Dir, "cwd", "", "threads in this `directory` and below it")
 	f.BoolVar(&l.Everywhere, "everywhere", false, "threads in all directories")
+	f.BoolVar(&l.Gone, "gone", false, "threads in directories that no longer exist and are of no known repository")
 	f.StringVar(&l.Role, "agent", "", "threads with a subagent of this role or `name`")
 	f.StringVar(&l.Since, "since", "", "last written at or after `time`: 2h, 3d, friday, 2006-01-02 or RFC 3339")
 	f.StringVar(&l.Until, "until", "", "last written before `time`")
@@ -41,6 +43,7 @@ func (l *listThreads) add(c *cobra.Command) {
 	f.StringVar(&l.Cursor, "cursor", "", "continue an earlier list at its `cursor`")
 	f.BoolVar(&l.Agents, "agents", false, "show subagents under their threads")
 	f.BoolVar(&l.NoIndex, "no-index", false, "read the transcripts, not the index of threads")
+	f.MarkHidden("gone") // a list that has such threads names it
 	cli.GroupFlags(c, "Lists of threads", listOnly...)
 }
 
@@ -69,7 +72,7 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel tra
 		return err
 	}
 	if uri != "" {
-		if err := given(c, uri, "the URI selects threads", "provider", "cwd", "everywhere", "agent"); err != nil {
+		if err := given(c, uri, "the URI selects threads", listOnly[:5]...); err != nil {
 			return err
 		}
 		l.Providers, l.Dir, l.Role, l.Everywhere = sel.Providers, sel.Dir, sel.Role, sel.Dir == ""
@@ -103,6 +106,10 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel tra
 		if page.Cursor != "" {
 			fmt.Fprintf(a.Err, "more threads: --cursor %s\n", page.Cursor)
 		}
+		if page.Gone > 0 {
+			fmt.Fprintf(a.Err, "%s in directories that no longer exist, of no known repository: --gone lists them\n",
+				textfmt.Count(page.Gone, "thread"))
+		}
 		return nil
 	})
 }
@@ -123,12 +130,16 @@ func threadRows(a *cli.App, page transcript.Page) (rows [][]string) {
 	return rows
 }
 
-// name returns what a thread is known by, and that only a copy is left.
+// name returns what a thread is known by, and what of it is gone.
 func name(i transcript.Item) string {
-	if i.KeptAt.IsZero() {
-		return i.Name()
+	text := i.Name()
+	if !i.KeptAt.IsZero() {
+		text += " (kept copy)"
 	}
-	return strings.TrimSpace(i.Name() + " (kept copy)")
+	if i.DirectoryGone {
+		text += " (directory gone)"
+	}
+	return strings.TrimSpace(text)
 }
 
 // tokens returns the number of tokens that a thread used, with a plus sign if

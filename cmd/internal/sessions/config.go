@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/workspace/runs"
 
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -49,30 +50,54 @@ What keeps or sends private data is decided here only: keep_threads, and
 share_threads for each workspace. A file of the workspace can't set it, because
 a repository can bring one. Other settings here win over the same ones in
 .handoff/config.yaml and handoff.yaml: archive_after, keep, limits.digest,
-limits.worktree_keep, queue, output_folder and agent_outputs_folder.`,
+limits.worktree_keep, queue, output_folder and agent_outputs_folder.
+
+With "moved OLD NEW", the threads of a directory that no longer exists, and of
+those that were in it, are listed where NEW is: in that repository or workspace.
+It is required only for an OLD that was not seen by a command while it existed.`,
 		Example: "  handoff config set keep_threads true\n  handoff config set keep never --default\n  handoff config set " +
-			"share_threads --unset",
-		Args: cli.Between(1, 2, "a name and a value"),
+			"share_threads --unset\n  handoff config set moved ~/src/old ~/src/new",
+		Args: cli.Between(1, 3, "a name and a value"),
 	}
 	c.Flags().BoolVar(&change.Unset, "unset", false, "remove the setting; without a value")
 	c.Flags().BoolVar(&change.Defaults, "default", false,
 		"change the setting for every workspace that has no value of its own")
 	a.JSONFlag(c, "print the settings that apply as JSON", cli.Prints(settingList{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if change.Unset != (len(args) == 1) {
-			return cli.Invalid("config set", args[0], "requires a value, or --unset without one",
-				"give the value after the name")
-		}
-		change.Name = args[0]
-		if !change.Unset {
-			change.Value = args[1]
-		}
-		if err := workspace.SetSetting(c.Context(), a.Dir, a.Options(), change); err != nil {
+		if err := set(c.Context(), a, change, args); err != nil {
 			return err
 		}
 		return printSettings(a)
 	}
 	return c
+}
+
+// set changes a setting, or where a directory was moved.
+func set(ctx context.Context, a *cli.App, change settings.Change, args []string) error {
+	const moved = "moved"
+	values := 1
+	if args[0] == moved {
+		values = 2
+	}
+	if change.Unset {
+		values--
+	}
+	if len(args) != 1+values {
+		return cli.Invalid("config set", args[0], "requires a value, or --unset without one",
+			"give the value after the name; moved has two directories")
+	}
+	if args[0] == moved {
+		to := ""
+		if !change.Unset {
+			to = cli.Absolute(a.Dir, args[2])
+		}
+		return workspace.SetMoved(ctx, a.Options(), cli.Absolute(a.Dir, args[1]), to)
+	}
+	change.Name = args[0]
+	if !change.Unset {
+		change.Value = args[1]
+	}
+	return workspace.SetSetting(ctx, a.Dir, a.Options(), change)
 }
 
 func configTrustCommand(a *cli.App) *cobra.Command {

@@ -90,3 +90,10 @@ func (r Repository) Changed(ctx context.Context, commit string, paths []string) 
 	}
 	return list, err
 }
+
+// Roots returns the IDs of the commits without a parent from which the HEAD of the repository of a
+// directory descends.
+func Roots(ctx context.Context, dir string) ([]string, error) {
+	b, err := run(ctx, dir, "rev-list", "--max-parents=0", "HEAD", "--")
+	return strings.Fields(string(b)), err
+}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -221,19 +222,32 @@ func (a answer) where(ctx context.Context, q Query) (c, older condition, err err
 		c.add("instr(t.models, ?)", strings.ToLower(q.Model))
 	}
 	if q.In != nil {
-		dirs, err := a.strings(ctx, "SELECT DISTINCT cwd FROM threads")
+		selected, err := a.directories(ctx, q.In)
 		if err != nil {
 			return c, older, err
-		}
-		selected := []string{}
-		for _, dir := range dirs {
-			if q.In(dir) {
-				selected = append(selected, dir)
-			}
 		}
 		c.add("t.cwd IN (SELECT value FROM json_each(?))", list(selected))
 	}
 	return c, older, nil
+}
+
+// directories returns the directories of threads that a function selects.
+func (a answer) directories(ctx context.Context, in func(dir string) bool) ([]string, error) {
+	dirs, err := a.strings(ctx, "SELECT DISTINCT cwd FROM threads")
+	return slices.DeleteFunc(dirs, func(dir string) bool { return !in(dir) }), err
+}
+
+// gone returns how many threads are in directories that count as gone and q does not select.
+func (a answer) gone(ctx context.Context, q Query) (n int, err error) {
+	if q.Gone == nil {
+		return 0, nil
+	}
+	dirs, err := a.directories(ctx, func(dir string) bool { return !q.In(dir) && q.Gone(dir) })
+	if err != nil || len(dirs) == 0 {
+		return 0, err
+	}
+	return n, a.QueryRowContext(ctx, `SELECT count(DISTINCT uri) FROM threads
+		WHERE agent = 0 AND cwd IN (SELECT value FROM json_each(?))`, list(dirs)).Scan(&n)
 }
 
 // list returns texts as JSON, for json_each.
@@ -270,6 +284,9 @@ func (c *condition) newest(other condition) {
 func (a answer) list(ctx context.Context, q Query, from position) (transcript.Page, error) {
 	page := transcript.Page{Threads: []transcript.Item{}}
 	c, older, err := a.where(ctx, q)
+	if err == nil {
+		page.Gone, err = a.gone(ctx, q)
+	}
 	if err != nil {
 		return page, err
 	}

@@ -60,6 +60,9 @@ func (l *lister) add(ctx context.Context, o opened) (more bool, err error) {
 			continue
 		}
 		l.seen[uri] = true
+		if l.q.Gone != nil && !l.q.selects(t) && l.q.Gone(t.Cwd) {
+			l.page.Gone++
+		}
 		if !l.q.selects(t) || l.q.Role != "" && !l.parents[uri] || !l.from.passed(i) {
 			continue
 		}
@@ -69,6 +72,7 @@ func (l *lister) add(ctx context.Context, o opened) (more bool, err error) {
 		}
 		l.q.Observer.Observe(i.URI, i.Thread)
 		if l.q.selectsFacts(i.Thread) && l.q.hasTitle(i.Name()) && !appendTo(&l.page, i, l.q.Limit) {
+			l.page.Gone = 0 // there may be more
 			return false, nil
 		}
 	}

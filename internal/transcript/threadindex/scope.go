@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/agent-handoff/handoff/internal/config"
 )
 
 // In returns a function that reports whether a directory is one of dirs or inside one of
@@ -12,7 +14,7 @@ func In(dirs ...string) func(dir string) bool {
 	known := map[string]bool{}
 	roots := make([]string, len(dirs))
 	for i, dir := range dirs {
-		roots[i] = resolve(dir)
+		roots[i] = filepath.Clean(config.Resolve(dir))
 	}
 	within := func(dir string) bool {
 		for _, root := range roots {
@@ -30,7 +32,7 @@ func In(dirs ...string) func(dir string) bool {
 		in, ok := known[dir]
 		if !ok {
 			clean := filepath.Clean(dir)
-			in = within(clean) || within(resolve(clean))
+			in = within(clean) || within(config.Resolve(clean))
 			known[dir] = in
 		}
 		return in
@@ -44,13 +46,4 @@ func Nearest(dirs, others []string) func(dir string) bool {
 		return slices.Contains(dirs, dir) || !in(dir)
 	})...)
 	return func(dir string) bool { return in(dir) && !inside(dir) }
-}
-
-// resolve follows links in a path. The directory of an old thread may no
-// longer exist.
-func resolve(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		return real
-	}
-	return filepath.Clean(dir)
 }

@@ -38,6 +38,8 @@ type Query struct {
 	Limit        int                   // 0 for all
 	Cursor       string                // of an earlier page
 
+	Gone func(dir string) bool // with List: reports whether a directory counts in Page.Gone, nil for none
+
 	Changed time.Time // with Active: their changes at or after this time
 	All     bool      // with List: all transcripts are needed, so that an index is created if there is none
 

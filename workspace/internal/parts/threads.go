@@ -5,23 +5,22 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 )
 
 // Threads are what threads use of a workspace, on behalf of one caller.
 type Threads struct {
-	Hub       *handoff.Hub // whose records name nobody
-	Producer  handoff.Producer
-	Threads   *thread.Set
-	Observer  thread.Observer                        // concludes the states of threads
-	Archive   func(noIndex bool) threadindex.Archive // the index of threads, or their files
-	Worktrees func() []string                        // the directories of this repository
-	Root      string                                 // the root of this worktree
-	Branch    func() string                          // that is checked out in it, "" for none
-	Prices    string                                 // file of the user's own prices, "" for none
-	Path      func(typed string) string              // a path as the caller types it, absolute
-	Now       func() time.Time
+	Hub      *handoff.Hub // whose records name nobody
+	Producer handoff.Producer
+	Threads  *thread.Set
+	Observer thread.Observer                        // concludes the states of threads
+	Archive  func(noIndex bool) threadindex.Archive // the index of threads, or their files
+	Dirs     config.Workspace
+	Prices   string                    // file of the user's own prices, "" for none
+	Path     func(typed string) string // a path as the caller types it, absolute
+	Now      func() time.Time
 
 	Bodies    handoff.Bodies
 	Contains  func(dir string) bool // whether a directory belongs to the workspace

@@ -1,0 +1,419 @@
+package config
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/durable"
+	"github.com/agent-handoff/handoff/internal/tool/git"
+	"github.com/agent-handoff/handoff/internal/tool/plainfile"
+	"github.com/agent-handoff/handoff/internal/tool/userdir"
+	"github.com/agent-handoff/handoff/settings"
+)
+
+// directoriesName is the name of the file that remembers of which repository the directories
+// of worktrees are, in the directory of the user's state: a directory that is gone can't be
+// asked again. A line has the directory, the common git directory, the time at which that was
+// created, IDs of root commits, and byHand or nothing, separated by tabs.
+const directoriesName = "directories"
+
+// byHand marks the line of a directory that the user has said where it is.
+const byHand = "moved"
+
+// What is remembered at most: the lines that were added last, and of a repository the first
+// root commits. A command adds the directories of few repositories that it was not started in,
+// because git is started in each.
+const (
+	maxDirectories = 4000
+	maxRootCommits = 3
+	maxOthers      = 8
+	maxRootsWait   = 2 * time.Second
+)
+
+// A repository is what identifies one. Clones have the same root commits; the time at which the
+// git directory was created stays when that is renamed or moved. A workspace outside git has
+// its root as the common directory, and nothing else.
+type repository struct {
+	common  string
+	created string // nanoseconds since 1970, "" if it is not known
+	roots   string // IDs of root commits, separated by spaces; "" before the first commit, unread
+}
+
+// unread stands for root commits that git does not tell, or not in time.
+const unread = "-"
+
+// createdAt returns when a common git directory was created, and whether it exists: git writes
+// its description then, and never again.
+func createdAt(common string) (created string, exists bool) {
+	if info, err := os.Stat(filepath.Join(common, "description")); err == nil {
+		return fmt.Sprint(info.ModTime().UnixNano()), true
+	}
+	_, err := os.Stat(common)
+	return "", err == nil
+}
+
+// line returns the line of a directory of the repository, with a mark.
+func (r repository) line(dir, mark string) string {
+	return strings.Join([]string{dir, r.common, r.created, r.roots, mark}, "\t")
+}
+
+// isLike reports whether two repositories have a root commit in common, or were created at the
+// same time when the root commits of one were not known.
+func (r repository) isLike(o repository) bool {
+	if min(len(r.roots), len(o.roots)) <= len(unread) {
+		return r.created != "" && r.created == o.created
+	}
+	return slices.ContainsFunc(strings.Fields(r.roots), func(id string) bool { return strings.Contains(o.roots, id) })
+}
+
+// directories are what is remembered.
+type directories struct {
+	lines  []string
+	dirs   []string                // in the order of the lines, each once
+	of     map[string][]repository // by directory, the last one in the last line
+	like   map[string][]repository // by root commit and by time of creation
+	states map[string]string       // of common directories: when they were created, "-" if they don't exist
+	owners map[repository]string
+}
+
+// readDirectories reads the file.
+func readDirectories(state string) *directories {
+	d := &directories{of: map[string][]repository{}, like: map[string][]repository{}, states: map[string]string{},
+		owners: map[repository]string{}}
+	for line := range strings.Lines(directoriesText(state)) {
+		d.add(strings.TrimSuffix(line, "\n"))
+	}
+	return d
+}
+
+// directoriesText returns the content of the file, "" if it can't be read: it is a convenience.
+func directoriesText(state string) string {
+	b, err := plainfile.Read(filepath.Join(state, directoriesName), maxConfig)
+	if state == "" || err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// isRemembered reports whether the last line of each worktree is up to date. It parses no other
+// line: most commands have nothing to add.
+func (w Workspace) isRemembered() bool {
+	text := "\n" + directoriesText(w.memory.state)
+	created, _ := createdAt(w.common)
+	return !slices.ContainsFunc(w.existing(), func(dir string) bool {
+		start := "\n" + dir + "\t"
+		i := strings.LastIndex(text, start)
+		if i < 0 {
+			return !isGone(dir)
+		}
+		roots, ok := strings.CutPrefix(text[i+len(start):], w.common+"\t"+created+"\t")
+		return !ok || strings.HasPrefix(roots, "\t")
+	})
+}
+
+// add adds a line. One that is malformed is left out.
+func (d *directories) add(line string) {
+	fields := strings.Split(line, "\t")
+	if len(fields) != 5 || !filepath.IsAbs(fields[0]) || !filepath.IsAbs(fields[1]) {
+		return
+	}
+	dir, r := fields[0], repository{fields[1], fields[2], fields[3]}
+	if d.of[dir] == nil {
+		d.dirs = append(d.dirs, dir)
+	}
+	d.lines, d.of[dir] = append(d.lines, line), append(d.of[dir], r)
+	d.addLike(r)
+}
+
+func (d *directories) addLike(r repository) {
+	for _, key := range append(strings.Fields(r.roots), r.created) {
+		if key != "" && !slices.Contains(d.like[key], r) {
+			d.like[key] = append(d.like[key], r)
+		}
+	}
+}
+
+// has reports whether the repository is where it was.
+func (d *directories) has(r repository) bool {
+	state, known := d.states[r.common]
+	if !known {
+		var exists bool
+		if state, exists = createdAt(r.common); !exists {
+			state = "-"
+		}
+		d.states[r.common] = state
+	}
+	return state == r.created
+}
+
+// owner returns the common directory of a repository as it is now, or else of its clone that was
+// remembered first; "" if none is known.
+func (d *directories) owner(r repository) (common string) {
+	if common, known := d.owners[r]; known {
+		return common
+	}
+	defer func() { d.owners[r] = common }()
+	if common = d.now(r); common != "" {
+		return common
+	}
+	for _, id := range strings.Fields(r.roots) {
+		for _, o := range d.like[id] {
+			if common = d.now(o); common != "" {
+				return common
+			}
+		}
+	}
+	return ""
+}
+
+// now returns where a repository is now: where it was, or where one that was created at the same
+// time is; "" if that is not known.
+func (d *directories) now(r repository) string {
+	if d.has(r) {
+		return r.common
+	}
+	for _, o := range d.like[r.created] {
+		if o.isLike(r) && d.has(o) {
+			return o.common
+		}
+	}
+	return ""
+}
+
+// home returns the common directory of the repository that a directory was in last, as far as
+// that exists; "" if none is known.
+func (d *directories) home(dir string) string {
+	for _, r := range slices.Backward(d.of[dir]) {
+		if common := d.owner(r); common != "" {
+			return common
+		}
+	}
+	return ""
+}
+
+// identify returns the repository of a worktree. git is started if it has commits and is not
+// remembered.
+func (d *directories) identify(dir, common string) repository {
+	created, _ := createdAt(common)
+	r := repository{common, created, ""}
+	for _, known := range slices.Backward(d.like[created]) {
+		if known.common == common {
+			r = known
+			break
+		}
+	}
+	isEmpty := isGone(filepath.Join(common, "logs", "HEAD")) && isGone(filepath.Join(common, "packed-refs"))
+	if r.roots != "" || isEmpty {
+		return r
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxRootsWait)
+	defer cancel()
+	roots, _ := git.Roots(ctx, dir) // then they are unread
+	r.roots = cmp.Or(strings.Join(roots[:min(len(roots), maxRootCommits)], " "), unread)
+	return r
+}
+
+// A memory is what one process needs of the file.
+type memory struct {
+	state string
+
+	mu     sync.Mutex
+	own    *repository // the repository of the workspace
+	others []string    // worktrees of others that are not remembered
+}
+
+// remembered reads what is remembered, and returns the repository of the workspace with it.
+func (w Workspace) remembered() (*directories, repository) {
+	d := readDirectories(w.memory.state)
+	w.memory.mu.Lock()
+	defer w.memory.mu.Unlock()
+	if w.memory.own == nil {
+		own := repository{common: w.Root}
+		if w.common != "" {
+			own = d.identify(w.Root, w.common)
+		}
+		w.memory.own = &own
+	}
+	d.addLike(*w.memory.own)
+	return d, *w.memory.own
+}
+
+// former returns the directories that are gone and were roots of worktrees of the repository.
+func (w Workspace) former() (list []string) {
+	d, own := w.remembered()
+	for _, dir := range d.dirs {
+		may := func(r repository) bool { return r.common == own.common || r.isLike(own) }
+		if slices.ContainsFunc(d.of[dir], may) && d.home(dir) == own.common && isGone(dir) {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+// isGone reports whether nothing has a path.
+func isGone(dir string) bool {
+	_, err := os.Lstat(dir)
+	return err != nil
+}
+
+// Gone returns a function that reports whether a directory no longer exists and is not known to
+// be of a repository or workspace that does. Of those that exist, it notes the worktrees for Remember.
+// The function is for one goroutine.
+func (w Workspace) Gone() func(dir string) bool {
+	d, _ := w.remembered()
+	places := map[string]string{}
+	var place func(dir string) string // the nearest repository or workspace above a directory, "" for none
+	place = func(dir string) string {
+		at, known := places[dir]
+		switch {
+		case known:
+		case d.of[dir] != nil || isPlace(dir):
+			at = dir
+		case dir != filepath.Dir(dir):
+			at = place(filepath.Dir(dir))
+		}
+		places[dir] = at
+		return at
+	}
+	return func(dir string) bool {
+		if !filepath.IsAbs(dir) {
+			return false
+		}
+		at := filepath.Clean(dir)
+		for ; isGone(at); at = filepath.Dir(at) {
+			if d.home(at) != "" {
+				return false
+			}
+		}
+		root := place(at)
+		if root != "" && d.of[root] == nil {
+			w.memory.mu.Lock()
+			w.memory.others = append(w.memory.others, root)
+			w.memory.mu.Unlock()
+		}
+		return root == "" && at != filepath.Clean(dir)
+	}
+}
+
+// Remember remembers the directories of the worktrees of the repository, and of those that Gone
+// noted. A failure is ignored: the next command tries again.
+func (w Workspace) Remember() {
+	w.memory.mu.Lock()
+	others := slices.Compact(slices.Sorted(slices.Values(w.memory.others)))
+	w.memory.mu.Unlock()
+	if len(others) == 0 && (w.common == "" || w.isRemembered()) {
+		return
+	}
+	d, own := w.remembered()
+	var lines []string
+	add := func(dir string, r repository) {
+		known := slices.Contains(d.of[dir], r) && d.home(dir) == r.common
+		if !known && !strings.ContainsAny(dir+r.common, "\t\r\n") {
+			lines = append(lines, r.line(dir, ""))
+		}
+	}
+	if w.common != "" && d.has(own) {
+		for _, dir := range w.existing() {
+			if !isGone(dir) {
+				add(dir, own)
+			}
+		}
+	}
+	for most := len(lines) + maxOthers; len(others) > 0 && len(lines) < most; others = others[1:] {
+		if g, ok := readGit(others[0]); ok && !g.missing {
+			add(others[0], d.identify(others[0], g.common))
+		}
+	}
+	if len(lines) > 0 {
+		add := func(old []string) []string { return append(old, lines...) }
+		_ = changeDirectories(context.Background(), w.memory.state, add)
+	}
+}
+
+// SetMoved makes a directory that is gone one of the repository or workspace that another one is in.
+// If that is "", what the user has said of the directory is forgotten.
+//
+// Kinds: Invalid (it exists), NotFound (the other one does not), Unavailable.
+func SetMoved(ctx context.Context, getenv func(string) string, from, to string) error {
+	from = Resolve(from)
+	line := ""
+	if to != "" {
+		w, err := Find(to, getenv)
+		if err != nil {
+			return err
+		}
+		if !isGone(from) || strings.ContainsAny(from+w.Root, "\t\r\n") {
+			return handoff.E("config set", from, handoff.Invalid, errors.New("exists, so its threads are listed there"),
+				handoff.Advice("name a directory that no longer exists, and then the one that it is now"))
+		}
+		_, r := w.remembered()
+		line = r.line(from, byHand)
+	}
+	state := userdir.State(getenv)
+	err := changeDirectories(ctx, state, func(lines []string) []string {
+		lines = slices.DeleteFunc(lines, func(line string) bool {
+			return strings.HasPrefix(line, from+"\t") && strings.HasSuffix(line, "\t"+byHand)
+		})
+		return append(lines, line)
+	})
+	if err != nil {
+		return handoff.E("config set", filepath.Join(state, directoriesName), handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("make the directory writable").OrSet("XDG_STATE_HOME to another one"))
+	}
+	return nil
+}
+
+// MovedSettings returns what SetMoved has set.
+func MovedSettings(getenv func(string) string) (list []settings.Entry) {
+	state := userdir.State(getenv)
+	for _, line := range readDirectories(state).lines {
+		if fields := strings.Split(line, "\t"); fields[4] == byHand {
+			to := strings.TrimSuffix(fields[1], "/.git")
+			list = append(list, settings.Entry{Name: "moved", Value: fields[0] + " " + to,
+				Source: filepath.Join(state, directoriesName)})
+		}
+	}
+	return list
+}
+
+// changeDirectories changes the lines of the file. It waits for another process that does.
+func changeDirectories(ctx context.Context, state string, change func(lines []string) []string) error {
+	if state == "" {
+		return errNoDirectory
+	}
+	if err := durable.MakeDirs(state, 0o700); err != nil {
+		return err
+	}
+	lock, err := os.Open(state)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := durable.Lock(ctx, lock, syscall.LOCK_EX, time.Second); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(state)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	lines := slices.DeleteFunc(change(readDirectories(state).lines), func(line string) bool { return line == "" })
+	lines = lines[max(0, len(lines)-maxDirectories):]
+	text := strings.Join(lines, "\n") + "\n"
+	for len(text) > maxConfig {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return durable.Replace(root, directoriesName,
+		func(out io.Writer) error { _, err := io.WriteString(out, text); return err })
+}
