@@ -5,6 +5,9 @@
 // version 1.0 it was the file session-state/ID.jsonl. A subagent runs in the session
 // of its parent: its events are in the same file, with an agentId.
 //
+// session-store.db has the requests of all sessions. They count where the events record none, as
+// those of version 1.0.68.
+//
 // The events are described by the public github/copilot-sdk
 // (nodejs/src/generated/session-events.ts); docs/threads.md lists the facts this
 // package relies on, which were found in published sessions.
@@ -39,7 +42,7 @@ const headLen = 16 << 10
 
 // open sets the metadata of a session from its first event.
 func open(w *thread.Walk, _ *engine.Found, t *thread.Thread) {
-	t.Reader = &engine.Reader{Source: engine.Lines(t.Source), New: decoder(t.Source, t.ID, "")}
+	t.Reader = &engine.Reader{Source: source(t.Source), New: decoder(t.Source, t.ID, "")}
 	for line := range bytes.Lines(w.Head(t.Source, headLen)) {
 		v := jsonl.Value(line)
 		if !v.Get("type").Is("session.start") {

@@ -161,3 +161,59 @@ func TestTaskComplete(t *testing.T) {
 		t.Errorf("got %+v, want completed", th.State)
 	}
 }
+
+// TestStore has sessions whose events record no request: the requests are in session-store.db.
+func TestStore(t *testing.T) {
+	const before = "only their output tokens"
+	row := func(model string, agent any, in, out, read int) []any {
+		return []any{doneID, model, in, out, read, 5, 1, agent}
+	}
+	for name, tt := range map[string]struct {
+		id     string
+		model  string // that answers name
+		agent  string // the column of agents; "" if there is no store
+		rows   [][]any
+		want   thread.Tokens
+		reason string
+	}{
+		"all requests": {doneID, "", "agent_id", [][]any{row("m", nil, 100, 10, 40), row("m", nil, 50, 20, 0),
+			row("m", agentID, 9, 7, 0), {openID, "m", 1, 10, 0, 0, 0, nil}},
+			thread.Tokens{Input: 100, Output: 30, CacheRead: 40, CacheWrite: 10, Reasoning: 2, Calls: 2}, ""},
+		"a request without an answer": {doneID, "m", "agent_id", [][]any{row("m", nil, 100, 10, 40),
+			row("m", nil, 50, 20, 0), row("n", nil, 5, 2, 0)},
+			thread.Tokens{Input: 100, Output: 32, CacheRead: 40, CacheWrite: 15, Reasoning: 3, Calls: 3}, ""},
+		"an answer is missing": {doneID, "m", "agent_id", [][]any{row("m", nil, 100, 10, 40)},
+			thread.Tokens{Output: 30, Calls: 2}, before},
+		"no store": {doneID, "m", "", nil, thread.Tokens{Output: 30, Calls: 2}, before},
+		"agents are not told": {doneID, "m", "kind", [][]any{row("m", nil, 100, 30, 40), row("m", nil, 50, 20, 0)},
+			thread.Tokens{Output: 30, Calls: 2}, before},
+		"requests of a subagent": {agentID, "m", "agent_id", [][]any{row("m", agentID, 9, 7, 0)},
+			thread.Tokens{Input: 4, Output: 7, CacheWrite: 5, Reasoning: 1, Calls: 1}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			s := begin(doneID)
+			s.model = tt.model
+			s.turn("one", 10)
+			s.turn("two", 20)
+			s.agent = agentID
+			s.add("subagent.started", obj{"toolCallId": "c", "agentName": "task"})
+			s.answer("three", 7)
+			s.write(t, home)
+			if tt.agent != "" {
+				threadtest.WriteDatabase(t, func(exec func(string, ...any)) {
+					exec("CREATE TABLE assistant_usage_events(id INTEGER PRIMARY KEY, session_id, model, " +
+						"input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, " + tt.agent + ")")
+					for _, row := range tt.rows {
+						exec("INSERT INTO assistant_usage_events VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?)", row...)
+					}
+				}, home, ".copilot", "session-store.db")
+			}
+			want := thread.LowerBound
+			if tt.reason == "" {
+				want = thread.Exact
+			}
+			threadtest.CheckUsage(t, threadtest.Load(t, provider(t, home), tt.id), tt.want, want, tt.reason)
+		})
+	}
+}

@@ -30,7 +30,8 @@ type decode struct {
 
 func decoder(path, session, agent string) func(*engine.Scan) engine.Decoder {
 	return func(s *engine.Scan) engine.Decoder {
-		return &decode{Scan: s, path: path, session: session, agent: agent, names: map[string]string{}}
+		return &decode{Scan: s, path: path, session: session, agent: agent, names: map[string]string{},
+			usage: usage{answered: map[string]thread.Tokens{}}}
 	}
 }
 
@@ -279,7 +280,7 @@ func (d *decode) subagent(kind, id string, data jsonl.Value, n int, at time.Time
 	}
 	d.At(at)
 	a := d.Agent(id)
-	a.Reader = &engine.Reader{Source: engine.Lines(d.path), New: decoder(d.path, d.session, id)}
+	a.Reader = &engine.Reader{Source: source(d.path), New: decoder(d.path, d.session, id)}
 	if kind == "subagent.started" {
 		a.Role, a.Name = data.Get("agentName").Text(), cmp.Or(d.names[call], data.Get("agentDisplayName").Text())
 		if call != id && a.Aliases == nil {
