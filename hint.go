@@ -105,6 +105,8 @@ const (
 	ActionCompare                     Action = "compare"                                // REF
 	ActionPublishKept                 Action = "publish and keep"                       // REF
 	ActionThread                      Action = "open thread"                            // URI
+	ActionContinue                    Action = "continue thread"                        // URI
+	ActionContinueIn                  Action = "continue thread in"                     // URI PROGRAM
 	ActionThreadHead, ActionSubagents Action = "show thread metadata", "list subagents" // URI
 	ActionSessions                    Action = "list sessions"
 	ActionSessionsOf                  Action = "list sessions of agent" // AGENT

@@ -54,6 +54,9 @@ type RunningThread struct {
 	// message of its user, the newest change first.
 	Writing []transcript.Write `json:"writing,omitempty"`
 
+	// Continues is the thread whose work it continues, as its first prompt states it.
+	Continues thread.URI `json:"continues,omitzero"`
+
 	Writes []transcript.Write `json:"-"` // all changes since then, in the order of time
 }
 

@@ -49,8 +49,9 @@ func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread
 		!w.settings.SharesThreads(), Left: func(ctx context.Context, uri string) ([]string, string) {
 		return hook.Left(ctx, threads, w.files, uri)
 	}, News: func(ctx context.Context, e trace.HookEvent) (string, error) {
-		// without threads: an index of them that is not there yet takes too long for a hook
-		return w.News(thread.NewSet(nil, func(string) string { return "" }, "")).Digest(ctx, e.HandoffSession, e.HandoffRun)
+		// without threads but those of a day: an index that is not there yet takes too long for a hook
+		return w.News(thread.NewSet(nil, func(string) string { return "" }, "")).Digest(ctx, w.Threads(threads),
+			e.HandoffSession, e.HandoffRun, e.Thread())
 	}, Comments: func(ctx context.Context, list []handoff.Artifact) (text string, err error) {
 		handed, err = w.Reviews().Undelivered(ctx, e.Thread(), list)
 		return handed.Text, err

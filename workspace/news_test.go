@@ -463,7 +463,7 @@ func TestMostNeeds(t *testing.T) {
 			t.Errorf("of %d: got %d needs, cut %v, warnings %q, %v", i+1, len(r.Needs), r.IsCut, r.Warnings, err)
 		}
 	}
-	text, err := w.News(noThreads()).Digest(t.Context())
+	text, err := w.News(noThreads()).Digest(t.Context(), w.Threads(noThreads()))
 	if err != nil || !strings.Contains(text, "and at least 1") {
 		t.Errorf("got %v and\n%s", err, text)
 	}

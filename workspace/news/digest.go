@@ -10,6 +10,8 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/internal/transcript/brief"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // maxHandOvers is how many artifacts of the channel are looked at for one of a branch.
@@ -43,9 +45,9 @@ const MaxDigest = 1500
 const maxPhrase = 100
 
 // Digest returns in a few lines what an agent should know before it starts: the hand-over of
-// its branch, what needs a person, and which other sessions are running; "" for nothing. own
-// are the IDs of the agent's session and run.
-func (s Source) Digest(ctx context.Context, own ...string) (string, error) {
+// its branch, the last of the threads in it if that did not end well, what needs a person, and which other
+// sessions are running; "" for nothing. own are the IDs of the agent's session and run, and its thread.
+func (s Source) Digest(ctx context.Context, in threads.Collection, own ...string) (string, error) {
 	d := digest{now: s.o.Now()}
 	over, err := s.HandOver(ctx)
 	if err != nil {
@@ -53,6 +55,14 @@ func (s Source) Digest(ctx context.Context, own ...string) (string, error) {
 	}
 	if over != nil {
 		d.add("The hand-over of branch %s: %s", quote(s.o.Branch), d.artifact(*over))
+	}
+	last, err := s.unfinished(ctx, in, own)
+	if err != nil {
+		return "", err
+	}
+	if last.Notice.Code != "" {
+		d.add("The last thread of branch %s: %s %s; print what is needed to go on with: handoff continue %s",
+			quote(s.o.Branch), last.Ref, quote(last.Notice.Text), last.Ref)
 	}
 	status, err := s.Status(ctx)
 	if err != nil {
@@ -71,6 +81,18 @@ func (s Source) Digest(ctx context.Context, own ...string) (string, error) {
 		}
 	}
 	return d.String(), nil
+}
+
+// unfinished returns the last thread of the branch in the last day, besides those that run, own ones and
+// those that were continued; without a notice if it ended well.
+func (s Source) unfinished(ctx context.Context, in threads.Collection, own []string) (Need, error) {
+	list, _, err := in.Continuable(ctx, s.o.Now().AddDate(0, 0, -1).Format(time.RFC3339))
+	for _, i := range list {
+		if i.State.Status != thread.Running && !slices.Contains(own, i.URI.String()) {
+			return s.threadNeed(i, nil), err
+		}
+	}
+	return Need{}, err
 }
 
 // A digest collects lines.

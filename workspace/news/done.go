@@ -14,25 +14,27 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/transcript"
+	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // Done is a session that ended, or a thread that ended its turn and belongs to none.
 // Subagents count to their thread, threads to their session.
 type Done struct {
-	Session   string             `json:"sessionId,omitempty"`
-	Thread    string             `json:"thread,omitempty"` // a URI: itself, or the only one of the session
-	Title     string             `json:"title,omitempty"`
-	Agent     string             `json:"agent,omitempty"`
-	Program   string             `json:"program,omitempty"`
-	Branch    string             `json:"branch,omitempty"`
-	Outcome   string             `json:"outcome"` // the status of the session or thread
-	Reason    string             `json:"reason,omitempty"`
-	Artifacts int                `json:"artifacts"`         // that it published in the time
-	Files     int                `json:"files"`             // that its tool calls changed in the time
-	Verdict   handoff.NoticeCode `json:"verdict,omitempty"` // the worst notice about the claims of its artifacts
-	Usage     *trace.Usage       `json:"usage,omitempty"`   // of its requests in the time
-	Started   time.Time          `json:"startedAt,omitzero"`
-	Ended     time.Time          `json:"endedAt,omitzero"`
+	Session      string             `json:"sessionId,omitempty"`
+	Thread       string             `json:"thread,omitempty"` // a URI: itself, or the only one of the session
+	Title        string             `json:"title,omitempty"`
+	Agent        string             `json:"agent,omitempty"`
+	Program      string             `json:"program,omitempty"`
+	Branch       string             `json:"branch,omitempty"`
+	Outcome      string             `json:"outcome"` // the status of the session or thread
+	Reason       string             `json:"reason,omitempty"`
+	Artifacts    int                `json:"artifacts"`         // that it published in the time
+	Files        int                `json:"files"`             // that its tool calls changed in the time
+	Verdict      handoff.NoticeCode `json:"verdict,omitempty"` // the worst notice about the claims of its artifacts
+	Usage        *trace.Usage       `json:"usage,omitempty"`   // of its requests in the time
+	Started      time.Time          `json:"startedAt,omitzero"`
+	Ended        time.Time          `json:"endedAt,omitzero"`
+	thread.Chain                    // of a thread, by those that were active in the time
 }
 
 // Failed reports whether it ended with a failure.
@@ -185,9 +187,11 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 	}
 	r.Warnings = append(r.Warnings, warnings...)
 	byURI, inSession := map[string]transcript.Active{}, map[string]bool{}
+	var items []transcript.Item
 	for _, t := range active {
-		byURI[t.URI.String()] = t
+		byURI[t.URI.String()], items = t, append(items, t.Item)
 	}
+	continued := threads.Continued(items)
 	shown := map[string]bool{}
 	for _, f := range list {
 		for _, uri := range f.threads {
@@ -219,7 +223,8 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 			made := r.made[origin{"thread", uri}]
 			r.Done = append(r.Done, Done{Thread: uri, Title: t.Name(), Agent: t.ProducerAgent(), Program: t.Provider,
 				Branch: t.Branch, Outcome: string(t.State.Status), Reason: t.State.Reason, Artifacts: made.count,
-				Verdict: made.verdict, Files: changedFiles(t.Writes), Started: t.Started, Ended: t.Seen(), Usage: r.usage(uri)})
+				Verdict: made.verdict, Files: changedFiles(t.Writes), Started: t.Started, Ended: t.Seen(), Usage: r.usage(uri),
+				Chain: thread.Chain{Continues: t.Continues, ContinuedBy: continued[t.URI]}})
 		}
 	}
 	order.Sort(r.Done, func(a, b Done) int { return b.Ended.Compare(a.Ended) })

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/transcript/converse"
 	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
@@ -28,6 +29,8 @@ type Need struct {
 	By     string         `json:"by,omitempty"`     // an agent, or else a program
 	Next   string         `json:"next,omitempty"`   // the stage of a pipeline run that is next, if the gate of one failed
 	At     time.Time      `json:"aroseAt,omitzero"` // when it arose, as far as that is known
+	Dir    string         `json:"-"`                // of a thread
+	Resume []string       `json:"-"`                // with which the program of a thread that failed goes on
 	Settle handoff.Hint   `json:"-"`
 	How    string         `json:"settle,omitempty"` // Settle, as the surface that shows it words that
 
@@ -201,8 +204,8 @@ func (s Source) sessionNeeds(_ context.Context, r *Report, list []found) error {
 }
 
 // threadNeeds adds the threads that wait for a person, and those that failed or whose process
-// ended in a turn, unless a later thread of the program in the same directory ended well. Those
-// of sessions are left out, unless they wait.
+// ended in a turn, unless a later thread of the program in the same directory ended well, or another
+// thread continues it. Those of sessions are left out, unless they wait.
 func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error {
 	for _, t := range r.Running.Threads {
 		notices := t.State.Notices(t.URI)
@@ -217,17 +220,17 @@ func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error 
 	if err != nil {
 		return err
 	}
-	later := map[string]bool{}
+	later, continued := map[string]bool{}, threads.Continued(page.Threads)
 	for _, i := range page.Threads { // the last active first
 		key := i.Provider + "\x00" + i.Cwd
-		need := threadNeed(i)
+		need := s.threadNeed(i, page.Threads)
 		if need.Notice.Code == "" {
 			later[key] = later[key] || i.State.Status == thread.Completed
 			continue
 		}
 		uri := i.URI.String()
 		inSession := slices.ContainsFunc(list, func(f found) bool { return slices.Contains(f.threads, uri) })
-		if later[key] || inSession {
+		if later[key] || inSession || continued[i.URI] != nil {
 			continue
 		}
 		r.Needs = append(r.Needs, need)
@@ -235,14 +238,29 @@ func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error 
 	return nil
 }
 
-// threadNeed returns what a thread that has ended needs; without a notice for nothing.
-func threadNeed(i transcript.Item) Need {
+// threadNeed returns what a thread that has ended needs; without a notice for nothing. One at its limit
+// is continued in the program of the newest thread of another one, which can be started with a brief.
+func (s Source) threadNeed(i transcript.Item, list []transcript.Item) Need {
 	uri := i.URI.String()
 	n := Need{Kind: "thread", Ref: uri, Title: i.Name(), By: i.Provider, At: i.Modified,
-		Settle: handoff.Suggest("read it", handoff.ActionThread, uri)}
+		Settle: handoff.Suggest("continue it", handoff.ActionContinue, uri)}
 	for _, notice := range i.State.Notices(uri) {
 		if notice.Code == handoff.NoticeSessionFailed || notice.Code == handoff.NoticeProcessGone {
 			n.Notice = notice
+		}
+	}
+	end := threads.EndOf(i.Thread)
+	if !end.AtLimit {
+		n.Dir, n.Resume = i.Cwd, s.o.Threads.Set().Resume(i.Thread)
+		return n
+	}
+	if n.Notice.Text = end.Text; end.Resets != "" {
+		n.Notice.Text += ", resets " + end.Resets
+	}
+	for _, other := range list {
+		if other.Provider != i.Provider && slices.Contains(converse.Starters(), other.Provider) {
+			n.Settle = handoff.Suggest("continue it", handoff.ActionContinueIn, uri, other.Provider)
+			break
 		}
 	}
 	return n

@@ -40,13 +40,13 @@ func TestSessionWithThread(t *testing.T) {
 
 // TestFailed has a session that completed with a reason, which is no failure.
 func TestFailed(t *testing.T) {
-	for d, want := range map[Done]bool{
+	for d, want := range map[*Done]bool{
 		{Outcome: session.Completed, Reason: "all tests pass"}: false, {Outcome: session.Completed}: false,
 		{Outcome: session.Failed}: true, {Outcome: session.Cancelled}: false, {Outcome: "errored"}: true,
 		{Outcome: session.Cancelled, Reason: "no access"}: true,
 	} {
 		if got := d.Failed(); got != want {
-			t.Errorf("%+v: got %v, want %v", d, got, want)
+			t.Errorf("%+v: got %v, want %v", *d, got, want)
 		}
 	}
 }

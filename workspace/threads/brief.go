@@ -42,11 +42,12 @@ func EndOf(t *thread.Thread) transcript.End { return brief.EndOf(t.State) }
 // Continuable returns the threads of the branch of this worktree whose work can be continued, the
 // newest first: main threads with a prompt, without the caller's own. A thread whose program does
 // not record the branch counts if it worked in this worktree. One that another of them continues is
-// left out. At most maxContinuable threads of the repository are looked at.
+// left out. since is as in ListOptions. At most maxContinuable threads of the repository are looked at.
 //
 // Kinds: those of List.
-func (c Collection) Continuable(ctx context.Context) (list []transcript.Item, warnings []string, err error) {
-	page, err := c.List(ctx, ListOptions{Limit: maxContinuable})
+func (c Collection) Continuable(ctx context.Context, since string) (list []transcript.Item, warnings []string,
+	err error) {
+	page, err := c.List(ctx, ListOptions{Limit: maxContinuable, Since: since})
 	if err != nil {
 		return nil, page.Warnings, err
 	}

@@ -136,7 +136,7 @@ func (c Collection) Running(ctx context.Context) (list []trace.RunningThread, wa
 			continue // its transcript was removed
 		}
 		r := trace.RunningThread{URI: i.URI.String(), Title: i.Name(), Dir: i.Cwd, Branch: i.Branch, State: i.State,
-			Started: i.Started, ActiveAt: i.Modified}
+			Started: i.Started, ActiveAt: i.Modified, Continues: i.Continues}
 		list = append(list, activity.Wrote(r, i.Writes))
 	}
 	return list, warnings, err

@@ -3,9 +3,10 @@ package cli
 import (
 	"strings"
 
-	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
-
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
+	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/news"
 )
 
 // commandLines has the command of each action. Each % is replaced with an operand.
@@ -26,6 +27,8 @@ var commandLines = map[handoff.Action]string{
 	handoff.ActionWriteRun:     "write % % --session % --run %",
 	handoff.ActionWatchAfter:   "watch --after %",
 	handoff.ActionThread:       "thread %",
+	handoff.ActionContinue:     "continue %",
+	handoff.ActionContinueIn:   "continue % --in %",
 	handoff.ActionListBy:       "list --all --% %",
 	handoff.ActionSessionsBy:   "session find --% %",
 	handoff.ActionCost:         "cost %",
@@ -89,6 +92,25 @@ func CommandLine(action handoff.Action, args ...string) string {
 		line = strings.Replace(line, "%", strings.ReplaceAll(textfmt.ShellWord(arg), "%", "\x00"), 1)
 	}
 	return Name() + " " + strings.ReplaceAll(line, "\x00", "%")
+}
+
+// Settle returns the command that settles what needs a person: of a thread that failed, the one with
+// which its program goes on.
+func (a *App) Settle(n news.Need) string {
+	if n.Resume != nil {
+		return textfmt.ResumeLine(n.Dir, n.Resume)
+	}
+	args := make([]string, len(n.Settle.Args))
+	for i, arg := range n.Settle.Args {
+		if args[i] = arg; a.AsJSON {
+			continue
+		}
+		if u, err := thread.ParseURI(arg); err == nil && a.Terminal && thread.IsUUID(u.Thread) {
+			arg = u.Thread // whose beginning is enough
+		}
+		args[i] = a.Short(arg)
+	}
+	return CommandLine(n.Settle.Action, args...)
 }
 
 // HintText words a hint for the command line.

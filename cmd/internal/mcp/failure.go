@@ -86,6 +86,8 @@ var toolCalls = map[handoff.Action]string{
 	handoff.ActionWriteRun:    "write_artifact with name: %[1]s, path: %[2]s, session: %[3]s, run: %[4]s",
 	handoff.ActionWatchAfter:  "artifact_wait with after: %[1]s",
 	handoff.ActionThread:      "thread_read with uri: %[1]s",
+	handoff.ActionContinue:    "thread_read with uri: %[1]s and view: brief",
+	handoff.ActionContinueIn:  "thread_read with uri: %[1]s and view: brief",
 	handoff.ActionThreadHead:  "thread_read with uri: %[1]s, view: head",
 	handoff.ActionSubagents:   "thread_read with uri: %[1]s, view: agents",
 	handoff.ActionSessions:    "session_find",

@@ -168,7 +168,7 @@ func watchNeeds(ctx context.Context, a *cli.App, w *workspace.Workspace) iter.Se
 
 // printNeed prints something that needs a person on one line.
 func printNeed(a *cli.App, n news.Need) error {
-	n.How = cli.CommandLine(n.Settle.Action, n.Settle.Args...)
+	n.How = a.Settle(n)
 	if a.AsJSON {
 		return a.JSONLine(n)
 	}

@@ -216,6 +216,15 @@ func ShellLine(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
+// ResumeLine returns the command that goes on with a thread in the directory in which it worked.
+func ResumeLine(dir string, words []string) string {
+	line := ShellLine(words)
+	if dir != "" {
+		line = ShellLine([]string{"cd", dir}) + " && " + line
+	}
+	return printable.Line(line)
+}
+
 var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w./:@%+=,-]+$`) })
 
 // Wrap breaks s into lines of at most width columns: after a space if there is

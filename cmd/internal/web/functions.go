@@ -49,6 +49,7 @@ func (l Look) functions() template.FuncMap {
 		"compareURL":  compareURL,
 		"messageURL":  messageURL,
 		"textURL":     textURL,
+		"briefURL":    briefURL,
 		"cost":        textfmt.Cost,
 		"each":        textfmt.Each,
 		"rate":        textfmt.Percent,
@@ -131,6 +132,11 @@ func threadURL(uri string) string { return "/threads/" + escape(strings.TrimPref
 // textURL returns the URL of the text of a message.
 func textURL(u thread.URI, n int) string {
 	return fmt.Sprintf("/messages/%d/%s", n, escape(strings.TrimPrefix(u.String(), "agents://")))
+}
+
+// briefURL returns the URL of the brief of a thread.
+func briefURL(u thread.URI) string {
+	return "/briefs/" + escape(strings.TrimPrefix(u.String(), "agents://"))
 }
 
 // parsed returns the parts of a thread's URI, as far as it has them.

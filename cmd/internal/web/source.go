@@ -133,6 +133,13 @@ type Conversations interface {
 	Activities
 	Collisions(ctx context.Context, o threads.ListOptions) (transcript.Collisions, error)
 	Belonging
+	Continuing
+}
+
+// Continuing tells what is needed to continue a thread, and which do so.
+type Continuing interface {
+	Brief(ctx context.Context, v *thread.View, tokens int) (transcript.Brief, error)
+	Chain(ctx context.Context, v *thread.View) (thread.Chain, error)
 }
 
 // Activities are what threads do, and what they changed.

@@ -16,9 +16,9 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/preview"
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
-	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
+	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // Limits of what the page of a thread shows.
@@ -56,6 +56,7 @@ type threadPage struct {
 	Used     map[string]agentUse // what subagents used, by their URI, as far as it is known
 	Beside   neighbors
 	Commands []shellCommand
+	Chain    thread.Chain
 	List     string // the part of addresses that names the list from which the thread was opened
 }
 
@@ -145,6 +146,7 @@ func (s *Server) thread(r *http.Request) (page, error) {
 			p.Title = preview.Title(cmp.Or(v.Thread.Title, t.Prompt, p.Title))
 			t.Cost = costs[v.URI.String()]
 			t.Used = s.agentUses(v)
+			t.Chain = s.chained(v.URI)
 			t.Commands = resumeCommands(v.Thread, s.o.Source.Threads.Resume(v.Thread))
 		}
 		p.Warnings = append(p.Warnings, t.Thread.Warnings...)
@@ -181,11 +183,7 @@ func resumeCommands(t *thread.Thread, words []string) []shellCommand {
 	if words == nil {
 		return nil
 	}
-	line := textfmt.ShellLine(words)
-	if t.Cwd != "" {
-		line = textfmt.ShellLine([]string{"cd", t.Cwd}) + " && " + line
-	}
-	return []shellCommand{{"continue it", printable.Line(line), "c"}}
+	return []shellCommand{{"continue it", textfmt.ResumeLine(t.Cwd, words), "c"}}
 }
 
 // agentsRead is how many subagents of a thread are read for what they used.
@@ -225,6 +223,30 @@ func (s *Server) agentUses(v *thread.View) map[string]agentUse {
 			return used, nil
 		}})
 	return used
+}
+
+// chained returns which thread one continues, and which continue it, as they were last read.
+func (s *Server) chained(u thread.URI) thread.Chain {
+	name := u.String()
+	found, _, _ := s.chains.of(name).get(s, reading[thread.Chain]{wait: threadWait, least: neighborRest,
+		read: func(ctx context.Context) (thread.Chain, error) {
+			v, err := s.openThread(ctx, name)
+			if err != nil {
+				return thread.Chain{}, err
+			}
+			return s.o.Source.Conversations.Chain(ctx, v)
+		}})
+	return found
+}
+
+// brief returns what another agent needs to know of a thread to go on with its work.
+func (s *Server) brief(r *http.Request) (download, error) {
+	v, err := s.openThread(r.Context(), r.PathValue("uri"))
+	if err != nil {
+		return download{}, err
+	}
+	b, err := s.o.Source.Conversations.Brief(r.Context(), v, threads.DefaultTokens)
+	return download{name: "brief.md", content: memory{bytes.NewReader([]byte(b.Text))}}, err
 }
 
 // messageText returns the text of a message, as it is in the transcript.

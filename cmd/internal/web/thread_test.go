@@ -171,6 +171,38 @@ func TestMessageText(t *testing.T) {
 	}
 }
 
+// TestBrief copies the brief of a thread from its page, which names the thread that it continues.
+func TestBrief(t *testing.T) {
+	const before = "2823d1df-720a-4c31-ac55-ae8ba7260002"
+	home := t.TempDir()
+	s := newSite(t, func(o *web.Options) {
+		o.Source.Threads = thread.NewSet(all.Drivers(), func(string) string { return "" }, home)
+	})
+	for id, prompt := range map[string]string{before: "The first part",
+		threadID: "Continue the work of agents://claude/" + before} {
+		x := &transcript{t: t, id: id, dir: s.ws.Root(), at: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)}
+		x.user(prompt)
+		x.store(home)
+	}
+	link := "/briefs/claude/" + threadID
+	page := s.eventually("/threads/claude/"+threadID, "<dt>Continues</dt>")
+	if !strings.Contains(page, `<a href="/threads/claude/`+before+`">`) ||
+		!strings.Contains(page, `href="`+link+`" data-copy-from`) {
+		t.Errorf("no link to the brief or to the thread before\n%s", page)
+	}
+	r, body := s.do(request("GET", link))
+	if r.StatusCode != 200 || !strings.HasPrefix(body, "Continue the work of agents://claude/"+threadID+"\n") {
+		t.Errorf("got %d %q", r.StatusCode, body)
+	}
+	if r, body := s.do(request("GET", "/briefs/claude/none")); r.StatusCode != 404 {
+		t.Errorf("got %d\n%s", r.StatusCode, body)
+	}
+	elsewhere := newConversation(t, "/somewhere/else", func(x *transcript) { x.user("secret") })
+	if r, body := elsewhere.do(request("GET", link)); r.StatusCode != 404 || strings.Contains(body, "secret") {
+		t.Errorf("of another repository: got %d\n%s", r.StatusCode, body)
+	}
+}
+
 // TestLongThread shows a thread that was continued for a year.
 func TestLongThread(t *testing.T) {
 	s := newConversation(t, "", func(x *transcript) {

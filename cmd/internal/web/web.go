@@ -35,6 +35,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/transcript"
 	"github.com/agent-handoff/handoff/workspace"
@@ -79,6 +80,7 @@ type Server struct {
 	changes   keyed[[]changedFile]            // by the time that was asked for
 	beside    keyed[[]neighbor]               // lists of threads, by the query
 	subagents keyed[map[string]agentUse]      // by the URI of the thread that started them
+	chains    keyed[thread.Chain]             // by the URI of a thread
 	titles    latest[[]subject]               // of threads
 	running   latest[trace.Activity]
 	commits   latest[[]news.Commit] // the newest
@@ -111,6 +113,7 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("GET /bodies/{id}", s.file(s.body))
 	mux.Handle("GET /files/{id}/{path...}", s.file(s.sessionFile))
 	mux.Handle("GET /messages/{n}/{uri...}", s.file(s.messageText))
+	mux.Handle("GET /briefs/{uri...}", s.file(s.brief))
 	mux.Handle("GET /cost.csv", s.file(s.costCSV))
 	mux.Handle("GET /events", s.events)
 	mux.Handle("GET /diagram", &s.diagram)

@@ -221,7 +221,7 @@ func summary(a *cli.App, r news.Report) string {
 func newsRows(a *cli.App, r news.Report) (rows [][]string) {
 	for _, n := range r.Needs {
 		rows = append(rows, []string{"needs you", string(n.Notice.Code), n.Ref, n.String(), n.By, "", age(a, n.At),
-			settle(a, n)})
+			a.Settle(n)})
 	}
 	for _, s := range r.Running.Sessions {
 		rows = append(rows, []string{"running", s.Status, s.ID, s.DisplayName, s.Agent.Name, "", a.Age(s.ActiveAt), ""})
@@ -229,8 +229,9 @@ func newsRows(a *cli.App, r news.Report) (rows [][]string) {
 	for _, t := range r.Running.Threads {
 		if t.Session == "" {
 			u, _ := thread.ParseURI(t.URI)
+			chain := strings.Join(chained(thread.Chain{Continues: t.Continues}), ", ")
 			rows = append(rows,
-				[]string{"running", string(t.State.Status), t.URI, t.Title, u.Provider, "", a.Age(t.ActiveAt), ""})
+				[]string{"running", string(t.State.Status), t.URI, t.Title, u.Provider, chain, a.Age(t.ActiveAt), ""})
 		}
 	}
 	for _, d := range r.Done {
@@ -243,21 +244,10 @@ func newsRows(a *cli.App, r news.Report) (rows [][]string) {
 	return rows
 }
 
-// settle returns the command that settles what needs a person.
-func settle(a *cli.App, n news.Need) string {
-	args := make([]string, len(n.Settle.Args))
-	for i, arg := range n.Settle.Args {
-		if args[i] = arg; !a.AsJSON {
-			args[i] = a.Short(arg)
-		}
-	}
-	return cli.CommandLine(n.Settle.Action, args...)
-}
-
 // settling notes the commands at what needs a person, for JSON.
 func settling(a *cli.App, needs []news.Need) {
 	for i, n := range needs {
-		needs[i].How = settle(a, n)
+		needs[i].How = a.Settle(n)
 	}
 }
 
@@ -287,6 +277,17 @@ func details(d news.Done) (list []string) {
 	}
 	if !d.Started.IsZero() && d.Ended.After(d.Started) {
 		list = append(list, textfmt.Took(d.Ended.Sub(d.Started)))
+	}
+	return append(list, chained(d.Chain)...)
+}
+
+// chained returns which thread one continues, and which continue it.
+func chained(c thread.Chain) (list []string) {
+	if c.Continues.Thread != "" {
+		list = append(list, "continues "+c.Continues.String())
+	}
+	for _, u := range c.ContinuedBy {
+		list = append(list, "continued by "+u.String())
 	}
 	return list
 }

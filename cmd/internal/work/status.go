@@ -214,7 +214,7 @@ func watched(a *cli.App, now news.Status) (string, error) {
 func statusRows(a *cli.App, now news.Status) (rows [][]string) {
 	for _, n := range now.Needs {
 		rows = append(rows, []string{"needs you", n.Ref, n.String(), n.By, string(n.Notice.Code), age(a, n.At), "", "",
-			"", "", "", "", settle(a, n)})
+			"", "", "", "", a.Settle(n)})
 	}
 	for _, s := range now.Sessions {
 		kind := "session"
