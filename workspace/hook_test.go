@@ -129,6 +129,17 @@ func TestHookFacts(t *testing.T) {
 			{"", `{"hook_event_name":"AfterAgent","session_id":"s1","cwd":"DIR"}`},
 			{"", `{"hook_event_name":"SessionEnd","session_id":"s1","cwd":"DIR"}`},
 		}, "s1", "s1#7", "", "agents://gemini/s1", ""},
+		{"kimi", "kimi", [][2]string{
+			{"", `{"hook_event_name":"SessionStart","session_id":"s1","cwd":"DIR","source":"startup","model":"m"}`},
+			{"", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","cwd":"DIR",` +
+				`"prompt":[{"type":"text","text":"x"}],"timestamp":7}`},
+			{"", `{"hook_event_name":"Stop","session_id":"s1","cwd":"DIR","stop_hook_active":false}`},
+		}, "s1", "s1#7", "", "agents://kimi/s1", ""},
+		{"droid", "droid", [][2]string{
+			{"", `{"hook_event_name":"SessionStart","session_id":"s1","cwd":"DIR","permission_mode":"off"}`},
+			{"", `{"hook_event_name":"Stop","session_id":"s1","cwd":"DIR","message_id":"m","stop_hook_active":false}`},
+			{"", `{"hook_event_name":"SessionEnd","session_id":"s1","cwd":"DIR","message_id":"m","reason":"other"}`},
+		}, "s1", "", "", "agents://droid/s1", ""},
 		{"copilot", "copilot-cli", [][2]string{
 			{"sessionStart", `{"sessionId":"s1","cwd":"DIR","source":"new"}`},
 			{"userPromptSubmitted", `{"sessionId":"s1","cwd":"DIR","prompt":"x","timestamp":7}`},
@@ -177,7 +188,7 @@ func TestHookFacts(t *testing.T) {
 			if s.Kind != "session" || s.Thread != tt.sessionThread || s.Started == 0 {
 				t.Errorf("session: %+v", s)
 			}
-			ends := tt.program != "opencode" && tt.program != "kilo" // which report no end of a session
+			ends := !slices.Contains([]string{"opencode", "kilo", "kimi"}, tt.program) // which report no end of a session
 			if (s.Ended != 0) != ends {
 				t.Errorf("the session ended at %d", s.Ended)
 			}

@@ -48,7 +48,9 @@ var harnesses = []harness{
 		more: map[string]string{"prompt": "QWEN_CODE_PROMPT_ID"}, agent: "QWEN_CODE_AGENT_ID", pid: "QWEN_CODE_LAUNCHER_PID"},
 	{name: "copilot-cli", provider: "copilot", sign: [2]string{"COPILOT_CLI", "1"},
 		ids: []string{"COPILOT_AGENT_SESSION_ID"}, program: "copilot"},
-	{name: "droid", provider: "droid", sign: [2]string{"FACTORY_EXEC_TARGET_AUTONOMY", ""}, program: "droid"},
+	{name: "kimi", provider: "kimi", ids: []string{"KIMI_SESSION_ID"}, program: "kimi-code"},
+	{name: "droid", provider: "droid", sign: [2]string{"FACTORY_EXEC_TARGET_AUTONOMY", ""},
+		ids: []string{"DROID_SESSION_ID"}, program: "droid"},
 	{name: "claude-code", provider: "claude", sign: [2]string{"CLAUDECODE", "1"}, ids: []string{"CLAUDE_CODE_SESSION_ID"},
 		pid: "CLAUDE_PID"},
 }
@@ -153,7 +155,7 @@ func ProgramOf(name string) (harness, provider string) {
 			return h.name, h.provider
 		}
 	}
-	if slices.Contains([]string{"crush", "goose", "hermes", "kimi"}, name) {
+	if slices.Contains([]string{"crush", "goose", "hermes"}, name) {
 		return name, name
 	}
 	return "", ""

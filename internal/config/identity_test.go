@@ -67,6 +67,10 @@ func TestIdentity(t *testing.T) {
 			with(harness("qwen-code", "qwen", "q"), func(p *handoff.Producer) {
 				p.Thread, p.IDs = "agents://qwen/q/general-1", map[string]string{"agent": "general-1", "prompt": "p1"}
 			})},
+		{"kimi, whose session a hook noted", nil, map[string]string{"KIMI_SESSION_ID": "session_k"},
+			harness("kimi", "kimi", "session_k")},
+		{"droid, whose session a hook noted", nil, map[string]string{"DROID_SESSION_ID": "d"},
+			harness("droid", "droid", "d")},
 		{"opencode, no id", nil, map[string]string{"OPENCODE": "1", "OPENCODE_PID": "7"},
 			handoff.Producer{Harness: "opencode", Source: handoff.FromHarness}},
 		{"kilo, which sets a variable of opencode", nil,

@@ -33,6 +33,9 @@ var mcpClients = []mcpClient{
 	{harness: "pi", provider: "pi", prefixes: []string{"pi-coding-agent", "pi"}, thread: "pi/sessionId",
 		call: "pi/toolCallId"},
 	{harness: "cursor", provider: "cursor", prefixes: []string{"cursor"}},
+	{harness: "kimi", provider: "kimi", prefixes: []string{"kimi"}},
+	{harness: "droid", provider: "droid", prefixes: []string{"factory-cli", "droid"}},
+	{harness: "cline", provider: "cline", prefixes: []string{"@cline/", "cline"}},
 }
 
 // MetaIdentity returns what a tool call says about its caller. client is the name

@@ -101,8 +101,10 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 		return cmp.Or(err, a.Flush())
 	})
 	setup.NoteHook(state, args[0], a.Now(), err)
-	if e.Harness == "gemini-cli" {
-		setup.NoteSession(state, e.Process, e.Session)
+	for _, harness := range noted {
+		if harness == e.Harness {
+			setup.NoteSession(state, harness, e.Process, e.Session)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package program
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 // testdata/killed.txtar.
 type standIn struct {
 	name, thread string
+	program      string // the name of the process, if it is another
 	pid          string // the variable with the ID of the process, if the program sets one
 	config       string // the directory by which init finds the program
 }
@@ -38,9 +40,11 @@ var standIns = []standIn{
 	{name: "kilo", pid: "KILO_PID", config: ".config/kilo", thread: "kilo/ses_shop01"},
 	{name: "opencode", pid: "OPENCODE_PID", config: ".config/opencode", thread: "opencode/ses_shop01"},
 	{name: "pi", config: ".pi/agent", thread: "pi/@ID"},
+	{name: "kimi", program: "kimi-code", config: ".kimi-code", thread: "kimi/session_@ID"},
+	{name: "droid", config: ".factory", thread: "droid/@ID"},
 }
 
-// TestKilledPrograms sets up seven programs, kills each during a turn, and reads the state 60
+// TestKilledPrograms sets up nine programs, kills each during a turn, and reads the state 60
 // seconds later by the clock that the reader is given: nothing is shown as running.
 func TestKilledPrograms(t *testing.T) {
 	exe, err := os.Executable()
@@ -127,7 +131,7 @@ func (m *killedMachine) start(p standIn) *exec.Cmd {
 	}
 	started := filepath.Join(m.home, "started")
 	script += ": >" + started + "\nsleep 600\n"
-	file := filepath.Join(m.home, "bin", p.name)
+	file := filepath.Join(m.home, "bin", cmp.Or(p.program, p.name))
 	must(m.t, writeProgram(file, script))
 	program := exec.Command(file)
 	program.Dir, program.Env = m.dir, []string{"HOME=" + m.env["HOME"], "PATH=" + m.env["PATH"]}

@@ -69,19 +69,24 @@ func mainTo(output io.Writer, engines []storage.Backend) (code int) {
 func Run(ctx context.Context, a *cli.App, args []string) int {
 	a.Version = version()
 	a.Backends = withEngines(a.Backends)
-	a.Getenv = withGeminiSession(a.Getenv)
+	a.Getenv = withSessions(a.Getenv)
 	return a.Run(ctx, commands, withoutDashes(args))
 }
 
-// withGeminiSession returns an environment with the session of Gemini CLI, which does not set
-// the variable for the programs that it starts: a hook has noted the session.
-func withGeminiSession(getenv func(string) string) func(string) string {
+// noted are the variables with the sessions of programs that do not set them for what they start: a hook has
+// noted the session.
+var noted = map[string]string{"DROID_SESSION_ID": "droid", "GEMINI_SESSION_ID": "gemini-cli",
+	"KIMI_SESSION_ID": "kimi"}
+
+// withSessions returns an environment with the sessions that hooks have noted.
+func withSessions(getenv func(string) string) func(string) string {
 	return func(name string) string {
-		value := getenv(name)
-		if name == "GEMINI_SESSION_ID" && value == "" && getenv("GEMINI_CLI") == "1" {
-			return setup.SessionOf(userdir.State(getenv), runs.HarnessProcess("gemini-cli", getenv))
+		value, harness := getenv(name), noted[name]
+		if value != "" || harness == "" {
+			return value
 		}
-		return value
+		return setup.SessionOf(userdir.State(getenv), harness,
+			func() handoff.Process { return runs.HarnessProcess(harness, getenv) })
 	}
 }
 

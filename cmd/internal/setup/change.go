@@ -169,10 +169,10 @@ func (c Change) applyElement(e *editor, own ownership) error {
 	keep := slices.IndexFunc(list, func(v any) bool { return equal(v, value) })
 	found := keep >= 0
 	if !found {
-		keep = slices.IndexFunc(list, own.owns)
+		keep = slices.IndexFunc(list, func(v any) bool { return own.owns(v) && sameEvent(v, value) })
 	}
 	for i := len(list) - 1; i >= 0; i-- {
-		if i == keep {
+		if i == keep || !sameEvent(list[i], value) {
 			continue
 		}
 		if err := e.disown(slices.Concat(path, []any{i}), own); err != nil {
@@ -186,6 +186,13 @@ func (c Change) applyElement(e *editor, own ownership) error {
 		keep = len(list)
 	}
 	return e.set(slices.Concat(path, []any{keep}), value)
+}
+
+// sameEvent reports whether two elements of a list are not hooks of different events.
+func sameEvent(a, b any) bool {
+	hook, _ := a.(map[string]any)
+	other, _ := b.(map[string]any)
+	return hook["event"] == other["event"]
 }
 
 // disown removes what is at a path if it is handoff's, or handoff's hooks in it.

@@ -212,8 +212,8 @@ var (
 )
 
 // known are the programs. Files, members and events are as seen in Claude Code 2.1,
-// Codex 0.169, Gemini CLI 0.61, Qwen Code 0.24, OpenCode 1.18, pi 0.73 and Copilot
-// CLI 1.0; those of Cursor as documented in 2026.
+// Codex 0.169, Gemini CLI 0.61, Qwen Code 0.24, OpenCode 1.18, pi 0.73, Copilot
+// CLI 1.0, Kimi Code 2.1 and Droid 0.225; those of Cursor as documented in 2026.
 var known = []client{
 	{name: "claude", title: "Claude Code", variable: "CLAUDE_CONFIG_DIR", home: ".claude", project: ".claude",
 		server: map[string]any{"type": "stdio"}, hooks: "settings.json", events: claudeEvents, more: claudeChanges,
@@ -247,6 +247,13 @@ var known = []client{
 		servers: "mcp-config.json", server: map[string]any{"type": "local", "tools": []string{"*"}}, more: copilotChanges,
 		todo:        "restart copilot; /mcp must show " + entry,
 		todoProject: "copilot reads servers and hooks from the user's files only; run init for the user"},
+	{name: "kimi", title: "Kimi Code", variable: "KIMI_CODE_HOME", home: ".kimi-code", servers: "mcp.json",
+		events: claudeEvents, more: kimiChanges,
+		todo:        "restart kimi; /mcp must show " + entry,
+		todoProject: "kimi reads hooks from the user's files only; run init for the user"},
+	{name: "droid", title: "Droid", home: ".factory", project: ".factory", servers: "mcp.json",
+		server: map[string]any{"type": "stdio"}, hooks: "settings.json", events: claudeEvents,
+		todo: "restart droid; /mcp must show " + entry},
 	{name: "cursor", title: "Cursor", program: "cursor-agent", home: ".cursor", project: ".cursor", servers: "mcp.json",
 		todo: "enable " + entry + " in Cursor's settings for MCP; it is off at first"},
 }
@@ -333,6 +340,16 @@ func copilotChanges(_ client, t Target, dir string, files map[string][]Change) {
 		hooks = append(hooks, Change{Element: []string{"hooks", event}, Value: hook})
 	}
 	files[filepath.Join(dir, "hooks", "handoff.json")] = hooks
+}
+
+// kimiChanges installs the hooks of Kimi Code: elements of one list.
+func kimiChanges(c client, t Target, dir string, files map[string][]Change) {
+	var hooks []Change
+	for _, event := range c.events {
+		hooks = append(hooks, Change{Element: []string{"hooks"},
+			Value: map[string]any{"event": event, "command": t.hook(c.name, "")}})
+	}
+	files[filepath.Join(dir, "config.toml")] = hooks
 }
 
 // program returns how a script starts handoff.

@@ -142,6 +142,43 @@ func fuzzEdit(t *testing.T, file string, path []string, text string) {
 	}
 }
 
+// TestTOMLHooks installs hooks in a list of tables, again, by another program, and takes them back. Those of the user
+// stay, and so does every other byte.
+func TestTOMLHooks(t *testing.T) {
+	hooks := func(program string) (list []Change) {
+		for _, event := range []string{"SessionStart", "Stop"} {
+			list = append(list, Change{Element: []string{"hooks"}, Value: map[string]any{"event": event,
+				"command": program + " hook kimi"}})
+		}
+		return list
+	}
+	const (
+		lines = "\n[[hooks]]\ncommand = \"/x/handoff hook kimi\"\nevent = \"SessionStart\"\n" +
+			"\n[[hooks]]\ncommand = \"/x/handoff hook kimi\"\nevent = \"Stop\"\n"
+		own = "model = \"m\" # c\n\n[[hooks]] # mine\nevent = \"Stop\"\ncommand = \"notify\"\n\n" +
+			"[hooks.more]\nx = 1\n\n[loop]\nn = 1\n"
+	)
+	for text, want := range map[string]string{"": lines[1:], own: own + lines,
+		strings.ReplaceAll(own, "\n", "\r\n"): strings.ReplaceAll(own+lines, "\n", "\r\n")} {
+		got, _, err := applyAll("config.toml", []byte(text), hooks("/x/handoff"), nil)
+		if err != nil || string(got) != want {
+			t.Fatalf("%q becomes %q, %v, want %q", text, got, err, want)
+		}
+		moved, _, err := applyAll("config.toml", got, hooks("/y/handoff"), hooks("/x/handoff"))
+		if err != nil || string(moved) != strings.ReplaceAll(want, "/x/", "/y/") {
+			t.Errorf("with another program: %q, %v", moved, err)
+		}
+		rest, err := without(Edit{File: "config.toml", Before: []byte(text), Changes: hooks("/y/handoff")}, moved)
+		if err != nil || string(rest) != text {
+			t.Errorf("taken back: %q, %v, want %q", rest, err, text)
+		}
+	}
+	if _, _, err := applyAll("config.toml", []byte("hooks = [{ event = \"Stop\", command = \"notify\" }]\n"),
+		hooks("/x/handoff"), nil); err == nil {
+		t.Error("a list on one line was edited")
+	}
+}
+
 // TestTOMLText has the exact text of edits.
 func TestTOMLText(t *testing.T) {
 	table := Change{Member: []string{"mcp_servers", entry},

@@ -17,9 +17,10 @@ var files = map[string]string{
 		"{\"command\": \"x\"}}\n}\n",
 	".claude/settings.json": "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": [ { \"hooks\": [ " +
 		"{\"type\":\"command\",\"command\":\"say done\"} ] } ],\n\t},\n}",
-	".codex/config.toml":    "# mine\r\nmodel = \"gpt-5\"\r\n\r\n[mcp_servers.other]\r\ncommand = \"x\"",
-	".gemini/settings.json": `{"theme":"dark","mcpServers":{}}`,
-	".qwen/settings.json":   "{\r\n        \"$version\": 4,\r\n        \"mcpServers\": { }\r\n}\r\n",
+	".codex/config.toml":     "# mine\r\nmodel = \"gpt-5\"\r\n\r\n[mcp_servers.other]\r\ncommand = \"x\"",
+	".kimi-code/config.toml": "[[hooks]]\nevent = \"Stop\" # mine\ncommand = \"x\"\n",
+	".gemini/settings.json":  `{"theme":"dark","mcpServers":{}}`,
+	".qwen/settings.json":    "{\r\n        \"$version\": 4,\r\n        \"mcpServers\": { }\r\n}\r\n",
 	".config/opencode/opencode.jsonc": "/* a block */ {\n    \"$schema\": \"x\", // why\n    \"mcp\": {\n        // " +
 		"none yet\n    }\n}\n",
 	".copilot/mcp-config.json": "\n",

@@ -45,6 +45,7 @@ type statement struct {
 // statements returns the statements of a file.
 func statements(text []byte) (list []statement, err error) {
 	var table []any
+	elements := map[string]int{} // of arrays of tables, by their names
 	var p unstable.Parser
 	p.Reset(text)
 	for p.NextExpression() {
@@ -59,6 +60,7 @@ func statements(text []byte) (list []statement, err error) {
 		}
 		s.valueEnd = s.valueStart
 		if s.head {
+			s.path = inElement(s.path, elements, e.Kind == unstable.ArrayTable)
 			table = s.path
 		} else {
 			s.path = slices.Concat(table, s.path)
@@ -71,6 +73,22 @@ func statements(text []byte) (list []statement, err error) {
 		list = append(list, s)
 	}
 	return list, p.Error()
+}
+
+// inElement returns the path of a table with the numbers of elements of arrays of tables. starts reports whether
+// the table is the next element of such an array. elements are the numbers of elements so far.
+func inElement(names []any, elements map[string]int, starts bool) (path []any) {
+	for i, name := range names {
+		path = append(path, name)
+		key := fmt.Sprintf("%q", path)
+		if starts && i == len(names)-1 {
+			elements[key]++
+		}
+		if n := elements[key]; n > 0 {
+			path = append(path, n-1)
+		}
+	}
+	return path
 }
 
 // edit replaces, appends or removes whole statements.
@@ -132,8 +150,24 @@ func (t tomlText) blankLine(after, start int) int {
 
 // set replaces the value at a path, or adds it to its table or as a table.
 func (t tomlText) set(path []any, value any) ([]byte, error) {
-	for _, s := range t.list {
-		if !s.head && slices.Equal(s.path, path) {
+	if list, ok := value.([]any); ok && len(list) == 1 { // with a table, it is an array of tables
+		if _, ok := list[0].(map[string]any); ok {
+			path, value = append(slices.Clone(path), 0), list[0]
+		}
+	}
+	for i, s := range t.list {
+		switch {
+		case !slices.Equal(s.path, path):
+		case s.head && isElement(path):
+			end := s.end
+			for _, next := range t.list[i+1:] {
+				if hasPrefix(next.path, path) {
+					end = next.end
+				}
+			}
+			text, err := tomlTable(path, value.(map[string]any))
+			return t.splice(s.start, end, strings.ReplaceAll(text, "\n", t.end)), err
+		case !s.head:
 			text, err := tomlValue(value)
 			return t.splice(s.valueStart, s.valueEnd, " "+text), err
 		}
@@ -176,13 +210,24 @@ func hasPrefix(path, prefix []any) bool {
 	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }
 
+// isElement reports whether a path is that of an element of an array of tables.
+func isElement(path []any) bool {
+	_, ok := path[len(path)-1].(int)
+	return ok
+}
+
 // tomlTable returns the lines of a table.
 func tomlTable(path []any, table map[string]any) (string, error) {
 	var keys []string
+	open, end := "[", "]\n"
+	if isElement(path) {
+		open, end = "[[", "]]\n"
+		path = path[:len(path)-1]
+	}
 	for _, name := range path {
 		keys = append(keys, tomlKey(name))
 	}
-	text := "[" + strings.Join(keys, ".") + "]\n"
+	text := open + strings.Join(keys, ".") + end
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		value, err := tomlValue(table[name])
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // A client describes the payloads of one agent program. (Claude Code 2.1, Codex
-// 0.169, Gemini CLI 0.61, Qwen Code 0.24, Copilot CLI 1.0; the plugin of OpenCode
+// 0.169, Gemini CLI 0.61, Qwen Code 0.24, Kimi Code 2.1, Droid 0.225, Copilot CLI 1.0; the plugin of OpenCode
 // 1.18 and the extension of pi 0.73 pass on what their functions get.)
 type client struct {
 	harness  string
@@ -51,6 +51,8 @@ var clients = map[string]client{
 	"claude": {harness: "claude-code", provider: "claude", events: planEvents},
 	"codex":  {harness: "codex", provider: "codex", events: claudeEvents, own: true},
 	"qwen":   {harness: "qwen-code", provider: "qwen", events: claudeEvents},
+	"kimi":   {harness: "kimi", provider: "kimi", events: claudeEvents},
+	"droid":  {harness: "droid", provider: "droid", events: claudeEvents},
 	"gemini": {harness: "gemini-cli", provider: "gemini", events: map[string]trace.HookKind{
 		"SessionStart": trace.SessionStart, "SessionEnd": trace.SessionEnd, "BeforeAgent": trace.PromptStart,
 		"AfterAgent": trace.TurnEnd,
@@ -69,9 +71,7 @@ var clients = map[string]client{
 }
 
 // Clients returns the names of the agent programs whose hooks are known.
-func Clients() []string {
-	return []string{"claude", "codex", "copilot", "gemini", "kilo", "opencode", "pi", "qwen"}
-}
+func Clients() []string { return slices.Sorted(maps.Keys(clients)) }
 
 // A payload has the members of all programs' payloads that matter here.
 type payload struct {
