@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 
@@ -197,5 +198,6 @@ func holdIndex(dir string) int {
 		}
 	}
 	os.Stdout.WriteString("locked")
-	select {}
+	time.Sleep(time.Hour) // select {} would be a deadlock
+	return 1
 }

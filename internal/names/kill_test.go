@@ -144,7 +144,7 @@ func workToPoint(dir string) error {
 			fmt.Fprintln(os.Stderr, name)
 		} else if left--; left == 0 {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {}
+			time.Sleep(time.Hour)
 		}
 	}
 	step := func(name string, do func() error) error {
