@@ -545,6 +545,35 @@ class VerificationList(Object):
     head: str | None = None
     verifications: tuple[Verification, ...]
     unapproved: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreadEnd(Object):
+    status: str
+    text: str
+    reason: str | None = None
+    at_limit: bool | None = None
+    resets: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContinuableThread(Object):
+    uri: str
+    title: str | None = None
+    end: ThreadEnd
+    active_at: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Continuation(Object):
+    uri: str
+    end: ThreadEnd
+    text: str
+    tokens: int
+    others: tuple[ContinuableThread, ...] = ()
+    command: tuple[str, ...] = ()
+    directory: str | None = None
+    dry_run: bool | None = None
 # END GENERATED TYPES
 
 
@@ -796,6 +825,10 @@ def _flags(options: Mapping[str, Any], kind: Any) -> list[str]:
         else:
             flags.append(f"{flag}={value}")
     return flags
+
+
+def _brief(thread: str, tokens: int) -> list[str]:
+    return ["continue", "--json", "--tokens", str(tokens), "--", thread]
 
 
 def _answers(stdout: bytes) -> list[Any]:
@@ -1100,6 +1133,10 @@ class Workspace(_Calls):
         """Return what is known about an artifact."""
         return ShownArtifact.parse(self._run(["show", "--json", "--", ref]).answers[0])
 
+    def brief(self, thread: str, tokens: int = 2000) -> Continuation:
+        """Return what another agent needs to know of a thread to go on with its work."""
+        return Continuation.parse(self._run(_brief(thread, tokens)).answers[0])
+
     def read(self, ref: str, **options: Unpack[ReadOptions]) -> Body:
         """Read the content of an artifact as it was published."""
         return Body(_Child(self, ["read", *_flags(options, ReadOptions), "--", ref]))
@@ -1311,6 +1348,10 @@ class AsyncWorkspace(_Calls):
     async def show(self, ref: str) -> ShownArtifact:
         """Return what is known about an artifact."""
         return ShownArtifact.parse((await self._run(["show", "--json", "--", ref])).answers[0])
+
+    async def brief(self, thread: str, tokens: int = 2000) -> Continuation:
+        """Return what another agent needs to know of a thread to go on with its work."""
+        return Continuation.parse((await self._run(_brief(thread, tokens))).answers[0])
 
     def read(self, ref: str, **options: Unpack[ReadOptions]) -> AsyncBody:
         """Read the content of an artifact as it was published."""

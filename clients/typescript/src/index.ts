@@ -9,7 +9,9 @@ import {
   flags, type AttestOptions, type Call, type Content, type ListOptions, type PublishOptions, type ReadOptions,
   type ReviewOptions, type VerifyOptions, type WaitOptions, type WatchOptions, type WorkspaceOptions,
 } from "./options.js"
-import type { Artifact, ArtifactPage, PublishedArtifact, RecordedReview, ShownArtifact, VerificationList } from "./types.js"
+import type {
+  Artifact, ArtifactPage, Continuation, PublishedArtifact, RecordedReview, ShownArtifact, VerificationList,
+} from "./types.js"
 
 export * from "./errors.js"
 export type * from "./options.js"
@@ -113,6 +115,11 @@ export class Workspace {
   /** Return what is known about an artifact. */
   async show(ref: string, options: Call = {}): Promise<ShownArtifact> {
     return this.one(["show", "--json", "--", ref], options)
+  }
+
+  /** Return what another agent needs to know of a thread to go on with its work. */
+  async brief(thread: string, options: Call & { tokens?: number } = {}): Promise<Continuation> {
+    return this.one(["continue", "--json", "--tokens", String(options.tokens ?? 2000), "--", thread], options)
   }
 
   /** Read the content of an artifact as it was published. */

@@ -417,4 +417,30 @@ export interface VerificationList {
   unapproved?: string[]
 }
 
+export interface ThreadEnd {
+  status: string
+  text: string
+  reason?: string
+  atLimit?: boolean
+  resets?: string
+}
+
+export interface ContinuableThread {
+  uri: string
+  title?: string
+  end: ThreadEnd
+  activeAt?: string
+}
+
+export interface Continuation {
+  uri: string
+  end: ThreadEnd
+  text: string
+  tokens: number
+  others?: ContinuableThread[]
+  command?: string[]
+  directory?: string
+  dryRun?: boolean
+}
+
 // END GENERATED TYPES

@@ -13,7 +13,7 @@ import (
 
 // clientAnswers are the answers that the clients in clients have types of.
 var clientAnswers = []string{"Error", "Artifact", "PublishedArtifact", "ShownArtifact", "ArtifactPage",
-	"RecordedReview", "Verification", "VerificationList"}
+	"RecordedReview", "Verification", "VerificationList", "Continuation"}
 
 // A form is a schema as help prints it, with the members of an object in their order.
 type form struct {

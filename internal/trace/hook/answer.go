@@ -25,6 +25,10 @@ const (
 // random. They are a valid ref.
 const shortID = 10
 
+// outputHelp tells a subagent how to hand over a text where its program lets it write no report.
+const outputHelp = "If you can't write your result as a file, hand it over with the tool artifact_publish and " +
+	"content, or with: agent-handoff write report.md - (which reads standard input)."
+
 // Handle records an event and returns what the hook prints, nil for nothing. At
 // the start of a session that is what it left, what it is expected to leave, and the news. At
 // the end of a turn it is what is missing of that, so that the program continues,
@@ -35,6 +39,10 @@ func (r Recorder) Handle(ctx context.Context, e trace.HookEvent) ([]byte, error)
 	e = r.complete(ctx, e)
 	answered := e.Answered || e.Kind == trace.TurnEnd && r.ended(ctx, e)
 	recorded := r.Record(ctx, e)
+	if e.Kind == trace.AgentStart {
+		answer, err := reply(e, outputHelp)
+		return answer, errors.Join(recorded, err)
+	}
 	if answered || e.Agent != "" && e.Kind != trace.SessionStart ||
 		!slices.Contains([]trace.HookKind{trace.SessionStart, trace.PromptStart, trace.TurnEnd, trace.PlanAccepted}, e.Kind) {
 		return nil, recorded

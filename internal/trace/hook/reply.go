@@ -31,6 +31,8 @@ func reply(e trace.HookEvent, text string) ([]byte, error) {
 		return handoff.EncodeJSON(map[string]any{"hookSpecificOutput": output{"PostToolUse", text}})
 	case e.Kind == trace.SessionStart:
 		return handoff.EncodeJSON(map[string]any{"hookSpecificOutput": output{"SessionStart", text}})
+	case e.Kind == trace.AgentStart && e.Provider == "claude": // Claude Code 2.1
+		return handoff.EncodeJSON(map[string]any{"hookSpecificOutput": output{"SubagentStart", text}})
 	case e.Kind == trace.TurnEnd:
 		return handoff.EncodeJSON(map[string]any{"systemMessage": text})
 	}
