@@ -57,6 +57,9 @@ func (c Collection) continues(ctx context.Context, t *thread.Thread) (thread.URI
 // Before returns the threads whose work that of a URI continues, the newest first: that which it continues,
 // that which this one continues, and so on. At most maxChain threads are followed.
 func (c Collection) Before(ctx context.Context, u thread.URI) (list []thread.URI, err error) {
+	if err := c.o.Hub.Closed(); err != nil {
+		return nil, err
+	}
 	seen := map[thread.URI]bool{u.Main(): true}
 	for len(list) < maxChain {
 		v, err := c.open(ctx, u.Main())
