@@ -135,6 +135,18 @@ func TestHookFacts(t *testing.T) {
 				`"prompt":[{"type":"text","text":"x"}],"timestamp":7}`},
 			{"", `{"hook_event_name":"Stop","session_id":"s1","cwd":"DIR","stop_hook_active":false}`},
 		}, "s1", "s1#7", "", "agents://kimi/s1", ""},
+		{"cline", "cline", [][2]string{
+			{"", `{"hookName":"agent_start","timestamp":"1970-01-01T00:00:00.007Z","sessionContext":{"rootSessionId":"s1"},` +
+				`"workspaceRoots":["DIR"],"agent_id":"agent_m","parent_agent_id":null,"taskStart":{}}`},
+			{"", `{"hookName":"agent_start","sessionContext":{"rootSessionId":"s1"},"workspaceRoots":["DIR"],` +
+				`"agent_id":"a1","parent_agent_id":"agent_m"}`},
+			{"", `{"hookName":"agent_end","sessionContext":{"rootSessionId":"s1"},"workspaceRoots":["DIR"],` +
+				`"agent_id":"a1","parent_agent_id":"agent_m","turn":{"outputText":"Fine.","status":"completed"}}`},
+			{"", `{"hookName":"agent_end","sessionContext":{"rootSessionId":"s1"},"workspaceRoots":["DIR"],` +
+				`"agent_id":"agent_m","parent_agent_id":null}`},
+			{"", `{"hookName":"session_shutdown","sessionContext":{"rootSessionId":"s1"},"workspaceRoots":["DIR"],` +
+				`"agent_id":"agent_m","parent_agent_id":null}`},
+		}, "s1", "s1#7", "a1", "agents://cline/s1", "agents://cline/s1/a1"},
 		{"droid", "droid", [][2]string{
 			{"", `{"hook_event_name":"SessionStart","session_id":"s1","cwd":"DIR","permission_mode":"off"}`},
 			{"", `{"hook_event_name":"Stop","session_id":"s1","cwd":"DIR","message_id":"m","stop_hook_active":false}`},

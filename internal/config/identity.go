@@ -49,6 +49,7 @@ var harnesses = []harness{
 	{name: "copilot-cli", provider: "copilot", sign: [2]string{"COPILOT_CLI", "1"},
 		ids: []string{"COPILOT_AGENT_SESSION_ID"}, program: "copilot"},
 	{name: "kimi", provider: "kimi", ids: []string{"KIMI_SESSION_ID"}, program: "kimi-code"},
+	{name: "cline", provider: "cline", ids: []string{"CLINE_SESSION_ID"}, program: "cline"},
 	{name: "droid", provider: "droid", sign: [2]string{"FACTORY_EXEC_TARGET_AUTONOMY", ""},
 		ids: []string{"DROID_SESSION_ID"}, program: "droid"},
 	{name: "claude-code", provider: "claude", sign: [2]string{"CLAUDECODE", "1"}, ids: []string{"CLAUDE_CODE_SESSION_ID"},

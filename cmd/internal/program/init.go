@@ -364,7 +364,7 @@ func printSetUp(a *cli.App, answer initAnswer) error {
 var tryLines = map[string]string{
 	"claude": "claude -p", "codex": "codex exec", "gemini": "gemini -p", "qwen": "qwen -p", "opencode": "opencode run",
 	"kilo": "kilo run", "pi": "pi -p", "copilot": "copilot -p", "cursor": "cursor-agent -p",
-	"kimi": "kimi -p", "droid": "droid exec",
+	"cline": "cline", "kimi": "kimi -p", "droid": "droid exec",
 }
 
 func tryLine(program string) string {

@@ -75,8 +75,8 @@ func Run(ctx context.Context, a *cli.App, args []string) int {
 
 // noted are the variables with the sessions of programs that do not set them for what they start: a hook has
 // noted the session.
-var noted = map[string]string{"DROID_SESSION_ID": "droid", "GEMINI_SESSION_ID": "gemini-cli",
-	"KIMI_SESSION_ID": "kimi"}
+var noted = map[string]string{"CLINE_SESSION_ID": "cline", "DROID_SESSION_ID": "droid",
+	"GEMINI_SESSION_ID": "gemini-cli", "KIMI_SESSION_ID": "kimi"}
 
 // withSessions returns an environment with the sessions that hooks have noted.
 func withSessions(getenv func(string) string) func(string) string {

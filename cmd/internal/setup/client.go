@@ -213,7 +213,8 @@ var (
 
 // known are the programs. Files, members and events are as seen in Claude Code 2.1,
 // Codex 0.169, Gemini CLI 0.61, Qwen Code 0.24, OpenCode 1.18, pi 0.73, Copilot
-// CLI 1.0, Kimi Code 2.1 and Droid 0.225; those of Cursor as documented in 2026.
+// CLI 1.0, Kimi Code 2.1,
+// Droid 0.225 and Cline 3.0; those of Cursor as documented in 2026.
 var known = []client{
 	{name: "claude", title: "Claude Code", variable: "CLAUDE_CONFIG_DIR", home: ".claude", project: ".claude",
 		server: map[string]any{"type": "stdio"}, hooks: "settings.json", events: claudeEvents, more: claudeChanges,
@@ -247,6 +248,10 @@ var known = []client{
 		servers: "mcp-config.json", server: map[string]any{"type": "local", "tools": []string{"*"}}, more: copilotChanges,
 		todo:        "restart copilot; /mcp must show " + entry,
 		todoProject: "copilot reads servers and hooks from the user's files only; run init for the user"},
+	{name: "cline", title: "Cline", home: ".cline", more: clineChanges,
+		servers:     "data/settings/cline_mcp_settings.json",
+		todo:        "restart cline; its list of MCP servers must show " + entry,
+		todoProject: "handoff is set up in the user's files of cline only; run init for the user"},
 	{name: "kimi", title: "Kimi Code", variable: "KIMI_CODE_HOME", home: ".kimi-code", servers: "mcp.json",
 		events: claudeEvents, more: kimiChanges,
 		todo:        "restart kimi; /mcp must show " + entry,
@@ -340,6 +345,14 @@ func copilotChanges(_ client, t Target, dir string, files map[string][]Change) {
 		hooks = append(hooks, Change{Element: []string{"hooks", event}, Value: hook})
 	}
 	files[filepath.Join(dir, "hooks", "handoff.json")] = hooks
+}
+
+// clineChanges installs the hooks of Cline: a script with the name of each event.
+func clineChanges(_ client, t Target, dir string, files map[string][]Change) {
+	for _, event := range []string{"TaskStart", "TaskResume", "TaskComplete", "TaskError", "TaskCancel",
+		"SessionShutdown"} {
+		files[filepath.Join(dir, "hooks", event+".sh")] = []Change{{File: shellScript(clineHook, t.program())}}
+	}
 }
 
 // kimiChanges installs the hooks of Kimi Code: elements of one list.

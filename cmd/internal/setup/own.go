@@ -23,6 +23,9 @@ var opencodePlugin string
 //go:embed files/pi.ts
 var piExtension string
 
+//go:embed files/cline.sh
+var clineHook string
+
 // versions has the digest of every released version of the files above, one per line:
 // digest, name. TestVersions adds the present one.
 //
@@ -39,14 +42,20 @@ func script(template, program string) string {
 	return strings.Replace(template, `"@HANDOFF@"`, string(quoted), 1)
 }
 
-// programLine is the line of an extension that differs between machines.
+// shellScript returns a script of a shell that calls a program.
+func shellScript(template, program string) string {
+	return strings.Replace(template, `"@HANDOFF@"`, shellWord(program), 1)
+}
+
+// programLine is the line of an extension or a script that differs between machines.
 var programLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^const program = "(?:(?:[^"\\\n]|\\.)*/)?(?:agent-)?handoff"$`)
+	return regexp.MustCompile(`(?m)^(const program = )"(?:(?:[^"\\\n]|\\.)*/)?(?:agent-)?handoff"$` +
+		`|^(program=)(?:(?:[\w./+:@%,=-]*/)?(?:agent-)?handoff|'(?:[^'\n]|'\\'')*/(?:agent-)?handoff')$`)
 })
 
 // versionDigest returns the digest under which a file is listed in versions.
 func versionDigest(content []byte) string {
-	return digest(programLine().ReplaceAllLiteral(content, []byte(`const program = "@HANDOFF@"`)))
+	return digest(programLine().ReplaceAll(content, []byte(`${1}${2}"@HANDOFF@"`)))
 }
 
 // isOurs reports whether a file is a version of a file of handoff that nobody has

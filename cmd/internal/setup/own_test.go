@@ -13,7 +13,7 @@ import (
 // TestVersions checks that files/versions has the present version of each file. With
 // -update it is added.
 func TestVersions(t *testing.T) {
-	own := map[string]string{"SKILL.md": skill, "opencode.js": opencodePlugin, "pi.ts": piExtension}
+	own := map[string]string{"SKILL.md": skill, "opencode.js": opencodePlugin, "pi.ts": piExtension, "cline.sh": clineHook}
 	lines := strings.Split(strings.TrimSpace(versions), "\n")
 	for name, content := range own {
 		line := versionDigest([]byte(content)) + " " + name
@@ -45,6 +45,10 @@ func TestIsOurs(t *testing.T) {
 		"nothing":                  {"", false},
 		"only the marker":          {"Written by: " + marker + "\n", false},
 		"extension":                {script(piExtension, "/opt/it's \"here\"/agent-handoff"), true},
+		"script":                   {shellScript(clineHook, "/opt/it's here/agent-handoff"), true},
+		"script of a plain path":   {shellScript(clineHook, "/opt/agent-handoff"), true},
+		"script with code":         {shellScript(clineHook, "x; /opt/agent-handoff") + "own\n", false},
+		"script with a command":    {strings.Replace(clineHook, `"@HANDOFF@"`, "x own /handoff", 1), false},
 		"extension of old name":    {script(opencodePlugin, "handoff"), true},
 		"extension of a wrapper":   {script(piExtension, "/home/me/wrapper"), false},
 		"extension with code":      {strings.Replace(piExtension, `"@HANDOFF@"`, `"a"; own(); "/handoff"`, 1), false},

@@ -17,8 +17,8 @@ import (
 )
 
 // A client describes the payloads of one agent program. (Claude Code 2.1, Codex
-// 0.169, Gemini CLI 0.61, Qwen Code 0.24, Kimi Code 2.1, Droid 0.225, Copilot CLI 1.0; the plugin of OpenCode
-// 1.18 and the extension of pi 0.73 pass on what their functions get.)
+// 0.169, Gemini CLI 0.61, Qwen Code 0.24, Kimi Code 2.1, Droid 0.225, Cline 3.0, Copilot
+// CLI 1.0; the plugin of OpenCode 1.18 and the extension of pi 0.73 pass on what their functions get.)
 type client struct {
 	harness  string
 	provider string // in thread URIs
@@ -47,9 +47,16 @@ var openCodeEvents = map[string]trace.HookKind{
 	"chat.message": trace.PromptStart,
 }
 
+// clineEvents are those of Cline, whose agents start at each prompt. It reports no other start of a session.
+var clineEvents = map[string]trace.HookKind{
+	"agent_start": trace.PromptStart, "agent_resume": trace.PromptStart, "agent_end": trace.TurnEnd,
+	"agent_error": trace.TurnEnd, "agent_abort": trace.TurnEnd, "session_shutdown": trace.SessionEnd,
+}
+
 var clients = map[string]client{
 	"claude": {harness: "claude-code", provider: "claude", events: planEvents},
 	"codex":  {harness: "codex", provider: "codex", events: claudeEvents, own: true},
+	"cline":  {harness: "cline", provider: "cline", events: clineEvents},
 	"qwen":   {harness: "qwen-code", provider: "qwen", events: claudeEvents},
 	"kimi":   {harness: "kimi", provider: "kimi", events: claudeEvents},
 	"droid":  {harness: "droid", provider: "droid", events: claudeEvents},
@@ -97,6 +104,17 @@ type payload struct {
 	Tool       string            `json:"tool_name"`
 	ToolInput  json.RawMessage   `json:"tool_input"`
 
+	// Cline's events. An agent without a parent is the session.
+	HookName       string `json:"hookName"`
+	SessionContext struct {
+		Root string `json:"rootSessionId"`
+	} `json:"sessionContext"`
+	Workspaces []string `json:"workspaceRoots"`
+	Answer     struct {
+		Text string `json:"outputText"`
+	} `json:"turn"`
+	Owner string `json:"parent_agent_id"`
+
 	// OpenCode's events and functions.
 	Type       string `json:"type"`
 	Properties struct {
@@ -143,7 +161,7 @@ func Parse(program, event string, data []byte, getenv func(string) string) (trac
 	if err := json.Unmarshal(bytes.TrimSpace(data), &p); err != nil {
 		return trace.HookEvent{}, false
 	}
-	name := cmp.Or(p.Event, p.Type, p.Ev.Type, event)
+	name := cmp.Or(p.Event, p.HookName, p.Type, p.Ev.Type, event)
 	kind, ok := c.events[strings.TrimPrefix(name, "event.")]
 	if !ok {
 		return trace.HookEvent{}, false
@@ -178,15 +196,16 @@ func (p payload) event(c client, kind trace.HookKind) trace.HookEvent {
 	e := trace.HookEvent{
 		Kind: kind, Harness: c.harness, Provider: c.provider, OwnThread: c.own,
 		Dir:        cmp.Or(p.Cwd, p.Properties.Info.Directory, p.Input.Cwd),
-		Session:    cmp.Or(p.Session, p.SessionID, p.Properties.Session, p.Input.Session),
+		Session:    cmp.Or(p.Session, p.SessionID, p.SessionContext.Root, p.Properties.Session, p.Input.Session),
 		Prompt:     cmp.Or(p.Prompt, p.Turn, p.Output.Message.ID),
 		Agent:      cmp.Or(p.Agent, p.AgentID),
 		AgentType:  cmp.Or(p.AgentType, p.AgentType2),
 		Parent:     p.Parent,
-		Message:    cmp.Or(p.Message, p.Response),
+		Message:    cmp.Or(p.Message, p.Response, p.Answer.Text),
 		Answered:   p.Active,
 		Background: len(p.Tasks) > 0,
 		Failed: p.Properties.Error != nil || p.Reason == "error" || p.StopReason == "error" ||
+			p.HookName == "agent_error" || p.HookName == "agent_abort" ||
 			slices.Contains([]string{"error", "aborted"}, p.Ev.StopReason),
 	}
 	e.AgentType, _ = handoff.RedactText(e.AgentType) // it is in titles
@@ -197,7 +216,16 @@ func (p payload) event(c client, kind trace.HookKind) trace.HookEvent {
 	if info := p.Properties.Info; info.Parent != "" { // OpenCode reports a subagent as a session with a parent
 		e.Kind, e.Session, e.Agent, e.AgentType = trace.AgentStart, info.Parent, info.ID, info.Agent
 	}
+	if len(p.Workspaces) > 0 {
+		e.Dir = cmp.Or(e.Dir, p.Workspaces[0])
+	}
 	switch {
+	case p.HookName != "" && p.Owner == "":
+		e.Agent = ""
+	case p.HookName != "":
+		if e.Kind = trace.AgentStart; kind != trace.PromptStart {
+			e.Kind = trace.AgentEnd
+		}
 	case p.Outer != "" && p.Outer != e.Session: // pi's subagents are sessions of their own
 		e.Session, e.Agent = p.Outer, e.Session
 		if agent, ok := map[trace.HookKind]trace.HookKind{trace.SessionStart: trace.AgentStart,

@@ -48,6 +48,11 @@ func (r Recorder) Record(ctx context.Context, e trace.HookEvent) error {
 		}
 		return r.end(ctx, e, e.Session)
 	case trace.PromptStart:
+		if e.Agent == "" && !r.started(ctx, e) {
+			if err := r.start(ctx, e, e.Session, &handoff.WorkStarted{Kind: "session"}); err != nil {
+				return err
+			}
+		}
 		return r.start(ctx, e, r.newPrompt(e), &handoff.WorkStarted{Kind: "prompt", ParentWorkID: cmp.Or(e.Agent, e.Session)})
 	case trace.TurnEnd:
 		if e.Prompt == "" {
