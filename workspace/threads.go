@@ -16,7 +16,8 @@ import (
 // this machine.
 func (w *Workspace) Threads(set *thread.Set) threads.Collection {
 	return threads.New(parts.Threads{
-		Hub: w.hub, Producer: w.caller.Producer, Threads: observed(w, set), Observer: observer(w),
+		Comment: w.Reviews().TextOf,
+		Hub:     w.hub, Producer: w.caller.Producer, Threads: observed(w, set), Observer: observer(w),
 		Dirs: w.dirs, Path: w.path, Now: w.now,
 		Prices:   w.pricesFile(),
 		Archive:  func(noIndex bool) threadindex.Archive { return w.archive(set, noIndex) },

@@ -96,6 +96,15 @@ func (d Reviews) Discussion(ctx context.Context, a handoff.Artifact) (list []Sho
 	return list, nil
 }
 
+// TextOf returns the text of a comment on an artifact, "" if it is not known whether that is redacted.
+func (d Reviews) TextOf(ctx context.Context, a handoff.Artifact, c handoff.Comment) string {
+	redacted, err := d.o.Redacted(ctx)
+	if err != nil {
+		return ""
+	}
+	return d.textOf(ctx, a, c, redacted).Text
+}
+
 func (c ShownComment) rank() int {
 	if c.State == handoff.CommentOpen {
 		return 0

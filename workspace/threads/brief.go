@@ -33,7 +33,7 @@ func (c Collection) Brief(ctx context.Context, v *thread.View, tokens int) (tran
 		return transcript.Brief{}, handoff.E("brief", v.URI.String(), handoff.Invalid,
 			errors.New("a subagent has no brief"), handoff.Advice("use the URI of its thread: "+v.URI.Main().String()))
 	}
-	return brief.Source{Hub: c.o.Hub}.Make(ctx, v, tokens)
+	return brief.Source{Hub: c.o.Hub, Comment: c.o.Comment}.Make(ctx, v, tokens)
 }
 
 // EndOf returns how a thread ended.

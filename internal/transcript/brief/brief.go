@@ -30,7 +30,8 @@ const SubagentTag = "subagent"
 
 // A Source is what a brief is made from beside the thread.
 type Source struct {
-	Hub *handoff.Hub // nil for no log
+	Hub     *handoff.Hub                                                    // nil for no log
+	Comment func(context.Context, handoff.Artifact, handoff.Comment) string // its text
 }
 
 // Make returns the brief of a thread of at most so many tokens, as Tokens estimates them. It reads

@@ -23,6 +23,7 @@ type recorded struct {
 	artifacts []handoff.Artifact // that it and its subagents published, the newest first
 	handOver  *handoff.Artifact  // the newest active one of its main agent in HandOverChannel
 	text      string             // of the hand-over, "" if it can't be read
+	comments  map[string]string  // the texts of open comments, by their ID
 }
 
 // log returns what the log shows of a thread. Records without a thread count if the output of a
@@ -59,6 +60,12 @@ func (s Source) log(ctx context.Context, v *thread.View, f facts) (r recorded, e
 	})
 	r.artifacts = slices.CompactFunc(r.artifacts, func(a, b handoff.Artifact) bool { return a.ID == b.ID })
 	r.artifacts = r.artifacts[:min(len(r.artifacts), maxArtifacts)]
+	r.comments = map[string]string{}
+	for _, a := range r.artifacts {
+		for _, c := range handoff.OpenComments(a.Comments) {
+			r.comments[c.ID] = clip(s.Comment(ctx, a, c))
+		}
+	}
 	for i, a := range r.artifacts {
 		by := a.Producer.Thread == uri || (a.Producer.Thread == "" && slices.Contains(f.artifacts, a.ID))
 		if by && a.Channel == HandOverChannel && a.Status == handoff.Active && !slices.Contains(a.Tags, SubagentTag) {

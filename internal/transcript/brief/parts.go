@@ -181,7 +181,8 @@ func (p *parts) artifacts(r recorded) {
 		one.show(b)
 		for _, c := range handoff.OpenComments(a.Comments) {
 			one.show(block{before: "open comment " + handoff.ShortCommentID(c.ID) + " on " + short(a.ID) + " by ",
-				code: plain(strings.TrimSuffix(c.By.Name+": "+c.Place.String(), ": "))})
+				code: plain(strings.TrimSuffix(c.By.Name+": "+c.Place.String(), ": ")),
+				text: redacted(r.comments[c.ID], p.most)})
 		}
 	}
 	p.add(one)

@@ -32,6 +32,9 @@ type Threads struct {
 	// hint for what has that name.
 	Elsewhere func(ctx context.Context, op, name string, err error) error
 
+	// Comment returns the text of a comment on an artifact.
+	Comment func(context.Context, handoff.Artifact, handoff.Comment) string
+
 	// OpenCopy opens the kept copy of a thread, nil if there is none.
 	OpenCopy func(ctx context.Context, u thread.URI) (*thread.View, error)
 }
