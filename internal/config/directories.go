@@ -113,12 +113,9 @@ func (w Workspace) isRemembered() bool {
 	created, _ := createdAt(w.common)
 	return !slices.ContainsFunc(w.existing(), func(dir string) bool {
 		start := "\n" + dir + "\t"
-		i := strings.LastIndex(text, start)
-		if i < 0 {
-			return !isGone(dir)
-		}
-		roots, ok := strings.CutPrefix(text[i+len(start):], w.common+"\t"+created+"\t")
-		return !ok || strings.HasPrefix(roots, "\t")
+		_, last, _ := strings.Cut(text[max(0, strings.LastIndex(text, start)):], start)
+		roots, ok := strings.CutPrefix(last, w.common+"\t"+created+"\t")
+		return (!ok || strings.HasPrefix(roots, "\t")) && !isGone(dir)
 	})
 }
 
@@ -249,12 +246,18 @@ func (w Workspace) remembered() (*directories, repository) {
 	return d, *w.memory.own
 }
 
-// former returns the directories that are gone and were roots of worktrees of the repository.
-func (w Workspace) former() (list []string) {
+// withFormer returns worktrees without those that are gone and were of another repository since, and
+// with the directories that are gone and were roots of worktrees of this one.
+func (w Workspace) withFormer(list []string) []string {
 	d, own := w.remembered()
+	list = slices.DeleteFunc(list, func(dir string) bool {
+		home := d.home(dir)
+		return home != "" && home != own.common && isGone(dir)
+	})
 	for _, dir := range d.dirs {
 		may := func(r repository) bool { return r.common == own.common || r.isLike(own) }
-		if slices.ContainsFunc(d.of[dir], may) && d.home(dir) == own.common && isGone(dir) {
+		is := slices.ContainsFunc(d.of[dir], may) && d.home(dir) == own.common && isGone(dir)
+		if is && !slices.Contains(list, dir) {
 			list = append(list, dir)
 		}
 	}

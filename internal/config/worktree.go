@@ -81,9 +81,9 @@ func (w Workspace) Worktree(name string) string {
 // Worktrees returns the roots of all worktrees of the workspace's repository, only the root of the
 // workspace outside git, and then the directories that are gone and were such roots, as far as
 // they are remembered.
-func (w Workspace) Worktrees() []string { return append(w.existing(), w.former()...) }
+func (w Workspace) Worktrees() []string { return w.withFormer(w.existing()) }
 
-// existing returns the roots of the worktrees as git knows them.
+// existing returns the roots of the worktrees as git knows them, which may be gone.
 func (w Workspace) existing() []string {
 	roots := []string{w.Root}
 	add := func(root string) {
@@ -97,9 +97,22 @@ func (w Workspace) existing() []string {
 	add(w.Worktree(""))
 	linked, _ := os.ReadDir(filepath.Join(w.common, "worktrees")) // empty if the directory does not exist
 	for _, e := range linked {
-		add(w.Worktree(e.Name()))
+		if root := w.Worktree(e.Name()); root != "" && !w.isOther(root) {
+			add(root)
+		}
 	}
 	return roots
+}
+
+// isOther reports whether a directory is the root of a worktree of another repository.
+func (w Workspace) isOther(root string) bool {
+	g, ok := readGit(root)
+	if !ok {
+		return false
+	}
+	theirs, err := os.Stat(g.common)
+	own, failed := os.Stat(w.common)
+	return err == nil && failed == nil && !os.SameFile(theirs, own)
 }
 
 // maxBranch is the length of the name of a branch, in bytes.

@@ -90,8 +90,8 @@ func (m *moves) must(err error) {
 
 // free returns a path that does not exist, often one that did.
 func (m *moves) free() string {
-	for {
-		path := filepath.Join(m.dir, "src", fmt.Sprint("p", m.IntN(12)))
+	for most := 12; ; most++ {
+		path := filepath.Join(m.dir, "src", fmt.Sprint("p", m.IntN(most)))
 		if _, err := os.Lstat(path); err != nil {
 			return path
 		}
@@ -135,7 +135,7 @@ func (m *moves) step() {
 		m.repos = append(m.repos, &repo{path, map[string]bool{}, r.family})
 	case 4:
 		m.log = append(m.log, "worktree add "+r.path+" "+path)
-		m.git(r.path, "worktree", "add", "-q", "--detach", path)
+		m.git(r.path, "worktree", "add", "-q", "-f", "--detach", path)
 		r.linked[path] = true
 	default:
 		for dir := range r.linked {
@@ -147,7 +147,7 @@ func (m *moves) step() {
 			case 1:
 				m.must(os.RemoveAll(dir))
 			default:
-				m.git(r.path, "worktree", "move", dir, path)
+				m.git(r.path, "worktree", "move", "-f", dir, path)
 				r.linked[path] = true
 			}
 			break
