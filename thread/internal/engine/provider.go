@@ -280,20 +280,45 @@ func (p *Provider) open(w *thread.Walk, copies []*Found) (*thread.Thread, error)
 	}
 	t := &thread.Thread{Provider: p.Name, ID: cmp.Or(f.ID, f.Named), Source: f.Path, Parent: f.Parent,
 		Modified: f.modified(w)}
-	if f.Open != nil {
-		f.Open(w, t)
-	} else {
-		p.Open(w, f, t)
-	}
-	if r, ok := t.Reader.(*Reader); ok {
+	p.set(w, f, t)
+	r, ok := t.Reader.(*Reader)
+	if ok {
 		r.found = f
 	}
 	for _, c := range copies[1:] {
-		if c.Path != f.Path {
+		switch {
+		case c.Path == f.Path:
+		case ok && p.continues(c, f):
+			r.others = append(r.others, c.Path)
+			r.Resumed, r.FromTail = "", false
+			other := &thread.Thread{Provider: t.Provider, ID: t.ID, Source: c.Path}
+			p.head(w, c)
+			if p.set(w, c, other); !other.Started.IsZero() && other.Started.Before(t.Started) {
+				t.Started = other.Started
+			}
+		default:
 			t.WarnCopy(c.Path)
 		}
 	}
 	return t, nil
+}
+
+// set sets the metadata and the reader of a thread.
+func (p *Provider) set(w *thread.Walk, f *Found, t *thread.Thread) {
+	if f.Open != nil {
+		f.Open(w, t)
+		return
+	}
+	p.Open(w, f, t)
+}
+
+// continues reports whether two files are of one thread whose directory changed: they have one name,
+// in two directories.
+func (p *Provider) continues(a, b *Found) bool {
+	isLines := func(f *Found) bool {
+		return filepath.Ext(f.Path) == ".jsonl" && !f.Packed && f.Start == 0 && f.Parent == ""
+	}
+	return p.Plain && isLines(a) && isLines(b) && filepath.Base(a.Path) == filepath.Base(b.Path)
 }
 
 // order puts the preferred one of several copies first.

@@ -63,6 +63,7 @@ type Reader struct {
 	// Decoder heeds Scan.OnlyUsage.
 	FromTail, UsageOnly bool
 
+	others   []string   // further files of the thread, the newest first
 	mentions []*Mention // found by the last Read
 	found    *Found
 	entry    string
@@ -88,7 +89,9 @@ func (r *Reader) Read(ctx context.Context, detail thread.Detail, emit func(threa
 	return r.run(ctx, s, r.New(s))
 }
 
-func (r *Reader) scan() *Scan { return &Scan{Entry: r.entry, Unit: cmp.Or(r.Unit, "line")} }
+func (r *Reader) scan() *Scan {
+	return &Scan{Entry: r.entry, Unit: cmp.Or(r.Unit, "line"), others: r.others}
+}
 
 // run reads the transcript.
 func (r *Reader) run(ctx context.Context, s *Scan, d Decoder) (facts thread.Facts, err error) {
@@ -247,9 +250,9 @@ func (r *Reader) usage(ctx context.Context) (facts thread.Facts, parts bool, err
 // Files implements thread.Scattered.
 func (r *Reader) Files() []string {
 	if r.Scatter == nil {
-		return nil
+		return r.others
 	}
-	return r.Scatter()
+	return append(r.Scatter(), r.others...)
 }
 
 // Extract implements thread.Extractor.

@@ -41,6 +41,7 @@ type Scan struct {
 	// not understood has usage.
 	Checked bool
 
+	others   []string // further files of the thread, the newest first
 	mentions []*Mention
 	uses     uses
 	strange  strange

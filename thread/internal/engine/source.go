@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
@@ -38,6 +39,16 @@ const tail = 64 << 10
 
 // open opens the file where the scan begins.
 func (f File) open(s *Scan) (io.Reader, error) {
+	if len(s.others) > 0 {
+		paths := append([]string{f.Path}, s.others...)
+		slices.Reverse(paths)
+		all, err := merged(paths)
+		if err != nil {
+			return nil, err
+		}
+		s.close, s.source = append(s.close, all.Close), all
+		return io.NewSectionReader(all, 0, 1<<62), nil
+	}
 	src, err := thread.OpenFile(f.Path)
 	if err != nil {
 		return nil, err
