@@ -14,7 +14,8 @@ import (
 func (w *Workspace) News(set *thread.Set) news.Source {
 	outlaster, _ := w.log.(handoff.Outlaster)
 	return news.New(news.Options{
-		Outlaster: outlaster, Hub: w.hub, Threads: w.Threads(set), Work: w.Work(set), Pipelines: w.Pipelines(),
+		NoMessages: w.remote && !w.settings.SharesThreads(),
+		Outlaster:  outlaster, Hub: w.hub, Threads: w.Threads(set), Work: w.Work(set), Pipelines: w.Pipelines(),
 		Store: w.Store(), Dir: w.dirs.Root, Home: w.dirs.Home(), Branch: w.dirs.Branch(), State: w.state, Now: w.now,
 		Attribute: func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, set, list...) },
 		Unrecorded: func(ctx context.Context, since time.Time) ([]handoff.Artifact, error) {

@@ -231,6 +231,38 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 	return nil
 }
 
+// silent adds the subagents that ended in the time and of which the log has no output and no message.
+func (s Source) silent(ctx context.Context, r *Report, work []handoff.Work) error {
+	ended := func(w handoff.Work) bool {
+		return w.Kind == "task" && w.Thread != "" && w.Status == "completed" && !w.EndedAt.Before(r.Since)
+	}
+	from := r.Until
+	for _, w := range work {
+		if ended(w) && w.StartedAt.Before(from) {
+			from = w.StartedAt
+		}
+	}
+	if from.Equal(r.Until) || s.o.NoMessages {
+		return nil
+	}
+	made, err := s.o.Hub.Productions(ctx, handoff.ProductionQuery{By: "work", Since: from})
+	if err != nil {
+		return err
+	}
+	left := map[string]bool{}
+	for _, p := range made {
+		left[p.Thread], left[p.Harness+"\x00"+p.WorkID] = true, true
+	}
+	for _, w := range work {
+		if ended(w) && !left[w.Thread] && !left[w.Harness+"\x00"+w.ID] {
+			r.Done = append(r.Done, Done{Thread: w.Thread, Title: cmp.Or(w.Name, w.Agent), Agent: w.Agent,
+				Program: program(w.Thread, w.Harness), Outcome: w.Status, Reason: "left no output and no message",
+				Started: w.StartedAt, Ended: w.EndedAt})
+		}
+	}
+	return nil
+}
+
 // isSeen reports whether the reader has seen the end of a session. Where it is recorded, its
 // number in the log decides, because the clocks of machines differ.
 func (r *Report) isSeen(f found, ended time.Time) bool {

@@ -37,6 +37,9 @@ type Options struct {
 	State     string // the user's state directory, with what readers have seen; "" for none
 	Now       func() time.Time
 
+	// NoMessages reports that the last messages of subagents are not published: they are parts of threads.
+	NoMessages bool
+
 	Outlaster handoff.Outlaster // of the log, nil if it has none
 
 	// Attribute adds to artifacts who published them, as transcripts show it.
@@ -160,6 +163,9 @@ func (s Source) Report(ctx context.Context, o ReportOptions) (r Report, err erro
 	work, err := s.recorded(ctx, &r, list)
 	if err == nil {
 		err = s.state(ctx, &r, log, list, work)
+	}
+	if err == nil {
+		err = s.silent(ctx, &r, work)
 	}
 	for _, add := range []func(context.Context, *Report, []found) error{s.done, s.totals} {
 		if err != nil {

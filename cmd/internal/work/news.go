@@ -266,6 +266,9 @@ func details(d news.Done) (list []string) {
 	if d.Files > 0 {
 		list = append(list, textfmt.Count(d.Files, "file")+" changed")
 	}
+	if d.Session == "" && d.Reason != "" {
+		list = append(list, d.Reason)
+	}
 	if d.Verdict != "" {
 		list = append(list, string(d.Verdict))
 	}
