@@ -73,21 +73,14 @@ func (d *decode) answer(n int, content string, at time.Time) {
 	m := &d.Members
 	d.Timeline.AddThinking(m.Get("thinking").Text())
 	content = strings.TrimSpace(content)
-	d.Timeline.Add(thread.Message{Role: thread.Assistant, Text: content, Model: d.model, Time: at})
-	if content == "" {
+	if d.Answered(n, thread.Message{Text: content, Model: d.model, Time: at}); content == "" {
 		d.State(thread.Running, at, "an empty answer, line %d", n)
-	} else {
-		d.Infer(thread.Completed, at, "an answer without calls so far, line %d", n)
-		d.Facts.State.Waiting = thread.WaitingFor(content)
 	}
 	d.Calls, d.calls = nil, nil
 	for c := m.Get("tool_calls").Elements(); c.Next(); {
-		call := thread.Call{ID: fmt.Sprintf("%d.%d", n, len(d.calls)), Name: c.Value().Get("name").Text(), Time: at}
-		if d.Timeline.Detail == thread.Tools {
-			call.Input = thread.Clip(c.Value().Get("args").Compact())
-		}
-		d.calls = append(d.calls, call.ID)
-		d.Call(n, call, "")
+		id := fmt.Sprintf("%d.%d", n, len(d.calls))
+		d.calls = append(d.calls, id)
+		d.Called(n, thread.Call{ID: id, Name: c.Value().Get("name").Text(), Time: at}, c.Value().Get("args"), nil)
 	}
 }
 

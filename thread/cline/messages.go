@@ -113,7 +113,7 @@ func (d *decode) prompt(n int, text string, at time.Time) {
 }
 
 func (d *decode) answer(n int, text string, at time.Time) {
-	d.Timeline.Add(thread.Message{Role: thread.Assistant, Text: text, Model: d.model, Time: at})
+	d.Answer(thread.Message{Text: text, Model: d.model, Time: at})
 	d.addUsage()
 	d.State(thread.Running, at, "no completion_result yet, message %d", n)
 }

@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"cmp"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -106,11 +107,7 @@ func (d *decodeSession) user(n int, m thread.Message) {
 func setResult(c *thread.Call, content jsonl.Value) {
 	var texts []string
 	add := func(v jsonl.Value) {
-		text := v.Get("result").Plain()
-		if text == "" {
-			text = v.Get("error").Plain()
-		}
-		texts = append(texts, text)
+		texts = append(texts, cmp.Or(v.Get("result").Plain(), v.Get("error").Plain()))
 		if success := v.Get("success"); success.Kind() == jsonl.Bool && !success.True() {
 			c.Failed = true
 		}
@@ -137,6 +134,9 @@ func setResult(c *thread.Call, content jsonl.Value) {
 	}
 }
 
+// waits is what a person has to do while a call of a tool is open.
+var waits = map[string]string{"ask_question": "an answer to its question"}
+
 // counts are the members of the usage of an answer. Input includes what was read from and
 // written to the cache.
 var counts = engine.Counts{Input: "inputTokens", CacheRead: "cacheReadTokens", CacheWrite: "cacheWriteTokens",
@@ -149,20 +149,11 @@ func (d *decodeSession) answer(n int, m thread.Message) {
 	for c := content.Elements(); c.Next(); {
 		d.Timeline.AddThinking(c.Value().Get("thinking").Text())
 	}
-	d.Answer(m)
-	d.Infer(thread.Completed, m.Time, "an answer without calls so far, message %d", n)
-	d.Facts.State.Waiting = thread.WaitingFor(m.Text)
+	d.Answered(n, m)
 	for c := content.Elements(); c.Next(); {
 		if b := c.Value(); b.Get("type").Is("tool_use") {
-			call := thread.Call{ID: b.Get("id").Text(), Name: b.Get("name").Text(), Time: m.Time}
-			if d.Timeline.Detail == thread.Tools {
-				call.Input = thread.Clip(b.Get("input").Compact())
-			}
-			waiting := ""
-			if call.Name == "ask_question" {
-				waiting = "an answer to its question"
-			}
-			d.Call(n, call, waiting)
+			d.Called(n, thread.Call{ID: b.Get("id").Text(), Name: b.Get("name").Text(), Time: m.Time},
+				b.Get("input"), waits)
 		}
 	}
 	usage := d.Members.Get("metrics")

@@ -131,9 +131,6 @@ type session struct {
 
 func (s session) open(t *thread.Thread, id string) {
 	t.Title, t.Cwd, t.Started = s.title, s.dir, s.created
-	db := engine.Database(s.db)
-	t.Reader = &engine.Reader{Unit: "row", Source: db.Rows(messages, id),
-		Part: engine.SessionRows(db, sessions, messages, id), New: func(scan *engine.Scan) engine.Decoder {
-			return &decode{Scan: scan, cost: s.cost}
-		}}
+	t.Reader = engine.SessionReader(engine.Database(s.db), sessions, messages, id,
+		func(scan *engine.Scan) engine.Decoder { return &decode{Scan: scan, cost: s.cost} })
 }

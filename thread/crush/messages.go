@@ -67,14 +67,14 @@ func (d *decode) answer(n int, parts jsonl.Value, at time.Time) {
 		}
 	}
 	words := text(parts)
-	d.Timeline.Add(thread.Message{ID: m.Get("id").Text(), Role: thread.Assistant, Text: words, Model: d.model, Time: at})
+	d.Answer(thread.Message{ID: m.Get("id").Text(), Text: words, Model: d.model, Time: at})
 	d.State(thread.Running, at, "the last answer has no end, row %d", n)
 	for c := parts.Elements(); c.Next(); {
 		data := c.Value().Get("data")
 		switch string(c.Value().Get("type").Raw()) {
 		case "tool_call":
-			d.Call(n, thread.Call{ID: data.Get("id").Text(), Name: data.Get("name").Text(),
-				Input: thread.Clip(data.Get("input").Plain()), Time: at}, "")
+			d.Called(n, thread.Call{ID: data.Get("id").Text(), Name: data.Get("name").Text(), Time: at},
+				data.Get("input"), nil)
 		case "finish":
 			d.finish(n, data, words, at)
 		}

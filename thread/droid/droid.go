@@ -11,7 +11,6 @@ package droid
 
 import (
 	"bytes"
-	"context"
 	"path/filepath"
 	"strings"
 
@@ -20,41 +19,16 @@ import (
 	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
-const (
-	name = "droid"
-	env  = "HOME" // the tool has no variable of its own
-	ext  = ".jsonl"
-)
-
 // Driver returns the driver of Factory Droid.
 func Driver() thread.Driver {
+	const name, env = "droid", "HOME" // the tool has no variable of its own
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs,
 		Roots:  func(_ func(string) string, home string) []string { return []string{filepath.Join(home, ".factory")} },
 		Beside: []string{"*.settings.json"},
-		Open:   engine.Open(engine.Program{Name: name, Env: env, Find: find}),
+		Open: engine.Open(engine.Program{Name: name, Env: env, Head: head, HeadLen: headLen, Open: open,
+			Stores: []engine.Store{{Pattern: "sessions/{id}.jsonl"}, {Pattern: "sessions/*/{id}.jsonl"}}}),
 	}
-}
-
-// find finds the sessions in sessions and in its subdirectories.
-func find(_ context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
-	for _, root := range roots {
-		sessions := filepath.Join(root, "sessions")
-		dirs := []string{sessions}
-		for _, e := range w.ReadDir(sessions) {
-			if !e.Type().IsRegular() {
-				dirs = append(dirs, filepath.Join(sessions, e.Name()))
-			}
-		}
-		for _, dir := range dirs {
-			for _, e := range w.ReadDir(dir) {
-				if stem, ok := strings.CutSuffix(e.Name(), ext); ok && thread.IsRegular(dir, e) {
-					list = append(list, found(w, thread.LowerUUID(stem), filepath.Join(dir, e.Name())))
-				}
-			}
-		}
-	}
-	return list, nil
 }
 
 const (
@@ -62,32 +36,30 @@ const (
 	settingsLen = 256 << 10
 )
 
-// found reads the first record of a session, which shows whether it is a subagent.
-func found(w *thread.Walk, id, path string) *engine.Found {
-	line, _, _ := bytes.Cut(w.Head(path, headLen), []byte("\n"))
-	start := jsonl.Value(bytes.Clone(line))
+// head reads the first record of a session, which shows whether it is a subagent.
+func head(_ *thread.Walk, f *engine.Found, start jsonl.Value) {
+	line, _, _ := bytes.Cut(start, []byte("\n"))
+	start = bytes.Clone(line)
 	if !start.Get("type").Is("session_start") {
 		start = nil
 	}
-	f := &engine.Found{ID: id, Path: path, Parent: thread.LowerUUID(start.Get("callingSessionId").Text())}
-	if f.Parent == id {
-		f.Parent = ""
-	}
-	if f.Parent != "" {
-		f.Alias = start.Get("callingToolUseId").Text()
+	f.Head = start
+	if parent := thread.LowerUUID(start.Get("callingSessionId").Text()); parent != "" && parent != f.ID {
+		f.Parent, f.Alias = parent, start.Get("callingToolUseId").Text()
 		f.Proof = []string{"session_start has the ID of the session that started it"}
 	}
-	f.Open = func(w *thread.Walk, t *thread.Thread) {
-		t.Title, t.Cwd = start.Get("title").Text(), start.Get("cwd").Text()
-		if recorded := thread.LowerUUID(start.Get("id").Text()); recorded != id && recorded != "" {
-			t.WarnID(id, recorded)
-		}
-		settings := strings.TrimSuffix(path, ext) + ".settings.json"
-		t.Reader = &engine.Reader{Source: engine.Lines(path), New: func(s *engine.Scan) engine.Decoder {
-			return &decode{Scan: s, settings: readSettings(settings)}
-		}}
+}
+
+func open(_ *thread.Walk, f *engine.Found, t *thread.Thread) {
+	start := f.Head.(jsonl.Value)
+	t.Title, t.Cwd = start.Get("title").Text(), start.Get("cwd").Text()
+	if recorded := thread.LowerUUID(start.Get("id").Text()); recorded != f.ID && recorded != "" {
+		t.WarnID(f.ID, recorded)
 	}
-	return f
+	settings := strings.TrimSuffix(f.Path, filepath.Ext(f.Path)) + ".settings.json"
+	t.Reader = &engine.Reader{Source: engine.Lines(f.Path), New: func(s *engine.Scan) engine.Decoder {
+		return &decode{Scan: s, settings: readSettings(settings)}
+	}}
 }
 
 // readSettings reads the settings of a session, nil if they can't be read.

@@ -87,24 +87,18 @@ func (d *decode) answer(n int, message jsonl.Value) {
 	}
 	text := engine.Text(content)
 	d.question = thread.WaitingFor(text)
-	d.Timeline.Add(thread.Message{ID: m.Get("id").Text(), Role: thread.Assistant, Text: text, Model: d.model, Time: at})
+	d.Answer(thread.Message{ID: m.Get("id").Text(), Text: text, Model: d.model, Time: at})
 	d.Infer(thread.Running, at, "the outcome of the turn is not recorded, line %d", n)
 	for c := content.Elements(); c.Next(); {
-		b := c.Value()
-		if !b.Get("type").Is("tool_use") {
-			continue
+		if b := c.Value(); b.Get("type").Is("tool_use") {
+			d.Called(n, thread.Call{ID: b.Get("id").Text(), Name: b.Get("name").Text(), Time: at},
+				b.Get("input"), waits)
 		}
-		call := thread.Call{ID: b.Get("id").Text(), Name: b.Get("name").Text(), Time: at}
-		if d.Timeline.Detail == thread.Tools {
-			call.Input = thread.Clip(b.Get("input").Compact())
-		}
-		waiting := ""
-		if call.Name == "AskUser" || call.Name == "ExitSpecMode" {
-			waiting = "an answer to its question"
-		}
-		d.Call(n, call, waiting)
 	}
 }
+
+// waits is what a person has to do while a call of a tool is open.
+var waits = map[string]string{"AskUser": "an answer to its question", "ExitSpecMode": "an answer to its question"}
 
 // Finish implements engine.Decoder. The only usage is the total in the settings.
 func (d *decode) Finish() {

@@ -12,6 +12,7 @@ package goose
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,6 @@ import (
 const (
 	name = "goose"
 	env  = "GOOSE_PATH_ROOT"
-	ext  = ".jsonl"
 )
 
 // Driver returns the driver of Goose.
@@ -33,7 +33,8 @@ func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: id, Roots: roots,
 		Unverified: "the format is from the public source; the one published database has no messages",
-		Open:       engine.Open(engine.Program{Name: name, Env: env, Find: find}),
+		Open: engine.Open(engine.Program{Name: name, Env: env, Find: find,
+			Stores: []engine.Store{{Pattern: "sessions/{id}.jsonl", Rank: 1, Open: openFile}}}),
 	}
 }
 
@@ -69,18 +70,12 @@ var messages = engine.Table{
 	Want: []string{"created_timestamp", "message_id", "metadata_json"},
 }
 
-// find finds the sessions of the database, and the files of old versions.
+// find finds the sessions of the database, which are preferred to the files of old versions.
 func find(ctx context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	for _, root := range roots {
-		dir := filepath.Join(root, "sessions")
-		if path := filepath.Join(dir, "sessions.db"); w.Stat(path) != nil {
+		if path := filepath.Join(root, "sessions", "sessions.db"); w.Stat(path) != nil {
 			err = engine.Database(path).Each(ctx, sessions, nil,
 				func(row jsonl.Value) { list = append(list, found(row, path)) })
-		}
-		for _, e := range w.ReadDir(dir) {
-			if stem, ok := strings.CutSuffix(e.Name(), ext); ok && thread.IsRegular(dir, e) {
-				list = append(list, &engine.Found{ID: stem, Path: filepath.Join(dir, e.Name()), Open: openFile})
-			}
 		}
 	}
 	return list, err
@@ -102,17 +97,11 @@ func found(row jsonl.Value, path string) *engine.Found {
 		f.Hidden = true
 	}
 	f.Open = func(_ *thread.Walk, t *thread.Thread) {
-		t.Title = row.Get("name").Text()
-		if t.Title == "" {
-			t.Title = row.Get("description").Text()
-		}
+		t.Title = cmp.Or(row.Get("name").Text(), row.Get("description").Text())
 		t.Cwd, t.Started, t.Archived = row.Get("working_dir").Text(), clock(row.Get("created_at").Text()),
 			row.Get("archived_at").Text() != ""
-		db := engine.Database(path)
-		t.Reader = &engine.Reader{Unit: "row", Source: db.Rows(messages, f.ID),
-			Part: engine.SessionRows(db, sessions, messages, f.ID), New: func(s *engine.Scan) engine.Decoder {
-				return &decode{Scan: s, session: row}
-			}}
+		t.Reader = engine.SessionReader(engine.Database(path), sessions, messages, f.ID,
+			func(s *engine.Scan) engine.Decoder { return &decode{Scan: s, session: row} })
 	}
 	return f
 }

@@ -75,7 +75,7 @@ func (d *decode) answer(n int, id string, content jsonl.Value, at time.Time) {
 		d.Timeline.AddThinking(c.Value().Get("thinking").Text())
 	}
 	text := engine.Text(content)
-	d.Timeline.Add(thread.Message{ID: id, Role: thread.Assistant, Text: text, Model: d.model(), Time: at})
+	d.Answer(thread.Message{ID: id, Text: text, Model: d.model(), Time: at})
 	d.Infer(thread.Completed, at, "an answer without calls so far")
 	d.Facts.State.Waiting = thread.WaitingFor(text)
 	for c := content.Elements(); c.Next(); {
@@ -83,8 +83,8 @@ func (d *decode) answer(n int, id string, content jsonl.Value, at time.Time) {
 		switch string(p.Get("type").Raw()) {
 		case "toolRequest", "frontendToolRequest":
 			call := p.Get("toolCall", "value")
-			d.Call(n, thread.Call{ID: p.Get("id").Text(), Name: call.Get("name").Text(),
-				Input: thread.Clip(call.Get("arguments").Compact()), Time: at}, "")
+			d.Called(n, thread.Call{ID: p.Get("id").Text(), Name: call.Get("name").Text(), Time: at},
+				call.Get("arguments"), nil)
 		case "toolConfirmationRequest", "actionRequired":
 			d.Facts.State.Status, d.Facts.State.Waiting = thread.Running, "permission for a call"
 		case "systemNotification":

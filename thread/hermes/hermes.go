@@ -130,11 +130,8 @@ func database(ctx context.Context, path string) (list []*engine.Found, err error
 func (s session) open(t *thread.Thread, forked string) {
 	t.Title, t.Cwd, t.Branch, t.ForkedFrom = s.Get("title").Text(), s.Get("cwd").Text(), s.Get("git_branch").Text(), forked
 	t.Started, t.Archived = clock(s.Get("started_at")), s.Get("archived").Int() != 0
-	db := engine.Database(t.Source)
-	t.Reader = &engine.Reader{Unit: "row", Source: db.Rows(messages, t.ID),
-		Part: engine.SessionRows(db, sessions, messages, t.ID), New: func(scan *engine.Scan) engine.Decoder {
-			return &decode{Scan: scan, session: s}
-		}}
+	t.Reader = engine.SessionReader(engine.Database(t.Source), sessions, messages, t.ID,
+		func(scan *engine.Scan) engine.Decoder { return &decode{Scan: scan, session: s} })
 }
 
 // clock returns the time of a number of seconds with a fraction, the zero time for 0.

@@ -1,6 +1,7 @@
 package hermes
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
@@ -56,12 +57,8 @@ func (d *decode) answer(n int, content string) {
 	m := &d.Members
 	at := clock(m.Get("timestamp"))
 	d.answers++
-	thinking := m.Get("reasoning_content").Text()
-	if thinking == "" {
-		thinking = m.Get("reasoning").Text()
-	}
-	d.Timeline.AddThinking(thinking)
-	d.Timeline.Add(thread.Message{Role: thread.Assistant, Text: content, Model: d.session.Get("model").Text(), Time: at})
+	d.Timeline.AddThinking(cmp.Or(m.Get("reasoning_content").Text(), m.Get("reasoning").Text()))
+	d.Answer(thread.Message{Text: content, Model: d.session.Get("model").Text(), Time: at})
 	switch reason := m.Get("finish_reason").Text(); reason {
 	case "stop", "length":
 		d.State(thread.Completed, at, "finish_reason %s, row %d", reason, n)
@@ -75,18 +72,14 @@ func (d *decode) answer(n int, content string) {
 	}
 	for c := jsonl.Value(m.Get("tool_calls").Text()).Elements(); c.Next(); {
 		f := c.Value().Get("function")
-		d.Call(n, thread.Call{ID: c.Value().Get("id").Text(), Name: f.Get("name").Text(),
-			Input: thread.Clip(f.Get("arguments").Plain()), Time: at}, waits(f.Get("name").Text()))
+		d.Called(n, thread.Call{ID: c.Value().Get("id").Text(), Name: f.Get("name").Text(), Time: at},
+			f.Get("arguments"),
+			waits)
 	}
 }
 
-// waits returns what a person has to do while a call of a tool is open.
-func waits(tool string) string {
-	if tool == "clarify" {
-		return "an answer to its question"
-	}
-	return ""
-}
+// waits is what a person has to do while a call of a tool is open.
+var waits = map[string]string{"clarify": "an answer to its question"}
 
 // Finish implements engine.Decoder. The session has the only usage.
 func (d *decode) Finish() {

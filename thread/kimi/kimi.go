@@ -15,7 +15,6 @@ package kimi
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"path/filepath"
 	"strings"
 
@@ -24,19 +23,22 @@ import (
 	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
-const (
-	name   = "kimi"
-	env    = "KIMI_CODE_HOME"
-	prefix = "session_" // of the IDs of Kimi Code, before a UUID
-	wire   = "wire.jsonl"
-)
+const prefix = "session_" // of the IDs of Kimi Code, before a UUID
 
 // Driver returns the driver of Kimi Code.
 func Driver() thread.Driver {
+	const name, env = "kimi", "KIMI_CODE_HOME"
+	roots := func(getenv func(string) string, home string) []string {
+		return append(thread.Home(env, ".kimi-code")(getenv, home), thread.Home("KIMI_SHARE_DIR", ".kimi")(getenv, home)...)
+	}
 	return thread.Driver{
 		Name: name, Env: env, ID: id, Roots: roots,
 		Beside: []string{"state.json", "../../state.json"},
-		Open:   engine.Open(engine.Program{Name: name, Env: env, Find: find}),
+		Open: engine.Open(engine.Program{Name: name, Env: env, Open: open, Stores: []engine.Store{
+			{Pattern: "sessions/*/{parent}/agents/{id}/wire.jsonl", Set: setAgent,
+				Proof: "the journal is in the directory of the session"},
+			{Pattern: "sessions/*/{id}/context.jsonl", Open: openOld},
+		}}),
 	}
 }
 
@@ -47,63 +49,29 @@ func id(s string) (string, bool) {
 	return thread.LowerUUID(s), thread.IsUUID(s)
 }
 
-func roots(getenv func(string) string, home string) []string {
-	return append(thread.Home(env, ".kimi-code")(getenv, home), thread.Home("KIMI_SHARE_DIR", ".kimi")(getenv, home)...)
-}
-
-// find finds the journals of all agents, and the sessions of Kimi CLI.
-func find(_ context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
-	for _, root := range roots {
-		sessions := filepath.Join(root, "sessions")
-		for _, workspace := range w.ReadDir(sessions) {
-			in := filepath.Join(sessions, workspace.Name())
-			for _, e := range w.ReadDir(in) {
-				if !e.Type().IsRegular() {
-					list = append(list, session(w, filepath.Join(in, e.Name()))...)
-				}
-			}
-		}
+// setAgent sets that the main agent is the session.
+func setAgent(f *engine.Found) {
+	if f.Local = f.ID != "main"; !f.Local {
+		f.ID, f.Alias = f.Parent, strings.TrimPrefix(f.Parent, prefix)
+		f.Parent, f.Proof = "", nil
 	}
-	return list, nil
-}
-
-// session returns the transcripts in the directory of a session.
-func session(w *thread.Walk, dir string) (list []*engine.Found) {
-	base := filepath.Base(dir)
-	agents := filepath.Join(dir, "agents")
-	for _, e := range w.ReadDir(agents) {
-		path := filepath.Join(agents, e.Name(), wire)
-		if w.Stat(path) == nil {
-			continue
-		}
-		f := &engine.Found{ID: base, Alias: strings.TrimPrefix(base, prefix), Path: path}
-		if e.Name() != mainAgent {
-			f = &engine.Found{ID: e.Name(), Parent: base, Path: path, Local: true,
-				Proof: []string{"the journal is in the directory of the session"}}
-		}
-		f.Open = func(w *thread.Walk, t *thread.Thread) { open(w, t, dir, filepath.Base(filepath.Dir(t.Source))) }
-		list = append(list, f)
-	}
-	if path := filepath.Join(dir, "context.jsonl"); list == nil && w.Stat(path) != nil {
-		list = append(list, &engine.Found{ID: thread.LowerUUID(base), Path: path, Open: openOld})
-	}
-	return list
 }
 
 const (
-	mainAgent = "main"
-	stateLen  = 256 << 10 // bytes of a state.json that are read
-	headLen   = 4 << 10
+	stateLen = 256 << 10 // bytes of a state.json that are read
+	headLen  = 4 << 10
 )
 
 // open sets the metadata of an agent from the state of its session.
-func open(w *thread.Walk, t *thread.Thread, dir, agent string) {
+func open(w *thread.Walk, _ *engine.Found, t *thread.Thread) {
+	agent := filepath.Dir(t.Source)
+	dir := filepath.Dir(filepath.Dir(agent))
 	state := jsonl.Value(w.Head(filepath.Join(dir, "state.json"), stateLen))
 	t.Title = state.Get("title").Text()
 	t.Cwd = cmp.Or(state.Get("cwd").Text(), state.Get("workDir").Text())
 	t.Archived = state.Get("archived").True()
 	if t.Parent != "" {
-		t.Title, t.AgentRole = "", state.Get("agents", agent, "labels", "profileName").Text()
+		t.Title, t.AgentRole = "", state.Get("agents", filepath.Base(agent), "labels", "profileName").Text()
 	}
 	for line := range bytes.Lines(w.Head(t.Source, headLen)) {
 		if v := jsonl.Value(line); v.Get("type").Is("metadata") {

@@ -36,14 +36,11 @@ func (d *decodeOld) Record(n int, v jsonl.Value) {
 		d.Facts.State.Waiting = thread.WaitingFor(text)
 		for c := v.Get("tool_calls").Elements(); c.Next(); {
 			f := c.Value().Get("function")
-			d.Call(n, thread.Call{ID: c.Value().Get("id").Text(), Name: f.Get("name").Text(),
-				Input: thread.Clip(f.Get("arguments").Plain())}, "")
+			d.Called(n, thread.Call{ID: c.Value().Get("id").Text(), Name: f.Get("name").Text()},
+				f.Get("arguments"), nil)
 		}
 	case "tool":
 		d.Result(n, v.Get("tool_call_id").Text(), d.Facts.Last,
 			func(c *thread.Call) { c.Output = thread.Clip(engine.Output(content)) })
 	}
 }
-
-// Finish implements engine.Decoder.
-func (d *decodeOld) Finish() {}

@@ -1,6 +1,7 @@
 package kimi
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -89,13 +90,10 @@ func (d *decode) event(n int, v jsonl.Value, at time.Time) {
 		d.Timeline.AddThinking(v.Get("part", "think").Text())
 		text := engine.Text(jsonl.Value("[" + string(v.Get("part")) + "]"))
 		d.question = thread.WaitingFor(text)
-		d.Timeline.Add(thread.Message{ID: v.Get("uuid").Text(), Role: thread.Assistant, Text: text, Model: d.model, Time: at})
+		d.Answer(thread.Message{ID: v.Get("uuid").Text(), Text: text, Model: d.model, Time: at})
 	case "tool.call":
-		c := thread.Call{ID: v.Get("toolCallId").Text(), Name: v.Get("name").Text(), Time: at}
-		if d.Timeline.Detail == thread.Tools {
-			c.Input = thread.Clip(v.Get("args").Plain())
-		}
-		d.Call(n, c, waits(c.Name))
+		d.Called(n, thread.Call{ID: v.Get("toolCallId").Text(), Name: v.Get("name").Text(), Time: at},
+			v.Get("args"), waits)
 	case "tool.result":
 		result := v.Get("result")
 		d.Result(n, v.Get("toolCallId").Text(), at, func(c *thread.Call) {
@@ -109,16 +107,8 @@ func (d *decode) event(n int, v jsonl.Value, at time.Time) {
 	}
 }
 
-// waits returns what a person has to do while a call of a tool is open.
-func waits(tool string) string {
-	switch tool {
-	case "AskUserQuestion":
-		return "an answer to its question"
-	case "ExitPlanMode":
-		return "approval of its plan"
-	}
-	return ""
-}
+// waits is what a person has to do while a call of a tool is open.
+var waits = map[string]string{"AskUserQuestion": "an answer to its question", "ExitPlanMode": "approval of its plan"}
 
 // step decodes the end of a request. Old journals have no record of the end of a turn.
 func (d *decode) step(n int, reason string, at time.Time) {
@@ -154,11 +144,7 @@ func (d *decode) usage(v jsonl.Value, alias string) {
 		d.Missing("usage")
 		return
 	}
-	model := d.models[alias]
-	if model == "" {
-		model = alias
-	}
-	d.Use(engine.Use{Provider: d.provider, Model: model, Tokens: t})
+	d.Use(engine.Use{Provider: d.provider, Model: cmp.Or(d.models[alias], alias), Tokens: t})
 }
 
 // subagent decodes a record about a subagent.
@@ -186,6 +172,3 @@ func (d *decode) subagent(n int, kind string, at time.Time) {
 	a.State = thread.ReadState(status, thread.Parent, at, "%s, line %d", kind, n)
 	a.AddEvent(at, "subagent_"+kind[len("subagent."):], thread.Brief(detail))
 }
-
-// Finish implements engine.Decoder.
-func (d *decode) Finish() {}

@@ -89,14 +89,13 @@ func (d *decodeStored) answered(n int, answer jsonl.Value, model string, at time
 		}
 		d.At(at)
 		words := strings.TrimSpace(v.Get("content").Text())
-		d.Timeline.Add(thread.Message{ID: v.Get("message_id").Text(), Role: thread.Assistant, Text: words, Model: model,
-			Time: at})
+		d.Answer(thread.Message{ID: v.Get("message_id").Text(), Text: words, Model: model, Time: at})
 		d.Infer(thread.Completed, at, "an answer without calls so far, turn %d", n)
 		d.Facts.State.Waiting = thread.WaitingFor(words)
 		for c := v.Get("tool_uses").Elements(); c.Next(); {
 			use := c.Value()
-			d.Call(n, thread.Call{ID: use.Get("id").Text(), Name: use.Get("name").Text(), Time: at,
-				Input: thread.Clip(use.Get("args").Compact())}, "")
+			d.Called(n, thread.Call{ID: use.Get("id").Text(), Name: use.Get("name").Text(), Time: at},
+				use.Get("args"), nil)
 		}
 	}
 }

@@ -22,38 +22,26 @@ import (
 	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
-const (
-	name = "kiro"
-	env  = "KIRO_HOME"
-	ext  = ".jsonl"
-)
-
 // Driver returns the driver of Kiro CLI.
 func Driver() thread.Driver {
+	const name, env = "kiro", "KIRO_HOME"
 	return thread.Driver{
-		Name: name, Env: env, ID: thread.UUIDs, Roots: roots, Database: databaseName,
-		Beside: []string{"*.json"},
-		Open:   engine.Open(engine.Program{Name: name, Env: env, Find: find}),
+		Name: name, Env: env, ID: thread.UUIDs, Database: databaseName, Beside: []string{"*.json"},
+		Roots: func(getenv func(string) string, home string) []string {
+			return append(thread.Home(env, ".kiro")(getenv, home), thread.DataHome(getenv, home, "kiro-cli"),
+				filepath.Join(home, "Library", "Application Support", "kiro-cli"))
+		},
+		Open: engine.Open(engine.Program{Name: name, Env: env, Find: find,
+			Stores: []engine.Store{{Pattern: "sessions/cli/{id}.jsonl", Open: open}}}),
 	}
 }
 
-// roots returns the home directory of the tool, and the directories of its database.
-func roots(getenv func(string) string, home string) []string {
-	return append(thread.Home(env, ".kiro")(getenv, home), thread.DataHome(getenv, home, "kiro-cli"),
-		filepath.Join(home, "Library", "Application Support", "kiro-cli"))
-}
-
+// find finds the threads in databases.
 func find(ctx context.Context, w *thread.Walk, roots []string) (list []*engine.Found, err error) {
 	for _, root := range roots {
 		if path := filepath.Join(root, databaseName); w.Stat(path) != nil {
 			found, failed := database(ctx, path)
 			list, err = append(list, found...), errors.Join(err, failed)
-		}
-		dir := filepath.Join(root, "sessions", "cli")
-		for _, e := range w.ReadDir(dir) {
-			if stem, ok := strings.CutSuffix(e.Name(), ext); ok && thread.IsRegular(dir, e) {
-				list = append(list, &engine.Found{ID: thread.LowerUUID(stem), Path: filepath.Join(dir, e.Name()), Open: open})
-			}
 		}
 	}
 	return list, err
@@ -68,7 +56,7 @@ const (
 func open(w *thread.Walk, t *thread.Thread) {
 	line, _, _ := bytes.Cut(w.Head(t.Source, headLen), []byte("\n"))
 	t.Started = jsonl.Value(line).Get("data", "meta", "timestamp").Timestamp()
-	if path := strings.TrimSuffix(t.Source, ext) + ".json"; w.Stat(path) != nil {
+	if path := strings.TrimSuffix(t.Source, "l"); w.Stat(path) != nil {
 		side := jsonl.Value(w.Head(path, sideLen))
 		t.Title, t.Cwd = side.Get("title").Text(), side.Get("cwd").Text()
 	}
@@ -94,14 +82,12 @@ func (d *decode) Record(n int, v jsonl.Value) {
 	case "Prompt":
 		d.Prompt(n, thread.Message{ID: data.Get("message_id").Text(), Text: text(content), Time: stated})
 	case "AssistantMessage":
-		words := text(content)
-		d.Timeline.Add(thread.Message{ID: data.Get("message_id").Text(), Role: thread.Assistant, Text: words})
-		d.Infer(thread.Completed, at, "an answer without calls so far, line %d", n)
-		d.Facts.State.Waiting = thread.WaitingFor(words)
+		d.Answered(n, thread.Message{ID: data.Get("message_id").Text(), Text: text(content)})
+		d.Facts.State.At = at
 		for c := content.Elements(); c.Next(); {
 			if use := c.Value().Get("data"); c.Value().Get("kind").Is("toolUse") {
-				d.Call(n, thread.Call{ID: use.Get("toolUseId").Text(), Name: use.Get("name").Text(),
-					Input: thread.Clip(use.Get("input").Compact())}, "")
+				d.Called(n, thread.Call{ID: use.Get("toolUseId").Text(), Name: use.Get("name").Text()},
+					use.Get("input"), nil)
 			}
 		}
 	case "ToolResults":
@@ -124,9 +110,6 @@ func (d *decode) results(n int, content jsonl.Value, at time.Time) {
 		})
 	}
 }
-
-// Finish implements engine.Decoder.
-func (d *decode) Finish() {}
 
 // text returns the text of a content.
 func text(content jsonl.Value) string {

@@ -29,11 +29,12 @@ type Rows struct {
 	Args  []any  // of the condition
 }
 
-// SessionRows returns the rows of a session in a database with a table of sessions and
+// SessionReader returns the reader of a session in a database with a table of sessions and
 // one of messages, which have the ID of their session in the column session_id.
-func SessionRows(d Database, sessions, messages Table, id string) *Part {
-	return &Part{d, []Rows{{Table: sessions.Name, Where: "id = ?", Args: []any{id}},
-		{Table: messages.Name, Where: messages.Where, Args: []any{id}}}}
+func SessionReader(d Database, sessions, messages Table, id string, decode func(*Scan) Decoder) *Reader {
+	return &Reader{Unit: "row", Source: d.Rows(messages, id), New: decode,
+		Part: &Part{d, []Rows{{Table: sessions.Name, Where: "id = ?", Args: []any{id}},
+			{Table: messages.Name, Where: messages.Where, Args: []any{id}}}}}
 }
 
 // Extract implements thread.Extractor. The new tables have the columns of the original

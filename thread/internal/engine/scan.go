@@ -121,9 +121,8 @@ func (s *Scan) Answered(n int, m thread.Message) {
 // about the calls of tools, by their names.
 func (s *Scan) Called(n int, c thread.Call, input jsonl.Value, waits map[string]string) {
 	if s.Timeline.Detail == thread.Tools {
-		c.Input = thread.Clip(input.Compact())
-		if input.Kind() == jsonl.String {
-			c.Input = thread.Clip(input.Text())
+		if c.Input = thread.Clip(input.Text()); input.Kind() != jsonl.String {
+			c.Input = thread.Clip(input.Compact())
 		}
 	}
 	s.Call(n, c, waits[c.Name])
