@@ -125,7 +125,7 @@ Its end: at its limit: ` + "`API error: 5-hour limit reached ∙ resets at 18:00
 - ` + "`a.go`" + ` #M9
 - ` + "`b.go`" + ` #M6
 
-## Failed commands, not passed since
+## Failed commands, not run again with success
 - ` + "`go vet`" + ` exit 1 #M2
   > bad
 
@@ -155,7 +155,7 @@ Its end: at its limit: ` + "`API error: 5-hour limit reached ∙ resets at 18:00
 var structure = regexp.MustCompile(`^(Continue the work of agents://claude/` + testID + `|Facts from its transcript, .*#M12'|` +
 	`Its end: (unknown|ended with an error|at its limit)(: )?, 2026-11-20 12:00 UTC|` +
 	`## (Prompts of the person|Last compaction summary|Plan(, #M\d+)?|Files changed|` +
-	`Failed commands, not passed since|In flight, without a result|Last message of the agent)( \((at least )?\d+ more\))?|` +
+	`Failed commands, not run again with success|In flight, without a result|Last message of the agent)( \((at least )?\d+ more\))?|` +
 	`- (newest, |first, |proposed to the person, )?#M\d+(, written by a model)?|- \[ \]  ?|- \[x\] \d+ done: |` +
 	`-   ?(exit \d+ )?#M\d+|- subagent    ?running|)$`)
 
@@ -435,6 +435,26 @@ func TestSettled(t *testing.T) {
 		b := briefOf(t, view("", thread.State{}, list...), 2000)
 		if got := strings.Contains(b.Text, "## In flight"); got != want {
 			t.Errorf("%d messages after the call: got it in flight %v, want %v", after, got, want)
+		}
+	}
+}
+
+// TestEarlierTurn leaves out a call without a result once the agent has answered a later prompt.
+func TestEarlierTurn(t *testing.T) {
+	call := thread.Call{Name: "Task", Input: "{}", Pending: true}
+	prompted := user("go on")
+	prompted.Tools = []thread.Call{{Name: "Bash", Input: `{"command":"ls"}`, Pending: true}}
+	for _, tt := range []struct {
+		then thread.Message
+		want string
+	}{
+		{user("go on"), "- `Task` `{}` #M2\n"},
+		{agent("more"), "- `Task` `{}` #M2\n"},
+		{prompted, "- `Bash` `ls` #M3\n"},
+	} {
+		b := briefOf(t, view("", thread.State{}, user("go"), agent("yes", call), tt.then), 2000)
+		if _, got, _ := strings.Cut(b.Text, "## In flight, without a result\n"); !strings.HasPrefix(got+"\n", tt.want+"\n") {
+			t.Errorf("got\n%s\nwant in flight\n%s", b.Text, tt.want)
 		}
 	}
 }

@@ -83,10 +83,20 @@ func (f *facts) add(m thread.Message) error {
 	case m.Role == thread.Compaction && m.Text != thread.DefaultCompactionText:
 		f.summary = p
 	}
+	if m.Role == thread.Assistant || len(m.Tools) > 0 {
+		f.endTurns()
+	}
 	for _, c := range m.Tools {
 		f.call(c, m.Inherited)
 	}
 	return nil
+}
+
+// endTurns removes the calls before the last prompt: the agent has answered that, so they are not in flight.
+func (f *facts) endTurns() {
+	if n := len(f.prompts); n > 0 {
+		f.open = slices.DeleteFunc(f.open, func(c openCall) bool { return c.message < f.prompts[n-1].message })
+	}
 }
 
 // call adds a call. One that was inherited shows the plan only.

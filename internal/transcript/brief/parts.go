@@ -197,7 +197,7 @@ func titled(a handoff.Artifact) block {
 func short(id string) string { return id[max(0, len(id)-10):] }
 
 func (p *parts) failed(f facts) {
-	one := part{title: "Failed commands, not passed since", weight: 14, least: f.cut.failed}
+	one := part{title: "Failed commands, not run again with success", weight: 14, least: f.cut.failed}
 	shown := newest(slices.Clone(f.failed), p.most/leastBlock)
 	one.hidden = len(f.failed) - len(shown)
 	for _, c := range slices.Backward(shown) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,7 +24,9 @@ type raw struct {
 	files   []string
 	failed  []string // commands that were not run again with success
 	open    map[string]string
-	plan    []string // steps that are not done
+	before  []string        // calls that were open at the last prompt
+	ended   map[string]bool // those of them that are not open since the agent answered
+	plan    []string        // steps that are not done
 	calls   map[string]rawCall
 	unread  bool // the file has branches or several threads, or was made unrecognizable
 	seen    map[string]bool
@@ -34,7 +37,14 @@ type rawCall struct{ name, command, files string }
 
 func (r *raw) prompt(text string) {
 	if strings.TrimSpace(text) != "" {
-		r.prompts = append(r.prompts, text)
+		r.prompts, r.before = append(r.prompts, text), slices.Collect(maps.Keys(r.open))
+	}
+}
+
+// answer ends the calls of the turns before the last prompt.
+func (r *raw) answer() {
+	for _, id := range r.before {
+		r.ended[id] = true
 	}
 }
 
@@ -146,6 +156,7 @@ func claudeLine(r *raw, v record) {
 	list, _ := content.([]any)
 	switch str(v, "type") {
 	case "assistant":
+		r.answer()
 		for _, c := range list {
 			if str(c, "type") == "tool_use" {
 				input, _ := get(c, "input").(record)
@@ -191,6 +202,9 @@ func codexLine(r *raw, v record) {
 	case "message":
 		text := texts(get(p, "content"))
 		r.unread = r.unread || strings.HasPrefix(text, "/redacted/")
+		if str(p, "role") == "assistant" {
+			r.answer()
+		}
 		if str(p, "role") == "user" && !strings.HasPrefix(text, "<") && !strings.HasPrefix(text, "# AGENTS.md") {
 			r.prompt(text)
 		}
@@ -217,6 +231,7 @@ func piLine(r *raw, v record) {
 	case "user":
 		r.prompt(texts(get(m, "content")))
 	case "assistant":
+		r.answer()
 		for _, c := range list {
 			if str(c, "type") == "toolCall" {
 				input, _ := get(c, "arguments").(record)
@@ -231,6 +246,9 @@ func piLine(r *raw, v record) {
 func qwenLine(r *raw, v record) {
 	parts, _ := get(v, "message", "parts").([]any)
 	said := ""
+	if str(v, "type") == "assistant" {
+		r.answer()
+	}
 	for _, p := range parts {
 		if id := str(p, "functionCall", "id"); id != "" {
 			input, _ := get(p, "functionCall", "args").(record)
@@ -291,7 +309,7 @@ func compareRaw(t *testing.T, base, name string, line func(*raw, record)) (compa
 		return 0 // not in a home directory of the program
 	}
 	for _, n := range []int{len(lines) / 3, len(lines) * 2 / 3, len(lines)} {
-		want := raw{open: map[string]string{}, calls: map[string]rawCall{}, seen: map[string]bool{}}
+		want := raw{open: map[string]string{}, ended: map[string]bool{}, calls: map[string]rawCall{}, seen: map[string]bool{}}
 		previous := ""
 		for _, l := range lines[:n] {
 			var v record
@@ -354,7 +372,7 @@ func compareHome(t *testing.T, home, name string, want raw) (compared int) {
 	return compared
 }
 
-var heading = regexp.MustCompile(`(?m)^## ([^#(,\n]+?)(?:, #M\d+)?(?:, not passed since|, without a result)?` +
+var heading = regexp.MustCompile(`(?m)^## ([^#(,\n]+?)(?:, #M\d+)?(?:, not run again with success|, without a result)?` +
 	`(?: \((at least )?(\d+) more\))?$`)
 
 // compareText checks that a brief has the newest of each kind, and as many as there are.
@@ -408,8 +426,10 @@ func compareText(t *testing.T, name, text string, want raw) {
 	check("Files changed", baseNames(want.files))
 	check("Failed commands", want.failed)
 	var open []string
-	for _, name := range want.open {
-		open = append(open, name)
+	for id, name := range want.open {
+		if !want.ended[id] {
+			open = append(open, name)
+		}
 	}
 	slices.Sort(open)
 	check("In flight", open[:min(len(open), 50)])
