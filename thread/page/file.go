@@ -15,13 +15,13 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 )
 
-// WriteFile is Write to a file. A regular file is created or replaced when
+// WriteFile writes what fill writes to a file. A regular file is created or replaced when
 // everything was written: an existing one keeps its permissions, a new one has
 // mode 0666 before umask, and if WriteFile fails, nothing has changed. Symbolic
-// links are followed. A device or named pipe is written to. Kinds: those of Write,
-// Invalid for a file in a directory of a tool, and Unavailable for the file.
-func WriteFile(ctx context.Context, file string, s *thread.Set, u thread.URI, o Options) error {
-	err := writeFile(ctx, file, s, u, o)
+// links are followed. A device or named pipe is written to. Kinds: those of fill,
+// Invalid for a file in a directory of a tool of s, and Unavailable for the file.
+func WriteFile(ctx context.Context, file string, s *thread.Set, fill func(io.Writer) error) error {
+	err := writeFile(ctx, file, s, fill)
 	var known *handoff.Error
 	if err == nil || errors.As(err, &known) || ctx.Err() != nil {
 		return err
@@ -30,13 +30,13 @@ func WriteFile(ctx context.Context, file string, s *thread.Set, u thread.URI, o 
 		handoff.Advice("name a file in a writable directory"))
 }
 
-func writeFile(ctx context.Context, file string, s *thread.Set, u thread.URI, o Options) error {
+func writeFile(ctx context.Context, file string, s *thread.Set, fill func(io.Writer) error) error {
 	info, err := os.Stat(file)
 	switch {
 	case err == nil && info.IsDir():
 		return errors.New("is a directory")
 	case err == nil && !info.Mode().IsRegular():
-		return writeDevice(ctx, file, s, u, o)
+		return writeDevice(ctx, file, fill)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -52,7 +52,7 @@ func writeFile(ctx context.Context, file string, s *thread.Set, u thread.URI, o 
 		return err
 	}
 	defer dir.Close()
-	return durable.Replace(dir, filepath.Base(target), func(w io.Writer) error { return Write(ctx, w, s, u, o) })
+	return durable.Replace(dir, filepath.Base(target), fill)
 }
 
 // followLinks returns the file that a path leads to. The file need not exist.
@@ -99,7 +99,7 @@ func checkTarget(file string, dirs []string) error {
 
 // writeDevice writes to a device or named pipe. Like a shell, it waits for a
 // process that reads from the pipe.
-func writeDevice(ctx context.Context, file string, s *thread.Set, u thread.URI, o Options) error {
+func writeDevice(ctx context.Context, file string, fill func(io.Writer) error) error {
 	const pause = 10 * time.Millisecond
 	f, err := os.OpenFile(file, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	for errors.Is(err, syscall.ENXIO) && isPipe(file) {
@@ -113,7 +113,7 @@ func writeDevice(ctx context.Context, file string, s *thread.Set, u thread.URI, 
 	if err != nil {
 		return err
 	}
-	return errors.Join(Write(ctx, f, s, u, o), f.Close())
+	return errors.Join(fill(f), f.Close())
 }
 
 func isPipe(file string) bool {

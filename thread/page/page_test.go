@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -325,8 +326,11 @@ func TestWriteFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	write := func(u thread.URI) func(io.Writer) error {
+		return func(w io.Writer) error { return page.Write(t.Context(), w, s, u, page.Options{}) }
+	}
 	var want bytes.Buffer
-	if err := page.Write(t.Context(), &want, s, u, page.Options{}); err != nil {
+	if err := write(u)(&want); err != nil {
 		t.Fatal(err)
 	}
 	old := syscall.Umask(0o027)
@@ -342,7 +346,7 @@ func TestWriteFile(t *testing.T) {
 		if err := tt.prepare(); err != nil {
 			t.Fatal(err)
 		}
-		if err := page.WriteFile(t.Context(), file, s, u, page.Options{}); err != nil {
+		if err := page.WriteFile(t.Context(), file, s, write(u)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(file)
@@ -356,13 +360,13 @@ func TestWriteFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := page.WriteFile(t.Context(), file, s, unknown, page.Options{}); !errors.Is(err, handoff.NotFound) {
+	if err := page.WriteFile(t.Context(), file, s, write(unknown)); !errors.Is(err, handoff.NotFound) {
 		t.Errorf("WriteFile of an unknown thread: %v, want NotFound", err)
 	}
 	if got, _ := os.ReadFile(file); !bytes.Equal(got, want.Bytes()) {
 		t.Errorf("after a failure the file has %q, want %q", got, &want)
 	}
-	if err := page.WriteFile(t.Context(), filepath.Join(dir, "nowhere", "out.md"), s, u, page.Options{}); !errors.Is(err,
+	if err := page.WriteFile(t.Context(), filepath.Join(dir, "nowhere", "out.md"), s, write(u)); !errors.Is(err,
 		handoff.Unavailable) {
 		t.Errorf("WriteFile into a missing directory: %v, want Unavailable", err)
 	}
@@ -372,7 +376,7 @@ func TestWriteFile(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := page.WriteFile(waitCtx, pipe, s, u, page.Options{}); !errors.Is(err, context.DeadlineExceeded) {
+	if err := page.WriteFile(waitCtx, pipe, s, write(u)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("WriteFile to a pipe without a reader: %v, want the context's error", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/storage"
@@ -220,7 +221,23 @@ func (o *searchOptions) print(a *cli.App, r searchResult, table *cli.Table) erro
 	if r.More {
 		fmt.Fprintf(a.Err, "more results: --limit %d\n", 2*o.Limit)
 	}
+	if len(r.Matches)+len(r.Sessions)+len(r.rows) == 0 {
+		fmt.Fprint(a.Err, otherwise(o.Text))
+	}
 	return nil
+}
+
+// otherwise returns how to find what a word may be the beginning of, if nothing has the word.
+func otherwise(word string) string {
+	isPart := func(r rune) bool { return r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	if word == "" || strings.TrimFunc(word, isPart) != "" {
+		return ""
+	}
+	text := word + "* finds longer words"
+	if strings.Trim(word, "0123456789abcdefABCDEF-") == "" {
+		text += "; handoff thread finds an ID by its beginning, handoff why a commit"
+	}
+	return text + "\n"
 }
 
 func sessionMatchRows(a *cli.App, list []workspace.SessionMatch) [][]string {

@@ -2,9 +2,12 @@ package find
 
 import (
 	"context"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/thread/all"
@@ -61,7 +64,9 @@ The exit code is that of the program, or as for run.`,
 	c.AddCommand(keepCommand(a))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		err := runThread(c, a, &print, &list, &send, args)
-		if err == nil || len(args) == 0 || send.given(c) {
+		failed := new(handoff.Error)
+		ofFile := errors.As(err, &failed) && failed.Op == "write"
+		if err == nil || len(args) == 0 || send.given(c) || ofFile {
 			return err
 		}
 		return elsewhere(c.Context(), a, args[0], err)
@@ -87,20 +92,22 @@ func runThread(c *cobra.Command, a *cli.App, print *printFlags, list *listThread
 	if send.given(c) {
 		uri := strings.Join(args, "")
 		if err := given(c, uri, "--data writes to the thread",
-			append(slices.Concat(listOnly, printOnly), "head")...); err != nil {
+			append(slices.Concat(listOnly, printOnly), "head", "output")...); err != nil {
 			return err
 		}
 		return send.run(c.Context(), a, set, uri)
 	}
 	if len(args) == 0 {
-		return list.run(c, a, set, transcript.Selection{Limit: -1}, "")
+		return print.to(c.Context(), a, set, func() error {
+			return list.run(c, a, set, transcript.Selection{Limit: -1}, "")
+		})
 	}
 	sel, several, err := threads.Select(c.Context(), set, args[0], a.Dir, a.Getenv("HOME"))
 	if err != nil {
 		return err
 	}
 	if several {
-		return list.run(c, a, set, sel, args[0])
+		return print.to(c.Context(), a, set, func() error { return list.run(c, a, set, sel, args[0]) })
 	}
 	if err := given(c, args[0], "the URI names one thread", listOnly...); err != nil {
 		return err
@@ -129,7 +136,7 @@ type printFlags struct {
 }
 
 // printOnly are the flags that do not go with a list.
-var printOnly = []string{"list", "full", "tools", "usage", "output"}
+var printOnly = []string{"list", "full", "tools", "usage"}
 
 func (p *printFlags) add(c *cobra.Command) {
 	f := c.Flags()
@@ -154,8 +161,18 @@ func (p *printFlags) run(c *cobra.Command, a *cli.App, set *thread.Set, uri stri
 		set, p.Chain = in.Set(), in.Chain
 		set.SetFallback(in.OpenKept)
 	}
+	return p.to(c.Context(), a, set, func() error { return page.Write(c.Context(), a.Out, set, u, p.Options) })
+}
+
+// to runs what prints to the output of a, which is the file, if there is one.
+func (p *printFlags) to(ctx context.Context, a *cli.App, set *thread.Set, print func() error) error {
 	if p.file == "" || p.file == "-" || p.file == "/dev/stdout" {
-		return page.Write(c.Context(), a.Out, set, u, p.Options)
+		return print()
 	}
-	return page.WriteFile(c.Context(), cli.Absolute(a.Dir, p.file), set, u, p.Options)
+	out, terminal := a.Out, a.Terminal
+	defer func() { a.Out, a.Terminal = out, terminal }()
+	return page.WriteFile(ctx, cli.Absolute(a.Dir, p.file), set, func(w io.Writer) error {
+		a.Out, a.Terminal = w, false
+		return print()
+	})
 }

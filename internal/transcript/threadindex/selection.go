@@ -47,12 +47,11 @@ func (f *Files) Select(ctx context.Context, text, dir, home string) (sel transcr
 		return sel, false, nil
 	case hasRole:
 		sel.Role, err = url.PathUnescape(role)
-		isRole := err == nil && f.isRole(ctx, name, sel.Role)
-		if err != nil || (!isRole && !hasQuery) {
+		if err != nil {
 			return sel, false, nil
 		}
-		if !isRole {
-			return sel, false, f.noRole(ctx, text, name, sel.Role)
+		if !f.isRole(ctx, name, sel.Role) {
+			return sel, false, f.noRole(ctx, text, name, sel.Role, hasQuery)
 		}
 		sel.Providers = []string{name}
 	default:
@@ -104,15 +103,24 @@ func (f *Files) isRole(ctx context.Context, provider, segment string) bool {
 	return err == nil && len(parents) > 0
 }
 
-// noRole returns the error of a query whose segment after the provider is no role.
-func (f *Files) noRole(ctx context.Context, text, provider, segment string) error {
+// noRole returns the error about a segment after the provider that is no role, nil if it may be the
+// ID of a thread and there is no query.
+func (f *Files) noRole(ctx context.Context, text, provider, segment string, hasQuery bool) error {
 	hint := handoff.Advice("search the threads of a provider: agents://" + provider + "?q=WORD")
+	d, _, _ := f.set.Driver(provider)
+	_, isID := d.ID(segment)
 	p, err := f.set.Provider(provider)
-	if err == nil {
+	if err == nil && !isID {
 		_, err = p.Thread(ctx, segment)
 	}
-	if err == nil || thread.IsUUID(segment) {
+	switch {
+	case !hasQuery && (isID || err == nil):
+		return nil
+	case isID || err == nil:
 		return handoff.E("parse uri", text, handoff.Invalid, errors.New("a thread has no query, a list of threads has"), hint)
+	}
+	if e := new(handoff.Error); errors.As(err, &e) && !hasQuery {
+		hint = e.Hint // which has similar IDs
 	}
 	return handoff.E("find threads", text, handoff.NotFound,
 		fmt.Errorf("no subagent has the role %q, and no thread this ID", segment), hint)
