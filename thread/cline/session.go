@@ -135,7 +135,7 @@ func setResult(c *thread.Call, content jsonl.Value) {
 }
 
 // waits is what a person has to do while a call of a tool is open.
-var waits = map[string]string{"ask_question": "an answer to its question"}
+var waits = engine.Waits{{"ask_question", "an answer to its question"}}
 
 // counts are the members of the usage of an answer. Input includes what was read from and
 // written to the cache.

@@ -215,7 +215,7 @@ func (d *decode) endTurn(n int, at time.Time) {
 }
 
 // waits is what a person has to do while a call is open.
-var waits = map[string]string{"ask_user": "an answer to its question"}
+var waits = engine.Waits{{"ask_user", "an answer to its question"}}
 
 func (d *decode) call(n int, data jsonl.Value, at time.Time) {
 	id, tool := data.Get("toolCallId").Text(), data.Get("toolName").Text()
@@ -267,14 +267,11 @@ func (d *decode) shell(agent, id string) {
 	}
 }
 
-// ends are the statuses after an event of a subagent.
-var ends = map[string]thread.Status{"subagent.started": thread.Running, "subagent.completed": thread.Completed,
-	"subagent.failed": thread.Errored}
-
 // subagent decodes an event about a subagent.
 func (d *decode) subagent(kind, id string, data jsonl.Value, n int, at time.Time) {
 	call := data.Get("toolCallId").Text()
-	id, status := cmp.Or(id, call), ends[kind]
+	id, status := cmp.Or(id, call), map[string]thread.Status{"subagent.started": thread.Running,
+		"subagent.completed": thread.Completed, "subagent.failed": thread.Errored}[kind]
 	if status == "" || id == "" {
 		return
 	}

@@ -98,7 +98,7 @@ func (d *decode) answer(n int, message jsonl.Value) {
 }
 
 // waits is what a person has to do while a call of a tool is open.
-var waits = map[string]string{"AskUser": "an answer to its question", "ExitSpecMode": "an answer to its question"}
+var waits = engine.Waits{{"AskUser", "an answer to its question"}, {"ExitSpecMode", "an answer to its question"}}
 
 // Finish implements engine.Decoder. The only usage is the total in the settings.
 func (d *decode) Finish() {

@@ -79,7 +79,7 @@ func (d *decode) answer(n int, content string) {
 }
 
 // waits is what a person has to do while a call of a tool is open.
-var waits = map[string]string{"clarify": "an answer to its question"}
+var waits = engine.Waits{{"clarify", "an answer to its question"}}
 
 // Finish implements engine.Decoder. The session has the only usage.
 func (d *decode) Finish() {

@@ -108,7 +108,7 @@ func (d *decode) event(n int, v jsonl.Value, at time.Time) {
 }
 
 // waits is what a person has to do while a call of a tool is open.
-var waits = map[string]string{"AskUserQuestion": "an answer to its question", "ExitPlanMode": "approval of its plan"}
+var waits = engine.Waits{{"AskUserQuestion", "an answer to its question"}, {"ExitPlanMode", "approval of its plan"}}
 
 // step decodes the end of a request. Old journals have no record of the end of a turn.
 func (d *decode) step(n int, reason string, at time.Time) {

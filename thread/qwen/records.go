@@ -86,7 +86,10 @@ func (d *decode) answer(n int, at time.Time) {
 }
 
 // waits is what a person has to do while a call of a tool is open.
-var waits = map[string]string{"ask_user_question": "an answer to its question", "exit_plan_mode": "approval of its plan"}
+var waits = engine.Waits{
+	{"ask_user_question", "an answer to its question"},
+	{"exit_plan_mode", "approval of its plan"},
+}
 
 // results decodes the results of calls.
 func (d *decode) results(n int, at time.Time) {

@@ -101,9 +101,9 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 		return cmp.Or(err, a.Flush())
 	})
 	setup.NoteHook(state, args[0], a.Now(), err)
-	for _, harness := range noted {
-		if harness == e.Harness {
-			setup.NoteSession(state, harness, e.Process, e.Session)
+	for _, n := range noted {
+		if n[1] == e.Harness {
+			setup.NoteSession(state, n[1], e.Process, e.Session)
 		}
 	}
 }

@@ -75,18 +75,20 @@ func Run(ctx context.Context, a *cli.App, args []string) int {
 
 // noted are the variables with the sessions of programs that do not set them for what they start: a hook has
 // noted the session.
-var noted = map[string]string{"CLINE_SESSION_ID": "cline", "DROID_SESSION_ID": "droid",
-	"GEMINI_SESSION_ID": "gemini-cli", "KIMI_SESSION_ID": "kimi"}
+var noted = [][2]string{{"CLINE_SESSION_ID", "cline"}, {"DROID_SESSION_ID", "droid"},
+	{"GEMINI_SESSION_ID", "gemini-cli"}, {"KIMI_SESSION_ID", "kimi"}}
 
 // withSessions returns an environment with the sessions that hooks have noted.
 func withSessions(getenv func(string) string) func(string) string {
 	return func(name string) string {
-		value, harness := getenv(name), noted[name]
-		if value != "" || harness == "" {
-			return value
+		value := getenv(name)
+		for _, n := range noted {
+			if n[0] == name && value == "" {
+				return setup.SessionOf(userdir.State(getenv), n[1],
+					func() handoff.Process { return runs.HarnessProcess(n[1], getenv) })
+			}
 		}
-		return setup.SessionOf(userdir.State(getenv), harness,
-			func() handoff.Process { return runs.HarnessProcess(harness, getenv) })
+		return value
 	}
 }
 

@@ -117,15 +117,22 @@ func (s *Scan) Answered(n int, m thread.Message) {
 	s.Facts.State.Waiting = thread.WaitingFor(m.Text)
 }
 
-// Called adds a call without a result, with its input as it is recorded. waits is what a person has to do
-// about the calls of tools, by their names.
-func (s *Scan) Called(n int, c thread.Call, input jsonl.Value, waits map[string]string) {
+// Waits are names of tools, and what a person has to do while a call of one is open. It is no map, which would
+// be made at each start.
+type Waits [][2]string
+
+// Called adds a call without a result, with its input as it is recorded.
+func (s *Scan) Called(n int, c thread.Call, input jsonl.Value, waits Waits) {
 	if s.Timeline.Detail == thread.Tools {
 		if c.Input = thread.Clip(input.Text()); input.Kind() != jsonl.String {
 			c.Input = thread.Clip(input.Compact())
 		}
 	}
-	s.Call(n, c, waits[c.Name])
+	waiting := ""
+	if i := slices.IndexFunc(waits, func(w [2]string) bool { return w[0] == c.Name }); i >= 0 {
+		waiting = waits[i][1]
+	}
+	s.Call(n, c, waiting)
 }
 
 // Call adds a call without a result. waiting is what a person has to do about it.
