@@ -49,7 +49,7 @@ func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread
 		!w.settings.SharesThreads(), Left: func(ctx context.Context, uri string) ([]string, string) {
 		return hook.Left(ctx, threads, w.files, uri)
 	}, News: func(ctx context.Context, e trace.HookEvent) (string, error) {
-		// without threads but those of a day: an index that is not there yet takes too long for a hook
+		// with the newest threads in the log only: to find all takes too long for a hook
 		return w.News(thread.NewSet(nil, func(string) string { return "" }, "")).Digest(ctx, w.Threads(threads),
 			e.HandoffSession, e.HandoffRun, e.Thread())
 	}, Comments: func(ctx context.Context, list []handoff.Artifact) (text string, err error) {

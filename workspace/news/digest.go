@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 	"github.com/agent-handoff/handoff/internal/transcript/brief"
 	"github.com/agent-handoff/handoff/thread"
@@ -83,12 +84,27 @@ func (s Source) Digest(ctx context.Context, in threads.Collection, own ...string
 	return d.String(), nil
 }
 
-// unfinished returns the last thread of the branch in the last day, besides those that run, own ones and
-// those that were continued; without a notice if it ended well.
+// maxUnfinished is how many of the newest threads are read for the last one.
+const maxUnfinished = 3
+
+// unfinished returns the last thread of the branch in the last day of which hooks recorded the start, besides
+// those that run, own ones and those that were continued; without a notice if it ended well.
 func (s Source) unfinished(ctx context.Context, in threads.Collection, own []string) (Need, error) {
-	list, _, err := in.Continuable(ctx, s.o.Now().AddDate(0, 0, -1).Format(time.RFC3339))
+	work, err := s.o.Hub.WorkIn(ctx, "")
+	if err != nil {
+		return Need{}, err
+	}
+	order.Sort(work, func(a, b handoff.Work) int { return b.StartedAt.Compare(a.StartedAt) })
+	var uris []string
+	for _, w := range work {
+		if w.Kind == "session" && w.StartedAt.After(s.o.Now().AddDate(0, 0, -1)) && len(uris) < maxUnfinished &&
+			!slices.Contains(append(own, uris...), w.Thread) {
+			uris = append(uris, w.Thread)
+		}
+	}
+	list, err := in.ContinuableOf(ctx, uris)
 	for _, i := range list {
-		if i.State.Status != thread.Running && !slices.Contains(own, i.URI.String()) {
+		if i.State.Status != thread.Running {
 			return s.threadNeed(i, nil), err
 		}
 	}

@@ -42,19 +42,47 @@ func EndOf(t *thread.Thread) transcript.End { return brief.EndOf(t.State) }
 // Continuable returns the threads of the branch of this worktree whose work can be continued, the
 // newest first: main threads with a prompt, without the caller's own. A thread whose program does
 // not record the branch counts if it worked in this worktree. One that another of them continues is
-// left out. since is as in ListOptions. At most maxContinuable threads of the repository are looked at.
+// left out. At most maxContinuable threads of the repository are looked at.
 //
 // Kinds: those of List.
-func (c Collection) Continuable(ctx context.Context, since string) (list []transcript.Item, warnings []string,
-	err error) {
-	page, err := c.List(ctx, ListOptions{Limit: maxContinuable, Since: since})
+func (c Collection) Continuable(ctx context.Context) (list []transcript.Item, warnings []string, err error) {
+	page, err := c.List(ctx, ListOptions{Limit: maxContinuable})
 	if err != nil {
 		return nil, page.Warnings, err
 	}
+	return c.continuable(page.Threads), page.Warnings, nil
+}
+
+// ContinuableOf is Continuable of some threads, the newest of which are first, and which it reads. Those that
+// can't be read are left out.
+func (c Collection) ContinuableOf(ctx context.Context, uris []string) ([]transcript.Item, error) {
+	if err := c.o.Hub.Closed(); err != nil {
+		return nil, err
+	}
+	var items []transcript.Item
+	for _, name := range uris {
+		u, err := thread.ParseURI(name)
+		if err != nil {
+			continue
+		}
+		v, err := c.open(ctx, u)
+		if err != nil {
+			continue
+		}
+		i := transcript.Item{URI: v.URI, Thread: v.Thread}
+		if threadindex.Load(ctx, &i) == nil {
+			items = append(items, i)
+		}
+	}
+	return c.continuable(items), ctx.Err()
+}
+
+// continuable returns the threads of a list whose work can be continued.
+func (c Collection) continuable(all []transcript.Item) (list []transcript.Item) {
 	branch, inTree := c.o.Dirs.Branch(), threadindex.In(c.o.Dirs.Root)
 	own, _ := thread.ParseURI(c.o.Producer.Thread) // the zero URI for none
-	continued := Continued(page.Threads)
-	for _, i := range page.Threads {
+	continued := Continued(all)
+	for _, i := range all {
 		here := i.Branch == branch
 		if i.Branch == "" || branch == "" {
 			here = inTree(i.Cwd)
@@ -63,7 +91,7 @@ func (c Collection) Continuable(ctx context.Context, since string) (list []trans
 			list = append(list, i)
 		}
 	}
-	return list, page.Warnings, nil
+	return list
 }
 
 const maxContinuable = 200

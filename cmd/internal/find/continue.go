@@ -191,7 +191,7 @@ func (o *continueFlags) choose(ctx context.Context, a *cli.App, w *workspace.Wor
 		v, err := in.Find(ctx, name)
 		return v, nil, err
 	}
-	list, warnings, err := in.Continuable(ctx, "")
+	list, warnings, err := in.Continuable(ctx)
 	if a.Warnings(warnings); err != nil {
 		return nil, nil, err
 	}

@@ -66,7 +66,7 @@ func (l *lister) add(ctx context.Context, o opened) (more bool, err error) {
 		if !l.q.selects(t) || l.q.Role != "" && !l.parents[uri] || !l.from.passed(i) {
 			continue
 		}
-		if err := load(ctx, &i); err != nil {
+		if err := Load(ctx, &i); err != nil {
 			l.page.Warnings = append(l.page.Warnings, err.Error())
 			continue
 		}
@@ -113,8 +113,8 @@ func (q Query) hasTitle(title string) bool {
 	return q.Title == "" || strings.Contains(strings.ToLower(title), strings.ToLower(q.Title))
 }
 
-// load reads a thread for its facts and its prompt.
-func load(ctx context.Context, i *transcript.Item) error {
+// Load reads a thread for its facts and its prompt.
+func Load(ctx context.Context, i *transcript.Item) error {
 	err := i.Thread.Read(ctx, thread.Texts, func(m thread.Message) error {
 		see(i, m)
 		return nil
