@@ -4,7 +4,7 @@
 // usage, keeps calls and states, joins subagents with their parents, and resumes.
 //
 // The events of a record are calls of the methods of a [Scan], in the order of the
-// record: At, Prompt, Answer, Call, Result, Nested, Use, State, Compacted, Agent.
+// record: At, Prompt, Answer, Answered, Call, Called, Result, Nested, Use, State, Compacted, Agent.
 // A record of a type that the decoder does not know is passed to Unknown, so that a
 // thread with usage that is not understood is never called exact.
 //
