@@ -289,12 +289,21 @@ func (w Workspace) Gone() func(dir string) bool {
 		places[dir] = at
 		return at
 	}
+	missing := map[string]bool{}
+	isMissing := func(dir string) bool {
+		gone, known := missing[dir]
+		if !known {
+			gone = isGone(dir)
+			missing[dir] = gone
+		}
+		return gone
+	}
 	return func(dir string) bool {
 		if !filepath.IsAbs(dir) {
 			return false
 		}
 		at := filepath.Clean(dir)
-		for ; isGone(at); at = filepath.Dir(at) {
+		for ; isMissing(at); at = filepath.Dir(at) {
 			if d.home(at) != "" {
 				return false
 			}

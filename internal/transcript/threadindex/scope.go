@@ -1,6 +1,8 @@
 package threadindex
 
 import (
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,7 +13,7 @@ import (
 // In returns a function that reports whether a directory is one of dirs or inside one of
 // them. Links are followed. The result is for one goroutine.
 func In(dirs ...string) func(dir string) bool {
-	known := map[string]bool{}
+	known, real := map[string]bool{}, links{}
 	roots := make([]string, len(dirs))
 	for i, dir := range dirs {
 		roots[i] = filepath.Clean(config.Resolve(dir))
@@ -32,11 +34,29 @@ func In(dirs ...string) func(dir string) bool {
 		in, ok := known[dir]
 		if !ok {
 			clean := filepath.Clean(dir)
-			in = within(clean) || within(config.Resolve(clean))
+			in = within(clean) || within(real.resolve(clean))
 			known[dir] = in
 		}
 		return in
 	}
+}
+
+// links are directories by the path that leads to them.
+type links map[string]string
+
+// resolve is config.Resolve with one look at each directory on the way.
+func (l links) resolve(path string) string {
+	real, known := l[path]
+	if parent := filepath.Dir(path); !known && parent == path {
+		real = path
+	} else if !known {
+		real = filepath.Join(l.resolve(parent), filepath.Base(path))
+		if info, err := os.Lstat(real); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			real = config.Resolve(real)
+		}
+	}
+	l[path] = real
+	return real
 }
 
 // Nearest is In, without what is in those of others that are inside one of dirs.
