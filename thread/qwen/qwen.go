@@ -24,7 +24,7 @@ func Driver() thread.Driver {
 	return thread.Driver{
 		Name: name, Env: env, ID: thread.UUIDs, Roots: thread.Home(env, ".qwen"), Resume: []string{name, "--resume"},
 		Unverified: "tested with sessions that were recorded with a scripted server, not with one of a person",
-		Open: engine.Open(engine.Program{Name: name, Env: env, Open: open, Stores: []engine.Store{
+		Open: engine.Open(engine.Program{Name: name, Env: env, Open: open, Alone: true, Stores: []engine.Store{
 			{Pattern: "projects/*/chats/{id}.jsonl"},
 			{Pattern: "projects/*/chats/archive/{id}.jsonl"},
 			{Pattern: "projects/*/subagents/{parent}/agent-{id}.jsonl",

@@ -196,8 +196,15 @@ func commandsOfTable(f foreign, text string) []string {
 	f.Helper()
 	command := regexp.MustCompile(`(?m)^command = (".*")$`).FindStringSubmatch(text)
 	args := regexp.MustCompile(`(?m)^args = \[(.*)\]$`).FindStringSubmatch(text)
-	if command == nil || args == nil {
-		f.Fatalf("no server in\n%s", text)
+	if command == nil {
+		f.Fatalf("no command in\n%s", text)
+	}
+	if args == nil { // only hooks, as of Kimi Code
+		var line string
+		if err := json.Unmarshal([]byte(command[1]), &line); err != nil {
+			f.Fatal(err)
+		}
+		return []string{line}
 	}
 	var words []any
 	if err := json.Unmarshal([]byte("["+command[1]+","+args[1]+"]"), &words); err != nil {

@@ -265,8 +265,9 @@ func digest(t testing.TB, dirs ...string) string {
 			if d.IsDir() && (d.Name() == ".cache" || strings.HasSuffix(name, "/.local/state/agent-handoff/logs")) {
 				return filepath.SkipDir // the user's own index, and what this machine remembers of logs
 			}
-			if strings.HasSuffix(name, "/.local/state/agent-handoff") || strings.HasSuffix(name, "/agent-handoff/opened") {
-				return nil // the list of workspaces that were opened
+			if strings.HasSuffix(name, "/.local/state/agent-handoff") ||
+				strings.HasSuffix(name, "/agent-handoff/opened") || strings.HasSuffix(name, "/agent-handoff/directories") {
+				return nil // what is remembered of workspaces and directories
 			}
 			info, err := d.Info()
 			if err != nil {

@@ -31,8 +31,6 @@ type plan struct {
 	text    passage // what was proposed to the person
 }
 
-var separators = strings.NewReplacer("_", "", "-", "")
-
 // add adds a call that writes a plan. The tools are TodoWrite, TaskCreate and TaskUpdate of Claude
 // Code, update_plan of Codex, write_todos of Gemini CLI, and those of others with names and inputs
 // of the same form.
@@ -40,7 +38,7 @@ func (p *plan) add(c thread.Call, message int) {
 	if c.Failed {
 		return
 	}
-	name := strings.ToLower(separators.Replace(c.Name))
+	name := strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(c.Name, "_", ""), "-", ""))
 	input := jsonl.Value(c.Input)
 	switch {
 	case strings.HasSuffix(name, "exitplanmode"):
