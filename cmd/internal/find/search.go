@@ -233,7 +233,7 @@ func otherwise(word string) string {
 	if word == "" || strings.TrimFunc(word, isPart) != "" {
 		return ""
 	}
-	text := word + "* finds longer words"
+	text := "WORD* finds longer words" // without the word, which may be a secret
 	if strings.Trim(word, "0123456789abcdefABCDEF-") == "" {
 		text += "; handoff thread finds an ID by its beginning, handoff why a commit"
 	}
