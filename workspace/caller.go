@@ -129,7 +129,7 @@ func (w *Workspace) ToolCaller(ctx context.Context, dir string, getenv func(stri
 		case worksIn:
 			given.Session = ""
 		case known: // the variables are those of whoever started a server that serves others now
-			getenv = without(getenv, "HANDOFF_SESSION", "HANDOFF_SESSION_DIR", "HANDOFF_RUN", "HANDOFF_RUN_DIR",
+			getenv = config.Without(getenv, "HANDOFF_SESSION", "HANDOFF_SESSION_DIR", "HANDOFF_RUN", "HANDOFF_RUN_DIR",
 				"HANDOFF_AGENT")
 		}
 	}
@@ -174,16 +174,6 @@ func (w *Workspace) descends(ctx context.Context, id string) (in, known bool) {
 		}
 	}
 	return in && s.ClosedAt.IsZero(), true
-}
-
-// without returns getenv without some variables.
-func without(getenv func(string) string, names ...string) func(string) string {
-	return func(name string) string {
-		if slices.Contains(names, name) {
-			return ""
-		}
-		return getenv(name)
-	}
 }
 
 // WithSubagent returns the caller as the subagent that made its tool call, if the

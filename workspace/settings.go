@@ -26,7 +26,7 @@ func Settings(dir string, o Options) ([]settings.Entry, error) {
 //
 // Kinds: Invalid (the first exists), NotFound (the second does not), Unavailable.
 func SetMoved(ctx context.Context, o Options, from, to string) error {
-	return config.SetMoved(ctx, without(o.environment(), "HANDOFF_WORKSPACE"), from, to)
+	return config.SetMoved(ctx, config.Without(o.environment(), "HANDOFF_WORKSPACE"), from, to)
 }
 
 // SetSetting changes a setting in the user's own file, for the workspace that a

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/agent-handoff/handoff"
@@ -68,6 +69,16 @@ func Find(dir string, getenv func(string) string) (Workspace, error) {
 	// The last element may be a link that a repository brought.
 	w.Runtime = filepath.Join(Resolve(filepath.Dir(w.Runtime)), filepath.Base(w.Runtime))
 	return w, nil
+}
+
+// Without returns an environment without some variables.
+func Without(getenv func(string) string, names ...string) func(string) string {
+	return func(name string) string {
+		if slices.Contains(names, name) {
+			return ""
+		}
+		return getenv(name)
+	}
 }
 
 // Resolve follows the symbolic links of that part of a path that exists.

@@ -46,7 +46,7 @@ func Opened(o workspace.Options) []string { return config.Opened(environment(o))
 func Each(ctx context.Context, dir string, o workspace.Options,
 	do func(place string, w *workspace.Workspace) ([]string, error)) (warnings []string, err error) {
 	list := with(dir, o)
-	o.Getenv = withoutWorkspace(environment(o))
+	o.Getenv = config.Without(environment(o), "HANDOFF_WORKSPACE")
 	for _, place := range list {
 		var more []string
 		w, err := open(place, o)
@@ -67,16 +67,6 @@ func Each(ctx context.Context, dir string, o workspace.Options,
 		}
 	}
 	return warnings, nil
-}
-
-// withoutWorkspace returns an environment without HANDOFF_WORKSPACE.
-func withoutWorkspace(getenv func(string) string) func(string) string {
-	return func(name string) string {
-		if name == "HANDOFF_WORKSPACE" {
-			return ""
-		}
-		return getenv(name)
-	}
 }
 
 // open opens the workspace of a place, unless it is a part of another one now.
@@ -124,7 +114,7 @@ func Cost(ctx context.Context, dir string, o workspace.Options, set *thread.Set,
 		c.Prices = filepath.Join(dir, c.Prices)
 	}
 	r.Places = []Spending{}
-	getenv := withoutWorkspace(environment(o))
+	getenv := config.Without(environment(o), "HANDOFF_WORKSPACE")
 	worktrees := func(place string) []string {
 		found, err := config.Find(place, getenv)
 		if err != nil {
