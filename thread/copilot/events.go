@@ -31,7 +31,7 @@ type decode struct {
 func decoder(path, session, agent string) func(*engine.Scan) engine.Decoder {
 	return func(s *engine.Scan) engine.Decoder {
 		return &decode{Scan: s, path: path, session: session, agent: agent, names: map[string]string{},
-			usage: usage{answered: map[string]thread.Tokens{}}}
+			usage: usage{total: map[string]thread.Tokens{}, answered: map[string]thread.Tokens{}}}
 	}
 }
 

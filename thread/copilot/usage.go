@@ -109,9 +109,6 @@ func (u *usage) shutdown(s *engine.Scan, data jsonl.Value) {
 
 // close adds the totals of the last process to those of the session.
 func (u *usage) close() {
-	if u.total == nil {
-		u.total = map[string]thread.Tokens{}
-	}
 	for model, t := range u.last {
 		u.total[model] = plus(u.total[model], t)
 	}

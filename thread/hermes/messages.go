@@ -73,8 +73,7 @@ func (d *decode) answer(n int, content string) {
 	for c := jsonl.Value(m.Get("tool_calls").Text()).Elements(); c.Next(); {
 		f := c.Value().Get("function")
 		d.Called(n, thread.Call{ID: c.Value().Get("id").Text(), Name: f.Get("name").Text(), Time: at},
-			f.Get("arguments"),
-			waits)
+			f.Get("arguments"), waits)
 	}
 }
 

@@ -84,9 +84,8 @@ func (c Collection) List(ctx context.Context, o ListOptions) (transcript.Page, e
 	}
 	page, err := c.o.Archive(o.NoIndex).List(ctx, q)
 	for n, i := range page.Threads {
-		page.Threads[n].DirectoryGone = c.isGone(i)
 		i.Unverified = c.o.Threads.Unverified(i.Provider)
-		page.Threads[n].Notices = i.State.Notices(i.URI.String())
+		c.describe(&page.Threads[n])
 	}
 	if err != nil || !o.Agents {
 		return page, err
@@ -268,15 +267,13 @@ func (c Collection) search(ctx context.Context, o SearchOptions,
 	s := threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest}
 	if each != nil {
 		s.Each = func(m transcript.Match) error {
-			m.DirectoryGone = c.isGone(m.Item)
-			m.Notices = m.State.Notices(m.URI.String())
+			c.describe(&m.Item)
 			return each(m)
 		}
 	}
 	found, err := c.o.Archive(o.NoIndex).Search(ctx, s)
-	for i, m := range found.Matches {
-		found.Matches[i].DirectoryGone = c.isGone(m.Item)
-		found.Matches[i].Notices = m.State.Notices(m.URI.String())
+	for i := range found.Matches {
+		c.describe(&found.Matches[i].Item)
 	}
 	return found, err
 }
@@ -315,13 +312,13 @@ func (c Collection) InWorkspace(t *thread.Thread) bool { return c.o.Contains(t.C
 // it belongs to this repository.
 func (c Collection) IsShared(t *thread.Thread) bool { return c.o.Remote && !t.KeptAt.IsZero() }
 
-// isGone reports whether the directory of a thread of this machine no longer exists.
-func (c Collection) isGone(i transcript.Item) bool {
-	if !filepath.IsAbs(i.Cwd) || c.IsShared(i.Thread) {
-		return false
+// describe sets the notices of a thread, and whether its directory no longer exists on this machine.
+func (c Collection) describe(i *transcript.Item) {
+	i.Notices = i.State.Notices(i.URI.String())
+	if filepath.IsAbs(i.Cwd) && !c.IsShared(i.Thread) {
+		_, err := os.Lstat(i.Cwd)
+		i.DirectoryGone = err != nil
 	}
-	_, err := os.Lstat(i.Cwd)
-	return err != nil
 }
 
 // query returns the query that o means. Its error is that of a closed workspace, or

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/agent-handoff/handoff/cmd/internal/cli"
 	"github.com/agent-handoff/handoff/cmd/internal/setup"
@@ -101,10 +102,8 @@ func runHook(c *cobra.Command, a *cli.App, args []string) {
 		return cmp.Or(err, a.Flush())
 	})
 	setup.NoteHook(state, args[0], a.Now(), err)
-	for _, n := range noted {
-		if n[1] == e.Harness {
-			setup.NoteSession(state, n[1], e.Process, e.Session)
-		}
+	if slices.ContainsFunc(noted, func(n [2]string) bool { return n[1] == e.Harness }) {
+		setup.NoteSession(state, e.Harness, e.Process, e.Session)
 	}
 }
 
