@@ -83,14 +83,26 @@ type directories struct {
 	dirs   []string                // in the order of the lines, each once
 	of     map[string][]repository // by directory, the last one in the last line
 	like   map[string][]repository // by root commit and by time of creation
-	states map[string]string       // of common directories: when they were created, "-" if they don't exist
-	owners map[repository]string
+	states memo[string, string]    // of common directories: when they were created, "-" if they don't exist
+	owners memo[repository, string]
+}
+
+// A memo keeps the results of a function by its arguments.
+type memo[K comparable, V any] map[K]V
+
+func (m memo[K, V]) of(k K, f func(K) V) V {
+	v, known := m[k]
+	if !known {
+		v = f(k)
+		m[k] = v
+	}
+	return v
 }
 
 // readDirectories reads the file.
 func readDirectories(state string) *directories {
-	d := &directories{of: map[string][]repository{}, like: map[string][]repository{}, states: map[string]string{},
-		owners: map[repository]string{}}
+	d := &directories{of: map[string][]repository{}, like: map[string][]repository{}, states: memo[string, string]{},
+		owners: memo[repository, string]{}}
 	for line := range strings.Lines(directoriesText(state)) {
 		d.add(strings.TrimSuffix(line, "\n"))
 	}
@@ -143,35 +155,30 @@ func (d *directories) addLike(r repository) {
 
 // has reports whether the repository is where it was.
 func (d *directories) has(r repository) bool {
-	state, known := d.states[r.common]
-	if !known {
-		var exists bool
-		if state, exists = createdAt(r.common); !exists {
-			state = "-"
+	return r.created == d.states.of(r.common, func(common string) string {
+		created, exists := createdAt(common)
+		if !exists {
+			return "-"
 		}
-		d.states[r.common] = state
-	}
-	return state == r.created
+		return created
+	})
 }
 
 // owner returns the common directory of a repository as it is now, or else of its clone that was
 // remembered first; "" if none is known.
-func (d *directories) owner(r repository) (common string) {
-	if common, known := d.owners[r]; known {
-		return common
-	}
-	defer func() { d.owners[r] = common }()
-	if common = d.now(r); common != "" {
-		return common
-	}
-	for _, id := range strings.Fields(r.roots) {
-		for _, o := range d.like[id] {
-			if common = d.now(o); common != "" {
+func (d *directories) owner(r repository) string {
+	return d.owners.of(r, func(r repository) string {
+		candidates := []repository{r}
+		for _, id := range strings.Fields(r.roots) {
+			candidates = append(candidates, d.like[id]...)
+		}
+		for _, o := range candidates {
+			if common := d.now(o); common != "" {
 				return common
 			}
 		}
-	}
-	return ""
+		return ""
+	})
 }
 
 // now returns where a repository is now: where it was, or where one that was created at the same
@@ -275,40 +282,28 @@ func isGone(dir string) bool {
 // The function is for one goroutine.
 func (w Workspace) Gone() func(dir string) bool {
 	d, _ := w.remembered()
-	places := map[string]string{}
+	places, gone := memo[string, string]{}, memo[string, bool]{}
 	var place func(dir string) string // the nearest repository or workspace above a directory, "" for none
 	place = func(dir string) string {
-		at, known := places[dir]
-		switch {
-		case known:
+		switch parent := filepath.Dir(dir); {
 		case d.of[dir] != nil || isPlace(dir):
-			at = dir
-		case dir != filepath.Dir(dir):
-			at = place(filepath.Dir(dir))
+			return dir
+		case dir != parent:
+			return places.of(parent, place)
 		}
-		places[dir] = at
-		return at
-	}
-	missing := map[string]bool{}
-	isMissing := func(dir string) bool {
-		gone, known := missing[dir]
-		if !known {
-			gone = isGone(dir)
-			missing[dir] = gone
-		}
-		return gone
+		return ""
 	}
 	return func(dir string) bool {
 		if !filepath.IsAbs(dir) {
 			return false
 		}
 		at := filepath.Clean(dir)
-		for ; isMissing(at); at = filepath.Dir(at) {
+		for ; gone.of(at, isGone); at = filepath.Dir(at) {
 			if d.home(at) != "" {
 				return false
 			}
 		}
-		root := place(at)
+		root := places.of(at, place)
 		if root != "" && d.of[root] == nil {
 			w.memory.mu.Lock()
 			w.memory.others = append(w.memory.others, root)
