@@ -21,10 +21,10 @@ func Settings(dir string, o Options) ([]settings.Entry, error) {
 	return append(c.Settings(), config.MovedSettings(o.environment())...), nil
 }
 
-// SetMoved makes a directory that no longer exists one of the repository or workspace that
-// another is in, for threads that worked there; "" undoes that. Both are absolute.
+// SetMoved makes the threads of the directory from, which no longer exists, those of the repository
+// or workspace that the directory to is in. If to is "", it undoes that. Both are absolute.
 //
-// Kinds: Invalid (the first exists), NotFound (the second does not), Unavailable.
+// Kinds: Invalid (from exists), NotFound (to does not), Unavailable.
 func SetMoved(ctx context.Context, o Options, from, to string) error {
 	return config.SetMoved(ctx, config.Without(o.environment(), "HANDOFF_WORKSPACE"), from, to)
 }

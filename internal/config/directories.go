@@ -22,18 +22,17 @@ import (
 	"github.com/agent-handoff/handoff/settings"
 )
 
-// directoriesName is the name of the file that remembers of which repository the directories
-// of worktrees are, in the directory of the user's state: a directory that is gone can't be
-// asked again. A line has the directory, the common git directory, the time at which that was
-// created, IDs of root commits, and byHand or nothing, separated by tabs.
+// directoriesName is the name of the file with the repositories of the roots of worktrees, in the
+// directory of the user's state: of a directory that no longer exists, git can't be asked. A line
+// has the directory, the common git directory, the time at which that was created, IDs of root
+// commits, and byHand or nothing, separated by tabs.
 const directoriesName = "directories"
 
-// byHand marks the line of a directory that the user has said where it is.
+// byHand marks a line that SetMoved added.
 const byHand = "moved"
 
-// What is remembered at most: the lines that were added last, and of a repository the first
-// root commits. A command adds the directories of few repositories that it was not started in,
-// because git is started in each.
+// The limits of what is remembered: the newest lines, and the first root commits of a repository.
+// A command adds at most maxOthers worktrees of other repositories, because git is started in each.
 const (
 	maxDirectories = 4000
 	maxRootCommits = 3
@@ -41,7 +40,7 @@ const (
 	maxRootsWait   = 2 * time.Second
 )
 
-// A repository is what identifies one. Clones have the same root commits; the time at which the
+// A repository identifies a git repository. Clones have the same root commits; the time at which the
 // git directory was created stays when that is renamed or moved. A workspace outside git has
 // its root as the common directory, and nothing else.
 type repository struct {
@@ -50,7 +49,7 @@ type repository struct {
 	roots   string // IDs of root commits, separated by spaces; "" before the first commit, unread
 }
 
-// unread stands for root commits that git does not tell, or not in time.
+// unread stands for root commits that git could not read in time, or at all.
 const unread = "-"
 
 // createdAt returns when a common git directory was created, and whether it exists: git writes
@@ -68,8 +67,8 @@ func (r repository) line(dir, mark string) string {
 	return strings.Join([]string{dir, r.common, r.created, r.roots, mark}, "\t")
 }
 
-// isLike reports whether two repositories have a root commit in common, or were created at the
-// same time when the root commits of one were not known.
+// isLike reports whether two repositories have a root commit in common or, if those of one are not
+// known, were created at the same time.
 func (r repository) isLike(o repository) bool {
 	if min(len(r.roots), len(o.roots)) <= len(unread) {
 		return r.created != "" && r.created == o.created
@@ -99,7 +98,7 @@ func (m memo[K, V]) of(k K, f func(K) V) V {
 	return v
 }
 
-// readDirectories reads the file.
+// readDirectories returns what the file in a state directory has, nothing if it can't be read.
 func readDirectories(state string) *directories {
 	d := &directories{of: map[string][]repository{}, like: map[string][]repository{}, states: memo[string, string]{},
 		owners: memo[repository, string]{}}
@@ -153,7 +152,7 @@ func (d *directories) addLike(r repository) {
 	}
 }
 
-// has reports whether the repository is where it was.
+// has reports whether the common directory of a repository exists and is the one that was remembered.
 func (d *directories) has(r repository) bool {
 	return r.created == d.states.of(r.common, func(common string) string {
 		created, exists := createdAt(common)
@@ -195,8 +194,8 @@ func (d *directories) now(r repository) string {
 	return ""
 }
 
-// home returns the common directory of the repository that a directory was in last, as far as
-// that exists; "" if none is known.
+// home returns the common directory of the last repository of a directory of which the owner is known,
+// "" for none.
 func (d *directories) home(dir string) string {
 	for _, r := range slices.Backward(d.of[dir]) {
 		if common := d.owner(r); common != "" {
@@ -278,8 +277,8 @@ func isGone(dir string) bool {
 }
 
 // Gone returns a function that reports whether a directory no longer exists and is not known to
-// be of a repository or workspace that does. Of those that exist, it notes the worktrees for Remember.
-// The function is for one goroutine.
+// be of a repository or workspace that does. It notes the places of other directories for Remember, if
+// they are not remembered. The function is for one goroutine.
 func (w Workspace) Gone() func(dir string) bool {
 	d, _ := w.remembered()
 	places, gone := memo[string, string]{}, memo[string, bool]{}
@@ -348,8 +347,8 @@ func (w Workspace) Remember() {
 	}
 }
 
-// SetMoved makes a directory that is gone one of the repository or workspace that another one is in.
-// If that is "", what the user has said of the directory is forgotten.
+// SetMoved remembers that the directory from, which no longer exists, is of the repository or workspace
+// that the directory to is in. If to is "", it removes what it has added for from.
 //
 // Kinds: Invalid (it exists), NotFound (the other one does not), Unavailable.
 func SetMoved(ctx context.Context, getenv func(string) string, from, to string) error {
@@ -394,7 +393,8 @@ func MovedSettings(getenv func(string) string) (list []settings.Entry) {
 	return list
 }
 
-// changeDirectories changes the lines of the file. It waits for another process that does.
+// changeDirectories changes the lines of the file. It waits at most a second for another process
+// that changes them.
 func changeDirectories(ctx context.Context, state string, change func(lines []string) []string) error {
 	if state == "" {
 		return errNoDirectory

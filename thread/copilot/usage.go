@@ -19,11 +19,11 @@ import (
 // resume, but not always: if one of them falls, they started again.
 type usage struct {
 	records  int
-	provider string        // of the last record
-	pending  thread.Tokens // of requests whose answer follows
-	answers  int           // without a record
-	open     int           // answers since the last total
-	output   int64
+	provider string                   // of the last record
+	pending  thread.Tokens            // of requests whose answer follows
+	answers  int                      // without a record
+	open     int                      // answers since the last total
+	output   int64                    // of answers without a record
 	total    map[string]thread.Tokens // of ended counts, by model
 	last     map[string]thread.Tokens // totals of the last process
 	others   bool                     // there are subagents, which the totals include
@@ -160,7 +160,8 @@ func source(path string) engine.Source {
 	}
 }
 
-// stored adds what the requests of an agent, by model, have beside its answers, unless an answer is missing there.
+// stored adds what the requests of an agent in the store, by model, used beside its answers, unless the store
+// has fewer requests or output than the answers.
 func (d *decode) stored(rows map[string]thread.Tokens) {
 	u := &d.usage
 	if len(rows) == 1 {

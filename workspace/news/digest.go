@@ -62,7 +62,7 @@ func (s Source) Digest(ctx context.Context, in threads.Collection, own ...string
 		return "", err
 	}
 	if last.Notice.Code != "" {
-		d.add("The last thread of branch %s: %s %s; print what is needed to go on with: handoff continue %s",
+		d.add("The last thread of branch %s: %s %s; print what is needed to continue it with: handoff continue %s",
 			quote(s.o.Branch), last.Ref, quote(last.Notice.Text), last.Ref)
 	}
 	status, err := s.Status(ctx)
@@ -87,8 +87,8 @@ func (s Source) Digest(ctx context.Context, in threads.Collection, own ...string
 // maxUnfinished is how many of the newest threads are read for the last one.
 const maxUnfinished = 3
 
-// unfinished returns the last thread of the branch in the last day of which hooks recorded the start, besides
-// those that run, own ones and those that were continued; without a notice if it ended well.
+// unfinished returns what the last thread of the branch needs whose start hooks recorded in the last day,
+// without a notice if it ended well. Threads that run, that were continued or that are in own don't count.
 func (s Source) unfinished(ctx context.Context, in threads.Collection, own []string) (Need, error) {
 	work, err := s.o.Hub.WorkIn(ctx, "")
 	if err != nil {

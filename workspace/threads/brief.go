@@ -53,8 +53,10 @@ func (c Collection) Continuable(ctx context.Context) (list []transcript.Item, wa
 	return c.continuable(page.Threads), page.Warnings, nil
 }
 
-// ContinuableOf is Continuable of some threads, the newest of which are first, and which it reads. Those that
-// can't be read are left out.
+// ContinuableOf returns those of some threads, in their order, that Continuable would return. It reads them;
+// those that can't be read are left out.
+//
+// Kinds: that of a closed workspace; the error of ctx.
 func (c Collection) ContinuableOf(ctx context.Context, uris []string) ([]transcript.Item, error) {
 	if err := c.o.Hub.Closed(); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 // maxChain is how many threads of a chain are followed.
 const maxChain = 100
 
-// Continued returns the threads that others of a list continue, with those.
+// Continued returns, by the threads that others of a list continue, those others.
 func Continued(list []transcript.Item) map[thread.URI][]thread.URI {
 	by := map[thread.URI][]thread.URI{}
 	for _, i := range list {
@@ -41,7 +41,7 @@ func (c Collection) Chain(ctx context.Context, v *thread.View) (chain thread.Cha
 	return chain, err
 }
 
-// continues returns the thread that t continues, the zero URI for none that this machine has.
+// continues returns the main thread that t continues, the zero URI if it is none that this machine has.
 func (c Collection) continues(ctx context.Context, t *thread.Thread) (thread.URI, error) {
 	u, err := t.Continues(ctx)
 	if err != nil || u.Thread == "" {
@@ -54,8 +54,10 @@ func (c Collection) continues(ctx context.Context, t *thread.Thread) (thread.URI
 	return v.URI.Main(), nil
 }
 
-// Before returns the threads whose work that of a URI continues, the newest first: that which it continues,
-// that which this one continues, and so on. At most maxChain threads are followed.
+// Before returns the threads whose work the thread of a URI continues, the newest first: the one that it
+// continues, the one that this one continues, and so on, at most maxChain.
+//
+// Kinds: those of reading the transcripts.
 func (c Collection) Before(ctx context.Context, u thread.URI) (list []thread.URI, err error) {
 	if err := c.o.Hub.Closed(); err != nil {
 		return nil, err

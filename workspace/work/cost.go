@@ -50,7 +50,8 @@ type CostReport struct {
 	Total        trace.CostRow     `json:"total"`
 	Prices       PriceSource       `json:"prices"`
 	Change       *trace.CostChange `json:"change,omitempty"` // of Total, if it was asked for
-	// of one thread: what it used with the threads that it continues, nil for none
+
+	// Chain is what one thread used together with the threads that it continues, nil if there are none.
 	Chain    *trace.Usage  `json:"withContinued,omitempty"`
 	Warnings []string      `json:"warnings,omitempty"`
 	Others   trace.CostRow `json:"-"` // the rows together that have no days of their own

@@ -94,8 +94,8 @@ func CommandLine(action handoff.Action, args ...string) string {
 	return Name() + " " + strings.ReplaceAll(line, "\x00", "%")
 }
 
-// Settle returns the command that settles what needs a person: of a thread that failed, the one with
-// which its program goes on.
+// Settle returns the command that settles a need: the one of its hint or, for a thread that failed, the
+// one with which its program resumes it.
 func (a *App) Settle(n news.Need) string {
 	if n.Resume != nil {
 		return textfmt.ResumeLine(n.Dir, n.Resume)

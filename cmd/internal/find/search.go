@@ -222,13 +222,13 @@ func (o *searchOptions) print(a *cli.App, r searchResult, table *cli.Table) erro
 		fmt.Fprintf(a.Err, "more results: --limit %d\n", 2*o.Limit)
 	}
 	if len(r.Matches)+len(r.Sessions)+len(r.rows) == 0 {
-		fmt.Fprint(a.Err, otherwise(o.Text))
+		fmt.Fprint(a.Err, noMatchHint(o.Text))
 	}
 	return nil
 }
 
-// otherwise returns how to find what a word may be the beginning of, if nothing has the word.
-func otherwise(word string) string {
+// noMatchHint returns how to search for what a word may be the beginning of. It is "" for several words.
+func noMatchHint(word string) string {
 	isPart := func(r rune) bool { return r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 	if word == "" || strings.TrimFunc(word, isPart) != "" {
 		return ""

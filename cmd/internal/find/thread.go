@@ -164,7 +164,7 @@ func (p *printFlags) run(c *cobra.Command, a *cli.App, set *thread.Set, uri stri
 	return p.to(c.Context(), a, set, func() error { return page.Write(c.Context(), a.Out, set, u, p.Options) })
 }
 
-// to runs what prints to the output of a, which is the file, if there is one.
+// to runs print with the output of a being the file of --output, if one is given.
 func (p *printFlags) to(ctx context.Context, a *cli.App, set *thread.Set, print func() error) error {
 	if p.file == "" || p.file == "-" || p.file == "/dev/stdout" {
 		return print()

@@ -130,7 +130,7 @@ func threadRows(a *cli.App, page transcript.Page) (rows [][]string) {
 	return rows
 }
 
-// name returns what a thread is known by, and what of it is gone.
+// name returns what a thread is known by, and whether only a copy is left and its directory is gone.
 func name(i transcript.Item) string {
 	text := i.Name()
 	if !i.KeptAt.IsZero() {

@@ -213,8 +213,7 @@ var (
 
 // known are the programs. Files, members and events are as seen in Claude Code 2.1,
 // Codex 0.169, Gemini CLI 0.61, Qwen Code 0.24, OpenCode 1.18, pi 0.73, Copilot
-// CLI 1.0, Kimi Code 2.1,
-// Droid 0.225 and Cline 3.0; those of Cursor as documented in 2026.
+// CLI 1.0, Kimi Code 2.1, Droid 0.225 and Cline 3.0; those of Cursor as documented in 2026.
 var known = []client{
 	{name: "claude", title: "Claude Code", variable: "CLAUDE_CONFIG_DIR", home: ".claude", project: ".claude",
 		server: map[string]any{"type": "stdio"}, hooks: "settings.json", events: claudeEvents, more: claudeChanges,

@@ -136,7 +136,7 @@ type Conversations interface {
 	Continuing
 }
 
-// Continuing tells what is needed to continue a thread, and which do so.
+// Continuing returns what is needed to continue a thread, and which threads continue it.
 type Continuing interface {
 	Brief(ctx context.Context, v *thread.View, tokens int) (transcript.Brief, error)
 	Chain(ctx context.Context, v *thread.View) (thread.Chain, error)
