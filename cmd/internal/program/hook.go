@@ -38,11 +38,13 @@ that other machines use, the message is recorded only if you share threads
 exists, and always exits 0.
 
 Some programs pass the output of a hook to the model. For these, hook prints
-what the session left when it starts or is resumed. At the end of a turn it
-prints the outputs of handoff run --expect that are missing, so that the agent
-continues once; if none is missing, it prints what the turn left. New comments
-on what the agent published are printed at these points and at the start of a
-turn, once, if they were made on this machine; others are counted.
+what the session left when it starts or is resumed, and for a new subagent of
+Claude Code how to hand over a result that it can't write as a file. At the end
+of a turn it prints the outputs of handoff run --expect that are missing, so
+that the agent continues once; if none is missing, it prints what the turn left.
+New comments on what the agent published are printed at the start of a session
+and at the start and the end of a turn, once, if they were made on this machine;
+others are counted.
 
 With "handoff init --review-plans", hook publishes a plan of Claude Code and
 waits up to an hour for its review, which allows it, or denies it with the

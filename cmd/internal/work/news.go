@@ -42,9 +42,9 @@ settled: claims that are contradicted, commands that failed, artifacts that
 compete or whose inputs were replaced, sessions that failed, left an output out
 or are silent, threads that wait or failed, pipeline runs in which a person acts
 next or whose last attempt failed its gate, and records that only this machine
-has. "running" is what runs now. "done"
-has the sessions that ended since you looked, and the threads that belong to
-none, with what they published, changed and cost in that time.
+has. "running" is what runs now. "done" has the sessions that ended since you
+looked, and the threads that belong to none, with what they published, changed
+and cost in that time, and the subagents that left no output and no message.
 
 On a terminal, news notes what it has shown, unless it left out something that
 is done. The next call shows what is done after that; what needs you is shown
