@@ -342,15 +342,16 @@ func (w Workspace) Remember() {
 		}
 	}
 	if len(lines) > 0 {
-		add := func(old []string) []string { return append(old, lines...) }
-		_ = changeDirectories(context.Background(), w.memory.state, add)
+		state := w.memory.state
+		add := func() []string { return append(readDirectories(state).lines, lines...) }
+		_ = changeLines(context.Background(), state, directoriesName, maxDirectories, add)
 	}
 }
 
 // SetMoved remembers that the directory from, which no longer exists, is of the repository or workspace
 // that the directory to is in. If to is "", it removes what it has added for from.
 //
-// Kinds: Invalid (it exists), NotFound (the other one does not), Unavailable.
+// Kinds: Invalid (from exists), NotFound (to does not), Unavailable.
 func SetMoved(ctx context.Context, getenv func(string) string, from, to string) error {
 	from = Resolve(from)
 	line := ""
@@ -367,8 +368,8 @@ func SetMoved(ctx context.Context, getenv func(string) string, from, to string) 
 		line = r.line(from, byHand)
 	}
 	state := userdir.State(getenv)
-	err := changeDirectories(ctx, state, func(lines []string) []string {
-		lines = slices.DeleteFunc(lines, func(line string) bool {
+	err := changeLines(ctx, state, directoriesName, maxDirectories, func() []string {
+		lines := slices.DeleteFunc(readDirectories(state).lines, func(line string) bool {
 			return strings.HasPrefix(line, from+"\t") && strings.HasSuffix(line, "\t"+byHand)
 		})
 		return append(lines, line)
@@ -393,9 +394,9 @@ func MovedSettings(getenv func(string) string) (list []settings.Entry) {
 	return list
 }
 
-// changeDirectories changes the lines of the file. It waits at most a second for another process
-// that changes them.
-func changeDirectories(ctx context.Context, state string, change func(lines []string) []string) error {
+// changeLines replaces the lines of a file in the state directory by the last ones that change returns,
+// at most so many and without empty ones. It waits at most a second for another process that does.
+func changeLines(ctx context.Context, state, name string, most int, change func() []string) error {
 	if state == "" {
 		return errNoDirectory
 	}
@@ -415,12 +416,12 @@ func changeDirectories(ctx context.Context, state string, change func(lines []st
 		return err
 	}
 	defer root.Close()
-	lines := slices.DeleteFunc(change(readDirectories(state).lines), func(line string) bool { return line == "" })
-	lines = lines[max(0, len(lines)-maxDirectories):]
+	lines := slices.DeleteFunc(change(), func(line string) bool { return line == "" })
+	lines = lines[max(0, len(lines)-most):]
 	text := strings.Join(lines, "\n") + "\n"
 	for len(text) > maxConfig {
 		_, text, _ = strings.Cut(text, "\n")
 	}
-	return durable.Replace(root, directoriesName,
+	return durable.Replace(root, name,
 		func(out io.Writer) error { _, err := io.WriteString(out, text); return err })
 }

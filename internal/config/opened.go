@@ -1,13 +1,12 @@
 package config
 
 import (
-	"io"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
 )
@@ -38,23 +37,12 @@ func opened(state string) []string {
 // failure is ignored: the next command notes it. Other directories are not noted.
 func (w Workspace) NoteOpened() {
 	state, place := w.memory.state, w.Home()
-	known := opened(state)
-	if state == "" || slices.Contains(known, place) || strings.ContainsAny(place, "\r\n") || !isPlace(place) {
+	if slices.Contains(opened(state), place) || strings.ContainsAny(place, "\r\n") || !isPlace(place) {
 		return
 	}
-	known = append(known, place)
-	known = known[max(0, len(known)-maxOpened):]
-	if durable.MakeDirs(state, 0o700) != nil {
-		return
-	}
-	root, err := os.OpenRoot(state)
-	if err != nil {
-		return
-	}
-	defer root.Close()
-	_ = durable.ReplaceUnsynced(root, openedName, func(out io.Writer) error {
-		_, err := io.WriteString(out, strings.Join(known, "\n")+"\n")
-		return err
+	_ = changeLines(context.Background(), state, openedName, maxOpened, func() []string {
+		others := slices.DeleteFunc(opened(state), func(dir string) bool { return dir == place })
+		return append(others, place)
 	})
 }
 
