@@ -214,7 +214,7 @@ type View struct {
 	Agents []Agent // the subagents of Thread; nil until LoadAgents
 	Agent  *Agent  // the subagent that the URI names, or nil
 
-	Chain // of Thread, as far as the caller of Open has set it
+	Chain // of Thread, if the caller of Open has set it
 
 	provider Provider
 	observer Observer

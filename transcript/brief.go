@@ -2,7 +2,7 @@ package transcript
 
 import "github.com/agent-handoff/handoff/thread"
 
-// A Brief is what the next agent needs to know of a thread to go on with its work.
+// A Brief is what the next agent needs to know of a thread to continue its work.
 type Brief struct {
 	URI    thread.URI `json:"uri"`
 	End    End        `json:"end"`

@@ -231,7 +231,7 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 	return nil
 }
 
-// silent adds the subagents that ended in the time and of which the log has no output and no message.
+// silent adds the subagents that ended in the time without an output or a message in the log.
 func (s Source) silent(ctx context.Context, r *Report, work []handoff.Work) error {
 	ended := func(w handoff.Work) bool {
 		return w.Kind == "task" && w.Thread != "" && w.Status == "completed" && !w.EndedAt.Before(r.Since)

@@ -30,7 +30,7 @@ type Need struct {
 	Next   string         `json:"next,omitempty"`   // the stage of a pipeline run that is next, if the gate of one failed
 	At     time.Time      `json:"aroseAt,omitzero"` // when it arose, as far as that is known
 	Dir    string         `json:"-"`                // of a thread
-	Resume []string       `json:"-"`                // with which the program of a thread that failed goes on
+	Resume []string       `json:"-"`                // the command that resumes a thread that failed, nil for none
 	Settle handoff.Hint   `json:"-"`
 	How    string         `json:"settle,omitempty"` // Settle, as the surface that shows it words that
 
@@ -238,8 +238,8 @@ func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error 
 	return nil
 }
 
-// threadNeed returns what a thread that has ended needs; without a notice for nothing. One at its limit
-// is continued in the program of the newest thread of another one, which can be started with a brief.
+// threadNeed returns what a thread that has ended needs, without a notice if it needs nothing. A thread at
+// its limit is continued in another program: that of the newest thread in list which takes a brief.
 func (s Source) threadNeed(i transcript.Item, list []transcript.Item) Need {
 	uri := i.URI.String()
 	n := Need{Kind: "thread", Ref: uri, Title: i.Name(), By: i.Provider, At: i.Modified,

@@ -19,7 +19,7 @@ const (
 	MaxTokens     = brief.MaxTokens
 )
 
-// Brief returns what another agent needs to know of a thread to go on with its work, within a number
+// Brief returns what another agent needs to know of a thread to continue its work, within a number
 // of tokens: prompts, the hand-over of the agent, plan, files, commits,
 // artifacts, what failed, what was in flight. It has facts of the transcript, the log and git only,
 // and is redacted.

@@ -1134,7 +1134,7 @@ class Workspace(_Calls):
         return ShownArtifact.parse(self._run(["show", "--json", "--", ref]).answers[0])
 
     def brief(self, thread: str, tokens: int = 2000) -> Continuation:
-        """Return what another agent needs to know of a thread to go on with its work."""
+        """Return what another agent needs to know of a thread to continue its work."""
         return Continuation.parse(self._run(_brief(thread, tokens)).answers[0])
 
     def read(self, ref: str, **options: Unpack[ReadOptions]) -> Body:
@@ -1350,7 +1350,7 @@ class AsyncWorkspace(_Calls):
         return ShownArtifact.parse((await self._run(["show", "--json", "--", ref])).answers[0])
 
     async def brief(self, thread: str, tokens: int = 2000) -> Continuation:
-        """Return what another agent needs to know of a thread to go on with its work."""
+        """Return what another agent needs to know of a thread to continue its work."""
         return Continuation.parse((await self._run(_brief(thread, tokens))).answers[0])
 
     def read(self, ref: str, **options: Unpack[ReadOptions]) -> AsyncBody:

@@ -117,7 +117,7 @@ export class Workspace {
     return this.one(["show", "--json", "--", ref], options)
   }
 
-  /** Return what another agent needs to know of a thread to go on with its work. */
+  /** Return what another agent needs to know of a thread to continue its work. */
   async brief(thread: string, options: Call & { tokens?: number } = {}): Promise<Continuation> {
     return this.one(["continue", "--json", "--tokens", String(options.tokens ?? 2000), "--", thread], options)
   }

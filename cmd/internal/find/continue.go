@@ -42,7 +42,7 @@ func ContinueCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "continue [THREAD]",
 		Short: "Continue a thread in another program, with a brief of it",
-		Long: `Continue prints a brief with which another agent goes on with the work of a
+		Long: `Continue prints a brief with which another agent continues the work of a
 thread: the newest prompts and the first one, the hand-over of the agent or the
 last compaction summary, the plan, the files that it changed, the tree now,
 artifacts with their verdicts, commands that failed, what was in flight, and the

@@ -216,7 +216,7 @@ func ShellLine(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// ResumeLine returns the command that goes on with a thread in the directory in which it worked.
+// ResumeLine returns the line of a shell that runs a command that resumes a thread, in the directory of the thread.
 func ResumeLine(dir string, words []string) string {
 	line := ShellLine(words)
 	if dir != "" {

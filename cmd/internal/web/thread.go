@@ -239,7 +239,7 @@ func (s *Server) chained(u thread.URI) thread.Chain {
 	return found
 }
 
-// brief returns what another agent needs to know of a thread to go on with its work.
+// brief returns what another agent needs to know of a thread to continue its work.
 func (s *Server) brief(r *http.Request) (download, error) {
 	v, err := s.openThread(r.Context(), r.PathValue("uri"))
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 // random. They are a valid ref.
 const shortID = 10
 
-// outputHelp tells a subagent how to hand over a text where its program lets it write no report.
+// outputHelp is how a subagent hands over its result where its program does not let it write a report.
 const outputHelp = "If you can't write your result as a file, hand it over with the tool artifact_publish and " +
 	"content, or with: agent-handoff write report.md - (which reads standard input)."
 

@@ -1,4 +1,4 @@
-// Package brief makes the brief with which another agent goes on with the work of a thread.
+// Package brief makes the brief with which another agent continues the work of a thread.
 //
 // A brief has facts only, which the messages of the thread, the log of handoff and git show; no
 // model is asked. What the thread does not show is left out. Texts of others are redacted, and are
