@@ -26,9 +26,11 @@ type listThreads struct {
 	table  *cli.Table
 }
 
-// listOnly are the flags that do not go with the URI of one thread; the first five select threads, as a URI does.
-var listOnly = []string{"provider", "cwd", "everywhere", "gone", "agent", "since", "until", "model", "cursor", "agents",
-	"no-index"}
+// selecting are the flags that select threads, as a URI does.
+var selecting = []string{"provider", "cwd", "everywhere", "gone", "agent"}
+
+// listOnly are the flags that do not go with the URI of one thread.
+var listOnly = append(selecting, "since", "until", "model", "cursor", "agents", "no-index")
 
 func (l *listThreads) add(c *cobra.Command) {
 	f := c.Flags()
@@ -72,7 +74,7 @@ func (l *listThreads) run(c *cobra.Command, a *cli.App, set *thread.Set, sel tra
 		return err
 	}
 	if uri != "" {
-		if err := given(c, uri, "the URI selects threads", listOnly[:5]...); err != nil {
+		if err := given(c, uri, "the URI selects threads", selecting...); err != nil {
 			return err
 		}
 		l.Providers, l.Dir, l.Role, l.Everywhere = sel.Providers, sel.Dir, sel.Role, sel.Dir == ""
