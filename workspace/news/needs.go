@@ -30,7 +30,7 @@ type Need struct {
 	Next   string         `json:"next,omitempty"`   // the stage of a pipeline run that is next, if the gate of one failed
 	At     time.Time      `json:"aroseAt,omitzero"` // when it arose, as far as that is known
 	Dir    string         `json:"-"`                // of a thread
-	Resume []string       `json:"-"`                // the command that resumes a thread that failed, nil for none
+	Resume []string       `json:"-"`                // the command that resumes a thread that failed in Dir, nil for none
 	Settle handoff.Hint   `json:"-"`
 	How    string         `json:"settle,omitempty"` // Settle, as the surface that shows it words that
 
@@ -251,7 +251,9 @@ func (s Source) threadNeed(i transcript.Item, list []transcript.Item) Need {
 	}
 	end := threads.EndOf(i.Thread)
 	if !end.AtLimit {
-		n.Dir, n.Resume = i.Cwd, s.o.Threads.Set().Resume(i.Thread)
+		if !i.DirectoryGone { // otherwise its program can't be started there
+			n.Dir, n.Resume = i.Cwd, s.o.Threads.Set().Resume(i.Thread)
+		}
 		return n
 	}
 	if n.Notice.Text = end.Text; end.Resets != "" {
