@@ -48,7 +48,7 @@ type Page struct {
 	Warnings []string `json:"warnings,omitempty"` // what could not be read
 
 	// Gone is how many threads have a directory that no longer exists and that is not known to be
-	// of any repository. It is set in a list of the threads of a repository that has all of them,
-	// and if there is an index, in every one.
+	// of any repository. It is set in a list of the threads of a repository; without an index, only if
+	// the list has all of them.
 	Gone int `json:"gone,omitempty"`
 }

@@ -49,7 +49,7 @@ func id(s string) (string, bool) {
 	return thread.LowerUUID(s), thread.IsUUID(s)
 }
 
-// setAgent sets that the main agent is the session.
+// setAgent gives the main agent the ID of its session. The others have one within the session.
 func setAgent(f *engine.Found) {
 	if f.Local = f.ID != "main"; !f.Local {
 		f.ID, f.Alias = f.Parent, strings.TrimPrefix(f.Parent, prefix)

@@ -73,8 +73,8 @@ func Run(ctx context.Context, a *cli.App, args []string) int {
 	return a.Run(ctx, commands, withoutDashes(args))
 }
 
-// noted are the variables with the sessions of programs that do not set them for what they start: a hook has
-// noted the session.
+// noted are the variables for the IDs of sessions, with the programs that do not set them for the processes
+// that they start: a hook notes the session.
 var noted = [][2]string{{"CLINE_SESSION_ID", "cline"}, {"DROID_SESSION_ID", "droid"},
 	{"GEMINI_SESSION_ID", "gemini-cli"}, {"KIMI_SESSION_ID", "kimi"}}
 

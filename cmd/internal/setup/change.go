@@ -188,7 +188,7 @@ func (c Change) applyElement(e *editor, own ownership) error {
 	return e.set(slices.Concat(path, []any{keep}), value)
 }
 
-// sameEvent reports whether two elements of a list are not hooks of different events.
+// sameEvent reports whether two elements of a list are hooks of one event, or name none.
 func sameEvent(a, b any) bool {
 	hook, _ := a.(map[string]any)
 	other, _ := b.(map[string]any)

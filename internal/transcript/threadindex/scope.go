@@ -44,7 +44,7 @@ func In(dirs ...string) func(dir string) bool {
 // links are directories by the path that leads to them.
 type links map[string]string
 
-// resolve is config.Resolve with one look at each directory on the way.
+// resolve returns what config.Resolve returns. It looks at each directory on the way once.
 func (l links) resolve(path string) string {
 	real, known := l[path]
 	if parent := filepath.Dir(path); !known && parent == path {

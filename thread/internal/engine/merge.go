@@ -28,8 +28,8 @@ func (c *copyOf) next() {
 }
 
 // merged returns a temporary file with the lines of the files of one thread: in the order of time,
-// of several at one time those of an earlier file first. What a later file has as in another one
-// is left out. The file has no name.
+// of several at one time those of an earlier file first. A line that another file had before is left
+// out. The temporary file has no name, so that nothing is left behind.
 func merged(paths []string) (to *os.File, err error) {
 	var copies []*copyOf
 	for _, path := range paths {

@@ -21,7 +21,7 @@ type Scan struct {
 	Gaps     []thread.Gap  // in the usage, the most important first
 	Members  jsonl.Members // of the record, unless the Decoder is a Parser
 	Stopped  bool          // the remaining records are of another thread
-	Unit     string        // what a record is for people
+	Unit     string        // the name of a record in texts: line, row or message
 
 	// OnlyUsage is set if texts, calls and states are not needed. A Decoder may then
 	// skip them; what it adds all the same is ignored or harmless.
@@ -117,8 +117,8 @@ func (s *Scan) Answered(n int, m thread.Message) {
 	s.Facts.State.Waiting = thread.WaitingFor(m.Text)
 }
 
-// Waits are names of tools, and what a person has to do while a call of one is open. It is no map, which would
-// be made at each start.
+// Waits are names of tools, and what a person has to do while a call of one is open. A map would be made at
+// each start of the program.
 type Waits [][2]string
 
 // Called adds a call without a result, with its input as it is recorded.
