@@ -260,9 +260,9 @@ func (w Workspace) withFormer(list []string) []string {
 		home := d.home(dir)
 		return home != "" && home != own.common && isGone(dir)
 	})
+	isOwn := func(r repository) bool { return r.common == own.common || r.isLike(own) }
 	for _, dir := range d.dirs {
-		may := func(r repository) bool { return r.common == own.common || r.isLike(own) }
-		is := slices.ContainsFunc(d.of[dir], may) && d.home(dir) == own.common && isGone(dir)
+		is := slices.ContainsFunc(d.of[dir], isOwn) && d.home(dir) == own.common && isGone(dir)
 		if is && !slices.Contains(list, dir) {
 			list = append(list, dir)
 		}

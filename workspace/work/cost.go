@@ -145,16 +145,14 @@ func (u Units) chain(ctx context.Context, o CostOptions, m parts.Meaning, leaves
 	if err != nil || len(before) == 0 {
 		return nil, err
 	}
-	keys, missing := slices.Clone(m.Keys), 0
+	keys, missing := slices.Clone(m.Keys), false
 	for _, b := range before {
-		keys = append(keys, b.String())
-		if len(cost.Of(m.By, keys[len(keys)-1:], leaves)) == 0 {
-			missing++
-		}
+		key := b.String()
+		keys, missing = append(keys, key), missing || len(cost.Of(m.By, []string{key}, leaves)) == 0
 	}
 	sum := cost.Summarize(m.By, cost.Of(m.By, keys, leaves)).Total.Amount
-	if missing > 0 && o.Since+o.Until == "" && sum.Completeness == thread.Exact {
-		sum.Completeness, sum.Reason = thread.LowerBound, "a thread that it continues is of another directory"
+	if missing && o.Since+o.Until == "" && sum.Completeness == thread.Exact {
+		sum.Completeness, sum.Reason = thread.LowerBound, "a thread that it continues has no usage here"
 	}
 	return &sum, nil
 }
