@@ -459,6 +459,21 @@ func TestEarlierTurn(t *testing.T) {
 	}
 }
 
+// TestNewestPrompt shows the newest prompt completely, and the first one, before many others.
+func TestNewestPrompt(t *testing.T) {
+	newest := strings.TrimSpace(strings.Repeat("change the titles of the pages, ", 12))
+	var list []thread.Message
+	for i := range 60 {
+		list = append(list, user(fmt.Sprintf("a short request with the number %d", i)), agent(strings.Repeat("done and done. ", 200)))
+	}
+	text := briefOf(t, view("", thread.State{}, append(list, user(newest))...), 800).Text
+	for _, want := range []string{"  > " + newest + "\n", "- first, #M1\n  > a short request", "number 59\n", " more)\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("got\n%s\nwant %q in it", text, want)
+		}
+	}
+}
+
 func TestShare(t *testing.T) {
 	for _, tt := range []struct{ wants, weights, want []int }{
 		{nil, nil, nil},

@@ -181,13 +181,17 @@ func (p part) want() int {
 const minBlock = 36
 
 // fit returns the part with at most so many tokens, with one block at least, and the last one if
-// that is always shown.
+// that is always shown. The first block, which is the newest, takes half of the tokens if it wants them.
 func (p part) fit(tokens int) string {
 	tokens -= Tokens(p.longest())
 	blocks := p.blocks
 	total, n := 0, 0
 	for n < len(blocks) && total < tokens {
-		total += min(minBlock, blocks[n].want())
+		least := minBlock
+		if n == 0 {
+			least = max(least, tokens/2)
+		}
+		total += min(least, blocks[n].want())
 		n++
 	}
 	if total > tokens {
@@ -208,6 +212,7 @@ func (p part) fit(tokens int) string {
 	for i, b := range blocks {
 		wants[i], weights[i] = b.want(), 1
 	}
+	weights[0] = max(1, len(blocks)-1)
 	shares := share(wants, weights, tokens)
 	text := p.head(len(p.blocks) - len(blocks))
 	for i, b := range blocks {
