@@ -114,7 +114,7 @@ Its end: at its limit: ` + "`API error: 5-hour limit reached ∙ resets at 18:00
   > first goal
 
 ## Last compaction summary
-- #M4, written by a model
+- #M4, written by a model, its end
   > a summary
 
 ## Plan, #M2
@@ -156,7 +156,7 @@ var structure = regexp.MustCompile(`^(Continue the work of agents://claude/` + t
 	`Its end: (unknown|ended with an error|at its limit)(: )?, 2026-11-20 12:00 UTC|` +
 	`## (Prompts of the person|Last compaction summary|Plan(, #M\d+)?|Files changed|` +
 	`Failed commands, not run again with success|In flight, without a result|Last message of the agent)( \((at least )?\d+ more\))?|` +
-	`- (newest, |first, |proposed to the person, )?#M\d+(, written by a model)?|- \[ \]  ?|- \[x\] \d+ done: |` +
+	`- (newest, |first, |proposed to the person, )?#M\d+(, written by a model, its end)?|- \[ \]  ?|- \[x\] \d+ done: |` +
 	`-   ?(exit \d+ )?#M\d+|- subagent    ?running|)$`)
 
 // bare removes code spans (CommonMark, 6.1) from a line.

@@ -81,7 +81,8 @@ func (f *facts) add(m thread.Message) error {
 	case m.Role == thread.Assistant:
 		f.answer = p
 	case m.Role == thread.Compaction && m.Text != thread.DefaultCompactionText:
-		f.summary = p
+		text, _, _ := strings.Cut(m.Text, "\n<read-files>") // lists of pi: files are a part of their own
+		f.summary = passage{m.N, clipEnd(text)}
 	}
 	if m.Role == thread.Assistant || len(m.Tools) > 0 {
 		f.endTurns()
@@ -172,4 +173,9 @@ func clip(text string) string {
 		return strings.Clone(text)
 	}
 	return strings.ToValidUTF8(text[:maxText], "")
+}
+
+// clipEnd returns the end of a text in the same way.
+func clipEnd(text string) string {
+	return strings.ToValidUTF8(strings.Clone(text[max(0, len(text)-maxText):]), "")
 }

@@ -61,7 +61,7 @@ func (p *parts) prompts(f facts) {
 	p.add(one)
 }
 
-// handOver adds what the agent left, or else the last summary of its program.
+// handOver adds what the agent left, or else the last summary of its program, whose end has what is open.
 func (p *parts) handOver(r recorded, f facts) {
 	one := part{title: "Hand-over by the agent", weight: 18}
 	switch a := r.handOver; {
@@ -71,7 +71,8 @@ func (p *parts) handOver(r recorded, f facts) {
 		one.show(b)
 	case f.summary.message > 0:
 		one.title = "Last compaction summary"
-		one.show(block{before: at(f.summary.message) + ", written by a model", text: redacted(f.summary.text, p.most)})
+		one.show(block{before: at(f.summary.message) + ", written by a model, its end",
+			text: redactedEnd(f.summary.text, p.most), tail: true})
 	}
 	p.add(one)
 }
