@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,7 +127,7 @@ func (w Workspace) isRemembered() bool {
 		start := "\n" + dir + "\t"
 		_, last, _ := strings.Cut(text[max(0, strings.LastIndex(text, start)):], start)
 		roots, ok := strings.CutPrefix(last, w.common+"\t"+created+"\t")
-		return (!ok || strings.HasPrefix(roots, "\t")) && !isGone(dir)
+		return (!ok || strings.HasPrefix(roots, "\t")) && !IsGone(dir)
 	})
 }
 
@@ -154,13 +155,15 @@ func (d *directories) addLike(r repository) {
 
 // has reports whether the common directory of a repository exists and is the one that was remembered.
 func (d *directories) has(r repository) bool {
-	return r.created == d.states.of(r.common, func(common string) string {
+	const gone = "-"
+	now := d.states.of(r.common, func(common string) string {
 		created, exists := createdAt(common)
 		if !exists {
-			return "-"
+			return gone
 		}
 		return created
 	})
+	return now == r.created || (r.created == "" && now != gone)
 }
 
 // owner returns the common directory of a repository as it is now, or else of its clone that was
@@ -191,6 +194,11 @@ func (d *directories) now(r repository) string {
 			return o.common
 		}
 	}
+	for _, id := range strings.Fields(r.roots) {
+		if slices.ContainsFunc(d.like[id], func(o repository) bool { return o.common == r.common && d.has(o) }) {
+			return r.common // its description was edited, or it was cloned again
+		}
+	}
 	return ""
 }
 
@@ -207,7 +215,7 @@ func (d *directories) home(dir string) string {
 
 // identify returns the repository of a worktree. git is started if it has commits and is not
 // remembered.
-func (d *directories) identify(dir, common string) repository {
+func (d *directories) identify(ctx context.Context, dir, common string) repository {
 	created, _ := createdAt(common)
 	r := repository{common, created, ""}
 	for _, known := range slices.Backward(d.like[created]) {
@@ -216,12 +224,10 @@ func (d *directories) identify(dir, common string) repository {
 			break
 		}
 	}
-	isEmpty := isGone(filepath.Join(common, "logs", "HEAD")) && isGone(filepath.Join(common, "packed-refs"))
+	isEmpty := IsGone(filepath.Join(common, "logs", "HEAD")) && IsGone(filepath.Join(common, "packed-refs"))
 	if r.roots != "" || isEmpty {
 		return r
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), maxRootsWait)
-	defer cancel()
 	roots, _ := git.Roots(ctx, dir) // then they are unread
 	r.roots = cmp.Or(strings.Join(roots[:min(len(roots), maxRootCommits)], " "), unread)
 	return r
@@ -244,7 +250,9 @@ func (w Workspace) remembered() (*directories, repository) {
 	if w.memory.own == nil {
 		own := repository{common: w.Root}
 		if w.common != "" {
-			own = d.identify(w.Root, w.common)
+			ctx, cancel := context.WithTimeout(context.Background(), maxRootsWait)
+			defer cancel()
+			own = d.identify(ctx, w.Root, w.common)
 		}
 		w.memory.own = &own
 	}
@@ -258,11 +266,11 @@ func (w Workspace) withFormer(list []string) []string {
 	d, own := w.remembered()
 	list = slices.DeleteFunc(list, func(dir string) bool {
 		home := d.home(dir)
-		return home != "" && home != own.common && isGone(dir)
+		return home != "" && home != own.common && IsGone(dir)
 	})
 	isOwn := func(r repository) bool { return r.common == own.common || r.isLike(own) }
 	for _, dir := range d.dirs {
-		is := slices.ContainsFunc(d.of[dir], isOwn) && d.home(dir) == own.common && isGone(dir)
+		is := slices.ContainsFunc(d.of[dir], isOwn) && d.home(dir) == own.common && IsGone(dir)
 		if is && !slices.Contains(list, dir) {
 			list = append(list, dir)
 		}
@@ -270,10 +278,10 @@ func (w Workspace) withFormer(list []string) []string {
 	return list
 }
 
-// isGone reports whether nothing has a path.
-func isGone(dir string) bool {
+// IsGone reports whether nothing has a path. What can't be looked at is not gone.
+func IsGone(dir string) bool {
 	_, err := os.Lstat(dir)
-	return err != nil
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // Gone returns a function that reports whether a directory no longer exists and is not known to
@@ -297,7 +305,11 @@ func (w Workspace) Gone() func(dir string) bool {
 			return false
 		}
 		at := filepath.Clean(dir)
-		for ; gone.of(at, isGone); at = filepath.Dir(at) {
+		missing := gone.of(at, IsGone)
+		if missing {
+			at = Resolve(at) // as what is remembered
+		}
+		for ; gone.of(at, IsGone); at = filepath.Dir(at) {
 			if d.home(at) != "" {
 				return false
 			}
@@ -308,7 +320,7 @@ func (w Workspace) Gone() func(dir string) bool {
 			w.memory.others = append(w.memory.others, root)
 			w.memory.mu.Unlock()
 		}
-		return root == "" && at != filepath.Clean(dir)
+		return root == "" && missing
 	}
 }
 
@@ -331,14 +343,20 @@ func (w Workspace) Remember() {
 	}
 	if w.common != "" && d.has(own) {
 		for _, dir := range w.existing() {
-			if !isGone(dir) {
+			if !IsGone(dir) {
 				add(dir, own)
 			}
 		}
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxRootsWait) // for all of them
+	defer cancel()
 	for most := len(lines) + maxOthers; len(others) > 0 && len(lines) < most; others = others[1:] {
-		if g, ok := readGit(others[0]); ok && !g.missing {
-			add(others[0], d.identify(others[0], g.common))
+		g, ok := readGit(others[0])
+		if !ok || g.missing {
+			continue
+		}
+		if r := d.identify(ctx, others[0], g.common); ctx.Err() == nil {
+			add(others[0], r)
 		}
 	}
 	if len(lines) > 0 {
@@ -360,7 +378,10 @@ func SetMoved(ctx context.Context, getenv func(string) string, from, to string) 
 		if err != nil {
 			return err
 		}
-		if !isGone(from) || strings.ContainsAny(from+w.Root, "\t\r\n") {
+		if strings.ContainsAny(from+w.Root, "\t\r\n") {
+			return handoff.E("config set", from, handoff.Invalid, errors.New("has a tab or a line break"))
+		}
+		if !IsGone(from) {
 			return handoff.E("config set", from, handoff.Invalid, errors.New("exists, so its threads are listed there"),
 				handoff.Advice("name a directory that no longer exists, and then the one that it is now"))
 		}
@@ -395,7 +416,8 @@ func MovedSettings(getenv func(string) string) (list []settings.Entry) {
 }
 
 // changeLines replaces the lines of a file in the state directory by the last ones that change returns,
-// at most so many and without empty ones. It waits at most a second for another process that does.
+// at most so many and without empty ones; those that the user has set stay. A file that can't be read is
+// not changed. It waits at most a second for another process that does.
 func changeLines(ctx context.Context, state, name string, most int, change func() []string) error {
 	if state == "" {
 		return errNoDirectory
@@ -416,12 +438,19 @@ func changeLines(ctx context.Context, state, name string, most int, change func(
 		return err
 	}
 	defer root.Close()
-	lines := slices.DeleteFunc(change(), func(line string) bool { return line == "" })
-	lines = lines[max(0, len(lines)-most):]
-	text := strings.Join(lines, "\n") + "\n"
-	for len(text) > maxConfig {
-		_, text, _ = strings.Cut(text, "\n")
+	if _, err := plainfile.Read(filepath.Join(state, name), maxConfig); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
+	lines := slices.DeleteFunc(change(), func(line string) bool { return line == "" })
+	n, size := len(lines), len(strings.Join(lines, "\n"))+1
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		tooMuch := (n > most || size > maxConfig) && !strings.HasSuffix(line, "\t"+byHand)
+		if tooMuch {
+			n, size = n-1, size-len(line)-1
+		}
+		return tooMuch
+	})
+	text := strings.Join(lines, "\n") + "\n"
 	return durable.Replace(root, name,
 		func(out io.Writer) error { _, err := io.WriteString(out, text); return err })
 }

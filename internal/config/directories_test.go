@@ -58,7 +58,7 @@ func TestRemember(t *testing.T) {
 	if r := d.of[named][0]; len(r.roots) != 40 || r.common != filepath.Join(named, ".git") || r.created == "" {
 		t.Errorf("the repository is %+v", r)
 	}
-	if !isGone(ran) {
+	if !IsGone(ran) {
 		t.Error("a program of the repository was started")
 	}
 	before, err := os.Stat(file)
@@ -70,5 +70,63 @@ func TestRemember(t *testing.T) {
 	}
 	if after, err := os.Stat(file); err != nil || !os.SameFile(before, after) {
 		t.Errorf("the file was written again: %v", err)
+	}
+}
+
+// TestMoved checks that what the user has said stays when later lines fill the file, also through a
+// symbolic link in its path, and that a file which can't be read is not replaced.
+func TestMoved(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	getenv := func(name string) string { return map[string]string{"HOME": dir}[name] }
+	own, link := filepath.Join(dir, "own"), filepath.Join(dir, "link")
+	runGit(t, dir, "init", "-q", own)
+	runGit(t, own, "commit", "-q", "--allow-empty", "-m", "first")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(link, "old")
+	if err := SetMoved(t.Context(), getenv, old, own); err != nil {
+		t.Fatal(err)
+	}
+	state := userdir.State(getenv)
+	err = changeLines(t.Context(), state, directoriesName, maxDirectories, func() []string {
+		lines := readDirectories(state).lines
+		for i := range maxDirectories {
+			lines = append(lines, fmt.Sprintf("/gone/%d\t/gone/%d/.git\t%d\t\t", i, i, i))
+		}
+		return lines
+	})
+	if list := MovedSettings(getenv); err != nil || len(list) != 1 || len(readDirectories(state).lines) != maxDirectories {
+		t.Errorf("%v, moved is %v", err, list)
+	}
+	w, err := Find(own, getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Gone()(old) || !slices.Contains(w.Worktrees(), filepath.Join(dir, "old")) {
+		t.Errorf("%s is gone, or not in %q", old, w.Worktrees())
+	}
+	// gitweb asks for another description
+	if err := os.WriteFile(filepath.Join(own, ".git", "description"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if w, err = Find(own, getenv); err != nil || !slices.Contains(w.Worktrees(), filepath.Join(dir, "old")) {
+		t.Errorf("after the description was edited: %v, %q", err, w.Worktrees())
+	}
+	file := filepath.Join(state, directoriesName)
+	if err := os.Rename(file, file+".kept"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file+".kept", file); err != nil {
+		t.Fatal(err)
+	}
+	if err := SetMoved(t.Context(), getenv, filepath.Join(dir, "other"), own); err == nil {
+		t.Error("a file that is a symbolic link was replaced")
+	}
+	if info, err := os.Lstat(file); err != nil || info.Mode().IsRegular() {
+		t.Errorf("the file is %v, %v", info, err)
 	}
 }

@@ -187,6 +187,8 @@ func TestStore(t *testing.T) {
 		"no store": {doneID, "m", "", nil, thread.Tokens{Output: 30, Calls: 2}, before},
 		"agents are not told": {doneID, "m", "kind", [][]any{row("m", nil, 100, 30, 40), row("m", nil, 50, 20, 0)},
 			thread.Tokens{Output: 30, Calls: 2}, before},
+		"more cached than input": {doneID, "m", "agent_id", [][]any{row("m", nil, 5, 30, 40), row("m", nil, 50, 0, 0)},
+			thread.Tokens{Input: 45, Output: 30, CacheRead: 40, CacheWrite: 10, Reasoning: 2, Calls: 2}, "lack a member"},
 		"requests of a subagent": {agentID, "m", "agent_id", [][]any{row("m", agentID, 9, 7, 0)},
 			thread.Tokens{Input: 4, Output: 7, CacheWrite: 5, Reasoning: 1, Calls: 1}, ""},
 	} {

@@ -42,7 +42,10 @@ func tokens(s *engine.Scan, v jsonl.Value, names *engine.Counts) thread.Tokens {
 	if !ok {
 		s.Missing("usage")
 	}
-	t.Input = max(0, t.Input-t.CacheRead-t.CacheWrite)
+	if t.Input -= t.CacheRead + t.CacheWrite; t.Input < 0 { // it includes them
+		t.Input = 0
+		s.Missing(names.Input)
+	}
 	return t
 }
 

@@ -72,7 +72,7 @@ func (c Collection) ContinuableOf(ctx context.Context, uris []string) ([]transcr
 			continue
 		}
 		i := transcript.Item{URI: v.URI, Thread: v.Thread}
-		if threadindex.Load(ctx, &i) == nil {
+		if c.Belongs(v.Thread) && threadindex.Load(ctx, &i) == nil {
 			items = append(items, i)
 		}
 	}

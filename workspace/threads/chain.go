@@ -55,24 +55,24 @@ func (c Collection) continues(ctx context.Context, t *thread.Thread) (thread.URI
 }
 
 // Before returns the threads whose work the thread of a URI continues, the newest first: the one that it
-// continues, the one that this one continues, and so on, at most maxChain.
+// continues, the one that this one continues, and so on, at most maxChain; more reports whether there may be others.
 //
 // Kinds: those of reading the transcripts.
-func (c Collection) Before(ctx context.Context, u thread.URI) (list []thread.URI, err error) {
+func (c Collection) Before(ctx context.Context, u thread.URI) (list []thread.URI, more bool, err error) {
 	if err := c.o.Hub.Closed(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	seen := map[thread.URI]bool{u.Main(): true}
 	for len(list) < maxChain {
 		v, err := c.open(ctx, u.Main())
 		if err != nil {
-			return list, ctx.Err()
+			return list, false, ctx.Err()
 		}
 		u, err = c.continues(ctx, v.Thread)
 		if err != nil || u.Thread == "" || seen[u] {
-			return list, err
+			return list, false, err
 		}
 		seen[u], list = true, append(list, u)
 	}
-	return list, nil
+	return list, true, nil
 }

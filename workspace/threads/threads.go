@@ -5,7 +5,6 @@ package threads
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -315,10 +314,7 @@ func (c Collection) IsShared(t *thread.Thread) bool { return c.o.Remote && !t.Ke
 // describe sets the notices of a thread, and whether its directory no longer exists on this machine.
 func (c Collection) describe(i *transcript.Item) {
 	i.Notices = i.State.Notices(i.URI.String())
-	if filepath.IsAbs(i.Cwd) && !c.IsShared(i.Thread) {
-		_, err := os.Lstat(i.Cwd)
-		i.DirectoryGone = err != nil
-	}
+	i.DirectoryGone = filepath.IsAbs(i.Cwd) && !c.IsShared(i.Thread) && config.IsGone(i.Cwd)
 }
 
 // query returns the query that o means. Its error is that of a closed workspace, or

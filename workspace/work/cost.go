@@ -141,18 +141,18 @@ func (u Units) chain(ctx context.Context, o CostOptions, m parts.Meaning, leaves
 	if err != nil || uri.Agent != "" {
 		return nil, err
 	}
-	before, err := u.o.Before(ctx, uri)
+	before, missing, err := u.o.Before(ctx, uri)
 	if err != nil || len(before) == 0 {
 		return nil, err
 	}
-	keys, missing := slices.Clone(m.Keys), false
+	keys := slices.Clone(m.Keys)
 	for _, b := range before {
-		key := b.String()
-		keys, missing = append(keys, key), missing || len(cost.Of(m.By, []string{key}, leaves)) == 0
+		keys = append(keys, b.String())
+		missing = missing || len(cost.Of(m.By, keys[len(keys)-1:], leaves)) == 0
 	}
 	sum := cost.Summarize(m.By, cost.Of(m.By, keys, leaves)).Total.Amount
-	if missing && o.Since+o.Until == "" && sum.Completeness == thread.Exact {
-		sum.Completeness, sum.Reason = thread.LowerBound, "a thread that it continues has no usage here"
+	if missing && sum.Completeness == thread.Exact {
+		sum.Completeness, sum.Reason = thread.LowerBound, "a thread that it continues is not counted here"
 	}
 	return &sum, nil
 }

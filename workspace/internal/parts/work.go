@@ -33,8 +33,9 @@ type Work struct {
 	// than their records do, and what they may not show.
 	Reassigned func(ctx context.Context, since, until time.Time) ([]handoff.Artifact, []string, error)
 
-	// Before returns the threads whose work that of a URI continues, the newest first.
-	Before func(ctx context.Context, uri thread.URI) ([]thread.URI, error)
+	// Before returns the threads whose work that of a URI continues, the newest first, and whether
+	// there may be more.
+	Before func(ctx context.Context, uri thread.URI) (list []thread.URI, more bool, err error)
 
 	// Named returns what a name means, the zero value for nothing.
 	Named func(ctx context.Context, name string) (Meaning, error)
