@@ -2,8 +2,10 @@ package engine
 
 import (
 	"bufio"
+	"cmp"
 	"hash/fnv"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
@@ -50,10 +52,11 @@ func merged(paths []string) (to *os.File, err error) {
 			to.Close()
 		}
 	}()
-	if err := os.Remove(to.Name()); err != nil {
-		return nil, err
+	if err = os.Remove(to.Name()); err != nil {
+		return to, err
 	}
 	out, from := bufio.NewWriter(to), map[uint64]*copyOf{}
+	end, torn := "", false // of the last line
 	for {
 		var first *copyOf
 		for _, c := range copies {
@@ -69,10 +72,20 @@ func merged(paths []string) (to *os.File, err error) {
 		sum.Write(line)
 		if was := from[sum.Sum64()]; was == nil || was == first {
 			from[sum.Sum64()] = first
+			out.WriteString(end)
 			out.Write(line)
-			out.WriteByte('\n')
+			if end, torn = "\n", first.Torn(); first.Cut() {
+				end = strings.Repeat(" ", jsonl.MaxLine/16) + end // so that it is cut again
+			}
 		}
 		first.next()
 	}
-	return to, out.Flush()
+	if !torn { // otherwise it may still be written
+		out.WriteString(end)
+	}
+	err = out.Flush()
+	for _, c := range copies {
+		err = cmp.Or(err, c.Err())
+	}
+	return to, err
 }
