@@ -354,7 +354,7 @@ func printSetUp(a *cli.App, answer initAnswer) error {
 	for _, line := range answer.Todo {
 		fmt.Fprintf(a.Out, "  %s\n", line)
 	}
-	if len(answer.Todo) > 0 {
+	if len(answer.Todo) > 0 && len(answer.Files) > 0 {
 		fmt.Fprintf(a.Out, "\nTo try it:\n  %s\n", tryLine(answer.Files[0].Agent))
 	}
 	return printFailed(a, answer)

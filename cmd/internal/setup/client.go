@@ -83,7 +83,8 @@ func (c client) dir(t Target) string {
 func (c client) changes(t Target) map[string][]Change {
 	dir := c.dir(t)
 	files, skills := map[string][]Change{}, dir
-	if c.project != "" || t.Scope == User {
+	own, shared := c.project != "" || t.Scope == User, slices.Contains(c.shared, t.Scope)
+	if own {
 		if c.servers != "" {
 			files[filepath.Join(dir, c.servers)] = []Change{t.member(c)}
 		}
@@ -98,10 +99,12 @@ func (c client) changes(t Target) map[string][]Change {
 			c.more(c, t, dir, files)
 		}
 	}
-	if slices.Contains(c.shared, t.Scope) {
+	if shared {
 		skills = filepath.Join(t.base(), ".agents")
 	}
-	files[filepath.Join(skills, skillPath)] = []Change{{File: skill}}
+	if own || shared {
+		files[filepath.Join(skills, skillPath)] = []Change{{File: skill}}
+	}
 	return files
 }
 

@@ -152,6 +152,8 @@ func missing(t Target, j *Journal, name string) []string {
 	for _, p := range programs {
 		if p.Err != nil {
 			files = append(files, p.Err.Error())
+		} else if len(p.Edits) == 0 {
+			files = append(files, p.Todo...) // it has no files in a repository
 		}
 		for _, e := range p.Edits {
 			if e.Changed() {
