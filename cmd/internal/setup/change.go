@@ -164,7 +164,7 @@ func (c Change) applyElement(e *editor, own ownership) error {
 	}
 	list, ok := now.([]any)
 	if !ok {
-		return fmt.Errorf("%s is not a list", pathText(path))
+		return fmt.Errorf("%s %w", pathText(path), errForm)
 	}
 	keep := slices.IndexFunc(list, func(v any) bool { return equal(v, value) })
 	found := keep >= 0

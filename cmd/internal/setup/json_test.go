@@ -3,6 +3,7 @@ package setup
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -173,9 +174,22 @@ func TestTOMLHooks(t *testing.T) {
 			t.Errorf("taken back: %q, %v, want %q", rest, err, text)
 		}
 	}
-	if _, _, err := applyAll("config.toml", []byte("hooks = [{ event = \"Stop\", command = \"notify\" }]\n"),
-		hooks("/x/handoff"), nil); err == nil {
-		t.Error("a list on one line was edited")
+	for text, rest := range map[string]string{"hooks = []\nmodel = \"m\"\n": "model = \"m\"\n",
+		"hooks = [\n] # mine\n": "# mine\n", "hooks=[]": ""} {
+		want := strings.TrimPrefix(rest+lines, "\n")
+		got, _, err := applyAll("config.toml", []byte(text), hooks("/x/handoff"), nil)
+		if err != nil || string(got) != want {
+			t.Errorf("%q becomes %q, %v, want %q", text, got, err, want)
+		}
+		got, err = without(Edit{File: "config.toml", Before: []byte(text), Changes: hooks("/x/handoff")}, got)
+		if err != nil || string(got) != rest+"hooks = []\n" && string(got) != "hooks = []\n"+rest {
+			t.Errorf("taken back: %q, %v", got, err)
+		}
+	}
+	for _, text := range []string{"hooks = [{ event = \"Stop\", command = \"notify\" }]\n", "[hooks]\nStop = 1\n"} {
+		if _, _, err := applyAll("config.toml", []byte(text), hooks("/x/handoff"), nil); !errors.Is(err, errForm) {
+			t.Errorf("%q: %v, want %v", text, err, errForm)
+		}
 	}
 }
 

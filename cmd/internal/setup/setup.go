@@ -102,7 +102,7 @@ func (t Target) plan(c client, j *Journal, planned map[string]bool) Program {
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		e, err := t.edit(c.name, file, files[file], j)
 		if err != nil {
-			return Program{Name: c.name, Err: err, File: file, Lines: linesFor(file, files[file])}
+			return Program{Name: c.name, Err: err, File: file, Lines: linesFor(file, files[file], err)}
 		}
 		if planned[e.File] {
 			continue
@@ -120,9 +120,9 @@ func (t Target) root() string {
 	return ""
 }
 
-// linesFor returns what a user may add to a file that can't be edited.
-func linesFor(file string, changes []Change) string {
-	if isOwnFile(changes) {
+// linesFor returns what a user may add to a file that can't be edited because of an error.
+func linesFor(file string, changes []Change, why error) string {
+	if isOwnFile(changes) || errors.Is(why, errForm) {
 		return ""
 	}
 	lines, _, err := applyAll(file, nil, changes, nil)
@@ -159,7 +159,7 @@ func (t Target) edit(name, file string, changes []Change, j *Journal) (Edit, err
 		err = writable(e)
 	}
 	if err != nil {
-		return e, handoff.E("init", e.File, handoff.Invalid, err, adviceFor(err, name))
+		return e, handoff.E("init", e.File, handoff.Invalid, err, adviceFor(err, e))
 	}
 	e.Digest = digest(e.After)
 	return e, nil
@@ -195,12 +195,20 @@ func writable(e Edit) error {
 	return nil
 }
 
-func adviceFor(err error, name string) handoff.Hint {
+func adviceFor(err error, e Edit) handoff.Hint {
+	name := e.Client
 	if errors.Is(err, errReadOnly) {
 		return handoff.Advice("make it writable, or leave out " + name)
 	}
 	if errors.Is(err, errInexact) {
 		return handoff.Advice("add handoff's entry in the form that the file has, or leave out " + name)
+	}
+	if errors.Is(err, errForm) {
+		form := "a list"
+		if formatOf(e.File) == (tomlFormat{}) {
+			form = "an array of tables, each below a line with [[ ]]"
+		}
+		return handoff.Advice("change it to " + form + ", or leave out " + name)
 	}
 	return handoff.Advice("correct the file, or leave out " + name)
 }

@@ -135,7 +135,13 @@ func (t tomlText) remove(path []any) ([]byte, error) {
 		out = append(out, t.text[done:start]...)
 		done = end
 	}
-	return append(out, t.text[done:]...), nil
+	out = append(out, t.text[done:]...)
+	list := path[:len(path)-1]
+	other := func(s statement) bool { return hasPrefix(s.path, list) && !hasPrefix(s.path, path) }
+	if isElement(path) && !slices.ContainsFunc(t.list, other) { // no element is left
+		return tomlFormat{}.edit(out, list, []any{})
+	}
+	return out, nil
 }
 
 // blankLine returns the start of the empty line that ends at start, or start.
@@ -157,6 +163,15 @@ func (t tomlText) set(path []any, value any) ([]byte, error) {
 	}
 	for i, s := range t.list {
 		switch {
+		case !s.head && isElement(path) && slices.Equal(s.path, path[:len(path)-1]):
+			if len(bytes.Trim(t.text[s.valueStart:s.valueEnd], " \t\r\n[]")) > 0 {
+				return nil, fmt.Errorf("%s %w", pathText(s.path), errForm)
+			}
+			end := s.end // a comment behind it is kept
+			if comment := bytes.IndexByte(t.text[s.valueEnd:end], '#'); comment >= 0 {
+				end = s.valueEnd + comment
+			}
+			t.text = slices.Concat(t.text[:s.start], t.text[end:])
 		case !slices.Equal(s.path, path):
 		case s.head && isElement(path):
 			end := s.end
@@ -182,7 +197,10 @@ func (t tomlText) set(path []any, value any) ([]byte, error) {
 	line, err := tomlValue(value)
 	parent, name := path[:len(path)-1], path[len(path)-1]
 	line = tomlKey(name) + " = " + line + "\n"
-	at, last := -1, false
+	at, last := -1, len(parent) == 0
+	if last {
+		at = 0
+	}
 	for _, s := range t.list {
 		if last = s.head && slices.Equal(s.path, parent) || last && !s.head; last {
 			at = s.end

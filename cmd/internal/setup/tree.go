@@ -58,6 +58,8 @@ func (e *editor) remove(path []any) error { return e.set(path, nil) }
 
 var errInexact = errors.New("can't be edited without changing something else")
 
+var errForm = errors.New("has another form than init can add an entry to")
+
 // check returns an error unless the text has the value that the edits must give.
 // An edit that misunderstands the file is found here, before anything is written.
 func (e *editor) check() error {
