@@ -131,7 +131,7 @@ func (e *editor) update(path []any, now, want any) error {
 
 // decisive are the members of handoff's entries that init changes. What else an
 // entry has may be the user's choice.
-var decisive = []string{"command", "args", "type", "trust", "default_tools_approval_mode"}
+var decisive = []string{"command", "bash", "hooks", "args", "type", "trust", "default_tools_approval_mode"}
 
 // merged returns the entry that replaces an older one of handoff.
 func merged(now, value any) any {
@@ -183,9 +183,9 @@ func (c Change) applyElement(e *editor, own ownership) error {
 		return nil
 	}
 	if keep < 0 {
-		keep = len(list)
+		return e.set(slices.Concat(path, []any{len(list)}), value)
 	}
-	return e.set(slices.Concat(path, []any{keep}), value)
+	return e.update(slices.Concat(path, []any{keep}), list[keep], merged(list[keep], value))
 }
 
 // sameEvent reports whether two elements of a list are hooks of one event, or name none.

@@ -111,6 +111,21 @@ func TestMixedGroup(t *testing.T) {
 	}
 }
 
+// TestMovedHook replaces the command of a hook, and keeps the members that a user changed.
+func TestMovedHook(t *testing.T) {
+	for text, value := range map[string]any{
+		`{"hooks": {"Stop": [{"matcher": "x", "hooks": [{"command":"/old/handoff hook claude"}]}]}}`: map[string]any{
+			"hooks": []any{map[string]any{"command": "/new/handoff hook claude"}}},
+		`{"hooks": {"Stop": [{"bash": "/old/handoff hook copilot", "timeoutSec": 60}]}}`: map[string]any{
+			"bash": "/new/handoff hook copilot", "timeoutSec": 10},
+	} {
+		got, _, err := applyAll("x.json", []byte(text), []Change{{Element: []string{"hooks", "Stop"}, Value: value}}, nil)
+		if want := strings.ReplaceAll(text, "/old/", "/new/"); err != nil || string(got) != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	}
+}
+
 func FuzzTOML(f *testing.F) {
 	f.Add("[a]\nb = 1\n[mcp_servers.handoff]\ncommand = \"handoff\"\nargs = [\"mcp\"]\n")
 	f.Add("mcp_servers.x = { y = \"\"\"\n[z]\"\"\" } # c")
@@ -168,6 +183,12 @@ func TestTOMLHooks(t *testing.T) {
 		moved, _, err := applyAll("config.toml", got, hooks("/y/handoff"), hooks("/x/handoff"))
 		if err != nil || string(moved) != strings.ReplaceAll(want, "/x/", "/y/") {
 			t.Errorf("with another program: %q, %v", moved, err)
+		}
+		const event, more = "event = \"Stop\"", "event = \"Stop\" # c\ntimeout = 5 # mine"
+		got = bytes.ReplaceAll(got, []byte(event), []byte(more))
+		kept, _, err := applyAll("config.toml", got, hooks("/y/handoff"), hooks("/x/handoff"))
+		if err != nil || string(kept) != strings.ReplaceAll(string(moved), event, more) {
+			t.Errorf("with another member: %q, %v", kept, err)
 		}
 		rest, err := without(Edit{File: "config.toml", Before: []byte(text), Changes: hooks("/y/handoff")}, moved)
 		if err != nil || string(rest) != text {
