@@ -464,7 +464,8 @@ func TestNewestPrompt(t *testing.T) {
 	newest := strings.TrimSpace(strings.Repeat("change the titles of the pages, ", 12))
 	var list []thread.Message
 	for i := range 60 {
-		list = append(list, user(fmt.Sprintf("a short request with the number %d", i)), agent(strings.Repeat("done and done. ", 200)))
+		list = append(list, user(fmt.Sprintf("a short request with the number %d", i)),
+			agent(strings.Repeat("done and done. ", 200)))
 	}
 	text := briefOf(t, view("", thread.State{}, append(list, user(newest))...), 800).Text
 	for _, want := range []string{"  > " + newest + "\n", "- first, #M1\n  > a short request", "number 59\n", " more)\n"} {
