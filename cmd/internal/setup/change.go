@@ -188,7 +188,7 @@ func (c Change) applyElement(e *editor, own ownership) error {
 	return e.update(slices.Concat(path, []any{keep}), list[keep], merged(list[keep], value))
 }
 
-// sameEvent reports whether two elements of a list are hooks of one event, or name none.
+// sameEvent reports whether two elements of a list are not hooks of different events.
 func sameEvent(a, b any) bool {
 	hook, _ := a.(map[string]any)
 	other, _ := b.(map[string]any)
