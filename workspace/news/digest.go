@@ -62,8 +62,9 @@ func (s Source) Digest(ctx context.Context, in threads.Collection, own ...string
 		return "", err
 	}
 	if last.Notice.Code != "" {
-		d.add("The last thread of branch %s: %s %s; print what is needed to continue it with: agent-handoff continue %s",
-			quote(s.o.Branch), last.Ref, quote(last.Notice.Text), last.Ref)
+		const line = "The last thread of branch %s: %s %s; print what is needed to continue it with: " +
+			"agent-handoff continue %s"
+		d.add(line, quote(s.o.Branch), last.Ref, quote(last.Notice.Text), last.Ref)
 	}
 	status, err := s.Status(ctx)
 	if err != nil {
