@@ -193,6 +193,7 @@ class Runner {
       case "wait": return plain(await w.wait({ refs: step.refs, ...options }))
       case "list": return plain(await w.list(options))
       case "show": return plain(await w.show(args[0], options))
+      case "brief": return plain(await w.brief(args[0], options))
       case "review": return plain(await w.review(args[0], args[1], options))
       case "attest": return plain(await w.attest(args[0], options))
       case "verify": return plain(await w.verify(args, options))
