@@ -53,6 +53,9 @@ type repository struct {
 // unread stands for root commits that git could not read in time, or at all.
 const unread = "-"
 
+// ids returns the IDs of the root commits, none if they are unread.
+func (r repository) ids() []string { return strings.Fields(strings.TrimPrefix(r.roots, unread)) }
+
 // createdAt returns when a common git directory was created, and whether it exists: git writes
 // its description then, and never again.
 func createdAt(common string) (created string, exists bool) {
@@ -74,7 +77,7 @@ func (r repository) isLike(o repository) bool {
 	if min(len(r.roots), len(o.roots)) <= len(unread) {
 		return r.created != "" && r.created == o.created
 	}
-	return slices.ContainsFunc(strings.Fields(r.roots), func(id string) bool { return strings.Contains(o.roots, id) })
+	return slices.ContainsFunc(r.ids(), func(id string) bool { return strings.Contains(o.roots, id) })
 }
 
 // directories are what is remembered.
@@ -146,7 +149,7 @@ func (d *directories) add(line string) {
 }
 
 func (d *directories) addLike(r repository) {
-	for _, key := range append(strings.Fields(r.roots), r.created) {
+	for _, key := range append(r.ids(), r.created) {
 		if key != "" && !slices.Contains(d.like[key], r) {
 			d.like[key] = append(d.like[key], r)
 		}
@@ -171,7 +174,7 @@ func (d *directories) has(r repository) bool {
 func (d *directories) owner(r repository) string {
 	return d.owners.of(r, func(r repository) string {
 		candidates := []repository{r}
-		for _, id := range strings.Fields(r.roots) {
+		for _, id := range r.ids() {
 			candidates = append(candidates, d.like[id]...)
 		}
 		for _, o := range candidates {
@@ -194,7 +197,7 @@ func (d *directories) now(r repository) string {
 			return o.common
 		}
 	}
-	for _, id := range strings.Fields(r.roots) {
+	for _, id := range r.ids() {
 		if slices.ContainsFunc(d.like[id], func(o repository) bool { return o.common == r.common && d.has(o) }) {
 			return r.common // its description was edited, or it was cloned again
 		}
@@ -369,7 +372,7 @@ func (w Workspace) Remember() {
 // SetMoved remembers that the directory from, which no longer exists, is of the repository or workspace
 // that the directory to is in. If to is "", it removes what it has added for from.
 //
-// Kinds: Invalid (from exists), NotFound (to does not), Unavailable.
+// Kinds: Invalid (from exists, or has a tab or a line break), NotFound (to does not), Unavailable.
 func SetMoved(ctx context.Context, getenv func(string) string, from, to string) error {
 	from = Resolve(from)
 	line := ""

@@ -130,3 +130,14 @@ func TestMoved(t *testing.T) {
 		t.Errorf("the file is %v, %v", info, err)
 	}
 }
+
+// TestUnread checks that repositories whose root commits are unread are not taken for each other.
+func TestUnread(t *testing.T) {
+	dir := t.TempDir()
+	d := readDirectories(dir)
+	d.add("/gone/a\t/gone/a/.git\t1\t" + unread + "\t")
+	d.add(dir + "\t" + dir + "\t\t" + unread + "\t")
+	if home := d.home("/gone/a"); home != "" {
+		t.Errorf("a directory that is gone is of %s", home)
+	}
+}

@@ -171,7 +171,7 @@ func TestStore(t *testing.T) {
 	for name, tt := range map[string]struct {
 		id     string
 		model  string // that answers name
-		agent  string // the column of agents; "" if there is no store
+		agent  string // the name of the column of agents; "" without a store
 		rows   [][]any
 		want   thread.Tokens
 		reason string
