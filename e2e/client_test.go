@@ -169,7 +169,10 @@ var (
 func openCode(name string, run ...string) client {
 	return client{
 		name: name, harness: name, provider: name,
-		env: func(string) []string { return []string{strings.ToUpper(name) + "_DISABLE_MODELS_FETCH=1"} },
+		// It installs a library for plugins, and tries that for a minute where there is no network.
+		env: func(string) []string {
+			return []string{strings.ToUpper(name) + "_DISABLE_MODELS_FETCH=1", "npm_config_fetch_retries=0"}
+		},
 		configure: func(h *home, url string) {
 			h.merge(filepath.Join(".config", name, name+".json"), map[string]any{
 				"autoupdate": false, "share": "disabled",

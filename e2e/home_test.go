@@ -14,8 +14,7 @@ import (
 	"github.com/agent-handoff/handoff/e2e/model"
 )
 
-// limit is how long one program may run. It is generous: OpenCode waits for the
-// network for a minute, and a loaded machine must not fail a test.
+// limit is how long one program may run. It is generous: a loaded machine must not fail a test.
 const limit = 8 * time.Minute
 
 // A home is a user's home directory and a repository, for one program.

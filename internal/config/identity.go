@@ -16,7 +16,8 @@ type harness struct {
 	provider string            // in thread URIs
 	sign     [2]string         // a variable and its value; "" is any value
 	ids      []string          // variables that hold its thread's ID, best first
-	root     string            // a variable with the ID of the session that started the thread
+	root     string            // a variable with the ID of the session that started the thread, and that it is a run of
+	parent   string            // a variable with the ID of the session that started this one
 	call     string            // a variable with the ID of the tool call
 	more     map[string]string // other IDs and their variables
 	agent    string            // a variable with the ID of a subagent of the thread
@@ -38,9 +39,10 @@ var harnesses = []harness{
 		ids: []string{"AMP_CURRENT_THREAD_ID", "AGENT_THREAD_ID"}, program: "amp"},
 	{name: "gemini-cli", provider: "gemini", sign: [2]string{"GEMINI_CLI", "1"}, ids: []string{"GEMINI_SESSION_ID"},
 		program: "gemini"},
-	{name: "kilo", provider: "kilo", sign: [2]string{"KILO", "1"}, ids: []string{"KILO_SESSION_ID"}, pid: "KILO_PID"},
+	{name: "kilo", provider: "kilo", sign: [2]string{"KILO", "1"}, ids: []string{"KILO_SESSION_ID"},
+		parent: "KILO_PARENT_SESSION_ID", pid: "KILO_PID"},
 	{name: "opencode", provider: "opencode", sign: [2]string{"OPENCODE", "1"}, ids: []string{"OPENCODE_SESSION_ID"},
-		pid: "OPENCODE_PID", fork: "KILO"},
+		parent: "OPENCODE_PARENT_SESSION_ID", pid: "OPENCODE_PID", fork: "KILO"},
 	{name: "pi", provider: "pi", sign: [2]string{"PI_CODING_AGENT", "true"}, ids: []string{"PI_SESSION_ID"},
 		program: "pi"},
 	{name: "cursor", provider: "cursor", ids: []string{"CURSOR_CONVERSATION_ID"}, program: "cursor-agent"},
@@ -191,6 +193,9 @@ func (h harness) observe(getenv func(string) string) (handoff.Producer, bool) {
 		return p, signed
 	}
 	p.Session, p.Thread = id, "agents://"+h.provider+"/"+id
+	if h.parent != "" {
+		p.ParentSession = getenv(h.parent)
+	}
 	if h.call != "" {
 		p.ToolCallID = getenv(h.call)
 	}

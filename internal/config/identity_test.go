@@ -76,6 +76,8 @@ func TestIdentity(t *testing.T) {
 		{"kilo, which sets a variable of opencode", nil,
 			map[string]string{"KILO": "1", "KILO_PID": "7", "OPENCODE": "1", "KILO_SESSION_ID": "k"},
 			harness("kilo", "kilo", "k")},
+		{"opencode, a subagent", nil, map[string]string{"OPENCODE_SESSION_ID": "o", "OPENCODE_PARENT_SESSION_ID": "p"},
+			with(harness("opencode", "opencode", "o"), func(p *handoff.Producer) { p.ParentSession = "p" })},
 		{"opencode in a shell of kilo's", nil, map[string]string{"KILO": "1", "KILO_PID": "7", "OPENCODE": "1",
 			"OPENCODE_PID": "8"},
 			handoff.Producer{Harness: "kilo", Source: handoff.FromHarness, Observed: []handoff.Observation{

@@ -15,6 +15,7 @@ type mcpClient struct {
 	prefixes []string // of the name in the client info, in lower case
 	thread   string   // the member with the ID of the thread
 	session  string   // the member with the ID of the session, if it is another
+	parent   string   // the member with the ID of the session that started this one
 	call     string   // the member with the ID of the tool call
 }
 
@@ -24,9 +25,9 @@ var mcpClients = []mcpClient{
 	{harness: "codex", provider: "codex", prefixes: []string{"codex"}, thread: "threadId", session: "sessionId",
 		call: "callId"},
 	{harness: "opencode", provider: "opencode", prefixes: []string{"opencode"}, thread: "ai.opencode/sessionID",
-		call: "ai.opencode/callID"},
+		parent: "ai.opencode/parentID", call: "ai.opencode/callID"},
 	{harness: "kilo", provider: "kilo", prefixes: []string{"kilo"}, thread: "ai.kilo/sessionID",
-		call: "ai.kilo/callID"},
+		parent: "ai.kilo/parentID", call: "ai.kilo/callID"},
 	{harness: "gemini-cli", provider: "gemini", prefixes: []string{"gemini"}},
 	{harness: "qwen-code", provider: "qwen", prefixes: []string{"qwen"}},
 	{harness: "copilot-cli", provider: "copilot", prefixes: []string{"copilot", "github-copilot"}},
@@ -49,7 +50,8 @@ func MetaIdentity(client string, meta map[string]any) handoff.Producer {
 		if !c.named(client) && (c.call == "" || text(c.call) == "") {
 			continue
 		}
-		p := handoff.Producer{Harness: c.harness, ToolCallID: text(c.call), Session: text(c.thread)}
+		p := handoff.Producer{Harness: c.harness, ToolCallID: text(c.call), Session: text(c.thread),
+			ParentSession: text(c.parent)}
 		if p.Session != "" {
 			p.Thread = "agents://" + c.provider + "/" + p.Session
 		}

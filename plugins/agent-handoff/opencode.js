@@ -22,22 +22,42 @@ function report(event, payload, cwd) {
 const failed = new Map()
 const reported = new Set(["session.created", "session.idle", "session.error"])
 
-export const Handoff = async ({ directory }) => ({
-  event: async ({ event }) => {
-    if (!reported.has(event.type)) return
-    const id = event.properties.sessionID
-    if (event.type === "session.error") failed.set(id, event.properties.error)
-    const properties = { ...event.properties, error: failed.get(id) }
-    report(event.type, { ...event, properties, cwd: directory }, directory)
-  },
-  "chat.message": async (input, output) => {
-    failed.delete(input.sessionID)
-    report("chat.message", { input, output, cwd: directory }, directory)
-  },
-  "tool.execute.before": async (input, output) => {
-    if (input.tool.startsWith("agent-handoff_")) output.args["handoff/caller"] = { session: input.sessionID, call: input.callID }
-  },
-  "shell.env": async (input, output) => {
-    if (input.sessionID) output.env[agent.toUpperCase() + "_SESSION_ID"] = input.sessionID
-  },
-})
+// The sessions that started those of subagents.
+const parents = new Map()
+
+export const Handoff = async ({ client, directory }) => {
+  async function parent(id) {
+    try {
+      if (!parents.has(id)) {
+        const { data } = await client.session.get({ path: { id }, signal: AbortSignal.timeout(1000) })
+        parents.set(id, data.parentID)
+      }
+    } catch {
+      // handoff must never disturb the agent
+    }
+    return parents.get(id)
+  }
+  return {
+    event: async ({ event }) => {
+      if (!reported.has(event.type)) return
+      const id = event.properties.sessionID
+      if (event.type === "session.error") failed.set(id, event.properties.error)
+      const properties = { ...event.properties, error: failed.get(id) }
+      report(event.type, { ...event, properties, cwd: directory }, directory)
+    },
+    "chat.message": async (input, output) => {
+      failed.delete(input.sessionID)
+      report("chat.message", { input, output, cwd: directory }, directory)
+    },
+    "tool.execute.before": async (input, output) => {
+      if (!input.tool.startsWith("agent-handoff_")) return
+      output.args["handoff/caller"] = { session: input.sessionID, parent: await parent(input.sessionID), call: input.callID }
+    },
+    "shell.env": async (input, output) => {
+      if (!input.sessionID) return
+      output.env[agent.toUpperCase() + "_SESSION_ID"] = input.sessionID
+      const above = await parent(input.sessionID)
+      if (above) output.env[agent.toUpperCase() + "_PARENT_SESSION_ID"] = above
+    },
+  }
+}

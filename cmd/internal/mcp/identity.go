@@ -26,7 +26,7 @@ func (c *client) caller(ctx context.Context, w *workspace.Workspace, dir string,
 }
 
 // callerArgument is an argument that handoff's plugin for OpenCode and Kilo adds to each
-// call, because they send no _meta: the IDs of the session and of the call.
+// call, because they send no _meta: the IDs of the session, of the one that started it, and of the call.
 const callerArgument = "handoff/caller"
 
 // splitCaller takes the caller out of the arguments of a call from OpenCode or Kilo.
@@ -39,7 +39,7 @@ func splitCaller(arguments json.RawMessage, o origin) (json.RawMessage, origin) 
 		return arguments, o
 	}
 	var members map[string]json.RawMessage
-	var caller struct{ Session, Call string }
+	var caller struct{ Session, Parent, Call string }
 	if json.Unmarshal(arguments, &members) != nil || json.Unmarshal(members[callerArgument], &caller) != nil {
 		return arguments, o
 	}
@@ -54,5 +54,6 @@ func splitCaller(arguments json.RawMessage, o origin) (json.RawMessage, origin) 
 	}
 	member := "ai." + programs[i] + "/"
 	o.meta[member+"sessionID"], o.meta[member+"callID"] = caller.Session, caller.Call
+	o.meta[member+"parentID"] = caller.Parent
 	return rest, o
 }

@@ -656,13 +656,13 @@ func TestSubagentOfCall(t *testing.T) {
 func TestCallerArgument(t *testing.T) {
 	f := newFixture(t)
 	f.write("a.md", "a")
-	const arguments = `{"path":"a.md","channel":"x","handoff/caller":{"session":"ses_1","call":"call_1"}}`
+	const arguments = `{"path":"a.md","channel":"x","handoff/caller":{"session":"ses_1","parent":"ses_0","call":"call_1"}}`
 	s := f.connect("opencode", nil)
 	id := mustCall(t, s, "artifact_publish", arguments).str("id")
 	got := producer(t, mustCall(t, s, "artifact_get", `{"ref":"`+id+`"}`))
 	if got.Session != "ses_1" || got.Thread != "agents://opencode/ses_1" || got.ToolCallID != "call_1" ||
-		got.Source != handoff.FromMCP {
-		t.Errorf("the producer is %+v, want session ses_1 and call call_1", got)
+		got.Source != handoff.FromMCP || got.ParentSession != "ses_0" {
+		t.Errorf("the producer is %+v, want session ses_1, started by ses_0, and call call_1", got)
 	}
 	if r := call(t, f.connect("some-editor", nil), "artifact_publish", arguments); !r.isErr {
 		t.Errorf("another client used the argument: %v", r.data)
