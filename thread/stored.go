@@ -43,22 +43,9 @@ type OpenFunc func(context.Context) ([]*Thread, error)
 // Open implements Opener.
 func (open OpenFunc) Open(ctx context.Context) ([]*Thread, error) { return open(ctx) }
 
-// A UsageReader is an Opener that reads the usage of threads without loading them.
-type UsageReader interface {
-	// ReadUsage returns the threads of Open with the Usage, Inherited, Requests and
-	// Spawned that loading them would set, and no other facts. ok is false if they
-	// must be loaded.
-	ReadUsage(context.Context) (list []*Thread, ok bool, err error)
-}
-
-// LoadUsage returns the threads in the transcript with at least their Usage,
-// Inherited, Requests and Spawned. The errors are those of Open and Load.
-func (s Stored) LoadUsage(ctx context.Context) ([]*Thread, error) {
-	if r, ok := s.Opener.(UsageReader); ok {
-		if list, ok, err := r.ReadUsage(ctx); ok || err != nil {
-			return list, err
-		}
-	}
+// Load returns the threads in the transcript, loaded. The errors are those of Open and of
+// Thread.Load.
+func (s Stored) Load(ctx context.Context) ([]*Thread, error) {
 	threads, err := s.Open(ctx)
 	var loaded []*Thread
 	for _, t := range threads {

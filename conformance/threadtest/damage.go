@@ -78,7 +78,6 @@ func (s Suite) damaged(t *testing.T) {
 				}
 			}
 			CheckUnchanged(t, home)
-			CheckStoredUsage(t, s.provider(t, s.set(home)))
 			for _, w := range want {
 				if filepath.Ext(sources[w.ID]) == ".jsonl" {
 					s.checkDamaged(t, w, s.provider(t, s.set(home)), d.all, d.warn)

@@ -38,7 +38,6 @@ func EachReal(t *testing.T, d thread.Driver, dir string, check func(t *testing.T
 			sessions[th.ID] = true
 			CheckThread(t, p, th.ID)
 		}
-		CheckStoredUsage(t, p)
 		for path, b := range figures {
 			source := filepath.Join(base, filepath.FromSlash(path))
 			if strings.HasPrefix(source, filepath.Join(home, filepath.FromSlash(dir))+string(filepath.Separator)) {

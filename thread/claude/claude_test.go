@@ -247,6 +247,5 @@ func FuzzTranscript(f *testing.F) {
 		for _, id := range []string{mainID, "fuzz"} {
 			threadtest.CheckThread(t, threadtest.Open(t, claude.Driver(), home), id)
 		}
-		threadtest.CheckStoredUsage(t, threadtest.Open(t, claude.Driver(), home))
 	})
 }

@@ -14,12 +14,9 @@ import (
 // user reads a record of the user: a prompt, results of calls, or a text that the
 // tool adds for the model.
 func (d *decode) user(r *record) {
-	if d.OnlyUsage && len(d.Spawning) == 0 && r.result.Get("agentId").Kind() != jsonl.String {
-		return
-	}
 	content := r.message.Get("content")
 	returned := d.results(r, content)
-	if r.meta || d.OnlyUsage {
+	if r.meta {
 		return
 	}
 	at := r.at.Time()
@@ -199,7 +196,7 @@ func (d *decode) assistant(r *record) {
 			thinks = false
 		}
 	}
-	if d.own() && !d.OnlyUsage {
+	if d.own() {
 		d.answered(calls, thinks, at)
 	}
 	if d.Timeline.Detail > thread.Summary {

@@ -63,7 +63,6 @@ func TestForkAfterCompaction(t *testing.T) {
 	if th := threadtest.Load(t, p, firstID); th.ForkedFrom != "" || th.Usage.Calls != 3 || th.Inherited.Calls != 0 {
 		t.Errorf("the origin is a fork of %q with %+v, inherited %+v", th.ForkedFrom, th.Usage, th.Inherited)
 	}
-	threadtest.CheckStoredUsage(t, p)
 }
 
 // TestForkWithLongPrompt has a fork whose first prompt is longer than what is read of most

@@ -33,7 +33,7 @@ var inside = []string{`"isSidechain":true`, `"agent_progress"`}
 // reader returns the reader of a transcript, whose first record has a session.
 func (t transcript) reader(session string) *engine.Reader {
 	r := t.part("", false)
-	r.FromTail, r.UsageOnly = true, true
+	r.FromTail = true
 	if !t.forked {
 		r.Resumed = fmt.Sprint(t.version, " ", session, " ", t.agent)
 	}

@@ -83,9 +83,6 @@ func readMeta(f *engine.Found) (m meta, err error) {
 		m.readMetaFile(f)
 		return m, rd.Err()
 	}
-	if f.Brief && (m.session == "" || m.session == f.ID) {
-		return m, rd.Err()
-	}
 	rd.Reset(io.NewSectionReader(src, max(0, src.Size()-tailSize), tailSize))
 	for rd.Next() {
 		line := rd.Line()

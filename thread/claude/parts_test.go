@@ -20,7 +20,7 @@ func usageOf(t *testing.T, p thread.Provider) (usage map[string]thread.Tokens, n
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.LoadUsage(t.Context())
+		list, err := s.Load(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -197,7 +197,6 @@ func (d *decode) progress(r *record) {
 	}
 	if m := d.tasks[id]; m != nil && r.data.Get("message", "message").Kind() == jsonl.Object {
 		m.Copies = true
-		d.Stopped = d.OnlyUsage && !m.Maybe // all of it must be read
 	}
 }
 
@@ -242,10 +241,8 @@ func (d *decode) inside(key string, r *record) {
 		set(&d.parts, key, p)
 		d.inner = append(d.inner, p)
 	}
-	if d.Stopped = d.OnlyUsage; !d.OnlyUsage { // otherwise all of it must be read
-		p.n, p.line, p.Known = d.n, d.line, true
-		p.add(r)
-	}
+	p.n, p.line, p.Known = d.n, d.line, true
+	p.add(r)
 }
 
 // finishAgents adds what is known of subagents only after the last record.

@@ -101,11 +101,6 @@ func TestNoUsage(t *testing.T) {
 		thread.NoUsage, "no usage is recorded")
 }
 
-// TestMutatedUsage reads the usage of changed transcripts alone, and with all facts.
-func TestMutatedUsage(t *testing.T) {
-	threadtest.CheckMutatedUsage(t, claude.Driver(), 100, func(dir string) { home(t, dir) })
-}
-
 // TestFastMode checks that requests of the fast mode are those of a model of their own.
 func TestFastMode(t *testing.T) {
 	fast := used(1, 0, 0, 0, 5)

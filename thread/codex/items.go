@@ -44,7 +44,7 @@ func (d *decode) message() {
 		return
 	}
 	content := d.payload.Get("content")
-	if role == thread.User && bytes.Contains(content, []byte("<subagent_notification>")) && !d.OnlyUsage {
+	if role == thread.User && bytes.Contains(content, []byte("<subagent_notification>")) {
 		d.notified(text(content, anyPart))
 	}
 	if role == thread.User {
@@ -55,7 +55,7 @@ func (d *decode) message() {
 			d.answered()
 		}
 	}
-	if d.OnlyUsage || (d.Timeline.Detail == thread.Summary && (role == thread.Assistant || !d.own())) {
+	if d.Timeline.Detail == thread.Summary && (role == thread.Assistant || !d.own()) {
 		return
 	}
 	body := text(content, func(part string) bool { return role == thread.Assistant || !injected(part) })
@@ -146,9 +146,6 @@ func (d *decode) call(kind string) {
 	v := &d.payload
 	c := thread.Call{ID: v.Get("call_id").Text(),
 		Name: cmp.Or(v.Get("name").Text(), strings.TrimSuffix(kind, "_call")), Time: d.at()}
-	if d.OnlyUsage && c.Name != spawnAgent {
-		return
-	}
 	input := v.Get("arguments")
 	for _, other := range []string{"input", "action"} {
 		if input.Kind() == jsonl.Absent {
@@ -164,7 +161,7 @@ func (d *decode) call(kind string) {
 	}
 	d.talk(c, input)
 	d.Timeline.AddCall(c)
-	if kind == "custom_tool_call" && c.Name == "exec" && !d.OnlyUsage {
+	if kind == "custom_tool_call" && c.Name == "exec" {
 		d.scripted(c.ID, input.Text())
 	}
 }

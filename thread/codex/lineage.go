@@ -23,7 +23,7 @@ type rollout struct {
 // in another rollout, are read completely.
 func (a *archive) reader(f *engine.Found, m meta) *engine.Reader {
 	r := rollout{a, file(f), m}
-	reader := &engine.Reader{Source: r.source, UsageOnly: true, FromTail: !f.Packed,
+	reader := &engine.Reader{Source: r.source, FromTail: !f.Packed,
 		New: func(s *engine.Scan) engine.Decoder { return newDecode(s, m) }}
 	if !f.Packed && !m.copies() {
 		reader.Resumed = fmt.Sprint(m)

@@ -171,8 +171,3 @@ func TestForkWithoutTurns(t *testing.T) {
 		t.Errorf("got inherited %+v, want %+v", th.Inherited, want)
 	}
 }
-
-// TestMutatedUsage reads the usage of changed rollouts alone, and with all facts.
-func TestMutatedUsage(t *testing.T) {
-	threadtest.CheckMutatedUsage(t, codex.Driver(), 100, func(dir string) { home(t, dir) })
-}

@@ -15,7 +15,7 @@ import (
 
 // reader returns the reader of a chat.
 func reader(f *engine.Found, c chat) *engine.Reader {
-	r := &engine.Reader{Source: engine.File{Path: f.Path, Start: f.Start}.Lines, UsageOnly: true,
+	r := &engine.Reader{Source: engine.File{Path: f.Path, Start: f.Start}.Lines,
 		New: func(s *engine.Scan) engine.Decoder {
 			return &decode{Scan: s, id: cmp.Or(c.id, f.ID), titled: c.title != "", document: f.Whole, byID: map[string]int{}}
 		}}

@@ -57,12 +57,12 @@ const border = " \u00b6"
 const maxText = 16 << 20
 
 // A reader reads the threads in a transcript: readEntries completely, readUsage only
-// what their usage needs.
+// their facts.
 type reader func(context.Context, *thread.Stored) ([]*entry, error)
 
-// readUsage reads the threads in a transcript for their usage.
+// readUsage reads the facts of the threads in a transcript, with their usage.
 func readUsage(ctx context.Context, s *thread.Stored) (list []*entry, err error) {
-	threads, err := s.LoadUsage(ctx)
+	threads, err := s.Load(ctx)
 	for _, t := range threads {
 		t.Modified = s.Modified
 		list = append(list, &entry{Item: newItem(t)})

@@ -61,7 +61,7 @@ func program() engine.Program {
 		Stores: []engine.Store{{Pattern: "projects/*/{id}.jsonl"},
 			{Pattern: "projects/*/{parent}/**/agent-{id}.jsonl", Proof: "its directory"}},
 		Open: func(_ *thread.Walk, f *engine.Found, t *thread.Thread) {
-			t.Reader = &engine.Reader{Source: engine.Lines(f.Path), Resumed: "any", UsageOnly: true,
+			t.Reader = &engine.Reader{Source: engine.Lines(f.Path), Resumed: "any",
 				New: func(s *engine.Scan) engine.Decoder { return &decode{Scan: s} }}
 		}}
 }
@@ -160,7 +160,6 @@ func TestUsage(t *testing.T) {
 			p := home(t, map[string]string{"projects/a/one.jsonl": lines(tt.records...)})
 			th := threadtest.Load(t, p, "one")
 			threadtest.CheckUsage(t, th, tt.want, tt.complete, tt.reason)
-			threadtest.CheckStoredUsage(t, p)
 		})
 	}
 }

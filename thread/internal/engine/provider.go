@@ -113,14 +113,13 @@ func (p *Provider) Used(ctx context.Context, q Query) (sum thread.Tokens, err er
 	w := thread.NewWalk(ctx)
 	for _, copies := range thread.GroupByID(p.Transcripts(ctx, w, q), (*Found).storedKey) {
 		t, err := p.open(w, copies)
+		if err == nil {
+			err = t.Load(ctx)
+		}
 		if err != nil {
 			return sum, err
 		}
-		facts, _, err := t.Reader.(*Reader).usage(ctx)
-		if err != nil {
-			return sum, err
-		}
-		sum.Add(facts.Usage.Tokens)
+		sum.Add(t.Usage.Tokens)
 	}
 	return sum, w.Err(p.Name)
 }

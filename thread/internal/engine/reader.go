@@ -59,9 +59,7 @@ type Reader struct {
 	// read. Reading is resumed only if it is set and the same.
 	Resumed string
 
-	// FromTail is set if the end of the transcript shows its state, and UsageOnly if the
-	// Decoder heeds Scan.OnlyUsage.
-	FromTail, UsageOnly bool
+	FromTail bool // the end of the transcript shows its state
 
 	others   []string   // further files of the thread, the newest first
 	mentions []*Mention // found by the last Read
@@ -124,7 +122,7 @@ func (r *Reader) run(ctx context.Context, s *Scan, d Decoder) (facts thread.Fact
 	if err := s.finish(ctx, d); err != nil {
 		return facts, err
 	}
-	if !s.Tail && !s.OnlyUsage {
+	if !s.Tail {
 		r.mentions = s.mentions
 	}
 	return s.Facts, nil
@@ -174,7 +172,7 @@ func (s *Scan) show(ctx context.Context, sel Selector) (calls int, err error) {
 			calls += s.kept[i].calls
 		}
 	}
-	if s.OnlyUsage || s.err != nil {
+	if s.err != nil {
 		return calls, s.err
 	}
 	last, undated := s.Facts.Last, s.Facts.Undated
@@ -234,17 +232,6 @@ func (r *Reader) State(ctx context.Context, path string) (thread.Facts, error) {
 		return r.Read(ctx, thread.Summary, nil)
 	}
 	return facts, nil
-}
-
-// usage returns the usage of the transcript and the subagents that it started, and no
-// other facts. parts reports whether there are records of subagents in it.
-func (r *Reader) usage(ctx context.Context) (facts thread.Facts, parts bool, err error) {
-	s := r.scan()
-	s.OnlyUsage = true
-	facts, err = r.run(ctx, s, r.New(s))
-	parts = slices.ContainsFunc(s.mentions, func(m *Mention) bool { return m.Reader != nil })
-	return thread.Facts{Usage: facts.Usage, Inherited: facts.Inherited, Requests: facts.Requests,
-		Spawned: facts.Spawned}, parts, err
 }
 
 // Files implements thread.Scattered.

@@ -23,10 +23,6 @@ type Scan struct {
 	Stopped  bool          // the remaining records are of another thread
 	Unit     string        // the name of a record in texts: line, row or message
 
-	// OnlyUsage is set if texts, calls and states are not needed. A Decoder may then
-	// skip them; what it adds all the same is ignored or harmless.
-	OnlyUsage bool
-
 	// Tail is set if only the end of the transcript is read, for its state.
 	Tail bool
 

@@ -66,7 +66,6 @@ type Found struct {
 	Local  bool     // the ID identifies a subagent only together with Parent
 	Packed bool     // its words are not in the file, which is compressed
 	Hidden bool     // a subagent whose parent is not recorded; it is not listed
-	Brief  bool     // only its usage is read: titles are not needed
 	Whole  bool     // no records of other threads are in it, whatever Program.Inside and Starts are
 	Err    error    // why it can't be read; it is then not listed
 	Deeper bool     // another subagent may have started it; if so, only that one mentions it

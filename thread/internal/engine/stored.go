@@ -141,7 +141,7 @@ type opener struct {
 
 // Open implements thread.Opener.
 func (o *opener) Open(ctx context.Context) ([]*thread.Thread, error) {
-	list, err := o.open(ctx, false)
+	list, err := o.open(ctx)
 	for _, t := range list {
 		r, ok := t.Reader.(*Reader)
 		if !ok || o.p.Inside == nil || r.found.Whole || !Contains(t.Source, o.p.Inside...) {
@@ -161,12 +161,10 @@ func (o *opener) Open(ctx context.Context) ([]*thread.Thread, error) {
 	return list, err
 }
 
-// open opens the threads in the transcript that have lines or a file of their own. brief
-// reports whether only their usage is read.
-func (o *opener) open(ctx context.Context, brief bool) (list []*thread.Thread, err error) {
+// open opens the threads in the transcript that have lines or a file of their own.
+func (o *opener) open(ctx context.Context) (list []*thread.Thread, err error) {
 	w, beside := thread.NewWalk(ctx), thread.NewWalk(ctx) // a missing file beside a transcript is no error
 	f := *o.copies[0]
-	f.Brief = brief
 	copies := append([]*Found{&f}, o.copies[1:]...)
 	o.p.head(w, &f)
 	t, err := o.p.open(beside, copies)
@@ -190,25 +188,4 @@ func (o *opener) open(ctx context.Context, brief bool) (list []*thread.Thread, e
 		}
 	}
 	return list, w.Err(first.Path)
-}
-
-// ReadUsage implements thread.UsageReader.
-func (o *opener) ReadUsage(ctx context.Context) (list []*thread.Thread, ok bool, err error) {
-	if list, err = o.open(ctx, true); err != nil {
-		return nil, false, err
-	}
-	for _, t := range list {
-		if r, ok := t.Reader.(*Reader); !ok || !r.UsageOnly {
-			return nil, false, nil
-		}
-	}
-	for _, t := range list {
-		facts, parts, err := t.Reader.(*Reader).usage(ctx)
-		if err != nil || parts {
-			return nil, false, err
-		}
-		t.Usage, t.Inherited = facts.Usage, facts.Inherited
-		t.Requests, t.Spawned = facts.Requests, facts.Spawned
-	}
-	return list, true, nil
 }
