@@ -113,7 +113,7 @@ func (c Contracts) definition(file string) (pipeline.Validation, error) {
 	_, err = contract.Parse(file, b, plainfile.FS(path.Dir(c.p.o.Path(file)), contract.MaxFile))
 	errors.As(err, &mistakes)
 	for _, m := range mistakes {
-		r.Errors = append(r.Errors, jsonschema.Problem{Text: m.String() + "; " + m.Hint})
+		r.Errors = append(r.Errors, jsonschema.Problem{Text: m.Error() + "; " + m.Hint})
 	}
 	return pipeline.Validation{File: file, Valid: r.Valid(), Report: r}, nil
 }
@@ -124,8 +124,8 @@ func (c Contracts) lessons(file string) (v pipeline.Validation, err error) {
 	if err != nil {
 		return v, err
 	}
-	r, err := contract.ValidateLessons(b)
-	return pipeline.Validation{File: file, Valid: r.Valid(), Report: r}, err
+	r := contract.ValidateLessons(b)
+	return pipeline.Validation{File: file, Valid: r.Valid(), Report: r}, nil
 }
 
 // Schema returns the JSON Schema of a stage's artifact, complete in itself; without a stage,

@@ -2,7 +2,9 @@ package contract
 
 import (
 	"fmt"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
@@ -28,29 +30,42 @@ func (p *Pipeline) sequence() {
 	}
 }
 
-// check returns the mistakes in how the parts of a pipeline fit together.
-func (p *Pipeline) check() (found Mistakes) {
-	if len(p.Stages) == 0 {
-		return Mistakes{p.place.wrong("write stages: [{id: build, by: builder, writes: result.md}]", "has no stages")}
+// check finds the mistakes in how the parts of a pipeline fit together.
+func (l *loader) check(p *Pipeline) {
+	if l.checkHead(p); len(p.Stages) == 0 && len(l.mistakes) == 0 {
+		l.wrong(p.node, "write stages: [{id: build, by: builder, writes: result.md}]", "has no stages")
 	}
-	seen := []*Stage{}
-	for _, s := range p.Stages {
-		found = append(found, s.check(p)...)
-		for _, other := range seen {
+	for i, s := range p.Stages {
+		l.checkStage(p, s)
+		for _, other := range p.Stages[:i] {
 			if other.Name == s.Name {
-				found = append(found, s.wrong("id", "give each stage its own id", "two stages have the id %q", s.Name))
+				l.wrong(valueOf(s.node, "id"), "give each stage its own id", "two stages have the id %q", s.Name)
 				break
 			}
 			if file := common(other, s); file != "" {
-				found = append(found, s.wrong("writes", "give each stage its own files", "stages %s and %s both write %s",
-					other.Name, s.Name, file))
+				l.wrong(valueOf(s.node, "writes"), "give each stage its own files", "stages %s and %s both write %s",
+					other.Name, s.Name, file)
 				break
 			}
 		}
-		found = append(found, s.checkNeeds(p, seen)...)
-		seen = append(seen, s)
+		l.checkNeeds(p, s, p.Stages[:i])
+		l.checkRoutes(p, s)
 	}
-	return found
+}
+
+// checkHead finds the mistakes in what a definition has beside stages.
+func (l *loader) checkHead(p *Pipeline) {
+	if p.Preset != "" && p.Preset != PresetNone && p.Preset != PresetJG {
+		l.wrong(valueOf(p.node, "preset"), "use jg, the built-in pipeline, or none", "unknown preset %q", p.Preset)
+	}
+	if why := pathMistake(p.Folder, false); why != "" {
+		l.wrong(valueOf(p.node, "folder"), "name a directory of the repository, relative to its root", "folder %s", why)
+	}
+	if p.SelfAssessment != Optional && p.SelfAssessment != Required {
+		l.wrong(valueOf(p.node, "self_assessment"), "use optional or required",
+			"self_assessment is %q, must be optional or required", p.SelfAssessment)
+	}
+	p.Folder = path.Clean(p.Folder)
 }
 
 // common returns a file that two stages write, "" if none is known.
@@ -68,32 +83,30 @@ func common(a, b *Stage) string {
 	return ""
 }
 
-func (s *Stage) checkNeeds(p *Pipeline, earlier []*Stage) (found Mistakes) {
+func (l *loader) checkNeeds(p *Pipeline, s *Stage, earlier []*Stage) {
+	at := valueOf(s.node, "needs")
 	for _, need := range s.Needs {
 		known := func(o *Stage) bool { return o.Name == need }
 		switch {
 		case need == s.Name:
-			found = append(found, s.wrong("needs", "leave it out", "stage %s needs itself", s.Name))
+			l.wrong(at, "leave it out", "stage %s needs itself", s.Name)
 		case slices.ContainsFunc(earlier, known):
 		case slices.ContainsFunc(p.Stages, known):
-			found = append(found, s.wrong("needs", "list "+need+" before "+s.Name, "stage %s needs %s, which comes later",
-				s.Name, need))
+			l.wrong(at, "list "+need+" before "+s.Name, "stage %s needs %s, which comes later", s.Name, need)
 		default:
-			found = append(found, s.wrong("needs", "use "+strings.Join(p.names(), ", "), "stage %s needs unknown stage %q",
-				s.Name, need))
+			l.wrong(at, "use "+strings.Join(p.names(), ", "), "stage %s needs unknown stage %q", s.Name, need)
 		}
 	}
-	return found
 }
 
-func (s *Stage) check(p *Pipeline) (found Mistakes) {
+// checkStage finds the mistakes in one stage.
+func (l *loader) checkStage(p *Pipeline, s *Stage) {
 	add := func(key, hint, format string, args ...any) {
-		found = append(found, s.wrong(key, hint, "stage %s: %s", s.Name, fmt.Sprintf(format, args...)))
+		l.wrong(valueOf(s.node, key), hint, "stage %s: %s", s.Name, fmt.Sprintf(format, args...))
 	}
 	if err := handoff.CheckChannel(s.Name); err != nil || s.Name == State || s.Name == Human {
 		add("id", `use lower-case letters, digits and "-"`, "id %q is empty, reserved or not a name", s.Name)
 	}
-	builtin := p.IsPreset() && s.at["writes"] == place{}
 	for _, file := range s.Files() {
 		why := pathMistake(file, true)
 		switch {
@@ -112,16 +125,33 @@ func (s *Stage) check(p *Pipeline) (found Mistakes) {
 	} else if strings.ContainsFunc(s.Writer, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		add("by", "use one word", "by %q is not the name of one agent", s.Writer)
 	}
-	if builtin && s.schema == nil {
+	if p.IsPreset() && s.schema == nil && valueOf(s.node, "writes") == s.node {
 		add("format", "write a schema", "has no schema")
 	}
 	if s.IsPattern() && s.schema != nil {
 		add("format", "use headings or any for a pattern", "a pattern of files has no schema")
 	}
-	return append(found, s.checkRoutes(p)...)
+	for key, list := range map[string][]string{"aliases": s.Aliases, "needs": s.Needs, "readers": s.Readers} {
+		for i, word := range list {
+			if slices.Contains(list[:i], word) {
+				add(key, "leave one of them out", "%s has %q twice", key, word)
+			}
+		}
+	}
+	for _, c := range s.Checks {
+		if !slices.Contains(checks, c) {
+			add("checks", "use plan, changes, tests, review or merge", "unknown check %q (use %v)", c, checks)
+		}
+	}
+	if s.Retries < 0 || s.Retries > maxRetries {
+		add("retries", "use a number from 0 to "+strconv.Itoa(maxRetries), "retries must be a number from 0 to %d", maxRetries)
+	}
+	if gate := valueOf(s.node, "gate"); s.Gate.Verified != nil && len(s.Gate.Verified) == 0 {
+		l.wrong(valueOf(gate, "verified"), "name a command, or leave the key out", "stage %s: verified is empty", s.Name)
+	}
 }
 
-func (s *Stage) checkRoutes(p *Pipeline) (found Mistakes) {
+func (l *loader) checkRoutes(p *Pipeline, s *Stage) {
 	for i, r := range s.Routes {
 		var why string
 		switch {
@@ -135,7 +165,6 @@ func (s *Stage) checkRoutes(p *Pipeline) (found Mistakes) {
 			continue
 		}
 		hint := "use " + strings.Join(p.names(), ", ") + " or human"
-		found = append(found, r.at.wrong(hint, "stage %s: route %d %s", s.Name, i+1, why))
+		l.wrong(r.node, hint, "stage %s: route %d %s", s.Name, i+1, why)
 	}
-	return found
 }

@@ -23,32 +23,33 @@ import (
 
 // A Pipeline is a list of stages. Each needs the results of stages before it.
 type Pipeline struct {
-	Name string // "" for the one at the top level of a definition
+	Name string `yaml:"-"` // "" for the one at the top level of a definition
+
+	// Preset is PresetJG if the stages are those of the built-in pipeline, with changes.
+	Preset string `yaml:"preset"`
 
 	// Folder is the directory of the folders of its runs, relative to the workspace.
-	Folder string
+	Folder string `yaml:"folder"`
 
 	// SelfAssessment is Required if every artifact must contain one.
-	SelfAssessment Requirement
+	SelfAssessment Requirement `yaml:"self_assessment"`
 
 	// Planner is the agent that reads every artifact and the lessons, and writes
 	// state.yaml, "" if there is none.
-	Planner string
+	Planner string `yaml:"planner"`
 
 	// AgentPrefix is a prefix that the name of an agent may have or not.
-	AgentPrefix string
+	AgentPrefix string `yaml:"agent_prefix"`
 
-	Stages []*Stage // in order
+	Stages []*Stage `yaml:"-"` // in order
 
-	preset string
-	place  place
-	stages *yaml.Node // while it is read
+	node   *yaml.Node // where it is defined
 	source []byte     // its definition, complete in itself; nil for the preset as it is
 }
 
 // IsPreset reports whether the stages are those of the built-in pipeline, with changes of
 // the project.
-func (p *Pipeline) IsPreset() bool { return p.preset == PresetJG }
+func (p *Pipeline) IsPreset() bool { return p.Preset == PresetJG }
 
 // Source returns the definition of a pipeline, complete in itself, nil if it is the
 // built-in one.
@@ -64,58 +65,53 @@ const (
 
 // A Stage is one step of a pipeline. Its name is also its channel.
 type Stage struct {
-	Name     string
-	Purpose  string
-	Artifact string   // the file in the run's folder, or a pattern of its files
-	Aliases  []string // other names of that file, oldest attempt first
-	Writer   string   // the one agent that writes it
-	Needs    []string // the earlier stages that it is made from
-	Readers  []string // the agents that read it; nil for those of the stages that need it
-	Retries  int      // the number of retries before a person is asked
-	Optional bool     // the run goes on without it
-	Detour   bool     // entered by a route only
-	Skip     string   // the complexity of issues that do not need it
-	Headings []string // those of a text, nil if it needs none
-	Routes   []Route
-	Checks   []Check // what its gate checks beside the contract
-	Requires []Need
-	Gate     Gate
+	Name     string   `yaml:"id"`
+	Purpose  string   `yaml:"purpose"`
+	Artifact string   `yaml:"writes"`   // the file in the run's folder, or a pattern of its files
+	Aliases  []string `yaml:"aliases"`  // other names of that file, oldest attempt first
+	Writer   string   `yaml:"by"`       // the one agent that writes it
+	Needs    []string `yaml:"needs"`    // the earlier stages that it is made from
+	Readers  []string `yaml:"readers"`  // the agents that read it; nil for those of the stages that need it
+	Retries  int      `yaml:"retries"`  // the number of retries before a person is asked
+	Optional bool     `yaml:"optional"` // the run goes on without it
+	Detour   bool     `yaml:"detour"`   // entered by a route only
+	Skip     string   `yaml:"skip"`     // the complexity of issues that do not need it
+	Format   Format   `yaml:"format"`
+	Routes   Routes   `yaml:"on"`
+	Checks   []Check  `yaml:"checks"` // what its gate checks beside the contract
+	Gate     Gate     `yaml:"gate"`
 
-	given
-
-	schema   func() *jsonschema.Schema      // nil if the artifact needs none
-	document func() (map[string]any, error) // the schema with all that it refers to
-	common   func() *jsonschema.Schema      // the fields of every artifact, nil if there are none
-	assess   bool
+	node   *yaml.Node                // where it is defined
+	after  string                    // the stage that a project's stage was inserted after
+	schema *schema                   // nil if the artifact needs none
+	common func() *jsonschema.Schema // the fields of every artifact, nil if there are none
+	assess bool
 }
 
-// given is how a stage was defined.
-type given struct {
-	after string           // the stage that a project's stage was inserted after
-	at    map[string]place // where its keys are; "" is the stage
-}
-
-// wrong returns a mistake in a key of a stage.
-func (g given) wrong(key, hint, format string, args ...any) Mistake {
-	at, ok := g.at[key]
-	if !ok {
-		at = g.at[""]
-	}
-	return at.wrong(hint, format, args...)
+// A Format is what an artifact must look like.
+type Format struct {
+	Headings []string  `yaml:"headings"` // those of a text, nil if it needs none
+	Schema   yaml.Node `yaml:"schema"`   // the JSON Schema, or the name of its file; zero if it needs none
 }
 
 // A Gate is what the gate of a stage needs before the run goes on to other stages.
 type Gate struct {
 	// Approved are the relations of reviewers of whom one must have approved exactly the bytes of
 	// the artifact; empty for those that count by default, nil for no approval.
-	Approved []handoff.Relation
+	Approved Relations `yaml:"approved"`
+
+	// Verified are the commands that must be verified: handoff attested them on the files as
+	// they are when the gate checks. Other commands do not count.
+	Verified []Command `yaml:"verified"`
 }
 
-// A Need is a command that must be verified for the gate of a stage: handoff attested it
-// on the files as they are when the gate checks. Another command does not count.
-type Need struct {
-	Verified []string // its arguments
-	Dir      string   // slash-separated, relative to the workspace; "" for its root
+// Relations are the relations of reviewers to an author.
+type Relations []handoff.Relation
+
+// A Command is a command that a gate needs. Nothing runs it.
+type Command struct {
+	Argv words  `yaml:"command"`
+	Dir  string `yaml:"dir"` // slash-separated, relative to the workspace; "" for its root
 }
 
 // A Check is a set of rules that a gate applies to an artifact. A stage has the
@@ -138,14 +134,17 @@ func (s *Stage) Has(c Check) bool { return slices.Contains(s.Checks, c) }
 // A Route maps an outcome to a stage or to an agent that writes no artifact. The
 // first matching route of a stage is used.
 type Route struct {
-	When     map[string]any // the artifact's fields; a list contains alternative values
-	To       string
-	Ask      string
-	Escalate bool // to the next tier, which does not count as a retry
-	Reason   string
+	When     map[string]any `yaml:"when"` // the artifact's fields; a list contains alternative values
+	To       string         `yaml:"to"`
+	Ask      string         `yaml:"ask"`
+	Escalate bool           `yaml:"escalate"` // to the next tier, which does not count as a retry
+	Reason   string         `yaml:"reason"`
 
-	at place
+	node *yaml.Node // where it is defined
 }
+
+// Routes are the routes of a stage, in the order in which they are tried.
+type Routes []Route
 
 // OutcomeField is the field of a condition that is the outcome of an artifact, wherever
 // the artifact has it.

@@ -1,12 +1,15 @@
 package contract
 
 import (
-	"cmp"
+	"embed"
+	"encoding/json"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/tool/safepath"
@@ -29,133 +32,145 @@ const (
 	PresetJG   = "jg" // the built-in pipeline
 )
 
-// defaultRetries are the retries of a stage whose definition has none.
-const defaultRetries = 2
-
-// maxRetries and maxStages limit a definition.
+// The limits of a definition. A stage whose definition has no retries has the default.
 const (
-	maxRetries = 100
-	maxStages  = 100
+	MaxFile        = 1 << 20 // bytes of a pipeline or schema file
+	maxPath        = 200     // bytes of a path
+	maxRetries     = 100
+	maxStages      = 100
+	defaultRetries = 2
 )
+
+//go:embed builtin
+var embedded embed.FS
+
+// Preset returns the built-in pipeline, which nobody changes.
+var Preset = sync.OnceValue(preset)
+
+// preset returns the built-in pipeline. The caller may change it.
+func preset() *Pipeline {
+	all, err := parseBuiltin("pipeline.yaml")
+	if err != nil {
+		panic(err) // unreachable: a test reads it
+	}
+	p := all[""]
+	common := newSchema(schema{at: builtinURL + commonSchema}).compiled
+	for _, s := range p.Stages {
+		s.common = common
+	}
+	p.Preset, p.source = PresetJG, nil
+	return p
+}
+
+// Tools returns the pipelines of other tools, which keep the files of their runs in folders
+// of their own.
+func Tools() (map[string]*Pipeline, error) { return parseBuiltin("tools.yaml") }
+
+// parseBuiltin reads a definition that is part of the program.
+func parseBuiltin(file string) (map[string]*Pipeline, error) {
+	b, err := embedded.ReadFile("builtin/" + file)
+	if err != nil {
+		return nil, err
+	}
+	return (&loader{file: file, builtin: true}).parse(b)
+}
 
 // Parse returns the pipelines of a definition by their names; "" is the one at the top
 // level of the file, which runs have by default. Schemas are inline or files in files.
 // Nothing in a definition is executed. The kind of an error is Invalid; it is a Mistakes.
 func Parse(file string, b []byte, files fs.FS) (map[string]*Pipeline, error) {
-	d := newDefinition(file, projectFolder, files)
-	pipelines := map[string]*Pipeline{}
-	root := d.document(b)
-	if root == nil && len(d.mistakes) == 0 {
-		d.mistakes = append(d.mistakes, place{file, 1, 1}.wrong("write a list of stages", "has no stages"))
-	}
-	if root == nil {
-		return nil, d.mistakes.err()
-	}
-	top, k := d.pipeline("")
-	k["name"] = func(n *yaml.Node) { top.Name = d.text(n, "name") }
-	k["pipelines"] = func(n *yaml.Node) { d.named(n, pipelines) }
-	before := len(d.mistakes)
-	d.mapping(root, "a definition", k)
-	if top.stages != nil || top.preset != "" || len(pipelines) == 0 && len(d.mistakes) == before {
-		d.finish(top, root)
-		if pipelines[top.Name] != nil {
-			d.mistakes = append(d.mistakes,
-				top.place.wrong("give each its own name", "two pipelines have the name %q", top.Name))
-		}
-		pipelines[""] = top
-	}
-	return pipelines, d.mistakes.err()
+	return (&loader{file: file, files: files}).parse(b)
 }
 
-// ParseRun returns the pipeline of the definition that a run has in its folder. Its kind
-// is Invalid.
+// ParseRun returns the pipeline of the definition that a run has. Its kind is Invalid.
 func ParseRun(file string, b []byte) (*Pipeline, error) {
 	all, err := Parse(file, b, nil)
 	if p := all[""]; p != nil && err == nil {
 		return p, nil
 	}
 	if err == nil {
-		err = Mistakes{place{file, 1, 1}.wrong("write stages at the top level", "has no stages")}.err()
+		err = Mistakes{{File: file, Line: 1, Column: 1, Text: "has no stages", Hint: "write stages at the top level"}}.err()
 	}
 	return nil, err
 }
 
-// named reads pipelines by their names.
-func (d *definition) named(n *yaml.Node, pipelines map[string]*Pipeline) {
-	k := keys{}
-	if n.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			name := n.Content[i]
-			k[name.Value] = func(n *yaml.Node) {
-				if !isPlain(name.Value) || slices.Contains([]string{PresetNone, PresetJG}, name.Value) {
-					d.wrong(name, "use letters, digits, \".\", \"-\" and \"_\"; jg and none are reserved",
-						"%q is not the name of a pipeline", name.Value)
-				}
-				p, k := d.pipeline(name.Value)
-				d.mapping(n, "a pipeline", k)
-				d.finish(p, n)
-				pipelines[name.Value] = p
-			}
-		}
-	}
-	d.mapping(n, "pipelines", k)
+// A loader reads the pipelines of one file and collects the mistakes in it.
+type loader struct {
+	file     string
+	files    fs.FS // with schemas
+	builtin  bool  // the schemas are part of the program
+	root     *yaml.Node
+	mistakes Mistakes
 }
 
-// A definition reads pipelines.
+// A definition has the keys of one pipeline.
 type definition struct {
-	reader
-	loader loader
-	folder string // where its schemas are: builtin or project
+	Pipeline `yaml:",inline"`
+	List     []yaml.Node `yaml:"stages"`
 }
 
-func newDefinition(file, folder string, files fs.FS) *definition {
-	return &definition{reader: reader{file: file}, loader: newLoader(files), folder: folder}
+// A definitions has the keys of a file: a pipeline, and others by their names.
+type definitions struct {
+	definition `yaml:",inline"`
+	TopName    string    `yaml:"name"`
+	Pipelines  yaml.Node `yaml:"pipelines"`
 }
 
-// pipeline returns an empty pipeline and what reads its keys.
-func (d *definition) pipeline(name string) (*Pipeline, keys) {
-	p := &Pipeline{Name: name, Folder: Folder}
-	return p, keys{
-		"stages": func(n *yaml.Node) { p.stages = n },
-		"preset": func(n *yaml.Node) {
-			if p.preset = d.text(n, "preset"); p.preset != PresetNone && p.preset != PresetJG {
-				d.wrong(n, "use jg, the built-in pipeline, or none", "unknown preset %q", n.Value)
-			}
-		},
-		"folder": func(n *yaml.Node) {
-			p.Folder = path.Clean(d.text(n, "folder"))
-			if why := pathMistake(n.Value, false); why != "" {
-				d.wrong(n, "name a directory of the repository, relative to its root", "folder %s", why)
-			}
-		},
-		"self_assessment": func(n *yaml.Node) {
-			p.SelfAssessment = Requirement(d.text(n, "self_assessment"))
-			if p.SelfAssessment != Optional && p.SelfAssessment != Required {
-				d.wrong(n, "use optional or required", "self_assessment is %q, must be optional or required", n.Value)
-			}
-		},
-		"planner":      func(n *yaml.Node) { p.Planner = d.text(n, "planner") },
-		"agent_prefix": func(n *yaml.Node) { p.AgentPrefix = d.text(n, "agent_prefix") },
+func (l *loader) parse(b []byte) (map[string]*Pipeline, error) {
+	root := l.document(b)
+	if root == nil {
+		return nil, l.mistakes.err()
+	}
+	top := definitions{definition: start(root)}
+	pipelines := map[string]*Pipeline{}
+	l.load(root, &top)
+	if l.load(&top.Pipelines, &map[string]yaml.Node{}) {
+		l.named(&top.Pipelines, pipelines)
+	}
+	if top.List != nil || top.Preset != "" || len(pipelines) == 0 && len(l.mistakes) == 0 {
+		top.Name = top.TopName
+		p := l.finish(&top.definition)
+		if pipelines[p.Name] != nil {
+			l.wrong(root, "give each its own name", "two pipelines have the name %q", p.Name)
+		}
+		pipelines[""] = p
+	}
+	return pipelines, l.mistakes.err()
+}
+
+// named reads pipelines by their names.
+func (l *loader) named(n *yaml.Node, pipelines map[string]*Pipeline) {
+	for name, n := range pairs(n) {
+		if !isPlain(name.Value) || slices.Contains([]string{PresetNone, PresetJG}, name.Value) {
+			l.wrong(name, "use letters, digits, \".\", \"-\" and \"_\"; jg and none are reserved",
+				"%q is not the name of a pipeline", name.Value)
+		}
+		d := start(n)
+		l.load(n, &d)
+		d.Name = name.Value
+		pipelines[name.Value] = l.finish(&d)
 	}
 }
 
-// finish completes a pipeline that was read from n: its stages change those of its preset
-// and are added to them, and what they say about each other is checked.
-func (d *definition) finish(p *Pipeline, n *yaml.Node) {
-	p.place = d.place(n)
-	if p.preset == PresetJG {
-		*p = *preset().changedBy(p)
+// start returns the definition that a node changes: of nothing, or of its preset.
+func start(n *yaml.Node) definition {
+	d := definition{Pipeline: Pipeline{Folder: Folder, SelfAssessment: Optional}}
+	if valueOf(n, "preset").Value == PresetJG {
+		d.Pipeline = *preset()
 	}
-	p.SelfAssessment = cmp.Or(p.SelfAssessment, Optional)
-	if p.stages != nil {
-		d.list(p.stages, "stages", func(n *yaml.Node) {
-			if len(p.Stages) == maxStages {
-				d.wrong(n, "split the pipeline", "more than %d stages", maxStages)
-			}
-			if len(p.Stages) < maxStages {
-				d.change(p, n)
-			}
-		})
+	d.node = n
+	return d
+}
+
+// finish reads the stages of a pipeline, which change those of its preset and are added to
+// them, and checks what they say about each other.
+func (l *loader) finish(d *definition) *Pipeline {
+	p := &d.Pipeline
+	if len(d.List) > maxStages {
+		l.wrong(&d.List[maxStages], "split the pipeline", "more than %d stages", maxStages)
+	}
+	for i := range d.List[:min(len(d.List), maxStages)] {
+		l.change(p, &d.List[i])
 	}
 	if p.IsPreset() {
 		p.sequence()
@@ -163,28 +178,119 @@ func (d *definition) finish(p *Pipeline, n *yaml.Node) {
 	for _, s := range p.Stages {
 		s.assess = p.SelfAssessment == Required
 	}
-	if len(d.mistakes) == 0 { // otherwise a key may be missing because its value is wrong
-		d.mistakes = p.check()
+	if len(l.mistakes) > 0 {
+		return p // a key may be missing because its value is wrong
 	}
-	if len(d.mistakes) == 0 {
-		if p.source = source(p.Name, n); len(p.source) > MaxFile { // a run could not read it
-			d.wrong(n, "shorten its schemas, or split it into several pipelines",
-				"has %d bytes together with its schemas, more than %d", len(p.source), MaxFile)
-		}
+	if l.check(p); len(l.mistakes) > 0 {
+		return p
 	}
-	p.stages = nil
+	if p.source = source(p.Name, d.node); len(p.source) > MaxFile { // a run could not read it
+		l.wrong(d.node, "shorten its schemas, or split it into several pipelines",
+			"has %d bytes together with its schemas, more than %d", len(p.source), MaxFile)
+	}
+	return p
 }
 
-// changedBy gives a preset what a definition has beside stages, and returns it.
-func (p *Pipeline) changedBy(own *Pipeline) *Pipeline {
-	p.Name = own.Name
-	p.Folder = own.Folder
-	p.SelfAssessment = cmp.Or(own.SelfAssessment, p.SelfAssessment)
-	p.Planner = cmp.Or(own.Planner, p.Planner)
-	p.AgentPrefix = cmp.Or(own.AgentPrefix, p.AgentPrefix)
-	p.place = own.place
-	p.stages = own.stages
-	return p
+// change reads a stage, which changes that of the same name or is a new one. In a preset, a
+// new one follows the last stage that it needs.
+func (l *loader) change(p *Pipeline, n *yaml.Node) {
+	s := &Stage{Retries: defaultRetries}
+	at := -1
+	if p.IsPreset() {
+		at = slices.Index(p.names(), valueOf(n, "id").Value)
+	}
+	if at >= 0 {
+		*s = *p.Stages[at]
+	}
+	s.node = n
+	if !l.load(n, s) {
+		return
+	}
+	if valueOf(n, "format") != n {
+		s.schema = l.schema(s, valueOf(valueOf(n, "format"), "schema"))
+	}
+	switch {
+	case at >= 0:
+		p.Stages[at] = s
+	case !p.IsPreset():
+		p.Stages = append(p.Stages, s)
+	default:
+		l.insert(p, s)
+	}
+}
+
+// insert inserts a stage of a project after another one of a preset.
+func (l *loader) insert(p *Pipeline, s *Stage) {
+	if len(s.Needs) > 0 {
+		s.after = s.Needs[len(s.Needs)-1]
+	}
+	at := slices.Index(p.names(), s.after)
+	if at < 0 {
+		l.wrong(valueOf(s.node, "needs"), "use "+strings.Join(p.names(), ", "), "stage %s: needs: unknown stage %q", s.Name,
+			s.after)
+		return
+	}
+	for at+1 < len(p.Stages) && p.Stages[at+1].after == s.after {
+		at++ // those that come earlier in the file are inserted first
+	}
+	s.common = p.Stages[0].common
+	p.Stages = slices.Insert(p.Stages, at+1, s)
+}
+
+// schema returns the schema of a stage. A file of a project becomes part of the definition, so
+// that it refers to no other file of the project.
+func (l *loader) schema(s *Stage, n *yaml.Node) *schema {
+	const hint = "use a JSON Schema (2020-12) or the path of a file with one, relative to the definition"
+	if s.Format.Schema.IsZero() {
+		return nil
+	}
+	if l.builtin {
+		return newSchema(schema{at: builtinURL + n.Value})
+	}
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
+		own := &loader{file: n.Value}
+		b, err := readIn(l.files, n.Value)
+		var doc *yaml.Node
+		if err == nil {
+			doc = own.document(b)
+		}
+		switch {
+		case len(own.mistakes) > 0 && own.mistakes[0].Line > 1:
+			l.mistakes = append(l.mistakes, own.mistakes...)
+			return nil
+		case doc == nil:
+			l.wrong(n, hint, "schema: %s is not a readable file with a schema", n.Value)
+			return nil
+		}
+		doc.Line, doc.Column = n.Line, n.Column
+		*n = *doc
+	}
+	var v any
+	err := n.Decode(&v)
+	if err == nil {
+		v, err = asJSON(v)
+	}
+	compiled := schema{at: projectURL + l.file + "/" + s.Name + ".schema.json", doc: v}
+	if err == nil {
+		_, err = compiled.compile()
+	}
+	if err != nil {
+		l.wrong(n, hint, "schema: %v", err)
+		return nil
+	}
+	return newSchema(compiled)
+}
+
+// readIn reads a file of limited size, if there are files.
+func readIn(files fs.FS, name string) ([]byte, error) {
+	if files == nil {
+		return nil, fs.ErrNotExist
+	}
+	b, err := fs.ReadFile(files, name)
+	if err == nil && len(b) > MaxFile {
+		err = fmt.Errorf("%s has %d bytes, more than %d", name, len(b), MaxFile)
+	}
+	return b, err
 }
 
 // source returns a definition as the run that has it keeps it. Its top level has the name.
@@ -194,9 +300,9 @@ func source(name string, n *yaml.Node) []byte {
 	if name != "" {
 		own.Content = append(own.Content, text("name"), text(name))
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if key := n.Content[i].Value; key != "pipelines" && key != "name" {
-			own.Content = append(own.Content, n.Content[i:i+2]...)
+	for key, value := range pairs(n) {
+		if key.Value != "pipelines" && key.Value != "name" {
+			own.Content = append(own.Content, key, value)
 		}
 	}
 	b, err := yaml.Dump(&own)
@@ -206,238 +312,132 @@ func source(name string, n *yaml.Node) []byte {
 	return b
 }
 
-// stage returns what reads the keys of a stage.
-func (d *definition) stage(s *Stage) keys {
-	k := keys{
-		"id":       func(n *yaml.Node) { s.Name = d.text(n, "id") },
-		"purpose":  func(n *yaml.Node) { s.Purpose = d.text(n, "purpose") },
-		"by":       func(n *yaml.Node) { s.Writer = d.text(n, "by") },
-		"writes":   func(n *yaml.Node) { s.Artifact = d.text(n, "writes") },
-		"aliases":  func(n *yaml.Node) { s.Aliases = d.texts(n, "aliases") },
-		"format":   func(n *yaml.Node) { d.format(s, n) },
-		"needs":    func(n *yaml.Node) { s.Needs = d.texts(n, "needs") },
-		"readers":  func(n *yaml.Node) { s.Readers = d.texts(n, "readers") },
-		"gate":     func(n *yaml.Node) { d.gate(s, n) },
-		"on":       func(n *yaml.Node) { d.routes(s, n) },
-		"checks":   func(n *yaml.Node) { d.checks(s, n) },
-		"retries":  func(n *yaml.Node) { s.Retries = d.retries(n) },
-		"optional": func(n *yaml.Node) { s.Optional = d.flag(n, "optional") },
-		"detour":   func(n *yaml.Node) { s.Detour = d.flag(n, "detour") },
-		"skip":     func(n *yaml.Node) { s.Skip = d.text(n, "skip") },
+// UnmarshalYAML reads any, the headings of a Markdown text, or a JSON Schema.
+func (f *Format) UnmarshalYAML(n *yaml.Node) error {
+	const hint = "use any, {headings: [A, B]} or {schema: FILE}"
+	type format Format
+	*f = Format{}
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Value == "any":
+		return nil
+	case n.Kind == yaml.ScalarNode:
+		return wrong(n, hint, "unknown format %q", n.Value)
 	}
-	for name, read := range k {
-		k[name] = func(n *yaml.Node) {
-			s.at[name] = d.place(n)
-			read(n)
-		}
-	}
-	return k
-}
-
-// retries reads a number of retries.
-func (d *definition) retries(n *yaml.Node) int {
-	v, err := strconv.Atoi(n.Value)
-	if n.Kind != yaml.ScalarNode || err != nil || v < 0 || v > maxRetries {
-		d.wrong(n, "use a number from 0 to "+strconv.Itoa(maxRetries), "retries must be a number from 0, not %s", kindOf(n))
-	}
-	return v
-}
-
-func (d *definition) checks(s *Stage, n *yaml.Node) {
-	s.Checks = nil
-	d.list(n, "checks", func(n *yaml.Node) {
-		c := Check(d.text(n, "checks"))
-		if !slices.Contains(checks, c) {
-			d.wrong(n, "use plan, changes, tests, review or merge", "unknown check %q (use %v)", c, checks)
-		}
-		s.Checks = append(s.Checks, c)
-	})
-}
-
-// format reads what an artifact must look like.
-func (d *definition) format(s *Stage, n *yaml.Node) {
-	s.Headings, s.schema, s.document = nil, nil, nil
-	if n.Kind == yaml.ScalarNode {
-		if n.Value != "any" {
-			d.wrong(n, "use any, {headings: [A, B]} or {schema: FILE}", "unknown format %q", n.Value)
-		}
-		return
-	}
-	d.mapping(n, "format", keys{
-		"headings": func(n *yaml.Node) {
-			if s.Headings = d.texts(n, "headings"); n.Kind == yaml.SequenceNode && len(s.Headings) == 0 {
-				d.wrong(n, "name a heading, or use format: any", "headings is empty")
-			}
-		},
-		"schema": func(n *yaml.Node) { d.schema(s, n) },
-	})
-	if n.Kind == yaml.MappingNode && len(n.Content) != 2 {
-		d.wrong(n, "use any, {headings: [A, B]} or {schema: FILE}", "format must have one key: headings or schema")
-	}
-}
-
-// schema reads a JSON Schema, or the name of its file. A file of a project becomes part of
-// the definition, so that it refers to no other file of the project.
-func (d *definition) schema(s *Stage, n *yaml.Node) {
-	const hint = "use a JSON Schema (2020-12) or the path of a file with one, relative to the definition"
-	if n.Kind == yaml.ScalarNode && d.folder == projectFolder {
-		b, err := d.loader.read(projectFolder, n.Value)
-		var doc yaml.Node
-		if err == nil {
-			err = yaml.Load(b, &doc)
-		}
-		if err != nil || len(doc.Content) == 0 {
-			d.wrong(n, hint, "schema: %s is not a readable file with a schema", n.Value)
-			return
-		}
-		own := reader{file: n.Value}
-		if own.refuseAliases(&doc); len(own.mistakes) > 0 {
-			d.mistakes = append(d.mistakes, own.mistakes...)
-			return
-		}
-		doc.Content[0].Line, doc.Content[0].Column = n.Line, n.Column
-		*n = *doc.Content[0]
-	}
-	var given any = n.Value
-	if n.Kind != yaml.ScalarNode {
-		given = d.value(n, "schema")
-	}
-	name := d.file + "/" + s.Name
-	compiled, err := d.loader.compile(d.folder, name, given)
-	if err != nil {
-		d.wrong(n, hint, "schema: %v", err)
-		return
-	}
-	s.schema = compiled
-	s.document = func() (map[string]any, error) { return d.loader.bundle(d.folder, name, given) }
-}
-
-func (d *definition) gate(s *Stage, n *yaml.Node) {
-	s.Gate = Gate{}
-	k := keys{
-		"approved": func(n *yaml.Node) { s.Gate.Approved = d.relations(n) },
-		"verified": func(n *yaml.Node) {
-			s.Requires = nil
-			d.list(n, "verified", func(n *yaml.Node) { d.command(s, n) })
-			if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-				d.wrong(n, "name a command, or leave the key out", "verified is empty")
-			}
-		},
-	}
-	d.mapping(n, "gate", k)
-}
-
-// relations reads who may approve: true, a relation or a list of them.
-func (d *definition) relations(n *yaml.Node) []handoff.Relation {
-	const hint = "use true, human, other or lead, or a list of them"
-	list := []handoff.Relation{}
-	one := func(n *yaml.Node) {
-		relation := handoff.Relation(d.text(n, "approved"))
-		known := []handoff.Relation{handoff.RelationHuman, handoff.RelationOther, handoff.RelationLead}
-		if !slices.Contains(known, relation) {
-			d.wrong(n, hint, "gate: approved by %q is none of human, other and lead", relation)
-		}
-		list = append(list, relation)
+	if err := strictly(n, (*format)(f)); err != nil {
+		return err
 	}
 	switch {
-	case n.Tag == "!!bool" && n.Value == "true":
-	case n.Tag == "!!bool":
-		d.wrong(n, "leave the key out: a stage needs no approval without it", "approved must be true or a list")
-	case n.Kind == yaml.ScalarNode:
-		one(n)
-	default:
-		d.list(n, "approved", one)
+	case len(n.Content) != 2:
+		return wrong(n, hint, "format must have one key: headings or schema")
+	case f.Schema.IsZero() && len(f.Headings) == 0:
+		return wrong(n.Content[1], "name a heading, or use format: any", "headings is empty")
 	}
-	return list
+	return nil
 }
+
+// UnmarshalYAML reads who may approve: true, a relation or a list of them.
+func (r *Relations) UnmarshalYAML(n *yaml.Node) error {
+	list := []*yaml.Node{n}
+	switch *r = (Relations{}); {
+	case n.Tag == "!!bool" && n.Value == "true":
+		return nil
+	case n.Tag == "!!bool":
+		return wrong(n, "leave the key out: a stage needs no approval without it", "approved must be true or a list")
+	case n.Kind == yaml.SequenceNode:
+		list = n.Content
+	}
+	for _, item := range list {
+		relation := handoff.Relation(item.Value)
+		known := []handoff.Relation{handoff.RelationHuman, handoff.RelationOther, handoff.RelationLead}
+		if !slices.Contains(known, relation) {
+			return wrong(item, "use true, human, other or lead, or a list of them",
+				"gate: approved by %q is none of human, other and lead", relation)
+		}
+		*r = append(*r, relation)
+	}
+	return nil
+}
+
+// UnmarshalYAML reads a command: its words, the list of its arguments, or a mapping with a
+// directory.
+func (c *Command) UnmarshalYAML(n *yaml.Node) error {
+	type command Command
+	if n.Kind != yaml.MappingNode {
+		return strictly(n, &c.Argv)
+	}
+	switch err := strictly(n, (*command)(c)); {
+	case err != nil:
+		return err
+	case c.Argv == nil:
+		return wrong(n, commandHint, "command must name the arguments of a command")
+	case c.Dir != "" && !isLocal(c.Dir):
+		return wrong(valueOf(n, "dir"), "use a directory of the workspace, relative to it",
+			"gate: directory %q leaves the workspace", c.Dir)
+	}
+	return nil
+}
+
+const commandHint = "write it as [go, test, ./...]"
+
+// words are the arguments of a command.
+type words []string
 
 // shellCharacters are those for which a shell is needed: handoff starts no shell, and
 // compares the arguments of commands.
 const shellCharacters = "\"'`$&|;<>(){}*\\~#!"
 
-// command reads a command that must be verified: its words, the list of its arguments, or
-// a mapping with a directory.
-func (d *definition) command(s *Stage, n *yaml.Node) {
-	var need Need
-	words := func(n *yaml.Node) {
-		if n.Kind == yaml.SequenceNode {
-			for _, item := range n.Content {
-				need.Verified = append(need.Verified, d.text(item, "an argument"))
-			}
-		} else if text := d.text(n, "a command"); strings.ContainsAny(text, shellCharacters) {
-			d.wrong(n, "write the list of its arguments, as given to handoff attest", "a command with characters of a shell: %q",
-				text)
-		} else {
-			need.Verified = strings.Fields(text)
+// UnmarshalYAML reads words that are separated by spaces, or a list.
+func (w *words) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		if *w = strings.Fields(n.Value); strings.ContainsAny(n.Value, shellCharacters) {
+			return wrong(n, "write the list of its arguments, as given to handoff attest",
+				"a command with characters of a shell: %q", n.Value)
 		}
-		if len(need.Verified) == 0 || need.Verified[0] == "" {
-			d.wrong(n, "write it as [go, test, ./...]", "command must name the arguments of a command")
-		}
+	} else if err := strictly(n, (*[]string)(w)); err != nil {
+		return err
 	}
-	if n.Kind != yaml.MappingNode {
-		words(n)
-	} else {
-		d.mapping(n, "a command", keys{"command": words, "dir": func(n *yaml.Node) {
-			if need.Dir = d.text(n, "dir"); !isLocal(need.Dir) {
-				d.wrong(n, "use a directory of the workspace, relative to it", "requires: directory %q leaves the workspace",
-					need.Dir)
-			}
-		}})
-		if n.Kind == yaml.MappingNode && need.Verified == nil {
-			d.wrong(n, "write it as [go, test, ./...]", "command must name the arguments of a command")
-		}
+	if len(*w) == 0 || (*w)[0] == "" {
+		return wrong(n, commandHint, "command must name the arguments of a command")
 	}
-	s.Requires = append(s.Requires, need)
+	return nil
 }
 
-// routes reads what follows an outcome: a mapping from outcomes to stages, or a list of
+// UnmarshalYAML reads what follows an outcome: a mapping from outcomes to stages, or a list of
 // conditions on the fields of the artifact.
-func (d *definition) routes(s *Stage, n *yaml.Node) {
-	s.Routes = nil
-	if n.Kind == yaml.SequenceNode {
-		for _, n := range n.Content {
-			d.route(s, n)
-		}
-		return
+func (r *Routes) UnmarshalYAML(n *yaml.Node) error {
+	if *r = nil; n.Kind == yaml.SequenceNode {
+		return strictly(n, (*[]Route)(r))
 	}
-	if n.Kind != yaml.MappingNode {
-		d.wrong(n, "write on: {OUTCOME: STAGE}, or a list of conditions", "on must be a mapping, not %s", kindOf(n))
-		return
+	var to map[string]string
+	if err := strictly(n, &to); err != nil {
+		return err
 	}
-	k := keys{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		outcome := n.Content[i].Value
-		k[outcome] = func(n *yaml.Node) {
-			to := d.text(n, "the target of "+strconv.Quote(outcome))
-			r := Route{When: map[string]any{OutcomeField: outcome}, To: to, at: d.place(n)}
-			if to == Human {
-				r.To, r.Ask = "", Human
-			}
-			s.Routes = append(s.Routes, r)
+	for key, value := range pairs(n) {
+		if !isPlain(key.Value) || len(key.Value) > maxOutcome {
+			return wrong(key, "use one word of at most 40 letters, digits, \".\", \"-\" and \"_\"", "%q is not an outcome",
+				key.Value)
 		}
-		if !isPlain(outcome) || len(outcome) > maxOutcome {
-			d.wrong(n.Content[i], "use one word of at most 40 letters, digits, \".\", \"-\" and \"_\"", "%q is not an outcome",
-				outcome)
+		one := Route{When: map[string]any{OutcomeField: key.Value}, To: value.Value, node: value}
+		if one.To == Human {
+			one.To, one.Ask = "", Human
 		}
+		*r = append(*r, one)
 	}
-	d.mapping(n, "on", k)
+	return nil
 }
 
-func (d *definition) route(s *Stage, n *yaml.Node) {
-	r := Route{at: d.place(n)}
-	d.mapping(n, "a route", keys{
-		"when": func(n *yaml.Node) {
-			v, ok := d.value(n, "when").(map[string]any)
-			if r.When = v; !ok {
-				d.wrong(n, "write when: {FIELD: VALUE}", "when must be a mapping, not %s", kindOf(n))
-			}
-		},
-		"to":       func(n *yaml.Node) { r.To = d.text(n, "to") },
-		"ask":      func(n *yaml.Node) { r.Ask = d.text(n, "ask") },
-		"reason":   func(n *yaml.Node) { r.Reason = d.text(n, "reason") },
-		"escalate": func(n *yaml.Node) { r.Escalate = d.flag(n, "escalate") },
-	})
-	s.Routes = append(s.Routes, r)
+// UnmarshalYAML reads a route with a condition.
+func (r *Route) UnmarshalYAML(n *yaml.Node) error {
+	type route Route
+	if err := strictly(n, (*route)(r)); err != nil {
+		return err
+	}
+	when, err := asJSON(r.When)
+	if err != nil {
+		return wrong(valueOf(n, "when"), "write when: {FIELD: VALUE}", "when: %v", err)
+	}
+	r.When, r.node = Object(when), n
+	return nil
 }
 
 // pathMistake returns what is wrong with a path of a definition, "" if nothing is.
@@ -462,5 +462,11 @@ func pathMistake(name string, pattern bool) string {
 	return ""
 }
 
-// maxPath is the maximum length of a path in a definition, in bytes.
-const maxPath = 200
+// asJSON converts a value from YAML to one from JSON.
+func asJSON(v any) (any, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return parseSchema(b)
+}

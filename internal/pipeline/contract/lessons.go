@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/jsonschema"
@@ -17,30 +16,17 @@ import (
 // maxLessons is the number of lessons above which a planner reads more than it can use.
 const maxLessons = 50
 
-var lessonsSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
-	b, err := embedded.ReadFile("builtin/lessons.schema.json")
-	if err != nil {
-		return nil, err
-	}
-	doc, err := parseSchema(b)
-	if err != nil {
-		return nil, err
-	}
-	return jsonschema.Compile("contract:///builtin/lessons.schema.json", doc, nil)
-})
+var lessonsSchema = newSchema(schema{at: builtinURL + "lessons.schema.json"})
 
 // ValidateLessons validates the content of a lessons file: a list of lessons, alone or as the
 // key lessons of a mapping. Unknown keys are warnings, and so are too many lessons.
-func ValidateLessons(b []byte) (pipeline.Report, error) {
+func ValidateLessons(b []byte) pipeline.Report {
 	r := pipeline.Report{Errors: []jsonschema.Problem{}, Warnings: []jsonschema.Problem{}}
-	schema, err := lessonsSchema()
-	if err != nil {
-		return r, err
-	}
+	schema := lessonsSchema.compiled()
 	value, err := yamlValue(b)
 	if err != nil {
 		r.Errors = append(r.Errors, jsonschema.Problem{Text: err.Error()})
-		return r, nil
+		return r
 	}
 	list, alone := value.([]any)
 	if alone || value == nil {
@@ -60,7 +46,7 @@ func ValidateLessons(b []byte) (pipeline.Report, error) {
 		}
 	}
 	r.Errors, r.Warnings = jsonschema.Sort(r.Errors), jsonschema.Sort(r.Warnings)
-	return r, nil
+	return r
 }
 
 // yamlValue returns the value of a YAML document as decode returns that of a JSON document. A

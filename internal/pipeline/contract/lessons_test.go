@@ -40,10 +40,7 @@ func TestValidateLessons(t *testing.T) {
 		{"lessons:\n" + many, "warning /lessons: has 51 lessons"},
 		{strings.Repeat("#", contract.MaxArtifact+1), "error (root): is larger than 16777216 bytes"},
 	} {
-		r, err := contract.ValidateLessons([]byte(tt.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := contract.ValidateLessons([]byte(tt.text))
 		var got []string
 		for _, p := range r.Errors {
 			got = append(got, fmt.Sprint("error ", p))
@@ -67,14 +64,12 @@ func TestValidateLessons(t *testing.T) {
 	}
 }
 
-// FuzzLessons checks that no lessons file makes its validation fail.
+// FuzzLessons checks that no lessons file makes its validation panic.
 func FuzzLessons(f *testing.F) {
 	for _, text := range []string{exampleLessons, "- {pattern: x}", "lessons: &a [*a]", "{1: 2}"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if _, err := contract.ValidateLessons(b); err != nil {
-			t.Errorf("%q: %v", b, err)
-		}
+		contract.ValidateLessons(b)
 	})
 }

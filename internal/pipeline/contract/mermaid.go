@@ -27,8 +27,8 @@ func (p *Pipeline) Mermaid() string {
 		if s.Gate.Approved != nil {
 			lines = append(lines, "needs an approval")
 		}
-		for _, need := range s.Requires {
-			lines = append(lines, "needs "+strings.Join(need.Verified, " "))
+		for _, need := range s.Gate.Verified {
+			lines = append(lines, "needs "+strings.Join(need.Argv, " "))
 		}
 		for i, line := range lines {
 			lines[i] = text(line)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -22,7 +24,7 @@ type Mistake struct {
 	Hint   string `json:"hint"`
 }
 
-func (m Mistake) String() string {
+func (m Mistake) Error() string {
 	if m.Line == 0 {
 		return m.Text
 	}
@@ -33,7 +35,7 @@ func (m Mistake) String() string {
 // read like the first of them.
 type Mistakes []Mistake
 
-func (m Mistakes) Error() string { return m[0].String() }
+func (m Mistakes) Error() string { return m[0].Error() }
 
 // err returns the error for mistakes, nil if there are none.
 func (m Mistakes) err() error {
@@ -46,192 +48,220 @@ func (m Mistakes) err() error {
 	e := handoff.E("read pipeline", m[0].File, handoff.Invalid, m, handoff.Advice(m[0].Hint))
 	if len(m) > 1 {
 		for _, one := range m {
-			e.Details = append(e.Details, one.String())
+			e.Details = append(e.Details, one.Error())
 		}
 	}
 	return e
 }
 
-// A place is where a definition says something.
-type place struct {
-	file         string
-	line, column int
+// wrong returns the mistake at a node.
+func wrong(n *yaml.Node, hint, format string, args ...any) Mistake {
+	return Mistake{Line: n.Line, Column: n.Column, Text: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// wrong returns the mistake at a place.
-func (p place) wrong(hint, format string, args ...any) Mistake {
-	return Mistake{File: p.file, Line: p.line, Column: p.column, Text: fmt.Sprintf(format, args...), Hint: hint}
+func (l *loader) wrong(n *yaml.Node, hint, format string, args ...any) {
+	m := wrong(n, hint, format, args...)
+	m.File = l.file
+	l.mistakes = append(l.mistakes, m)
 }
 
-// A reader reads a definition and collects the mistakes in it.
-type reader struct {
-	file     string
-	mistakes Mistakes
-}
-
-func (r *reader) place(n *yaml.Node) place { return place{r.file, n.Line, n.Column} }
-
-func (r *reader) wrong(n *yaml.Node, hint, format string, args ...any) {
-	r.mistakes = append(r.mistakes, r.place(n).wrong(hint, format, args...))
-}
-
-// document returns the root of a YAML document, nil if it is empty or is none.
-func (r *reader) document(b []byte) *yaml.Node {
+// document returns the root of a YAML document, nil if it is empty or is none. An empty one is a
+// mistake, too.
+func (l *loader) document(b []byte) *yaml.Node {
 	var doc yaml.Node
 	if len(b) > MaxFile {
-		r.wrong(&doc, "split it into several pipelines", "has %d bytes, more than %d", len(b), MaxFile)
+		l.wrong(&doc, "split it into several pipelines", "has %d bytes, more than %d", len(b), MaxFile)
 		return nil
 	}
-	if err := yaml.Load(b, &doc); err != nil && strings.Contains(err.Error(), "no documents") {
-		return nil
-	} else if err != nil {
-		r.mistakes = append(r.mistakes, syntaxMistake(r.file, err))
+	err := yaml.Load(b, &doc)
+	switch empty := err != nil && strings.Contains(err.Error(), "no documents"); {
+	case empty, err == nil && (len(doc.Content) == 0 || doc.Content[0].Tag == "!!null"):
+		l.wrong(&yaml.Node{Line: 1, Column: 1}, "write a list of stages", "has no stages")
+	case err != nil:
+		l.add(err)
+	default:
+		l.root = doc.Content[0]
+		l.refuseVariables(&doc)
+	}
+	if len(l.mistakes) > 0 {
 		return nil
 	}
-	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
-		return nil
-	}
-	if r.refuseAliases(&doc); len(r.mistakes) > 0 {
-		return nil
-	}
-	return doc.Content[0]
+	return l.root
 }
 
-// syntaxMistake returns the mistake for a text that is not one YAML document.
-func syntaxMistake(file string, err error) Mistake {
-	m := Mistake{File: file, Line: 1, Column: 1, Text: "invalid YAML: expected one document",
-		Hint: "correct the syntax; one file has one document"}
-	if e := (*yaml.LoadError)(nil); errors.As(err, &e) {
-		m.Line, m.Column = max(e.Mark.Line, 1), max(e.Mark.Column, 1)
-		m.Text = "invalid YAML: " + strings.TrimPrefix(e.Message, "yaml: ")
-	}
-	return m
-}
-
-// refuseAliases refuses what makes a definition more than a tree: anchors, aliases and
-// tags of programs.
-func (r *reader) refuseAliases(n *yaml.Node) {
+// refuseVariables refuses what makes a definition more than a tree: anchors, aliases, merges,
+// values that are left out and tags of programs.
+func (l *loader) refuseVariables(n *yaml.Node) {
 	const hint = "write the value out; a definition has no variables"
 	switch {
 	case n.Kind == yaml.AliasNode:
-		r.wrong(n, hint, "an alias is not supported: *%s", n.Value)
+		l.wrong(n, hint, "an alias is not supported: *%s", n.Value)
 		return
 	case n.Anchor != "":
-		r.wrong(n, hint, "an anchor is not supported: &%s", n.Anchor)
+		l.wrong(n, hint, "an anchor is not supported: &%s", n.Anchor)
+	case n.Tag == "!!null" && n.Value == "":
+		l.wrong(n, "write a value, or leave the key out", "a value is empty")
+	case n.Tag == "!!merge":
+		l.wrong(n, hint, "unknown key %q", n.Value)
 	case n.Tag != "" && n.Kind == yaml.ScalarNode && !slices.Contains(plainTags, n.Tag):
-		r.wrong(n, "leave the tag out", "the tag %s is not supported", strings.TrimPrefix(n.Tag, "!!"))
+		l.wrong(n, "leave the tag out", "the tag %s is not supported", strings.TrimPrefix(n.Tag, "!!"))
+	}
+	for key := range pairs(n) {
+		if key.Tag == "!!null" && key.Value != "" {
+			l.wrong(key, hint, "unknown key %q", key.Value)
+		}
 	}
 	for _, child := range n.Content {
-		r.refuseAliases(child)
+		l.refuseVariables(child)
 	}
 }
 
 // plainTags are the tags that a scalar has without one.
-var plainTags = []string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp", "!!merge"}
+var plainTags = []string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp"}
 
-// keys are the keys of a mapping, each with what reads its value.
-type keys map[string]func(*yaml.Node)
+// strictly decodes a node, whose keys must all be known.
+func strictly(n *yaml.Node, into any) error { return n.Load(into, yaml.WithKnownFields()) }
 
-// mapping reads a mapping that has some of the keys, each at most once.
-func (r *reader) mapping(n *yaml.Node, what string, known keys) {
-	names := make([]string, 0, len(known))
-	for name := range known {
-		names = append(names, name)
+// load decodes a node and reports whether there were no mistakes.
+func (l *loader) load(n *yaml.Node, into any) bool {
+	if n.IsZero() {
+		return true
 	}
-	slices.Sort(names)
-	list := "the keys of " + what + " are " + strings.Join(names, ", ")
-	if n.Kind != yaml.MappingNode {
-		r.wrong(n, list, "%s must be a mapping, not %s", what, kindOf(n))
-		return
-	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		read := known[key.Value]
-		switch {
-		case seen[key.Value]:
-			r.wrong(key, "leave one of them out", "duplicate key %q", key.Value)
-		case read == nil:
-			hint := list
-			if similar := nearest.Of(key.Value, names, 1); len(similar) > 0 {
-				hint = "use " + similar[0] + "; " + list
-			}
-			r.wrong(key, hint, "unknown key %q in %s", key.Value, what)
-		default:
-			read(value)
-		}
-		seen[key.Value] = true
-	}
-}
-
-// text reads a string.
-func (r *reader) text(n *yaml.Node, what string) string {
-	switch {
-	case n.Kind != yaml.ScalarNode || n.Tag == "!!null":
-		r.wrong(n, "write one word or text", "%s must be a text, not %s", what, kindOf(n))
-	case n.Value == "":
-		r.wrong(n, "write one word or text, or leave the key out", "%s is empty", what)
-	}
-	return n.Value
-}
-
-// list reads a list, which may be empty.
-func (r *reader) list(n *yaml.Node, what string, each func(*yaml.Node)) {
-	if n.Kind != yaml.SequenceNode {
-		r.wrong(n, "write a list: [a, b]", "%s must be a list, not %s", what, kindOf(n))
-		return
-	}
-	for _, item := range n.Content {
-		each(item)
-	}
-}
-
-// texts reads a list of strings without repetitions.
-func (r *reader) texts(n *yaml.Node, what string) []string {
-	words := []string{}
-	r.list(n, what, func(item *yaml.Node) {
-		word := r.text(item, what)
-		if slices.Contains(words, word) {
-			r.wrong(item, "leave one of them out", "%s has %q twice", what, word)
-		}
-		words = append(words, word)
-	})
-	return words
-}
-
-// flag reads a boolean.
-func (r *reader) flag(n *yaml.Node, what string) bool {
-	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
-		r.wrong(n, "use true or false", "%s must be true or false, not %s", what, kindOf(n))
-	}
-	var v bool
-	_ = n.Decode(&v) // of another type: it was reported
-	return v
-}
-
-// value reads a value of any type, as one from JSON.
-func (r *reader) value(n *yaml.Node, what string) any {
-	var v any
-	err := n.Decode(&v)
-	if err == nil {
-		v, err = asJSON(v)
-	}
+	err := strictly(n, into)
 	if err != nil {
-		r.wrong(n, "use strings as keys, and no key twice", "%s: %v", what, err)
+		l.add(err)
 	}
-	return v
+	return err == nil
 }
 
-// kindOf describes the type of a value.
-func kindOf(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
+// add adds the mistakes that yaml found, and those of the types of a definition.
+func (l *loader) add(err error) {
+	list := []*yaml.LoadError{}
+	var all *yaml.LoadErrors
+	var one *yaml.LoadError
+	if errors.As(err, &all) {
+		list = all.Errors
+	} else if errors.As(err, &one) {
+		list = append(list, one)
+	}
+	for _, e := range list {
+		var own Mistake
+		if !errors.As(e.Unwrap(), &own) {
+			own = mistakeOf(e)
+		}
+		if key := keyOf(l.root, own.Line, own.Column); key != "" && strings.HasPrefix(own.Text, "must ") {
+			own.Text = key + " " + own.Text
+		}
+		own.File = l.file
+		l.mistakes = append(l.mistakes, own)
+	}
+	if len(list) == 0 {
+		l.wrong(&yaml.Node{Line: 1, Column: 1}, "correct the syntax; one file has one document",
+			"invalid YAML: expected one document")
+	}
+}
+
+// parts are the types of a definition that have keys, with what they are called.
+var parts = map[string]struct {
+	noun string
+	keys any
+}{
+	"definitions": {"a definition", definitions{}},
+	"definition":  {"a pipeline", definition{}},
+	"Stage":       {"a stage", Stage{}},
+	"format":      {"format", Format{}},
+	"Gate":        {"gate", Gate{}},
+	"command":     {"a command", Command{}},
+	"route":       {"a route", Route{}},
+}
+
+// keysOf returns the keys of a struct, sorted.
+func keysOf(t reflect.Type) (keys []string) {
+	for i := range t.NumField() {
+		switch key := t.Field(i).Tag.Get("yaml"); key {
+		case ",inline":
+			keys = append(keys, keysOf(t.Field(i).Type)...)
+		case "-", "":
+		default:
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// mistakeOf returns an error of yaml in the terms of a definition.
+func mistakeOf(e *yaml.LoadError) Mistake {
+	m := Mistake{Line: max(e.Mark.Line, 1), Column: max(e.Mark.Column, 1),
+		Text: "invalid YAML: " + strings.TrimPrefix(e.Message, "yaml: "),
+		Hint: "correct the syntax; one file has one document"}
+	if key, name, ok := strings.Cut(strings.TrimPrefix(e.Message, "field "), " not found in type contract."); ok {
+		part := parts[name]
+		keys := keysOf(reflect.TypeOf(part.keys))
+		m.Text = fmt.Sprintf("unknown key %q in %s", key, part.noun)
+		m.Hint = "the keys of " + part.noun + " are " + strings.Join(keys, ", ")
+		if similar := nearest.Of(key, keys, 1); len(similar) > 0 {
+			m.Hint = "use " + similar[0] + "; " + m.Hint
+		}
+	} else if key, _, ok := strings.Cut(e.Message, " already defined"); ok {
+		m.Text, m.Hint = "duplicate key "+strings.TrimPrefix(key, "mapping key "), "leave one of them out"
+	} else if found, ok := strings.CutPrefix(e.Message, "cannot construct !!"); ok {
+		at := strings.LastIndex(found, " into ")
+		kind, value, _ := strings.Cut(found[:at], " ")
+		want := kindOf(found[at+len(" into "):])
+		m.Text = "must be " + want + ", not " + strings.ReplaceAll(cmp.Or(value, kindOf(kind)), "`", `"`)
+		m.Hint = "write " + want + map[string]string{"a list": ": [a, b]", "a mapping": ": {key: value}"}[want]
+	}
+	return m
+}
+
+// kindOf describes a type of YAML or of Go.
+func kindOf(name string) string {
+	switch {
+	case name == "seq", strings.HasPrefix(name, "[]"), strings.HasSuffix(name, "Routes"):
 		return "a list"
+	case name == "string", name == "contract.Check", name == "contract.Requirement":
+		return "a text"
+	case name == "bool":
+		return "true or false"
+	case name == "int":
+		return "a number"
 	}
-	if n.Tag == "!!null" {
-		return "empty"
+	return "a mapping"
+}
+
+// keyOf returns the key of the value at a place, "" if it has none.
+func keyOf(n *yaml.Node, line, column int) string {
+	for key, value := range pairs(n) {
+		if value.Line == line && value.Column == column {
+			return key.Value
+		}
 	}
-	return fmt.Sprintf("%q", n.Value)
+	for i := 0; n != nil && i < len(n.Content); i++ {
+		if key := keyOf(n.Content[i], line, column); key != "" {
+			return key
+		}
+	}
+	return ""
+}
+
+// pairs returns the keys and values of a mapping.
+func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+			if !yield(n.Content[i], n.Content[i+1]) {
+				return
+			}
+		}
+	}
+}
+
+// valueOf returns the value of a key of a mapping, otherwise the mapping.
+func valueOf(n *yaml.Node, key string) *yaml.Node {
+	for k, v := range pairs(n) {
+		if k.Value == key {
+			return v
+		}
+	}
+	return n
 }

@@ -2,37 +2,99 @@ package contract
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/jsonschema"
 )
 
 // commonSchema is the file of the schema of the fields that every artifact may
 // have.
 const commonSchema = "common.schema.json"
 
+// A schema is a JSON Schema: its URL, and its document, which a built-in one has in its file.
+type schema struct {
+	at  string
+	doc any
+
+	compiled func() *jsonschema.Schema
+}
+
+// newSchema returns a schema that is valid. It is compiled when it is first used.
+func newSchema(s schema) *schema {
+	s.compiled = sync.OnceValue(func() *jsonschema.Schema {
+		compiled, err := s.compile()
+		if err != nil {
+			panic(err) // unreachable: a test compiles the built-in ones, and the loader the others
+		}
+		return compiled
+	})
+	return &s
+}
+
+func (s schema) compile() (*jsonschema.Schema, error) {
+	doc, err := s.document()
+	if err != nil {
+		return nil, err
+	}
+	return jsonschema.Compile(s.at, doc, loadSchema)
+}
+
+func (s schema) document() (any, error) {
+	if strings.HasPrefix(s.at, builtinURL) {
+		return loadSchema(s.at)
+	}
+	return s.doc, nil
+}
+
+// The URLs of the folders that schemas are in.
+const (
+	builtinURL = "contract:///builtin/"
+	projectURL = "contract:///project/"
+)
+
+// loadSchema reads a schema that another one refers to, which is a built-in one. It does not
+// access the network.
+func loadSchema(ref string) (any, error) {
+	name, ok := strings.CutPrefix(ref, builtinURL)
+	if !ok {
+		return nil, fmt.Errorf("%s: a schema refers to itself and to built-in schemas only", ref)
+	}
+	b, err := embedded.ReadFile("builtin/" + name)
+	if err != nil {
+		return nil, err
+	}
+	return parseSchema(b)
+}
+
+func parseSchema(b []byte) (any, error) {
+	doc, problems := decode(b)
+	if len(problems) > 0 {
+		return nil, errors.New(problems[0].String())
+	}
+	return doc, nil
+}
+
 // Schema returns the JSON Schema of a stage's artifact. The documents that it
 // refers to are embedded in its $defs.
 //
 // Its kind is NotFound if the artifact is not JSON.
 func (s *Stage) Schema() (map[string]any, error) {
-	if s.document == nil {
+	if s.schema == nil {
 		return nil, handoff.E("schema", s.Name, handoff.NotFound, errors.New("the artifact of the stage has no schema"),
 			handoff.Advice("read its format in the definition of the pipeline"))
 	}
-	return s.document()
+	return s.schema.bundle()
 }
 
 // DefinitionSchema returns the JSON Schema of handoff.pipeline.yaml.
 func DefinitionSchema() (map[string]any, error) {
-	b, err := embedded.ReadFile("builtin/definition.schema.json")
-	if err != nil {
-		return nil, err
-	}
-	doc, err := parseSchema(b)
+	doc, err := loadSchema(builtinURL + "definition.schema.json")
 	return Object(doc), err
 }
 
@@ -52,8 +114,8 @@ func (s *Stage) Example() (any, error) {
 
 // bundle returns a schema with the documents that it refers to, each with its URL
 // as $id, so that the references are unchanged.
-func (l loader) bundle(folder, name string, given any) (map[string]any, error) {
-	at, doc, err := l.schema(folder, name, given)
+func (s schema) bundle() (map[string]any, error) {
+	doc, err := s.document()
 	root, ok := doc.(map[string]any)
 	if err != nil || !ok {
 		return map[string]any{}, err // true allows every artifact
@@ -63,7 +125,7 @@ func (l loader) bundle(folder, name string, given any) (map[string]any, error) {
 	if defs == nil {
 		defs = map[string]any{}
 	}
-	added := map[string]bool{at: true}
+	added := map[string]bool{s.at: true}
 	var add func(base string, v any) error
 	add = func(base string, v any) error {
 		for _, ref := range references(v) {
@@ -72,7 +134,7 @@ func (l loader) bundle(folder, name string, given any) (map[string]any, error) {
 				continue // it was compiled: the reference is valid
 			}
 			added[other] = true
-			doc, err := l.load(other)
+			doc, err := loadSchema(other)
 			if err != nil {
 				return err
 			}
@@ -88,14 +150,14 @@ func (l loader) bundle(folder, name string, given any) (map[string]any, error) {
 		}
 		return nil
 	}
-	if err := add(at, root); err != nil {
+	if err := add(s.at, root); err != nil {
 		return nil, err
 	}
 	if len(defs) > 0 {
 		root["$defs"] = defs
 	}
 	if len(added) > 1 {
-		root["$id"] = at
+		root["$id"] = s.at
 	}
 	return root, nil
 }

@@ -27,7 +27,7 @@ func (s *Stage) Validate(b []byte) pipeline.Report {
 	r := pipeline.Report{Errors: problems, Warnings: []jsonschema.Problem{}}
 	r.Value, _ = value.(map[string]any)
 	if !slices.ContainsFunc(problems, func(p jsonschema.Problem) bool { return p.Pointer == "" }) {
-		schema := s.schema()
+		schema := s.schema.compiled()
 		r.Errors = append(append([]jsonschema.Problem{}, schema.Check(value)...), problems...)
 		r.Warnings = append(r.Warnings, s.checkCommon(&r, schema.UnknownKeys(value))...)
 		r.Errors = append(r.Errors, s.checkPaths(r.Value)...)
@@ -48,7 +48,7 @@ func (s *Stage) validateText(b []byte) pipeline.Report {
 		r.Errors = append(r.Errors, jsonschema.Problem{Text: fmt.Sprintf("is larger than %d bytes", MaxArtifact)})
 	}
 	found := headings(b)
-	for _, want := range s.Headings {
+	for _, want := range s.Format.Headings {
 		if !slices.Contains(found, fold(want)) {
 			r.Errors = append(r.Errors, jsonschema.Problem{Text: "has no heading " + strconv.Quote(want)})
 		}

@@ -96,15 +96,15 @@ func (r *Runs) checkArtifacts(ctx context.Context, s State, stage *contract.Stag
 // require adds a finding for each command that a stage requires and that is not
 // verified.
 func (r *Runs) require(ctx context.Context, stage *contract.Stage, result *pipeline.GateResult) error {
-	for _, need := range stage.Requires {
-		ok, reason, err := r.Verify(ctx, need.Verified, need.Dir)
+	for _, need := range stage.Gate.Verified {
+		ok, reason, err := r.Verify(ctx, need.Argv, need.Dir)
 		if err != nil {
 			return err
 		}
 		if !ok {
 			result.Pass = false
 			result.Findings = append(result.Findings, pipeline.Finding{Level: pipeline.Error, Check: "requires",
-				Text: fmt.Sprintf("%q in ./%s must be verified, but is %s", need.Verified, need.Dir, reason)})
+				Text: fmt.Sprintf("%q in ./%s must be verified, but is %s", need.Argv, need.Dir, reason)})
 		}
 	}
 	return nil
@@ -216,7 +216,7 @@ func (r *Runs) addWaits(ctx context.Context, s *State) {
 // unverified returns which command of the gate of a stage is not verified, "" if all are.
 // The gates of the built-in pipeline check that themselves.
 func (r *Runs) unverified(ctx context.Context, s State, stage *contract.Stage) string {
-	if len(stage.Requires) == 0 || r.Pipeline.IsPreset() {
+	if len(stage.Gate.Verified) == 0 || r.Pipeline.IsPreset() {
 		return ""
 	}
 	if at := s.last(stage.Name); at >= 0 && s.Attempts[at].Gate != nil && s.Attempts[at].Gate.Pass {

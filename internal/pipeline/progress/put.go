@@ -150,7 +150,8 @@ func checkSubmission(p *contract.Pipeline, sub Submission, stage *contract.Stage
 			hint = handoff.Suggest("print the schema", handoff.ActionRunSchema, stage.Name, sub.Issue)
 		}
 		if !stage.IsJSON() {
-			hint = handoff.Advice("the headings of " + stage.Artifact + " are " + strings.Join(stage.Headings, ", "))
+			names := strings.Join(stage.Format.Headings, ", ")
+			hint = handoff.Advice("the headings of " + stage.Artifact + " are " + names)
 		}
 		return violation(sub.Issue+"/"+stage.Artifact, errs, hint)
 	}

@@ -70,7 +70,7 @@ type attemptMetadata struct {
 // verdict returns the result of the gate of a stage whose artifact is submitted, nil if
 // it can't be known.
 func (r *Runs) verdict(ctx context.Context, s State, stage *contract.Stage, out gate.Output) *pipeline.GateVerdict {
-	if gate.ComparesChanges(stage) && r.Repository.Git == nil || len(stage.Requires) > 0 && r.Verify == nil {
+	if gate.ComparesChanges(stage) && r.Repository.Git == nil || len(stage.Gate.Verified) > 0 && r.Verify == nil {
 		return nil
 	}
 	s.Outputs = maps.Clone(s.Outputs)
