@@ -3,7 +3,14 @@ package codex
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/js"
 
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -13,36 +20,35 @@ const applyPatch = "apply_patch"
 
 // The limits of what is read of a script, which may be hostile.
 const (
-	maxScript = 2 * thread.MaxCall // bytes
-	maxNames  = 64                 // calls, and constants
-	maxDepth  = 16
-	maxSteps  = 32 * maxScript // in texts, and in expressions that are not literals, which are read several times
+	maxScript = 1 << 20 // bytes
+	maxCalls  = 64
 )
 
 // callsOf returns the calls of tools that the JavaScript of a script has, which runs in a
 // directory. What is not a literal in their inputs is written as ${expression}. A call is
-// inferred unless it is made by each run that completes, with this input.
-func callsOf(js, dir string) []thread.Call {
-	s := &source{text: js[:min(len(js), maxScript)], dir: dir, names: map[string]named{}}
-	s.scan(false)
+// inferred unless it is made by each run that completes, with this input. A text that is not
+// JavaScript does not run.
+func callsOf(text, dir string) []thread.Call {
+	if len(text) > maxScript || !strings.Contains(text, "tools") {
+		return nil
+	}
+	tree, err := js.Parse(parse.NewInputString(text), js.Options{})
+	if err != nil {
+		return nil
+	}
+	s := &source{dir: dir, names: map[*js.Var]named{}}
+	js.Walk(s, tree)
 	return s.calls
 }
 
-// A source is the text of a script.
+// A source is a script that is read.
 type source struct {
-	text    string
 	dir     string // in which it runs
-	at      int
 	calls   []thread.Call
-	names   map[string]named
-	failed  int  // names of other expressions
+	names   map[*js.Var]named
 	unknown bool // the value that is read has a part that is not a literal
-	depth   int
-	steps   int
-
-	maybe  bool // the statement may not run, or not all of it
-	blocks int  // that are open
-	over   bool // what follows may not run
+	maybe   int  // open parts of the script that may not run
+	over    bool // what follows may not run
 }
 
 // A named is a literal with a name.
@@ -51,249 +57,305 @@ type named struct {
 	constant bool // it has no other value
 }
 
-// certain reports whether what is read here runs.
-func (s *source) certain() bool { return !s.maybe && s.blocks == 0 && !s.over }
-
-// scan reads the calls in the rest of the script, or in the expression of a template.
-func (s *source) scan(expression bool) {
-	var open []bool // whether each open bracket is that of a block
-	for s.at < len(s.text) && len(s.calls) < maxNames && s.steps < maxSteps {
-		switch c := s.text[s.at]; {
-		case c == '`':
-			s.template()
-		case s.skip(): // of a comment, a string or a regular expression
-		case isName(c):
-			if word := s.name(); word != "tools" {
-				s.keyword(word, len(open) == 0 && !expression)
-			} else if s.called() {
-				open = append(open, false)
-			}
-		case strings.IndexByte("([{", c) >= 0:
-			block := c == '{' && strings.IndexByte("=,(:[?&|+-<>!~*/%", s.before()) < 0
-			open = append(open, block)
-			if s.at++; block {
-				s.blocks++
-			}
-		case strings.IndexByte(")]}", c) >= 0:
-			if len(open) == 0 && expression && c == '}' {
-				return
-			}
-			s.at++
-			if len(open) == 0 {
-				continue
-			}
-			block := open[len(open)-1]
-			open = open[:len(open)-1]
-			if block {
-				s.blocks--
-				s.maybe = s.maybe && (len(open) > 0 || expression)
-			}
-		default:
-			two := s.rest()[:min(2, len(s.rest()))]
-			s.maybe = (s.maybe || c == '?' || two == "&&" || two == "||" || two == "=>") &&
-				!(c == ';' && len(open) == 0 && !expression)
-			s.at++
+// Enter implements js.IVisitor.
+func (s *source) Enter(n js.INode) js.IVisitor {
+	if mayNotRun(n) {
+		s.maybe++
+	}
+	switch n := n.(type) {
+	case *js.VarDecl:
+		s.declare(n)
+	case *js.CallExpr:
+		_, name, _ := member(n.X)
+		v, isName := n.X.(*js.Var)
+		if name == "allSettled" || (isName && string(v.Name()) == "exit") { // hides errors, and ends the script
+			s.over = true
+		}
+		if len(s.calls) < maxCalls {
+			s.call(n)
 		}
 	}
+	return s
 }
 
-// keyword reads on after a word. statement reports whether it is in no brackets.
-func (s *source) keyword(word string, statement bool) {
-	if i := s.at - len(word); i > 0 && s.text[i-1] == '.' {
-		word = "." + word
+// Exit implements js.IVisitor.
+func (s *source) Exit(n js.INode) {
+	if mayNotRun(n) {
+		s.maybe--
 	}
-	switch word {
-	case "const", "let", "var":
-		s.maybe = s.maybe && (!statement || word == "var")
-		if statement && s.certain() && len(s.names)+s.failed < maxNames {
-			s.declare(word == "const")
-		}
-	case "if", "else", "for", "while", "do", "switch", "case", "function", "class", "try", "catch",
-		"finally", "return", "throw":
-		s.maybe = true
-	case "exit", ".allSettled": // ends the script, and hides errors
-		s.over = true
-	case ".catch": // hides an error of an earlier call
-		for i := range s.calls {
-			s.calls[i].Inferred = true
-		}
-	}
-}
-
-// called reads a call, after the word tools. It reports whether a bracket is open then.
-func (s *source) called() bool {
-	start := s.at
-	c, ok := s.call()
-	if !ok {
-		s.at = start
-		return false
-	}
-	if c.ID = fmt.Sprintf("/%d", len(s.calls)+1); c.Dir != "" && !filepath.IsAbs(c.Dir) {
-		c.Dir = filepath.Join(s.dir, c.Dir)
-	}
-	c.Inferred = c.Inferred || !s.certain()
-	s.calls = append(s.calls, c)
-	return true
-}
-
-// before returns the byte before the white space here, 0 if there is none.
-func (s *source) before() byte {
-	text := strings.TrimRight(s.text[:s.at], " \t\r\n")
-	if text == "" {
-		return 0
-	}
-	return text[len(text)-1]
-}
-
-// template reads the calls in the expressions of a template.
-func (s *source) template() {
-	s.depth++
-	defer func() { s.depth-- }()
-	for s.at++; s.at < len(s.text); s.at++ {
-		switch c := s.text[s.at]; {
-		case c == '`':
-			s.at++
-			return
-		case c == '\\':
-			s.at = min(len(s.text)-1, s.at+1)
-		case s.depth <= maxDepth && strings.HasPrefix(s.rest(), "${"):
-			s.at += 2
-			if s.scan(true); s.at == len(s.text) {
-				return
+	if call, ok := n.(*js.CallExpr); ok {
+		if _, name, _ := member(call.X); name == "catch" { // hides an error of an earlier call
+			for i := range s.calls {
+				s.calls[i].Inferred = true
 			}
 		}
 	}
 }
 
-func (s *source) rest() string { return s.text[s.at:] }
+// mayNotRun reports whether a part of a script may not run, or not all of it.
+func mayNotRun(n js.INode) bool {
+	switch n := n.(type) {
+	case *js.IfStmt, *js.ForStmt, *js.ForInStmt, *js.ForOfStmt, *js.WhileStmt, *js.DoWhileStmt, *js.SwitchStmt,
+		*js.TryStmt, *js.ReturnStmt, *js.ThrowStmt, *js.CondExpr, *js.FuncDecl, *js.ArrowFunc, *js.MethodDecl,
+		*js.ClassDecl:
+		return true
+	case *js.BinaryExpr:
+		return n.Op == js.AndToken || n.Op == js.OrToken || n.Op == js.NullishToken
+	}
+	return false
+}
 
-// space skips white space and comments.
-func (s *source) space() {
-	for {
-		rest := strings.TrimLeft(s.rest(), " \t\r\n")
-		s.at = len(s.text) - len(rest)
-		end := ""
-		switch {
-		case strings.HasPrefix(rest, "//"):
-			end = "\n"
-		case strings.HasPrefix(rest, "/*"):
-			end = "*/"
-		default:
-			return
+// member returns the object and the name of a member, "" if it is none. optional is set if
+// the object may be missing.
+func member(e js.IExpr) (of js.IExpr, name string, optional bool) {
+	switch e := e.(type) {
+	case *js.DotExpr:
+		return e.X, e.Y.String(), e.Optional
+	case *js.IndexExpr:
+		if l, ok := e.Y.(*js.LiteralExpr); ok && l.TokenType == js.StringToken {
+			name, _ = unescape(l.Data[1 : len(l.Data)-1])
 		}
-		_, after, _ := strings.Cut(rest, end)
-		s.at = len(s.text) - len(after)
+		return e.X, name, e.Optional
 	}
+	return nil, "", false
 }
 
-// take skips white space and a punctuation mark, if it follows.
-func (s *source) take(mark string) bool {
-	s.space()
-	if !strings.HasPrefix(s.rest(), mark) {
-		return false
-	}
-	s.at += len(mark)
-	return true
-}
-
-func isName(c byte) bool {
-	return c == '_' || c == '$' || ('0' <= c && c <= '9') || ('a' <= c|0x20 && c|0x20 <= 'z')
-}
-
-// name returns the name that follows, "" if there is none.
-func (s *source) name() string {
-	s.space()
-	start := s.at
-	for s.at < len(s.text) && isName(s.text[s.at]) {
-		s.at++
-	}
-	return s.text[start:s.at]
-}
-
-// skip skips a comment, a string or a regular expression, if one begins here.
-func (s *source) skip() bool {
-	start := s.at
-	switch rest := s.rest(); {
-	case strings.HasPrefix(rest, "//"), strings.HasPrefix(rest, "/*"):
-		s.space()
-	case strings.IndexByte("'\"`", rest[0]) >= 0:
-		s.quoted(false)
-	case rest[0] == '/' && !isName(s.before()) && strings.IndexByte(")]}'\"`", s.before()) < 0:
-		s.at += s.regexp(rest)
-	}
-	return s.at > start
-}
-
-// regexp returns the length of the regular expression with which a text begins, 0 if it
-// has no end.
-func (s *source) regexp(text string) int {
-	class := false
-	for i := 1; i < len(text) && text[i] != '\n'; i++ {
-		s.steps++
-		switch c := text[i]; {
-		case c == '\\':
-			i++
-		case c == '[', c == ']':
-			class = c == '['
-		case c == '/' && !class:
-			return i + 1
-		}
-	}
-	return 0
-}
-
-// declare reads a name and its value, which may have calls if it is not a literal.
-func (s *source) declare(constant bool) {
-	name := s.name()
-	if !s.take("=") {
+// call adds a call, if it is one of a tool.
+func (s *source) call(n *js.CallExpr) {
+	of, name, optional := member(n.X)
+	if v, ok := of.(*js.Var); !ok || string(v.Name()) != "tools" || name == "" {
 		return
 	}
-	start := s.at
-	if v, known := s.value(); known {
+	s.unknown = false
+	c := thread.Call{ID: fmt.Sprintf("/%d", len(s.calls)+1), Name: name, Input: "{}"}
+	if len(n.Args.List) > 0 {
+		switch v := s.value(n.Args.List[0].Value).(type) {
+		case string:
+			c.Input = thread.Clip(v)
+		case map[string]any:
+			c.Input = encode(v)
+			c.Dir, _ = v["workdir"].(string)
+		default:
+			c.Input = encode(v)
+		}
+	}
+	if c.Dir != "" && !filepath.IsAbs(c.Dir) {
+		c.Dir = filepath.Join(s.dir, c.Dir)
+	}
+	c.Inferred = s.unknown || optional || s.maybe > 0 || s.over
+	s.calls = append(s.calls, c)
+}
+
+// declare notes the names that are literals.
+func (s *source) declare(n *js.VarDecl) {
+	for _, e := range n.List {
+		name, ok := e.Binding.(*js.Var)
+		if !ok || e.Default == nil {
+			continue
+		}
+		s.unknown = false
+		v := s.value(e.Default)
+		constant := n.TokenType == js.ConstToken
 		switch v.(type) {
 		case []any, map[string]any:
 			constant = false // it may be changed
 		}
-		s.names[name] = named{v, constant}
-		return
-	}
-	s.at = start
-	s.failed++
-}
-
-// call reads a call of a tool, after the word tools, up to its last bracket.
-func (s *source) call() (c thread.Call, ok bool) {
-	c.Inferred = s.take("?")
-	switch {
-	case s.take("."):
-		c.Name = s.name()
-	case s.take("["):
-		v, known := s.value()
-		if c.Name, _ = v.(string); !known || !s.take("]") {
-			return c, false
+		if !s.unknown {
+			s.names[name] = named{v, constant}
 		}
 	}
-	if c.Name == "" || !s.take("(") {
-		return c, false
+}
+
+// value returns the value of an expression. One that is not a literal is a text, as it is
+// written.
+func (s *source) value(e js.IExpr) any {
+	if v, ok := s.literal(e); ok {
+		return v
 	}
-	s.space()
-	start := s.at
-	if c.Input = "{}"; strings.HasPrefix(s.rest(), ")") {
-		return c, true
+	return s.written(e)
+}
+
+// written returns an expression as it is written.
+func (s *source) written(e js.IExpr) string {
+	s.unknown = true
+	var b strings.Builder
+	e.JS(&b)
+	return "${" + b.String() + "}"
+}
+
+// literal returns the value of a literal or a name. It may have parts that are neither.
+func (s *source) literal(e js.IExpr) (v any, ok bool) {
+	switch e := e.(type) {
+	case *js.GroupExpr:
+		return s.literal(e.X)
+	case *js.LiteralExpr:
+		return s.plain(e)
+	case *js.UnaryExpr:
+		v, ok = s.literal(e.X)
+		n, isNumber := v.(float64)
+		return -n, ok && isNumber && e.Op == js.NegToken
+	case *js.Var:
+		for e.Link != nil {
+			e = e.Link
+		}
+		known, ok := s.names[e]
+		s.unknown = s.unknown || (ok && !known.constant)
+		return known.value, ok || string(e.Data) == "undefined"
+	case *js.BinaryExpr:
+		a, isText := s.text(e.X)
+		b, also := s.text(e.Y)
+		return a + b, e.Op == js.AddToken && isText && also
+	case *js.TemplateExpr:
+		return s.template(e)
+	case *js.ArrayExpr:
+		return s.list(e), true
+	case *js.ObjectExpr:
+		return s.object(e), true
+	case *js.CallExpr:
+		return s.joined(e)
 	}
-	v, known := s.value()
-	switch v := v.(type) {
-	case string:
-		c.Input = thread.Clip(v)
-	case map[string]any:
-		c.Input = encode(v)
-		c.Dir, _ = v["workdir"].(string)
+	return nil, false
+}
+
+// text returns the value of a literal that is a text.
+func (s *source) text(e js.IExpr) (text string, ok bool) {
+	v, ok := s.literal(e)
+	text, isText := v.(string)
+	return text, ok && isText
+}
+
+func (s *source) plain(e *js.LiteralExpr) (v any, ok bool) {
+	switch e.TokenType {
+	case js.TrueToken, js.FalseToken:
+		return e.TokenType == js.TrueToken, true
+	case js.NullToken:
+		return nil, true
+	case js.StringToken:
+		return s.quoted(e.Data[1 : len(e.Data)-1]), true
+	}
+	n, err := strconv.ParseFloat(string(e.Data), 64)
+	return n, err == nil
+}
+
+func (s *source) template(e *js.TemplateExpr) (text string, ok bool) {
+	read := s.quoted
+	if e.Tag != nil {
+		if of, name, _ := member(e.Tag); name != "raw" || of.String() != "String" {
+			return "", false
+		}
+		read = func(b []byte) string { return string(b) }
+	}
+	for _, p := range e.List {
+		text += read(p.Value[1 : len(p.Value)-2])
+		part, isText := s.text(p.Expr)
+		if !isText {
+			part = s.written(p.Expr)
+		}
+		text += part
+	}
+	return text + read(e.Tail[1:len(e.Tail)-1]), true
+}
+
+func (s *source) list(e *js.ArrayExpr) []any {
+	list := []any{}
+	for _, element := range e.List {
+		if element.Value == nil || element.Spread {
+			s.unknown = true
+			continue
+		}
+		list = append(list, s.value(element.Value))
+	}
+	return list
+}
+
+func (s *source) object(e *js.ObjectExpr) map[string]any {
+	members := map[string]any{}
+	for _, p := range e.List {
+		if p.Name == nil || p.Name.IsComputed() {
+			s.unknown = true
+			continue
+		}
+		name := string(p.Name.Literal.Data)
+		if p.Name.Literal.TokenType == js.StringToken {
+			name = s.quoted(p.Name.Literal.Data[1 : len(name)-1])
+		}
+		members[name] = s.value(p.Value)
+	}
+	return members
+}
+
+// joined returns the text of a list whose elements are joined.
+func (s *source) joined(e *js.CallExpr) (text string, ok bool) {
+	of, name, _ := member(e.X)
+	list, isList := of.(*js.ArrayExpr)
+	if !isList || name != "join" || len(e.Args.List) != 1 {
+		return "", false
+	}
+	separator, ok := s.text(e.Args.List[0].Value)
+	var parts []string
+	for _, v := range s.list(list) {
+		part, isText := v.(string)
+		parts, ok = append(parts, part), ok && isText
+	}
+	return strings.Join(parts, separator), ok
+}
+
+// quoted returns what is written between quotation marks.
+func (s *source) quoted(b []byte) string {
+	text, ok := unescape(b)
+	s.unknown = s.unknown || !ok
+	return text
+}
+
+// unescape replaces the escape sequences of a string. ok is false if one is not valid.
+func unescape(text []byte) (_ string, ok bool) {
+	ok = true
+	var b strings.Builder
+	for rest := string(text); rest != ""; {
+		before, after, escaped := strings.Cut(rest, `\`)
+		b.WriteString(before)
+		if !escaped || after == "" {
+			break
+		}
+		r, n, valid := escape(after)
+		if ok = ok && valid; valid && r >= 0 {
+			b.WriteRune(r)
+		}
+		rest = after[n:]
+	}
+	return b.String(), ok
+}
+
+// escape returns the character of an escape sequence after its backslash, -1 for the end of
+// a line, and the length of the sequence.
+func escape(text string) (r rune, n int, ok bool) {
+	hex := func(from, to int) rune {
+		if n = min(to, len(text)); n < to {
+			return utf8.RuneError
+		}
+		v, err := strconv.ParseUint(text[from:to], 16, 21)
+		if err != nil {
+			return utf8.RuneError
+		}
+		return rune(v)
+	}
+	switch i := slices.Index([]byte("bfnrtv0\n"), text[0]); {
+	case i >= 0:
+		return []rune("\b\f\n\r\t\v\x00\xff")[i], 1, true
+	case text[0] == 'x':
+		r = hex(1, 3)
+	case strings.HasPrefix(text, "u{"):
+		end := strings.IndexByte(text, '}')
+		if r = hex(2, max(end, 2)); end > 0 {
+			n = end + 1
+		}
+	case text[0] == 'u':
+		if r = hex(1, 5); utf16.IsSurrogate(r) && strings.HasPrefix(text[5:], `\u`) {
+			first := r
+			r = utf16.DecodeRune(first, hex(7, 11))
+		}
 	default:
-		c.Input = encode(v)
+		r, n = utf8.DecodeRuneInString(text)
 	}
-	if !known {
-		c.Inferred = true
-		s.at = start // the argument may have calls
-	}
-	return c, true
+	return r, n, r != utf8.RuneError && utf8.ValidRune(r)
 }
