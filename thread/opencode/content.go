@@ -2,91 +2,87 @@ package opencode
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 )
 
-// A content reads the content of rows.
-type content struct {
-	all map[string]map[int64][]byte // by table and row; nil if it is too large or can't be read
-	one map[string]*sql.Stmt        // reads a row of a table
-}
+// contents are the tables with the content of messages, and of parts.
+var contents = []string{"message", "session_message", "part"}
 
-// maxAtOnce is the size up to which all rows of a session are read at once, which is
-// much faster than row by row.
-const maxAtOnce = 8 << 20
+// isPart reports whether a row is a part of a message.
+func (r *row) isPart() bool { return r.table == "part" }
 
-// content prepares the content of the rows of a session.
-func (d *snapshot) content(ctx context.Context, session string, list []*row) (c *content, err error) {
-	c = &content{all: map[string]map[int64][]byte{}, one: map[string]*sql.Stmt{}}
-	size := int64(0)
-	for _, r := range list {
-		size += r.size
-		c.one[r.table] = nil
-		for _, p := range r.parts {
-			size += p.size
-			c.one[p.table] = nil
+// contentQuery returns the content of rows, which are given as a list of numbers: the row ID
+// and the index of the table. The content of a row that is missing, or too long, is null.
+func (d *snapshot) contentQuery(rows []*row) (query, list string) {
+	tables := ""
+	for i, table := range contents {
+		if d.tables[table] != nil {
+			tables += fmt.Sprintf(" WHEN %d THEN (SELECT coalesce(data, '') FROM %s WHERE rowid = j.value / %d)",
+				i, table, len(contents))
 		}
 	}
-	for table := range c.one {
-		if c.one[table], err = d.PrepareContext(ctx, "SELECT data FROM "+table+" WHERE rowid = ?"); err != nil {
-			return c, err
-		}
-		if size > maxAtOnce {
+	numbers := make([]string, len(rows))
+	for i, r := range rows {
+		if numbers[i] = "-1"; r.size > jsonl.MaxLine {
 			continue
 		}
-		all := map[int64][]byte{}
-		failed := d.each(ctx, func(scan func(...any) error) error {
-			var id int64
-			var data []byte
-			err := scan(&id, &data)
-			all[id] = data
-			return err
-		}, "SELECT rowid, data FROM "+table+" WHERE session_id = ?", session)
-		if failed == nil { // otherwise as much as possible is read row by row
-			c.all[table] = all
-		}
+		numbers[i] = strconv.FormatInt(r.rowID*int64(len(contents))+int64(slices.Index(contents, r.table)), 10)
 	}
-	return c, nil
+	return fmt.Sprintf("SELECT CASE j.value %% %d%s END FROM json_each(?) j", len(contents), tables),
+		"[" + strings.Join(numbers, ",") + "]"
 }
 
-// load returns the content of a row, nil if it is too long.
-func (c *content) load(ctx context.Context, r *row, d *decode) (b []byte, err error) {
-	if r.size > jsonl.MaxLine {
-		d.omitted++
-		return nil, nil
-	}
-	if b, ok := c.all[r.table][r.rowID]; ok {
-		return b, nil
-	}
-	err = c.one[r.table].QueryRowContext(ctx, r.rowID).Scan(&b)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = errors.New("a row of the table's index is missing")
-	}
-	return b, err
-}
+var errStop = errors.New("no further message is wanted")
 
-// pass passes messages with their parts to a decoder.
-func (c *content) pass(ctx context.Context, d *decode, list []*row, use func(int, jsonl.Value) bool) error {
-	for i, r := range list {
-		omitted := d.omitted
-		data, err := c.load(ctx, r, d)
-		if err != nil {
+// pass passes messages with their parts to a decoder. One query reads all of them in order,
+// which is much faster than one for each row, and keeps none in memory.
+func (d *snapshot) pass(ctx context.Context, to *decode, list []*row, use func(int, jsonl.Value) bool) error {
+	var rows []*row
+	for _, m := range list {
+		rows = append(append(rows, m), m.parts...)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	var message jsonl.Value
+	query, numbers := d.contentQuery(rows)
+	next, n := 0, 0
+	err := d.each(ctx, func(scan func(...any) error) error {
+		r := rows[next]
+		next++
+		var data []byte
+		if err := scan(&data); err != nil {
 			return err
 		}
-		d.row, d.lost = *r, d.omitted > omitted
-		for _, p := range r.parts {
-			part, err := c.load(ctx, p, d)
-			if err != nil {
-				return err
-			}
-			d.parts = append(d.parts, part)
+		long := r.size > jsonl.MaxLine
+		switch {
+		case long:
+			to.omitted++
+		case data == nil:
+			return errors.New("a row of the table's index is missing")
 		}
-		if !d.pass(i+1, data, use) {
-			break
+		if r.isPart() {
+			to.parts = append(to.parts, data)
+		} else {
+			message = data
+			to.row, to.lost = *r, long
 		}
+		if next < len(rows) && rows[next].isPart() {
+			return nil
+		}
+		if n++; !to.pass(n, message, use) {
+			return errStop
+		}
+		return nil
+	}, query, numbers)
+	if err == errStop {
+		return nil
 	}
-	return nil
+	return err
 }

@@ -337,15 +337,11 @@ func (s *session) read(ctx context.Context, scan *engine.Scan, retry bool, use f
 	defer db.Close()
 	facts := &scan.Facts
 	list, err := db.index(ctx, s.id)
-	var from *content
-	if err == nil {
-		from, err = db.content(ctx, s.id, list)
-	}
 	if retry && db.Changed() && ctx.Err() == nil {
 		return true, nil
 	}
 	if err == nil {
-		err = from.pass(ctx, scan.Decoder().(*decode), list, use)
+		err = db.pass(ctx, scan.Decoder().(*decode), list, use)
 	}
 	if err == nil {
 		err = db.newer(ctx, scan, s.id)
