@@ -1,15 +1,12 @@
 package thread
 
-import (
-	"context"
-	"errors"
-	"strings"
-)
+import "strings"
 
 // A Chain is which threads continue the work of others, as the first prompt of each states it.
 type Chain struct {
-	Continues   URI   `json:"continues,omitzero"`    // the zero URI for none
-	ContinuedBy []URI `json:"continuedBy,omitempty"` // in the order of their starts
+	Continues        URI   `json:"continues,omitzero"`         // the zero URI for none
+	ContinuesMissing bool  `json:"continuesMissing,omitempty"` // this machine does not have that thread, so it does not count
+	ContinuedBy      []URI `json:"continuedBy,omitempty"`      // in the order of their starts
 }
 
 // continues is the beginning of the line that names the thread whose work a thread continues.
@@ -34,21 +31,4 @@ func (t *Thread) ContinuedIn(prompt string) URI {
 		break
 	}
 	return URI{}
-}
-
-// Continues returns the thread whose work t states to continue in its first prompt, the zero URI for
-// none. It reads no further than that.
-func (t *Thread) Continues(ctx context.Context) (u URI, err error) {
-	enough := errors.New("that was the first prompt")
-	_, err = t.Reader.Read(ctx, Texts, func(m Message) error {
-		if m.Role != User || m.Inherited {
-			return nil
-		}
-		u = t.ContinuedIn(m.Text)
-		return enough
-	})
-	if errors.Is(err, enough) {
-		err = nil
-	}
-	return u, err
 }

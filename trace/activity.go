@@ -54,8 +54,7 @@ type RunningThread struct {
 	// message of its user, the newest change first.
 	Writing []transcript.Write `json:"writing,omitempty"`
 
-	// Continues is the thread whose work it continues, as its first prompt states it.
-	Continues thread.URI `json:"continues,omitzero"`
+	thread.Chain // by the threads that are running
 
 	Writes []transcript.Write `json:"-"` // all changes since then, in the order of time
 }

@@ -46,6 +46,7 @@ const (
 	Recorded Certainty = "recorded" // a record, a transcript or git states it
 	Exact    Certainty = "exact"    // the bytes are equal
 	Inferred Certainty = "inferred" // path and time agree, and nothing disagrees
+	Claimed  Certainty = "claimed"  // a thread states it, which nothing shows
 )
 
 // A Hop is one step of a trace.

@@ -24,8 +24,7 @@ type Item struct {
 	URI    thread.URI `json:"uri"`
 	Prompt string     `json:"prompt,omitempty"` // the beginning of the first message of the user
 
-	// Continues is the thread whose work it continues, as its first prompt states it.
-	Continues thread.URI `json:"continues,omitzero"`
+	thread.Chain // of those that continue it, the threads that a list has
 
 	// Prompted is the time of the last message of the user.
 	Prompted time.Time `json:"promptedAt,omitzero"`

@@ -107,6 +107,9 @@ func (p *page) frontmatter() string {
 	}
 	k.metadata(p.subject())
 	k.put("continues", p.Continues.String())
+	if p.ContinuesMissing {
+		k.plain("continues_missing", "true")
+	}
 	if len(p.ContinuedBy) > 0 {
 		k.list("continued_by", len(p.ContinuedBy))
 		for _, u := range p.ContinuedBy {

@@ -14,7 +14,6 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/transcript"
-	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // Done is a session that ended, or a thread that ended its turn and belongs to none.
@@ -187,11 +186,9 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 	}
 	r.Warnings = append(r.Warnings, warnings...)
 	byURI, inSession := map[string]transcript.Active{}, map[string]bool{}
-	var items []transcript.Item
 	for _, t := range active {
-		byURI[t.URI.String()], items = t, append(items, t.Item)
+		byURI[t.URI.String()] = t
 	}
-	continued := threads.Continued(items)
 	shown := map[string]bool{}
 	for _, f := range list {
 		for _, uri := range f.threads {
@@ -224,7 +221,7 @@ func (s Source) done(ctx context.Context, r *Report, list []found) error {
 			r.Done = append(r.Done, Done{Thread: uri, Title: t.Name(), Agent: t.ProducerAgent(), Program: t.Provider,
 				Branch: t.Branch, Outcome: string(t.State.Status), Reason: t.State.Reason, Artifacts: made.count,
 				Verdict: made.verdict, Files: changedFiles(t.Writes), Started: t.Started, Ended: t.Seen(), Usage: r.usage(uri),
-				Chain: thread.Chain{Continues: t.Continues, ContinuedBy: continued[t.URI]}})
+				Chain: t.Chain})
 		}
 	}
 	order.Sort(r.Done, func(a, b Done) int { return b.Ended.Compare(a.Ended) })

@@ -220,7 +220,7 @@ func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error 
 	if err != nil {
 		return err
 	}
-	later, continued := map[string]bool{}, threads.Continued(page.Threads)
+	later := map[string]bool{}
 	for _, i := range page.Threads { // the last active first
 		key := i.Provider + "\x00" + i.Cwd
 		need := s.threadNeed(i, page.Threads)
@@ -230,7 +230,7 @@ func (s Source) threadNeeds(ctx context.Context, r *Report, list []found) error 
 		}
 		uri := i.URI.String()
 		inSession := slices.ContainsFunc(list, func(f found) bool { return slices.Contains(f.threads, uri) })
-		if later[key] || inSession || continued[i.URI] != nil {
+		if later[key] || inSession || len(i.ContinuedBy) > 0 {
 			continue
 		}
 		r.Needs = append(r.Needs, need)

@@ -76,20 +76,20 @@ func (c Collection) ContinuableOf(ctx context.Context, uris []string) ([]transcr
 			items = append(items, i)
 		}
 	}
-	return c.continuable(items), ctx.Err()
+	err := c.chain(ctx, itemsIn(items, func(i *transcript.Item) *transcript.Item { return i }))
+	return c.continuable(items), err
 }
 
 // continuable returns the threads of a list whose work can be continued.
 func (c Collection) continuable(all []transcript.Item) (list []transcript.Item) {
 	branch, inTree := c.o.Dirs.Branch(), threadindex.In(c.o.Dirs.Root)
 	own, _ := thread.ParseURI(c.o.Producer.Thread) // the zero URI for none
-	continued := Continued(all)
 	for _, i := range all {
 		here := i.Branch == branch
 		if i.Branch == "" || branch == "" {
 			here = inTree(i.Cwd)
 		}
-		if here && i.Prompt != "" && i.URI.Main() != own.Main() && continued[i.URI] == nil {
+		if here && i.Prompt != "" && i.URI.Main() != own.Main() && len(i.ContinuedBy) == 0 {
 			list = append(list, i)
 		}
 	}

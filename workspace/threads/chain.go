@@ -3,76 +3,111 @@ package threads
 import (
 	"context"
 
+	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/transcript"
 )
 
-// maxChain is how many threads of a chain are followed.
-const maxChain = 100
+// prompted are threads with their first prompts, which are read when they are asked for.
+type prompted struct {
+	in    Collection
+	known map[thread.URI]transcript.Item
+}
 
-// Continued returns, by the threads that others of a list continue, those others.
-func Continued(list []transcript.Item) map[thread.URI][]thread.URI {
-	by := map[thread.URI][]thread.URI{}
+// Item is that of threadindex.Items.
+func (p prompted) Item(ctx context.Context, u thread.URI) (transcript.Item, error) {
+	if i, ok := p.known[u.Main()]; ok {
+		return i, nil
+	}
+	v, err := p.in.open(ctx, u.Main())
+	if err != nil {
+		return transcript.Item{}, err
+	}
+	i := transcript.Item{URI: v.URI.Main(), Thread: v.Thread}
+	// One whose transcript can't be read is there, and states nothing.
+	_ = threadindex.LoadPrompt(ctx, &i)
+	p.known[i.URI] = i
+	return i, ctx.Err()
+}
+
+// itemsIn returns the items in the elements of a list.
+func itemsIn[T any](list []T, item func(*T) *transcript.Item) []*transcript.Item {
+	items := make([]*transcript.Item, len(list))
+	for n := range list {
+		items[n] = item(&list[n])
+	}
+	return items
+}
+
+// chain sets which threads those of a list continue, and which of the list continue them.
+func (c Collection) chain(ctx context.Context, list []*transcript.Item) error {
+	all := prompted{c, map[thread.URI]transcript.Item{}}
 	for _, i := range list {
-		if i.Continues.Thread != "" {
-			by[i.Continues] = append(by[i.Continues], i.URI)
+		all.known[i.URI] = *i
+	}
+	by := map[thread.URI][]*transcript.Item{}
+	for _, i := range list {
+		var err error
+		if i.Chain, err = threadindex.ChainOf(ctx, all, all.known[i.URI]); err != nil {
+			return err
+		}
+		by[i.Continues] = append(by[i.Continues], i)
+	}
+	for _, i := range list {
+		later := by[i.URI]
+		order.Sort(later, func(a, b *transcript.Item) int { return a.Started.Compare(b.Started) })
+		for _, l := range later {
+			i.ContinuedBy = append(i.ContinuedBy, l.URI)
 		}
 	}
-	return by
+	return nil
 }
 
 // Chain returns which thread that of a view continues, and which continue it. What the first prompt of a
-// thread states is a claim; one about a thread that this machine does not have is left out. Those that
-// continue it are in the index of threads: without one, none is known.
+// thread states is a claim. Those that continue it are in the index of threads: without one, none is known.
 //
-// Kinds: those of reading the transcript and the index.
+// Kinds: those of reading the index.
 func (c Collection) Chain(ctx context.Context, v *thread.View) (chain thread.Chain, err error) {
 	if err := c.o.Hub.Closed(); err != nil {
 		return chain, err
 	}
-	if chain.Continues, err = c.continues(ctx, v.Thread); err != nil {
+	all := prompted{c, map[thread.URI]transcript.Item{}}
+	i, err := all.Item(ctx, v.URI)
+	if err != nil {
 		return chain, err
 	}
+	if chain, err = threadindex.ChainOf(ctx, all, i); err != nil {
+		return chain, err
+	}
+	var later []thread.URI
 	_, err = c.o.Archive(false).Lookup(ctx, threadindex.Quick, func(l threadindex.Lookup) error {
-		chain.ContinuedBy, err = l.ContinuedBy(ctx, v.URI)
+		later, err = l.ContinuedBy(ctx, i.URI)
 		return err
 	})
+	for _, u := range later {
+		by, failed := all.Item(ctx, u)
+		if failed != nil {
+			continue // it was removed
+		}
+		if of, _ := threadindex.ChainOf(ctx, all, by); of.Continues == i.URI {
+			chain.ContinuedBy = append(chain.ContinuedBy, u)
+		}
+	}
 	return chain, err
 }
 
-// continues returns the main thread that t continues, the zero URI if it is none that this machine has.
-func (c Collection) continues(ctx context.Context, t *thread.Thread) (thread.URI, error) {
-	u, err := t.Continues(ctx)
-	if err != nil || u.Thread == "" {
-		return thread.URI{}, err
-	}
-	v, err := c.open(ctx, u)
-	if err != nil {
-		return thread.URI{}, ctx.Err()
-	}
-	return v.URI.Main(), nil
-}
-
-// Before returns the threads whose work the thread of a URI continues, the newest first: the one that it
-// continues, the one that this one continues, and so on, at most maxChain; more reports whether there may be others.
+// Before returns the threads whose work that of a URI continues, as threadindex.Before does.
 //
-// Kinds: those of reading the transcripts.
-func (c Collection) Before(ctx context.Context, u thread.URI) (list []thread.URI, more bool, err error) {
+// Kinds: those of opening the thread.
+func (c Collection) Before(ctx context.Context, u thread.URI) (list []transcript.Item, rest thread.URI, err error) {
 	if err := c.o.Hub.Closed(); err != nil {
-		return nil, false, err
+		return nil, rest, err
 	}
-	seen := map[thread.URI]bool{u.Main(): true}
-	for len(list) < maxChain {
-		v, err := c.open(ctx, u.Main())
-		if err != nil {
-			return list, false, ctx.Err()
-		}
-		u, err = c.continues(ctx, v.Thread)
-		if err != nil || u.Thread == "" || seen[u] {
-			return list, false, err
-		}
-		seen[u], list = true, append(list, u)
+	all := prompted{c, map[thread.URI]transcript.Item{}}
+	i, err := all.Item(ctx, u)
+	if err != nil {
+		return nil, rest, ctx.Err()
 	}
-	return list, true, nil
+	return threadindex.Before(ctx, all, i)
 }

@@ -82,11 +82,11 @@ func (c Collection) List(ctx context.Context, o ListOptions) (transcript.Page, e
 		return transcript.Page{}, err
 	}
 	page, err := c.o.Archive(o.NoIndex).List(ctx, q)
-	for n, i := range page.Threads {
+	for _, i := range page.Threads {
 		i.Unverified = c.o.Threads.Unverified(i.Provider)
-		c.describe(&page.Threads[n])
 	}
-	if err != nil || !o.Agents {
+	list := itemsIn(page.Threads, func(i *transcript.Item) *transcript.Item { return i })
+	if err := errors.Join(err, c.describe(ctx, list...)); err != nil || !o.Agents {
 		return page, err
 	}
 	for i := range page.Threads {
@@ -128,13 +128,13 @@ func (c Collection) Running(ctx context.Context) (list []trace.RunningThread, wa
 	if err != nil {
 		return list, nil, err
 	}
-	active, warnings, err := c.o.Archive(false).Active(ctx, q)
+	active, warnings, err := c.active(ctx, q)
 	for _, i := range active {
 		if !i.KeptAt.IsZero() {
 			continue // its transcript was removed
 		}
 		r := trace.RunningThread{URI: i.URI.String(), Title: i.Name(), Dir: i.Cwd, Branch: i.Branch, State: i.State,
-			Started: i.Started, ActiveAt: i.Modified, Continues: i.Continues}
+			Started: i.Started, ActiveAt: i.Modified, Chain: i.Chain}
 		list = append(list, activity.Wrote(r, i.Writes))
 	}
 	return list, warnings, err
@@ -192,7 +192,13 @@ func (c Collection) Changed(ctx context.Context, since time.Time) (list []transc
 		return nil, nil, err
 	}
 	q.Since, q.Changed = since, since
-	return c.o.Archive(false).Active(ctx, q)
+	return c.active(ctx, q)
+}
+
+func (c Collection) active(ctx context.Context, q threadindex.Query) ([]transcript.Active, []string, error) {
+	active, warnings, err := c.o.Archive(false).Active(ctx, q)
+	list := itemsIn(active, func(a *transcript.Active) *transcript.Item { return &a.Item })
+	return active, warnings, errors.Join(err, c.chain(ctx, list))
 }
 
 // Concurrency reports how many threads of this repository and their subagents worked at once in
@@ -265,16 +271,11 @@ func (c Collection) search(ctx context.Context, o SearchOptions,
 	}
 	s := threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest}
 	if each != nil {
-		s.Each = func(m transcript.Match) error {
-			c.describe(&m.Item)
-			return each(m)
-		}
+		s.Each = func(m transcript.Match) error { return errors.Join(c.describe(ctx, &m.Item), each(m)) }
 	}
 	found, err := c.o.Archive(o.NoIndex).Search(ctx, s)
-	for i := range found.Matches {
-		c.describe(&found.Matches[i].Item)
-	}
-	return found, err
+	list := itemsIn(found.Matches, func(m *transcript.Match) *transcript.Item { return &m.Item })
+	return found, errors.Join(err, c.describe(ctx, list...))
 }
 
 // Collisions returns the files that two threads or subagents changed, each
@@ -311,10 +312,13 @@ func (c Collection) InWorkspace(t *thread.Thread) bool { return c.o.Contains(t.C
 // it belongs to this repository.
 func (c Collection) IsShared(t *thread.Thread) bool { return c.o.Remote && !t.KeptAt.IsZero() }
 
-// describe sets the notices of a thread, and whether its directory no longer exists on this machine.
-func (c Collection) describe(i *transcript.Item) {
-	i.Notices = i.State.Notices(i.URI.String())
-	i.DirectoryGone = filepath.IsAbs(i.Cwd) && !c.IsShared(i.Thread) && config.IsGone(i.Cwd)
+// describe sets the notices of threads, whether their directories no longer exist on this machine, and their chains.
+func (c Collection) describe(ctx context.Context, list ...*transcript.Item) error {
+	for _, i := range list {
+		i.Notices = i.State.Notices(i.URI.String())
+		i.DirectoryGone = filepath.IsAbs(i.Cwd) && !c.IsShared(i.Thread) && config.IsGone(i.Cwd)
+	}
+	return c.chain(ctx, list)
 }
 
 // query returns the query that o means. Its error is that of a closed workspace, or

@@ -105,8 +105,12 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	var only []string
 	var chain *trace.Usage
 	if o.Name != "" {
-		if chain, err = u.chain(ctx, o, named, leaves); err != nil {
+		var rest thread.URI
+		if chain, rest, err = u.chain(ctx, named, leaves); err != nil {
 			return CostReport{}, err
+		}
+		if rest.Thread != "" {
+			warnings = append(warnings, "a thread that it continues is not on this machine: "+rest.String())
 		}
 		if leaves = cost.Of(named.By, named.Keys, leaves); o.By == named.By && o.By != cost.ByThread {
 			only = append([]string{}, named.Keys...)
@@ -132,29 +136,31 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	return r, ctx.Err()
 }
 
-// chain returns what a thread used together with those that it continues, nil if it continues none.
-func (u Units) chain(ctx context.Context, o CostOptions, m parts.Meaning, leaves []cost.Leaf) (*trace.Usage, error) {
+// chain returns what a thread used together with those that it continues, nil if it continues none, and
+// the one that is not there, if any.
+func (u Units) chain(ctx context.Context, m parts.Meaning, leaves []cost.Leaf) (*trace.Usage, thread.URI, error) {
 	if m.By != cost.ByThread || len(m.Keys) != 1 {
-		return nil, nil
+		return nil, thread.URI{}, nil
 	}
 	uri, err := thread.ParseURI(m.Keys[0])
 	if err != nil || uri.Agent != "" {
-		return nil, err
+		return nil, thread.URI{}, err
 	}
-	before, missing, err := u.o.Before(ctx, uri)
+	before, rest, err := u.o.Before(ctx, uri)
 	if err != nil || len(before) == 0 {
-		return nil, err
+		return nil, rest, err
 	}
+	missing := rest.Thread != ""
 	keys := slices.Clone(m.Keys)
 	for _, b := range before {
-		keys = append(keys, b.String())
+		keys = append(keys, b.URI.String())
 		missing = missing || len(cost.Of(m.By, keys[len(keys)-1:], leaves)) == 0
 	}
 	sum := cost.Summarize(m.By, cost.Of(m.By, keys, leaves)).Total.Amount
 	if missing && sum.Completeness == thread.Exact {
 		sum.Completeness, sum.Reason = thread.LowerBound, "a thread that it continues is not counted here"
 	}
-	return &sum, nil
+	return &sum, rest, nil
 }
 
 // nameRows sets the names of rows whose keys are IDs.

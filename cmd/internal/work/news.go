@@ -229,7 +229,7 @@ func newsRows(a *cli.App, r news.Report) (rows [][]string) {
 	for _, t := range r.Running.Threads {
 		if t.Session == "" {
 			u, _ := thread.ParseURI(t.URI)
-			chain := strings.Join(chained(thread.Chain{Continues: t.Continues}), ", ")
+			chain := strings.Join(chained(t.Chain), ", ")
 			rows = append(rows,
 				[]string{"running", string(t.State.Status), t.URI, t.Title, u.Provider, chain, a.Age(t.ActiveAt), ""})
 		}
@@ -287,7 +287,11 @@ func details(d news.Done) (list []string) {
 // chained returns which thread one continues, and which continue it.
 func chained(c thread.Chain) (list []string) {
 	if c.Continues.Thread != "" {
-		list = append(list, "continues "+c.Continues.String())
+		text := "continues " + c.Continues.String()
+		if c.ContinuesMissing {
+			text += " (not on this machine)"
+		}
+		list = append(list, text)
 	}
 	for _, u := range c.ContinuedBy {
 		list = append(list, "continued by "+u.String())

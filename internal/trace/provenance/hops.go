@@ -147,16 +147,22 @@ func (r *tracer) thread(ctx context.Context, h trace.Hop) {
 
 // continues adds the threads whose work a thread states to continue, and those whose work these do.
 func (r *tracer) continues(ctx context.Context, i transcript.Item) {
-	for n := 0; i.Continues.Thread != "" && n < maxUses; n++ {
-		name := i.URI.String()
-		before, err := r.conversations.Item(ctx, i.Continues)
-		if err != nil || r.shown["continues "+name] {
+	list, rest, err := threadindex.Before(ctx, r.conversations, i)
+	if err != nil {
+		return // of ctx
+	}
+	if rest.Thread != "" {
+		list = append(list, transcript.Item{URI: rest, Thread: &thread.Thread{Title: "not on this machine"}})
+	}
+	after := i.URI.String()
+	for _, before := range list {
+		if r.shown["continues "+after] {
 			return
 		}
-		r.shown["continues "+name] = true
+		r.shown["continues "+after] = true
 		r.add(trace.Hop{Kind: trace.HopContinues, Ref: before.URI.String(), Text: before.Name(), At: before.Started,
-			Certainty: trace.Recorded, Evidence: []trace.Evidence{{Kind: "thread", Ref: name}}})
-		i = before
+			Certainty: trace.Claimed, Evidence: []trace.Evidence{{Kind: "thread", Ref: after}}})
+		after = before.URI.String()
 	}
 }
 

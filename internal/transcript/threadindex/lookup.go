@@ -36,18 +36,15 @@ type Publications interface {
 	Items(ctx context.Context, uris []string) ([]transcript.Item, error)
 }
 
-// Continuations answers which threads continue others.
-type Continuations interface {
-	// ContinuedBy returns the threads that state to continue another one, in the order of
-	// their starts.
-	ContinuedBy(ctx context.Context, uri thread.URI) ([]thread.URI, error)
-}
-
 // A Lookup answers what threads and subagents did, all from one state of the
 // transcripts.
 type Lookup interface {
 	Publications
-	Continuations
+	Items
+
+	// ContinuedBy returns the threads that state to continue another one, in the order of
+	// their starts.
+	ContinuedBy(ctx context.Context, uri thread.URI) ([]thread.URI, error)
 
 	// Touches returns the calls that name one of the files, which are absolute, or the
 	// file with a relative path in the working directory of any thread, unless
@@ -61,9 +58,6 @@ type Lookup interface {
 	// Mentions returns the messages that name an artifact or a commit, as Files.Mentions
 	// does, in the order of time.
 	Mentions(ctx context.Context, name string) ([]Mention, error)
-
-	// Item returns a thread with its facts, or kind NotFound.
-	Item(ctx context.Context, uri thread.URI) (transcript.Item, error)
 
 	// Read passes the messages of a thread with their calls to emit. Kind: NotFound.
 	Read(ctx context.Context, uri thread.URI, emit func(thread.Message) error) error

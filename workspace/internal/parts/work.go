@@ -7,6 +7,7 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/transcript"
 )
 
 // Work are what the operations on work use of a workspace, on behalf of one caller.
@@ -33,9 +34,8 @@ type Work struct {
 	// than their records do, and what they may not show.
 	Reassigned func(ctx context.Context, since, until time.Time) ([]handoff.Artifact, []string, error)
 
-	// Before returns the threads whose work that of a URI continues, the newest first, and whether
-	// there may be more.
-	Before func(ctx context.Context, uri thread.URI) (list []thread.URI, more bool, err error)
+	// Before returns the threads whose work that of a URI continues, as threadindex.Before does.
+	Before func(ctx context.Context, uri thread.URI) (list []transcript.Item, rest thread.URI, err error)
 
 	// Named returns what a name means, the zero value for nothing.
 	Named func(ctx context.Context, name string) (Meaning, error)
