@@ -64,7 +64,7 @@ func (s Source) Make(ctx context.Context, v *thread.View, tokens int) (transcrip
 	p.prompts(f)
 	p.handOver(l, f)
 	p.plan(f.plan)
-	p.tree(t, f.cut.changes)
+	p.tree(t, f.changes.more)
 	p.artifacts(l)
 	p.failed(f)
 	p.open(f, v.Agents)
@@ -87,7 +87,7 @@ func opening(b transcript.Brief, t *thread.Thread) string {
 		b.URI.String() + "#M12'\n"
 	end := printable.Line(b.End.Text)
 	if b.End.Reason != "" {
-		end += ": " + printable.Code(plain(b.End.Reason), maxLine)
+		end += ": " + printable.Code(redacted(b.End.Reason, 4*maxLine, false), maxLine)
 	}
 	if seen := t.Seen(); !seen.IsZero() {
 		end += seen.UTC().Format(", 2006-01-02 15:04 MST")

@@ -23,28 +23,29 @@ const (
 // known that its result is not in the transcript: thread.Timeline waits no longer.
 const settledAfter = 32
 
-// A passage is a text of a message.
+// A passage is a text of a message, or a path that its call changed.
 type passage struct {
 	message int
 	text    string
 }
 
-// A change is a file that the thread changed, as recorded.
-type change struct {
-	path    string
-	message int
-}
-
-// A command is one that a call ran.
+// A command is one that a call ran, or what a call without a result does.
 type command struct {
-	line, dir, exit, output string
-	message                 int
+	line, name, dir, exit, output string
+	message                       int
 }
 
-// An openCall is a call without a result.
-type openCall struct {
-	name, what string
-	message    int
+// A recent list has the newest of its kind.
+type recent[T any] struct {
+	list []T
+	more bool // there was more than is kept
+}
+
+// add adds v, at most so many in all, in place of those that are the same.
+func (r *recent[T]) add(v T, most int, same func(T) bool) {
+	r.list = slices.DeleteFunc(r.list, same)
+	r.more = r.more || len(r.list) == most
+	r.list = newest(append(r.list, v), most)
 }
 
 // facts are what the messages of a thread show.
@@ -55,22 +56,18 @@ type facts struct {
 	answer    passage   // the last message of the agent
 	summary   passage   // that replaced the history last
 	plan      plan
-	changes   []change // the last of each file
-	failed    []command
-	open      []openCall
-	cut       cut
+	changes   recent[passage] // files, the last change of each
+	failed    recent[command]
+	open      recent[command]
 	commits   []string // as the output of git has them
 	artifacts []string // IDs that the output of calls has that publish
 	last      int      // the number of the last message
 }
 
-// cut reports of what there was more than is kept.
-type cut struct{ changes, failed, open bool }
-
 // add adds a message.
 func (f *facts) add(m thread.Message) error {
 	f.last = max(f.last, m.N)
-	p := passage{m.N, clip(m.Text)}
+	p := passage{m.N, cut(m.Text, maxText, false)}
 	switch {
 	case m.N == 0 || strings.TrimSpace(m.Text) == "":
 	case m.Role == thread.User:
@@ -82,7 +79,7 @@ func (f *facts) add(m thread.Message) error {
 		f.answer = p
 	case m.Role == thread.Compaction && m.Text != thread.DefaultCompactionText:
 		text, _, _ := strings.Cut(m.Text, "\n<read-files>") // lists of pi: files are a part of their own
-		f.summary = passage{m.N, clipEnd(text)}
+		f.summary = passage{m.N, cut(text, maxText, true)}
 	}
 	if m.Role == thread.Assistant || len(m.Tools) > 0 {
 		f.endTurns()
@@ -96,7 +93,7 @@ func (f *facts) add(m thread.Message) error {
 // endTurns removes the calls before the last prompt: the agent has answered that, so they are not in flight.
 func (f *facts) endTurns() {
 	if n := len(f.prompts); n > 0 {
-		f.open = slices.DeleteFunc(f.open, func(c openCall) bool { return c.message < f.prompts[n-1].message })
+		f.open.list = slices.DeleteFunc(f.open.list, func(c command) bool { return c.message < f.prompts[n-1].message })
 	}
 }
 
@@ -106,19 +103,26 @@ func (f *facts) call(c thread.Call, inherited bool) {
 	if inherited {
 		return
 	}
-	done := action.Inspect(c)
+	done, at := action.Inspect(c), max(f.last, 1)
 	if done.Access == action.Written {
 		for _, path := range done.Paths {
-			f.changed(path)
+			f.changes.add(passage{at, strings.Clone(path)}, maxFiles, func(o passage) bool { return o.text == path })
 		}
 	}
 	if c.Pending {
-		f.cut.open = f.cut.open || len(f.open) == maxOpen
-		f.open = newest(append(f.open, openCall{c.Name, clip(what(c, done)), max(f.last, 1)}), maxOpen)
+		f.open.add(command{name: c.Name, line: cut(what(c, done), maxText, false), message: at}, maxOpen,
+			func(command) bool { return false })
 		return
 	}
 	if done.Command != "" && c.HasResult() {
-		f.ran(c, done)
+		run := command{line: cut(done.Command, maxText, false), dir: c.Dir, exit: done.Exit, output: c.Output,
+			message: at}
+		again := func(o command) bool { return o.line == run.line && o.dir == run.dir }
+		if c.Failed || (run.exit != "" && run.exit != "0") {
+			f.failed.add(run, maxCommands, again)
+		} else {
+			f.failed.list = slices.DeleteFunc(f.failed.list, again)
+		}
 	}
 	f.commits = newest(append(f.commits, action.CommitsMade(c.Output)...), maxMade)
 	if action.TrafficOf(c).Publishes {
@@ -126,26 +130,11 @@ func (f *facts) call(c thread.Call, inherited bool) {
 	}
 }
 
-func (f *facts) changed(path string) {
-	f.changes = slices.DeleteFunc(f.changes, func(c change) bool { return c.path == path })
-	f.cut.changes = f.cut.changes || len(f.changes) == maxFiles
-	f.changes = newest(append(f.changes, change{strings.Clone(path), max(f.last, 1)}), maxFiles)
-}
-
-// ran adds a command that failed, and removes it once it did not.
-func (f *facts) ran(c thread.Call, done action.Action) {
-	line := clip(done.Command)
-	f.failed = slices.DeleteFunc(f.failed, func(o command) bool { return o.line == line && o.dir == c.Dir })
-	if c.Failed || (done.Exit != "" && done.Exit != "0") {
-		f.cut.failed = f.cut.failed || len(f.failed) == maxCommands
-		f.failed = newest(append(f.failed, command{line, c.Dir, done.Exit, c.Output, max(f.last, 1)}), maxCommands)
-	}
-}
-
 // settled removes the calls whose results may be in the transcript after all.
 func (f *facts) settled() {
-	f.cut.open = f.cut.open && len(f.open) > 0 && f.last-f.open[0].message < settledAfter
-	f.open = slices.DeleteFunc(f.open, func(c openCall) bool { return f.last-c.message >= settledAfter })
+	unknown := func(c command) bool { return f.last-c.message >= settledAfter }
+	f.open.more = f.open.more && len(f.open.list) > 0 && !unknown(f.open.list[0])
+	f.open.list = slices.DeleteFunc(f.open.list, unknown)
 }
 
 // what returns what a call does: its command, its files, or its input.
@@ -160,22 +149,14 @@ func what(c thread.Call, done action.Action) string {
 }
 
 // newest returns the last n elements of list.
-func newest[T any](list []T, n int) []T {
-	if len(list) > n {
-		return slices.Delete(list, 0, len(list)-n)
-	}
-	return list
-}
+func newest[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
 
-// clip returns the beginning of a text, as a copy: the text may be a part of a large one.
-func clip(text string) string {
-	if len(text) <= maxText {
-		return strings.Clone(text)
+// cut returns the beginning or the end of a text, of at most so many bytes, as a copy: the text may be a
+// part of a large one.
+func cut(text string, most int, end bool) string {
+	most = min(most, len(text))
+	if end {
+		text = text[len(text)-most:]
 	}
-	return strings.ToValidUTF8(text[:maxText], "")
-}
-
-// clipEnd returns the end of a text in the same way.
-func clipEnd(text string) string {
-	return strings.ToValidUTF8(strings.Clone(text[max(0, len(text)-maxText):]), "")
+	return strings.Clone(strings.ToValidUTF8(text[:most], ""))
 }

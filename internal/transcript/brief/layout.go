@@ -31,18 +31,12 @@ func Tokens(text string) int {
 // as far beyond the cut.
 const margin = 4 << 10
 
-// redacted returns the beginning of a text, of at most so many bytes, without what looks like a
-// secret, as in kept threads.
-func redacted(text string, most int) string {
+// redacted returns the beginning or the end of a text, of at most so many bytes, without what looks
+// like a secret, as in kept threads.
+func redacted(text string, most int, end bool) string {
 	most = min(most, maxText-margin)
-	text, _ = handoff.RedactText(strings.ToValidUTF8(text[:min(len(text), most+margin)], ""))
-	return strings.ToValidUTF8(text[:min(len(text), most)], "")
-}
-
-// redactedEnd returns the end of a text in the same way.
-func redactedEnd(text string, most int) string {
-	text, _ = handoff.RedactText(strings.ToValidUTF8(text[max(0, len(text)-most-margin):], ""))
-	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
+	text, _ = handoff.RedactText(cut(text, most+margin, end))
+	return cut(text, most, end)
 }
 
 // The limits of a line, in characters.
@@ -78,7 +72,7 @@ func rowsOf(text string) (rows []string) {
 	for row := range strings.Lines(strings.Trim(text, "\n")) {
 		row = strings.TrimRight(row, " \t\r\n")
 		if len(row) > maxRow {
-			row = strings.ToValidUTF8(row[:maxRow], "") + "…"
+			row = cut(row, maxRow, false) + "…"
 		}
 		rows = append(rows, "  > "+printable.Line(strings.ReplaceAll(row, "\t", "    "))+"\n")
 	}
@@ -144,17 +138,19 @@ type part struct {
 	blocks []block
 	last   bool // the last block is always shown
 	hidden int  // blocks that the caller left out
+	most   int  // bytes of a text
 	least  bool // there may have been more than are known
 }
 
-// show adds a block.
+// show adds a block, redacted.
 func (p *part) show(b block) {
-	b.rows = rowsOf(b.text)
+	b.code = redacted(b.code, 4*maxLine, false)
+	b.rows = rowsOf(redacted(b.text, p.most, b.tail))
 	p.blocks = append(p.blocks, b)
 }
 
 // head returns the first line, if so many blocks are left out.
-func (p part) head(left int) string {
+func (p *part) head(left int) string {
 	text := "\n## " + p.title
 	switch left += p.hidden; {
 	case p.least:
@@ -166,10 +162,10 @@ func (p part) head(left int) string {
 }
 
 // longest is the longest head.
-func (p part) longest() string { return p.head(max(0, len(p.blocks)-1)) }
+func (p *part) longest() string { return p.head(max(0, len(p.blocks)-1)) }
 
 // want returns the tokens of the complete part.
-func (p part) want() int {
+func (p *part) want() int {
 	n := Tokens(p.longest())
 	for _, b := range p.blocks {
 		n += b.want()
@@ -182,7 +178,7 @@ const minBlock = 36
 
 // fit returns the part with at most so many tokens, with one block at least, and the last one if
 // that is always shown. The first block, which is the newest, takes half of the tokens if it wants them.
-func (p part) fit(tokens int) string {
+func (p *part) fit(tokens int) string {
 	tokens -= Tokens(p.longest())
 	blocks := p.blocks
 	total, n := 0, 0
@@ -245,8 +241,8 @@ func share(wants, weights []int, total int) []int {
 }
 
 // layOut returns parts with at most so many tokens.
-func layOut(list []part, tokens int) string {
-	list = slices.DeleteFunc(list, func(p part) bool { return len(p.blocks) == 0 })
+func layOut(list []*part, tokens int) string {
+	list = slices.DeleteFunc(list, func(p *part) bool { return len(p.blocks) == 0 })
 	wants, weights := make([]int, len(list)), make([]int, len(list))
 	for i, p := range list {
 		wants[i], weights[i] = p.want(), p.weight

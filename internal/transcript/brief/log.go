@@ -63,7 +63,7 @@ func (s Source) log(ctx context.Context, v *thread.View, f facts) (r recorded, e
 	r.comments = map[string]string{}
 	for _, a := range r.artifacts {
 		for _, c := range handoff.OpenComments(a.Comments) {
-			r.comments[c.ID] = clip(s.Comment(ctx, a, c))
+			r.comments[c.ID] = cut(s.Comment(ctx, a, c), maxText, false)
 		}
 	}
 	for i, a := range r.artifacts {
@@ -88,5 +88,5 @@ func (s Source) read(ctx context.Context, id string) (string, error) {
 	}
 	defer content.Close()
 	b, err := io.ReadAll(io.LimitReader(content, maxText+1))
-	return clip(string(b)), err
+	return cut(string(b), maxText, false), err
 }

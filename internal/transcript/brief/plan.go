@@ -1,6 +1,7 @@
 package brief
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -43,7 +44,7 @@ func (p *plan) add(c thread.Call, message int) {
 	switch {
 	case strings.HasSuffix(name, "exitplanmode"):
 		if text := input.Get("plan").Text(); strings.TrimSpace(text) != "" {
-			p.text = passage{message, clip(text)}
+			p.text = passage{message, cut(text, maxText, false)}
 		}
 	case strings.HasSuffix(name, "taskcreate"):
 		p.create(c, message)
@@ -62,30 +63,27 @@ func stepsIn(input jsonl.Value) (steps []step, ok bool) {
 		list := input.Get(name)
 		switch list.Kind() {
 		case jsonl.Array:
-			for c := list.Elements(); c.Next() && len(steps) < maxSteps; {
-				if s := stepOf(c.Value()); s.text != "" {
-					steps = append(steps, s)
-				}
+			for c := list.Elements(); c.Next(); {
+				steps = append(steps, stepOf(c.Value(), "content", "step", "description", "title", "subject", "text"))
 			}
-			return steps, true
 		case jsonl.String:
-			for line := range strings.Lines(clip(list.Text())) {
-				if line = strings.TrimSpace(line); line != "" && len(steps) < maxSteps {
-					steps = append(steps, stepOfLine(line))
-				}
+			for line := range strings.Lines(cut(list.Text(), maxText, false)) {
+				steps = append(steps, stepOfLine(strings.TrimSpace(line)))
 			}
-			return steps, true
+		default:
+			continue
 		}
+		steps = slices.DeleteFunc(steps, func(s step) bool { return s.text == "" })
+		return steps[:min(len(steps), maxSteps)], true
 	}
 	return nil, false
 }
 
-func stepOf(v jsonl.Value) step {
+// stepOf returns the step in a value, with the first of some fields that has a text.
+func stepOf(v jsonl.Value, fields ...string) step {
 	s := step{id: v.Get("id").Text(), status: v.Get("status").Text()}
-	for _, name := range []string{"content", "step", "description", "title", "subject", "text"} {
-		if s.text == "" {
-			s.text = clip(v.Get(name).Text())
-		}
+	for _, name := range fields {
+		s.text = cmp.Or(s.text, cut(v.Get(name).Text(), maxText, false))
 	}
 	return s
 }
@@ -93,10 +91,14 @@ func stepOf(v jsonl.Value) step {
 // stepOfLine returns a line of a list in Markdown.
 func stepOfLine(line string) step {
 	text := strings.TrimLeft(line, "-*0123456789. ")
-	for mark, status := range map[string]string{"[x] ": "completed", "[X] ": "completed", "[completed] ": "completed",
-		"[ ] ": "pending", "[pending] ": "pending", "[in_progress] ": "in_progress"} {
-		if rest, ok := strings.CutPrefix(text, mark); ok {
-			return step{text: rest, status: status}
+	if mark, rest, ok := strings.Cut(text, "] "); ok && strings.HasPrefix(mark, "[") {
+		switch mark = strings.ToLower(mark[1:]); mark {
+		case "x", "completed":
+			return step{text: rest, status: "completed"}
+		case " ", "pending":
+			return step{text: rest, status: "pending"}
+		case "in_progress":
+			return step{text: rest, status: mark}
 		}
 	}
 	return step{text: text}
@@ -104,8 +106,8 @@ func stepOfLine(line string) step {
 
 // create adds a step, whose ID is in the output of the call.
 func (p *plan) create(c thread.Call, message int) {
-	s := stepOf(jsonl.Value(c.Input))
-	if s.text = clip(jsonl.Value(c.Input).Get("subject").Text()); s.text == "" || len(p.steps) == maxSteps {
+	s := stepOf(jsonl.Value(c.Input), "subject")
+	if s.text == "" || len(p.steps) == maxSteps {
 		return
 	}
 	s.id = strconv.Itoa(len(p.steps) + 1)
@@ -122,14 +124,10 @@ func (p *plan) update(input jsonl.Value, message int) {
 	if i < 0 || id == "" {
 		return
 	}
-	if p.message = message; status == "deleted" {
+	p.message = message
+	s := &p.steps[i]
+	s.status, s.text = cmp.Or(status, s.status), cmp.Or(cut(input.Get("subject").Text(), maxText, false), s.text)
+	if status == "deleted" {
 		p.steps = slices.Delete(p.steps, i, i+1)
-		return
-	}
-	if status != "" {
-		p.steps[i].status = status
-	}
-	if text := clip(input.Get("subject").Text()); text != "" {
-		p.steps[i].text = text
 	}
 }

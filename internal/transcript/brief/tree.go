@@ -32,7 +32,7 @@ type tree struct {
 
 // A file is one that the thread changed.
 type file struct {
-	change
+	passage
 	name  string     // relative to the root of the worktree, or else to the directory of the thread; or absolute
 	lines *git.Lines // since base; nil if git does not count them
 	state string     // "not committed", "untracked", or "" for neither
@@ -41,12 +41,8 @@ type file struct {
 // treeOf returns the tree of the directory in which a thread worked.
 func treeOf(ctx context.Context, t *thread.Thread, f facts) (tree, error) {
 	r := tree{ended: t.Seen()}
-	for _, c := range slices.Backward(f.changes) {
-		name := c.path
-		if in, err := filepath.Rel(t.Cwd, name); err == nil && filepath.IsLocal(in) {
-			name = in
-		}
-		r.files = append(r.files, file{change: c, name: name})
+	for _, c := range slices.Backward(f.changes.list) {
+		r.files = append(r.files, file{passage: c, name: within(t.Cwd, c.text, c.text)})
 	}
 	if !filepath.IsAbs(t.Cwd) {
 		return r, nil
@@ -61,25 +57,27 @@ func treeOf(ctx context.Context, t *thread.Thread, f facts) (tree, error) {
 	r.known = true
 	r.place(repository.Top, t.Cwd)
 	r.history(ctx, repository, t, f)
-	r.count(ctx, repository)
 	return r, ctx.Err()
+}
+
+// within returns a path relative to a directory that it is in, otherwise another name.
+func within(dir, path, otherwise string) string {
+	if name, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(name) {
+		return filepath.ToSlash(name)
+	}
+	return otherwise
 }
 
 // place names the files as git does, and finds those that are not committed.
 func (r *tree) place(top, cwd string) {
-	real, err := filepath.EvalSymlinks(cwd)
+	real, err := filepath.EvalSymlinks(cwd) // as git names the root
 	for i := range r.files {
 		f := &r.files[i]
-		path := f.path
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(cwd, path)
+		path := action.Absolute(cwd, f.text)
+		if name := within(cwd, path, ""); name != "" && err == nil {
+			path = filepath.Join(real, name)
 		}
-		if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(cwd, "/")+"/"); ok && err == nil {
-			path = filepath.Join(real, rest) // as git names the root
-		}
-		if name, err := filepath.Rel(top, path); err == nil && filepath.IsLocal(name) {
-			f.name = filepath.ToSlash(name)
-		}
+		f.name = within(top, path, f.name)
 	}
 	for _, d := range r.Dirty {
 		own := false
@@ -99,22 +97,19 @@ func (r *tree) place(top, cwd string) {
 	}
 }
 
-// history finds the commits since the thread started. Those that its commands report are its own.
+// history finds the commits since the thread started, of which those that its commands report are its own, and
+// counts the lines of the files since then. What can't be read is left out.
 func (r *tree) history(ctx context.Context, repository git.Repository, t *thread.Thread, f facts) {
 	if r.Head == "" {
 		return
 	}
-	// What can't be read is left out.
 	if action.IsCommit(t.Commit) {
 		r.base, _ = repository.Resolve(ctx, t.Commit)
 	}
 	if r.base == "" && !t.Started.IsZero() {
 		r.base, _ = repository.Before(ctx, t.Started)
 	}
-	list, err := repository.Between(ctx, r.base, "HEAD", maxCommits)
-	if err != nil {
-		return
-	}
+	list, _ := repository.Between(ctx, r.base, "HEAD", maxCommits)
 	for _, c := range list {
 		reported := func(id string) bool { return strings.HasPrefix(c.ID, id) }
 		switch {
@@ -124,10 +119,6 @@ func (r *tree) history(ctx context.Context, repository git.Repository, t *thread
 			r.commits = append(r.commits, c)
 		}
 	}
-}
-
-// count counts the lines of the files.
-func (r *tree) count(ctx context.Context, repository git.Repository) {
 	var paths []string
 	for _, f := range r.files {
 		if len(paths) < maxPaths && !filepath.IsAbs(f.name) {
@@ -137,10 +128,7 @@ func (r *tree) count(ctx context.Context, repository git.Repository) {
 	if len(paths) == 0 || r.base == "" {
 		return
 	}
-	counts, err := repository.Changed(ctx, r.base, paths)
-	if err != nil {
-		return
-	}
+	counts, _ := repository.Changed(ctx, r.base, paths)
 	for i := range r.files {
 		if n, ok := counts[r.files[i].name]; ok {
 			r.files[i].lines = &n
