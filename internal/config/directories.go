@@ -102,35 +102,36 @@ func (m memo[K, V]) of(k K, f func(K) V) V {
 	return v
 }
 
-// readDirectories returns what the file in a state directory has, nothing if it can't be read.
-func readDirectories(state string) *directories {
+// readDirectories returns what the file in a state directory has, or has of some directories. Nothing if it
+// can't be read: it is a convenience.
+func readDirectories(state string, of ...string) *directories {
 	d := &directories{of: map[string][]repository{}, like: map[string][]repository{}, states: memo[string, string]{},
 		owners: memo[repository, string]{}}
-	for line := range strings.Lines(directoriesText(state)) {
-		d.add(strings.TrimSuffix(line, "\n"))
+	b, err := plainfile.Read(filepath.Join(state, directoriesName), maxConfig)
+	if state == "" || err != nil {
+		return d
+	}
+	for line := range strings.Lines(string(b)) {
+		if dir, _, _ := strings.Cut(line, "\t"); len(of) == 0 || slices.Contains(of, dir) {
+			d.add(strings.TrimSuffix(line, "\n"))
+		}
 	}
 	return d
 }
 
-// directoriesText returns the content of the file, "" if it can't be read: it is a convenience.
-func directoriesText(state string) string {
-	b, err := plainfile.Read(filepath.Join(state, directoriesName), maxConfig)
-	if state == "" || err != nil {
-		return ""
-	}
-	return string(b)
-}
-
-// isRemembered reports whether the last line of each worktree is up to date. It parses no other
+// isRemembered reports whether the last line of each worktree is up to date. It reads no other
 // line: most commands have nothing to add.
 func (w Workspace) isRemembered() bool {
-	text := "\n" + directoriesText(w.memory.state)
+	dirs := slices.DeleteFunc(w.existing(), IsGone)
+	d := readDirectories(w.memory.state, dirs...)
 	created, _ := createdAt(w.common)
-	return !slices.ContainsFunc(w.existing(), func(dir string) bool {
-		start := "\n" + dir + "\t"
-		_, last, _ := strings.Cut(text[max(0, strings.LastIndex(text, start)):], start)
-		roots, ok := strings.CutPrefix(last, w.common+"\t"+created+"\t")
-		return (!ok || strings.HasPrefix(roots, "\t")) && !IsGone(dir)
+	return !slices.ContainsFunc(dirs, func(dir string) bool {
+		list := d.of[dir]
+		if len(list) == 0 {
+			return true
+		}
+		last := list[len(list)-1]
+		return last.common != w.common || last.created != created || last.roots == ""
 	})
 }
 
@@ -382,7 +383,8 @@ func SetMoved(ctx context.Context, getenv func(string) string, from, to string) 
 			return err
 		}
 		if strings.ContainsAny(from+w.Root, "\t\r\n") {
-			return handoff.E("config set", from, handoff.Invalid, errors.New("has a tab or a line break"))
+			return handoff.E("config set", from, handoff.Invalid, errors.New("has a tab or a line break, in this name or in "+w.Root),
+				handoff.Advice("list its threads with: handoff thread --gone"))
 		}
 		if !IsGone(from) {
 			return handoff.E("config set", from, handoff.Invalid, errors.New("exists, so its threads are listed there"),

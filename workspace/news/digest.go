@@ -57,7 +57,11 @@ func (s Source) Digest(ctx context.Context, in threads.Collection, own ...string
 	if over != nil {
 		d.add("The hand-over of branch %s: %s", quote(s.o.Branch), d.artifact(*over))
 	}
-	last, err := s.unfinished(ctx, in, own)
+	work, err := s.o.Hub.WorkIn(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	last, err := s.unfinished(ctx, in, work, own)
 	if err != nil {
 		return "", err
 	}
@@ -66,7 +70,7 @@ func (s Source) Digest(ctx context.Context, in threads.Collection, own ...string
 			"agent-handoff continue %s"
 		d.add(line, quote(s.o.Branch), last.Ref, quote(last.Notice.Text), last.Ref)
 	}
-	status, err := s.Status(ctx)
+	status, err := s.statusOf(ctx, work)
 	if err != nil {
 		return "", err
 	}
@@ -90,12 +94,9 @@ const maxUnfinished = 3
 
 // unfinished returns what the last thread of the branch needs whose start hooks recorded in the last day,
 // without a notice if it ended well. Threads that run, that were continued or that are in own don't count.
-func (s Source) unfinished(ctx context.Context, in threads.Collection, own []string) (Need, error) {
-	work, err := s.o.Hub.WorkIn(ctx, "")
-	if err != nil {
-		return Need{}, err
-	}
-	order.Sort(work, func(a, b handoff.Work) int { return b.StartedAt.Compare(a.StartedAt) })
+func (s Source) unfinished(ctx context.Context, in threads.Collection, work []handoff.Work, own []string) (Need,
+	error) {
+	work = order.Sort(slices.Clone(work), func(a, b handoff.Work) int { return b.StartedAt.Compare(a.StartedAt) })
 	var uris []string
 	for _, w := range work {
 		if w.Kind == "session" && w.StartedAt.After(s.o.Now().AddDate(0, 0, -1)) && len(uris) < maxUnfinished &&

@@ -190,24 +190,26 @@ func (s Source) Status(ctx context.Context) (Status, error) {
 	if err := s.o.Hub.Closed(); err != nil {
 		return Status{}, err
 	}
+	work, err := s.o.Hub.WorkIn(ctx, "")
+	if err != nil {
+		return Status{}, err
+	}
+	return s.statusOf(ctx, work)
+}
+
+// statusOf returns the status with all work.
+func (s Source) statusOf(ctx context.Context, work []handoff.Work) (Status, error) {
 	log, err := s.o.Store.Status(ctx)
 	if err != nil {
 		return Status{}, err
 	}
-	return s.statusOf(ctx, log)
-}
-
-func (s Source) statusOf(ctx context.Context, log store.LogStatus) (Status, error) {
 	now := s.o.Now()
 	r := Report{Since: now, Until: now, Needs: []Need{}, made: map[origin]published{}}
 	list, err := s.found(ctx, now)
 	if err != nil {
 		return Status{}, err
 	}
-	work, err := s.o.Hub.WorkIn(ctx, "")
-	if err == nil {
-		err = s.state(ctx, &r, log, list, work)
-	}
+	err = s.state(ctx, &r, log, list, work)
 	r.Running.Warnings = r.Warnings
 	return Status{r.Needs, r.IsCut, r.Running}, err
 }

@@ -112,7 +112,7 @@ func (s Source) look(ctx context.Context, l *watchState) (Status, error) {
 		}
 	}
 	*l = watchState{log: stateOf(log), at: s.o.Now()}
-	status, err := s.statusOf(ctx, log)
+	status, err := s.Status(ctx)
 	if err != nil {
 		*l = watchState{}
 	}

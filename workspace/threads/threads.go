@@ -316,9 +316,14 @@ func (c Collection) IsShared(t *thread.Thread) bool { return c.o.Remote && !t.Ke
 func (c Collection) describe(ctx context.Context, list ...*transcript.Item) error {
 	for _, i := range list {
 		i.Notices = i.State.Notices(i.URI.String())
-		i.DirectoryGone = filepath.IsAbs(i.Cwd) && !c.IsShared(i.Thread) && config.IsGone(i.Cwd)
+		i.DirectoryGone = c.DirectoryGone(i.Thread)
 	}
 	return c.chain(ctx, list)
+}
+
+// DirectoryGone reports whether the directory of a thread no longer exists on this machine.
+func (c Collection) DirectoryGone(t *thread.Thread) bool {
+	return filepath.IsAbs(t.Cwd) && !c.IsShared(t) && config.IsGone(t.Cwd)
 }
 
 // query returns the query that o means. Its error is that of a closed workspace, or

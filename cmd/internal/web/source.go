@@ -140,6 +140,7 @@ type Conversations interface {
 type Continuing interface {
 	Brief(ctx context.Context, v *thread.View, tokens int) (transcript.Brief, error)
 	Chain(ctx context.Context, v *thread.View) (thread.Chain, error)
+	DirectoryGone(t *thread.Thread) bool
 }
 
 // Activities are what threads do, and what they changed.

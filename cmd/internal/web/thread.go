@@ -57,6 +57,7 @@ type threadPage struct {
 	Beside   neighbors
 	Commands []shellCommand
 	Chain    thread.Chain
+	Gone     bool   // its directory no longer exists
 	List     string // the part of addresses that names the list from which the thread was opened
 }
 
@@ -147,7 +148,9 @@ func (s *Server) thread(r *http.Request) (page, error) {
 			t.Cost = costs[v.URI.String()]
 			t.Used = s.agentUses(v)
 			t.Chain = s.chained(v.URI)
-			t.Commands = resumeCommands(v.Thread, s.o.Source.Threads.Resume(v.Thread))
+			if t.Gone = s.o.Source.Conversations.DirectoryGone(v.Thread); !t.Gone { // otherwise no program starts there
+				t.Commands = resumeCommands(v.Thread, s.o.Source.Threads.Resume(v.Thread))
+			}
 		}
 		p.Warnings = append(p.Warnings, t.Thread.Warnings...)
 		p.Scripts = []string{"vendor/highlight.min.js", "preview.js"}

@@ -245,6 +245,21 @@ func TestThread(t *testing.T) {
 	}
 }
 
+// TestGoneThread marks a thread whose directory no longer exists: no command changes to it.
+func TestGoneThread(t *testing.T) {
+	s := newConversation(t, "", func(x *transcript) {
+		x.dir = filepath.Join(x.dir, "removed")
+		x.user("Start.")
+	})
+	if page := s.get("/threads/claude/" + threadID); !strings.Contains(page, `removed <span class="tag stale">gone</span>`) ||
+		strings.Contains(page, "claude --resume") {
+		t.Errorf("the page does not show that the directory is gone, or has a command\n%s", page)
+	}
+	if page := s.get("/threads"); !strings.Contains(page, "directory gone</span>") {
+		t.Errorf("the list does not show that the directory is gone\n%s", page)
+	}
+}
+
 // TestThreadAnswers shows the time that calls took, and prompts with the last answers only.
 func TestThreadAnswers(t *testing.T) {
 	s := newConversation(t, "", func(x *transcript) {
