@@ -66,7 +66,7 @@ func (r *raw) call(id, name string, input map[string]any) {
 			c.command = strings.Join(words, " ")
 		}
 	}
-	if slices.Contains([]string{"Write", "Edit", "MultiEdit", "write", "edit", "write_file", "replace"}, name) {
+	if slices.Contains([]string{"Write", "Edit", "MultiEdit", "write", "edit", "write_file", "replace", "create"}, name) {
 		for _, key := range []string{"file_path", "path"} {
 			if path, ok := input[key].(string); ok {
 				c.files = path
@@ -266,6 +266,59 @@ func qwenLine(r *raw, v record) {
 	}
 }
 
+func copilotLine(r *raw, v record) {
+	data := get(v, "data")
+	if str(v, "agentId") != "" {
+		return // of a subagent
+	}
+	switch str(v, "type") {
+	case "session.start":
+		r.unread, r.seen["start"] = r.unread || r.seen["start"], true
+	case "session.snapshot_rewind":
+		r.unread = true
+	case "user.message":
+		r.prompt(str(data, "content"))
+	case "assistant.message":
+		r.answer()
+	case "tool.execution_start":
+		input, _ := get(data, "arguments").(record)
+		r.call(str(data, "toolCallId"), str(data, "toolName"), input)
+	case "tool.execution_complete":
+		m := regexp.MustCompile(`(?i)exit code:? ?(\d+)`).FindStringSubmatch(str(data, "result", "content"))
+		r.result(str(data, "toolCallId"), get(data, "success") == false || (m != nil && m[1] != "0"))
+	}
+}
+
+func geminiLine(r *raw, v record) {
+	set, _ := get(v, "$set", "messages").([]any)
+	again := str(v, "sessionId") != "" && r.seen["start"]
+	r.seen["start"] = r.seen["start"] || str(v, "sessionId") != ""
+	r.unread = r.unread || again || get(v, "$rewindTo") != nil || (set != nil && len(r.prompts) > 0)
+	for _, m := range append(set, v) {
+		list, _ := get(m, "content").([]any)
+		said := ""
+		for _, c := range list {
+			said += str(c, "text")
+		}
+		if str(m, "type") == "user" && !r.seen[str(m, "id")] && !strings.HasPrefix(said, "<session_context>") {
+			r.prompt(said)
+		}
+		r.seen[str(m, "id")] = true // the log repeats a message that has changed
+		if str(m, "type") != "gemini" {
+			continue
+		}
+		r.answer()
+		calls, _ := get(m, "toolCalls").([]any)
+		for _, c := range calls {
+			input, _ := get(c, "args").(record)
+			r.call(str(c, "id"), str(c, "name"), input)
+			b, _ := json.Marshal(get(c, "result"))
+			exit := regexp.MustCompile(`(?i)exit code: ?(\d+)`).FindStringSubmatch(string(b))
+			r.result(str(c, "id"), str(c, "status") == "error" || (exit != nil && exit[1] != "0"))
+		}
+	}
+}
+
 // TestRaw compares briefs of published transcripts, each complete and cut at two more points, with
 // what a reader of the file alone finds in it: the brief has each prompt, file, failed command, open
 // call and step, or counts it, and no other.
@@ -275,7 +328,8 @@ func TestRaw(t *testing.T) {
 		t.Skip("HANDOFF_TRANSCRIPTS is not set: published transcripts are not compared")
 	}
 	for program, line := range map[string]func(*raw, record){
-		"claude": claudeLine, "codex": codexLine, "pi": piLine, "qwen": qwenLine,
+		"claude": claudeLine, "codex": codexLine, "pi": piLine, "qwen": qwenLine, "copilot": copilotLine,
+		"gemini": geminiLine,
 	} {
 		t.Run(program, func(t *testing.T) {
 			compared := 0
@@ -413,6 +467,7 @@ func compareText(t *testing.T, name, text string, want raw) {
 			return
 		}
 		plain := func(s string) string {
+			s = strings.ReplaceAll(s, `\n`, " ") // as a code span has a line break
 			return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 				return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 			}), " ")
