@@ -3,7 +3,9 @@ package e2e
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff/e2e/model"
 )
@@ -18,9 +20,13 @@ var (
 // TestContinue lets a program write a file that does not pass its check, and another one go on with
 // the brief of the first thread, from which it has all that it uses.
 func TestContinue(t *testing.T) {
-	for _, pair := range [][2]client{{claude, codex}, {codex, claude}, {opencode, gemini}, {gemini, pi}} {
-		first, second := pair[0], pair[1]
-		t.Run(first.name+"-"+second.name, func(t *testing.T) {
+	for _, pair := range []struct {
+		first, second client
+		end           string // of the first thread: the text that continue has for it, "" for well
+	}{{claude, codex, ""}, {codex, claude, ""}, {opencode, gemini, ""}, {gemini, pi, ""},
+		{codex, claude, killed}, {claude, codex, atLimit}} {
+		first, second := pair.first, pair.second
+		t.Run(strings.Trim(first.name+"-"+second.name+"-"+pair.end, "-"), func(t *testing.T) {
 			t.Parallel()
 			h := newHome(t)
 			h.write(h.work+"/check.sh", "grep -q cap retry.txt\n")
@@ -40,25 +46,56 @@ func TestContinue(t *testing.T) {
 				return second.shell("echo cap >> " + file + " && " + command + " && handoff publish " + file +
 					" --channel patch --replaces " + ref).Input
 			}
+			waiting, release := make(chan struct{}), make(chan struct{})
+			defer close(release)
+			once := sync.OnceFunc(func() { close(waiting) })
+			last := model.Step{Text: "The cap is missing.", Usage: model.Usage{Input: 7, Output: 3}}
+			switch pair.end {
+			case killed: // while it waits for the model
+				last.Calls = []model.Call{{Name: first.shell("").Name, InputFrom: func(model.Request) any {
+					once()
+					<-release
+					return first.shell("false").Input
+				}}}
+			case atLimit:
+				last = model.Step{Text: "You've hit your limit · resets 6pm (Europe/Berlin)", Fail: 429}
+			}
 			s := h.serve(model.Script{
 				"first": {
 					{Text: "I write it.", Calls: []model.Call{
 						first.shell("echo retry > retry.txt && handoff publish retry.txt --channel patch")},
 						Usage: model.Usage{Input: 100, Output: 10}},
 					{Text: "I check it.", Calls: []model.Call{first.shell("sh check.sh")}, Usage: model.Usage{Input: 20, Output: 5}},
-					{Text: "The cap is missing.", Usage: model.Usage{Input: 7, Output: 3}},
+					last,
 				},
 				"second": {
 					{Text: "I add it.", Calls: []model.Call{{Name: second.shell("").Name, InputFrom: goOn}},
 						Usage: model.Usage{Input: 200, Output: 20}},
 					{Text: "Done.", Usage: model.Usage{Input: 9, Output: 4}},
 				}})
-			for _, c := range pair {
+			for _, c := range []client{first, second} {
 				h.must(nil, "handoff", "init", "--agent", c.name, "--allow")
 				c.configure(h, s.URL)
 			}
-			h.must(first.env(s.URL), first.prompt("[[first]] Write the retries.")...)
+			prompt := first.prompt("[[first]] Write the retries.")
+			switch pair.end {
+			case killed:
+				kill := h.start(first.env(s.URL), prompt...)
+				select {
+				case <-waiting:
+				case <-time.After(limit):
+					t.Fatal("the model was not asked")
+				}
+				kill()
+			case atLimit:
+				_, _ = h.run(first.env(s.URL), prompt...) // which fails
+			default:
+				h.must(first.env(s.URL), prompt...)
+			}
 			before := newestThread(h)
+			if pair.end != "" {
+				checkEnd(t, h, before, pair.end)
+			}
 			h.must(second.env(s.URL), second.prompt(h.must(nil, "handoff", "continue", before)+"\n[[second]]")...)
 			after := newestThread(h)
 			if before == after || !strings.HasPrefix(after, "agents://"+second.provider+"/") {
@@ -66,6 +103,38 @@ func TestContinue(t *testing.T) {
 			}
 			checkChain(t, h, before, after)
 		})
+	}
+}
+
+// The ends of a first thread.
+const (
+	killed  = "killed"
+	atLimit = "at-its-limit"
+)
+
+// checkEnd checks that the brief and the news have the end of a thread, and how it goes on.
+func checkEnd(t *testing.T, h *home, uri, end string) {
+	var brief struct {
+		URI string
+		End struct {
+			Status, Text, Resets string
+			AtLimit              bool
+		}
+	}
+	if h.handoff(&brief, "continue", "--json"); brief.URI != uri || brief.End.AtLimit != (end == atLimit) ||
+		(end == atLimit) != (brief.End.Resets == "6pm (Europe/Berlin)") || brief.End.Status == "completed" {
+		t.Errorf("continue has %+v, want the end of %s, %s", brief, uri, end)
+	}
+	var status struct {
+		Needs []struct{ Ref, Settle string }
+	}
+	h.handoff(&status, "status", "--json")
+	goesOn := "continue " + uri
+	if end == killed {
+		goesOn = " resume " + uri[strings.LastIndex(uri, "/")+1:] // the command of its own program
+	}
+	if len(status.Needs) != 1 || status.Needs[0].Ref != uri || !strings.Contains(status.Needs[0].Settle, goesOn) {
+		t.Errorf("status has %+v, want %s", status.Needs, goesOn)
 	}
 }
 

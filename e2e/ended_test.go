@@ -2,10 +2,8 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -70,19 +68,7 @@ func TestKilled(t *testing.T) {
 				c.shell("handoff publish README.md --channel design && touch started && sleep 600")}}}})
 			h.must(nil, "handoff", "init", "--agent", c.name, "--allow")
 			c.configure(h, s.URL)
-			args := c.prompt("[[wait]] Wait.")
-			path, err := h.find(args[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			program := exec.Command(path, args[1:]...)
-			program.Dir, program.Env = h.work, append(append([]string(nil), h.env...), c.env(s.URL)...)
-			program.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			if err := program.Start(); err != nil {
-				t.Fatal(err)
-			}
-			kill := func() { _ = syscall.Kill(-program.Process.Pid, syscall.SIGKILL); _ = program.Wait() }
-			defer kill()
+			kill := h.start(c.env(s.URL), c.prompt("[[wait]] Wait.")...)
 			for from := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 				if _, err := os.Stat(filepath.Join(h.work, "started")); err == nil {
 					break

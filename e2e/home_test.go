@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -105,6 +107,24 @@ func (h *home) run(env []string, args ...string) (string, error) {
 	err = cmd.Run()
 	h.t.Logf("%s: %v\n%s%s", strings.Join(args, " "), err, cut(out.String()), cut(problems.String()))
 	return out.String(), err
+}
+
+// start starts a program in the repository, and returns what kills it with all that it has started.
+func (h *home) start(env []string, args ...string) (kill func()) {
+	h.t.Helper()
+	path, err := h.find(args[0])
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	program := exec.Command(path, args[1:]...)
+	program.Dir, program.Env = h.work, append(append([]string(nil), h.env...), env...)
+	program.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := program.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	kill = sync.OnceFunc(func() { _ = syscall.Kill(-program.Process.Pid, syscall.SIGKILL); _ = program.Wait() })
+	h.t.Cleanup(kill)
+	return kill
 }
 
 // all runs a program and returns all that it printed.

@@ -7,6 +7,7 @@
 package model
 
 import (
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
@@ -36,7 +37,7 @@ type Step struct {
 	Text  string
 	Calls []Call
 	Usage Usage
-	Fail  int // the HTTP status to answer instead
+	Fail  int // the HTTP status to answer instead, with Text as the message
 }
 
 // A Script maps marks to the steps of a thread.
@@ -168,9 +169,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request.Raw = string(raw)
 	step := s.answer(p.name, request)
 	if step.Fail != 0 {
+		kind := "invalid_request_error"
+		if step.Fail == http.StatusTooManyRequests {
+			kind = "rate_limit_error"
+		}
 		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Should-Retry", "false")
 		w.WriteHeader(step.Fail)
-		_, _ = io.WriteString(w, `{"type":"error","error":{"type":"invalid_request_error","message":"the script refuses"}}`)
+		message := cmp.Or(step.Text, "the script refuses")
+		_, _ = io.WriteString(w, encode(object{"type": "error", "error": object{"type": kind, "message": message}}))
 		return
 	}
 	p.write(s, w, request, step)
