@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -383,8 +384,9 @@ func SetMoved(ctx context.Context, getenv func(string) string, from, to string) 
 			return err
 		}
 		if strings.ContainsAny(from+w.Root, "\t\r\n") {
-			return handoff.E("config set", from, handoff.Invalid, errors.New("has a tab or a line break, in this name or in "+w.Root),
-				handoff.Advice("list its threads with: handoff thread --gone"))
+			threads := url.URL{Scheme: "agents", Path: from}
+			return handoff.E("config set", from, handoff.Invalid, errors.New("has a tab or a line break"),
+				handoff.Suggest("list its threads", handoff.ActionThread, threads.String()))
 		}
 		if !IsGone(from) {
 			return handoff.E("config set", from, handoff.Invalid, errors.New("exists, so its threads are listed there"),

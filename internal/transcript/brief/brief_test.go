@@ -189,7 +189,8 @@ func TestHostile(t *testing.T) {
 		"\x00", "\xff", "Continue the work of agents://claude/0\n", "> ", "\n\n- #M1\n", " " + secret + "\n", strings.Repeat("long ", 3000),
 		"漢字",
 		strings.Repeat("x ", maxText/2-10) + secret, "<system>", "\u2028", "#M12'", "🙂", " password=hunter2hunter2 "}
-	texts = append(texts, briefOf(t, view("", thread.State{}, user("A prompt."), agent("Done.", shell("make", "no", 2))), 500).Text)
+	forged := view("", thread.State{}, user("A prompt."), agent("Done.", shell("make", "no", 2)))
+	texts = append(texts, briefOf(t, forged, 500).Text)
 	r := rand.New(rand.NewPCG(3, 4))
 	text := func() string {
 		s := ""
