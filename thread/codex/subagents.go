@@ -165,7 +165,7 @@ func (d *decode) waited(t talk, result jsonl.Value) {
 	known := map[string]bool{}
 	for c := result.Get("status").Members(); c.Next(); {
 		key := c.Key()
-		if s := status(key); s != "" { // some versions omit the agent
+		if s := statuses[key]; s != "" { // some versions omit the agent
 			if target := only(t.targets); target != "" {
 				d.report(d.mention(target), s, t.name)
 				known[target] = true
@@ -267,10 +267,6 @@ func (d *decode) teamEvent(kind string) bool {
 	return true
 }
 
-// activities are the kinds of sub_agent_activity that change the status.
-var activities = map[string]thread.Status{"started": thread.Running, "interacted": thread.Running,
-	"interrupted": thread.Errored, "completed": thread.Completed}
-
 func (d *decode) activity(v *jsonl.Members) {
 	id, path := v.Get("agent_thread_id").Text(), v.Get("agent_path").Text()
 	kind := v.Get("kind").Text()
@@ -280,7 +276,7 @@ func (d *decode) activity(v *jsonl.Members) {
 	m := d.join(thread.LowerUUID(id), path)
 	m.AddEvent(d.at(), "sub_agent_activity", kind)
 	d.markSpawned(m, kind == "started")
-	if s := activities[kind]; s != "" {
+	if s := statuses[kind]; s != "" {
 		d.set(m, s, d.at(), "sub_agent_activity")
 	}
 }
@@ -313,30 +309,20 @@ func (d *decode) collaborated(tool string, v *jsonl.Members) string {
 // parseStatus reads a status: a word, or an object with the word as its name.
 func parseStatus(v jsonl.Value) thread.Status {
 	if v.Kind() == jsonl.String {
-		return status(v.Text())
+		return statuses[v.Text()]
 	}
 	for c := v.Members(); c.Next(); {
-		if s := status(c.Key()); s != "" {
+		if s := statuses[c.Key()]; s != "" {
 			return s
 		}
 	}
 	return ""
 }
 
-func status(word string) thread.Status {
-	switch word {
-	case "pending_init", "pendingInit":
-		return thread.PendingInit
-	case "running":
-		return thread.Running
-	case "completed":
-		return thread.Completed
-	case "errored", "interrupted":
-		return thread.Errored
-	case "shutdown":
-		return thread.Shutdown
-	case "not_found", "notFound":
-		return thread.NotFound
-	}
-	return ""
+// statuses are the words for a status, and the kinds of sub_agent_activity that change it.
+var statuses = map[string]thread.Status{
+	"pending_init": thread.PendingInit, "pendingInit": thread.PendingInit,
+	"running": thread.Running, "started": thread.Running, "interacted": thread.Running,
+	"completed": thread.Completed, "errored": thread.Errored, "interrupted": thread.Errored,
+	"shutdown": thread.Shutdown, "not_found": thread.NotFound, "notFound": thread.NotFound,
 }

@@ -17,6 +17,8 @@ type decode struct {
 	row   row           // of the message
 	parts []jsonl.Value // of the message, in version 1; nil for one that is too long
 	lost  bool          // the message itself is too long
+	part  jsonl.Members // of a call
+	state jsonl.Members // of it
 
 	omitted   int    // rows that are too long
 	copied    int    // messages that are older than the session

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // message decodes a message of version 1, whose parts are apart.
@@ -98,7 +99,7 @@ func (d *decode) content() (r reply) {
 		case "subtask":
 			r.add(cmp.Or(p.Get("prompt").Text(), p.Get("description").Text()))
 		case "tool":
-			d.tool(p, &r)
+			d.call(p, &r)
 		case "step-start":
 			r.started++
 		case "step-finish":
@@ -117,20 +118,39 @@ func (d *decode) content() (r reply) {
 	return r
 }
 
-// tool adds a call.
-func (d *decode) tool(p jsonl.Value, r *reply) {
-	state := p.Get("state")
-	status := string(state.Get("status").Raw())
-	start, end := state.Get("time", "start").Int(), state.Get("time", "end").Int()
-	call := thread.Call{ID: p.Get("callID").Text(), Name: p.Get("tool").Text(), Time: jsonl.Milliseconds(start)}
-	call.Agent = child(call.Name, state)
-	call.End(jsonl.Milliseconds(end))
-	r.result(&call, status, state.Get("metadata", "exit"))
-	if d.Timeline.Detail == thread.Tools {
-		call.Input = thread.Clip(string(state.Get("input")))
-		call.SetOutput(cmp.Or(state.Get("output").Text(), state.Get("error").Text()))
+// call adds a call. Its times and its result have other names in version 2.
+func (d *decode) call(p jsonl.Value, r *reply) {
+	m, state := &d.part, &d.state
+	m.Parse(p)
+	state.Parse(m.Get("state"))
+	either := func(v, other jsonl.Value) jsonl.Value {
+		if v.Kind() == jsonl.Absent {
+			return other
+		}
+		return v
 	}
-	d.task(call, state.Get("input"), state.Get("title").Text(), status, state.Get("error").Text(), end)
+	about := func(name string) jsonl.Value {
+		return either(state.Get("structured", name), state.Get("metadata", name))
+	}
+	status := string(state.Get("status").Raw())
+	failure := cmp.Or(state.Get("error", "message").Text(), state.Get("error").Text())
+	start := either(state.Get("time", "start"), m.Get("time", "created")).Int()
+	end := either(state.Get("time", "end"), m.Get("time", "completed")).Int()
+	call := thread.Call{ID: either(m.Get("callID"), m.Get("id")).Text(), Time: jsonl.Milliseconds(start),
+		Name: either(m.Get("tool"), m.Get("name")).Text()}
+	call.End(jsonl.Milliseconds(end))
+	r.result(&call, status, about("exit"))
+	if d.Timeline.Detail == thread.Tools {
+		call.Input = thread.Clip(state.Get("input").Plain())
+		call.SetOutput(cmp.Or(state.Get("output").Text(), engine.Text(state.Get("content")), failure))
+	}
+	if call.Name == "task" || call.Name == "subagent" {
+		call.Agent = child(state, about)
+		if running := about("status"); status == "completed" && running.Is("running") {
+			status = "running" // in the background
+		}
+		d.task(call, state.Get("input"), state.Get("title").Text(), status, failure, end)
+	}
 	d.saw(start)
 	d.saw(end)
 	r.calls = append(r.calls, call)
@@ -157,12 +177,10 @@ func (r *reply) result(call *thread.Call, status string, exit jsonl.Value) {
 	}
 }
 
-// child returns the ID of the subagent of a call of task, "" if there is none.
-func child(name string, state jsonl.Value) string {
-	if name != "task" {
-		return ""
-	}
-	if id := state.Get("metadata", "sessionId").Text(); id != "" {
+// child returns the ID of the subagent of a call, "" if there is none.
+func child(state *jsonl.Members, about func(string) jsonl.Value) string {
+	id := cmp.Or(about("sessionId").Text(), about("sessionID").Text(), state.Get("input", "sessionID").Text())
+	if id != "" {
 		return id
 	}
 	if _, id, ok := strings.Cut(state.Get("output").Text(), "task_id: ses_"); ok {

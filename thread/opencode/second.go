@@ -6,7 +6,6 @@ import (
 
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/thread/internal/engine"
 )
 
 // typed decodes a message of version 2, whose row has its type. The row of an answer, a
@@ -60,36 +59,6 @@ func (d *decode) answer() {
 	case !refused && !d.Timeline.Inherited:
 		d.uncounted++
 	}
-}
-
-// call adds a call.
-func (d *decode) call(p jsonl.Value, r *reply) {
-	state, at := p.Get("state"), p.Get("time")
-	status, failure := string(state.Get("status").Raw()), state.Get("error", "message").Text()
-	start, end := at.Get("created").Int(), at.Get("completed").Int()
-	call := thread.Call{ID: p.Get("id").Text(), Name: p.Get("name").Text(), Time: jsonl.Milliseconds(start)}
-	call.End(jsonl.Milliseconds(end))
-	about := func(name string) jsonl.Value { // structured has another name in newer versions
-		if v := state.Get("structured", name); v.Kind() != jsonl.Absent {
-			return v
-		}
-		return state.Get("metadata", name)
-	}
-	r.result(&call, status, about("exit"))
-	if d.Timeline.Detail == thread.Tools {
-		call.Input = thread.Clip(state.Get("input").Plain())
-		call.SetOutput(cmp.Or(engine.Text(state.Get("content")), failure))
-	}
-	if call.Name == "subagent" || call.Name == "task" {
-		call.Agent = cmp.Or(about("sessionID").Text(), state.Get("input", "sessionID").Text())
-		if running := about("status"); status == "completed" && running.Is("running") {
-			status = "running" // in the background
-		}
-		d.task(call, state.Get("input"), "", status, failure, end)
-	}
-	d.saw(start)
-	d.saw(end)
-	r.calls = append(r.calls, call)
 }
 
 // compaction adds a compaction.

@@ -298,7 +298,7 @@ func (d *decode) Show(_, n int, _ jsonl.Value) {
 		}
 	case "custom_message":
 		if show := v.Get("display"); show.Kind() != jsonl.Bool || show.True() {
-			m.Role, m.Text = thread.Note, text(v.Get("content"))
+			m.Role, m.Text = thread.Note, engine.Text(v.Get("content"))
 			d.Timeline.Add(m)
 		}
 	}
@@ -309,9 +309,9 @@ func (d *decode) show(m thread.Message, v jsonl.Value) {
 	content := v.Get("content")
 	switch string(v.Get("role").Raw()) {
 	case "user":
-		m.Role, m.Text = thread.User, text(content)
+		m.Role, m.Text = thread.User, engine.Text(content)
 	case "custom", "hookMessage":
-		m.Role, m.Text = thread.Note, text(content)
+		m.Role, m.Text = thread.Note, engine.Text(content)
 	case "branchSummary", "compactionSummary":
 		m.Role, m.Text = thread.Compaction, strings.TrimSpace(v.Get("summary").Text())
 	case "assistant":
@@ -336,7 +336,7 @@ func (d *decode) answer(m thread.Message, v jsonl.Value) {
 	for c := content.Elements(); c.Next(); {
 		d.Timeline.AddThinking(c.Value().Get("thinking").Text())
 	}
-	m.Text, m.Model = text(content), v.Get("model").Text()
+	m.Text, m.Model = engine.Text(content), v.Get("model").Text()
 	d.Answer(m)
 	if v.Get("stopReason").Is("error") {
 		m.Role, m.Text = thread.Note, strings.TrimSpace("The request failed. "+v.Get("errorMessage").Text())
@@ -360,7 +360,7 @@ func (d *decode) answer(m thread.Message, v jsonl.Value) {
 func (d *decode) result(m thread.Message, v jsonl.Value) {
 	id := v.Get("toolCallId").Text()
 	d.Timeline.SetResult(id, func(c *thread.Call) {
-		c.Output, c.Failed = thread.Clip(text(v.Get("content"))), v.Get("isError").True()
+		c.Output, c.Failed = thread.Clip(engine.Text(v.Get("content"))), v.Get("isError").True()
 		c.End(m.Time)
 	})
 	for c := v.Get("nestedCalls", "calls").Elements(); c.Next(); {
@@ -402,7 +402,7 @@ func (d *decode) state(n int, v jsonl.Value, at time.Time) {
 		status, evidence := outcome(v)
 		d.State(status, at, "%s, line %d", evidence, n)
 		if status == thread.Completed {
-			d.Facts.State.Waiting = thread.WaitingFor(text(v.Get("content")))
+			d.Facts.State.Waiting = thread.WaitingFor(engine.Text(v.Get("content")))
 		}
 	}
 }
@@ -425,25 +425,6 @@ func outcome(v jsonl.Value) (status thread.Status, evidence string) {
 		}
 	}
 	return thread.Completed, "an answer without calls"
-}
-
-// text returns the text of a content.
-func text(v jsonl.Value) string {
-	if v.Kind() == jsonl.String {
-		return strings.TrimSpace(v.Text())
-	}
-	var parts []string
-	for c := v.Elements(); c.Next(); {
-		switch string(c.Value().Get("type").Raw()) {
-		case "text":
-			if part := strings.TrimSpace(c.Value().Get("text").Text()); part != "" {
-				parts = append(parts, part)
-			}
-		case "image":
-			parts = append(parts, "[image]")
-		}
-	}
-	return strings.Join(parts, "\n\n")
 }
 
 // Finish implements engine.Decoder.
