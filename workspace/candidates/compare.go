@@ -2,7 +2,6 @@ package candidates
 
 import (
 	"archive/tar"
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/tool/diff"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
@@ -186,68 +186,28 @@ func filesOf(body io.Reader) *int {
 // A stat is what a patch changes.
 type stat struct{ files, added, removed int }
 
-// statOf returns what a unified diff changes. ok is false for another text.
+// statOf returns what a unified diff changes. ok is false for another text, and for a patch that is
+// too large.
 func statOf(body io.Reader) (s stat, ok bool) {
-	r := bufio.NewReaderSize(io.LimitReader(body, maxPatch), 1<<12)
-	var old, now int // the lines that the hunk still has
-	inFile := false  // after "diff --git", before its "---"
-	for {
-		line, err := r.ReadSlice('\n')
-		text := string(line)
-		for err == bufio.ErrBufferFull { // the rest of a line is not needed
-			_, err = r.ReadSlice('\n')
+	text, err := io.ReadAll(io.LimitReader(body, maxPatch+1))
+	if err != nil || len(text) > maxPatch {
+		return s, false
+	}
+	var file *diff.File
+	for l := range diff.Lines(string(text), false) {
+		if l.File != nil && l.File != file {
+			s.files++
+			file = l.File
 		}
-		switch {
-		case old > 0 && strings.HasPrefix(text, "-"):
-			s.removed++
-			old--
-		case now > 0 && strings.HasPrefix(text, "+"):
+		switch l.Kind {
+		case diff.Added:
 			s.added++
-			now--
-		case (old > 0 || now > 0) && !strings.HasPrefix(text, "\\"):
-			old, now = old-1, now-1
-		case strings.HasPrefix(text, "@@ -"):
-			old, now = hunkOf(text)
-			ok = ok || s.files > 0
-		case strings.HasPrefix(text, "diff --git "):
-			s.files++
-			inFile, ok = true, true
-		case strings.HasPrefix(text, "--- ") && !inFile:
-			s.files++
-		case strings.HasPrefix(text, "+++ "):
-			inFile = false
-		}
-		if err != nil {
-			return s, ok
+		case diff.Removed:
+			s.removed++
 		}
 	}
-}
-
-// hunkOf returns how many lines of both texts the head of a hunk announces.
-func hunkOf(head string) (old, now int) {
-	fields := strings.Fields(head)
-	if len(fields) < 3 {
-		return 0, 0
-	}
-	count := func(field string) int {
-		_, n, found := strings.Cut(field, ",")
-		if !found {
-			return 1
-		}
-		return atoi(n)
-	}
-	return count(fields[1]), count(fields[2])
-}
-
-func atoi(digits string) (n int) {
-	for _, c := range []byte(digits) {
-		if c < '0' || c > '9' || n > maxPatch {
-			return 0
-		}
-		n = 10*n + int(c-'0')
-	}
-	return n
+	return s, s.files > 0
 }
 
 // maxPatch limits the bytes of a patch.
-const maxPatch = 64 << 20
+const maxPatch = 16 << 20

@@ -49,16 +49,11 @@ func (d Reviews) place(ctx context.Context, a handoff.Artifact, r Draft, text *h
 	if err != nil {
 		return p, err
 	}
-	start, end, err := span(content, r)
+	where, err := span(content, p.Path, r)
 	if err != nil {
 		return p, err
 	}
-	where := newPlace(content, p.Path, start, end)
 	setQuote(text, content, where)
-	if a.Kind == "patch" || strings.HasPrefix(content, "diff --git ") || strings.HasPrefix(content, "--- ") {
-		line := strings.LastIndexByte(content[:start], '\n') + 1
-		where.Side = side(content[line:end])
-	}
 	return where, nil
 }
 
@@ -71,40 +66,36 @@ func setQuote(text *handoff.CommentText, content string, at handoff.Place) {
 	text.After = first(content[start+len(text.Quote):], handoff.MaxQuoteContext)
 }
 
-// side returns the side of a patch that lines of it are on.
-func side(quote string) string {
-	for line := range strings.Lines(quote) {
-		if !strings.HasPrefix(line, "-") {
-			return handoff.SideNew
+// span returns which part of a text the lines, the quote, or the quote in the lines of a draft are.
+func span(content, file string, r Draft) (where handoff.Place, err error) {
+	start, end := 0, len(content)
+	if r.Lines != "" {
+		firstLine, lastLine, err := parseLines(r.Lines)
+		if err != nil {
+			return where, err
 		}
-	}
-	return handoff.SideOld
-}
-
-// span returns which bytes of a text the lines or the quote of a draft are.
-func span(content string, r Draft) (start, end int, err error) {
-	if r.Quote != "" {
-		switch strings.Count(content, r.Quote) {
-		case 0:
-			return 0, 0, handoff.E("review", "", handoff.NotFound, errors.New("the text does not have the quote"),
-				handoff.Advice("copy it from the published text"))
-		case 1:
-			start = strings.Index(content, r.Quote)
-			return start, start + len(r.Quote), nil
+		var lines int
+		start, end, lines = lineSpan(content, firstLine, lastLine)
+		if lastLine > lines {
+			return where, handoff.E("review", r.Lines, handoff.NotFound, fmt.Errorf("the text has %d lines", lines),
+				handoff.Advice("the lines are those of the published text"))
 		}
-		return 0, 0, handoff.E("review", "", handoff.Conflict, errors.New("the text has the quote several times"),
-			handoff.Advice("quote more of it, or name the lines"))
+		where = newPlace(content, file, start, end)
+		where.LastLine = lastLine // which may be empty
 	}
-	firstLine, lastLine, err := parseLines(r.Lines)
-	if err != nil {
-		return 0, 0, err
+	if r.Quote == "" {
+		return where, nil
 	}
-	start, end, lines := lineSpan(content, firstLine, lastLine)
-	if lastLine > lines {
-		return 0, 0, handoff.E("review", r.Lines, handoff.NotFound, fmt.Errorf("the text has %d lines", lines),
-			handoff.Advice("the lines are those of the published text"))
+	switch strings.Count(content[start:end], r.Quote) {
+	case 0:
+		return where, handoff.E("review", "", handoff.NotFound, errors.New("the text does not have the quote"),
+			handoff.Advice("copy it from the published text"))
+	case 1:
+		start += strings.Index(content[start:end], r.Quote)
+		return newPlace(content, file, start, start+len(r.Quote)), nil
 	}
-	return start, end, nil
+	return where, handoff.E("review", "", handoff.Conflict, errors.New("the text has the quote several times"),
+		handoff.Advice("quote more of it, or name its lines, too"))
 }
 
 // parseLines parses the number of a line, or two with a dash.

@@ -156,8 +156,6 @@ func (r Draft) check() error {
 		handoff.Dismissed}, r.Decision):
 		return refuse(fmt.Sprintf("unknown decision %q", r.Decision),
 			"the decisions are approved, changes_requested, commented and dismissed")
-	case r.Lines != "" && r.Quote != "":
-		return refuse("has both lines and a quote", "leave one of them out")
 	case (r.Path != "" || r.Lines != "" || r.Quote != "" || r.Side != "") && (r.Text == "" || r.ReplyTo != "" || states):
 		return refuse("has a place and no comment of its own", "add the text of the comment, without a reply")
 	case r.ReplyTo != "" && r.Text == "":

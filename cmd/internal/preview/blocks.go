@@ -8,9 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
+	compare "github.com/rogpeppe/go-internal/diff"
 	"github.com/yuin/goldmark/text"
 
+	"github.com/agent-handoff/handoff/internal/tool/diff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
@@ -42,14 +43,15 @@ func MarkdownChanges(from, to []byte) Preview {
 			b.WriteString(after[shown])
 		}
 	}
-	for _, l := range linesOfDiff(diff.Diff("", quoted(before), "", quoted(after)), false) {
-		switch l.Class {
-		case "ctx":
-			show(count(l.New))
-		case "del":
-			b.WriteString(`<del class="block">` + before[count(l.Old)-1] + "</del>\n")
-		case "add":
-			show(count(l.New) - 1)
+	changes := compare.Diff("", quoted(before), "", quoted(after))
+	for l := range diff.Lines(string(changes), false) {
+		switch l.Kind {
+		case diff.Context:
+			show(l.New)
+		case diff.Removed:
+			b.WriteString(`<del class="block">` + before[l.Old-1] + "</del>\n")
+		case diff.Added:
+			show(l.New - 1)
 			b.WriteString(`<ins class="block">` + after[shown] + "</ins>\n")
 			shown++
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agent-handoff/handoff/internal/tool/diff"
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
 
@@ -18,7 +19,8 @@ type Line struct {
 	Class    string // add, del, ctx, hunk or head, if it is of a diff
 	Text     string // with control characters as escapes
 
-	from, to int // the part of Text that is marked
+	from, to int        // the part of Text that is marked
+	file     *diff.File // that the line of a diff is about, nil for none
 }
 
 // Lines returns the lines of a text, those of a diff with their classes, or a note why there

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/agent-handoff/handoff/internal/tool/printable"
 )
@@ -24,16 +22,10 @@ type File struct {
 // FilesOf divides the lines of a diff by the files that they are about. name is that of a
 // text, or of a diff without names.
 func FilesOf(lines []Line, name string) (list []File) {
-	inHead := false // of a file
 	for i, l := range lines {
-		isHead := l.Class == "head" // of a diff
-		next := lines[min(i+1, len(lines)-1)]
-		starts := isHead && (strings.HasPrefix(l.Text, "diff --git ") || strings.HasPrefix(l.Text, "Index: ") ||
-			!inHead && strings.HasPrefix(l.Text, "--- ") && strings.HasPrefix(next.Text, "+++ "))
-		if starts || i == 0 {
+		if i == 0 || l.file != lines[i-1].file {
 			list = append(list, File{})
 		}
-		inHead = starts || inHead && isHead
 		f := &list[len(list)-1]
 		f.Lines = append(f.Lines, l)
 		switch l.Class {
@@ -45,8 +37,8 @@ func FilesOf(lines []Line, name string) (list []File) {
 	}
 	for i := range list {
 		f := &list[i]
-		if f.Name = name; name == "" {
-			f.Name = printable.Line(f.path())
+		if f.Name = name; name == "" && f.Lines[0].file != nil {
+			f.Name = printable.Line(f.Lines[0].file.Name())
 		}
 		f.Language = language(Source{Name: f.Name}, nil)
 		sum := sha256.New()
@@ -57,33 +49,6 @@ func FilesOf(lines []Line, name string) (list []File) {
 		f.Digest = hex.EncodeToString(sum.Sum(nil)[:8])
 	}
 	return list
-}
-
-// path returns the name that the head of a file has, that of the new version if it has two.
-func (f File) path() (name string) {
-	for _, l := range f.Lines {
-		if l.Class == "hunk" {
-			break
-		}
-		key, rest, _ := strings.Cut(l.Text, " ")
-		rest, _, _ = strings.Cut(rest, "\t")
-		if quoted, err := strconv.Unquote(rest); err == nil {
-			rest = quoted
-		}
-		switch {
-		case key == "Index:":
-			name = rest
-		case key == "diff":
-			if _, to, ok := strings.Cut(rest, " b/"); ok {
-				name = to
-			}
-		case key == "---" && rest != "/dev/null":
-			name = strings.TrimPrefix(rest, "a/")
-		case key == "+++" && rest != "/dev/null":
-			return strings.TrimPrefix(rest, "b/")
-		}
-	}
-	return name
 }
 
 // LanguageOf returns the first language of files, "" if none has one.

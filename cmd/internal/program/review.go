@@ -30,9 +30,9 @@ environment, counts as that of a person. Nothing authenticates it unless it is
 signed, with --sign, and verified with handoff verify --allowed-signers.
 
 A comment is about the artifact, about --path in a directory, or about --lines
-or a --quote, which occurs once. It follows the quoted text into later
-revisions. With --reply-to, --resolve and --reopen, the text is a reply. handoff
-show prints the comments, and handoff withdraw hides one.
+or a --quote, which occurs once in it or in the lines. It follows the quoted
+text into later revisions. With --reply-to, --resolve and --reopen, the text is
+a reply. handoff show prints the comments, and handoff withdraw hides one.
 
 With -m - the text is read from standard input. With --web the browser shows
 what waits, and records what you choose there.`
@@ -103,7 +103,7 @@ func reviewFlags(f *pflag.FlagSet, r *reviews.Draft) {
 	f.StringVar(&r.Path, "path", "", "comment on this `file` of a directory")
 	f.StringVar(&r.Lines, "lines", "", "comment on these lines, a `number` or two: 12-14")
 	f.StringVar(&r.Side, "side", "", "in a patch, the `kind` of lines of --path: old or new")
-	f.StringVar(&r.Quote, "quote", "", "comment on this `text`")
+	f.StringVar(&r.Quote, "quote", "", "comment on this `text`, in --lines if it is there several times")
 	f.StringVar(&r.ReplyTo, "reply-to", "", "answer the comment with this `ID`")
 	f.StringArrayVar(&r.Resolve, "resolve", nil, "resolve the comment with this `ID`; may be repeated")
 	f.StringArrayVar(&r.Reopen, "reopen", nil, "open the comment with this `ID` again; may be repeated")

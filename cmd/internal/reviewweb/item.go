@@ -292,9 +292,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	d := reviews.Draft{Text: text, User: s.o.User, Via: s.o.Via, AllowSecret: s.o.AllowSecret}
 	switch action := f.Get("action"); action {
 	case "comment":
-		if d.Quote = strings.ReplaceAll(f.Get("quote"), "\r\n", "\n"); d.Quote == "" {
-			d.Lines = f.Get("lines")
-		}
+		d.Quote, d.Lines = strings.ReplaceAll(f.Get("quote"), "\r\n", "\n"), f.Get("lines")
 	case "reply":
 		d.ReplyTo = comment
 	case "resolve":

@@ -1,7 +1,6 @@
 package provenance
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +8,12 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/tool/diff"
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/trace/gitai"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/trace"
-	"github.com/rogpeppe/go-internal/diff"
+	compare "github.com/rogpeppe/go-internal/diff"
 )
 
 // Lines returns the lines that commits add whose writer is exact: the recorded calls give
@@ -110,27 +110,19 @@ func lines(text string) []string {
 
 // carry returns who wrote each line of a text that a write made of an older one.
 func carry(old, text string, by []*write, w *write) (list []*write) {
-	changes := diff.Diff("a", []byte(old), "b", []byte(text))
-	next, n := 0, 0 // the next line of the old text
-	for line := range bytes.Lines(changes) {
-		if n++; n <= 3 {
-			continue // the names
-		}
-		switch line[0] {
-		case '@':
-			var from, count int
-			fmt.Sscanf(string(line), "@@ -%d,%d", &from, &count)
-			if count > 0 {
-				from--
-			}
-			list = append(list, by[next:from]...)
-			next = from
-		case ' ':
+	changes := compare.Diff("a", []byte(old), "b", []byte(text))
+	next := 0 // the next line of the old text
+	for l := range diff.Lines(string(changes), false) {
+		switch l.Kind {
+		case diff.Hunk:
+			list = append(list, by[next:l.Old-1]...)
+			next = l.Old - 1
+		case diff.Context:
 			list = append(list, by[next])
 			next++
-		case '-':
+		case diff.Removed:
 			next++
-		case '+':
+		case diff.Added:
 			list = append(list, w)
 		}
 	}

@@ -47,8 +47,8 @@
     if (rendered?.contains(range.commonAncestorContainer)) return { quote: text.trim() };
     if (!from || !to) return null;
     if (numberOf(from) > numberOf(to)) [from, to] = [to, from]; // side by side, a removed line can follow an added one
-    const all = [...document.querySelectorAll("#lines [data-row] code")].map((c) => c.textContent).join("\n");
-    const once = from === to && text && all.indexOf(text) >= 0 && all.indexOf(text) === all.lastIndexOf(text);
+    const line = from.querySelector("code").textContent;
+    const once = from === to && text && line.includes(text) && line.indexOf(text) === line.lastIndexOf(text);
     return { from: from.id, to: to.id, quote: once ? text : "" };
   };
 
@@ -76,6 +76,7 @@
     if (!form) return;
     const field = form.querySelector("[name=text]");
     form.querySelector("[name=quote]").value = at.quote ?? "";
+    if (!at.from) form.querySelector("[name=lines]").value = "";
     if (at.quote) form.querySelector("[data-where]").textContent = "“" + at.quote.slice(0, 80) + "”";
     restore();
     if (letters) { field.value += letters; store(keyOf(field), field.value); }
