@@ -192,33 +192,29 @@ type SessionNoted struct {
 }
 
 // SessionArchived states that a session was archived, SessionDeleted that it was
-// moved to the trash, and SessionRestored that it is neither. Folder is the folder
-// that its files are moved to, relative to the main worktree, "" if they are not
-// moved. A PathMoved of the session states that they were.
+// moved to the trash, and SessionRestored that it is neither. Its folder stays where
+// it is.
 type (
 	SessionArchived struct {
 		SessionID string `json:"sessionId"`
-		Folder    string `json:"folder,omitempty"`
 	}
 	SessionDeleted  SessionArchived
 	SessionRestored SessionArchived
 )
 
 // SessionImported states that a session was imported: that the records of its import
-// are complete, and count from here on. Its files are in Folder until they are moved.
+// are complete, and count from here on.
 type SessionImported struct {
 	SessionID string `json:"sessionId"`
 	Import    string `json:"importId"`
 	Records   int    `json:"records"`
-	Folder    string `json:"folder,omitempty"`
 }
 
 // PathMoved states that a file or directory was moved within the workspace. Paths
 // are slash-separated and relative to the workspace.
 type PathMoved struct {
-	From      string `json:"from"`
-	To        string `json:"to"`
-	SessionID string `json:"sessionId,omitempty"` // the session whose folder it is
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // ThreadKept states that a copy of a thread's transcript, with those of its

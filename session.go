@@ -50,11 +50,10 @@ type Session struct {
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 	Archived bool                       `json:"archived,omitempty"`
 	Deleted  bool                       `json:"deleted,omitempty"` // it is in the trash
-	// the folder in which it was opened, "" if that is Folder
-	Origin string `json:"originalFolder,omitempty"`
-	// the folder that its files are being moved to: they may be there already
-	MovingTo string   `json:"movingTo,omitempty"`
-	Producer Producer `json:"producer,omitzero"`
+	// when the session itself, not one that it is in, was archived and deleted
+	ArchivedAt time.Time `json:"archivedAt,omitzero"`
+	DeletedAt  time.Time `json:"deletedAt,omitzero"`
+	Producer   Producer  `json:"producer,omitzero"`
 }
 
 // Running is the status of a session that is not closed.
@@ -108,7 +107,6 @@ type SessionQuery struct {
 	LinksTo         string   // a session that it builds on
 	IncludeRuns     bool     // not needed with Parent
 	IncludeArchived bool     // and those in the trash
-	Moving          bool     // those whose MovingTo is set
 	BootID          string   // running sessions whose process was started in this boot of the machine
 	// sessions with an active artifact whose kind it accepts; called in any order
 	HasKind      func(kind string) bool

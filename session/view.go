@@ -1,5 +1,5 @@
 // Package session has the types of sessions and runs: what is shown of one, how it is opened,
-// compared and moved, and what it left.
+// compared and put away, and what it left.
 //
 // It has nouns only. The packages workspace/sessions and workspace/runs return them.
 package session

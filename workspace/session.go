@@ -15,7 +15,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
-	"github.com/agent-handoff/handoff/internal/session/relocate"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/sessions"
@@ -116,14 +115,8 @@ func (c *core) folderOf(ctx context.Context, p handoff.Producer) string {
 	return c.folder(s)
 }
 
-// folder returns the folder of a session, absolute. While it is being moved, that
-// is the one of both that exists.
+// folder returns the folder of a session, absolute.
 func (c *core) folder(s handoff.Session) string {
-	if s.MovingTo != "" {
-		if _, err := c.home.Lstat(filepath.FromSlash(s.Folder)); err != nil {
-			return filepath.Join(c.dirs.Home(), filepath.FromSlash(s.MovingTo))
-		}
-	}
 	return filepath.Join(c.dirs.Home(), filepath.FromSlash(s.Folder))
 }
 
@@ -142,8 +135,8 @@ func (w *Workspace) sessionParts() parts.Sessions {
 		Dirs: w.dirs, Settings: w.settings, Sessions: w.sessions, Now: w.now, Rand: w.rand, Dir: w.caller.Dir,
 		Path: w.path, Inside: w.inside, Resolve: w.Resolve, ResolveAll: w.resolveAll, File: w.file, Folder: w.folder,
 		FolderByID: w.dirOf, CountIn: w.index.CountIn, Matching: w.sessionsWith,
-		Store: relocate.Store{Log: w.checked, Bodies: w.rawBodies}, Log: w.log, Bodies: w.bodies,
-		Runtime: w.runtime, IsSession: w.isSession, Finish: w.finish, SendQueued: w.sendAtEnd}
+		Store: lifecycle.Store{Log: w.checked, Bodies: w.rawBodies}, Log: w.log, Bodies: w.bodies,
+		IsSession: w.isSession, Finish: w.finish, SendQueued: w.sendAtEnd}
 	if w.remote {
 		o.Origin = w.runtimeDir.NewOrigin
 	}

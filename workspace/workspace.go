@@ -76,7 +76,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/log/queue"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
-	"github.com/agent-handoff/handoff/internal/session/relocate"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/internal/transcript/keep"
 	"github.com/agent-handoff/handoff/storage"
@@ -226,7 +225,8 @@ func Open(dir string, o Options) (*Workspace, error) {
 	c.hub = handoff.New(c.log, c.index, c.bodies,
 		handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published, AllowSecrets: o.AllowSecrets})
 	c.sessions = lifecycle.New(c.hub,
-		lifecycle.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index.Manifests()})
+		lifecycle.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index.Manifests(),
+			Runtime: c.runtime})
 	caller.Warnings = append(warnings, caller.Warnings...)
 	return (&Workspace{core: c}).As(caller), nil
 }
@@ -244,9 +244,7 @@ func (c *core) publishedFiles(o Options, caller Caller) *content.Files {
 			}
 			return c.dirOf(ctx, cmp.Or(p.Session, p.RunID))
 		},
-		// the hub calls it during a query
-		Moves: func(ctx context.Context) func(string) string { return relocate.Moves(ctx, c.index) },
-		Keep:  settings.Keep, DigestLimit: int64(settings.Limits.Digest),
+		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
 		WorktreeKeep: int64(settings.Limits.WorktreeKeep),
 	}
 }

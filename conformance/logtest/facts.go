@@ -67,9 +67,8 @@ func (d *drawing) draw(i int) {
 		paths := []string{"a.md", "b.md", "c.md"}
 		moved := &handoff.PathMoved{From: rapid.SampledFrom(paths).Draw(d.t, "from"),
 			To: rapid.SampledFrom(paths).Draw(d.t, "to")}
-		if rapid.Bool().Draw(d.t, "of a session") {
-			moved = &handoff.PathMoved{From: "a", To: rapid.SampledFrom([]string{"z/a", "y/a"}).Draw(d.t, "to"),
-				SessionID: rapid.SampledFrom(drawnSessions).Draw(d.t, "session")}
+		if rapid.Bool().Draw(d.t, "a directory") {
+			moved = &handoff.PathMoved{From: "a", To: rapid.SampledFrom([]string{"z/a", "y/a"}).Draw(d.t, "to")}
 			if rapid.Bool().Draw(d.t, "back") {
 				moved.From, moved.To = moved.To, moved.From
 			}
@@ -314,10 +313,8 @@ func (d *drawing) session() handoff.Fact {
 			Tags:        rapid.SliceOfN(rapid.SampledFrom(tags), 0, 2).Draw(d.t, "tags"),
 			RemovedTags: rapid.SliceOfN(rapid.SampledFrom(tags), 0, 2).Draw(d.t, "removed tags")}
 	}
-	return rapid.SampledFrom([]handoff.Fact{&handoff.SessionArchived{SessionID: id, Folder: "z/a"},
-		&handoff.SessionDeleted{SessionID: id, Folder: "y/a"}, &handoff.SessionArchived{SessionID: id},
-		&handoff.SessionRestored{SessionID: id, Folder: "a"}, &handoff.SessionRestored{SessionID: id}}).Draw(d.t,
-		"put away")
+	return rapid.SampledFrom([]handoff.Fact{&handoff.SessionArchived{SessionID: id},
+		&handoff.SessionDeleted{SessionID: id}, &handoff.SessionRestored{SessionID: id}}).Draw(d.t, "put away")
 }
 
 // drawnThread is the thread of much of the work.

@@ -5,7 +5,6 @@ package runs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/agent-handoff/handoff/session"
@@ -102,9 +101,7 @@ func (r Runs) Published(ctx context.Context, id string, after handoff.Seq,
 	return r.o.Sessions.Published(ctx, id, after, present)
 }
 
-// Tidy completes what processes that were killed left: it closes their sessions, and
-// ends the moves of folders.
+// Tidy completes what processes that were killed left: it closes their sessions.
 func (r Runs) Tidy(ctx context.Context) ([]string, error) {
-	warnings, err := r.o.Recorder().CloseAbandoned(ctx, lifecycle.ThisObserver())
-	return warnings, errors.Join(err, r.o.Mover().Complete(ctx))
+	return r.o.Recorder().CloseAbandoned(ctx, lifecycle.ThisObserver())
 }

@@ -209,7 +209,7 @@ func (s Sessions) Adopt(ctx context.Context, dir string, o session.AdoptOptions)
 	}
 	if o.DryRun {
 		err = adopt()
-	} else if err = s.o.Mover().Locked(ctx, adopt); err == nil { // so that two processes don't record the same
+	} else if err = s.o.Sessions.Locked(ctx, adopt); err == nil { // so that two processes don't record the same
 		done.Warnings = append(done.Warnings, s.o.Finish(ctx, "")...)
 	}
 	return done, err

@@ -35,7 +35,7 @@ type Garbage struct {
 	Retention *storage.Retention `json:"retention,omitempty"` // nil without a policy
 
 	Archive []session.Due     `json:"archive,omitempty"` // the sessions that are due to be archived; not with Collect
-	Trash   []session.Summary `json:"trash,omitempty"`   // the sessions in the trash; not with Collect
+	Trash   []session.Summary `json:"trash,omitempty"`   // the deleted sessions that have files, or had them
 }
 
 // GarbageOptions select what Garbage does.
@@ -128,12 +128,10 @@ func (s Store) garbage(ctx context.Context, o GarbageOptions, bodies handoff.Bod
 	if err != nil {
 		return g, err
 	}
-	if !o.Collect || !o.Policy.IsZero() {
-		if g.Trash, err = s.o.Trash(ctx); err != nil {
-			return g, err
-		}
-		views.Trash = trashed(g.Trash)
+	if g.Trash, err = s.o.Trash(ctx); err != nil {
+		return g, err
 	}
+	views.Trash = trashed(g.Trash)
 	if !o.Collect {
 		g.Archive, err = s.o.Due(ctx)
 	}
@@ -146,13 +144,30 @@ func (s Store) garbage(ctx context.Context, o GarbageOptions, bodies handoff.Bod
 	}
 	if o.Collect && err == nil {
 		unneeded, err = s.collect(ctx, bodies, unneeded, g.Retention, views, before)
-		g.Trash = nil
+		if err == nil && len(g.Trash) > 0 {
+			g.Trash, err = s.o.RemoveTrash(ctx, g.removes(o, before))
+		}
+		if err == nil && g.Retention != nil {
+			g.Retention.Dropped = g.Retention.Drops()+g.Retention.DropsSessions() > 0
+		}
 	}
 	g.Bodies, g.Collected = append([]storage.UnneededBody{}, unneeded...), o.Collect
 	for _, b := range unneeded {
 		g.SizeBytes += b.SizeBytes
 	}
 	return g, err
+}
+
+// removes returns which of the deleted sessions a collection removes: those that the policy does not keep, or
+// without one those that were deleted before a time.
+func (g Garbage) removes(o GarbageOptions, before time.Time) func(session.Summary) bool {
+	return func(t session.Summary) bool {
+		if g.Retention == nil {
+			return !o.Remote && t.DeletedAt.Before(before)
+		}
+		drops := func(s storage.RetainedSession) bool { return s.Drop && s.ID == t.ID }
+		return slices.ContainsFunc(g.Retention.Sessions, drops)
+	}
 }
 
 // survey reads the log, and returns what a policy decides about and the bodies that are not needed.
@@ -195,13 +210,7 @@ func (s Store) drop(ctx context.Context, bodies handoff.Bodies, r *storage.Reten
 			list = append(list, storage.UnneededBody{StoredBody: b.StoredBody, Need: storage.Dropped})
 		}
 	}
-	if _, err := content.Collect(ctx, bodies, list, before); err != nil {
-		return err
-	}
-	_, err := s.o.EmptyTrash(ctx, func(t session.Summary) bool {
-		return slices.ContainsFunc(r.Sessions, func(s storage.RetainedSession) bool { return s.Drop && s.ID == t.ID })
-	})
-	r.Dropped = err == nil
+	_, err := content.Collect(ctx, bodies, list, before)
 	return err
 }
 

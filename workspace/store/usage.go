@@ -98,7 +98,9 @@ func (s Store) others(unneeded []storage.UnneededBody, trash []session.Summary, 
 	for _, t := range trash {
 		u.SizeBytes += t.SizeBytes
 	}
-	add(u)
+	if len(trash) > 0 {
+		list = append(list, u)
+	}
 	if _, err := os.Stat(filepath.Join(s.o.Runtime, "log")); err == nil { // it is on this machine
 		add(storage.DiskUsage{By: "log", SizeBytes: logBytes})
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff/cmd/internal/textfmt"
-	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/settings"
 	"github.com/agent-handoff/handoff/storage"
 
@@ -31,16 +30,17 @@ to always stays. Records stay, and "handoff read" names the policy that dropped
 a body. "handoff config set retention" sets a policy for every call.
 
 Gc also lists the sessions that ended longer ago than archive_after of the
-settings, and those in the trash; --empty-trash removes their files.
+settings, and those in the trash. With --collect it removes the files of those
+that were deleted more than an hour ago, or that the policy does not keep.
 
 With a log in a bucket, --remote is about the bodies there, not about the copies
 on this machine. Those of the last 24 hours stay.
 
-Nothing is deleted without --collect or --empty-trash. If a record is missing or
-can't be read, gc refuses to decide, because that record may need any body.`
+Nothing is deleted without --collect. If a record is missing or can't be read, gc
+refuses to decide, because that record may need any body.`
 
 func gcCommand(a *cli.App) *cobra.Command {
-	var collect, emptyTrash bool
+	var collect bool
 	var o store.GarbageOptions
 	c := &cobra.Command{
 		Use:     "gc",
@@ -55,15 +55,9 @@ func gcCommand(a *cli.App) *cobra.Command {
 	c.Flags().StringVar(&o.By, "by", "channel", "group bodies by `kind`: channel, agent, session or state")
 	c.Flags().BoolVar(&collect, "collect", false, "delete what no artifact needs and the policy does not keep")
 	c.Flags().BoolVar(&o.Remote, "remote", false, "list or collect the bodies in the bucket of the log")
-	c.Flags().BoolVar(&emptyTrash, "empty-trash", false, "remove the files of the sessions in the trash")
-	c.MarkFlagsMutuallyExclusive("collect", "empty-trash")
-	a.JSONFlag(c, "print JSON", cli.Prints(store.Garbage{}),
-		cli.PrintsWith("empty-trash", session.EmptiedTrash{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(store.Garbage{}))
 	table := a.NewTable(c, bodyColumns)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if emptyTrash {
-			return sessioncmd.EmptyTrash(c.Context(), a)
-		}
 		p, set, err := policy()
 		if err != nil {
 			return err

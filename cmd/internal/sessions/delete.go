@@ -24,12 +24,12 @@ func deleteCommand(a *cli.App) *cobra.Command {
 	var force, undo bool
 	c := &cobra.Command{
 		Use:   "delete [SESSION…]",
-		Short: "Move sessions to the trash, or back",
-		Long: `Delete moves the folder of each session to .trash, beside the folder that it was
-opened in. Lists omit the session, every ref to it and to its artifacts still
-resolves, and --undo moves it back. Only handoff gc --empty-trash removes the
-files. A session that is running or stalled is refused without
---force.
+		Short: "Put sessions in the trash, or take them back",
+		Long: `Delete records that sessions are in the trash. Lists omit them, and their
+manifests are removed. All other files stay where they are, every ref to a
+session and to its artifacts still resolves, and --undo takes it back. Only
+handoff gc --collect removes the files. A session that is running or stalled is
+refused without --force.
 
 Without SESSION, on a terminal, delete lists the sessions that ended, with their
 age, their size and the number of their artifacts that are active, and asks
@@ -39,18 +39,18 @@ which to delete.`,
 		ValidArgsFunction: complete.Sessions(a),
 	}
 	c.Flags().BoolVar(&force, "force", false, "delete a session that is running or stalled, too")
-	c.Flags().BoolVar(&undo, "undo", false, "move sessions back from the trash")
+	c.Flags().BoolVar(&undo, "undo", false, "take sessions back from the trash")
 	c.MarkFlagsMutuallyExclusive("force", "undo")
-	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Moves{}), cli.Prints(stopped{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Changes{}), cli.Prints(stopped{}))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 && (!a.Terminal || a.AsJSON || undo) {
 			return cli.Invalid("session", "", "no session given", "name at least one session")
 		}
-		return Move(a, func(w *workspace.Workspace) (sessions.Moves, error) {
+		return change(a, func(w *workspace.Workspace) (sessions.Changes, error) {
 			if len(args) == 0 {
 				var err error
 				if args, err = pick(c.Context(), a, w); err != nil || len(args) == 0 {
-					return sessions.Moves{}, err
+					return sessions.Changes{}, err
 				}
 			}
 			if undo {
@@ -79,7 +79,7 @@ func pick(ctx context.Context, a *cli.App, w *workspace.Workspace) ([]string, er
 			textfmt.Size(s.SizeBytes),
 			textfmt.Count(len(s.Active), "active artifact"))
 	}
-	fmt.Fprint(a.Out, "sessions to move to the trash, such as 1 3-5 (none): ")
+	fmt.Fprint(a.Out, "sessions to put in the trash, such as 1 3-5 (none): ")
 	if err := a.Flush(); err != nil {
 		return nil, err
 	}
@@ -117,27 +117,6 @@ func parseNumbers(text string, most int) ([]int, error) {
 	return list, nil
 }
 
-// EmptyTrash removes the files of the sessions in the trash and prints what was
-// removed and what was kept.
-func EmptyTrash(ctx context.Context, a *cli.App) error {
-	return a.Writing(func(w *workspace.Workspace) error {
-		done, err := w.Sessions().EmptyTrash(ctx, nil)
-		if err != nil {
-			return err
-		}
-		if a.AsJSON {
-			return a.JSON(done)
-		}
-		for _, s := range done.Removed {
-			fmt.Fprintf(a.Out, "%s\tremoved\t%s%s\n", s.ID, textfmt.Size(s.SizeBytes), unrecorded(s))
-		}
-		for _, s := range done.Kept {
-			fmt.Fprintf(a.Out, "%s\tkept\t%s\n", s.ID, TrashReason(s))
-		}
-		return nil
-	})
-}
-
 // unrecorded names the files of a session in the trash of which nothing is known.
 func unrecorded(s session.Summary) string {
 	switch s.Unrecorded {
@@ -149,10 +128,13 @@ func unrecorded(s session.Summary) string {
 	return fmt.Sprintf(", with %d files that no artifact recorded", s.Unrecorded)
 }
 
-// TrashReason says whether the files of a session in the trash can be removed.
+// TrashReason says whether the files of a session in the trash can be removed, or were.
 func TrashReason(s session.Summary) string {
-	if len(s.NeededBy) == 0 {
-		return "in the trash: " + s.Name + unrecorded(s)
+	switch {
+	case s.Removed:
+		return "removed: " + s.Name + unrecorded(s)
+	case len(s.NeededBy) > 0:
+		return "in the trash, needed by " + strings.Join(s.NeededBy, ", ")
 	}
-	return "in the trash, needed by " + strings.Join(s.NeededBy, ", ")
+	return "in the trash: " + s.Name + unrecorded(s)
 }

@@ -71,7 +71,7 @@ func (s *Server) session(r *http.Request) (page, error) {
 		}
 	}
 	if v, ok := p.Data.(sessionPage); ok {
-		v.Move = moving(v.View)
+		v.Move = storing(v.View)
 		v.Older = max(0, len(v.Published)-publishedShown)
 		v.Published = v.Published[:len(v.Published)-v.Older]
 		p.Data = v
@@ -215,12 +215,12 @@ func (s *Server) transcripts(p *page, id string, known func() workspace.Shown) w
 	return shown
 }
 
-// moving returns the commands that move a session's folder, for people to copy: the
-// viewer changes nothing.
-func moving(v session.View) []shellCommand {
+// storing returns the commands that archive, delete and restore a session, for people to
+// copy: the viewer changes nothing.
+func storing(v session.View) []shellCommand {
 	id := textfmt.ShellWord(v.ID)
 	archive, trash := shellCommand{"archive it", cli.Name() + " session archive " + id, ""}, shellCommand{
-		"move it to the trash", cli.Name() + " session delete " + id, ""}
+		"put it in the trash", cli.Name() + " session delete " + id, ""}
 	switch {
 	case v.Parent != "", v.Status == handoff.Running, v.Status == sessions.Stalled:
 		return nil

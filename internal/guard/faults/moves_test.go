@@ -18,35 +18,56 @@ import (
 	"github.com/agent-handoff/handoff/workspace"
 )
 
-// A move is a command that moves the folder of a session, or writes or reads all of it.
+// A move is a command that archives, deletes or restores a session, removes its files, or
+// writes or reads all of them.
 type move struct {
 	name   string
 	before []string // the session command that comes before it
 	args   []string
-	done   func(m moves, ws string, s handoff.Session) bool
+	done   func(ws string, s handoff.Session) bool
+	files  func(ws string) bool // what is there once the command has succeeded after a fault; nil for anything
 }
 
 const outputs = "docs/agent-outputs/"
 
 var moveCommands = []move{
-	{"archive", nil, []string{"session", "archive", session}, func(_ moves, _ string, s handoff.Session) bool {
-		return s.Archived && s.Folder != outputs+session
-	}},
+	{"archive", nil, []string{"session", "archive", session},
+		func(_ string, s handoff.Session) bool { return s.Archived },
+		func(ws string) bool { return strings.Contains(manifest(ws), `"archivedAt"`) }},
 	{"unarchive", []string{"archive"}, []string{"session", "archive", "--undo", session},
-		func(_ moves, _ string, s handoff.Session) bool { return !s.Archived && s.Folder == outputs+session }},
-	{"delete", nil, []string{"session", "delete", session}, func(_ moves, _ string, s handoff.Session) bool {
-		return s.Deleted && s.Folder == outputs+".trash/"+session
-	}},
+		func(_ string, s handoff.Session) bool { return !s.Archived }, isPlain},
+	{"delete", nil, []string{"session", "delete", session},
+		func(_ string, s handoff.Session) bool { return s.Deleted },
+		func(ws string) bool { return manifest(ws) == "" }},
 	{"restore", []string{"delete"}, []string{"session", "delete", "--undo", session},
-		func(_ moves, _ string, s handoff.Session) bool { return !s.Deleted && s.Folder == outputs+session }},
+		func(_ string, s handoff.Session) bool { return !s.Deleted }, isPlain},
+	{"collect", []string{"delete"}, []string{"gc", "--keep-within", "1ns", "--collect"},
+		func(ws string, s handoff.Session) bool {
+			left, err := os.ReadDir(filepath.Join(ws, outputs))
+			return s.Deleted && err == nil && len(left) == 0
+		}, nil},
 	{"export", nil, []string{"export", "tar", session, "-o", "out.tar"},
-		func(_ moves, ws string, _ handoff.Session) bool {
+		func(ws string, _ handoff.Session) bool {
 			_, err := os.Stat(filepath.Join(ws, "out.tar"))
 			return err == nil
-		}},
-	{"import", nil, []string{"import", "in.tar"}, func(_ moves, _ string, s handoff.Session) bool {
-		return s.Closed != 0 && s.Folder == outputs+session
-	}},
+		}, nil},
+	{"import", nil, []string{"import", "in.tar"},
+		func(_ string, s handoff.Session) bool { return s.Closed != 0 }, isPlain},
+}
+
+// manifest returns the manifest of the session, "" for none.
+func manifest(ws string) string {
+	text, err := os.ReadFile(filepath.Join(ws, outputs, session, "manifest.json"))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// isPlain reports whether the session has a manifest that does not say that it is archived.
+func isPlain(ws string) bool {
+	text := manifest(ws)
+	return strings.Contains(text, session) && !strings.Contains(text, `"archivedAt"`)
 }
 
 // texts are the contents of the session's artifacts. The second has no kept copy.
@@ -58,7 +79,7 @@ type moves struct {
 }
 
 // TestMovesInterrupted makes system calls on files fail, and kills the process before
-// them, in each command that moves, exports or imports a session: at every call with
+// them, in each command that archives, deletes, restores, removes, exports or imports a session: at every call with
 // HANDOFF_LONG, otherwise at some of those that change something. The session must be as
 // before or as after, with every artifact readable and nothing that check finds;
 // repeating the command completes it.
@@ -136,6 +157,9 @@ func newMoves(t *testing.T) moves {
 		if c.before != nil {
 			run(ws, append([]string{"session"}, append(c.before, session)...)...)
 		}
+		if c.name == "collect" { // which keeps what an active artifact needs
+			run(ws, "withdraw", "notes:latest")
+		}
 	}
 	return m
 }
@@ -186,13 +210,15 @@ func (m moves) try(t *testing.T, c move, tr *tracer) (failed bool) {
 	again := exec.Command(m.program, c.args...)
 	again.Dir, again.Env = r.ws, m.env()
 	out, err := again.CombinedOutput()
-	// It exists already; an import may be all but moved to its folder, which is checked next.
-	conflict := err != nil && again.ProcessState.ExitCode() == 4 && (done || c.name == "import")
+	conflict := err != nil && again.ProcessState.ExitCode() == 4 && done // it exists already
 	if err != nil && !conflict {
 		fail("repeated: %v: %s", err, out)
 	}
 	if done, err := m.check(t, c, r.ws); err != nil || !done {
 		fail("repeated: done: %t, %v", done, err)
+	}
+	if c.files != nil && !conflict && !c.files(r.ws) {
+		fail("repeated: the manifest is %q", manifest(r.ws))
 	}
 	return r.code != 0
 }
@@ -233,16 +259,19 @@ func (m moves) check(t *testing.T, c move, ws string) (done bool, err error) {
 	if s.Opened == 0 {
 		want = nil
 	}
+	if c.name == "collect" {
+		want = texts[:1]
+	}
 	if !slices.Equal(got, want) {
 		return false, errors.New("the artifacts are " + strings.Join(got, ", "))
 	}
-	if n := count(t, ws, "notes.md"); s.Opened != 0 && n != 1 {
+	if n := count(t, ws, "notes.md"); s.Opened != 0 && n != 1 && c.name != "collect" {
 		return false, errors.New("the folder has several copies, or none")
 	}
-	if c.name == "export" && c.done(m, ws, s) {
+	if c.name == "export" && c.done(ws, s) {
 		return true, m.importable(t, filepath.Join(ws, "out.tar"))
 	}
-	return s.MovingTo == "" && c.done(m, ws, s), nil
+	return c.done(ws, s), nil
 }
 
 // importable returns an error unless an exported file is complete.

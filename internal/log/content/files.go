@@ -61,10 +61,6 @@ type Files struct {
 	Origin func() (string, error)
 	Here   func(context.Context, handoff.Digest) (bool, error)
 
-	// Moves returns a function that returns where a file may be whose directory is being
-	// moved, relative to Root, "" if none is.
-	Moves func(context.Context) func(path string) string
-
 	// Reading is called while a file or directory is read, with the number of bytes that were
 	// read and its size. It may be nil.
 	Reading func(done, total int64)

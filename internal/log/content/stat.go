@@ -15,26 +15,20 @@ import (
 
 // Stat implements handoff.Files.
 func (s *Files) Stat(ctx context.Context, list []handoff.Artifact) []handoff.FileState {
-	states, moved := make([]handoff.FileState, len(list)), s.moved(ctx)
+	states := make([]handoff.FileState, len(list))
 	for i, a := range list {
-		states[i] = s.stat(ctx, a, moved)
+		states[i] = s.stat(ctx, a)
 	}
 	return states
 }
 
-func (s *Files) stat(ctx context.Context, a handoff.Artifact, moved move) handoff.FileState {
+func (s *Files) stat(ctx context.Context, a handoff.Artifact) handoff.FileState {
 	if s.isForeign(a) {
 		return s.statForeign(ctx, a)
 	}
 	root, name, done, err := s.find(ctx, a)
-	defer func() { done() }()
+	defer done()
 	state, info := compareStat(a, root, name, err)
-	if to := moved(a, state); to != "" {
-		done()
-		a.Path = to
-		root, name, done, err = s.find(ctx, a)
-		state, info = compareStat(a, root, name, err)
-	}
 	if state.Target == handoff.Unknown && info != nil {
 		state.Fingerprint = s.fingerprint(info)
 	}
@@ -47,14 +41,8 @@ func (s *Files) Open(ctx context.Context, a handoff.Artifact) (state handoff.Fil
 		return s.statForeign(ctx, a), nil
 	}
 	root, name, done, err := s.find(ctx, a)
-	defer func() { done() }()
+	defer done()
 	state, info := compareStat(a, root, name, err)
-	if to := s.moved(ctx)(a, state); to != "" {
-		done()
-		a.Path = to
-		root, name, done, err = s.find(ctx, a)
-		state, info = compareStat(a, root, name, err)
-	}
 	switch {
 	case state.Target != handoff.Unknown || info == nil:
 	case info.IsDir():
@@ -90,24 +78,6 @@ func (s *Files) statForeign(ctx context.Context, a handoff.Artifact) handoff.Fil
 		}
 	}
 	return handoff.FileState{Target: handoff.Available}
-}
-
-// A move returns the path of a missing file in the folder that its session's files are
-// being moved to, "" for none.
-type move func(a handoff.Artifact, state handoff.FileState) string
-
-// moved returns the moves of sessions, which it asks for when the first file is missing.
-func (s *Files) moved(ctx context.Context) move {
-	var to func(path string) string
-	return func(a handoff.Artifact, state handoff.FileState) string {
-		if s.Moves == nil || state.Target != handoff.Missing || a.Root != "" || a.Worktree != "" {
-			return ""
-		}
-		if to == nil {
-			to = s.Moves(ctx)
-		}
-		return to(a.Path)
-	}
 }
 
 // errUnreachable is the error for a file in a directory that this process doesn't

@@ -5,7 +5,6 @@ import (
 	"github.com/agent-handoff/handoff/storage"
 
 	"bytes"
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
@@ -157,45 +156,5 @@ func TestNoBodies(t *testing.T) {
 	if p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.txt"}); err != nil || p.Kept ||
 		p.Digest == (handoff.Digest{}) {
 		t.Errorf("keep auto: kept %v, digest %v, %v", p.Kept, p.Digest, err)
-	}
-}
-
-// TestMoves asks for the moves of folders once for all missing files, and not at all without one.
-func TestMoves(t *testing.T) {
-	dir, asked := t.TempDir(), 0
-	files := &content.Files{Root: root(t, dir), Now: time.Now, Moves: func(context.Context) func(string) string {
-		asked++
-		return func(path string) string { return map[string]string{"a.md": "moved/a.md"}[path] }
-	}}
-	must(t, os.MkdirAll(filepath.Join(dir, "moved"), 0o755))
-	for _, name := range []string{"moved/a.md", "b.md"} {
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte("text"), 0o644))
-	}
-	artifact := func(path string) (a handoff.Artifact) {
-		size := int64(4)
-		a.Path, a.TargetType, a.SizeBytes = path, "file", &size
-		return a
-	}
-	for _, tt := range []struct {
-		paths []string
-		want  []handoff.Target
-		asked int
-	}{
-		{[]string{"b.md", "b.md"}, []handoff.Target{handoff.Unknown, handoff.Unknown}, 0},
-		{[]string{"a.md", "c.md", "d.md"}, []handoff.Target{handoff.Unknown, handoff.Missing, handoff.Missing}, 1},
-	} {
-		asked = 0
-		var list []handoff.Artifact
-		for _, path := range tt.paths {
-			list = append(list, artifact(path))
-		}
-		for i, s := range files.Stat(t.Context(), list) {
-			if s.Target != tt.want[i] {
-				t.Errorf("%s: got %s, want %s", tt.paths[i], s.Target, tt.want[i])
-			}
-		}
-		if asked != tt.asked {
-			t.Errorf("%q: got %d questions, want %d", tt.paths, asked, tt.asked)
-		}
 	}
 }

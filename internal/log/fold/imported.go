@@ -79,19 +79,5 @@ func foldImported(k Keeper, f *handoff.SessionImported) error {
 			return err
 		}
 	}
-	return foldStaged(k, f)
-}
-
-// foldStaged notes that the files of an imported session are in a folder of their
-// own, from which they are being moved to that of the session.
-func foldStaged(k Keeper, f *handoff.SessionImported) error {
-	s, err := k.Session(f.SessionID)
-	if err != nil || s == nil || s.Folder == "" || f.Folder == "" || f.Folder == s.Folder ||
-		handoff.CheckSessionFolder(f.Folder) != nil {
-		return err
-	}
-	s.Origin = s.Folder
-	s.MovingTo = s.Folder
-	s.Folder = f.Folder
-	return k.PutSession(s)
+	return nil
 }

@@ -26,11 +26,6 @@ func foldMoved(k Keeper, r handoff.Record, f *handoff.PathMoved) error {
 	if !fs.ValidPath(f.From) || !fs.ValidPath(f.To) || f.To == "." {
 		return nil // it leads out of the workspace
 	}
-	if f.SessionID != "" { // one that another process completed has no effect
-		if moved, err := foldSessionMoved(k, f); err != nil || !moved {
-			return err
-		}
-	}
 	moves, err := movesFrom(k, f.From)
 	if err != nil {
 		return err

@@ -83,7 +83,6 @@ func selectsSession(q handoff.SessionQuery, s *handoff.Session) bool {
 		q.BootID != "" && (s.Status != handoff.Running || q.BootID != s.Process.BootID),
 		s.Parent != "" && !q.IncludeRuns && q.Parent == "",
 		(s.Archived || s.Deleted) && !q.IncludeArchived,
-		q.Moving && s.MovingTo == "",
 		!q.Since.IsZero() && s.OpenedAt.Before(q.Since),
 		!q.Until.IsZero() && !s.OpenedAt.Before(q.Until):
 		return false

@@ -1,8 +1,9 @@
 package fold
 
 import (
+	"cmp"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/agent-handoff/handoff"
 )
@@ -16,7 +17,7 @@ func foldSession(k Keeper, id string, r handoff.Record) error {
 		s = &handoff.Session{ID: id}
 	}
 	opens := s.Opened == 0
-	if !applyMove(s, r.Fact) {
+	if !applyPlace(s, r) {
 		ApplySession(s, r)
 	}
 	if opens && s.Opened != 0 {
@@ -34,24 +35,23 @@ func foldSession(k Keeper, id string, r handoff.Record) error {
 	return nil
 }
 
-// applyMove applies a fact about where a session's files are to be, and reports
+// applyPlace applies a fact that archives, deletes or restores a session, and reports
 // whether it is one.
-func applyMove(s *handoff.Session, f handoff.Fact) bool {
-	to := ""
-	switch f := f.(type) {
+func applyPlace(s *handoff.Session, r handoff.Record) bool {
+	switch r.Fact.(type) {
 	case *handoff.SessionArchived:
-		s.Archived, to = true, f.Folder
+		s.Archived = true
+		s.ArchivedAt = cmp.Or(s.ArchivedAt, r.CreatedAt)
 	case *handoff.SessionDeleted:
-		s.Deleted, to = true, f.Folder
+		s.Deleted = true
+		s.DeletedAt = cmp.Or(s.DeletedAt, r.CreatedAt)
 	case *handoff.SessionRestored:
 		s.Archived = false
 		s.Deleted = false
-		to = f.Folder
+		s.ArchivedAt = time.Time{}
+		s.DeletedAt = time.Time{}
 	default:
 		return false
-	}
-	if s.MovingTo = to; to == s.Folder || s.Folder == "" || handoff.CheckSessionFolder(to) != nil {
-		s.MovingTo = ""
 	}
 	if s.Status == "" {
 		s.Status = handoff.Running // as every session that other records name
@@ -100,30 +100,6 @@ func eachRun(k Keeper, id string, change func(run *handoff.Session)) error {
 		}
 	}
 	return nil
-}
-
-// foldSessionMoved completes the move of a session's folder, and reports whether
-// the fact does that. The folders of runs in it move with it.
-func foldSessionMoved(k Keeper, f *handoff.PathMoved) (bool, error) {
-	s, err := k.Session(f.SessionID)
-	if err != nil || s == nil || s.MovingTo == "" || f.From != s.Folder || f.To != s.MovingTo {
-		return false, err
-	}
-	s.Folder, s.MovingTo = f.To, ""
-	switch {
-	case s.Origin == f.To:
-		s.Origin = ""
-	case s.Origin == "":
-		s.Origin = f.From
-	}
-	if err := k.PutSession(s); err != nil {
-		return false, err
-	}
-	return true, eachRun(k, s.ID, func(run *handoff.Session) {
-		if file, inside := strings.CutPrefix(run.Folder, f.From+"/"); inside {
-			run.Folder = f.To + "/" + file
-		}
-	})
 }
 
 // numberExecution gives a session that was just opened its number among the

@@ -25,6 +25,14 @@ type Options struct {
 	// target that other machines use. "" leaves them as they are.
 	Origin string
 
+	// Import marks the records as those of an import: they count for nothing before
+	// session.imported names it. The target may have any other records.
+	Import string
+
+	// Select selects the records that are copied, in the order of the log; nil for all.
+	// The target is then another log, which nothing continues.
+	Select func(handoff.Record) bool
+
 	// Thread selects the copies of transcripts whose bodies are copied; nil for all.
 	// The others are Missing.
 	Thread func(*handoff.ThreadKept) bool
@@ -64,6 +72,13 @@ func Copy(ctx context.Context, from, to Side, o Options) (storage.LogCopy, error
 		c.redacted.Add(r)
 		c.dropped.Add(r)
 	}
+	if o.Import != "" || o.Select != nil {
+		err := c.findImported(ctx)
+		if err == nil {
+			err = c.copy(ctx, 0)
+		}
+		return c.result, err
+	}
 	if err := c.skip(ctx); err != nil {
 		return c.result, err
 	}
@@ -80,6 +95,7 @@ type copier struct {
 	total    handoff.Seq
 	redacted handoff.Redactions
 	dropped  handoff.Drops
+	imported map[string]bool // the IDs of the records of the import that the target has
 	result   storage.LogCopy
 }
 
@@ -93,10 +109,15 @@ func (c *copier) record(r handoff.Record) (handoff.Record, []byte, error) {
 		r = c.redacted.Record(r)
 	}
 	b, err := r.JSON()
-	if err == nil && r.Origin == "" && c.o.Origin != "" {
-		if b, err = jsonl.WithFields(b, struct {
-			Origin string `json:"origin"`
-		}{c.o.Origin}); err == nil {
+	marks := map[string]string{}
+	if r.Origin == "" && c.o.Origin != "" {
+		marks["origin"] = c.o.Origin
+	}
+	if c.o.Import != "" {
+		marks["import"] = c.o.Import
+	}
+	if err == nil && len(marks) > 0 {
+		if b, err = jsonl.WithFields(b, marks); err == nil {
 			seq := r.Seq
 			r, err = handoff.ParseRecord(b)
 			r.Seq = seq
@@ -133,6 +154,20 @@ func (c *copier) skip(ctx context.Context) error {
 	return nil
 }
 
+// findImported finds the records of the import that the target has.
+func (c *copier) findImported(ctx context.Context) error {
+	c.imported = map[string]bool{}
+	for r, err := range c.to.Log.Read(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if c.o.Import != "" && r.Import == c.o.Import {
+			c.imported[r.ID] = true
+		}
+	}
+	return nil
+}
+
 func (c *copier) conflict(r handoff.Record, format string, args ...any) error {
 	return handoff.E("copy log", fmt.Sprintf("record %d of the target, %s", r.Seq, r.ID), handoff.Conflict,
 		fmt.Errorf(format, args...),
@@ -150,6 +185,9 @@ func (c *copier) copy(ctx context.Context, after handoff.Seq) error {
 	for r, err := range c.from.Log.Read(ctx, after) {
 		if err == nil {
 			r, _, err = c.record(r)
+		}
+		if err == nil && (c.imported[r.ID] || (c.o.Select != nil && !c.o.Select(r))) {
+			continue
 		}
 		if err == nil {
 			err = c.bodies(ctx, r)
@@ -189,7 +227,7 @@ func (c *copier) appended(list []handoff.Record, first handoff.Seq, err error) e
 	if err != nil {
 		return err
 	}
-	if first != c.result.Last+1 {
+	if first != c.result.Last+1 && c.imported == nil {
 		return c.conflict(list[0], "another writer appended to the target")
 	}
 	for i, r := range list {
@@ -198,7 +236,7 @@ func (c *copier) appended(list []handoff.Record, first handoff.Seq, err error) e
 			_ = f.Link(r) // derived: a check reports it, and a repair creates it
 		}
 	}
-	c.result.Last += handoff.Seq(len(list))
+	c.result.Last = first + handoff.Seq(len(list)) - 1
 	c.result.Copied += len(list)
 	if c.o.Progress != nil {
 		c.o.Progress(c.result.Last, max(c.total, c.result.Last))
@@ -259,8 +297,12 @@ func (c *copier) body(ctx context.Context, r handoff.Record, d handoff.Digest) e
 	if err != nil {
 		return err
 	}
-	_, err = c.to.Bodies.Put(ctx, body)
-	if err = errors.Join(err, body.Close()); err == nil {
+	got, err := c.to.Bodies.Put(ctx, body)
+	if err = errors.Join(err, body.Close()); err == nil && got.Value != d.Value {
+		err = handoff.E("copy log", "body of "+r.ID, handoff.Corrupt, errors.New("does not match its digest"),
+			handoff.Suggest("see what is damaged", handoff.ActionCheck))
+	}
+	if err == nil {
 		c.result.Bodies++
 	}
 	return err

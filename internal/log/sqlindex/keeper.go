@@ -390,10 +390,10 @@ func (k *keeper) writeSession(s *handoff.Session) error {
 		boot = s.Process.BootID
 	}
 	err = k.exec(
-		`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, agent, workflow, user, archived, boot, moving)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		`INSERT OR REPLACE INTO sessions (id, state, opened, openedAt, status, parent, agent, workflow, user, archived, boot)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		s.ID, text, int64(s.Opened), s.Order().Start, s.Status, s.Parent, s.Agent.Name, s.Workflow.Name, s.User,
-		s.Archived || s.Deleted, orNull(boot), orNull(s.MovingTo))
+		s.Archived || s.Deleted, orNull(boot))
 	if err != nil {
 		return err
 	}

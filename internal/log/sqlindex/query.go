@@ -410,10 +410,6 @@ func selectsSessions(q handoff.SessionQuery, after handoff.SessionOrder) clause 
 	if !q.IncludeArchived {
 		w = w.and("a.archived = 0")
 	}
-	if q.Moving { // SQLite has no statistics, and does not know that these are few
-		w.from += " INDEXED BY sessions_by_moving"
-		w = w.and("a.moving IS NOT NULL")
-	}
 	if !q.Since.IsZero() {
 		w = w.and("a.openedAt >= ?", instant(q.Since))
 	}

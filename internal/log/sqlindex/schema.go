@@ -15,7 +15,7 @@ import (
 
 // version is the version of the schema and of the stored values. A database of
 // another version is emptied and rebuilt.
-const version = 43
+const version = 44
 
 // schema creates what records are applied to. The key of an artifact's row is the
 // Seq of its record, so every index of artifacts ends in log order.
@@ -53,7 +53,7 @@ var schema = []string{
 	`CREATE INDEX kept_threads ON pointers (key) WHERE space = '` + fold.KeptSpace + `'`,
 
 	`CREATE TABLE sessions (id TEXT PRIMARY KEY, state TEXT, opened INTEGER, openedAt INTEGER, status TEXT,
-		parent TEXT, agent TEXT, workflow TEXT, user TEXT, archived INTEGER, boot TEXT, moving TEXT) WITHOUT ROWID`,
+		parent TEXT, agent TEXT, workflow TEXT, user TEXT, archived INTEGER, boot TEXT) WITHOUT ROWID`,
 	// Each index covers every column that queries select by, so that only the
 	// rows of the result are read.
 	`CREATE INDEX sessions_by_opened ON sessions (openedAt, opened, status, parent, archived, agent, workflow, user)`,
@@ -65,7 +65,6 @@ var schema = []string{
 	`CREATE INDEX sessions_by_record ON sessions (opened, openedAt, archived)`, // the key of session_texts
 	// the running sessions only
 	`CREATE INDEX sessions_by_boot ON sessions (boot, openedAt, opened) WHERE boot IS NOT NULL`,
-	`CREATE INDEX sessions_by_moving ON sessions (moving) WHERE moving IS NOT NULL`,
 	`CREATE TABLE session_tags (tag TEXT, id TEXT, PRIMARY KEY (tag, id)) WITHOUT ROWID`,
 	`CREATE INDEX session_tags_by_id ON session_tags (id)`,
 	`CREATE TABLE session_links (target TEXT, id TEXT, PRIMARY KEY (target, id)) WITHOUT ROWID`,

@@ -19,8 +19,7 @@ func isPath(ref string) bool {
 }
 
 // atPath returns the newest artifact that was published at a path, if possible
-// one that was not withdrawn; if there is none, one whose session was moved away
-// since. The path may be in any directory whose artifacts
+// one that was not withdrawn. The path may be in any directory whose artifacts
 // the log has: a worktree, the folder of a session.
 func (r Resolver) atPath(ctx context.Context, ref string) ([]names.Candidate, error) {
 	if ref == "" || strings.ContainsRune(ref, 0) {
@@ -34,7 +33,7 @@ func (r Resolver) atPath(ctx context.Context, ref string) ([]names.Candidate, er
 	// A recorded path is relative to a directory that its record implies, so it
 	// is one of the tails of the absolute path.
 	q := handoff.ArtifactQuery{Paths: tails(file), IncludeInactive: true, Limit: 50}
-	var withdrawn, moved []names.Candidate
+	var withdrawn []names.Candidate
 	for {
 		page, err := r.Reader.Artifacts(ctx, q)
 		if err != nil {
@@ -43,9 +42,6 @@ func (r Resolver) atPath(ctx context.Context, ref string) ([]names.Candidate, er
 		for _, a := range page.Artifacts {
 			switch {
 			case a.File != file:
-				if moved == nil && a.Status != handoff.Withdrawn && r.wasAt(ctx, a, file) {
-					moved = recorded(a)
-				}
 			case a.Status != handoff.Withdrawn:
 				return recorded(a), nil
 			case withdrawn == nil:
@@ -53,33 +49,9 @@ func (r Resolver) atPath(ctx context.Context, ref string) ([]names.Candidate, er
 			}
 		}
 		if q.Cursor = page.Cursor; q.Cursor == "" {
-			if withdrawn == nil {
-				return moved, nil
-			}
 			return withdrawn, nil
 		}
 	}
-}
-
-// wasAt reports whether an artifact was published at a path in the folder of its
-// session, which was moved to the archive or the trash since, or is being moved.
-func (r Resolver) wasAt(ctx context.Context, a handoff.Artifact, file string) bool {
-	p, ok := a.Record.Fact.(*handoff.ArtifactPublished)
-	if !ok || a.Root != "" || a.Worktree != "" {
-		return false
-	}
-	s, err := r.Reader.Session(ctx, a.Producer.Session)
-	if err != nil || s.Origin == "" && s.MovingTo == "" {
-		return false
-	}
-	for _, now := range []string{a.Path, s.MovingTo + strings.TrimPrefix(a.Path, s.Folder),
-		s.Folder + strings.TrimPrefix(a.Path, s.MovingTo)} {
-		root, ok := strings.CutSuffix(filepath.ToSlash(a.File), "/"+now)
-		if ok && filepath.FromSlash(root+"/"+p.Path) == file {
-			return true
-		}
-	}
-	return false
 }
 
 // resolveDir follows the symbolic links of the directory of a file, as far as it

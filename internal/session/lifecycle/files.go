@@ -64,9 +64,6 @@ func typeOf(m fs.FileMode) string {
 // openFolder opens the folder of a session.
 func (ss *Sessions) openFolder(op string, s handoff.Session) (*os.Root, error) {
 	root, err := ss.Files.OpenRoot(s.Folder)
-	if errors.Is(err, fs.ErrNotExist) && s.MovingTo != "" {
-		root, err = ss.Files.OpenRoot(s.MovingTo)
-	}
 	if err == nil {
 		return root, nil
 	}

@@ -20,10 +20,10 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 )
 
-// Render updates the manifest of a session from the log. When all concurrent
-// calls have returned, the file includes the newest record about the session.
-// Render does nothing for a run, which has no manifest, or if the session's
-// folder is not on this machine.
+// Render updates the manifest of a session from the log; that of a deleted session it
+// removes. When all concurrent calls have returned, the file includes the newest record
+// about the session. Render does nothing for a run, which has no manifest, or if the
+// session's folder is not on this machine.
 //
 // Error kinds: NotFound, Unavailable.
 func (ss *Sessions) Render(ctx context.Context, id string) error {
@@ -170,10 +170,10 @@ func renderUntilStable(compute func() ([]byte, error), replace func([]byte) erro
 	return err
 }
 
-// manifest returns the content of a session's manifest.
+// manifest returns the content of a session's manifest, nil for a deleted session.
 func (ss *Sessions) manifest(ctx context.Context, id string) ([]byte, error) {
 	s, artifacts, err := ss.Read(ctx, id)
-	if err != nil {
+	if err != nil || s.Deleted {
 		return nil, err
 	}
 	m, err := manifest.New(s, artifacts)
@@ -221,8 +221,16 @@ func publishedIn(s handoff.Session) handoff.ArtifactQuery {
 	return handoff.ArtifactQuery{Producer: map[string]string{field: s.ID}, IncludeInactive: true}
 }
 
-// replaceManifest replaces the manifest unless it has the given content.
+// replaceManifest replaces the manifest unless it has the given content, or with nil removes
+// it.
 func replaceManifest(root *os.Root, text []byte) error {
+	if text == nil {
+		err := root.Remove(manifest.Name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return errors.Join(err, durable.SyncDir(root, "."))
+	}
 	if old, err := plainfile.ReadIn(root, manifest.Name, int64(len(text))); err == nil && bytes.Equal(old, text) {
 		return nil
 	}

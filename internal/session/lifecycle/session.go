@@ -46,6 +46,8 @@ type Options struct {
 	Now     func() time.Time
 	Rand    io.Reader
 	Pending Pending // nil if nothing tracks which manifests are out of date
+
+	Runtime func() (*os.Root, error) // opens the runtime directory, whose lock Locked holds
 }
 
 // Pending tracks which manifests are out of date, so that another process can
@@ -293,7 +295,8 @@ func (ss *Sessions) append(ctx context.Context, id string, f handoff.Fact) (hand
 		return r, nil, err
 	}
 	switch f.(type) {
-	case *handoff.SessionOpened, *handoff.SessionClosed:
+	case *handoff.SessionOpened, *handoff.SessionClosed, *handoff.SessionArchived, *handoff.SessionDeleted,
+		*handoff.SessionRestored:
 		err = ss.Render(ctx, id)
 	default:
 		err = ss.Changed(ctx, id)

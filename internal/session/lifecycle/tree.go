@@ -69,6 +69,9 @@ func (ss *Sessions) adoptOne(ctx context.Context, folder string, o session.Adopt
 	error) {
 	a := session.Adoption{ID: path.Base(folder), Folder: folder, Status: session.NoManifest}
 	if _, err := ss.Files.Lstat(filepath.FromSlash(path.Join(folder, manifest.Name))); errors.Is(err, fs.ErrNotExist) {
+		if known, err := ss.Session(ctx, a.ID); err == nil && known.Folder == folder {
+			a.Status = session.Recorded // it is in the trash
+		}
 		return a, nil, ctx.Err()
 	}
 	m, err := ss.readImported(folder)

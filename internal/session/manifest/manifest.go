@@ -69,6 +69,8 @@ type Extension struct {
 	Late      []string    `json:"late"` // IDs of artifacts that were published after the session's end
 	Artifacts []Artifact  `json:"artifacts"`
 
+	ArchivedAt string `json:"archivedAt,omitempty"` // when the session was archived
+
 	// Rejected are the outputs of an adopted manifest that were not imported.
 	Rejected []json.RawMessage `json:"rejected,omitempty"`
 }
@@ -187,6 +189,7 @@ func New(s handoff.Session, artifacts []handoff.Artifact) (Document, error) {
 			own.Late = append(own.Late, a.ID)
 		}
 	}
+	own.ArchivedAt = FormatTime(s.ArchivedAt)
 	own.Rejected = rejected(s, artifacts)
 	b, err := json.Marshal(own)
 	if err != nil {

@@ -10,12 +10,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/log/logcopy"
 	"github.com/agent-handoff/handoff/internal/session/manifest"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/session"
@@ -44,7 +47,7 @@ func (t *Transfer) Export(ctx context.Context, id, file string) (done session.Tr
 		return done, handoff.E("export", id, handoff.Invalid, errors.New("is a run inside a session"),
 			handoff.Advice("name its session, "+s.Parent))
 	}
-	err = t.Locked(ctx, func() error {
+	err = t.Sessions.Locked(ctx, func() error {
 		if s, err = t.Sessions.Session(ctx, id); err != nil {
 			return err
 		}
@@ -64,36 +67,35 @@ func (t *Transfer) Export(ctx context.Context, id, file string) (done session.Tr
 func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *session.TransferManifest) (list []entry,
 	warnings []string,
 	err error) {
-	sessions, err := t.Tree(ctx, s)
+	sessions, err := t.Sessions.Tree(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
 	*m = session.TransferManifest{Format: format, Version: formatVersion, SessionID: s.ID, Folder: s.Folder,
 		Sessions: len(sessions)}
-	if s.Origin != "" {
-		m.Folder = s.Origin
+	of := newTree(sessions)
+	to := &collected{bodies: map[string]int64{}}
+	copied, err := logcopy.Copy(ctx, logcopy.Side{Log: t.Store.Log, Bodies: t.Store.Bodies},
+		logcopy.Side{Log: collectedLog{to: to}, Bodies: collectedBodies{to: to}},
+		logcopy.Options{Select: of.has, Redact: true})
+	for _, id := range copied.Missing {
+		if err == nil && handoff.IsArtifactID(id) && !of.withdrawn[id] {
+			err = handoff.E("export", s.ID, handoff.Corrupt, fmt.Errorf("the kept body of %s is missing", id),
+				handoff.Suggest("list every problem", handoff.ActionCheck))
+		}
 	}
-	records, bodies, err := t.records(ctx, newTree(sessions), m)
 	if err != nil {
 		return nil, nil, err
 	}
+	records := to.records
+	m.Records, m.Bodies = copied.Copied, len(to.bodies)
 	list = append(list, entry{name: recordsName, size: int64(len(records)), mode: 0o644,
 		open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(records)), nil }})
-	slices.Sort(bodies)
-	for _, value := range slices.Compact(bodies) {
-		d := handoff.Digest{Algorithm: handoff.SHA256, Value: value}
-		body, err := t.Store.Bodies.Open(ctx, d)
-		if err != nil {
-			return nil, nil, err
-		}
-		size, err := body.Seek(0, io.SeekEnd)
-		if err := errors.Join(err, body.Close()); err != nil {
-			return nil, nil, err
-		}
-		list = append(list, entry{name: bodiesDir + value, size: size, mode: 0o644, open: func() (io.ReadCloser, error) {
-			return t.Store.Bodies.Open(ctx, d)
-		}})
-		m.Bodies++
+	for _, value := range slices.Sorted(maps.Keys(to.bodies)) {
+		list = append(list, entry{name: bodiesDir + value, size: to.bodies[value], mode: 0o644,
+			open: func() (io.ReadCloser, error) {
+				return t.Store.Bodies.Open(ctx, handoff.Digest{Algorithm: handoff.SHA256, Value: value})
+			}})
 	}
 	files, warnings, err := t.files(s)
 	m.Files = len(files)
@@ -111,57 +113,45 @@ func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *session.Tr
 	return list, warnings, err
 }
 
-// records returns the records of a tree, a line each, and the digests of the bodies
-// that they need.
-func (t *Transfer) records(ctx context.Context, tree *tree, m *session.TransferManifest) (lines []byte,
-	bodies []string, err error) {
-	var list []handoff.Record
-	var redacted handoff.Redactions
-	for r, err := range t.Store.Log.Read(ctx, 0) {
-		if err != nil {
-			return nil, nil, err
-		}
-		redacted.Add(r)
-	}
-	for r, err := range t.Store.Log.Read(ctx, 0) {
-		if err != nil {
-			return nil, nil, err
-		}
-		if d, damaged := r.Fact.(*handoff.Damaged); damaged {
-			return nil, nil, handoff.E("export", m.SessionID, handoff.Corrupt,
-				fmt.Errorf("record %d can't be read, and may belong to the session: %w", r.Seq, d.Err),
-				handoff.Suggest("list every problem", handoff.ActionCheck))
-		}
-		if !tree.has(r) {
-			continue
-		}
-		r = redacted.Record(r)
-		b, err := r.JSON()
-		if err == nil {
-			b, err = withImport(b, "", "")
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		lines = append(append(lines, bytes.TrimSpace(b)...), '\n')
-		m.Records++
-		list = append(list, r)
-		for _, d := range handoff.BodiesOf(r.Fact) {
-			if _, erased := redacted.Body(r.Import, d); erased {
-				continue
-			}
-			if there, err := t.Store.Bodies.Has(ctx, d); err != nil || there {
-				bodies = append(bodies, d.Value)
-			}
-		}
-	}
-	for digest, artifact := range needed(list) {
-		if !slices.Contains(bodies, digest) {
-			return nil, nil, handoff.E("export", m.SessionID, handoff.Corrupt,
-				fmt.Errorf("the kept body of %s is missing", artifact), handoff.Suggest("list every problem", handoff.ActionCheck))
-		}
-	}
-	return lines, bodies, nil
+// collected is what an export has of the log: the target of a copy.
+type collected struct {
+	records []byte           // a line each
+	bodies  map[string]int64 // their sizes, by digest
+	last    handoff.Seq
+}
+
+type collectedLog struct {
+	handoff.Log
+	to *collected
+}
+
+func (collectedLog) Read(context.Context, handoff.Seq) iter.Seq2[handoff.Record, error] {
+	return func(func(handoff.Record, error) bool) {}
+}
+
+func (l collectedLog) Append(_ context.Context, r handoff.Record) (handoff.Seq, error) {
+	b, err := plain(r)
+	l.to.records = append(append(l.to.records, bytes.TrimSpace(b)...), '\n')
+	l.to.last++
+	return l.to.last, err
+}
+
+type collectedBodies struct {
+	handoff.Bodies
+	to *collected
+}
+
+func (b collectedBodies) Has(_ context.Context, d handoff.Digest) (bool, error) {
+	_, has := b.to.bodies[d.Value]
+	return has, nil
+}
+
+func (b collectedBodies) Put(_ context.Context, r io.Reader) (handoff.Digest, error) {
+	h := sha256.New()
+	n, err := io.Copy(h, r)
+	d := handoff.Digest{Algorithm: handoff.SHA256, Value: hex.EncodeToString(h.Sum(nil))}
+	b.to.bodies[d.Value] = n
+	return d, err
 }
 
 // files returns the files and directories in the folder of a session. Links, devices and

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,13 +13,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/session/relocate"
+	"github.com/agent-handoff/handoff/internal/log/logcopy"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/plainfile"
 	"github.com/agent-handoff/handoff/session"
@@ -27,10 +29,18 @@ import (
 // A verified is a file that was read completely and found to be a valid export.
 type verified struct {
 	session.TransferManifest
-	size    int64  // of the file
 	id      string // of the import: by it, a repetition continues an interrupted one
 	sums    map[string]string
+	entries []storedEntry // the files and directories of the session
+	bodies  map[string]storedEntry
 	records []handoff.Record
+}
+
+// A storedEntry is where the content of an entry is.
+type storedEntry struct {
+	name         string
+	offset, size int64
+	executable   bool
 }
 
 // Import imports an exported session, with the IDs that it has.
@@ -59,43 +69,88 @@ func (t *Transfer) Import(ctx context.Context, file string) (session.Transfer, e
 			handoff.Advice("nothing was imported; export the session again"))
 	}
 	done := session.Transfer{TransferManifest: v.TransferManifest, File: file}
-	if lost, err := t.isLost(ctx, v); err != nil || lost {
-		if err == nil {
-			done.Warnings, err = t.putBack(ctx, f, v)
+	lost, err := t.isLost(ctx, v)
+	if err == nil && lost {
+		if err = t.Sessions.Locked(ctx, func() error { return t.store(ctx, f, v) }); err == nil {
+			done.Warnings, err = t.Sessions.Restore(ctx, v.SessionID)
 		}
 		return done, err
 	}
-	err = t.Locked(ctx, func() error {
-		if err := t.checkNew(ctx, v); err != nil {
-			return err
-		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		staged, err := t.store(ctx, f, v)
-		if err != nil {
-			return err
-		}
-		if err := t.append(ctx, v); err != nil {
-			return err
-		}
-		_, done.Warnings, err = t.Hub.Record(ctx,
-			&handoff.SessionImported{SessionID: v.SessionID, Import: v.id, Records: len(v.records), Folder: staged})
-		return err
-	})
-	if errors.Is(err, handoff.Conflict) { // perhaps with what a killed import recorded last
-		err = errors.Join(err, t.Complete(ctx))
-	}
 	if err == nil {
-		if err := t.Complete(ctx); err != nil { // the next operation tries again
-			done.Warnings = append(done.Warnings, err.Error())
-		}
-		if err := t.Sessions.Render(ctx, v.SessionID); err != nil {
-			done.Warnings = append(done.Warnings, err.Error())
+		err = t.Sessions.Locked(ctx, func() (err error) {
+			done.Warnings, err = t.add(ctx, f, v)
+			return err
+		})
+	}
+	if err != nil {
+		return done, err
+	}
+	if err := t.Sessions.Render(ctx, v.SessionID); err != nil {
+		done.Warnings = append(done.Warnings, err.Error())
+	}
+	return done, nil
+}
+
+// add copies the bodies, the records and the files of a session that is new here, and records that
+// they count.
+func (t *Transfer) add(ctx context.Context, f io.ReaderAt, v *verified) ([]string, error) {
+	there, err := t.checkNew(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	o := logcopy.Options{Import: v.id}
+	if t.Origin != nil {
+		if o.Origin, err = t.Origin(); err != nil {
+			return nil, err
 		}
 	}
-	return done, err
+	from := logcopy.Side{Log: verifiedLog{v: v}, Bodies: verifiedBodies{v: v, from: f}}
+	if _, err := logcopy.Copy(ctx, from, t.To, o); err != nil {
+		return nil, err
+	}
+	if !there {
+		if err := t.store(ctx, f, v); err != nil {
+			return nil, err
+		}
+	}
+	_, warnings, err := t.Hub.Record(ctx,
+		&handoff.SessionImported{SessionID: v.SessionID, Import: v.id, Records: len(v.records)})
+	return warnings, err
 }
+
+// verifiedLog and verifiedBodies are what a copy reads of a file.
+type verifiedLog struct {
+	handoff.Log
+	v *verified
+}
+
+func (l verifiedLog) Read(context.Context, handoff.Seq) iter.Seq2[handoff.Record, error] {
+	return func(yield func(handoff.Record, error) bool) {
+		for _, r := range l.v.records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+type verifiedBodies struct {
+	handoff.Bodies
+	v    *verified
+	from io.ReaderAt
+}
+
+func (b verifiedBodies) Open(_ context.Context, d handoff.Digest) (io.ReadSeekCloser, error) {
+	e, ok := b.v.bodies[d.Value]
+	if !ok {
+		return nil, handoff.NotFound
+	}
+	return openBody{io.NewSectionReader(b.from, e.offset, e.size)}, nil
+}
+
+type openBody struct{ *io.SectionReader }
+
+func (openBody) Close() error { return nil }
 
 // open opens an export. It never waits, also not for the writer of a pipe.
 func open(file string) (*os.File, error) {
@@ -110,10 +165,23 @@ func open(file string) (*os.File, error) {
 	return nil, handoff.E("import", file, kind, durable.Reason(err), handoff.Advice("name a file that handoff exported"))
 }
 
+// A counted reader counts the bytes that are read.
+type counted struct {
+	from io.Reader
+	n    int64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.from.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
 // verify reads a file completely and writes nothing.
 func verify(ctx context.Context, f io.Reader, size int64) (*verified, error) {
-	v := &verified{sums: map[string]string{}, size: size}
-	tr := tar.NewReader(bufio.NewReader(f))
+	v := &verified{sums: map[string]string{}, bodies: map[string]storedEntry{}}
+	at := &counted{from: bufio.NewReader(f)}
+	tr := tar.NewReader(at)
 	manifest, err := v.head(tr, manifestName, maxManifest, size)
 	if err != nil {
 		return nil, err
@@ -134,8 +202,15 @@ func verify(ctx context.Context, f io.Reader, size int64) (*verified, error) {
 			return errors.New("is in the file twice")
 		}
 		seen[name] = true
+		e := storedEntry{h.Name, at.n, h.Size, h.Mode&0o100 != 0}
+		if strings.HasPrefix(h.Name, filesDir) {
+			v.entries = append(v.entries, e)
+		}
 		if h.Typeflag == tar.TypeDir {
 			return nil
+		}
+		if body, ok := strings.CutPrefix(h.Name, bodiesDir); ok {
+			v.bodies[body] = e
 		}
 		return v.content(h, r)
 	})
@@ -304,7 +379,7 @@ func (v *verified) checkRecords() error {
 			return fmt.Errorf("record %d %w", i+1, err)
 		}
 	}
-	for digest, id := range needed(v.records) {
+	for digest, id := range t.needed(v.records) {
 		if v.sums[bodiesDir+digest] == "" {
 			return fmt.Errorf("the body of %s is missing", id)
 		}
@@ -320,17 +395,18 @@ func (t *Transfer) checkFolder(v *verified) error {
 	if err := handoff.CheckSessionFolder(v.Folder); err != nil {
 		return err
 	}
-	if !fs.ValidPath(v.Folder) || !strings.HasPrefix(v.Folder, t.Outputs+"/") || strings.Contains("/"+v.Folder, "/.") {
-		return fmt.Errorf("folder %q is outside {agent_outputs_folder}, %q", v.Folder, t.Outputs)
+	if !fs.ValidPath(v.Folder) || !strings.HasPrefix(v.Folder, t.Store.Outputs+"/") || strings.Contains("/"+v.Folder, "/.") {
+		return fmt.Errorf("folder %q is outside {agent_outputs_folder}, %q", v.Folder, t.Store.Outputs)
 	}
 	return nil
 }
 
-// checkNew returns an error of kind Conflict if the workspace has a session, an
-// artifact, a name or a key of the import, or its folder.
-func (t *Transfer) checkNew(ctx context.Context, v *verified) error {
-	exists := func(what string) error {
-		return handoff.E("import", v.SessionID, handoff.Conflict, errors.New(what+" exists already"),
+// checkNew returns an error of kind Conflict if the workspace has a session, an artifact,
+// a name or a key of the import, or its folder and not all of its records: a folder is
+// there only after them, and complete.
+func (t *Transfer) checkNew(ctx context.Context, v *verified) (folder bool, err error) {
+	exists := func(what string) (bool, error) {
+		return false, handoff.E("import", v.SessionID, handoff.Conflict, errors.New(what+" exists already"),
 			handoff.Suggest("show what is recorded", handoff.ActionShow, v.SessionID))
 	}
 	for _, r := range v.records {
@@ -347,7 +423,7 @@ func (t *Transfer) checkNew(ctx context.Context, v *verified) error {
 				q.IncludeInactive, q.Limit = true, 1
 				page, err := t.Hub.Artifacts(ctx, q)
 				if err != nil {
-					return err
+					return false, err
 				}
 				if len(page.Artifacts) > 0 {
 					return exists("artifact " + page.Artifacts[0].ID + ", or its name or key,")
@@ -355,133 +431,79 @@ func (t *Transfer) checkNew(ctx context.Context, v *verified) error {
 			}
 		}
 	}
-	if _, err := t.Sessions.Files.Lstat(filepath.FromSlash(v.Folder)); v.Folder != "" && !errors.Is(err, fs.ErrNotExist) {
-		return exists("folder " + v.Folder)
+	if folder, err = t.Sessions.Exists(v.Folder); err != nil || !folder {
+		return false, err
 	}
-	return nil
-}
-
-// store stores the bodies and, in a folder of their own, the files. It returns that
-// folder, "" for a session without one.
-func (t *Transfer) store(ctx context.Context, f io.ReadSeeker, v *verified) (staged string, err error) {
-	files := t.Sessions.Files
-	if v.Folder != "" {
-		staged = relocate.Staging(v.Folder, v.id)
-		if err := files.RemoveAll(filepath.FromSlash(staged)); err != nil { // of an import that was killed
-			return "", t.writeError(v, err)
-		}
-		if err := files.MkdirAll(filepath.FromSlash(staged), 0o777); err != nil {
-			return "", t.writeError(v, err)
-		}
+	missing := map[string]bool{}
+	for _, r := range v.records {
+		missing[r.ID] = true
 	}
-	tr := tar.NewReader(bufio.NewReader(f))
-	for range 2 { // the manifest and the checksums
-		if _, err := tr.Next(); err != nil {
-			return "", err
-		}
-	}
-	err = each(ctx, tr, v.size, func(h *tar.Header, r io.Reader) error {
-		sum := sha256.New()
-		r = io.TeeReader(r, sum)
-		inside, isFile := strings.CutPrefix(h.Name, filesDir)
-		name := filepath.FromSlash(path.Join(staged, inside))
-		switch {
-		case isFile && staged == "":
-			return errors.New("is a file of a session without a folder")
-		case h.Typeflag == tar.TypeDir:
-			return files.MkdirAll(name, 0o777)
-		case isFile:
-			if err := files.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-				return err
-			}
-			if err := durable.Create(files, name, func(w io.Writer) error { _, err := io.Copy(w, r); return err }); err != nil {
-				return err
-			}
-			if h.Mode&0o100 != 0 {
-				if err := files.Chmod(name, 0o755); err != nil {
-					return err
-				}
-			}
-		case strings.HasPrefix(h.Name, bodiesDir):
-			if _, err := t.Put.Put(ctx, r); err != nil {
-				return err
-			}
-		default:
-			return nil
-		}
-		if hex.EncodeToString(sum.Sum(nil)) != v.sums[h.Name] {
-			return errors.New("has changed since it was verified")
-		}
-		return nil
-	})
-	if err != nil && staged != "" {
-		_ = files.RemoveAll(filepath.FromSlash(staged)) // else the next import removes it
-	}
-	if err != nil {
-		return "", t.writeError(v, err)
-	}
-	return staged, nil
-}
-
-func (t *Transfer) writeError(v *verified, err error) error {
-	var known *handoff.Error
-	if errors.As(err, &known) {
-		return err
-	}
-	return handoff.E("import", v.SessionID, handoff.Unavailable, durable.Reason(err),
-		handoff.Advice("check that the workspace is writable and has free space, then import the file again"))
-}
-
-// append appends the records that an interrupted import has not appended.
-func (t *Transfer) append(ctx context.Context, v *verified) (err error) {
-	origin := ""
-	if t.Origin != nil {
-		if origin, err = t.Origin(); err != nil {
-			return err
-		}
-	}
-	there, moved := map[string]bool{}, map[string]bool{}
 	for r, err := range t.Store.Log.Read(ctx, 0) {
 		if err != nil {
-			return err
+			return false, err
 		}
 		if r.Import == v.id {
-			there[r.ID] = true
-		}
-		if f, ok := r.Fact.(*handoff.PathMoved); ok && f.To == v.Folder {
-			moved[f.From] = true
+			delete(missing, r.ID)
 		}
 	}
-	filer, _ := t.Store.Log.(handoff.Filer)
-	for _, r := range v.records {
-		if there[r.ID] {
-			continue
-		}
-		b, err := r.JSON()
+	if len(missing) > 0 {
+		return exists("folder " + v.Folder)
+	}
+	return true, nil
+}
+
+// store stores the files in the folder of the session, which does not exist, in one step.
+func (t *Transfer) store(ctx context.Context, f io.ReaderAt, v *verified) error {
+	if v.Folder == "" && len(v.entries) > 0 {
+		return handoff.E("import", v.SessionID, handoff.Invalid, errors.New("has files and no folder"), handoff.Hint{})
+	}
+	if v.Folder == "" {
+		return nil
+	}
+	files := t.Sessions.Files
+	staged := path.Join(path.Dir(v.Folder), ".import-"+v.id[:12])
+	err := files.RemoveAll(filepath.FromSlash(staged)) // of an import that was killed
+	if err == nil {
+		err = files.MkdirAll(filepath.FromSlash(staged), 0o777)
+	}
+	for _, e := range v.entries {
 		if err == nil {
-			b, err = withImport(b, v.id, origin)
-		}
-		if err == nil {
-			r, err = handoff.ParseRecord(b)
-		}
-		if err != nil {
-			return err
-		}
-		if r.Seq, err = t.Append.Append(ctx, r); err != nil {
-			return err
-		}
-		if filer != nil && handoff.IsArtifactID(r.ID) {
-			_ = filer.Link(r) // is derived, and check creates it
+			err = cmp.Or(ctx.Err(), v.storeEntry(files, f, e, staged))
 		}
 	}
-	// Before the import counts, so that its artifacts are never without their files.
-	for _, from := range v.formerFolders() {
-		if moved[from] {
-			continue
-		}
-		if _, _, err := t.Hub.Record(ctx, &handoff.PathMoved{From: from, To: v.Folder}); err != nil {
-			return err
-		}
+	if err == nil {
+		err = files.Rename(filepath.FromSlash(staged), filepath.FromSlash(v.Folder))
 	}
-	return nil
+	if err != nil {
+		_ = files.RemoveAll(filepath.FromSlash(staged)) // else the next import removes it
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return handoff.E("import", v.SessionID, handoff.Unavailable, durable.Reason(err),
+			handoff.Advice("check that the workspace is writable and has free space, then import the file again"))
+	}
+	return durable.SyncDir(files, filepath.FromSlash(path.Dir(v.Folder)))
+}
+
+// storeEntry stores one file or directory.
+func (v *verified) storeEntry(files *os.Root, f io.ReaderAt, e storedEntry, staged string) error {
+	name := filepath.FromSlash(path.Join(staged, strings.TrimPrefix(e.name, filesDir)))
+	if strings.HasSuffix(e.name, "/") {
+		return files.MkdirAll(name, 0o777)
+	}
+	if err := files.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	err := durable.Create(files, name, func(w io.Writer) error {
+		_, err := io.Copy(io.MultiWriter(w, sum), io.NewSectionReader(f, e.offset, e.size))
+		return err
+	})
+	if err == nil && hex.EncodeToString(sum.Sum(nil)) != v.sums[e.name] {
+		err = errors.New("file has changed since it was verified")
+	}
+	if err == nil && e.executable {
+		err = files.Chmod(name, 0o755)
+	}
+	return err
 }

@@ -6,11 +6,10 @@
 // session's folder with those of its runs, in files.
 //
 // An import verifies the complete file before it writes anything. Then it stores the
-// files in a folder of their own, the bodies, and the records, each with the ID of the
-// import: such a record counts for nothing. Last, it records session.imported. With that
-// one record all of them count, and the folder is moved to its place as package relocate
-// moves folders. An import that was killed before left nothing that counts; the same
-// import repeated writes what is missing.
+// bodies and the records, as package logcopy copies them, each with the ID of the import:
+// such a record counts for nothing. Then it stores the files, and last it records
+// session.imported. With that one record all of them count. An import that was killed
+// before left nothing that counts; the same import repeated writes what is missing.
 package transfer
 
 import (
@@ -24,7 +23,8 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/internal/session/relocate"
+	"github.com/agent-handoff/handoff/internal/log/logcopy"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/tool/safepath"
 )
 
@@ -53,12 +53,11 @@ const (
 
 // A Transfer exports and imports sessions of one workspace.
 type Transfer struct {
-	*relocate.Mover
-	Store   relocate.Store
-	Append  handoff.Log // creates the runtime directory
-	Put     handoff.Bodies
-	Origin  func() (string, error) // the ID of the runtime directory, if the log is on another machine; nil otherwise
-	Outputs string                 // the directory that imported folders must be in, relative to the main worktree
+	Hub      *handoff.Hub
+	Sessions *lifecycle.Sessions
+	Store    lifecycle.Store        // imported folders must be in its directory of outputs
+	To       logcopy.Side           // of an import
+	Origin   func() (string, error) // the ID of the runtime directory, if the log is on another machine; nil otherwise
 }
 
 // A tree selects the records of a session and its runs. Every record belongs to at
@@ -68,10 +67,12 @@ type tree struct {
 	artifacts map[string]bool // and copies of threads
 	works     map[string]bool // by harness and ID
 	bodies    map[string]bool // by digest
+	withdrawn map[string]bool // artifacts
 }
 
 func newTree(list []handoff.Session) *tree {
-	t := &tree{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	t := &tree{sessions: map[string]bool{}, artifacts: map[string]bool{}, works: map[string]bool{},
+		bodies: map[string]bool{}, withdrawn: map[string]bool{}}
 	for _, s := range list {
 		t.sessions[s.ID] = true
 	}
@@ -98,6 +99,7 @@ func (t *tree) has(r handoff.Record) bool {
 		}
 		return made
 	case *handoff.ArtifactWithdrawn:
+		t.withdrawn[f.ArtifactID] = true
 		return t.artifacts[f.ArtifactID]
 	case *handoff.ArtifactLabeled:
 		return t.artifacts[f.ArtifactID]
@@ -136,6 +138,9 @@ func (t *tree) check(r handoff.Record) error {
 	if r.Fact == nil || r.Version > handoff.Version {
 		return errors.New("is of a type or version that is not known")
 	}
+	if r.Import != "" || r.Origin != "" {
+		return errors.New("names an import or an origin")
+	}
 	if !t.has(r) {
 		return errors.New("does not belong to the session")
 	}
@@ -158,24 +163,21 @@ func (t *tree) check(r handoff.Record) error {
 	return nil
 }
 
-// needed returns the digests of the bodies that a session can't be without, each with
+// needed returns the digests of the bodies that an import can't be without, each with
 // the ID of its artifact: gc collects those of withdrawn artifacts, and those that had a
 // secret are removed.
-func needed(records []handoff.Record) map[string]string {
-	bodies, withdrawn := map[string]string{}, map[string]bool{}
+func (t *tree) needed(records []handoff.Record) map[string]string {
+	bodies := map[string]string{}
 	var redacted handoff.Redactions
 	var dropped handoff.Drops
 	for _, r := range records {
 		redacted.Add(r)
 		dropped.Add(r)
-		if f, ok := r.Fact.(*handoff.ArtifactWithdrawn); ok {
-			withdrawn[f.ArtifactID] = true
-		}
 	}
 	for _, r := range records {
 		_, published := r.Fact.(*handoff.ArtifactPublished)
 		for _, d := range handoff.BodiesOf(r.Fact) {
-			if _, gone := redacted.Body(r.Import, d); published && !withdrawn[r.ID] && !gone &&
+			if _, gone := redacted.Body(r.Import, d); published && !t.withdrawn[r.ID] && !gone &&
 				!dropped.Has(r.Import, r.ID, d) {
 				bodies[d.Value] = r.ID
 			}
@@ -184,20 +186,18 @@ func needed(records []handoff.Record) map[string]string {
 	return bodies
 }
 
-// withImport returns the bytes of a record as a member of an import, from the origin;
-// "" for none. What an earlier import or its log added is removed.
-func withImport(b []byte, id, origin string) ([]byte, error) {
+// plain returns the bytes of a record without what its log added and without an earlier import.
+func plain(r handoff.Record) ([]byte, error) {
+	b, err := r.JSON()
+	if err != nil {
+		return nil, err
+	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(b, &members); err != nil {
 		return nil, err
 	}
 	delete(members, "import")
 	delete(members, "origin")
-	for name, value := range map[string]string{"import": id, "origin": origin} {
-		if value != "" {
-			members[name] = json.RawMessage(`"` + value + `"`)
-		}
-	}
 	return handoff.EncodeJSON(members)
 }
 

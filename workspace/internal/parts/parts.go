@@ -5,7 +5,6 @@ package parts
 import (
 	"context"
 	"io"
-	"os"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -14,7 +13,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/log/queue"
 	"github.com/agent-handoff/handoff/internal/session/launch"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
-	"github.com/agent-handoff/handoff/internal/session/relocate"
 	"github.com/agent-handoff/handoff/session"
 )
 
@@ -43,12 +41,11 @@ type Sessions struct {
 	Matching func(ctx context.Context, words string, archived bool) (ids []string, more bool, err error)
 	CountIn  func(ctx context.Context, ids []string) (map[string]int, error)
 
-	Store  relocate.Store // what decides which files can be removed
-	Log    handoff.Log    // where the records of an import are appended
-	Bodies handoff.Bodies // where its bodies are stored
+	Store  lifecycle.Store // without its directory of outputs: what decides which files can be removed
+	Log    handoff.Log     // where the records of an import are appended
+	Bodies handoff.Bodies  // where its bodies are stored
 	// the origin of an import, nil if no other machine uses the log
-	Origin  func() (string, error)
-	Runtime func() (*os.Root, error)
+	Origin func() (string, error)
 
 	IsSession  func(ctx context.Context, ref string) bool         // whether a ref is the ID of a session
 	Finish     func(ctx context.Context, session string) []string // what follows a record; returns warnings
@@ -66,12 +63,6 @@ func (s Sessions) Launcher() launch.Launcher {
 	}
 }
 
-// Mover moves the folders of sessions on behalf of the caller.
-func (s Sessions) Mover() *relocate.Mover {
-	return &relocate.Mover{Hub: s.Hub, Sessions: s.Recorder(), Runtime: s.Runtime, Observer: lifecycle.ThisObserver(),
-		Now: s.Now()}
-}
-
 // A Store is what package store uses of a workspace.
 type Store struct {
 	Hub        *handoff.Hub
@@ -87,11 +78,11 @@ type Store struct {
 	Now        func() time.Time
 
 	Due   func(ctx context.Context) ([]session.Due, error)     // the sessions to archive
-	Trash func(ctx context.Context) ([]session.Summary, error) // the sessions in the trash
-	// removes the files of those sessions in the trash that a function selects
-	EmptyTrash func(ctx context.Context, selects func(session.Summary) bool) (session.EmptiedTrash, error)
-	As         *handoff.Hub // whose records name the caller
-	Cache      string       // the directory of the user's caches, "" for none
+	Trash func(ctx context.Context) ([]session.Summary, error) // the deleted sessions that have files
+	// removes the files of those that a function selects
+	RemoveTrash func(ctx context.Context, selects func(session.Summary) bool) ([]session.Summary, error)
+	As          *handoff.Hub // whose records name the caller
+	Cache       string       // the directory of the user's caches, "" for none
 
 	EraseLeft func(ctx context.Context) error // erases redacted bodies that are still here
 

@@ -22,11 +22,11 @@ func archiveCommand(a *cli.App) *cobra.Command {
 	var age string
 	c := &cobra.Command{
 		Use:   "archive [SESSION…]",
-		Short: "Move the folders of sessions to the archive, or back",
-		Long: `Archive moves the folder of each session to archive/YYYY-MM, beside the folder
-that it was opened in, by the month in which it started. Lists omit the session;
-every ref to it and to its artifacts still resolves. A session that is running
-or stalled is refused without --force. --undo moves archived sessions back.
+		Short: "Archive sessions, or take them back",
+		Long: `Archive records that sessions are archived. Lists omit them, and the manifest of
+each has the time, as archivedAt. Folders stay where they are, and every ref to a
+session and to its artifacts still resolves. A session that is running or
+stalled is refused without --force. --undo takes archived sessions back.
 
 --older-than archives the sessions that ended longer ago; handoff gc lists those
 that archive_after of the settings selects.`,
@@ -35,10 +35,10 @@ that archive_after of the settings selects.`,
 		ValidArgsFunction: complete.Sessions(a),
 	}
 	c.Flags().BoolVar(&force, "force", false, "archive a session that is running or stalled, too")
-	c.Flags().BoolVar(&undo, "undo", false, "move archived sessions back")
+	c.Flags().BoolVar(&undo, "undo", false, "take archived sessions back")
 	c.Flags().StringVar(&age, "older-than", "", "archive what ended longer ago than a `duration`: 30d, 12h or 90m")
 	c.MarkFlagsMutuallyExclusive("undo", "force", "older-than")
-	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Moves{}), cli.Prints(stopped{}))
+	a.JSONFlag(c, "print JSON", cli.Prints(sessions.Changes{}), cli.Prints(stopped{}))
 	c.Args = func(c *cobra.Command, args []string) error {
 		if !c.Flags().Changed("older-than") {
 			return someSessions(c, args)
@@ -46,7 +46,7 @@ that archive_after of the settings selects.`,
 		return cli.Exactly(0, "no session with --older-than")(c, args)
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return Move(a, func(w *workspace.Workspace) (sessions.Moves, error) {
+		return change(a, func(w *workspace.Workspace) (sessions.Changes, error) {
 			switch {
 			case undo:
 				return w.Sessions().Restore(c.Context(), args)
@@ -61,14 +61,14 @@ that archive_after of the settings selects.`,
 
 var someSessions = cli.Between(1, maxSessions, "at least one session")
 
-// stopped is the answer of a command that moved some sessions before an error.
+// stopped is the answer of a command that changed some sessions before an error.
 type stopped struct {
-	sessions.Moves
+	sessions.Changes
 	Error cli.Failure `json:"error"`
 }
 
-// Move moves sessions and prints where the folder of each is.
-func Move(a *cli.App, do func(w *workspace.Workspace) (sessions.Moves, error)) error {
+// change changes sessions and prints their IDs.
+func change(a *cli.App, do func(w *workspace.Workspace) (sessions.Changes, error)) error {
 	return a.Writing(func(w *workspace.Workspace) error {
 		done, err := do(w)
 		for _, m := range done.Sessions {
@@ -78,13 +78,13 @@ func Move(a *cli.App, do func(w *workspace.Workspace) (sessions.Moves, error)) e
 		switch {
 		case a.AsJSON && err == nil:
 			return a.JSON(done)
-		case a.AsJSON && len(done.Sessions) > 0: // they were moved all the same
+		case a.AsJSON && len(done.Sessions) > 0: // they were changed all the same
 			return errors.Join(a.JSON(stopped{done, cli.NewFailure(err)}), err)
 		case a.AsJSON:
 			return err
 		}
 		for _, m := range done.Sessions {
-			fmt.Fprintf(a.Out, "%s\t%s\n", textfmt.OneLine(m.ID), textfmt.OneLine(m.To))
+			fmt.Fprintln(a.Out, textfmt.OneLine(m.ID))
 		}
 		return err
 	})
