@@ -1,7 +1,7 @@
 package handoff
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -231,26 +231,47 @@ func (h *Hub) existing(ctx context.Context, p *ArtifactPublished) (Published, er
 // differences returns a warning if a publish that is repeated under a key says
 // something else than the first one.
 func differences(p, first *ArtifactPublished) []string {
-	var fields []string
-	for _, f := range []struct {
-		name  string
-		equal bool
-	}{
-		{"channel", p.Channel == first.Channel}, {"kind", p.Kind == first.Kind}, {"title", p.Title == first.Title},
-		{"summary", p.Summary == first.Summary}, {"tags", slices.Equal(p.Tags, first.Tags)},
-		{"replaced artifacts", slices.Equal(p.Replaces, first.Replaces)},
-		{"inputs", slices.Equal(p.Parents, first.Parents)},
-		{"claims", slices.EqualFunc(p.Claims, first.Claims, func(a, b Claim) bool { return a.Text == b.Text })},
-	} {
-		if !f.equal {
-			fields = append(fields, f.name)
-		}
-	}
+	fields := differing(p, first)
 	if len(fields) == 0 {
 		return nil
 	}
+	for i, name := range fields {
+		fields[i] = cmp.Or(fieldWords[name], strings.ToLower(name))
+	}
 	return []string{fmt.Sprintf("nothing was recorded: the first publish under key %q differs in %s", first.Key,
 		strings.Join(fields, ", "))}
+}
+
+// observed are the fields of a record that do not say what its publisher gave, but where
+// the body was and what was found of it: sameBody compares bodies.
+var observed = []string{"Path", "Root", "Worktree", "Branch", "TargetType", "SizeBytes", "Digest", "Kept", "Key",
+	"Attestation", "Tree"}
+
+// fieldWords are fields whose name in lower case is not what it is called.
+var fieldWords = map[string]string{"MediaType": "media type", "Replaces": "replaced artifacts", "Parents": "inputs",
+	"Resolves": "resolved comments", "AskReview": "whether a review is asked for"}
+
+// differing returns the names of the fields in which two publishes differ, except those that
+// are observed. Of claims, the texts count.
+func differing(p, first *ArtifactPublished) (fields []string) {
+	a := reflect.ValueOf(*p)
+	b := reflect.ValueOf(*first)
+	for i := range a.NumField() {
+		name := a.Type().Field(i).Name
+		same := reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface())
+		switch {
+		case slices.Contains(observed, name):
+			continue
+		case name == "Claims":
+			same = slices.EqualFunc(p.Claims, first.Claims, func(a, b Claim) bool { return a.Text == b.Text })
+		case a.Field(i).Kind() == reflect.Slice && a.Field(i).Len()+b.Field(i).Len() == 0:
+			same = true
+		}
+		if !same {
+			fields = append(fields, name)
+		}
+	}
+	return fields
 }
 
 // unchanged returns the head of the same name if it has all that p would record.
@@ -263,11 +284,17 @@ func (h *Hub) unchanged(ctx context.Context, p *ArtifactPublished) (Published, e
 		return Published{}, err
 	}
 	head := page.Artifacts[0]
-	same := head.Digest == p.Digest && head.Channel == p.Channel && head.Kind == p.Kind && head.Title == p.Title &&
-		head.Summary == p.Summary && slices.Equal(head.Tags, p.Tags) && slices.Equal(head.Parents, p.Parents) &&
-		head.MediaType == p.MediaType && (len(p.Replaces) == 0 || slices.Equal(head.Replaces, p.Replaces)) &&
-		(len(p.Metadata) == 0 || bytes.Equal(head.Metadata, p.Metadata)) &&
-		(len(p.Claims) == 0 || reflect.DeepEqual(head.Claims, p.Claims)) && p.Attestation == nil
+	adds := func(name string) bool {
+		switch name {
+		case "Replaces", "Metadata", "Claims", "Resolves", "AskReview":
+			field := reflect.ValueOf(*p).FieldByName(name)
+			return !field.IsZero() && (field.Kind() != reflect.Slice || field.Len() > 0)
+		}
+		return true
+	}
+	same := head.Digest == p.Digest && p.Attestation == nil &&
+		!slices.ContainsFunc(differing(p, &head.ArtifactPublished), adds) &&
+		(len(p.Claims) == 0 || reflect.DeepEqual(head.Claims, p.Claims))
 	return Published{Artifact: head, Existing: same}, nil
 }
 
