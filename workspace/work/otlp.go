@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/trace/otlp"
 	"github.com/agent-handoff/handoff/thread"
 )
@@ -72,28 +72,24 @@ func (u Units) withRuns(ctx context.Context, ref, since string) (ids []string, e
 	if err := u.o.Hub.Closed(); err != nil {
 		return nil, err
 	}
-	add := func(q lifecycle.Query) error {
-		q.IncludeRuns, q.IncludeArchived = true, true
-		q.Observer, q.Now = lifecycle.ThisObserver(), u.o.Now()
-		page, err := lifecycle.Find(ctx, u.o.Hub, q)
-		for _, v := range page.Sessions {
-			ids = append(ids, v.ID)
-		}
-		return err
-	}
-	var all lifecycle.Query
 	if ref == "" {
-		if all.Since, _, err = config.ParsePeriod(since, "", u.o.Now()); err == nil {
-			err = add(all)
+		q := handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true}
+		if q.Since, _, err = config.ParsePeriod(since, "", u.o.Now()); err != nil {
+			return nil, err
+		}
+		page, err := u.o.Hub.Sessions(ctx, q)
+		for _, s := range page.Sessions {
+			ids = append(ids, s.ID)
 		}
 		return ids, err
 	}
 	id, err := u.o.Resolve(ctx, ref)
-	ids = append(ids, id)
-	for i := 0; i < len(ids) && err == nil; i++ {
-		var in lifecycle.Query
-		in.Parent = ids[i]
-		err = add(in)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := u.o.Sessions.Tree(ctx, handoff.Session{ID: id})
+	for _, s := range tree {
+		ids = append(ids, s.ID)
 	}
 	return ids, err
 }

@@ -50,6 +50,9 @@ type FoundSessions interface {
 
 	// Read returns a session with its artifacts.
 	Read(ctx context.Context, id string) (handoff.Session, []handoff.Artifact, error)
+
+	// Tree returns a session and all runs in it.
+	Tree(ctx context.Context, s handoff.Session) ([]handoff.Session, error)
 }
 
 // A Meaning is what a name is of.
