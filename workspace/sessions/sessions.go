@@ -254,7 +254,8 @@ type Filter struct {
 
 // Find returns a page of the sessions that a filter selects, newest
 // first. A filter for what agents do, by agent, workflow or type of output, also
-// selects runs inside sessions. An agent that no session has is the title of one. Kind: Invalid.
+// selects runs inside sessions. An agent that no session has is the title of one. The folder
+// of each session is absolute, as Open returns it. Kind: Invalid.
 func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 	q := lifecycle.Query{OutputType: f.OutputType, Notice: f.Notice, Outputs: f.WithOutputs, Expected: f.WithCounts,
 		Observer: lifecycle.ThisObserver(), Now: s.o.Now()}
@@ -282,6 +283,11 @@ func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 		}
 	}
 	page.IsCut = isCut
+	for i, v := range page.Sessions {
+		if v.Folder != "" {
+			page.Sessions[i].Folder = s.o.Folder(v.Session)
+		}
+	}
 	if err != nil || !f.WithCounts {
 		return page, err
 	}

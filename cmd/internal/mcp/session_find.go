@@ -65,7 +65,7 @@ var sessionFind = tool[SessionFindInput]{
 				handoff.SessionWorkflow{Name: s.Workflow.Name}, s.Status, s.LongName, s.OpenedAt, s.Folder}
 			entry := []string{s.ID, s.Status, printable.Word(s.Agent.Name), printable.Word(s.Workflow.Name), quoted(s.LongName)}
 			if s.Folder != "" {
-				entry = append(entry, printable.Word(c.Sessions().Folder(s.Session)))
+				entry = append(entry, printable.Word(s.Folder))
 			}
 			text = append(text[:i], strings.Join(entry, "  "))
 		}

@@ -19,6 +19,29 @@ type Side struct {
 	Bodies handoff.Bodies
 }
 
+// Records are a log in memory: what is copied from a file, or to one.
+type Records struct {
+	handoff.Log
+	List []handoff.Record
+}
+
+// Append implements handoff.Log.
+func (l *Records) Append(_ context.Context, r handoff.Record) (handoff.Seq, error) {
+	l.List = append(l.List, r)
+	return handoff.Seq(len(l.List)), nil
+}
+
+// Read implements handoff.Log.
+func (l *Records) Read(context.Context, handoff.Seq) iter.Seq2[handoff.Record, error] {
+	return func(yield func(handoff.Record, error) bool) {
+		for _, r := range l.List {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
 // Options change what is copied.
 type Options struct {
 	// Origin is set in records without one: those of this runtime directory, in a

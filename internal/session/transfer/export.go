@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -74,9 +73,10 @@ func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *session.Tr
 	*m = session.TransferManifest{Format: format, Version: formatVersion, SessionID: s.ID, Folder: s.Folder,
 		Sessions: len(sessions)}
 	of := newTree(sessions)
-	to := &collected{bodies: map[string]int64{}}
+	to := &logcopy.Records{}
+	bodies := collectedBodies{sizes: map[string]int64{}}
 	copied, err := logcopy.Copy(ctx, logcopy.Side{Log: t.Store.Log, Bodies: t.Store.Bodies},
-		logcopy.Side{Log: collectedLog{to: to}, Bodies: collectedBodies{to: to}},
+		logcopy.Side{Log: to, Bodies: bodies},
 		logcopy.Options{Select: of.has, Redact: true})
 	for _, id := range copied.Missing {
 		if err == nil && handoff.IsArtifactID(id) && !of.withdrawn[id] {
@@ -87,13 +87,20 @@ func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *session.Tr
 	if err != nil {
 		return nil, nil, err
 	}
-	records := to.records
-	m.Records, m.Bodies = copied.Copied, len(to.bodies)
+	var records []byte
+	for _, r := range to.List {
+		b, err := plain(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		records = append(append(records, bytes.TrimSpace(b)...), '\n')
+	}
+	m.Records, m.Bodies = copied.Copied, len(bodies.sizes)
 	list = append(list, entry{name: recordsName, size: int64(len(records)), mode: 0o644,
 		open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(records)), nil }})
-	for _, value := range slices.Sorted(maps.Keys(to.bodies)) {
-		list = append(list, entry{name: bodiesDir + value, size: to.bodies[value], mode: 0o644,
-			open: func() (io.ReadCloser, error) {
+	for _, value := range slices.Sorted(maps.Keys(bodies.sizes)) {
+		list = append(list, entry{name: bodiesDir + value, size: bodies.sizes[value], sum: value,
+			mode: 0o644, open: func() (io.ReadCloser, error) {
 				return t.Store.Bodies.Open(ctx, handoff.Digest{Algorithm: handoff.SHA256, Value: value})
 			}})
 	}
@@ -106,43 +113,21 @@ func (t *Transfer) entries(ctx context.Context, s handoff.Session, m *session.Tr
 				len(list), len(records), maxEntries, maxRecords), handoff.Advice("pack directories with many files into one file"))
 	}
 	for i := range list {
-		if err == nil && !list[i].folder {
+		if err == nil && !list[i].folder && list[i].sum == "" {
 			err = list[i].digest(ctx)
 		}
 	}
 	return list, warnings, err
 }
 
-// collected is what an export has of the log: the target of a copy.
-type collected struct {
-	records []byte           // a line each
-	bodies  map[string]int64 // their sizes, by digest
-	last    handoff.Seq
-}
-
-type collectedLog struct {
-	handoff.Log
-	to *collected
-}
-
-func (collectedLog) Read(context.Context, handoff.Seq) iter.Seq2[handoff.Record, error] {
-	return func(func(handoff.Record, error) bool) {}
-}
-
-func (l collectedLog) Append(_ context.Context, r handoff.Record) (handoff.Seq, error) {
-	b, err := plain(r)
-	l.to.records = append(append(l.to.records, bytes.TrimSpace(b)...), '\n')
-	l.to.last++
-	return l.to.last, err
-}
-
+// collectedBodies are the sizes of the bodies that an export has, by digest.
 type collectedBodies struct {
 	handoff.Bodies
-	to *collected
+	sizes map[string]int64
 }
 
 func (b collectedBodies) Has(_ context.Context, d handoff.Digest) (bool, error) {
-	_, has := b.to.bodies[d.Value]
+	_, has := b.sizes[d.Value]
 	return has, nil
 }
 
@@ -150,7 +135,7 @@ func (b collectedBodies) Put(_ context.Context, r io.Reader) (handoff.Digest, er
 	h := sha256.New()
 	n, err := io.Copy(h, r)
 	d := handoff.Digest{Algorithm: handoff.SHA256, Value: hex.EncodeToString(h.Sum(nil))}
-	b.to.bodies[d.Value] = n
+	b.sizes[d.Value] = n
 	return d, err
 }
 
@@ -257,8 +242,7 @@ func write(ctx context.Context, file string, m session.TransferManifest, list []
 	}
 	defer dir.Close()
 	err = durable.Create(dir, filepath.Base(file), func(w io.Writer) error {
-		counted := &counter{to: w}
-		tw := tar.NewWriter(counted)
+		tw := tar.NewWriter(w)
 		if err := add(tw, manifestName, manifest); err != nil {
 			return err
 		}
@@ -270,10 +254,11 @@ func write(ctx context.Context, file string, m session.TransferManifest, list []
 				return err
 			}
 		}
-		err := tw.Close()
-		size = counted.n
-		return err
+		return tw.Close()
 	})
+	if info, failed := dir.Stat(filepath.Base(file)); err == nil && failed == nil {
+		size = info.Size()
+	}
 	var known *handoff.Error
 	switch {
 	case errors.Is(err, fs.ErrExist):
@@ -311,16 +296,4 @@ func add(tw *tar.Writer, name string, b []byte) error {
 	}
 	_, err := tw.Write(b)
 	return err
-}
-
-// A counter counts what is written.
-type counter struct {
-	to io.Writer
-	n  int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.to.Write(b)
-	c.n += int64(n)
-	return n, err
 }

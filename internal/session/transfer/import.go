@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -104,7 +103,7 @@ func (t *Transfer) add(ctx context.Context, f io.ReaderAt, v *verified) ([]strin
 			return nil, err
 		}
 	}
-	from := logcopy.Side{Log: verifiedLog{v: v}, Bodies: verifiedBodies{v: v, from: f}}
+	from := logcopy.Side{Log: &logcopy.Records{List: v.records}, Bodies: verifiedBodies{v: v, from: f}}
 	if _, err := logcopy.Copy(ctx, from, t.To, o); err != nil {
 		return nil, err
 	}
@@ -118,22 +117,7 @@ func (t *Transfer) add(ctx context.Context, f io.ReaderAt, v *verified) ([]strin
 	return warnings, err
 }
 
-// verifiedLog and verifiedBodies are what a copy reads of a file.
-type verifiedLog struct {
-	handoff.Log
-	v *verified
-}
-
-func (l verifiedLog) Read(context.Context, handoff.Seq) iter.Seq2[handoff.Record, error] {
-	return func(yield func(handoff.Record, error) bool) {
-		for _, r := range l.v.records {
-			if !yield(r, nil) {
-				return
-			}
-		}
-	}
-}
-
+// verifiedBodies are the bodies in a file.
 type verifiedBodies struct {
 	handoff.Bodies
 	v    *verified
