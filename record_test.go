@@ -81,7 +81,7 @@ var facts = map[string]handoff.Fact{
 	"session.deleted":  &handoff.SessionDeleted{SessionID: "s"},
 	"session.restored": &handoff.SessionRestored{SessionID: "s"},
 	"session.imported": &handoff.SessionImported{SessionID: "s", Import: strings.Repeat("ab", 16), Records: 7},
-	"path.moved": &handoff.PathMoved{From: ".pipeline/42", To: ".pipeline/completed/42"},
+	"path.moved":       &handoff.PathMoved{From: ".pipeline/42", To: ".pipeline/completed/42"},
 	"body.redacted": &handoff.BodyRedacted{ArtifactID: "art_01K8ZZZZZZZZZZZZZZZZZZZZZZ",
 		Digest:      handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("ab", 32)},
 		Replacement: handoff.Digest{Algorithm: "sha256", Value: strings.Repeat("cd", 32)}, SizeBytes: new(int64),
