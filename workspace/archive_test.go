@@ -152,8 +152,8 @@ func TestRemoveKeeps(t *testing.T) {
 	const id = "a000000%d-0000-4000-8000-000000000000"
 	dir := t.TempDir()
 	w := openIn(t, dir)
-	for i, folder := range []string{"docs/agent-outputs/a", "src", "docs/agent-outputs/a/b", "docs/agent-outputs/../../src",
-		"docs/agent-outputs/c"} {
+	for i, folder := range []string{"docs/agent-outputs/a", "src", "docs/agent-outputs/a/b",
+		"docs/agent-outputs/../../src", "docs/agent-outputs/c"} {
 		writeFile(t, filepath.Join(dir, filepath.FromSlash(folder), "x.md"), "text")
 		of := fmt.Sprintf(id, i)
 		if _, _, err := w.Hub().Record(t.Context(), &handoff.SessionOpened{SessionID: of, Folder: folder}); err != nil {

@@ -36,8 +36,8 @@ that were deleted more than an hour ago, or that the policy does not keep.
 With a log in a bucket, --remote is about the bodies there, not about the copies
 on this machine. Those of the last 24 hours stay.
 
-Nothing is deleted without --collect. If a record is missing or can't be read, gc
-refuses to decide, because that record may need any body.`
+Nothing is deleted without --collect. If a record is missing or can't be read,
+gc refuses to decide, because that record may need any body.`
 
 func gcCommand(a *cli.App) *cobra.Command {
 	var collect bool

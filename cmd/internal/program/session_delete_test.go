@@ -26,7 +26,7 @@ func TestDeletePicker(t *testing.T) {
 	if out, code := c.run("\n", "session", "delete"); code != 0 || !strings.Contains(out, "1 active artifact") {
 		t.Errorf("no selection: exit code %d\n%s", code, out)
 	}
-	if out, code := c.run("1-2\n", "session", "delete"); code != 0 || strings.Count(out, ".trash/") != 2 {
+	if out, code := c.run("1-2\n", "session", "delete"); code != 0 || strings.Count(out, "-0000-4000-8000-") != 2 {
 		t.Errorf("a range: exit code %d\n%s", code, out)
 	}
 }

@@ -24,8 +24,8 @@ func archiveCommand(a *cli.App) *cobra.Command {
 		Use:   "archive [SESSION…]",
 		Short: "Archive sessions, or take them back",
 		Long: `Archive records that sessions are archived. Lists omit them, and the manifest of
-each has the time, as archivedAt. Folders stay where they are, and every ref to a
-session and to its artifacts still resolves. A session that is running or
+each has the time, as archivedAt. Folders stay where they are, and every ref to
+a session and to its artifacts still resolves. A session that is running or
 stalled is refused without --force. --undo takes archived sessions back.
 
 --older-than archives the sessions that ended longer ago; handoff gc lists those

@@ -203,7 +203,7 @@ func unknownRecords(ctx context.Context, log handoff.Log) ([]handoff.Record, err
 		}
 	})
 	if err == nil && (lost || !report.OK()) {
-		err = handoff.E("remove sessions", "", handoff.Corrupt,
+		err = handoff.E("collect sessions", "", handoff.Corrupt,
 			errors.New("a record is missing or can't be read, and may need any file"),
 			handoff.Suggest("list every problem", handoff.ActionCheck))
 	}
@@ -225,7 +225,7 @@ func (ss *Sessions) RemoveTrash(ctx context.Context, from Store,
 				continue
 			}
 			if err := ss.remove(s.Folder); err != nil {
-				return handoff.E("remove session", s.Folder, handoff.Unavailable, durable.Reason(err),
+				return handoff.E("collect session", s.Folder, handoff.Unavailable, durable.Reason(err),
 					handoff.Advice("make the directory writable, then retry"))
 			}
 			list[i].Removed = true
