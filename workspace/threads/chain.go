@@ -15,6 +15,8 @@ type prompted struct {
 	known map[thread.URI]transcript.Item
 }
 
+func (c Collection) prompted() prompted { return prompted{c, map[thread.URI]transcript.Item{}} }
+
 // Item is that of threadindex.Items.
 func (p prompted) Item(ctx context.Context, u thread.URI) (transcript.Item, error) {
 	if i, ok := p.known[u.Main()]; ok {
@@ -42,23 +44,18 @@ func itemsIn[T any](list []T, item func(*T) *transcript.Item) []*transcript.Item
 
 // chain sets which threads those of a list continue, and which of the list continue them.
 func (c Collection) chain(ctx context.Context, list []*transcript.Item) error {
-	all := prompted{c, map[thread.URI]transcript.Item{}}
+	all, listed := c.prompted(), map[thread.URI]*transcript.Item{}
 	for _, i := range list {
-		all.known[i.URI] = *i
+		all.known[i.URI], listed[i.URI] = *i, i
 	}
-	by := map[thread.URI][]*transcript.Item{}
-	for _, i := range list {
-		var err error
-		if i.Chain, err = threadindex.ChainOf(ctx, all, all.known[i.URI]); err != nil {
+	for _, i := range order.Sort(list, func(a, b *transcript.Item) int { return a.Started.Compare(b.Started) }) {
+		chain, err := threadindex.ChainOf(ctx, all, all.known[i.URI])
+		if err != nil {
 			return err
 		}
-		by[i.Continues] = append(by[i.Continues], i)
-	}
-	for _, i := range list {
-		later := by[i.URI]
-		order.Sort(later, func(a, b *transcript.Item) int { return a.Started.Compare(b.Started) })
-		for _, l := range later {
-			i.ContinuedBy = append(i.ContinuedBy, l.URI)
+		i.Continues, i.ContinuesMissing = chain.Continues, chain.ContinuesMissing
+		if of := listed[i.Continues]; of != nil {
+			of.ContinuedBy = append(of.ContinuedBy, i.URI)
 		}
 	}
 	return nil
@@ -72,7 +69,7 @@ func (c Collection) Chain(ctx context.Context, v *thread.View) (chain thread.Cha
 	if err := c.o.Hub.Closed(); err != nil {
 		return chain, err
 	}
-	all := prompted{c, map[thread.URI]transcript.Item{}}
+	all := c.prompted()
 	i, err := all.Item(ctx, v.URI)
 	if err != nil {
 		return chain, err
@@ -104,7 +101,7 @@ func (c Collection) Before(ctx context.Context, u thread.URI) (list []transcript
 	if err := c.o.Hub.Closed(); err != nil {
 		return nil, rest, err
 	}
-	all := prompted{c, map[thread.URI]transcript.Item{}}
+	all := c.prompted()
 	i, err := all.Item(ctx, u)
 	if err != nil {
 		return nil, rest, ctx.Err()

@@ -105,13 +105,11 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	var only []string
 	var chain *trace.Usage
 	if o.Name != "" {
-		var rest thread.URI
-		if chain, rest, err = u.chain(ctx, named, leaves); err != nil {
+		var missing []string
+		if chain, missing, err = u.chain(ctx, named, leaves); err != nil {
 			return CostReport{}, err
 		}
-		if rest.Thread != "" {
-			warnings = append(warnings, "a thread that it continues is not on this machine: "+rest.String())
-		}
+		warnings = append(warnings, missing...)
 		if leaves = cost.Of(named.By, named.Keys, leaves); o.By == named.By && o.By != cost.ByThread {
 			only = append([]string{}, named.Keys...)
 		}
@@ -136,21 +134,25 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 	return r, ctx.Err()
 }
 
-// chain returns what a thread used together with those that it continues, nil if it continues none, and
-// the one that is not there, if any.
-func (u Units) chain(ctx context.Context, m parts.Meaning, leaves []cost.Leaf) (*trace.Usage, thread.URI, error) {
+// chain returns what a thread used together with those that it continues, nil if it continues none. The
+// warnings are about one that is not there.
+func (u Units) chain(ctx context.Context, m parts.Meaning, leaves []cost.Leaf) (_ *trace.Usage, warnings []string,
+	err error) {
 	if m.By != cost.ByThread || len(m.Keys) != 1 {
-		return nil, thread.URI{}, nil
+		return nil, nil, nil
 	}
 	uri, err := thread.ParseURI(m.Keys[0])
 	if err != nil || uri.Agent != "" {
-		return nil, thread.URI{}, err
+		return nil, nil, err
 	}
 	before, rest, err := u.o.Before(ctx, uri)
-	if err != nil || len(before) == 0 {
-		return nil, rest, err
-	}
 	missing := rest.Thread != ""
+	if missing {
+		warnings = []string{"a thread that it continues is not on this machine: " + rest.String()}
+	}
+	if err != nil || len(before) == 0 {
+		return nil, warnings, err
+	}
 	keys := slices.Clone(m.Keys)
 	for _, b := range before {
 		keys = append(keys, b.URI.String())
@@ -160,7 +162,7 @@ func (u Units) chain(ctx context.Context, m parts.Meaning, leaves []cost.Leaf) (
 	if missing && sum.Completeness == thread.Exact {
 		sum.Completeness, sum.Reason = thread.LowerBound, "a thread that it continues is not counted here"
 	}
-	return &sum, rest, nil
+	return &sum, warnings, nil
 }
 
 // nameRows sets the names of rows whose keys are IDs.

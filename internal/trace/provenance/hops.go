@@ -147,10 +147,7 @@ func (r *tracer) thread(ctx context.Context, h trace.Hop) {
 
 // continues adds the threads whose work a thread states to continue, and those whose work these do.
 func (r *tracer) continues(ctx context.Context, i transcript.Item) {
-	list, rest, err := threadindex.Before(ctx, r.conversations, i)
-	if err != nil {
-		return // of ctx
-	}
+	list, rest, _ := threadindex.Before(ctx, r.conversations, i) // the error is that of ctx
 	if rest.Thread != "" {
 		list = append(list, transcript.Item{URI: rest, Thread: &thread.Thread{Title: "not on this machine"}})
 	}

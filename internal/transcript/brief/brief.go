@@ -65,7 +65,7 @@ func (s Source) Make(ctx context.Context, v *thread.View, tokens int) (transcrip
 	p.handOver(l, f)
 	p.plan(f.plan)
 	p.tree(t, f.changes.more)
-	p.artifacts(l)
+	p.artifacts(ctx, s, l)
 	p.failed(f)
 	p.open(f, v.Agents)
 	p.answer(f)

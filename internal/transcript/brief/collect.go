@@ -1,6 +1,7 @@
 package brief
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -81,20 +82,14 @@ func (f *facts) add(m thread.Message) error {
 		text, _, _ := strings.Cut(m.Text, "\n<read-files>") // lists of pi: files are a part of their own
 		f.summary = passage{m.N, cut(text, maxText, true)}
 	}
-	if m.Role == thread.Assistant || len(m.Tools) > 0 {
-		f.endTurns()
+	if n := len(f.prompts); n > 0 && (m.Role == thread.Assistant || len(m.Tools) > 0) {
+		// The agent has answered the last prompt, so that no earlier call is in flight.
+		f.open.list = slices.DeleteFunc(f.open.list, func(c command) bool { return c.message < f.prompts[n-1].message })
 	}
 	for _, c := range m.Tools {
 		f.call(c, m.Inherited)
 	}
 	return nil
-}
-
-// endTurns removes the calls before the last prompt: the agent has answered that, so they are not in flight.
-func (f *facts) endTurns() {
-	if n := len(f.prompts); n > 0 {
-		f.open.list = slices.DeleteFunc(f.open.list, func(c command) bool { return c.message < f.prompts[n-1].message })
-	}
 }
 
 // call adds a call. One that was inherited shows the plan only.
@@ -110,7 +105,8 @@ func (f *facts) call(c thread.Call, inherited bool) {
 		}
 	}
 	if c.Pending {
-		f.open.add(command{name: c.Name, line: cut(what(c, done), maxText, false), message: at}, maxOpen,
+		what := cmp.Or(done.Command, strings.Join(done.Paths, " "), c.Input)
+		f.open.add(command{name: c.Name, line: cut(what, maxText, false), message: at}, maxOpen,
 			func(command) bool { return false })
 		return
 	}
@@ -135,17 +131,6 @@ func (f *facts) settled() {
 	unknown := func(c command) bool { return f.last-c.message >= settledAfter }
 	f.open.more = f.open.more && len(f.open.list) > 0 && !unknown(f.open.list[0])
 	f.open.list = slices.DeleteFunc(f.open.list, unknown)
-}
-
-// what returns what a call does: its command, its files, or its input.
-func what(c thread.Call, done action.Action) string {
-	switch {
-	case done.Command != "":
-		return done.Command
-	case len(done.Paths) > 0:
-		return strings.Join(done.Paths, " ")
-	}
-	return c.Input
 }
 
 // newest returns the last n elements of list.

@@ -23,7 +23,6 @@ type recorded struct {
 	artifacts []handoff.Artifact // that it and its subagents published, the newest first
 	handOver  *handoff.Artifact  // the newest active one of its main agent in HandOverChannel
 	text      string             // of the hand-over, "" if it can't be read
-	comments  map[string]string  // the texts of open comments, by their ID
 }
 
 // log returns what the log shows of a thread. Records without a thread count if the output of a
@@ -33,16 +32,15 @@ func (s Source) log(ctx context.Context, v *thread.View, f facts) (r recorded, e
 		return r, nil
 	}
 	uri := v.URI.Main().String()
-	threads := []string{uri}
-	for _, a := range v.Agents[:min(len(v.Agents), maxAgents)] {
-		threads = append(threads, a.URI.String())
-		if a.Thread != nil {
-			threads = append(threads, a.Thread.URI().String()) // of some programs, records have this one
-		}
-	}
 	var queries []handoff.ArtifactQuery
-	for _, name := range threads {
-		queries = append(queries, handoff.ArtifactQuery{Producer: map[string]string{"thread": name}})
+	of := func(u thread.URI) {
+		queries = append(queries, handoff.ArtifactQuery{Producer: map[string]string{"thread": u.String()}})
+	}
+	of(v.URI.Main())
+	for _, a := range v.Agents[:min(len(v.Agents), maxAgents)] {
+		if of(a.URI); a.Thread != nil {
+			of(a.Thread.URI()) // of some programs, records have this one
+		}
 	}
 	if len(f.artifacts) > 0 {
 		queries = append(queries, handoff.ArtifactQuery{IDs: f.artifacts})
@@ -60,12 +58,6 @@ func (s Source) log(ctx context.Context, v *thread.View, f facts) (r recorded, e
 	})
 	r.artifacts = slices.CompactFunc(r.artifacts, func(a, b handoff.Artifact) bool { return a.ID == b.ID })
 	r.artifacts = r.artifacts[:min(len(r.artifacts), maxArtifacts)]
-	r.comments = map[string]string{}
-	for _, a := range r.artifacts {
-		for _, c := range handoff.OpenComments(a.Comments) {
-			r.comments[c.ID] = cut(s.Comment(ctx, a, c), maxText, false)
-		}
-	}
 	for i, a := range r.artifacts {
 		by := a.Producer.Thread == uri || (a.Producer.Thread == "" && slices.Contains(f.artifacts, a.ID))
 		if by && a.Channel == HandOverChannel && a.Status == handoff.Active && !slices.Contains(a.Tags, SubagentTag) {

@@ -1,6 +1,7 @@
 package brief
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -153,7 +154,7 @@ func (p *parts) tree(t tree, more bool) {
 	}
 }
 
-func (p *parts) artifacts(r recorded) {
+func (p *parts) artifacts(ctx context.Context, s Source, r recorded) {
 	one := p.begin("Artifacts", 10)
 	for _, a := range r.artifacts {
 		b := titled(a)
@@ -167,7 +168,7 @@ func (p *parts) artifacts(r recorded) {
 		for _, c := range handoff.OpenComments(a.Comments) {
 			one.show(block{before: "open comment " + handoff.ShortCommentID(c.ID) + " on " + short(a.ID) + " by ",
 				code: strings.TrimSuffix(c.By.Name+": "+c.Place.String(), ": "),
-				text: r.comments[c.ID]})
+				text: s.Comment(ctx, a, c)})
 		}
 	}
 }
