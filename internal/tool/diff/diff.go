@@ -8,10 +8,8 @@ package diff
 import (
 	"cmp"
 	"iter"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // A Kind is what a line is.
@@ -44,11 +42,6 @@ type File struct {
 // Name returns the name of the new version, or of the old one if there is no other.
 func (f *File) Name() string { return cmp.Or(f.New, f.Old) }
 
-// hunkHead matches where a hunk begins in both texts, and how many lines of them it has.
-var hunkHead = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
-})
-
 // A reader is the state between two lines.
 type reader struct {
 	file     *File
@@ -78,12 +71,7 @@ func Lines(text string, part bool) iter.Seq[Line] {
 // read reads a line. rest is what follows it.
 func (r *reader) read(line, rest string) Line {
 	r.begin(line, rest)
-	if at := hunkHead().FindStringSubmatch(line); at != nil {
-		r.inHunk, r.inHead = true, false
-		var oldCount, newCount int
-		r.old, oldCount = hunkRange(at[1], at[2])
-		r.new, newCount = hunkRange(at[3], at[4])
-		r.left = oldCount + newCount
+	if r.hunk(line) {
 		return Line{Kind: Hunk, File: r.file, Old: r.old, New: r.new}
 	}
 	if r.inHunk && r.left <= 0 && strings.TrimSuffix(line, "\r") == "-- " { // of an e-mail
@@ -179,12 +167,27 @@ func (r *reader) next(number *int) int {
 	return *number - 1
 }
 
+// hunk reads the head of a hunk: where it begins in both texts, and how many lines of them it has.
+func (r *reader) hunk(line string) bool {
+	ranges, found := strings.CutPrefix(line, "@@ -")
+	ranges, _, closed := strings.Cut(ranges, " @@")
+	before, after, both := strings.Cut(ranges, " +")
+	from, fromCount, fromOK := hunkRange(before)
+	to, toCount, toOK := hunkRange(after)
+	if !found || !closed || !both || !fromOK || !toOK {
+		return false
+	}
+	*r = reader{file: r.file, old: from, new: to, left: fromCount + toCount, inHunk: true}
+	return true
+}
+
 // hunkRange returns the number of the first line of a hunk in one of the texts, and how many it has.
-func hunkRange(first, count string) (from, n int) {
-	from, _ = strconv.Atoi(first) // the largest number for more
-	n, _ = strconv.Atoi(cmp.Or(count, "1"))
+func hunkRange(text string) (from, n int, ok bool) {
+	first, count, _ := strings.Cut(text, ",")
+	from, err := strconv.Atoi(first)
+	n, other := strconv.Atoi(cmp.Or(count, "1"))
 	if n == 0 { // the head has the line before
 		from++
 	}
-	return from, n
+	return from, n, err == nil && other == nil && from >= 0 && n >= 0
 }
