@@ -49,7 +49,7 @@ func (s Store) Repair(ctx context.Context, now time.Time) (handoff.Report, error
 			}
 		}
 	}
-	if err := s.o.Index.Close(); err != nil { // else it can't be quarantined
+	if err := s.o.Index.Close(); err != nil { // else it can't be deleted
 		return report, err
 	}
 	found, err := s.o.Index.Check(ctx, true)

@@ -14,13 +14,13 @@ import (
 
 // Check verifies every index of the log that this user has.
 func (x *Index) Check(ctx context.Context, repair bool) ([]handoff.Finding, error) {
-	id, _, err := LogID(ctx, x.log)
+	id, _, err := LogID(ctx, x.place.log)
 	if err != nil || id == "" {
 		return nil, err
 	}
 	var found []handoff.Finding
 	remembered := false // the order of the records
-	for _, dir := range x.dirs(id) {
+	for _, dir := range x.place.dirs(id) {
 		file := filepath.Join(dir, FileName)
 		if _, err := os.Lstat(file); err != nil {
 			continue // it is created when it is needed
@@ -32,7 +32,7 @@ func (x *Index) Check(ctx context.Context, repair bool) ([]handoff.Finding, erro
 		remembered = remembered || ordered
 		if f.Text != "" {
 			f.Name = file
-			if rel, err := filepath.Rel(x.runtime, file); err == nil && filepath.IsLocal(rel) {
+			if rel, err := filepath.Rel(x.place.runtime, file); err == nil && filepath.IsLocal(rel) {
 				f.Name = filepath.ToSlash(rel)
 			}
 			found = append(found, f)
@@ -46,7 +46,7 @@ func (x *Index) Check(ctx context.Context, repair bool) ([]handoff.Finding, erro
 
 // unordered returns the note that nothing remembers the order of the records.
 func (x *Index) unordered(ctx context.Context) []handoff.Finding {
-	log, ok := x.log.(handoff.Ender)
+	log, ok := x.place.log.(handoff.Ender)
 	if !ok {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (x *Index) checkOne(ctx context.Context, file, id string, repair bool) (f h
 	case !fault.Damaged:
 		return note("can't be used now: %v", fault.Err)
 	case repair:
-		_ = quarantine(file) // if it is in use, its user quarantines it
+		_ = discard(file) // if it is in use, its user discards it
 	}
 	return note("is damaged and will be rebuilt: %v", fault.Err)
 }
@@ -97,7 +97,7 @@ func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f
 	if err != nil || p.Seq == 0 {
 		return f, false, err
 	}
-	r, found, err := recordAt(ctx, x.log, p.Seq)
+	r, found, err := recordAt(ctx, x.place.log, p.Seq)
 	if err != nil {
 		return f, false, err
 	}
@@ -109,10 +109,10 @@ func (x *Index) compare(ctx context.Context, at *sqlindex.Index, repair bool) (f
 		f = handoff.Finding{Note: true, Text: fmt.Sprintf("contains another record %d than the log and will be rebuilt",
 			p.Seq)}
 	default:
-		if err := handoff.CatchUp(ctx, x.log, at); err != nil {
+		if err := handoff.CatchUp(ctx, x.place.log, at); err != nil {
 			return f, false, err
 		}
-		differs, moved, err := at.Differs(ctx, x.log)
+		differs, moved, err := at.Differs(ctx, x.place.log)
 		switch {
 		case err != nil || !differs:
 			return f, true, err

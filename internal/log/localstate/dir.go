@@ -172,9 +172,9 @@ type guardedLog struct {
 // records that this machine knows are missing. It is a handoff.Filer if the log is. The
 // records of a remote log carry the origin.
 func (d *Dir) GuardLog(x *Index) handoff.Log {
-	d.log = x.log
-	g := &guardedLog{Log: x.log, runtime: d, index: x, remote: x.memory.remote}
-	if f, ok := x.log.(handoff.Filer); ok {
+	d.log = x.place.log
+	g := &guardedLog{Log: x.place.log, runtime: d, index: x, remote: x.place.memory.remote}
+	if f, ok := x.place.log.(handoff.Filer); ok {
 		return struct {
 			*guardedLog
 			handoff.Filer
@@ -203,13 +203,13 @@ func (g *guardedLog) Append(ctx context.Context, r handoff.Record) (handoff.Seq,
 		g.runtime.undo()
 		return seq, err
 	}
-	g.index.memory.appended(ctx, seq, r.ID)
+	g.index.place.memory.appended(ctx, seq, r.ID)
 	return seq, nil
 }
 
 // Read implements handoff.Log.
 func (g *guardedLog) Read(ctx context.Context, after handoff.Seq) iter.Seq2[handoff.Record, error] {
-	return g.index.memory.read(ctx, after)
+	return g.index.place.memory.read(ctx, after)
 }
 
 // outlastPause is how long a watch waits before it asks again.
@@ -222,8 +222,8 @@ func (g *guardedLog) Outlast(ctx context.Context, err error) error {
 		return err
 	}
 	g.mu.Lock()
-	if g.index.warn != nil && !g.warned {
-		g.index.warn("the log can't be reached; the watch goes on when it can: " + err.Error())
+	if g.index.place.warn != nil && !g.warned {
+		g.index.place.warn("the log can't be reached; the watch goes on when it can: " + err.Error())
 	}
 	g.warned = true
 	g.mu.Unlock()

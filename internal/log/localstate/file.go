@@ -36,7 +36,7 @@ func directories(dir string, getenv func(string) string) func(id string) []strin
 }
 
 // LockName is the name of the lock file of an index. Every process that has the index open
-// has a shared lock on it, so that no process quarantines an index in use. It contains which
+// has a shared lock on it, so that no process removes an index in use. It contains which
 // file the index is.
 const LockName = "index.lock"
 
@@ -44,13 +44,13 @@ const LockName = "index.lock"
 // itself holds exclusively for an instant only.
 const lockWait = time.Second
 
-// lockIndex prevents that the index in a directory is quarantined. Closing the
+// lockIndex prevents that the index in a directory is removed. Closing the
 // lock file unlocks it.
 //
 // If the index is another file than when it was last locked, somebody put one in
 // its place, such as an older copy. SQLite would combine it with the write-ahead
 // log of the other file: lists would lack artifacts. A file that has a write-ahead
-// log is then quarantined; as long as another process has the index open, the
+// log is then removed; as long as another process has the index open, the
 // error is errReplaced.
 func lockIndex(ctx context.Context, dir string) (*os.File, error) {
 	f, err := lockFile(ctx, dir, syscall.LOCK_SH, lockWait)
@@ -67,7 +67,7 @@ func lockIndex(ctx context.Context, dir string) (*os.File, error) {
 	if !sameIndex(f, dir) {
 		file := filepath.Join(dir, FileName)
 		if info, err := os.Lstat(file + "-wal"); err == nil && info.Size() > 0 {
-			if err := rename(file); err != nil {
+			if err := remove(file); err != nil {
 				return nil, errors.Join(err, f.Close())
 			}
 		}
@@ -158,22 +158,20 @@ func lockOnce(ctx context.Context, dir string, how int, wait time.Duration) (*os
 	return f, nil
 }
 
-// quarantine renames a damaged index and its auxiliary files, unless another
-// process has it open. It replaces an earlier quarantined index.
-func quarantine(file string) error {
+// discard removes a damaged index and its auxiliary files, unless another process has it open.
+func discard(file string) error {
 	lock, err := lockFile(context.Background(), filepath.Dir(file), syscall.LOCK_EX, 0)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	return rename(file)
+	return remove(file)
 }
 
-// rename is quarantine for a caller that has the exclusive lock.
-func rename(file string) error {
+// remove is discard for a caller that has the exclusive lock.
+func remove(file string) error {
 	for _, suffix := range []string{"-journal", "-shm", "-wal", ""} {
-		err := os.Rename(file+suffix, file+".damaged"+suffix)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(file + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -19,8 +18,8 @@ var long handoff.Seq = 4096
 
 // fill makes the index in a directory, if it is needed and the log is long. One process does that,
 // and the others wait for it. If it fails, records are applied to the index that is opened next.
-func (x *Index) fill(ctx context.Context, dir, id string, needed func() bool) {
-	log, ok := x.log.(handoff.Ender)
+func (p *place) fill(ctx context.Context, dir, id string, needed func() bool) {
+	log, ok := p.log.(handoff.Ender)
 	if !ok || !needed() {
 		return
 	}
@@ -36,20 +35,17 @@ func (x *Index) fill(ctx context.Context, dir, id string, needed func() bool) {
 	if !needed() {
 		return // another process has filled it
 	}
-	read := func(after handoff.Seq) iter.Seq2[handoff.Record, error] { return x.log.Read(ctx, after) }
-	_ = sqlindex.Fill(ctx, filepath.Join(dir, FileName), id, read, func(done handoff.Seq) {
-		if x.progress != nil {
-			x.progress(done, max(done, newest))
-		}
+	_ = sqlindex.Fill(ctx, filepath.Join(dir, FileName), id, p.read(ctx), func(done handoff.Seq) {
+		p.progress.reached(ctx, done)
 	})
 	_ = identify(lock, dir) // the next process does it otherwise
 }
 
 // openFilled opens the index in a directory, and returns its shared lock, too, if it has that. If
 // the index is missing or of another schema, it is filled first, if that is possible.
-func (x *Index) openFilled(ctx context.Context, dir, id string) (*sqlindex.Index, *os.File, error) {
+func (p *place) openFilled(ctx context.Context, dir, id string) (*sqlindex.Index, *os.File, error) {
 	file := filepath.Join(dir, FileName)
-	x.fill(ctx, dir, id, func() bool {
+	p.fill(ctx, dir, id, func() bool {
 		_, err := os.Lstat(file)
 		return errors.Is(err, fs.ErrNotExist)
 	})
@@ -62,7 +58,7 @@ func (x *Index) openFilled(ctx context.Context, dir, id string) (*sqlindex.Index
 		return at, lock, err
 	}
 	lock.Close()
-	x.fill(ctx, dir, id, func() bool {
+	p.fill(ctx, dir, id, func() bool {
 		at, err := sqlindex.OpenCurrent(ctx, file, id)
 		if err == nil {
 			at.Close()

@@ -63,10 +63,10 @@ func hasAll(t *testing.T, x *Index, runtime string, want handoff.Seq) {
 	if got, err := x.Seq(t.Context()); err != nil || got != want {
 		t.Errorf("the index is at %d, %v, want %d", got, err, want)
 	}
-	if x.file != filepath.Join(runtime, FileName) {
-		t.Errorf("the index is %q", x.file)
+	if x.place.dir != runtime {
+		t.Errorf("the index is in %q", x.place.dir)
 	}
-	if _, err := os.Lstat(sqlindex.Filling(x.file)); err == nil {
+	if _, err := os.Lstat(sqlindex.Filling(filepath.Join(runtime, FileName))); err == nil {
 		t.Error("the file in which it was filled exists")
 	}
 	if err := x.Close(); err != nil {

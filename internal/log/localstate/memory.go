@@ -296,7 +296,7 @@ func (c checkedLog) Check(ctx context.Context, each func(handoff.Record)) (hando
 		return report, err
 	}
 	var e *handoff.Error
-	if err = c.index.memory.verify(ctx); errors.Is(err, errLost) && errors.As(err, &e) {
+	if err = c.index.place.memory.verify(ctx); errors.Is(err, errLost) && errors.As(err, &e) {
 		report.Findings = append(report.Findings, handoff.Finding{Name: e.Name, Text: e.Err.Error(), Hint: e.Hint})
 	} else if report.OK() {
 		return report, err

@@ -14,7 +14,7 @@ import (
 // No record is read.
 func (x *Index) CountIn(ctx context.Context, ids []string) (map[string]int, error) {
 	var counts map[string]int
-	err := x.read(ctx, func(c *sqlite.Conn) error {
+	_, err := x.view(ctx, func(c *sqlite.Conn) error {
 		counts = map[string]int{}
 		count := func(r *sqlite.Row) error {
 			id := r.Text()
@@ -39,7 +39,7 @@ func (x *Index) CountIn(ctx context.Context, ids []string) (map[string]int, erro
 // Paging is ignored. No record is read.
 func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (map[string]int, error) {
 	var counts map[string]int
-	err := x.read(ctx, func(c *sqlite.Conn) error {
+	_, err := x.view(ctx, func(c *sqlite.Conn) error {
 		counts = map[string]int{}
 		s := newStore(ctx, c)
 		count := func(r *sqlite.Row) error {
@@ -72,7 +72,7 @@ func (x *Index) CountByChannel(ctx context.Context, q handoff.ArtifactQuery) (ma
 // record is read.
 func (x *Index) AgentsOf(ctx context.Context, ids, threads, calls []string) (map[string]string, error) {
 	var agents map[string]string
-	err := x.read(ctx, func(c *sqlite.Conn) error {
+	_, err := x.view(ctx, func(c *sqlite.Conn) error {
 		agents = map[string]string{}
 		add := func(r *sqlite.Row) error {
 			id := r.Text()
@@ -92,7 +92,7 @@ func (x *Index) AgentsOf(ctx context.Context, ids, threads, calls []string) (map
 // Threaded returns those of the newest artifacts, of which it looks at so many, whose records name
 // a thread. They have their ID, time and thread only. No record is read.
 func (x *Index) Threaded(ctx context.Context, most int) (list []handoff.Artifact, err error) {
-	err = x.read(ctx, func(c *sqlite.Conn) error {
+	_, err = x.view(ctx, func(c *sqlite.Conn) error {
 		list = nil
 		return newStore(ctx, c).load(`SELECT id, created, thread FROM
 			(SELECT id, created, thread FROM artifacts ORDER BY seq DESC LIMIT ?) WHERE thread IS NOT NULL`,

@@ -58,6 +58,32 @@ func Fill(ctx context.Context, file, log string, read Reading, applied func(hand
 	return cmp.Or(stopped, wrapError(ctx, err))
 }
 
+// OpenMemory opens an empty index in memory, which no file or other process
+// shares. It needs no writable directory.
+func OpenMemory(ctx context.Context) (*Index, error) {
+	none := func(handoff.Seq) iter.Seq2[handoff.Record, error] { return func(func(handoff.Record, error) bool) {} }
+	return FillMemory(ctx, none, nil)
+}
+
+// Empty returns the index of a log that does not exist yet. It has no database, which takes a while to
+// create: its queries have no rows. An index asks its Place again as long as it has this one.
+func Empty() *Index { return &Index{empty: true} }
+
+// FillMemory opens an index in memory with the records that read returns, up to one that can't be
+// read. That takes less time than Apply.
+func FillMemory(ctx context.Context, read Reading, applied func(handoff.Seq)) (*Index, error) {
+	x := &Index{db: sqlite.NewMemory()}
+	var stopped error
+	err := x.db.Use(ctx, func(c *sqlite.Conn) (err error) {
+		stopped, err = fill(ctx, c, "", read, applied)
+		return err
+	})
+	if err = cmp.Or(stopped, wrapError(ctx, err)); err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
 // fill applies the records to a database that nobody else uses. stopped is the error of ctx that
 // ended it between two batches: nothing else is interrupted.
 func fill(ctx context.Context, c *sqlite.Conn, log string, read Reading,

@@ -14,10 +14,10 @@ import (
 // name.
 func (x *Index) IDNames(ctx context.Context) (names []string, err error) {
 	const next = `SELECT coalesce(min(space), '') FROM labels WHERE space > ? AND space < ?`
-	err = x.read(ctx, func(c *sqlite.Conn) error {
+	_, err = x.view(ctx, func(c *sqlite.Conn) error {
 		for space := slotSpace(""); ; {
-			_, err := c.One(ctx, next, []any{space, slotSpace(last)}, func(r *sqlite.Row) { space = r.Text() })
-			if err != nil || space == "" {
+			found, err := c.One(ctx, next, []any{space, slotSpace(last)}, func(r *sqlite.Row) { space = r.Text() })
+			if err != nil || !found || space == "" {
 				return err
 			}
 			if name := strings.TrimPrefix(space, slotSpace("")); !slices.Contains(labelSlots, name) {

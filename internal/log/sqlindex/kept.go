@@ -34,7 +34,7 @@ func (x *Index) KeptThreads(ctx context.Context, uri string) (list []handoff.Kep
 
 // RedactedBodies implements handoff.RedactionLister.
 func (x *Index) RedactedBodies(ctx context.Context) (list []handoff.Digest, err error) {
-	err = x.read(ctx, func(c *sqlite.Conn) error {
+	_, err = x.view(ctx, func(c *sqlite.Conn) error {
 		keys, err := newStore(ctx, c).Pointer(fold.RedactedSpace, "")
 		list = fold.RedactedBodies(keys)
 		return err

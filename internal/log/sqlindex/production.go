@@ -19,7 +19,7 @@ var productionKeys = map[string]string{"": "''", "work": "''",
 
 // Productions implements handoff.ProductionLister.
 func (x *Index) Productions(ctx context.Context, q handoff.ProductionQuery) (list []handoff.Production, err error) {
-	err = x.read(ctx, func(c *sqlite.Conn) error {
+	_, err = x.view(ctx, func(c *sqlite.Conn) error {
 		s := newStore(ctx, c)
 		if q.In != "" {
 			list, err = s.threadsIn(q.In)

@@ -16,7 +16,7 @@ import (
 
 // Artifact implements handoff.Reader.
 func (x *Index) Artifact(ctx context.Context, id string) (v handoff.Artifact, err error) {
-	err = x.read(ctx, func(c *sqlite.Conn) error {
+	queued, err := x.view(ctx, func(c *sqlite.Conn) error {
 		s := newStore(ctx, c)
 		a, err := s.Artifact(id)
 		if err != nil {
@@ -29,12 +29,13 @@ func (x *Index) Artifact(ctx context.Context, id string) (v handoff.Artifact, er
 		v, err = fold.View(s, a)
 		return err
 	})
+	markQueued(&v, queued)
 	return v, err
 }
 
 // Work implements handoff.Reader.
 func (x *Index) Work(ctx context.Context, harness, id string) (v handoff.Work, err error) {
-	err = x.read(ctx, func(c *sqlite.Conn) error {
+	_, err = x.view(ctx, func(c *sqlite.Conn) error {
 		w, err := newStore(ctx, c).Work(harness, id)
 		if err != nil {
 			return err
@@ -63,7 +64,7 @@ func (x *Index) WorkUnder(ctx context.Context, harness, parent string) ([]handof
 }
 
 func (x *Index) work(ctx context.Context, query string, args ...any) (list []handoff.Work, err error) {
-	err = x.read(ctx, func(c *sqlite.Conn) error {
+	_, err = x.view(ctx, func(c *sqlite.Conn) error {
 		list = nil
 		return newStore(ctx, c).load(query, func(r *sqlite.Row) error {
 			var w handoff.Work
@@ -82,7 +83,7 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 	if err != nil {
 		return page, err
 	}
-	err = x.read(ctx, func(c *sqlite.Conn) error {
+	queued, err := x.view(ctx, func(c *sqlite.Conn) error {
 		s := newStore(ctx, c)
 		page = handoff.ArtifactPage{Artifacts: []handoff.Artifact{}}
 		where, err := selects(s, q)
@@ -107,6 +108,9 @@ func (x *Index) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (page ha
 			return nil
 		})
 	})
+	for i := range page.Artifacts {
+		markQueued(&page.Artifacts[i], queued)
+	}
 	return page, err
 }
 
@@ -277,7 +281,7 @@ func showing(q handoff.ArtifactQuery, w clause, before handoff.Seq) (string, []a
 
 // Session implements handoff.Reader.
 func (x *Index) Session(ctx context.Context, id string) (v handoff.Session, err error) {
-	err = x.read(ctx, func(c *sqlite.Conn) error {
+	_, err = x.view(ctx, func(c *sqlite.Conn) error {
 		found, err := newStore(ctx, c).Session(id)
 		if err != nil {
 			return err
@@ -298,7 +302,7 @@ func (x *Index) Sessions(ctx context.Context, q handoff.SessionQuery) (page hand
 	if err != nil {
 		return page, err
 	}
-	err = x.read(ctx, func(c *sqlite.Conn) error {
+	_, err = x.view(ctx, func(c *sqlite.Conn) error {
 		s := newStore(ctx, c)
 		query, args, err := showingSessions(s, q, after)
 		if err != nil {

@@ -126,9 +126,17 @@ func (x *Index) SearchSessions(ctx context.Context, q Query) (list []SessionMatc
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	if err := x.indexSessions(ctx); err != nil {
-		return nil, err
-	}
+	err = x.Do(ctx, func(at *Index) error {
+		if err := at.indexSessions(ctx); err != nil {
+			return err
+		}
+		list, err = at.searchSessions(ctx, q)
+		return err
+	})
+	return list, err
+}
+
+func (x *Index) searchSessions(ctx context.Context, q Query) (list []SessionMatch, err error) {
 	query := `SELECT s.id, s.state`
 	for i := range sessionFields {
 		query += `, snippet(t.session_texts, ` + string(rune('1'+i)) + `, char(2), char(3), '…', 16)` // column 0 is the ID

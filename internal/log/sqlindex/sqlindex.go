@@ -14,12 +14,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/agent-handoff/handoff"
@@ -40,8 +40,14 @@ type Index struct {
 
 	writing sync.Mutex // one writer at a time; the others would only poll
 
-	pending []handoff.Record // of a preview
-	parent  *Index           // likewise
+	empty bool // of a log that does not exist yet; there is no db
+
+	// Of an index in a place, which has nothing else:
+	place   Place
+	opening sync.Mutex
+	at      *Index // nil until the first question
+
+	lock io.Closer // nil for none
 }
 
 var _ handoff.Index = (*Index)(nil)
@@ -117,21 +123,6 @@ func in(file, log string, pragmas ...string) *Index {
 	return &Index{db: sqlite.New(file, source.String()), file: file, log: log}
 }
 
-// OpenMemory opens an empty index in memory, which no file or other process
-// shares. It needs no writable directory.
-func OpenMemory(ctx context.Context) (*Index, error) {
-	name := fmt.Sprintf("/handoff-%d", memories.Add(1))
-	x := &Index{db: sqlite.New("", "file:"+name+"?vfs=memdb")}
-	if err := x.ready(ctx, true); err != nil {
-		x.Close()
-		return nil, err
-	}
-	return x, nil
-}
-
-// memories numbers the indexes in memory of this process.
-var memories atomic.Int64
-
 // checkFiles refuses files that SQLite must not open. A rollback journal is never
 // left by an index, and SQLite would delete the file that a forged one names.
 func checkFiles(file string) error {
@@ -147,7 +138,29 @@ func checkFiles(file string) error {
 }
 
 // Close releases the database. Calls that have started are completed.
-func (x *Index) Close() error { return x.db.Close() }
+func (x *Index) Close() error {
+	if x.place != nil {
+		x.opening.Lock()
+		defer x.opening.Unlock()
+		if x.at == nil {
+			return nil
+		}
+		at := x.at
+		x.at = nil
+		return at.Close()
+	}
+	if x.empty {
+		return nil
+	}
+	err := x.db.Close()
+	if x.lock != nil {
+		err = errors.Join(err, x.lock.Close())
+	}
+	return err
+}
+
+// Hold has Close close lock after the database.
+func (x *Index) Hold(lock io.Closer) { x.lock = lock }
 
 // A Position is the last record that an index has applied.
 type Position struct {
@@ -157,9 +170,15 @@ type Position struct {
 
 // Position returns the last record that the index has applied.
 func (x *Index) Position(ctx context.Context) (p Position, err error) {
-	err = x.read(ctx, func(c *sqlite.Conn) error {
-		p, err = position(ctx, c, x.log)
-		return err
+	err = x.Do(ctx, func(at *Index) error {
+		if at.empty {
+			p = Position{}
+			return nil
+		}
+		return at.read(ctx, func(c *sqlite.Conn) error {
+			p, err = position(ctx, c, at.log)
+			return err
+		})
 	})
 	return p, err
 }
@@ -177,16 +196,18 @@ func (x *Index) Apply(ctx context.Context, records ...handoff.Record) error {
 	}
 	last := records[len(records)-1].Seq
 	done := func(p Position) bool { return p.Seq >= last }
-	return x.write(ctx, done, func(c *sqlite.Conn) error {
-		p, err := position(ctx, c, x.log)
-		if err != nil {
-			return err
-		}
-		fresh, err := fold.Unapplied(p.Seq, records)
-		if err != nil || len(fresh) == 0 {
-			return err
-		}
-		return advance(ctx, c, fresh)
+	return x.Do(ctx, func(at *Index) error {
+		return at.write(ctx, done, func(c *sqlite.Conn) error {
+			p, err := position(ctx, c, at.log)
+			if err != nil {
+				return err
+			}
+			fresh, err := fold.Unapplied(p.Seq, records)
+			if err != nil || len(fresh) == 0 {
+				return err
+			}
+			return advance(ctx, c, fresh)
+		})
 	})
 }
 
@@ -232,7 +253,7 @@ func applyAll(ctx context.Context, c *sqlite.Conn, records []handoff.Record) err
 	return k.toRender(records[len(records)-1].Seq)
 }
 
-// Reset empties the index, unless it has left the given position.
+// Reset empties an index that has the database, unless it has left the given position.
 func (x *Index) Reset(ctx context.Context, from Position) error {
 	moved := func(p Position) bool { return p != from }
 	return x.write(ctx, moved, func(c *sqlite.Conn) error {
@@ -245,13 +266,10 @@ func (x *Index) Reset(ctx context.Context, from Position) error {
 
 // read runs do on one snapshot of the database.
 func (x *Index) read(ctx context.Context, do func(*sqlite.Conn) error) error {
-	if x.parent != nil {
-		return x.preview(ctx, do)
-	}
-	return x.transact(ctx, "BEGIN", do)
+	return x.Do(ctx, func(at *Index) error { return at.transact(ctx, "BEGIN", do) })
 }
 
-// write runs do under the write lock, all or none of it. While another process
+// write, of an index that has the database, runs do under the write lock, all or none of it. While another process
 // has the lock, write ends as soon as the index has reached a position that is
 // enough, or when it makes no progress.
 func (x *Index) write(ctx context.Context, enough func(Position) bool, do func(*sqlite.Conn) error) error {
@@ -279,6 +297,9 @@ func (x *Index) write(ctx context.Context, enough func(Position) bool, do func(*
 }
 
 func (x *Index) transact(ctx context.Context, begin string, do func(*sqlite.Conn) error) error {
+	if x.empty {
+		return wrapError(ctx, do(nil))
+	}
 	return wrapError(ctx, x.db.Transact(ctx, begin, do))
 }
 

@@ -34,7 +34,7 @@ func (x *Index) PutTarget(ctx context.Context, id, fingerprint string, t handoff
 	if err != nil || known[id] == t {
 		return err
 	}
-	return x.transact(ctx, "BEGIN IMMEDIATE", func(c *sqlite.Conn) error {
+	return x.once(ctx, "BEGIN IMMEDIATE", func(c *sqlite.Conn) error {
 		return c.Exec(ctx, `INSERT OR REPLACE INTO verdicts (id, fingerprint, target) VALUES (?, ?, ?)`, id, fingerprint,
 			string(t))
 	})

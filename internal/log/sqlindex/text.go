@@ -23,7 +23,7 @@ const textBatch = 256
 // each transaction, progress is called with the position reached.
 func (x *Index) IndexText(ctx context.Context, body func(handoff.Artifact) (string, error),
 	progress func(handoff.Seq)) error {
-	for {
+	for !x.empty {
 		after, redacted, list, err := x.unindexed(ctx)
 		if err != nil || len(list) == 0 {
 			return err
@@ -43,6 +43,7 @@ func (x *Index) IndexText(ctx context.Context, body func(handoff.Artifact) (stri
 		}
 		progress(list[len(list)-1].Seq)
 	}
+	return nil
 }
 
 // unindexed returns the first artifacts whose texts are not stored, the position

@@ -16,18 +16,22 @@ func (x *Index) Manifests() Manifests { return Manifests{x} }
 
 // Unrendered returns at most n sessions whose manifest has been out of date for
 // longer than age, because the process that would have rendered it was killed.
-// The sessions with the newest records come first.
+// The sessions with the newest records come first. An index in memory does not know what other
+// processes have rendered, and returns none.
 func (m Manifests) Unrendered(ctx context.Context, age time.Duration, n int) (ids []string, err error) {
-	err = m.x.read(ctx, func(c *sqlite.Conn) error {
-		// abs: a clock that was set back delays nobody.
-		const query = `SELECT id FROM unrendered WHERE abs(unixepoch('subsec') - at) >= ? ORDER BY seq DESC, id LIMIT ?`
-		for r, err := range c.Each(ctx, query, age.Seconds(), n) {
-			if err != nil {
-				return err
-			}
-			ids = append(ids, r.Text())
+	// abs: a clock that was set back delays nobody.
+	const query = `SELECT id FROM unrendered WHERE abs(unixepoch('subsec') - at) >= ? ORDER BY seq DESC, id LIMIT ?`
+	err = m.x.Do(ctx, func(at *Index) error {
+		if at.file == "" {
+			return nil
 		}
-		return nil
+		return at.read(ctx, func(c *sqlite.Conn) error {
+			ids = nil
+			return newStore(ctx, c).load(query, func(r *sqlite.Row) error {
+				ids = append(ids, r.Text())
+				return nil
+			}, age.Seconds(), n)
+		})
 	})
 	return ids, err
 }
@@ -48,7 +52,7 @@ func (m Manifests) Extendable(ctx context.Context, id string) (sum string, err e
 // replaced a newer one. It does not wait long for the write lock: rendering once more is
 // harmless.
 func (m Manifests) Rendered(ctx context.Context, id string, upTo handoff.Seq, sum string) (again bool, err error) {
-	err = m.x.transact(ctx, "BEGIN IMMEDIATE", func(c *sqlite.Conn) error {
+	err = m.x.once(ctx, "BEGIN IMMEDIATE", func(c *sqlite.Conn) error {
 		_, err := c.One(ctx, `SELECT seq FROM manifests WHERE id = ?`, []any{id}, func(r *sqlite.Row) {
 			again = handoff.Seq(r.Integer()) > upTo
 		})

@@ -21,17 +21,23 @@ import (
 // A DB is a database with the connections that are not in use. It is safe for
 // several goroutines.
 type DB struct {
-	file   string // "" in memory
+	file   string // "" for none
 	source string
+
+	memory bool
+	alone  sync.Mutex // held while the only connection to a database in memory is used
 
 	mu     sync.Mutex
 	idle   []*Conn
 	closed bool
 }
 
-// New returns the database in a file, "" for one in memory, that source names as the
+// New returns the database in a file, "" for a temporary one, that source names as the
 // driver does. It opens nothing.
 func New(file, source string) *DB { return &DB{file: file, source: source} }
+
+// NewMemory returns a database in memory. It opens nothing.
+func NewMemory() *DB { return &DB{source: ":memory:", memory: true} }
 
 // Close closes the connections. Those in use are closed when their use ends.
 func (d *DB) Close() error {
@@ -48,6 +54,10 @@ func (d *DB) Close() error {
 
 // Use calls do with a connection.
 func (d *DB) Use(ctx context.Context, do func(*Conn) error) error {
+	if d.memory {
+		d.alone.Lock()
+		defer d.alone.Unlock()
+	}
 	c, err := d.borrow(ctx)
 	if err != nil {
 		return err
@@ -58,6 +68,10 @@ func (d *DB) Use(ctx context.Context, do func(*Conn) error) error {
 
 // Transact calls do in a transaction that begin starts, and ends it as do does.
 func (d *DB) Transact(ctx context.Context, begin string, do func(*Conn) error) error {
+	if d.memory {
+		d.alone.Lock()
+		defer d.alone.Unlock()
+	}
 	c, err := d.borrow(ctx)
 	if err != nil {
 		return err
@@ -83,6 +97,8 @@ func (d *DB) Transact(ctx context.Context, begin string, do func(*Conn) error) e
 // It checks whether the context has ended before each statement and between
 // rows. Watching it during a statement would cost two goroutines each time, and
 // statements are short.
+//
+// A nil *Conn is one to a database without rows, which keeps nothing.
 type Conn struct {
 	driver   driver.Conn
 	prepared map[string]statement
@@ -163,6 +179,9 @@ func (c *Conn) prepare(ctx context.Context, query string) (statement, error) {
 
 // Exec executes a statement.
 func (c *Conn) Exec(ctx context.Context, query string, args ...any) error {
+	if c == nil {
+		return ctx.Err()
+	}
 	_, err := c.exec(ctx, query, args)
 	return err
 }
@@ -208,6 +227,9 @@ var Rows, Queries atomic.Int64
 // Each yields the rows of a query. A row is valid until the next one.
 func (c *Conn) Each(ctx context.Context, query string, args ...any) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
+		if c == nil {
+			return
+		}
 		Queries.Add(1)
 		stmt, err := c.prepare(ctx, query)
 		if err != nil {
