@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 )
 
 // emptyLog is a log without records.
@@ -22,7 +22,7 @@ func (emptyLog) Read(context.Context, handoff.Seq) iter.Seq2[handoff.Record, err
 // TestCatchUpMemory checks that a reader of an index that is up to date pays for no
 // batch of records: every query catches up.
 func TestCatchUpMemory(t *testing.T) {
-	index := fold.NewMemory()
+	index := logtest.NewReference()
 	used := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {
 			if err := handoff.CatchUp(b.Context(), emptyLog{}, index); err != nil {
@@ -52,7 +52,7 @@ func (l stuckLog) Read(context.Context, handoff.Seq) iter.Seq2[handoff.Record, e
 // which takes long: the request ends with its context.
 func TestCanceledWhileAnotherCatchesUp(t *testing.T) {
 	log := stuckLog{memory.NewLog(), make(chan struct{}), make(chan struct{})}
-	h := handoff.New(log, fold.NewMemory(), nil, handoff.Options{})
+	h := handoff.New(log, logtest.NewReference(), nil, handoff.Options{})
 	done := make(chan error)
 	go func() {
 		_, err := h.Artifacts(context.Background(), handoff.ArtifactQuery{})

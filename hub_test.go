@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 
 // A weakIndex is an index that can't be written or read while out is set.
@@ -62,7 +62,7 @@ func newHub(t *testing.T, why error) (h *handoff.Hub, out *error) {
 	}
 	t.Cleanup(func() { root.Close() })
 	out = new(error)
-	return handoff.New(failingLog{memory.NewLog(), out, why}, weakIndex{fold.NewMemory(), out}, nil,
+	return handoff.New(failingLog{memory.NewLog(), out, why}, weakIndex{logtest.NewReference(), out}, nil,
 		handoff.Options{
 			Now: func() time.Time { return when }, Rand: rand.NewChaCha8([32]byte{4}), Files: &content.Files{Root: root},
 		}), out
@@ -109,7 +109,7 @@ func TestUnreadableIsNotAbsent(t *testing.T) {
 }
 
 func TestProductionsOfUnknownKey(t *testing.T) {
-	hub := handoff.New(memory.NewLog(), fold.NewMemory(), nil, handoff.Options{})
+	hub := handoff.New(memory.NewLog(), logtest.NewReference(), nil, handoff.Options{})
 	if _, err := hub.Productions(t.Context(), handoff.ProductionQuery{By: "color"}); !errors.Is(err, handoff.Invalid) {
 		t.Errorf("productions by color: %v, want kind Invalid", err)
 	}
@@ -120,7 +120,8 @@ func TestProductionsOfUnknownKey(t *testing.T) {
 func TestCatchUpOnce(t *testing.T) {
 	log := memory.NewLog()
 	options := handoff.Options{Now: time.Now, Rand: rand.NewChaCha8([32]byte{1})}
-	h, other := handoff.New(log, fold.NewMemory(), nil, options), handoff.New(log, fold.NewMemory(), nil, options)
+	h := handoff.New(log, logtest.NewReference(), nil, options)
+	other := handoff.New(log, logtest.NewReference(), nil, options)
 	ctx, err := h.CatchUpOnce(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,6 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 
 // TestDraftPaths checks which paths and bodies a draft can have.
@@ -116,7 +115,7 @@ func TestClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, now := range []time.Time{{}, time.UnixMilli(-1), time.UnixMilli(1 << 48)} {
-		h := handoff.New(memory.NewLog(), fold.NewMemory(), nil,
+		h := handoff.New(memory.NewLog(), logtest.NewReference(), nil,
 			handoff.Options{Now: func() time.Time { return now }, Rand: zeroes{}, Files: &content.Files{Root: root}})
 		if p, err := h.Publish(t.Context(), handoff.Draft{Path: "a", Channel: "x"}); !errors.Is(err, handoff.Invalid) {
 			t.Errorf("at %s: %s, %v, want kind Invalid", now, p.ID, err)

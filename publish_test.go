@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 
 // A hookLog calls before and after each Append of a log.
@@ -58,7 +58,7 @@ func newWorkspace(t *testing.T) (dir string, hub func(handoff.Log) *handoff.Hub)
 		return os.OpenRoot(runtime)
 	}, RuntimePath: ".handoff"}
 	return dir, func(log handoff.Log) *handoff.Hub {
-		return handoff.New(log, fold.NewMemory(), filelog.Open(runtime, random).Bodies(),
+		return handoff.New(log, logtest.NewReference(), filelog.Open(runtime, random).Bodies(),
 			handoff.Options{Now: func() time.Time { return when }, Rand: random, Files: files})
 	}
 }

@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/lineage"
 )
 
 // artifacts returns an index of artifacts and their IDs by name. Each line is a
 // name with what it was made from, or with "!" what it replaces.
-func artifacts(t *testing.T, lines ...string) (*fold.Memory, map[string]string) {
+func artifacts(t *testing.T, lines ...string) (*logtest.Reference, map[string]string) {
 	t.Helper()
-	m, ids := fold.NewMemory(), map[string]string{}
+	m, ids := logtest.NewReference(), map[string]string{}
 	for i, line := range lines {
 		words := strings.Fields(line)
 		p := &handoff.ArtifactPublished{Channel: "design", Path: words[0], Title: words[0]}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/lineage"
 )
 
@@ -33,7 +32,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestOfSession(t *testing.T) {
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	var records []handoff.Record
 	add := func(f handoff.Fact, typ string) {
 		records = append(records, handoff.Record{Version: 1, Type: typ, ID: strconv.Itoa(len(records)), Fact: f})
@@ -97,7 +96,7 @@ func TestSessionChain(t *testing.T) {
 	var allocated []uint64
 	var printed []int
 	for _, n := range []int{500, 1000, 2000} {
-		m := fold.NewMemory()
+		m := logtest.NewReference()
 		var records []handoff.Record
 		for i := range n {
 			id := fmt.Sprintf("night%05d", i)

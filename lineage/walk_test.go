@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/lineage"
 )
 
@@ -35,7 +35,7 @@ func chain(t *testing.T, n int) handoff.Reader {
 		records = append(records, handoff.Record{Seq: handoff.Seq(i + 1), Version: handoff.Version,
 			Type: "artifact.published", ID: id, Fact: p})
 	}
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	if err := m.Apply(t.Context(), records...); err != nil {
 		t.Fatal(err)
 	}

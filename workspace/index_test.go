@@ -23,7 +23,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/tool/testdir"
 )
@@ -461,7 +460,7 @@ func checkWorkspace(t *testing.T, dir string, n int) int {
 	if len(records) < n {
 		t.Fatalf("the log holds %d records, want %d", len(records), n)
 	}
-	want := fold.NewMemory()
+	want := logtest.NewReference()
 	if err := want.Apply(t.Context(), records...); err != nil {
 		t.Fatal(err)
 	}

@@ -17,10 +17,9 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 
-func newIndex() handoff.Index { return fold.NewMemory() }
+func newIndex() handoff.Index { return logtest.NewReference() }
 
 // httpServer serves a bare repository over HTTP, and returns the host and port, its
 // path in a URL and its directory.

@@ -22,7 +22,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 )
 
 // A Log is a handoff.Log in memory. Its records go through their bytes, as those of any
@@ -96,9 +96,8 @@ func (l *Log) at(seq handoff.Seq) ([]byte, <-chan struct{}, bool) {
 	return l.records[seq-1], l.grown, true
 }
 
-// NewIndex returns an empty index. It holds all that it knows of the log in memory; a
-// Hub applies the records.
-func NewIndex() handoff.Index { return fold.NewMemory() }
+// NewIndex returns an empty index, a SQLite database in memory. A Hub applies the records.
+func NewIndex() handoff.Index { return sqlindex.NewMemory() }
 
 // Files returns the files of a directory, for handoff.Options: the paths of drafts are
 // relative to it, and what is published as a Body is written to its .handoff. The caller

@@ -1,12 +1,21 @@
 package memory_test
 
 import (
+	"flag"
+	"os"
 	"testing"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/engines/memory"
 )
+
+func TestMain(m *testing.M) {
+	if os.Getenv("HANDOFF_LONG") == "" {
+		_ = flag.Set("rapid.checks", "25")
+	}
+	os.Exit(m.Run())
+}
 
 func TestLog(t *testing.T) {
 	logtest.Run(t, func(*testing.T) func() handoff.Log {

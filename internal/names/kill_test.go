@@ -26,7 +26,6 @@ import (
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 	"github.com/agent-handoff/handoff/internal/names"
@@ -414,7 +413,7 @@ func compareIndex(t *testing.T, w *workspace.Workspace, records []handoff.Record
 	index, err := sqlindex.Open(t.Context(), filepath.Join(w.Store().Runtime(), "index.db"), id)
 	must(t, err)
 	defer index.Close()
-	memory := fold.NewMemory()
+	memory := logtest.NewReference()
 	must(t, memory.Apply(t.Context(), records...))
 	if seq, err := index.Seq(t.Context()); err != nil || int(seq) != len(records) {
 		t.Errorf("position of the index = %d, %v, want %d", seq, err, len(records))

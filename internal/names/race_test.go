@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
 	"github.com/agent-handoff/handoff/internal/names"
 )
@@ -34,7 +34,7 @@ func newPausedWriter(t *testing.T, dir string) *pausedWriter {
 	root, err := os.OpenRoot(dir)
 	must(t, err)
 	t.Cleanup(func() { root.Close() })
-	hub := handoff.New(pausedLog{log, p}, fold.NewMemory(), pausedBodies{log.Bodies(), p},
+	hub := handoff.New(pausedLog{log, p}, logtest.NewReference(), pausedBodies{log.Bodies(), p},
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root}})
 	p.Writer = names.Writer{Hub: hub, Workspace: dir, Scope: scopeOf(dir, "run-1")}
 	return p

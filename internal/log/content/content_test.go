@@ -24,7 +24,6 @@ import (
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"pgregory.net/rapid"
 )
 
@@ -313,7 +312,7 @@ func TestReferences(t *testing.T) {
 			}
 		}
 		var needs content.References
-		index := fold.NewMemory()
+		index := logtest.NewReference()
 		for _, r := range records {
 			needs.Add(r)
 			if f, ok := r.Fact.(*handoff.ArtifactPublished); ok {
@@ -372,7 +371,7 @@ func TestRewrittenWhilePublished(t *testing.T) {
 	file := filepath.Join(dir, "a.md")
 	must(t, os.WriteFile(file, []byte("first"), 0o644))
 	store := filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies()
-	hub := handoff.New(memory.NewLog(), fold.NewMemory(), store,
+	hub := handoff.New(memory.NewLog(), logtest.NewReference(), store,
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -431,7 +430,7 @@ func TestRewrittenWhilePublished(t *testing.T) {
 func TestLinksStayInside(t *testing.T) {
 	top := tree(t, []string{"w/a.txt", "w/d/b.txt", "outside/secret.txt", "outside/d/b.txt"})
 	dir := filepath.Join(top, "w")
-	hub := handoff.New(memory.NewLog(), fold.NewMemory(), nil,
+	hub := handoff.New(memory.NewLog(), logtest.NewReference(), nil,
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	for name, tt := range map[string]struct {
 		link, path string
@@ -466,7 +465,7 @@ func TestSizeMustMatch(t *testing.T) {
 		t.Skip("no file of a wrong size on this system")
 	}
 	log := memory.NewLog()
-	hub := handoff.New(log, fold.NewMemory(), nil,
+	hub := handoff.New(log, logtest.NewReference(), nil,
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, "/proc")}})
 	if p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "version"}); !errors.Is(err,
 		handoff.Conflict) {
@@ -504,7 +503,7 @@ func TestSizeChangesWhileKept(t *testing.T) {
 		file := filepath.Join(dir, "a.md")
 		must(t, os.WriteFile(file, []byte("body"), 0o644))
 		store := &changingStore{filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies(), file, tt.times, 0}
-		hub := handoff.New(memory.NewLog(), fold.NewMemory(), store,
+		hub := handoff.New(memory.NewLog(), logtest.NewReference(), store,
 			handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 		p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.md"})
 		if tt.kind == nil && err != nil || tt.kind != nil && !errors.Is(err, tt.kind) || store.started != tt.started {

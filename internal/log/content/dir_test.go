@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 
 // TestDirChangesWhileRead holds that the end of a directory without a copy is an error
@@ -21,7 +21,7 @@ import (
 func TestDirChangesWhileRead(t *testing.T) {
 	for _, change := range []bool{false, true} {
 		dir := tree(t, []string{"d/a.txt", "d/b.txt"})
-		hub := handoff.New(memory.NewLog(), fold.NewMemory(), nil,
+		hub := handoff.New(memory.NewLog(), logtest.NewReference(), nil,
 			handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 		p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "d"})
 		must(t, err)

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 
 // TestTargetCache checks that a list shows the state that reading a file gave, as
@@ -26,7 +26,7 @@ import (
 func TestTargetCache(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.md")
-	hub := handoff.New(memory.NewLog(), fold.NewMemory(), nil,
+	hub := handoff.New(memory.NewLog(), logtest.NewReference(), nil,
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir), Now: time.Now}})
 	write := func(text string, age time.Duration) {
 		must(t, os.WriteFile(file, []byte(text), 0o644))
@@ -85,7 +85,7 @@ func TestLargePages(t *testing.T) {
 	mathrand.NewChaCha8([32]byte{7}).Read(body)
 	must(t, os.WriteFile(filepath.Join(dir, "big"), body, 0o644))
 	want := sha256.Sum256(body)
-	hub := handoff.New(memory.NewLog(), fold.NewMemory(),
+	hub := handoff.New(memory.NewLog(), logtest.NewReference(),
 		filelog.Open(filepath.Join(dir, ".handoff"), rand.Reader).Bodies(),
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "big", Keep: handoff.KeepAlways})
@@ -125,7 +125,7 @@ func TestOpenWhileWritten(t *testing.T) {
 	must(t, os.WriteFile(file, bytes.Repeat([]byte("a"), 1<<20), 0o644))
 	then := time.Now().Add(-time.Hour)
 	must(t, os.Chtimes(file, then, then))
-	hub := handoff.New(memory.NewLog(), fold.NewMemory(), nil,
+	hub := handoff.New(memory.NewLog(), logtest.NewReference(), nil,
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	p, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a"})
 	must(t, err)
@@ -144,7 +144,7 @@ func TestOpenWhileWritten(t *testing.T) {
 // for it is refused before anything is recorded.
 func TestNoBodies(t *testing.T) {
 	dir := tree(t, []string{"a.txt"})
-	hub := handoff.New(memory.NewLog(), fold.NewMemory(), nil,
+	hub := handoff.New(memory.NewLog(), logtest.NewReference(), nil,
 		handoff.Options{Now: time.Now, Rand: rand.Reader, Files: &content.Files{Root: root(t, dir)}})
 	if _, err := hub.Publish(t.Context(), handoff.Draft{Channel: "design", Path: "a.txt",
 		Keep: handoff.KeepAlways}); !errors.Is(err, handoff.Unsupported) {

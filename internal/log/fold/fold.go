@@ -1,7 +1,7 @@
 // Package fold computes the state of artifacts, sessions and work from the
 // records of a log. It contains every rule about what supersedes what, which
 // revision is the head of a name, and when an artifact is late. An index stores
-// the state; the rules see it through Store and Keeper. Memory is such an index.
+// the state; the rules see it through Store and Keeper.
 package fold
 
 import (

@@ -9,7 +9,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"pgregory.net/rapid"
 )
 
@@ -236,8 +235,8 @@ type tester interface {
 	Context() context.Context
 }
 
-func memoryOf(t tester, records []handoff.Record) *fold.Memory {
-	m := fold.NewMemory()
+func memoryOf(t tester, records []handoff.Record) *logtest.Reference {
+	m := logtest.NewReference()
 	if err := m.Apply(t.Context(), records...); err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +378,7 @@ func TestApplyTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := logtest.DrawRecords(t)
 		want := memoryOf(t, records)
-		got := fold.NewMemory()
+		got := logtest.NewReference()
 		for i := range records {
 			from := rapid.IntRange(0, i).Draw(t, "from")
 			if err := got.Apply(t.Context(), records[from:i+1]...); err != nil {
@@ -404,7 +403,7 @@ func TestLate(t *testing.T) {
 		return handoff.Record{Version: 1, Type: "session.closed", ID: id,
 			Fact: &handoff.SessionClosed{SessionID: session, Status: "completed"}}
 	}
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	err := m.Apply(t.Context(), logtest.Placed([]handoff.Record{
 		artifact("before", "s", ""), closed("c1", "r"), artifact("run over", "s", "r"), artifact("session goes on", "s", ""),
 		closed("c2", "s"), artifact("session over", "s", ""), artifact("other run", "s", "r2"), artifact("unknown run", "s",
@@ -447,7 +446,7 @@ func TestMoved(t *testing.T) {
 		"no path": {[]handoff.Fact{file(""), moved("a", "z")}, ""},
 		"nowhere": {[]handoff.Fact{file("a/b.md"), moved("a", ""), moved("", "z")}, "a/b.md"},
 	} {
-		m := fold.NewMemory()
+		m := logtest.NewReference()
 		var records []handoff.Record
 		for i, f := range tt.facts {
 			records = append(records, handoff.Record{Version: 1, ID: fmt.Sprintf("art_%026d", i), Fact: f})
@@ -461,7 +460,7 @@ func TestMoved(t *testing.T) {
 	}
 	before := []handoff.Record{{Version: 1, ID: "rec_1", Fact: moved("a", "z")},
 		{Version: 1, ID: "art_00000000000000000000000001", Fact: file("a/b.md")}}
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	if err := m.Apply(t.Context(), logtest.Placed(before)...); err != nil {
 		t.Fatal(err)
 	}

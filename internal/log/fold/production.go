@@ -2,14 +2,12 @@ package fold
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // ProductionOf returns an artifact as a production, see handoff.ProductionQuery for by. For
@@ -73,19 +71,6 @@ func readers(by handoff.Producer, users []handoff.Use) int {
 	return len(users)
 }
 
-// productions adds up a list, newest first.
-func productions(list []handoff.Production) (sums []handoff.Production) {
-	order.Sort(list, CompareProductions)
-	for _, p := range list {
-		if last := len(sums) - 1; last < 0 || CompareProductions(sums[last], p) != 0 {
-			sums = append(sums, p)
-		} else {
-			AddProduction(&sums[last], p)
-		}
-	}
-	return sums
-}
-
 // AddProduction adds the numbers of p to s.
 func AddProduction(s *handoff.Production, p handoff.Production) {
 	s.Count = s.Count + p.Count
@@ -115,44 +100,4 @@ func CompareProductions(a, b handoff.Production) int {
 	}
 	return cmp.Or(strings.Compare(a.Thread, b.Thread), strings.Compare(a.WorkID, b.WorkID),
 		strings.Compare(a.Harness, b.Harness), strings.Compare(a.Key, b.Key), slices.Compare(a.Values, b.Values))
-}
-
-// Productions implements handoff.ProductionLister.
-func (m *Memory) Productions(ctx context.Context, q handoff.ProductionQuery) ([]handoff.Production, error) {
-	if q.In != "" {
-		return m.threadsIn(ctx, q.In)
-	}
-	page, err := m.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true, Since: q.Since, Until: q.Until})
-	var list []handoff.Production
-	for _, a := range page.Artifacts {
-		if slices.Contains(q.Without, a.ID) || (q.OfThreads && a.Producer.Thread == "") {
-			continue
-		}
-		p := ProductionOf(a, q.By)
-		if q.By == "label" && len(a.Labels) == 0 && !slices.Contains(q.Apart, a.ID) {
-			p.Key = ""
-		}
-		list = append(list, p)
-	}
-	return productions(list), err
-}
-
-// threadsIn returns the threads that published in a session or run.
-func (m *Memory) threadsIn(ctx context.Context, id string) (list []handoff.Production, err error) {
-	threads := map[string]bool{}
-	for _, slot := range []string{"session", "run"} {
-		page, err := m.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{slot: id},
-			IncludeInactive: true})
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range page.Artifacts {
-			threads[a.Producer.Thread] = true
-		}
-	}
-	delete(threads, "")
-	for uri := range threads {
-		list = append(list, handoff.Production{Thread: uri})
-	}
-	return list, nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"pgregory.net/rapid"
 )
 
@@ -226,7 +225,7 @@ func TestRelations(t *testing.T) {
 		{claude("a"), claude("b"), "pulls/7", handoff.RelationImported},
 		{claude("a"), claude("b"), "", handoff.RelationImported},
 	} {
-		m := fold.NewMemory()
+		m := logtest.NewReference()
 		facts := []struct {
 			by handoff.Producer
 			f  handoff.Fact

@@ -166,7 +166,7 @@ func TestClosedTwice(t *testing.T) {
 	for i, f := range facts {
 		records = append(records, handoff.Record{Version: 1, ID: fmt.Sprint("rec_", i), Fact: f})
 	}
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestClosedTwice(t *testing.T) {
 func TestSessionViewsAreCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := logtest.DrawRecords(t)
-		m := fold.NewMemory()
+		m := logtest.NewReference()
 		type shown struct {
 			view handoff.Session
 			text []byte
@@ -225,7 +225,7 @@ func TestSessionViewsAreCopies(t *testing.T) {
 }
 
 func TestSessionQuery(t *testing.T) {
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	open := func(seq handoff.Seq, id, agent, workflow, user, parent string) handoff.Record {
 		return handoff.Record{Seq: seq, Version: 1, Type: "session.opened", ID: id, CreatedAt: time.Unix(int64(seq), 0),
 			Fact: &handoff.SessionOpened{SessionID: id, Parent: parent, Process: handoff.Process{BootID: "boot of " + user},
@@ -274,7 +274,7 @@ func TestSessionQuery(t *testing.T) {
 
 // TestExecutions checks the numbers of the executions of a workflow by an agent.
 func TestExecutions(t *testing.T) {
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	for i, tt := range []struct {
 		id, parent, agent, workflow string
 		want                        int

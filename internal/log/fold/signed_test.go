@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 )
 
 // TestCopiedSignature holds that a signed decision which its author took back counts for
@@ -49,7 +49,7 @@ func TestCopiedSignature(t *testing.T) {
 			records = append(records, handoff.Record{ID: "rec_" + string(rune('a'+i)), Seq: handoff.Seq(i + 2), CreatedAt: at,
 				Producer: thread(l.by), Fact: l.fact})
 		}
-		m := fold.NewMemory()
+		m := logtest.NewReference()
 		for _, r := range records {
 			if err := m.Apply(t.Context(), r); err != nil {
 				t.Fatal(err)

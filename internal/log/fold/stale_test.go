@@ -7,7 +7,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"pgregory.net/rapid"
 )
 
@@ -307,7 +306,7 @@ func TestInputs(t *testing.T) {
 		for i, p := range tt.more {
 			records = append(records, published(i+3, p))
 		}
-		m := fold.NewMemory()
+		m := logtest.NewReference()
 		if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
 			t.Fatal(err)
 		}
@@ -338,7 +337,7 @@ func TestRetry(t *testing.T) {
 		name(6, "review", "a4", "a5", "a0"), name(7, "debug", "a6", "a5"), name(8, "implement", "a7", "a0"), name(9, "test",
 			"a8"),
 		name(10, "review", "a8", "a9", "a0"), name(11, "plan")}
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	for i, r := range logtest.Placed(records) {
 		if err := m.Apply(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -358,7 +357,7 @@ func TestRetry(t *testing.T) {
 // and what was made from its predecessor current again. a4 is both, and reached by
 // the shorter way first.
 func TestStaleTwoWays(t *testing.T) {
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	if err := m.Apply(t.Context(), logtest.Placed([]handoff.Record{
 		published(0, handoff.ArtifactPublished{}),
 		published(1, handoff.ArtifactPublished{Replaces: []string{"a0"}}),
@@ -392,7 +391,7 @@ func TestLongChain(t *testing.T) {
 			handoff.ArtifactPublished{Parents: []string{fmt.Sprint("a", max(i-1, 1000)), "a0"}}))
 	}
 	records = append(records, handoff.Record{Version: 1, ID: "w", Fact: &handoff.ArtifactWithdrawn{ArtifactID: "a1000"}})
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
 		t.Fatal(err)
 	}

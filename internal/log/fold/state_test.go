@@ -1,4 +1,4 @@
-package fold
+package fold_test
 
 import (
 	"fmt"
@@ -6,19 +6,29 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 )
 
-// fold applies facts to an empty state, with the IDs f0, f1 and so on.
-func fold(t *testing.T, facts ...handoff.Fact) *tables {
+// folded applies facts to an empty state, with the IDs f0, f1 and so on.
+func folded(t *testing.T, facts ...handoff.Fact) *logtest.Reference {
 	t.Helper()
-	m := NewMemory()
+	m := logtest.NewReference()
 	for i, f := range facts {
 		r := handoff.Record{Seq: handoff.Seq(i + 1), Version: handoff.Version, Type: "test", ID: fmt.Sprint("f", i), Fact: f}
-		if err := Apply(&m.tables, r); err != nil {
+		if err := m.Apply(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return &m.tables
+	return m
+}
+
+func shown(t *testing.T, m *logtest.Reference, id string) handoff.Artifact {
+	t.Helper()
+	a, err := m.Artifact(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 // TestReplacesTwice names one artifact twice in Replaces: it counts once.
@@ -26,16 +36,14 @@ func TestReplacesTwice(t *testing.T) {
 	replaced := &handoff.ArtifactPublished{Channel: "design", Path: "a.md", TargetType: "file"}
 	twice := &handoff.ArtifactPublished{Channel: "design", Path: "b.md", TargetType: "file",
 		Replaces: []string{"f0", "f0"}}
-	s := fold(t, replaced, twice)
-	if got, want := s.artifacts["f1"].Replaced, []string{"f0"}; !reflect.DeepEqual(got, want) {
-		t.Errorf("f1 replaces %q, want %q", got, want)
+	s := folded(t, replaced, twice)
+	a := shown(t, s, "f0")
+	if want := []string{"f1"}; a.Status != handoff.Superseded || !reflect.DeepEqual(a.ReplacedBy, want) {
+		t.Errorf("f0 is %s, replaced by %q, want superseded and %q", a.Status, a.ReplacedBy, want)
 	}
-	if a := s.artifacts["f0"]; a.SupersededBy != 1 || len(a.ReplacedBy) != 1 {
-		t.Errorf("f0 is superseded by %d, replaced by %q, want 1 and f1", a.SupersededBy, a.ReplacedBy)
-	}
-	s = fold(t, replaced, twice, &handoff.ArtifactWithdrawn{ArtifactID: "f1"})
-	if a := s.artifacts["f0"]; a.SupersededBy != 0 || a.Status() != handoff.Active {
-		t.Errorf("after the withdrawal, f0 is %s, superseded by %d, want active and 0", a.Status(), a.SupersededBy)
+	s = folded(t, replaced, twice, &handoff.ArtifactWithdrawn{ArtifactID: "f1"})
+	if a := shown(t, s, "f0"); a.Status != handoff.Active {
+		t.Errorf("after the withdrawal, f0 is %s, want active", a.Status)
 	}
 }
 
@@ -62,26 +70,30 @@ func TestWithdrawnRevisions(t *testing.T) {
 		for _, i := range tt.withdrawn {
 			facts = append(facts, &handoff.ArtifactWithdrawn{ArtifactID: fmt.Sprint("f", i-1)})
 		}
-		s := fold(t, facts...)
+		s := folded(t, facts...)
 		var got []handoff.Status
 		head := ""
 		for i := range 3 {
-			a := s.artifacts[fmt.Sprint("f", i)]
-			if got = append(got, a.Status()); a.Status() == handoff.Active {
+			a := shown(t, s, fmt.Sprint("f", i))
+			if got = append(got, a.Status); a.Status == handoff.Active {
 				head = a.ID
 			}
 		}
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("withdrawn %v: got %v, want %v", tt.withdrawn, got, tt.want)
 		}
-		if pointer, _ := s.Pointer(nameSpace, nameKey(revision)); pointer != head {
-			t.Errorf("withdrawn %v: the head is %q, want %q", tt.withdrawn, pointer, head)
+		if head == "" {
+			continue
+		}
+		s = folded(t, append(facts, revision)...)
+		if got := shown(t, s, head).Status; got != handoff.Superseded {
+			t.Errorf("withdrawn %v: the head %s is %s after the next revision, want superseded", tt.withdrawn, head, got)
 		}
 	}
 	// A revision after withdrawn ones supersedes the head that was restored.
-	s := fold(t, revision, revision, &handoff.ArtifactWithdrawn{ArtifactID: "f1"}, revision,
+	s := folded(t, revision, revision, &handoff.ArtifactWithdrawn{ArtifactID: "f1"}, revision,
 		&handoff.ArtifactWithdrawn{ArtifactID: "f3"})
-	if got := s.artifacts["f0"].Status(); got != handoff.Active {
+	if got := shown(t, s, "f0").Status; got != handoff.Active {
 		t.Errorf("revision 1 is %s after all later ones were withdrawn, want active", got)
 	}
 }

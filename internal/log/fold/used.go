@@ -3,7 +3,6 @@ package fold
 import (
 	"encoding/json"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -97,14 +96,6 @@ func uses(s Store, a *ArtifactState) (list []handoff.Use, err error) {
 		list = append(list, u)
 	}
 	return list, nil
-}
-
-// isUsedBy reports whether an agent, session or run used an artifact.
-func isUsedBy(s Store, a *ArtifactState, user string) bool {
-	list, err := uses(s, a)
-	return err == nil && slices.ContainsFunc(list, func(u handoff.Use) bool {
-		return user == u.Agent || user == u.Session || user == u.RunID
-	})
 }
 
 // Readers returns how often other work than that of its producer used an artifact.

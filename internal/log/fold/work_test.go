@@ -79,7 +79,7 @@ func TestWorkLoss(t *testing.T) {
 
 // rollup folds records and returns the trees of their work.
 func rollup(t *rapid.T, records []handoff.Record) []*trace.Node {
-	index := fold.NewMemory()
+	index := logtest.NewReference()
 	for i, r := range records {
 		r.Seq = handoff.Seq(i + 1)
 		if err := index.Apply(context.Background(), r); err != nil {
@@ -140,7 +140,7 @@ func TestWorkOrder(t *testing.T) {
 // cancelled. The text does not state that a session ended: the work of one that is not recorded
 // was cancelled.
 func TestLateAfterCancel(t *testing.T) {
-	index := fold.NewMemory()
+	index := logtest.NewReference()
 	by := func(work string) handoff.Producer { return handoff.Producer{Harness: "h", WorkID: work} }
 	published := func(id, work string) handoff.Record {
 		return handoff.Record{ID: id, Producer: by(work), Fact: &handoff.ArtifactPublished{Channel: "c", Path: id}}

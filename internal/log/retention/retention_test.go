@@ -12,7 +12,6 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/log/retention"
 	"github.com/agent-handoff/handoff/settings"
 	"github.com/agent-handoff/handoff/storage"
@@ -29,8 +28,8 @@ type world struct {
 var start = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
 // views returns what the records show, and the bodies that no record needs.
-func (w *world) views(t *rapid.T) (v retention.Views, unneeded []string, memory *fold.Memory) {
-	memory = fold.NewMemory()
+func (w *world) views(t *rapid.T) (v retention.Views, unneeded []string, memory *logtest.Reference) {
+	memory = logtest.NewReference()
 	if err := memory.Apply(t.Context(), w.records...); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +233,7 @@ func protected(t *rapid.T, before retention.Views, w *world) {
 }
 
 // naive returns what a policy drops, by digest: each rule by itself, from full views.
-func naive(t *rapid.T, p settings.Policy, v retention.Views, memory *fold.Memory, now time.Time) map[string]bool {
+func naive(t *rapid.T, p settings.Policy, v retention.Views, memory *logtest.Reference, now time.Time) map[string]bool {
 	ctx := t.Context()
 	page, err := memory.Artifacts(ctx, handoff.ArtifactQuery{IncludeInactive: true})
 	if err != nil {
@@ -268,7 +267,7 @@ func inOpen(a handoff.Artifact, open []handoff.Session) bool {
 }
 
 func naiveArtifact(ctx context.Context, p settings.Policy, a handoff.Artifact, all []handoff.Artifact,
-	open []handoff.Session, memory *fold.Memory, now time.Time) bool {
+	open []handoff.Session, memory *logtest.Reference, now time.Time) bool {
 	live := slices.ContainsFunc(a.Comments, func(c handoff.Comment) bool { return c.State != handoff.CommentWithdrawn })
 	if a.Status != handoff.Superseded || inOpen(a, open) || len(a.Claims) > 0 || a.Attestation != nil ||
 		len(a.Reviews) > 0 || live || a.Acceptance != nil || len(a.Labels) > 0 {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 	"pgregory.net/rapid"
 )
@@ -21,7 +20,7 @@ func TestOpenMemory(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer x.Close()
-		want := fold.NewMemory()
+		want := logtest.NewReference()
 		for _, index := range []interface {
 			Apply(ctx context.Context, records ...handoff.Record) error
 		}{x, want} {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 	"pgregory.net/rapid"
 )
@@ -217,7 +216,7 @@ func TestSearchAnswers(t *testing.T) {
 			}
 		}
 		rebuilt := open(t, filepath.Join(t.TempDir(), "index.db"), "log1")
-		want := fold.NewMemory()
+		want := logtest.NewReference()
 		for _, x := range []handoff.Index{rebuilt, want} {
 			if err := x.Apply(rt.Context(), records...); err != nil {
 				rt.Fatal(err)
@@ -246,7 +245,7 @@ func TestSearchAnswers(t *testing.T) {
 }
 
 // look returns the artifacts that have all words, by looking at each.
-func look(t *testing.T, m *fold.Memory, bodies map[string]string, text string, hidden bool) (ids []string) {
+func look(t *testing.T, m *logtest.Reference, bodies map[string]string, text string, hidden bool) (ids []string) {
 	t.Helper()
 	page, err := m.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: hidden})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/log/fold"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 )
 
 // TestTargetCache compares an index in SQLite with the one in memory.
@@ -16,7 +16,7 @@ func TestTargetCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	for _, v := range []handoff.TargetCache{x, fold.NewMemory()} {
+	for _, v := range []handoff.TargetCache{x, logtest.NewReference()} {
 		for _, put := range []struct {
 			id, fingerprint string
 			target          handoff.Target

@@ -11,7 +11,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/names/refs"
 )
@@ -45,7 +44,7 @@ func resolver(t *testing.T, dir string, list []published, more ...handoff.Fact) 
 	for i, f := range more {
 		add(id("Z", string(rune('A'+i))), f)
 	}
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
 		t.Fatal(err)
 	}

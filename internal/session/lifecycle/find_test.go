@@ -11,7 +11,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/session"
 )
@@ -52,7 +51,7 @@ func TestFind(t *testing.T) {
 	end("bare", session.Completed)
 	open("running", time.Minute, handoff.Process{}, "never.md")
 	publish("running", "running/new.md", "document")
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +138,7 @@ func TestFindOpen(t *testing.T) {
 	for _, id := range []string{"running1", "running2"} {
 		add(time.Minute, "artifact.published", id, &handoff.ArtifactPublished{Channel: "c", Path: id + "/a.md"})
 	}
-	m := fold.NewMemory()
+	m := logtest.NewReference()
 	if err := m.Apply(t.Context(), logtest.Placed(records)...); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/session"
 )
@@ -25,7 +24,7 @@ func TestCloseAbandonedLosesRace(t *testing.T) {
 	defer root.Close()
 	random := rand.NewChaCha8([32]byte{})
 	log := filelog.Open(dir+"/.handoff", random)
-	hub := handoff.New(log, fold.NewMemory(), log.Bodies(), handoff.Options{Now: time.Now, Rand: random})
+	hub := handoff.New(log, logtest.NewReference(), log.Bodies(), handoff.Options{Now: time.Now, Rand: random})
 	sessions := lifecycle.New(hub, lifecycle.Options{Files: root, Root: dir, Now: time.Now, Rand: random})
 	process := handoff.Process{BootID: "boot", PIDNamespace: "pid", PID: 1}
 	for _, close := range []bool{true, false} {

@@ -231,7 +231,7 @@ func TestAdoptedKeepsUnknown(t *testing.T) {
 func TestManifestsConform(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := logtest.DrawRecords(t)
-		m := fold.NewMemory()
+		m := logtest.NewReference()
 		if err := m.Apply(t.Context(), records...); err != nil {
 			t.Fatal(err)
 		}

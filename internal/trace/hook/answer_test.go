@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/conformance/logtest"
 	"github.com/agent-handoff/handoff/internal/log/filelog"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/trace"
 )
@@ -20,7 +20,7 @@ import (
 func TestNewsFail(t *testing.T) {
 	failed, asked := errors.New("no index"), 0
 	const id = "11111111-2222-4333-8444-555555555555"
-	hub := handoff.New(filelog.Open(t.TempDir(), rand.Reader), fold.NewMemory(), nil,
+	hub := handoff.New(filelog.Open(t.TempDir(), rand.Reader), logtest.NewReference(), nil,
 		handoff.Options{Now: time.Now, Rand: rand.Reader})
 	opened := &handoff.SessionOpened{SessionID: id, Folder: "f", Expected: []string{"report.md"},
 		Agent: handoff.SessionAgent{Name: "ann"}, Workflow: handoff.SessionWorkflow{Name: "w"}}

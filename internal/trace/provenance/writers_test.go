@@ -8,7 +8,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/internal/transcript/action"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
@@ -98,7 +97,7 @@ func TestAddUses(t *testing.T) {
 // published, and none of the thread that published it.
 func TestUsesOf(t *testing.T) {
 	published := time.Unix(100, 0)
-	index := fold.NewMemory()
+	index := logtest.NewReference()
 	r := logtest.NewRecord("x")
 	r.Seq, r.CreatedAt, r.Producer.Thread = 1, published, "agents://claude/publisher"
 	r.Fact = &handoff.ArtifactPublished{Path: "a.md", Channel: "x"}
@@ -124,10 +123,10 @@ func TestUsesOf(t *testing.T) {
 }
 
 // inWork is an index whose artifacts are files below /work.
-type inWork struct{ *fold.Memory }
+type inWork struct{ *logtest.Reference }
 
 func (x inWork) Artifacts(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
-	page, err := x.Memory.Artifacts(ctx, q)
+	page, err := x.Reference.Artifacts(ctx, q)
 	for i := range page.Artifacts {
 		page.Artifacts[i].File = "/work/" + page.Artifacts[i].Path
 	}

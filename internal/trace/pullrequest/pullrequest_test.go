@@ -12,7 +12,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
@@ -147,7 +146,7 @@ func TestMore(t *testing.T) {
 		if err != nil || got.More != tt.more || len(got.Named) > maxNamed || len(got.Files) > maxNamed {
 			t.Errorf("%s: Parse = %d names, %d files, %t, %v", name, len(got.Named), len(got.Files), got.More, err)
 		}
-		found, err := Find(t.Context(), fold.NewMemory(), got)
+		found, err := Find(t.Context(), logtest.NewReference(), got)
 		found.Artifacts = append(found.Artifacts, artifact(1, "x"))
 		if comment := Comment(found); err != nil || strings.Contains(comment, "Not everything was looked up") != tt.more {
 			t.Errorf("%s: %v, %s", name, err, comment)
@@ -157,7 +156,7 @@ func TestMore(t *testing.T) {
 
 // TestFind follows IDs and files to artifacts, and artifacts to sessions.
 func TestFind(t *testing.T) {
-	index := fold.NewMemory()
+	index := logtest.NewReference()
 	add := func(seq handoff.Seq, f handoff.Fact, p handoff.Producer) handoff.Record {
 		r := logtest.NewRecord("x")
 		r.Seq, r.Fact, r.Producer = seq, f, p

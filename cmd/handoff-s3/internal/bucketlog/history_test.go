@@ -16,10 +16,9 @@ import (
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/cmd/handoff-s3/internal/bucketlog"
 	"github.com/agent-handoff/handoff/conformance/logtest"
-	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 
-func newIndex() handoff.Index { return fold.NewMemory() }
+func newIndex() handoff.Index { return logtest.NewReference() }
 
 // TestKilledWriters kills processes that append, over a connection that delays, cuts
 // and loses replies, to a store that fails at times. The log has each record that was

@@ -1,4 +1,4 @@
-package fold
+package logtest
 
 import (
 	"cmp"
@@ -11,12 +11,12 @@ import (
 	"sync"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/tool/order"
+	"github.com/agent-handoff/handoff/internal/log/fold"
 )
 
-// Memory is an Index in memory. It is safe for concurrent use. Use NewMemory to
-// create one.
-type Memory struct {
+// A Reference is an index in maps: what any index answers, in the fewest rules. It is for tests.
+// Use NewReference to create one.
+type Reference struct {
 	mu      sync.RWMutex
 	seq     handoff.Seq
 	damaged []handoff.Seq
@@ -29,10 +29,15 @@ type cachedTarget struct {
 	target      handoff.Target
 }
 
-// NewMemory returns an empty index.
-func NewMemory() *Memory {
-	return &Memory{targets: map[string]cachedTarget{}, tables: tables{
-		artifacts: map[string]*ArtifactState{},
+// NewReference returns an empty index.
+func NewReference() *Reference {
+	return &Reference{targets: map[string]cachedTarget{}, tables: *newTables()}
+}
+
+// newTables returns the state of no records.
+func newTables() *tables {
+	return &tables{
+		artifacts: map[string]*fold.ArtifactState{},
 		families:  map[string][]string{},
 		contests:  map[string][]string{},
 		children:  map[string][]string{},
@@ -40,16 +45,16 @@ func NewMemory() *Memory {
 		runs:      map[string][]string{},
 		works:     map[workKey]*handoff.Work{},
 		pointers:  map[pointerKey]string{},
-	}}
+	}
 }
 
-// tables is a Keeper in maps.
+// tables is a fold.Keeper in maps.
 type tables struct {
-	artifacts map[string]*ArtifactState
-	order     []*ArtifactState    // published artifacts, in the order of the log
-	families  map[string][]string // IDs by family, in the order of the log
-	contests  map[string][]string // IDs by contest, likewise
-	children  map[string][]string // IDs by input
+	artifacts map[string]*fold.ArtifactState
+	order     []*fold.ArtifactState // published artifacts, in the order of the log
+	families  map[string][]string   // IDs by family, in the order of the log
+	contests  map[string][]string   // IDs by contest, likewise
+	children  map[string][]string   // IDs by input
 	sessions  map[string]*handoff.Session
 	runs      map[string][]string // IDs by parent
 	works     map[workKey]*handoff.Work
@@ -61,9 +66,9 @@ type (
 	pointerKey struct{ space, key string }
 )
 
-func (m *tables) Artifact(id string) (*ArtifactState, error)  { return m.artifacts[id], nil }
-func (m *tables) State(id string) (*ArtifactState, error)     { return m.artifacts[id], nil }
-func (m *tables) Session(id string) (*handoff.Session, error) { return m.sessions[id], nil }
+func (m *tables) Artifact(id string) (*fold.ArtifactState, error) { return m.artifacts[id], nil }
+func (m *tables) State(id string) (*fold.ArtifactState, error)    { return m.artifacts[id], nil }
+func (m *tables) Session(id string) (*handoff.Session, error)     { return m.sessions[id], nil }
 func (m *tables) Work(harness, id string) (*handoff.Work, error) {
 	return m.works[workKey{harness, id}], nil
 }
@@ -76,14 +81,14 @@ func (m *tables) PutPointer(space, key, value string) error {
 	return nil
 }
 
-func (m *tables) PutArtifact(a *ArtifactState) error {
+func (m *tables) PutArtifact(a *fold.ArtifactState) error {
 	m.artifacts[a.ID] = a
-	if !a.known() {
+	if !known(a) {
 		return nil
 	}
 	// The records of an import are applied after later ones.
 	if i, found := slices.BinarySearchFunc(m.order, a.Record.Seq,
-		func(a *ArtifactState, seq handoff.Seq) int { return cmp.Compare(a.Record.Seq, seq) }); !found {
+		func(a *fold.ArtifactState, seq handoff.Seq) int { return cmp.Compare(a.Record.Seq, seq) }); !found {
 		m.order = slices.Insert(m.order, i, a)
 		m.families[a.Family] = append(m.families[a.Family], a.ID)
 		if a.Contested != "" {
@@ -122,7 +127,7 @@ func (m *tables) Join(into, from string) error {
 	return nil
 }
 
-func (m *tables) Contest(into string, a *ArtifactState) error {
+func (m *tables) Contest(into string, a *fold.ArtifactState) error {
 	group := m.families[a.Family]
 	if a.Contested != "" {
 		group = m.contests[a.Contested]
@@ -154,17 +159,17 @@ func (m *tables) Heads(group string) ([]string, error) {
 }
 
 // Seq implements Index.
-func (m *Memory) Seq(context.Context) (handoff.Seq, error) {
+func (m *Reference) Seq(context.Context) (handoff.Seq, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.seq, nil
 }
 
 // Apply implements Index.
-func (m *Memory) Apply(_ context.Context, records ...handoff.Record) error {
+func (m *Reference) Apply(_ context.Context, records ...handoff.Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	records, err := Unapplied(m.seq, records)
+	records, err := fold.Unapplied(m.seq, records)
 	if err != nil {
 		return err
 	}
@@ -174,7 +179,7 @@ func (m *Memory) Apply(_ context.Context, records ...handoff.Record) error {
 			m.seq = r.Seq
 			continue
 		}
-		if err := Apply(&m.tables, r); err != nil {
+		if err := fold.Apply(&m.tables, r); err != nil {
 			return err
 		}
 		m.seq = r.Seq
@@ -183,7 +188,7 @@ func (m *Memory) Apply(_ context.Context, records ...handoff.Record) error {
 }
 
 // Targets implements TargetCache.
-func (m *Memory) Targets(_ context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
+func (m *Reference) Targets(_ context.Context, fingerprints map[string]string) (map[string]handoff.Target, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	known := map[string]handoff.Target{}
@@ -196,7 +201,7 @@ func (m *Memory) Targets(_ context.Context, fingerprints map[string]string) (map
 }
 
 // IDNames implements handoff.IDLister.
-func (m *Memory) IDNames(context.Context) ([]string, error) {
+func (m *Reference) IDNames(context.Context) ([]string, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	names := map[string]bool{}
@@ -209,7 +214,7 @@ func (m *Memory) IDNames(context.Context) ([]string, error) {
 }
 
 // PutTarget implements TargetCache.
-func (m *Memory) PutTarget(_ context.Context, id, fingerprint string, t handoff.Target) error {
+func (m *Reference) PutTarget(_ context.Context, id, fingerprint string, t handoff.Target) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.targets[id] = cachedTarget{fingerprint, t}
@@ -217,15 +222,15 @@ func (m *Memory) PutTarget(_ context.Context, id, fingerprint string, t handoff.
 }
 
 // Artifact implements Reader.
-func (m *Memory) Artifact(_ context.Context, id string) (handoff.Artifact, error) {
+func (m *Reference) Artifact(_ context.Context, id string) (handoff.Artifact, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	a := m.tables.artifacts[id]
-	if !a.known() {
+	if !known(a) {
 		return handoff.Artifact{}, handoff.E("find artifact", id, handoff.NotFound, nil,
 			handoff.Suggest("list every artifact", handoff.ActionListAll))
 	}
-	return View(&m.tables, a)
+	return fold.View(&m.tables, a)
 }
 
 // newestIn returns the IDs of the artifacts that were published last in sessions or runs.
@@ -249,7 +254,7 @@ func (m *tables) newestIn(places []string) map[string]bool {
 }
 
 // Artifacts implements Reader.
-func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
+func (m *Reference) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
 	before, err := handoff.ParseCursor(q.Cursor)
 	if err != nil {
 		return handoff.ArtifactPage{}, err
@@ -261,16 +266,16 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 	if a, ok := m.tables.artifacts[q.Family]; ok {
 		family = a.Family
 	}
-	paths, err := RecordedPaths(&m.tables, q.Paths)
+	paths, err := fold.RecordedPaths(&m.tables, q.Paths)
 	if err != nil {
 		return handoff.ArtifactPage{}, err
 	}
-	first, _ := slices.BinarySearchFunc(m.tables.order, q.After+1, func(a *ArtifactState, seq handoff.Seq) int {
+	first, _ := slices.BinarySearchFunc(m.tables.order, q.After+1, func(a *fold.ArtifactState, seq handoff.Seq) int {
 		return cmp.Compare(a.Record.Seq, seq)
 	})
 	candidates := m.tables.order[first:]
-	if a := m.tables.artifacts[q.IDPrefix]; a.known() {
-		candidates = []*ArtifactState{a}
+	if a := m.tables.artifacts[q.IDPrefix]; known(a) {
+		candidates = []*fold.ArtifactState{a}
 	}
 	exact := reflect.DeepEqual(q, handoff.ArtifactQuery{Channel: q.Channel, Limit: q.Limit, Cursor: q.Cursor})
 	newest := m.tables.newestIn(q.NewestIn)
@@ -296,7 +301,7 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 			page.Cursor = handoff.NewCursor(page.Artifacts[q.Limit-1].Seq)
 			continue
 		}
-		v, err := View(&m.tables, a)
+		v, err := fold.View(&m.tables, a)
 		if err != nil {
 			return handoff.ArtifactPage{}, err
 		}
@@ -306,13 +311,13 @@ func (m *Memory) Artifacts(_ context.Context, q handoff.ArtifactQuery) (handoff.
 }
 
 // competes reports whether a is active and has a Competing.
-func (m *tables) competes(a *ArtifactState) bool {
+func (m *tables) competes(a *fold.ArtifactState) bool {
 	heads, _ := m.Heads(a.Group())
 	return (len(heads) > 1 || len(a.Rivals) > 0) && a.Status() == handoff.Active
 }
 
 // Session implements Reader.
-func (m *Memory) Session(_ context.Context, id string) (handoff.Session, error) {
+func (m *Reference) Session(_ context.Context, id string) (handoff.Session, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	s, ok := m.tables.sessions[id]
@@ -324,7 +329,7 @@ func (m *Memory) Session(_ context.Context, id string) (handoff.Session, error) 
 }
 
 // Sessions implements Reader.
-func (m *Memory) Sessions(_ context.Context, q handoff.SessionQuery) (handoff.SessionPage, error) {
+func (m *Reference) Sessions(_ context.Context, q handoff.SessionQuery) (handoff.SessionPage, error) {
 	after, err := handoff.ParseSessionCursor(q.Cursor)
 	if err != nil {
 		return handoff.SessionPage{}, err
@@ -343,7 +348,7 @@ func (m *Memory) Sessions(_ context.Context, q handoff.SessionQuery) (handoff.Se
 			page.Sessions = append(page.Sessions, cloneSession(s))
 		}
 	}
-	order.Sort(page.Sessions, func(a, b handoff.Session) int { return b.Order().Compare(a.Order()) })
+	slices.SortStableFunc(page.Sessions, func(a, b handoff.Session) int { return b.Order().Compare(a.Order()) })
 	if q.Limit > 0 && len(page.Sessions) > q.Limit {
 		page.Sessions = page.Sessions[:q.Limit]
 		page.Cursor = page.Sessions[q.Limit-1].Order().Cursor()
@@ -352,7 +357,7 @@ func (m *Memory) Sessions(_ context.Context, q handoff.SessionQuery) (handoff.Se
 }
 
 // Work implements Reader.
-func (m *Memory) Work(_ context.Context, harness, id string) (handoff.Work, error) {
+func (m *Reference) Work(_ context.Context, harness, id string) (handoff.Work, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	w, ok := m.tables.works[workKey{harness, id}]
@@ -363,46 +368,40 @@ func (m *Memory) Work(_ context.Context, harness, id string) (handoff.Work, erro
 }
 
 // WorkIn implements handoff.WorkLister.
-func (m *Memory) WorkIn(_ context.Context, place string) ([]handoff.Work, error) {
+func (m *Reference) WorkIn(_ context.Context, place string) ([]handoff.Work, error) {
 	return m.work(func(w *handoff.Work) bool {
 		return place == "" || w.SessionID == place || w.RunID == place || w.Thread == place
 	}), nil
 }
 
-// RedactedBodies implements handoff.RedactionLister.
-func (m *Memory) RedactedBodies(context.Context) ([]handoff.Digest, error) {
+// fold.RedactedBodies implements handoff.RedactionLister.
+func (m *Reference) RedactedBodies(context.Context) ([]handoff.Digest, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return RedactedBodies(m.tables.pointers[pointerKey{RedactedSpace, ""}]), nil
+	return fold.RedactedBodies(m.tables.pointers[pointerKey{fold.RedactedSpace, ""}]), nil
 }
 
 // KeptThreads implements handoff.KeptThreadLister.
-func (m *Memory) KeptThreads(_ context.Context, uri string) (list []handoff.KeptThread, err error) {
+func (m *Reference) KeptThreads(_ context.Context, uri string) (list []handoff.KeptThread, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for p, value := range m.tables.pointers {
-		if p.space != KeptSpace || (uri != "" && p.key != uri) {
+		if p.space != fold.KeptSpace || (uri != "" && p.key != uri) {
 			continue
 		}
-		t, failed := DecodeKept(value)
+		t, failed := fold.DecodeKept(value)
 		list, err = append(list, t), errors.Join(err, failed)
 	}
-	order.Sort(list, func(a, b handoff.KeptThread) int { return strings.Compare(a.Thread, b.Thread) })
+	slices.SortStableFunc(list, func(a, b handoff.KeptThread) int { return strings.Compare(a.Thread, b.Thread) })
 	return list, err
 }
 
 // WorkUnder implements handoff.WorkLister.
-func (m *Memory) WorkUnder(_ context.Context, harness, parent string) ([]handoff.Work, error) {
+func (m *Reference) WorkUnder(_ context.Context, harness, parent string) ([]handoff.Work, error) {
 	return m.work(func(w *handoff.Work) bool { return parent != "" && w.Harness == harness && w.Parent == parent }), nil
 }
 
-// CompareWork orders work by its start. Work whose start is not recorded comes
-// first, by its ID.
-func CompareWork(a, b handoff.Work) int {
-	return cmp.Or(cmp.Compare(a.Started, b.Started), strings.Compare(a.Harness, b.Harness), strings.Compare(a.ID, b.ID))
-}
-
-func (m *Memory) work(selects func(*handoff.Work) bool) (list []handoff.Work) {
+func (m *Reference) work(selects func(*handoff.Work) bool) (list []handoff.Work) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, w := range m.tables.works {
@@ -410,6 +409,6 @@ func (m *Memory) work(selects func(*handoff.Work) bool) (list []handoff.Work) {
 			list = append(list, *w)
 		}
 	}
-	order.Sort(list, CompareWork)
+	slices.SortStableFunc(list, fold.CompareWork)
 	return list
 }
