@@ -97,7 +97,20 @@ func (l *Log) at(seq handoff.Seq) ([]byte, <-chan struct{}, bool) {
 }
 
 // NewIndex returns an empty index, a SQLite database in memory. A Hub applies the records.
-func NewIndex() handoff.Index { return sqlindex.NewMemory() }
+func NewIndex() handoff.Index { return sqlindex.In(inMemory{}) }
+
+// inMemory is the place of an index that only this process has.
+type inMemory struct{}
+
+func (inMemory) Open(ctx context.Context, _ *sqlindex.Error) (*sqlindex.Index, error) {
+	return sqlindex.FillMemory(ctx, none, nil)
+}
+
+func (inMemory) Queued(context.Context) ([]handoff.Record, error) { return nil, nil }
+
+func none(handoff.Seq) iter.Seq2[handoff.Record, error] {
+	return func(func(handoff.Record, error) bool) {}
+}
 
 // Files returns the files of a directory, for handoff.Options: the paths of drafts are
 // relative to it, and what is published as a Body is written to its .handoff. The caller

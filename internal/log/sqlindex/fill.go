@@ -58,22 +58,6 @@ func Fill(ctx context.Context, file, log string, read Reading, applied func(hand
 	return cmp.Or(stopped, wrapError(ctx, err))
 }
 
-// OpenMemory opens an empty index in memory, which no file or other process
-// shares. It needs no writable directory.
-func OpenMemory(ctx context.Context) (*Index, error) {
-	none := func(handoff.Seq) iter.Seq2[handoff.Record, error] { return func(func(handoff.Record, error) bool) {} }
-	return FillMemory(ctx, none, nil)
-}
-
-// NewMemory is OpenMemory at the first question.
-func NewMemory() *Index { return In(inMemory{}) }
-
-// inMemory is a Place.
-type inMemory struct{}
-
-func (inMemory) Open(ctx context.Context, _ *Error) (*Index, error) { return OpenMemory(ctx) }
-func (inMemory) Queued(context.Context) ([]handoff.Record, error)   { return nil, nil }
-
 // Empty returns the index of a log that does not exist yet. It has no database, which takes a while to
 // create: its queries have no rows. An index asks its Place again as long as it has this one.
 func Empty() *Index { return &Index{empty: true} }
