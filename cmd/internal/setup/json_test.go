@@ -214,6 +214,25 @@ func TestTOMLHooks(t *testing.T) {
 	}
 }
 
+// TestTOMLInline refuses to add to an inline table, and advises no lines: a table that
+// follows it would make the file invalid.
+func TestTOMLInline(t *testing.T) {
+	change := []Change{{Member: []string{"mcp_servers", entry}, Value: map[string]any{"command": "/x/handoff"}}}
+	for _, text := range []string{"mcp_servers = {}\n", "mcp_servers = { docs = { command = \"d\" } }\n",
+		"[mcp_servers]\nagent-handoff = { command = \"handoff\", args = [\"mcp\"] }\n"} {
+		after, _, err := applyAll("config.toml", []byte(text), change, nil)
+		if err == nil {
+			if _, err := (tomlFormat{}).decode(after); err != nil {
+				t.Errorf("%q becomes %q: %v", text, after, err)
+			}
+			continue
+		}
+		if lines := linesFor("config.toml", change, err); !errors.Is(err, errInline) || lines != "" {
+			t.Errorf("%q: %v with the advice %q, want %v without one", text, err, lines, errInline)
+		}
+	}
+}
+
 // TestTOMLText has the exact text of edits.
 func TestTOMLText(t *testing.T) {
 	table := Change{Member: []string{"mcp_servers", entry},

@@ -122,7 +122,7 @@ func (t Target) root() string {
 
 // linesFor returns what a user may add to a file that can't be edited because of an error.
 func linesFor(file string, changes []Change, why error) string {
-	if isOwnFile(changes) || errors.Is(why, errForm) {
+	if isOwnFile(changes) || errors.Is(why, errForm) || errors.Is(why, errInline) {
 		return ""
 	}
 	lines, _, err := applyAll(file, nil, changes, nil)
@@ -209,6 +209,9 @@ func adviceFor(err error, e Edit) handoff.Hint {
 			form = "an array of tables, each below a line with [[ ]]"
 		}
 		return handoff.Advice("change it to " + form + ", or leave out " + name)
+	}
+	if errors.Is(err, errInline) {
+		return handoff.Advice("change it to tables, each below a line with [ ], or leave out " + name)
 	}
 	return handoff.Advice("correct the file, or leave out " + name)
 }

@@ -172,6 +172,8 @@ func (t tomlText) set(path []any, value any) ([]byte, error) {
 				end = s.valueEnd + comment
 			}
 			t.text = slices.Concat(t.text[:s.start], t.text[end:])
+		case !s.head && len(path) > len(s.path) && hasPrefix(path, s.path):
+			return nil, fmt.Errorf("%s %w", pathText(s.path), errInline)
 		case !slices.Equal(s.path, path):
 		case s.head && isElement(path):
 			end := s.end

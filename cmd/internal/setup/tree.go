@@ -60,6 +60,9 @@ var errInexact = errors.New("can't be edited without changing something else")
 
 var errForm = errors.New("has another form than init can add an entry to")
 
+// errInline is the error of an inline table of TOML, which no line outside it can extend.
+var errInline = errors.New("is an inline table, which init does not edit")
+
 // check returns an error unless the text has the value that the edits must give.
 // An edit that misunderstands the file is found here, before anything is written.
 func (e *editor) check() error {
