@@ -214,9 +214,6 @@ func (m *Meter) note(provider, model string, t Tokens) {
 			}
 		}
 	}
-	if m.requests == nil {
-		m.requests = make([]Request, 0, 16) // most threads have several
-	}
 	m.requests = append(m.requests, Request{m.N, m.At, ModelUsage{model, provider, t}})
 }
 

@@ -55,16 +55,21 @@ func (t transcript) source(ctx context.Context, s *engine.Scan, use func(int, js
 	return err
 }
 
-// A decode decodes the records of a transcript.
-type decode struct {
-	*engine.Scan
-	saved
-	t transcript
-
+// A current is the record that is decoded. A session and the subagents in its transcript
+// share it.
+type current struct {
 	n    int // line of the record
 	line jsonl.Value
 	rec  record
 	msg  message // of an answer
+}
+
+// A decode decodes the records of a transcript.
+type decode struct {
+	*engine.Scan
+	*current
+	saved
+	t transcript
 
 	counted    counted                    // the last usage
 	unrecorded int                        // tokens that the program counted and the records do not have
@@ -99,7 +104,7 @@ type saved struct {
 }
 
 func newDecode(s *engine.Scan, t transcript) *decode {
-	return &decode{Scan: s, t: t, saved: saved{Turn: newTurn(t.version, t.agent || t.only != "")}}
+	return &decode{Scan: s, current: &current{}, t: t, saved: saved{Turn: newTurn(t.version, t.agent || t.only != "")}}
 }
 
 // set adds to a map, which may be nil: of ten thousand subagents, few need one.

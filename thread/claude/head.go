@@ -30,6 +30,7 @@ type meta struct {
 	first      string // UUID of the first message
 	compacted  string // UUID of the first record, if it is a compaction
 	uuids      bool   // there is a record with a UUID
+	empty      bool   // it has no byte
 	name, role string
 	described  bool  // the name describes the task
 	depth      int64 // of a subagent: 1 for one of a session; 0 unknown
@@ -68,6 +69,7 @@ func readMeta(f *engine.Found) (m meta, err error) {
 	}
 	defer src.Close()
 	agent := isAgent(f.Path)
+	m.empty = src.Size() == 0
 	rd := jsonl.NewReaderSize(src, 8<<10)
 	var titles [2]string
 	for rd.Number() < headLines && rd.End() < headSize && rd.Next() {
@@ -170,7 +172,7 @@ func (p *provider) open(w *thread.Walk, f *engine.Found, t *thread.Thread) {
 	t.Branch, t.Version = m.branch, m.version
 	t.Started = m.started
 	at := transcript{p: p, path: f.Path, id: f.ID, agent: isAgent(f.Path), version: m.version}
-	if w.StatFile(f.Path).Size == 0 {
+	if m.empty {
 		t.Warn("the transcript is empty")
 	}
 	if at.agent {

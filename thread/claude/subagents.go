@@ -238,10 +238,11 @@ func (d *decode) inside(key string, r *record) {
 		}
 		m.Reader, m.Started = d.t.part(key, false), r.at.Time()
 		p = &part{m.Reader.New(d.Part()).(*decode), m, digest(text(r.message.Get("content")))}
+		p.current = d.current
 		set(&d.parts, key, p)
 		d.inner = append(d.inner, p)
 	}
-	p.n, p.line, p.Known = d.n, d.line, true
+	p.Known = true
 	p.add(r)
 }
 

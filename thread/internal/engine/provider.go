@@ -271,8 +271,10 @@ func (p *Provider) open(w *thread.Walk, copies []*Found) (*thread.Thread, error)
 	if f.Err != nil {
 		return nil, f.Err
 	}
-	if _, err := os.Stat(f.Path); err != nil {
-		return nil, thread.UnreadableError(f.Path, err)
+	if f.stat == (thread.FileStat{}) {
+		if _, err := os.Stat(f.Path); err != nil {
+			return nil, thread.UnreadableError(f.Path, err)
+		}
 	}
 	if p.head(w, f); f.Err != nil {
 		return nil, f.Err

@@ -257,7 +257,8 @@ func (s *Scan) Mention(m Mention) *Mention {
 // The caller decodes these records.
 func (s *Scan) Part() *Scan { return &Scan{Unit: s.Unit} }
 
-// EndPart returns the facts of a Part of s with a decoder, after the last record of s.
+// EndPart returns the facts of a Part of s with a decoder, after the last record of s. They
+// keep nothing else of the part in memory.
 func (s *Scan) EndPart(part *Scan, d Decoder) *thread.Facts {
 	f := &part.Facts
 	f.Lines, f.BadLines = s.Facts.Lines, s.Facts.BadLines
@@ -265,7 +266,8 @@ func (s *Scan) EndPart(part *Scan, d Decoder) *thread.Facts {
 	f.Warnings = append(f.Warnings, s.Facts.Warnings...)
 	part.Fail(part.finish(context.Background(), d))
 	s.Fail(part.err)
-	return f
+	facts := part.Facts
+	return &facts
 }
 
 // Mentions returns the subagents so far, in the order of their first mention.
