@@ -30,12 +30,18 @@ type origin struct {
 	sums   *thread.Tokens  // what the program had counted at the end of these records, if it is known
 }
 
-// heads maps the transcripts of sessions in one directory to the UUID of their
-// first prompt.
+// heads are the transcripts of sessions in one directory with the UUIDs of their first prompts. Those that
+// were written last are read first, and no more than are asked for.
 type heads struct {
-	changed time.Time // modification time of the directory
-	since   time.Time // older transcripts are not included
+	changed time.Time  // modification time of the directory
+	unread  []headless // the one that was written last is the last
 	first   map[string]string
+}
+
+// A headless transcript is one whose first prompt is not read yet.
+type headless struct {
+	path     string
+	modified time.Time
 }
 
 // An index caches the heads of directories.
@@ -44,8 +50,7 @@ type index struct {
 	folders map[string]*heads
 }
 
-// in returns the heads of the transcripts in a directory that were written after a time:
-// the first call reads only those, further calls read all.
+// in returns the heads of the transcripts in a directory that were written after a time, and of some others.
 func (x *index) in(w *thread.Walk, dir string, since time.Time) map[string]string {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -54,30 +59,36 @@ func (x *index) in(w *thread.Walk, dir string, since time.Time) map[string]strin
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	h := x.folders[dir]
-	switch {
-	case h == nil:
+	if h == nil {
 		h = &heads{first: map[string]string{}}
-		h.read(w, dir, since)
-	case !h.since.IsZero() || !h.changed.Equal(info.ModTime()):
-		h.read(w, dir, time.Time{})
+		x.folders[dir] = h
 	}
-	h.changed = info.ModTime()
-	x.folders[dir] = h
+	if !h.changed.Equal(info.ModTime()) {
+		h.list(w, dir)
+		h.changed = info.ModTime()
+	}
+	h.read(w, since)
 	return maps.Clone(h.first)
 }
 
-// read adds the heads that are missing.
-func (h *heads) read(w *thread.Walk, dir string, since time.Time) {
-	h.since = since
+// list finds the transcripts whose heads are missing.
+func (h *heads) list(w *thread.Walk, dir string) {
+	h.unread = nil
 	for _, e := range w.ReadDir(dir) {
 		path := filepath.Join(dir, e.Name())
 		if _, known := h.first[path]; known || !strings.HasSuffix(path, plain) || isAgent(path) || e.IsDir() {
 			continue
 		}
-		if w.StatFile(path).Modified.Before(since) || w.Done() {
-			continue
-		}
-		h.first[path] = firstPrompt(path)
+		h.unread = append(h.unread, headless{path, w.StatFile(path).Modified})
+	}
+	slices.SortFunc(h.unread, func(a, b headless) int { return a.modified.Compare(b.modified) })
+}
+
+// read reads the heads of the transcripts that were written after a time.
+func (h *heads) read(w *thread.Walk, since time.Time) {
+	for n := len(h.unread) - 1; n >= 0 && !h.unread[n].modified.Before(since) && !w.Done(); n-- {
+		path := h.unread[n].path
+		h.first[path], h.unread = firstPrompt(path), h.unread[:n]
 	}
 }
 
