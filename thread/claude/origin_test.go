@@ -15,8 +15,9 @@ import (
 func TestHeads(t *testing.T) {
 	dir, start := t.TempDir(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	write := func(n int) {
-		name := filepath.Join(dir, fmt.Sprintf("%d"+plain, n))
-		text := fmt.Sprintf(`{"type":"user","uuid":"u%d","message":{"role":"user","content":"go"}}`+"\n", n)
+		id := fmt.Sprintf("00000000-0000-4000-8000-%012d", n)
+		name := filepath.Join(dir, id+plain)
+		text := `{"type":"user","uuid":"` + id + `","message":{"role":"user","content":"go"}}` + "\n"
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +33,7 @@ func TestHeads(t *testing.T) {
 	count := func(since int) int {
 		list := x.in(thread.NewWalk(t.Context()), dir, start.AddDate(0, 0, since))
 		for path, first := range list {
-			if "u"+filepath.Base(path) != first+plain {
+			if filepath.Base(path) != first+plain {
 				t.Errorf("%s: got the first prompt %q", path, first)
 			}
 		}
