@@ -204,3 +204,20 @@ func FuzzScan(f *testing.F) {
 		threadtest.CheckThread(t, program().Provider([]string{filepath.Dir(filepath.Dir(filepath.Dir(path)))}), "one")
 	})
 }
+
+// TestContains compares the search for a text from its rarest byte with a plain one.
+func TestContains(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	texts := []string{`"isSidechain":true`, `"agent_progress"`, "a_", "_", "S", "plain"}
+	for _, line := range []string{"", `{"isSidechain":true}`, `{"xisSidechain":true}`, `Sidechain":true`,
+		`{"hook_progress":1,"agent_progress"`, `"hook_progress""agent_progres"`, "__a_", "a plain SS"} {
+		if err := os.WriteFile(path, []byte("first\n"+line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range texts {
+			if got, want := engine.Contains(path, text), strings.Contains(line, text); got != want {
+				t.Errorf("%q in %q: got %v, want %v", text, line, got, want)
+			}
+		}
+	}
+}
