@@ -256,6 +256,9 @@ func (s *Scan) Newer(place string, n int, last time.Time) {
 
 func (x *strange) gaps() (list []thread.Gap) {
 	add := func(m map[string]int, format string) {
+		if len(m) == 0 {
+			return
+		}
 		names, n := slices.Sorted(maps.Keys(m)), 0
 		for _, name := range names {
 			n += m[name]
