@@ -106,7 +106,7 @@ func (s Source) unfinished(ctx context.Context, in threads.Collection, work []ha
 	}
 	list, err := in.ContinuableOf(ctx, uris)
 	for _, i := range list {
-		if i.State.Status != thread.Running {
+		if i.State.Status != thread.Running && len(i.ContinuedBy) == 0 {
 			return s.threadNeed(i, nil), err
 		}
 	}

@@ -41,8 +41,8 @@ func EndOf(t *thread.Thread) transcript.End { return brief.EndOf(t.State) }
 
 // Continuable returns the threads of the branch of this worktree whose work can be continued, the
 // newest first: main threads with a prompt, without the caller's own. A thread whose program does
-// not record the branch counts if it worked in this worktree. One that another of them continues is
-// left out. At most maxContinuable threads of the repository are looked at.
+// not record the branch counts if it worked in this worktree. Those that another one continues, as
+// that states, have ContinuedBy. At most maxContinuable threads of the repository are looked at.
 //
 // Kinds: those of List.
 func (c Collection) Continuable(ctx context.Context) (list []transcript.Item, warnings []string, err error) {
@@ -89,7 +89,7 @@ func (c Collection) continuable(all []transcript.Item) (list []transcript.Item) 
 		if i.Branch == "" || branch == "" {
 			here = inTree(i.Cwd)
 		}
-		if here && i.Prompt != "" && i.URI.Main() != own.Main() && len(i.ContinuedBy) == 0 {
+		if here && i.Prompt != "" && i.URI.Main() != own.Main() {
 			list = append(list, i)
 		}
 	}

@@ -50,8 +50,9 @@ last message. The brief has only facts from the transcript, the log and git,
 secrets are redacted, and texts of the thread are quoted.
 
 Without a thread, it is the newest one of this branch with a prompt, not the
-caller's own, and not one that was continued already. The first characters of
-an ID are enough in this repository.
+caller's own, and not one that another thread states to continue: the newest of
+these is named after the others. The first characters of an ID are enough in
+this repository.
 
 With --in it starts that program in the directory of the thread, with the
 brief as the first prompt, and with no other option. The brief is in a file in
@@ -110,10 +111,11 @@ type continuation struct {
 
 // A continuable is a thread that could be continued.
 type continuable struct {
-	URI   thread.URI     `json:"uri"`
-	Title string         `json:"title,omitempty"`
-	End   transcript.End `json:"end"`
-	At    time.Time      `json:"activeAt,omitzero"`
+	URI         thread.URI     `json:"uri"`
+	Title       string         `json:"title,omitempty"`
+	End         transcript.End `json:"end"`
+	At          time.Time      `json:"activeAt,omitzero"`
+	ContinuedBy []thread.URI   `json:"continuedBy,omitempty"` // as these threads state
 }
 
 func (t continuable) line(a *cli.App) string {
@@ -128,13 +130,16 @@ func (t continuable) line(a *cli.App) string {
 	case t.End.Reason != "":
 		text += ", " + textfmt.OneLine(t.End.Reason)
 	}
+	if len(t.ContinuedBy) > 0 {
+		text += ", continued by " + textfmt.OneLine(t.ContinuedBy[0].String())
+	}
 	if !t.At.IsZero() {
 		text += " (" + a.Age(t.At) + ")"
 	}
 	return text
 }
 
-// maxOthers is how many other threads are named.
+// maxOthers is how many other threads are named that none continues.
 const maxOthers = 3
 
 // run prints a brief, or starts a program with it. The workspace is closed before that.
@@ -153,7 +158,8 @@ func (o *continueFlags) run(ctx context.Context, a *cli.App, name string) error 
 		if r.Brief, err = o.brief(ctx, a, w, v); err != nil {
 			return err
 		}
-		chosen := continuable{v.URI, v.Thread.Title, r.End, v.Thread.Seen()} // which are known once it was read
+		// which are known once it was read
+		chosen := continuable{URI: v.URI, Title: v.Thread.Title, End: r.End, At: v.Thread.Seen()}
 		if len(others) > 0 {
 			chosen.Title, r.Others = cmp.Or(chosen.Title, others[0].Title), others[1:]
 		}
@@ -195,17 +201,23 @@ func (o *continueFlags) choose(ctx context.Context, a *cli.App, w *workspace.Wor
 	if a.Warnings(warnings); err != nil {
 		return nil, nil, err
 	}
-	if len(list) == 0 {
+	var several, continued []continuable
+	for _, i := range list {
+		one := continuable{i.URI, i.Name(), threads.EndOf(i.Thread), i.Thread.Seen(), i.ContinuedBy}
+		switch {
+		case len(one.ContinuedBy) == 0 && len(several) <= maxOthers:
+			several = append(several, one)
+		case len(one.ContinuedBy) > 0 && len(continued) == 0: // what states that may be forged
+			continued = append(continued, one)
+		}
+	}
+	if len(several) == 0 {
 		return nil, nil, handoff.E("continue", "", handoff.NotFound,
-			errors.New("no thread of this branch has a prompt"),
+			errors.New("no thread of this branch has a prompt and was not continued"),
 			handoff.Suggest("list the threads of this repository", handoff.ActionThread))
 	}
-	var several []continuable
-	for _, i := range list[:min(len(list), 1+maxOthers)] {
-		several = append(several, continuable{i.URI, i.Name(), threads.EndOf(i.Thread), i.Thread.Seen()})
-	}
-	v, err := in.Find(ctx, list[0].URI.String())
-	return v, several, err
+	v, err := in.Find(ctx, several[0].URI.String())
+	return v, append(several, continued...), err
 }
 
 // brief returns the brief of a thread, edited if that is asked for. The log is that of the directory

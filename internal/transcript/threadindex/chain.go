@@ -19,9 +19,10 @@ type Items interface {
 
 // Before returns the threads whose work a thread continues, the newest first: the one that its first prompt
 // names, the one that the first prompt of that one names, and so on, at most MaxChain. rest is what the last one
-// names if that is not followed, because in does not have it. In a circle, no claim counts.
+// names if that is not followed, because in does not have it. In a circle, no claim counts, and neither does one
+// of a thread that started before the one that it names.
 func Before(ctx context.Context, in Items, i transcript.Item) (list []transcript.Item, rest thread.URI, err error) {
-	followed := map[thread.URI]int{i.URI: 0}
+	followed, by := map[thread.URI]int{i.URI: 0}, i
 	for rest = i.Continues; rest.Thread != "" && len(list) < MaxChain; rest = list[len(list)-1].Continues {
 		before, err := in.Item(ctx, rest)
 		if err != nil {
@@ -30,7 +31,10 @@ func Before(ctx context.Context, in Items, i transcript.Item) (list []transcript
 		if n, ok := followed[before.URI]; ok {
 			return list[:n], thread.URI{}, nil
 		}
-		list = append(list, before)
+		if started := before.Started; !by.Started.IsZero() && started.After(by.Started) {
+			return list, thread.URI{}, nil
+		}
+		list, by = append(list, before), before
 		followed[before.URI] = len(list)
 	}
 	return list, rest, nil

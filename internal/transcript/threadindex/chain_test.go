@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
@@ -20,7 +21,7 @@ func (c claims) Item(_ context.Context, u thread.URI) (i transcript.Item, err er
 	if !ok {
 		return i, errors.New("no such thread")
 	}
-	i.URI = u
+	i.URI, i.Thread = u, &thread.Thread{}
 	if to != "" {
 		i.Continues = thread.URI{Provider: "codex", Thread: to}
 	}
@@ -59,5 +60,29 @@ func TestBefore(t *testing.T) {
 	list, rest, err := threadindex.Before(t.Context(), long, i)
 	if len(list) != threadindex.MaxChain || rest.Thread != fmt.Sprint(threadindex.MaxChain+1) || err != nil {
 		t.Errorf("a long chain: got %d threads, the rest %v, %v", len(list), rest, err)
+	}
+}
+
+// starts are threads that all state to continue "one", by their starts.
+type starts map[string]time.Time
+
+func (s starts) Item(_ context.Context, u thread.URI) (transcript.Item, error) {
+	i := transcript.Item{URI: u, Thread: &thread.Thread{Started: s[u.Thread]}}
+	if u.Thread != "one" {
+		i.Continues = thread.URI{Provider: "codex", Thread: "one"}
+	}
+	return i, nil
+}
+
+// TestBeforeStarted has claims of threads that started before the one that they name: these do not count.
+func TestBeforeStarted(t *testing.T) {
+	at := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	all := starts{"one": at, "earlier": at.Add(-time.Second), "same": at, "later": at.Add(time.Second), "unknown": {}}
+	for name, want := range map[string]bool{"earlier": false, "same": true, "later": true, "unknown": true} {
+		i, _ := all.Item(t.Context(), thread.URI{Provider: "codex", Thread: name})
+		chain, err := threadindex.ChainOf(t.Context(), all, i)
+		if got := chain.Continues.Thread == "one"; got != want || chain.ContinuesMissing || err != nil {
+			t.Errorf("%s: got %+v, %v, want that it counts: %t", name, chain, err, want)
+		}
 	}
 }
