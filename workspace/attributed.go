@@ -23,7 +23,7 @@ func (w *Workspace) attribute(ctx context.Context, set *thread.Set, list ...hand
 		return
 	}
 	if x, ok := w.archive(set, false).(provenance.Index); ok {
-		_ = provenance.Attribute(ctx, x, w.now(), list) // an index that can't be used is rebuilt by what needs it
+		_ = provenance.Attribute(ctx, x, w.c.Now(), list) // an index that can't be used is rebuilt by what needs it
 	}
 }
 
@@ -34,7 +34,7 @@ const freshFor = 10 * time.Second
 // that was published a moment ago stays as its record is.
 func (w *Workspace) attributeEvents(ctx context.Context, list ...handoff.Artifact) {
 	for i := range list {
-		if w.now().Sub(list[i].CreatedAt) >= freshFor {
+		if w.c.Now().Sub(list[i].CreatedAt) >= freshFor {
 			w.attribute(ctx, w.threads, list[i:i+1]...)
 		}
 	}
@@ -46,7 +46,7 @@ func (w *Workspace) attributeNodes(ctx context.Context, nodes []lineage.Neighbor
 	for i, n := range nodes {
 		at[n.ID], ids = i, append(ids, n.ID)
 	}
-	page, err := w.index.Artifacts(ctx, handoff.ArtifactQuery{IDs: ids, IncludeInactive: true})
+	page, err := w.c.Index.Artifacts(ctx, handoff.ArtifactQuery{IDs: ids, IncludeInactive: true})
 	w.attribute(ctx, w.threads, page.Artifacts...)
 	for _, a := range page.Artifacts {
 		nodes[at[a.ID]].Agent = a.PublishedBy().Agent
@@ -56,19 +56,19 @@ func (w *Workspace) attributeNodes(ctx context.Context, nodes []lineage.Neighbor
 
 // indexNewest brings the index of threads of a set up to the newest artifacts.
 func (w *Workspace) indexNewest(ctx context.Context, set *thread.Set) error {
-	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
+	if _, err := w.c.Anonymous.Newest(ctx); err != nil { // which brings the index up to the log
 		return err
 	}
-	newest, err := w.index.Threaded(ctx, listPage)
+	newest, err := w.c.Index.Threaded(ctx, listPage)
 	x, ok := w.archive(set, false).(provenance.Index)
 	if err != nil || !ok || len(newest) == 0 {
 		return err
 	}
-	due, _ := provenance.Due(ctx, x, w.now(), newest) // an index that can't be used is rebuilt by what needs it
+	due, _ := provenance.Due(ctx, x, w.c.Now(), newest) // an index that can't be used is rebuilt by what needs it
 	if len(due) == 0 {
 		return ctx.Err()
 	}
-	page, err := w.index.Artifacts(ctx, handoff.ArtifactQuery{IDs: due, IncludeInactive: true})
+	page, err := w.c.Index.Artifacts(ctx, handoff.ArtifactQuery{IDs: due, IncludeInactive: true})
 	w.attribute(ctx, set, page.Artifacts...)
 	return err
 }
@@ -88,7 +88,7 @@ func (w *Workspace) attributable(ctx context.Context, set *thread.Set, of thread
 	if of == (threadindex.Subagents{}) {
 		signs.Threads = nil // whoever asks for all subagents knows them by their threads
 	}
-	return w.index.AgentsOf(ctx, signs.Artifacts, signs.Threads, signs.Calls)
+	return w.c.Index.AgentsOf(ctx, signs.Artifacts, signs.Threads, signs.Calls)
 }
 
 // reassigned returns the artifacts of a time that transcripts show to be of another thread
@@ -152,7 +152,7 @@ func (w *Workspace) among(ctx context.Context, set *thread.Set, q handoff.Artifa
 	keep func(handoff.Artifact) bool) (list []handoff.Artifact, err error) {
 	for part := range slices.Chunk(ids, listPage) {
 		q.IDs = part
-		page, err := w.index.Artifacts(ctx, q)
+		page, err := w.c.Index.Artifacts(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func (w *Workspace) publishedBy(ctx context.Context, q handoff.ArtifactQuery, ag
 	}
 	limit := q.Limit
 	for range noticedPages {
-		page, err := w.hub.Artifacts(ctx, q)
+		page, err := w.c.Anonymous.Artifacts(ctx, q)
 		if err != nil {
 			return found, err
 		}

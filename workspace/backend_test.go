@@ -44,14 +44,14 @@ func TestPlainLog(t *testing.T) {
 		t.Fatalf("Publish = %v, warnings %q", err, p.Warnings)
 	}
 	w := open()
-	page, err := w.hub.Artifacts(t.Context(), handoff.ArtifactQuery{})
+	page, err := w.c.Anonymous.Artifacts(t.Context(), handoff.ArtifactQuery{})
 	if err != nil || len(page.Artifacts) != 1 {
 		t.Errorf("Artifacts = %d artifacts, %v, want 1", len(page.Artifacts), err)
 	}
 	if err := os.Remove(filepath.Join(dir, "a.md")); err != nil {
 		t.Fatal(err)
 	}
-	b, err := w.hub.Open(t.Context(), page.Artifacts[0].ID)
+	b, err := w.c.Anonymous.Open(t.Context(), page.Artifacts[0].ID)
 	if err != nil || !b.Kept {
 		t.Errorf("Open = kept %t, %v, want the kept body", b.Kept, err)
 	} else {
@@ -67,7 +67,7 @@ func TestPlainLog(t *testing.T) {
 	if _, err := w.Store().Garbage(t.Context(), store.GarbageOptions{}); !errors.Is(err, handoff.Unsupported) {
 		t.Errorf("Unneeded = %v, want kind Unsupported", err)
 	}
-	if _, err := os.Stat(filepath.Join(w.dirs.Runtime, localstate.FileName)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(w.c.Dirs.Runtime, localstate.FileName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the index of a log without an ID is in a file: %v", err)
 	}
 	must(t, os.RemoveAll(filepath.Join(dir, ".handoff/plain/bodies")))
@@ -99,12 +99,12 @@ func TestFailedFirstWrite(t *testing.T) {
 	dir := testWorkspace(t)
 	w := openDir(t, dir)
 	broken := func() {
-		if _, err := w.bodies.Put(t.Context(), iotest.ErrReader(errors.New("broken"))); err == nil {
+		if _, err := w.c.Bodies.Put(t.Context(), iotest.ErrReader(errors.New("broken"))); err == nil {
 			t.Error("a broken body was stored")
 		}
 	}
 	broken()
-	if _, err := os.Stat(w.dirs.Runtime); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(w.c.Dirs.Runtime); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a failed write left the runtime directory behind: %v", err)
 	}
 	publishSome(t, dir, 1)
@@ -139,12 +139,12 @@ func TestErrorAfterAppend(t *testing.T) {
 		}
 	}
 	read := openDir(t, dir)
-	page, err := read.hub.Artifacts(t.Context(), handoff.ArtifactQuery{})
+	page, err := read.c.Anonymous.Artifacts(t.Context(), handoff.ArtifactQuery{})
 	if err != nil || len(page.Artifacts) != 2 {
 		t.Fatalf("Artifacts = %d artifacts, %v, want 2", len(page.Artifacts), err)
 	}
 	for _, a := range page.Artifacts {
-		b, err := read.hub.Open(t.Context(), a.ID)
+		b, err := read.c.Anonymous.Open(t.Context(), a.ID)
 		if err != nil {
 			t.Errorf("Open (kept %t) = %v", a.Kept, err)
 			continue

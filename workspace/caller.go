@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
@@ -46,61 +43,6 @@ func CallerFrom(dir string, getenv func(string) string, given handoff.Producer) 
 // identifies reports whether a producer has any ID at all.
 func identifies(p handoff.Producer) bool {
 	return len(p.IDs) > 0 || slices.ContainsFunc(handoff.SlotNames(), func(name string) bool { return p.Slot(name) != "" })
-}
-
-// scope returns whose names the caller's refs mean.
-func (w *Workspace) scope(ctx context.Context) names.Scope {
-	p := w.caller.Producer
-	s := names.Scope{Session: p.Session, Run: p.RunID, Dir: w.caller.SessionDir}
-	if owner := cmp.Or(p.Session, p.RunID); s.Dir == "" && owner != "" {
-		s.Dir, s.Within = w.Sessions().Dir(ctx, owner), w.dirs.Home()
-	}
-	return s
-}
-
-// path returns a path as typed by the caller as an absolute one.
-func (w *Workspace) path(name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(w.caller.Dir, name)
-}
-
-// sessionDir returns the directory of the session that the caller works in, ""
-// for none.
-func (w *Workspace) sessionDir(ctx context.Context) string {
-	return cmp.Or(w.folderOf(ctx, w.caller.Producer), w.caller.SessionDir)
-}
-
-// finish does what follows a record: it renders the manifest of the session
-// that changed and completes the work of processes that were killed. What fails
-// is returned as warnings, because the record is stored.
-func (w *Workspace) finish(ctx context.Context, session string) []string {
-	ctx = context.WithoutCancel(ctx)
-	warnings := w.renderSession(ctx, session)
-	if !w.tidyIsDue() {
-		return warnings
-	}
-	more, err := w.tidy(ctx)
-	warnings = append(warnings, more...)
-	if err != nil {
-		warnings = append(warnings, err.Error())
-	}
-	return warnings
-}
-
-// tidyEvery is how often one process completes what others left.
-const tidyEvery = 10 * time.Second
-
-func (w *Workspace) tidyIsDue() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	now := w.now()
-	if !w.tidied.IsZero() && now.Sub(w.tidied) < tidyEvery {
-		return false
-	}
-	w.tidied = now
-	return true
 }
 
 // ToolCaller returns the caller of a tool call over the Model Context Protocol that
@@ -155,7 +97,7 @@ func (w *Workspace) descends(ctx context.Context, id string) (in, known bool) {
 	if id == "" {
 		return false, false
 	}
-	s, err := w.hub.Session(ctx, id)
+	s, err := w.c.Anonymous.Session(ctx, id)
 	if err != nil || s.Opened == 0 {
 		return false, false
 	}
@@ -188,22 +130,22 @@ func (c Caller) WithSubagent(ctx context.Context, threads *thread.Set) Caller {
 // recorded has the name and the session of their records, if the program gave its shells and
 // tools none, or only those of the subagent.
 func (w *Workspace) maker(ctx context.Context) *handoff.Hub {
-	p := w.caller.Producer
+	p := w.c.Producer
 	if p.Source != handoff.FromHarness && p.Source != handoff.FromMCP {
-		return w.as
+		return w.c.Hub
 	}
-	task, err := w.hub.Work(ctx, p.Harness, cmp.Or(p.IDs["agent"], p.RunID, p.Session))
+	task, err := w.c.Anonymous.Work(ctx, p.Harness, cmp.Or(p.IDs["agent"], p.RunID, p.Session))
 	if err != nil || task.Kind != "task" {
-		return w.as
+		return w.c.Hub
 	}
 	p.Agent, p.WorkID = cmp.Or(p.Agent, task.Agent), task.ID
 	const levels = 64 // records may name each other as parents
 	for up, n := task, 0; p.Session == task.ID && err == nil && n < levels; n++ {
-		if up, err = w.hub.Work(ctx, p.Harness, up.Parent); err == nil && up.Kind == "session" {
+		if up, err = w.c.Anonymous.Work(ctx, p.Harness, up.Parent); err == nil && up.Kind == "session" {
 			p.Session, p.RunID = up.ID, task.ID
 		}
 	}
-	return w.hub.As(p)
+	return w.c.Anonymous.As(p)
 }
 
 // contains reports whether a directory, absolute, belongs to the workspace: it is
@@ -211,7 +153,7 @@ func (w *Workspace) maker(ctx context.Context) *handoff.Hub {
 func (w *Workspace) contains(dir string) bool {
 	found, err := config.Find(dir, func(string) string { return "" })
 	if errors.Is(err, handoff.NotFound) {
-		return threadindex.In(w.dirs.Worktrees()...)(dir)
+		return threadindex.In(w.c.Dirs.Worktrees()...)(dir)
 	}
-	return err == nil && found.Runtime == w.dirs.Runtime
+	return err == nil && found.Runtime == w.c.Dirs.Runtime
 }

@@ -18,11 +18,11 @@ func (w *Workspace) candidates(set *thread.Set) candidates.Candidates {
 	if w.threads != nil {
 		of = w.threads
 	}
-	return candidates.New(candidates.Options{Hub: w.as, Resolve: w.Resolve, Sessions: w.Sessions().Compare,
-		Dir: w.caller.Dir, Root: w.dirs.Root,
+	return candidates.New(candidates.Options{Hub: w.c.Hub, Resolve: w.Resolve, Sessions: w.Sessions().Compare,
+		Dir: w.c.Dir, Root: w.c.Dirs.Root,
 		Attribute: func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, of, list...) },
 		Finish: func(ctx context.Context, a handoff.Artifact) []string {
-			return append(w.renderName(ctx, a), w.finish(ctx, a.Producer.Session)...)
+			return append(w.renderName(ctx, a), w.c.Finish(ctx, a.Producer.Session)...)
 		},
 		Next: func(ctx context.Context, a handoff.Artifact) (pipeline.Step, error) {
 			if a.Name == "" || !pipelines.IsStage(a) {

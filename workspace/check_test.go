@@ -38,7 +38,7 @@ func TestCheckIndex(t *testing.T) {
 				must(t, err)
 				return report
 			}
-			harm(t, w.dirs.Runtime, filepath.Join(w.dirs.Runtime, localstate.FileName))
+			harm(t, w.c.Dirs.Runtime, filepath.Join(w.c.Dirs.Runtime, localstate.FileName))
 			report := check()
 			lost := name == "ahead of the log"
 			if report.OK() == lost || name == "none" && len(report.Findings) > 0 {

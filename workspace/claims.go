@@ -14,19 +14,19 @@ import (
 // the threads of a set, which may be nil.
 func (w *Workspace) Claims(set *thread.Set) claims.Checker {
 	return claims.New(claims.Options{
-		Hub: w.as, Bodies: w.bodies, Producer: w.caller.Producer, Threads: set, InRepository: w.Threads(set).InRepository,
-		Workspace: w.dirs.Root, Dir: w.caller.Dir, Worktree: w.dirs.Linked, WorktreeDir: w.dirs.Worktree,
+		Hub: w.c.Hub, Bodies: w.c.Bodies, Producer: w.c.Producer, Threads: set, InRepository: w.Threads(set).InRepository,
+		Workspace: w.c.Dirs.Root, Dir: w.c.Dir, Worktree: w.c.Dirs.Linked, WorktreeDir: w.c.Dirs.Worktree,
 		Publish: func(ctx context.Context, d handoff.Draft) (handoff.Published, error) { return w.publish(ctx, set, d) },
 		Lines: func(ctx context.Context, revisions []string) ([]trace.CommitLines, []string, error) {
-			if err := w.hub.Closed(); err != nil {
+			if err := w.c.Anonymous.Closed(); err != nil {
 				return nil, nil, err
 			}
 			sources, err := w.sources(cmp.Or(set, &thread.Set{}))
 			if err != nil {
 				return nil, nil, err
 			}
-			return sources.Lines(ctx, w.caller.Dir, w.dirs.Worktrees(), revisions)
+			return sources.Lines(ctx, w.c.Dir, w.c.Dirs.Worktrees(), revisions)
 		},
-		Own: w.ownFolders, Resolve: w.Resolve, Finish: w.finish, Now: w.now,
+		Own: w.ownFolders, Resolve: w.Resolve, Finish: w.c.Finish, Now: w.c.Now,
 	})
 }

@@ -29,11 +29,11 @@ func TestContainment(t *testing.T) {
 	}
 	ours := opened.Folder
 	theirFolder := filepath.Join(filepath.Dir(ours), theirs)
-	if err := os.WriteFile(filepath.Join(w.dirs.Root, "secret.md"), []byte("secret"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(w.c.Dirs.Root, "secret.md"), []byte("secret"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, folder := range []string{ours, theirFolder} {
-		furnish(t, folder, w.dirs.Root)
+		furnish(t, folder, w.c.Dirs.Root)
 	}
 	long := strings.Repeat("n", 255)
 	for _, tt := range []struct {
@@ -58,7 +58,7 @@ func TestContainment(t *testing.T) {
 		{"%2e%2e/%2e%2e/%2e%2e/secret.md", handoff.NotFound}, {"missing.md", handoff.NotFound}, {"Sub", handoff.NotFound},
 		{"inside.md/x", handoff.NotFound}, {long + "n", handoff.NotFound}, {"dangling", handoff.NotFound},
 	} {
-		before, err := w.hub.Newest(t.Context())
+		before, err := w.c.Anonymous.Newest(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestContainment(t *testing.T) {
 				handoff.Invalid) || !refuses(err, "/outputs/0/file") {
 				t.Errorf("adopt %.40q: %v, want it refused", tt.file, err)
 			}
-			if after, err := w.hub.Newest(t.Context()); err != nil || after != before {
+			if after, err := w.c.Anonymous.Newest(t.Context()); err != nil || after != before {
 				t.Errorf("%.40q was refused, but there is a record %d, %v", tt.file, after, err)
 			}
 		}

@@ -29,10 +29,10 @@ func HookPrograms() []string { return hook.Clients() }
 // workspace that exists. threads find the files that a subagent created. A plan is published and
 // say called with the decision about it; Hook waits for that up to an hour.
 func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread.Set, say func([]byte) error) error {
-	if err := w.hub.Closed(); err != nil {
+	if err := w.c.Anonymous.Closed(); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(w.dirs.Runtime); err != nil {
+	if _, err := os.Lstat(w.c.Dirs.Runtime); err != nil {
 		return nil
 	}
 	var handed reviews.Delivery
@@ -45,9 +45,9 @@ func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread
 	if e.Kind == trace.AgentStart && e.OwnThread {
 		e.AgentType = cmp.Or(hook.NameOf(ctx, threads, e), e.AgentType)
 	}
-	r := hook.Recorder{Hub: w.hub, Now: w.now, NoMessages: w.remote &&
-		!w.settings.SharesThreads(), Left: func(ctx context.Context, uri string) ([]string, string) {
-		return hook.Left(ctx, threads, w.files, uri)
+	r := hook.Recorder{Hub: w.c.Anonymous, Now: w.c.Now, NoMessages: w.c.Remote &&
+		!w.c.Settings.SharesThreads(), Left: func(ctx context.Context, uri string) ([]string, string) {
+		return hook.Left(ctx, threads, w.c.Files, uri)
 	}, News: func(ctx context.Context, e trace.HookEvent) (string, error) {
 		// with the newest threads in the log only: to find all takes too long for a hook
 		return w.News(thread.NewSet(nil, func(string) string { return "" }, "")).Digest(ctx, w.Threads(threads),
@@ -66,7 +66,7 @@ func (w *Workspace) Hook(ctx context.Context, e trace.HookEvent, threads *thread
 	}
 	if e.Kind == trace.SessionEnd {
 		err = errors.Join(err, w.Threads(threads).KeepReferenced(ctx, e.Thread(), e.HandoffSession+e.HandoffRun != ""))
-		w.sendAtEnd(ctx)
+		w.c.SendQueued(ctx)
 	}
 	return err
 }

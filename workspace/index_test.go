@@ -64,7 +64,7 @@ func publishMany(dir, n string) int {
 	defer w.Close()
 	mine := fmt.Sprintf("%d.md", os.Getpid())
 	for i := range times {
-		if err := os.WriteFile(filepath.Join(w.dirs.Root, mine), fmt.Appendln(nil, mine, i), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(w.c.Dirs.Root, mine), fmt.Appendln(nil, mine, i), 0o600); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -90,7 +90,7 @@ func listAll(dir string) int {
 		return 1
 	}
 	defer w.Close()
-	page, err := w.hub.Artifacts(background, handoff.ArtifactQuery{IncludeInactive: true})
+	page, err := w.c.Anonymous.Artifacts(background, handoff.ArtifactQuery{IncludeInactive: true})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -195,7 +195,7 @@ func wholeRecords(t *testing.T, dir string, want []string) {
 	t.Helper()
 	w := openDir(t, dir)
 	var stored []string
-	for r, err := range w.log.Read(t.Context(), 0) {
+	for r, err := range w.c.Log.Read(t.Context(), 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,8 +212,8 @@ func wholeRecords(t *testing.T, dir string, want []string) {
 	if err != nil || len(report.Findings) > 0 {
 		t.Errorf("check finds %v, %v", report.Findings, err)
 	}
-	must(t, filepath.WalkDir(w.dirs.Runtime, func(name string, d fs.DirEntry, err error) error {
-		rel, _ := filepath.Rel(w.dirs.Runtime, name)
+	must(t, filepath.WalkDir(w.c.Dirs.Runtime, func(name string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(w.c.Dirs.Runtime, name)
 		known := filepath.Ext(name) == ".json" || rel == filepath.Join("log", "ID") || rel == ".gitignore" ||
 			rel == localstate.MarkerName ||
 			strings.HasPrefix(rel, localstate.FileName) || rel == localstate.LockName ||
@@ -282,7 +282,7 @@ func TestIndexDamagedWhileOpen(t *testing.T) {
 	dir := testWorkspace(t)
 	publishSome(t, dir, 30)
 	w := openDir(t, dir)
-	if _, err := w.hub.Newest(t.Context()); err != nil {
+	if _, err := w.c.Anonymous.Newest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, ".handoff", localstate.FileName)
@@ -294,7 +294,7 @@ func TestIndexDamagedWhileOpen(t *testing.T) {
 		t.Errorf("Publish = %v, warnings %q", err, p.Warnings)
 	}
 	checkWorkspace(t, dir, 32)
-	page, err := w.hub.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
+	page, err := w.c.Anonymous.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 	if err != nil || len(page.Artifacts) != 32 {
 		t.Errorf("%d artifacts, %v, want 32", len(page.Artifacts), err)
 	}
@@ -413,7 +413,7 @@ func TestReadingMakesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if page, err := w.hub.Artifacts(t.Context(), handoff.ArtifactQuery{}); err != nil || len(page.Artifacts) != 0 {
+	if page, err := w.c.Anonymous.Artifacts(t.Context(), handoff.ArtifactQuery{}); err != nil || len(page.Artifacts) != 0 {
 		t.Errorf("%d artifacts, %v, want none", len(page.Artifacts), err)
 	}
 	for _, name := range []string{filepath.Join(dir, ".handoff"), filepath.Join(cache, "handoff")} {
@@ -442,7 +442,7 @@ func TestIndexInCache(t *testing.T) {
 		if err != nil || len(found.Matches) != 1 {
 			t.Errorf("Search = %d matches, %v, want one", len(found.Matches), err)
 		}
-		id, _, _ := localstate.LogID(t.Context(), w.rawLog)
+		id, _, _ := localstate.LogID(t.Context(), w.c.RawLog)
 		_, err = os.Stat(filepath.Join(cache, "agent-handoff", id, localstate.FileName))
 		if (err == nil) != (cache != "") {
 			t.Errorf("with cache %q: %v", cache, err)
@@ -456,7 +456,7 @@ func checkWorkspace(t *testing.T, dir string, n int) int {
 	t.Helper()
 	w := openDir(t, dir)
 	defer w.Close()
-	records := logtest.Collect(t, w.log, 0)
+	records := logtest.Collect(t, w.c.Log, 0)
 	if len(records) < n {
 		t.Fatalf("the log holds %d records, want %d", len(records), n)
 	}
@@ -464,9 +464,9 @@ func checkWorkspace(t *testing.T, dir string, n int) int {
 	if err := want.Apply(t.Context(), records...); err != nil {
 		t.Fatal(err)
 	}
-	if err := handoff.CatchUp(t.Context(), w.log, w.index); err != nil {
+	if err := handoff.CatchUp(t.Context(), w.c.Log, w.c.Index); err != nil {
 		t.Fatal(err)
 	}
-	logtest.CheckAnswers(t, w.index, want, records)
+	logtest.CheckAnswers(t, w.c.Index, want, records)
 	return len(records)
 }

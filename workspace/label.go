@@ -14,14 +14,14 @@ func (w *Workspace) Label(ctx context.Context, ref, label string) (handoff.Publi
 	if err := handoff.CheckLabel(label); err != nil {
 		return handoff.Published{}, err
 	}
-	return w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Label(ctx, id, label, false) })
+	return w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.c.Hub.Label(ctx, id, label, false) })
 }
 
 // Unlabel removes a label from the artifact that a ref names.
 //
 // Kinds: those of Resolve, and NotFound (it does not have the label).
 func (w *Workspace) Unlabel(ctx context.Context, ref, label string) (handoff.Published, error) {
-	return w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Label(ctx, id, label, true) })
+	return w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.c.Hub.Label(ctx, id, label, true) })
 }
 
 // change records something about the artifact that a ref names.
@@ -33,7 +33,7 @@ func (w *Workspace) change(ctx context.Context, ref string,
 	}
 	done, err := record(id)
 	if err == nil {
-		done.Warnings = append(done.Warnings, w.finish(ctx, done.Producer.Session)...)
+		done.Warnings = append(done.Warnings, w.c.Finish(ctx, done.Producer.Session)...)
 	}
 	return done, err
 }

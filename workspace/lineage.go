@@ -16,7 +16,7 @@ func (w *Workspace) Lineage(ctx context.Context, ref string) (id string, g linea
 	if id, err = w.Resolve(ctx, ref); err != nil {
 		return "", lineage.Graph{}, err
 	}
-	g, err = lineage.Of(ctx, w.hub, id)
+	g, err = lineage.Of(ctx, w.c.Anonymous, id)
 	return id, g, err
 }
 
@@ -29,7 +29,7 @@ func (w *Workspace) History(ctx context.Context, ref string) (Revisions, error) 
 	if err != nil {
 		return Revisions{}, err
 	}
-	list, err := lineage.History(ctx, w.hub, id)
+	list, err := lineage.History(ctx, w.c.Anonymous, id)
 	w.attribute(ctx, w.threads, list...)
 	return Revisions{list}, err
 }
@@ -61,7 +61,7 @@ func (w *Workspace) Surrounding(ctx context.Context, ref string, o lineage.NearO
 		if session {
 			q = handoff.ArtifactQuery{Producer: map[string]string{"session": id}, IncludeInactive: true, Limit: sessionStarts}
 		}
-		page, err := w.hub.Artifacts(ctx, q)
+		page, err := w.c.Anonymous.Artifacts(ctx, q)
 		if err != nil {
 			return lineage.Surrounding{}, err
 		}
@@ -70,10 +70,10 @@ func (w *Workspace) Surrounding(ctx context.Context, ref string, o lineage.NearO
 			ids = append(ids, a.ID)
 		}
 	}
-	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
+	if _, err := w.c.Anonymous.Newest(ctx); err != nil { // which brings the index up to the log
 		return lineage.Surrounding{}, err
 	}
-	s, err := lineage.Near(ctx, w.index, ids, o) // the hub would look for the file of each
+	s, err := lineage.Near(ctx, w.c.Index, ids, o) // the hub would look for the file of each
 	if err == nil {
 		err = w.attributeNodes(ctx, s.Nodes)
 	}
@@ -83,12 +83,12 @@ func (w *Workspace) Surrounding(ctx context.Context, ref string, o lineage.NearO
 
 // focus returns the ID of the artifact or session that a ref names.
 func (w *Workspace) focus(ctx context.Context, ref string) (id string, session bool, err error) {
-	if ref == "" || w.isSession(ctx, ref) {
+	if ref == "" || w.c.IsSession(ctx, ref) {
 		return ref, ref != "", nil
 	}
 	id, err = w.Resolve(ctx, ref)
 	if errors.Is(err, handoff.NotFound) {
-		if s, sessionErr := w.sessions.Resolve(ctx, ref, w.caller.Dir); sessionErr == nil {
+		if s, sessionErr := w.sessions.Resolve(ctx, ref, w.c.Dir); sessionErr == nil {
 			return s.ID, true, nil
 		}
 	}

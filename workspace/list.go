@@ -49,7 +49,7 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 	q = handoff.ArtifactQuery{Channel: f.Channel, Kind: f.Kind, Tag: f.Tag, Name: f.Name, Label: f.Label, Stale: f.Stale,
 		Competing: f.Competing, IncludeInactive: f.IncludeInactive, Producer: map[string]string{}}
 	if f.UsedBy != "" {
-		if q.UsedBy, err = w.sessions.ResolveProducer(ctx, "agent", f.UsedBy, w.caller.Dir); err != nil {
+		if q.UsedBy, err = w.sessions.ResolveProducer(ctx, "agent", f.UsedBy, w.c.Dir); err != nil {
 			return q, err
 		}
 	}
@@ -68,7 +68,7 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 	for _, name := range slices.Sorted(maps.Keys(f.Producer)) {
 		field, value := handoff.SlotName(name), f.Producer[name]
 		if field == "session" || field == "run" {
-			if value, err = w.sessions.ResolveProducer(ctx, field, value, w.caller.Dir); err != nil {
+			if value, err = w.sessions.ResolveProducer(ctx, field, value, w.c.Dir); err != nil {
 				return q, err
 			}
 		}
@@ -87,17 +87,17 @@ func (w *Workspace) query(ctx context.Context, f Filter) (q handoff.ArtifactQuer
 	if q.Status != "" { // of all, just these
 		q.IncludeInactive = false
 	}
-	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, w.now()); err != nil {
+	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, w.c.Now()); err != nil {
 		return q, err
 	}
-	return q, q.CheckIn(ctx, w.hub)
+	return q, q.CheckIn(ctx, w.c.Anonymous)
 }
 
 // recordedPath returns the path that records have of a file: relative to the worktree
 // that it is in, or else to the directory of the caller's session. Kind: Invalid.
 func (w *Workspace) recordedPath(ctx context.Context, name string) (file string, err error) {
-	for _, root := range w.dirs.Worktrees() {
-		relative, outside := w.inside(root, name)
+	for _, root := range w.c.Dirs.Worktrees() {
+		relative, outside := w.c.Inside(root, name)
 		if outside == nil && (file == "" || len(relative) < len(file)) { // a worktree may be in another one
 			file = relative
 		}
@@ -106,11 +106,11 @@ func (w *Workspace) recordedPath(ctx context.Context, name string) (file string,
 	if file != "" {
 		return file, nil
 	}
-	dir, unresolved := filepath.EvalSymlinks(w.sessionDir(ctx))
+	dir, unresolved := filepath.EvalSymlinks(w.c.OwnFolder(ctx))
 	if unresolved != nil {
 		return "", err
 	}
-	return w.inside(dir, name)
+	return w.c.Inside(dir, name)
 }
 
 // ParseTime parses a time as people type it: a duration before now (2h, 90m,
@@ -167,7 +167,7 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 		}
 	}
 	if o.Threads != nil && q.UsedBy != "" {
-		s := provenance.Sources{Reader: w.hub, Conversations: w.archive(o.Threads, false), Roots: w.dirs.Worktrees()}
+		s := provenance.Sources{Reader: w.c.Anonymous, Conversations: w.archive(o.Threads, false), Roots: w.c.Dirs.Worktrees()}
 		return s.Used(ctx, q, w.threadsOf(ctx, q.UsedBy))
 	}
 	page, err := w.selected(ctx, q, o.Notice)
@@ -179,7 +179,7 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 // selected returns the artifacts that q selects, with a code of a notice, "" for any.
 func (w *Workspace) selected(ctx context.Context, q handoff.ArtifactQuery, code handoff.NoticeCode) (
 	handoff.ArtifactPage, error) {
-	read := w.hub.Artifacts
+	read := w.c.Anonymous.Artifacts
 	if _, ok := q.Producer["agent"]; ok {
 		read = w.byAgent
 	}
@@ -242,7 +242,7 @@ func (w *Workspace) inParentWork(ctx context.Context, q handoff.ArtifactQuery) (
 	if parent == "" {
 		return q, nil
 	}
-	units, err := w.hub.WorkIn(ctx, "")
+	units, err := w.c.Anonymous.WorkIn(ctx, "")
 	if err != nil {
 		return q, err
 	}
@@ -254,7 +254,7 @@ func (w *Workspace) inParentWork(ctx context.Context, q handoff.ArtifactQuery) (
 	}
 	q.IDs = []string{}
 	for _, producer := range by {
-		page, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: producer, IncludeInactive: true})
+		page, err := w.c.Anonymous.Artifacts(ctx, handoff.ArtifactQuery{Producer: producer, IncludeInactive: true})
 		if err != nil {
 			return q, err
 		}
@@ -274,7 +274,7 @@ func (w *Workspace) threadsOf(ctx context.Context, name string) []string {
 	if err != nil {
 		return []string{name}
 	}
-	units, _ := w.hub.WorkIn(ctx, name) // what can't be read is left out
+	units, _ := w.c.Anonymous.WorkIn(ctx, name) // what can't be read is left out
 	return cost.Threads(units, artifacts)
 }
 
@@ -322,7 +322,7 @@ func (w *Workspace) Channels(ctx context.Context, f Filter) (ChannelList, error)
 	if err != nil {
 		return ChannelList{}, err
 	}
-	newest, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{Limit: 1}) // brings the index up to the log
+	newest, err := w.c.Anonymous.Artifacts(ctx, handoff.ArtifactQuery{Limit: 1}) // brings the index up to the log
 	if err != nil {
 		return ChannelList{}, err
 	}
@@ -332,7 +332,7 @@ func (w *Workspace) Channels(ctx context.Context, f Filter) (ChannelList, error)
 			return ChannelList{}, err
 		}
 	}
-	count, err := w.index.CountByChannel(ctx, q)
+	count, err := w.c.Index.CountByChannel(ctx, q)
 	if byAgent && err == nil {
 		err = w.countByAgent(ctx, q, count)
 	}
@@ -340,7 +340,7 @@ func (w *Workspace) Channels(ctx context.Context, f Filter) (ChannelList, error)
 		return ChannelList{}, err
 	}
 	list := ChannelList{Damaged: newest.Damaged, Channels: []Channel{}}
-	for _, known := range w.settings.Purposes() {
+	for _, known := range w.c.Settings.Purposes() {
 		list.Channels = append(list.Channels, Channel{known[0], count[known[0]], known[1]})
 		delete(count, known[0])
 	}

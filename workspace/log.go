@@ -65,13 +65,3 @@ func openQueue(c config.Config, opened localstate.Opened, runtime string, o Opti
 		Known: func() (string, handoff.Seq) { return localstate.Remembered(opened.Backend, c.Log, runtime, o.Getenv) }})
 	return q, q.Bodies(opened.Bodies), q
 }
-
-// sendAtEnd sends what is queued when a session ends. What can't be sent is queued
-// still, about which the queue warns.
-func (w *core) sendAtEnd(ctx context.Context) {
-	if w.queue != nil && !w.queue.Offline() {
-		if sent, err := w.queue.SendNew(ctx); err == nil && sent.Sent > 0 {
-			_, _ = w.hub.Newest(ctx) // this machine remembers what it has sent
-		}
-	}
-}

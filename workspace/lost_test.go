@@ -34,7 +34,7 @@ func TestLogLost(t *testing.T) {
 			if !errors.Is(err, handoff.Corrupt) {
 				t.Errorf("Publish = %v, want kind Corrupt", err)
 			}
-			if n := len(logtest.Collect(t, w.log, 0)); n != 8 {
+			if n := len(logtest.Collect(t, w.c.Log, 0)); n != 8 {
 				t.Errorf("there are %d records, want 8", n)
 			}
 		}
@@ -70,7 +70,7 @@ func TestReplacedLog(t *testing.T) {
 			must(t, os.WriteFile(filepath.Join(log, "ID"), id, 0o400))
 		}
 		checkWorkspace(t, dir, 4)
-		page, err := openDir(t, dir).hub.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
+		page, err := openDir(t, dir).c.Anonymous.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 		if err != nil || len(page.Artifacts) != 4 {
 			t.Errorf("with the ID of the other log (%t): %d artifacts, %v, want the 4 of the log", withID, len(page.Artifacts),
 				err)
@@ -99,7 +99,7 @@ func TestMissingLog(t *testing.T) {
 				must(t, os.RemoveAll(filepath.Join(runtime, name)))
 			}
 			w := openDir(t, dir)
-			if page, err := w.hub.Artifacts(t.Context(), handoff.ArtifactQuery{}); !errors.Is(err, handoff.Corrupt) {
+			if page, err := w.c.Anonymous.Artifacts(t.Context(), handoff.ArtifactQuery{}); !errors.Is(err, handoff.Corrupt) {
 				t.Errorf("Artifacts = %d, %v, want kind Corrupt", len(page.Artifacts), err)
 			}
 			for _, p := range []handoff.Draft{{Path: "a.md", Channel: "design"},

@@ -11,9 +11,10 @@ import (
 
 	"github.com/agent-handoff/handoff/session"
 
+	"pgregory.net/rapid"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/workspace"
-	"pgregory.net/rapid"
 )
 
 // TestMonths runs random sequences of archive, restore, delete, export, import and

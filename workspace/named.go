@@ -12,18 +12,13 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/core"
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/internal/parts"
 	"github.com/agent-handoff/handoff/workspace/threads"
-)
-
-// The start of the URI of a resource over MCP, and of that of an artifact.
-const (
-	resourceURI = "handoff://"
-	artifactURI = resourceURI + "artifacts/"
 )
 
 // How many of the newest sessions and threads are searched for a name.
@@ -63,7 +58,7 @@ func (w *Workspace) elsewhere(ctx context.Context, set *thread.Set, op, name str
 //
 // Kinds: Invalid (a malformed URI), and those of reading the log.
 func (n namer) named(ctx context.Context, name string) (parts.Meaning, error) {
-	if rest, ok := strings.CutPrefix(name, resourceURI); ok {
+	if rest, ok := strings.CutPrefix(name, core.ResourceURI); ok {
 		return n.resource(ctx, name, rest)
 	}
 	if strings.Contains(name, "://") {
@@ -94,8 +89,8 @@ func (n namer) resource(ctx context.Context, uri, rest string) (parts.Meaning, e
 	case kind == "sessions" && id != "":
 		return n.session(ctx, id), nil
 	}
-	return parts.Meaning{}, handoff.E("parse uri", uri, handoff.Invalid, errors.New("malformed URI of "+resourceURI),
-		handoff.Advice("the forms are "+artifactURI+"ID and "+resourceURI+"sessions/ID"))
+	return parts.Meaning{}, handoff.E("parse uri", uri, handoff.Invalid, errors.New("malformed URI of "+core.ResourceURI),
+		handoff.Advice("the forms are "+core.ArtifactURI+"ID and "+core.ResourceURI+"sessions/ID"))
 }
 
 func (n namer) uri(name string) (parts.Meaning, error) {
@@ -115,11 +110,11 @@ func (n namer) uri(name string) (parts.Meaning, error) {
 }
 
 func (n namer) artifact(ctx context.Context, name string) parts.Meaning {
-	found, err := n.find(ctx, name, false)
+	found, err := n.c.Find(ctx, name, false)
 	if err != nil || found.Unrecorded() {
 		return parts.Meaning{}
 	}
-	if _, err := n.hub.Artifact(ctx, found.ID); err != nil {
+	if _, err := n.c.Anonymous.Artifact(ctx, found.ID); err != nil {
 		return parts.Meaning{}
 	}
 	return parts.Meaning{What: "an artifact", By: cost.ByArtifact, Keys: []string{found.ID},
@@ -158,7 +153,7 @@ func (n namer) issue(ctx context.Context, name string) parts.Meaning {
 
 // work finds work by its ID, or by that of the record of its start or end.
 func (n namer) work(ctx context.Context, name string) parts.Meaning {
-	units, _ := n.hub.WorkIn(ctx, "")
+	units, _ := n.c.Anonymous.WorkIn(ctx, "")
 	for _, u := range units {
 		if name != "" && slices.Contains([]string{u.ID, u.StartRecord, u.EndRecord}, name) {
 			return parts.Meaning{What: "work", By: cost.ByWork, Keys: []string{u.ID},
@@ -203,7 +198,7 @@ func (n namer) field(ctx context.Context, name string) parts.Meaning {
 		}
 		return m
 	}
-	for _, purpose := range n.settings.Purposes() {
+	for _, purpose := range n.c.Settings.Purposes() {
 		if purpose[0] == name {
 			return parts.Meaning{What: "a channel", By: cost.ByChannel, Keys: []string{name},
 				Show: handoff.Suggest("list the channels", handoff.ActionChannels)}
@@ -215,7 +210,7 @@ func (n namer) field(ctx context.Context, name string) parts.Meaning {
 // ids returns the IDs of the artifacts that a query selects, of every status.
 func (n namer) ids(ctx context.Context, q handoff.ArtifactQuery) (ids []string) {
 	q.IncludeInactive = true
-	page, err := n.hub.Artifacts(ctx, q)
+	page, err := n.c.Anonymous.Artifacts(ctx, q)
 	if err != nil { // the name can't be that of such a field
 		return nil
 	}
@@ -227,7 +222,7 @@ func (n namer) ids(ctx context.Context, q handoff.ArtifactQuery) (ids []string) 
 
 // sessionField finds sessions that have the name in a field.
 func (n namer) sessionField(ctx context.Context, name string) parts.Meaning {
-	page, _ := n.hub.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true, Limit: newestSessions})
+	page, _ := n.c.Anonymous.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true, Limit: newestSessions})
 	for _, s := range page.Sessions {
 		if name == "" {
 			break
@@ -310,7 +305,7 @@ func (n namer) stage(_ context.Context, name string) parts.Meaning {
 
 // log finds the log by its ID.
 func (n namer) log(ctx context.Context, name string) parts.Meaning {
-	if log, ok := n.rawLog.(handoff.Identifier); ok && name != "" {
+	if log, ok := n.c.RawLog.(handoff.Identifier); ok && name != "" {
 		if id, err := log.ID(ctx); err == nil && id == name {
 			return parts.Meaning{What: "the ID of the log", Show: handoff.Suggest("show its state", handoff.ActionLogStatus)}
 		}
@@ -347,13 +342,13 @@ func (n namer) model(ctx context.Context, name string) (m parts.Meaning) {
 	switch {
 	case n.priced(name):
 		return found
-	case n.set == nil || n.cache == "":
+	case n.set == nil || n.c.Cache == "":
 		return m
 	}
-	if indexes, err := filepath.Glob(filepath.Join(n.cache, "threads", "*.db")); err != nil || len(indexes) == 0 {
+	if indexes, err := filepath.Glob(filepath.Join(n.c.Cache, "threads", "*.db")); err != nil || len(indexes) == 0 {
 		return m
 	}
-	q := threadindex.Query{In: threadindex.Nearest(n.dirs.Worktrees(), nil)}
+	q := threadindex.Query{In: threadindex.Nearest(n.c.Dirs.Worktrees(), nil)}
 	_, err := n.archive(n.set, false).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
 		if slices.ContainsFunc(t.Requests, func(r thread.Request) bool { return r.Model == name }) {
 			m = found

@@ -6,17 +6,16 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/workspace/internal/parts"
 	"github.com/agent-handoff/handoff/workspace/news"
 )
 
 // News returns what needs a person, what was done and what runs, with the threads of a set.
 func (w *Workspace) News(set *thread.Set) news.Source {
-	outlaster, _ := w.log.(handoff.Outlaster)
+	outlaster, _ := w.c.Log.(handoff.Outlaster)
 	return news.New(news.Options{
-		NoMessages: w.remote && !w.settings.SharesThreads(),
-		Outlaster:  outlaster, Hub: w.hub, Threads: w.Threads(set), Work: w.Work(set), Pipelines: w.Pipelines(),
-		Store: w.Store(), Dir: w.dirs.Root, Home: w.dirs.Home(), Branch: w.dirs.Branch(), State: w.state, Now: w.now,
+		NoMessages: w.c.Remote && !w.c.Settings.SharesThreads(),
+		Outlaster:  outlaster, Hub: w.c.Anonymous, Threads: w.Threads(set), Work: w.Work(set), Pipelines: w.Pipelines(),
+		Store: w.Store(), Dir: w.c.Dirs.Root, Home: w.c.Dirs.Home(), Branch: w.c.Dirs.Branch(), State: w.c.State, Now: w.c.Now,
 		Attribute: func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, set, list...) },
 		Unrecorded: func(ctx context.Context, since time.Time) ([]handoff.Artifact, error) {
 			return w.unrecorded(ctx, set, since)
@@ -27,7 +26,7 @@ func (w *Workspace) News(set *thread.Set) news.Source {
 			if err != nil {
 				return handoff.Artifact{}, err
 			}
-			return w.hub.Artifact(ctx, id)
+			return w.c.Anonymous.Artifact(ctx, id)
 		},
-	}, parts.Sessions{Sessions: w.sessions})
+	}, w.sessions)
 }

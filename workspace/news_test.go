@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace"
 	"github.com/agent-handoff/handoff/workspace/news"
-	"pgregory.net/rapid"
 )
 
 // A paper is an artifact as the naive model of TestNeeds knows it.

@@ -24,16 +24,16 @@ func observed(w *Workspace, set *thread.Set) *thread.Set {
 // and runs recorded and that are on this machine, and the time since each was last seen.
 func observer(w *Workspace) thread.Observer {
 	o := lifecycle.ThisObserver()
-	return thread.Observer{Now: w.now, Process: func(u thread.URI, seen time.Time) thread.Presence {
+	return thread.Observer{Now: w.c.Now, Process: func(u thread.URI, seen time.Time) thread.Presence {
 		harness, _ := config.ProgramOf(u.Provider)
-		return outcome.Process(context.Background(), w.hub, o, harness, u.Thread, seen)
+		return outcome.Process(context.Background(), w.c.Anonymous, o, harness, u.Thread, seen)
 	}}
 }
 
 // conclude returns work with the status of each unit that has no end, as the
 // transcripts of a set that is observed and the processes of this machine show it.
 func conclude(ctx context.Context, w *Workspace, set *thread.Set, work []handoff.Work) []handoff.Work {
-	o := outcome.Observer{Observer: lifecycle.ThisObserver(), Now: w.now(),
+	o := outcome.Observer{Observer: lifecycle.ThisObserver(), Now: w.c.Now(),
 		Session: func(id string) (handoff.Session, bool) {
 			s, err := w.sessions.Session(ctx, id)
 			return s, err == nil

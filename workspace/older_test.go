@@ -121,13 +121,13 @@ func TestIndexVersion(t *testing.T) {
 func listsAll(t *testing.T, w *Workspace) {
 	t.Helper()
 	want := 0
-	for r, err := range w.rawLog.Read(t.Context(), 0) {
+	for r, err := range w.c.RawLog.Read(t.Context(), 0) {
 		must(t, err)
 		if _, ok := r.Fact.(*handoff.ArtifactPublished); ok {
 			want++
 		}
 	}
-	page, err := w.hub.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
+	page, err := w.c.Anonymous.Artifacts(t.Context(), handoff.ArtifactQuery{IncludeInactive: true})
 	if err != nil || len(page.Artifacts) < want {
 		t.Errorf("%d artifacts, %v, want at least %d", len(page.Artifacts), err, want)
 	}

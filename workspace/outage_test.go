@@ -158,7 +158,7 @@ func TestStaleAnswer(t *testing.T) {
 		for _, prepare := range []func(*Workspace, *remoteLog){
 			func(_ *Workspace, l *remoteLog) { l.newest(t.Context()) }, // before the index is opened
 			func(w *Workspace, _ *remoteLog) {
-				_, err := w.hub.Newest(t.Context())
+				_, err := w.c.Anonymous.Newest(t.Context())
 				must(t, err)
 			},
 		} {

@@ -15,9 +15,9 @@ import (
 // those of the main worktree, so that recycling it loses nothing.
 func (w *Workspace) Pipelines() pipelines.Runs {
 	return pipelines.New(pipelines.Options{
-		Hub: w.as, Producer: w.caller.Producer, Workspace: w.dirs.Root, Root: cmp.Or(w.dirs.Worktree(""), w.dirs.Root),
-		Own: w.ownFolders, Path: w.path, Resolve: w.resolveAll, Finish: w.finish, Now: w.now,
-		Verify: w.Claims(nil).Attested, Session: w.ownSession(),
+		Hub: w.c.Hub, Producer: w.c.Producer, Workspace: w.c.Dirs.Root, Root: cmp.Or(w.c.Dirs.Worktree(""), w.c.Dirs.Root),
+		Own: w.ownFolders, Path: w.c.Path, Resolve: w.c.ResolveAll, Finish: w.c.Finish, Now: w.c.Now,
+		Verify: w.Claims(nil).Attested, Session: w.c.OwnSession(),
 		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, nil, list) },
 	})
 }
@@ -25,9 +25,9 @@ func (w *Workspace) Pipelines() pipelines.Runs {
 // ownFolders returns the folders that handoff writes to, relative to the
 // workspace.
 func (w *Workspace) ownFolders() []string {
-	own := []string{".handoff", below(w.dirs.Root, w.dirs.Runtime)}
+	own := []string{".handoff", below(w.c.Dirs.Root, w.c.Dirs.Runtime)}
 	if outputs, err := w.Runs().Explain("agent_outputs_folder", session.VariableOptions{}); err == nil {
-		own = append(own, below(w.dirs.Root, outputs.Value))
+		own = append(own, below(w.c.Dirs.Root, outputs.Value))
 	}
 	return own
 }
@@ -42,4 +42,15 @@ func (w *Workspace) stageFile(ref string) (b Body, ok bool) {
 	}
 	return Body{Content: handoff.Content{ReadSeekCloser: f}, Unrecorded: file,
 		record: handoff.Suggest("record it", handoff.ActionSubmit, issue, name, file)}, true
+}
+
+// stages finds the files of stages that have no record.
+type stages struct{ w *Workspace }
+
+func (s stages) FindUnrecorded(ref string) (file string, record handoff.Hint, ok bool) {
+	b, ok := s.w.stageFile(ref)
+	if ok {
+		b.Close()
+	}
+	return b.Unrecorded, b.record, ok
 }

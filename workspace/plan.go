@@ -30,7 +30,7 @@ func (w *Workspace) reviewPlan(ctx context.Context, e trace.HookEvent, say func(
 	var decision handoff.Review
 	decided := false
 	err = w.until(ctx, a.Seq, func() (bool, error) {
-		if a, err = w.hub.Artifact(ctx, a.ID); err != nil {
+		if a, err = w.c.Anonymous.Artifact(ctx, a.ID); err != nil {
 			return false, err
 		}
 		decision, decided, err = w.Reviews().Verdict(ctx, a)
@@ -63,7 +63,7 @@ func (w *Workspace) reviewPlan(ctx context.Context, e trace.HookEvent, say func(
 // publishPlan publishes the plan of an event in place of the one that its thread presented
 // before, and returns it; the same plan is published once.
 func (w *Workspace) publishPlan(ctx context.Context, e trace.HookEvent) (handoff.Artifact, error) {
-	hub, draft := w.hub.As(hook.ProducerOf(e)), hook.PlanDraft(e)
+	hub, draft := w.c.Anonymous.As(hook.ProducerOf(e)), hook.PlanDraft(e)
 	page, err := hub.Artifacts(ctx, handoff.ArtifactQuery{Channel: draft.Channel, Kind: draft.Kind, Status: handoff.Active,
 		Producer: map[string]string{"thread": e.Thread()}, Limit: 1})
 	if err != nil {

@@ -53,7 +53,7 @@ func (w *Workspace) publish(ctx context.Context, set *thread.Set, d handoff.Draf
 	done, err := w.maker(ctx).Publish(ctx, d)
 	if err == nil {
 		done.Warnings = append(append(done.Warnings, warnings...), w.doubtful(ctx, from, d.Parents)...)
-		done.Warnings = append(done.Warnings, w.finish(ctx, done.Producer.Session)...)
+		done.Warnings = append(done.Warnings, w.c.Finish(ctx, done.Producer.Session)...)
 	}
 	return done, err
 }
@@ -62,7 +62,7 @@ func (w *Workspace) publish(ctx context.Context, set *thread.Set, d handoff.Draf
 // by its file, which differs from what was published.
 func (w *Workspace) doubtful(ctx context.Context, refs, ids []string) (warnings []string) {
 	for i, ref := range refs {
-		a, err := w.hub.Artifact(ctx, ids[i])
+		a, err := w.c.Anonymous.Artifact(ctx, ids[i])
 		if err != nil {
 			continue
 		}
@@ -80,8 +80,8 @@ func (w *Workspace) doubtful(ctx context.Context, refs, ids []string) (warnings 
 
 // resolveIn replaces the refs in a draft by IDs.
 func (w *Workspace) resolveIn(ctx context.Context, d *handoff.Draft) (err error) {
-	if d.Replaces, err = w.resolveAll(ctx, d.Replaces); err == nil {
-		d.Parents, err = w.resolveAll(ctx, d.Parents)
+	if d.Replaces, err = w.c.ResolveAll(ctx, d.Replaces); err == nil {
+		d.Parents, err = w.c.ResolveAll(ctx, d.Parents)
 	}
 	if err == nil && len(d.Resolves) > 0 {
 		d.Resolves, err = w.Reviews().Resolved(ctx, d.Resolves, d.Replaces)
@@ -103,7 +103,7 @@ func (w *Workspace) Withdraw(ctx context.Context, ref, reason string) (handoff.P
 	if handoff.IsCommentID(ref) {
 		return w.Reviews().Withdraw(ctx, ref)
 	}
-	done, err := w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.as.Withdraw(ctx, id, reason) })
+	done, err := w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.c.Hub.Withdraw(ctx, id, reason) })
 	if err == nil {
 		done.Warnings = append(done.Warnings, w.renderName(ctx, done.Artifact)...)
 	}
@@ -113,12 +113,12 @@ func (w *Workspace) Withdraw(ctx context.Context, ref, reason string) (handoff.P
 // renderHead writes the newest active revision of a name to the name's file, unless
 // the file differs from every revision: then it has an edit, and is left.
 func (w *Workspace) renderHead(ctx context.Context, namespace, name string) (warnings []string) {
-	page, err := w.hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: namespace, Name: name, Limit: 1})
+	page, err := w.c.Anonymous.Artifacts(ctx, handoff.ArtifactQuery{Namespace: namespace, Name: name, Limit: 1})
 	if err != nil || len(page.Artifacts) == 0 {
 		return nil // the record is stored, and there is no head
 	}
 	head := page.Artifacts[0]
-	edited, err := w.writerOf(ctx, head, w.as).RenderHead(ctx, head)
+	edited, err := w.writerOf(ctx, head, w.c.Hub).RenderHead(ctx, head)
 	switch {
 	case err != nil:
 		warnings = append(warnings, fmt.Sprintf("%s is not up to date: %v", head.Path, err))
@@ -145,14 +145,14 @@ func (w *Workspace) locate(ctx context.Context, d *handoff.Draft) (err error) {
 		return handoff.E("publish", name, handoff.Invalid, errors.New("a file name applies only to a body without a file"),
 			handoff.Advice("leave it out; the file keeps its name"))
 	}
-	if d.Path, err = w.inside(w.dirs.Root, name); err == nil {
+	if d.Path, err = w.c.Inside(w.c.Dirs.Root, name); err == nil {
 		return nil
 	}
-	dir, unresolved := filepath.EvalSymlinks(w.sessionDir(ctx))
+	dir, unresolved := filepath.EvalSymlinks(w.c.OwnFolder(ctx))
 	if unresolved != nil {
 		return err
 	}
-	if file, outside := w.inside(dir, name); outside == nil {
+	if file, outside := w.c.Inside(dir, name); outside == nil {
 		d.Path, d.Root, d.RootDir, err = file, handoff.SessionRoot, dir, nil
 	}
 	return err
@@ -177,19 +177,4 @@ func (w *Workspace) channelMissing(ctx context.Context, name string) error {
 	}
 	e.Hint = handoff.Suggest(text+" ("+strings.Join(names, ", ")+")", handoff.ActionPublishIn, e.Name, names[0])
 	return e
-}
-
-// inside returns a path as typed relative to root, slash-separated.
-func (w *Workspace) inside(root, name string) (string, error) {
-	full := w.path(name)
-	// The last element may be a link that is published as such.
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
-		full = filepath.Join(dir, filepath.Base(full))
-	}
-	rel, err := filepath.Rel(root, full)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", handoff.E("publish", name, handoff.Invalid, errors.New("path leaves the workspace"),
-			handoff.Advice("write the file inside "+root+" first").OrSet("HANDOFF_WORKSPACE"))
-	}
-	return filepath.ToSlash(rel), nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/core"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/storage"
@@ -59,7 +60,7 @@ func (w *Workspace) read(ctx context.Context, ref string, o ReadOptions) (Body, 
 			errors.New("revision must be 1 or greater"),
 			handoff.Advice("the first revision is 1; without a revision the newest is read"))
 	}
-	found, err := w.find(ctx, ref, o.Latest)
+	found, err := w.c.Find(ctx, ref, o.Latest)
 	if errors.Is(err, handoff.NotFound) {
 		if b, ok := w.stageFile(ref); ok {
 			return w.unrecordedBody(b, o)
@@ -81,7 +82,7 @@ func (w *Workspace) read(ctx context.Context, ref string, o ReadOptions) (Body, 
 	case o.Revision == 0:
 		return w.open(ctx, found.ID)
 	}
-	if found, err = w.refs(ctx).Revision(ctx, found, o.Revision); err != nil {
+	if found, err = w.c.Refs(ctx).Revision(ctx, found, o.Revision); err != nil {
 		return Body{}, err
 	}
 	return w.open(ctx, found.ID)
@@ -125,10 +126,10 @@ func (w *Workspace) openName(ctx context.Context, head handoff.Artifact) (Body, 
 }
 
 func (w *Workspace) open(ctx context.Context, id string) (Body, error) {
-	b, err := w.hub.Open(ctx, id)
-	if _, file := b.ReadSeekCloser.(handoff.FileBody); err == nil && !file && w.copying != nil &&
+	b, err := w.c.Anonymous.Open(ctx, id)
+	if _, file := b.ReadSeekCloser.(handoff.FileBody); err == nil && !file && w.c.Copying != nil &&
 		b.Artifact.SizeBytes != nil {
-		b.ReadSeekCloser = &reported{ReadSeekCloser: b.ReadSeekCloser, size: *b.Artifact.SizeBytes, report: w.copying}
+		b.ReadSeekCloser = &reported{ReadSeekCloser: b.ReadSeekCloser, size: *b.Artifact.SizeBytes, report: w.c.Copying}
 	}
 	return Body{Content: b}, err
 }
@@ -167,7 +168,7 @@ func (b Body) notRecorded() error {
 	if b.Unrecorded == "" {
 		return nil
 	}
-	return unrecorded("read", b.Unrecorded, b.Unrecorded, b.record)
+	return core.Unrecorded("read", b.Unrecorded, b.Unrecorded, b.record)
 }
 
 // CopyPage writes the part of the body that a span selects. Kind: Invalid (the

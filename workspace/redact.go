@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/core"
 	"github.com/agent-handoff/handoff/internal/log/content"
-	"github.com/agent-handoff/handoff/internal/tool/durable"
 	"github.com/agent-handoff/handoff/internal/tool/jsonl"
-	"github.com/agent-handoff/handoff/internal/tool/order"
 )
 
 // A RedactOptions says how secrets of an artifact are removed.
@@ -61,7 +57,7 @@ func (w *Workspace) Redact(ctx context.Context, ref string, o RedactOptions) (Re
 	if err != nil {
 		return Redacted{}, err
 	}
-	a, err := w.hub.Artifact(ctx, id)
+	a, err := w.c.Anonymous.Artifact(ctx, id)
 	if err != nil {
 		return Redacted{}, err
 	}
@@ -78,21 +74,21 @@ func (w *Workspace) Redact(ctx context.Context, ref string, o RedactOptions) (Re
 	}
 	var warnings []string
 	for _, f := range facts {
-		more, err := w.as.Redact(ctx, f)
+		more, err := w.c.Hub.Redact(ctx, f)
 		if err != nil {
 			return done, err
 		}
 		warnings = append(warnings, more...)
 	}
-	if done.Published, err = w.as.Withdraw(ctx, id, o.Reason); err != nil {
+	if done.Published, err = w.c.Hub.Withdraw(ctx, id, o.Reason); err != nil {
 		return done, err
 	}
 	done.Existing = done.Existing && len(facts) == 0
-	left, err := w.erase(ctx, bodyDigests(a, facts))
+	left, err := w.c.Eraser().Erase(ctx, bodyDigests(a, facts))
 	if err != nil {
 		warnings = append(warnings, "the content is not shown, but a copy is still stored: "+err.Error())
 	}
-	done.Warnings = slices.Concat(notSearched, warnings, done.Warnings, w.finish(ctx, done.Producer.Session))
+	done.Warnings = slices.Concat(notSearched, warnings, done.Warnings, w.c.Finish(ctx, done.Producer.Session))
 	done.Copies = slices.Concat(left, remaining)
 	return done, nil
 }
@@ -106,13 +102,13 @@ func (w *Workspace) redactComment(ctx context.Context, ref string) (done Redacte
 	if err != nil {
 		return done, err
 	}
-	erased, err := w.index.RedactedBodies(ctx)
+	erased, err := w.c.Index.RedactedBodies(ctx)
 	if err != nil {
 		return done, err
 	}
 	var warnings []string
-	if !slices.Contains(erased, bodyDigest(body)) {
-		warnings, err = w.as.Redact(ctx, &handoff.BodyRedacted{ArtifactID: a.ID, Digest: body})
+	if !slices.Contains(erased, content.StoredDigest(body)) {
+		warnings, err = w.c.Hub.Redact(ctx, &handoff.BodyRedacted{ArtifactID: a.ID, Digest: body})
 		if err != nil {
 			return done, err
 		}
@@ -122,7 +118,7 @@ func (w *Workspace) redactComment(ctx context.Context, ref string) (done Redacte
 		return done, err
 	}
 	done.Existing = done.Existing && done.Replaced == 0
-	left, err := w.erase(ctx, []handoff.Digest{body})
+	left, err := w.c.Eraser().Erase(ctx, []handoff.Digest{body})
 	if err != nil {
 		warnings = append(warnings, "the text is not shown, but a copy is still stored: "+err.Error())
 	}
@@ -134,7 +130,7 @@ func (w *Workspace) redactComment(ctx context.Context, ref string) (done Redacte
 // withdrawnText returns the digest of the body that has the text of a comment or reply on an
 // artifact, from the record, which a withdrawal does not change. Kind: NotFound.
 func (w *Workspace) withdrawnText(ctx context.Context, a handoff.Artifact, comment string) (handoff.Digest, error) {
-	for r, err := range w.log.Read(ctx, max(a.Seq, 1)-1) {
+	for r, err := range w.c.Log.Read(ctx, max(a.Seq, 1)-1) {
 		if err != nil {
 			return handoff.Digest{}, err
 		}
@@ -156,12 +152,12 @@ var remaining = []string{
 // bodyDigests returns the digests of the bodies that may no longer be read.
 func bodyDigests(a handoff.Artifact, facts []handoff.Fact) (list []handoff.Digest) {
 	if a.Redacted != nil && a.Redacted.Body != "" {
-		list = append(list, bodyDigest(a.Digest))
+		list = append(list, content.StoredDigest(a.Digest))
 	}
 	for _, f := range facts {
 		if f, ok := f.(*handoff.BodyRedacted); ok {
 			list = append(list, f.Digest)
-			if f.Digest != bodyDigest(a.Digest) {
+			if f.Digest != content.StoredDigest(a.Digest) {
 				continue // of a comment
 			}
 			if a.Redacted != nil && f.Replacement == (handoff.Digest{}) {
@@ -194,7 +190,7 @@ func (w *Workspace) redactions(ctx context.Context, a handoff.Artifact, o Redact
 		facts = append(facts, more...)
 	}
 	if o.Erase && !erased {
-		facts = append(facts, &handoff.BodyRedacted{ArtifactID: a.ID, Digest: bodyDigest(a.Digest)})
+		facts = append(facts, &handoff.BodyRedacted{ArtifactID: a.ID, Digest: content.StoredDigest(a.Digest)})
 	}
 	if o.Erase || erased {
 		return facts, nil
@@ -215,7 +211,7 @@ func (w *Workspace) redactions(ctx context.Context, a handoff.Artifact, o Redact
 // content can't always be read.
 func (w *Workspace) bodySecrets(ctx context.Context, a handoff.Artifact) (map[string]string, error) {
 	known := map[string]string{}
-	c, err := w.hub.Open(ctx, a.ID)
+	c, err := w.c.Anonymous.Open(ctx, a.ID)
 	if err == nil {
 		known, err = content.Secrets(c)
 		err = errors.Join(err, c.Close())
@@ -228,14 +224,6 @@ func (w *Workspace) bodySecrets(ctx context.Context, a handoff.Artifact) (map[st
 		}
 	}
 	return known, errors.Join(err, failed)
-}
-
-// bodyDigest returns the digest under which a body is stored.
-func bodyDigest(d handoff.Digest) handoff.Digest {
-	if d.Value == "" {
-		return d
-	}
-	return handoff.Digest{Algorithm: handoff.SHA256, Value: d.Value}
 }
 
 // recordRedactions returns the facts for the secrets in the record of an artifact and in
@@ -258,7 +246,7 @@ func (w *Workspace) recordRedactions(ctx context.Context, a handoff.Artifact, kn
 	if err != nil || shown && !inReason {
 		return facts, err
 	}
-	for r, err := range w.log.Read(ctx, max(a.Seq, 1)-1) {
+	for r, err := range w.c.Log.Read(ctx, max(a.Seq, 1)-1) {
 		if err != nil {
 			return nil, err
 		}
@@ -287,7 +275,7 @@ func appendRedaction(facts []handoff.Fact, id string, r handoff.Record, known ma
 // none.
 func (w *Workspace) replaceBody(ctx context.Context, a handoff.Artifact,
 	known map[string]string) (*handoff.BodyRedacted, error) {
-	c, err := w.hub.Open(ctx, a.ID)
+	c, err := w.c.Anonymous.Open(ctx, a.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -302,9 +290,9 @@ func (w *Workspace) replaceBody(ctx context.Context, a handoff.Artifact,
 		to.CloseWithError(err)
 	}()
 	size := &measured{Reader: r}
-	d, err := w.bodies.Put(ctx, size)
+	d, err := w.c.Bodies.Put(ctx, size)
 	r.Close()
-	f := &handoff.BodyRedacted{ArtifactID: a.ID, Digest: bodyDigest(a.Digest), Replacement: d, SizeBytes: &size.n,
+	f := &handoff.BodyRedacted{ArtifactID: a.ID, Digest: content.StoredDigest(a.Digest), Replacement: d, SizeBytes: &size.n,
 		Replaced: n}
 	if a.Redacted != nil && a.Redacted.Digest.Value != "" {
 		f.Digest = a.Redacted.Digest
@@ -324,94 +312,11 @@ func (m *measured) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// erase removes bodies that were redacted, from the files that handoff wrote first, and
-// then from the store, so that a body that is stored shows what a killed process left. It
-// returns where copies remain.
-func (w *Workspace) erase(ctx context.Context, list []handoff.Digest) (left []string, err error) {
-	err = content.EachArtifact(ctx, w.hub, handoff.ArtifactQuery{IncludeInactive: true}, func(a handoff.Artifact) error {
-		if a.Redacted == nil || a.Redacted.Body == "" || !slices.Contains(list, bodyDigest(a.Digest)) {
-			return nil
-		}
-		left, err = w.eraseFile(ctx, a, left)
-		return err
-	})
-	if err != nil {
-		return left, err
-	}
-	slices.Sort(left)
-	left = slices.Compact(left)
-	order.Sort(list, func(a, b handoff.Digest) int { return strings.Compare(a.Value, b.Value) })
-	for _, d := range slices.Compact(list) {
-		if d.Value == "" {
-			continue
-		}
-		e, ok := w.rawBodies.(handoff.BodyEraser)
-		if !ok {
-			left = append(left, "the body store, which keeps every body: "+d.Value)
-			continue
-		}
-		if err := e.Erase(ctx, bodyDigest(d)); errors.Is(err, handoff.Unsupported) {
-			left = append(left, err.Error())
-		} else if err != nil {
-			return left, err
-		}
-	}
-	return left, nil
-}
+// redactions erases what a redaction that was interrupted left.
+type redactions struct{}
 
-// eraseFile replaces or removes the file of an artifact whose body was redacted, if
-// handoff wrote it. A file of the user is left alone and listed.
-func (w *Workspace) eraseFile(ctx context.Context, a handoff.Artifact, left []string) ([]string, error) {
-	state, f := w.published.Open(ctx, a)
-	if f == nil {
-		return left, nil // it is not as published
-	}
-	if err := f.Close(); err != nil {
-		return left, err
-	}
-	if !content.IsOwn(a) {
-		return append(left, "the file "+state.Path), nil
-	}
-	dir, err := os.OpenRoot(filepath.Dir(state.Path))
-	if err != nil {
-		return left, err
-	}
-	defer dir.Close()
-	name := filepath.Base(state.Path)
-	if a.Redacted.Body == handoff.BodyErased {
-		return left, dir.Remove(name)
-	}
-	c, err := w.hub.Open(ctx, a.ID)
-	if err != nil {
-		return left, errors.Join(err, dir.Remove(name))
-	}
-	defer c.Close()
-	return left, durable.Replace(dir, name, func(to io.Writer) error {
-		_, err := io.Copy(to, c)
-		return err
-	})
-}
+func (redactions) Recorded(context.Context, string) []string { return nil }
 
-// eraseLeft erases the redacted bodies that are still on this machine: of a process that
-// was killed, of a publish of the same bytes, or redacted on another machine.
-func (w *Workspace) eraseLeft(ctx context.Context) error {
-	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
-		return err
-	}
-	list, err := w.index.RedactedBodies(ctx)
-	if err != nil {
-		return err
-	}
-	there := w.rawBodies.Has
-	if f, ok := w.rawBodies.(handoff.BodyFetcher); ok {
-		there = f.Fetched
-	}
-	list = slices.DeleteFunc(list, func(d handoff.Digest) bool {
-		stored, err := there(ctx, d)
-		return err != nil || !stored
-	})
-	if len(list) > 0 {
-		_, err = w.erase(ctx, list)
-	}
-	return err
+func (redactions) Tidy(ctx context.Context, c *core.Core) ([]string, error) {
+	return nil, c.Eraser().EraseLeft(ctx, c.Index)
 }

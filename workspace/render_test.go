@@ -11,8 +11,9 @@ import (
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
-	"github.com/agent-handoff/handoff"
 	"pgregory.net/rapid"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // TestRenderLeft appends records as a process does that is killed before it
@@ -31,7 +32,7 @@ func TestRenderLeft(t *testing.T) {
 	}
 	left := func(w *Workspace) int {
 		t.Helper()
-		ids, err := w.index.Manifests().Unrendered(t.Context(), 0, 32)
+		ids, err := w.c.Index.Manifests().Unrendered(t.Context(), 0, 32)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func TestRenderLeft(t *testing.T) {
 	}
 	summary := "what was said"
 	for _, o := range opened {
-		if _, _, err := w.hub.Record(t.Context(), &handoff.SessionNoted{SessionID: o.ID, UserSummary: &summary}); err != nil {
+		if _, _, err := w.c.Anonymous.Record(t.Context(), &handoff.SessionNoted{SessionID: o.ID, UserSummary: &summary}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,7 +57,7 @@ func TestRenderLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := openDir(t, dir)
-	if err := next.renderPending(t.Context(), 0); err != nil {
+	if err := sessions.NewFollower(next.sessions).Render(t.Context(), next.c, 0); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(opened[0].Manifest); err != nil || !strings.Contains(string(b), summary) {
@@ -79,13 +80,13 @@ func TestRenderLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := openDir(t, dir)
-	if _, err := again.hub.Newest(t.Context()); err != nil {
+	if _, err := again.c.Anonymous.Newest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := left(again); n != 3 {
 		t.Errorf("%d sessions are to be looked at after the index was lost, want 3", n)
 	}
-	if err := again.renderPending(t.Context(), 0); err != nil || left(again) != 0 {
+	if err := sessions.NewFollower(again.sessions).Render(t.Context(), again.c, 0); err != nil || left(again) != 0 {
 		t.Errorf("%d sessions are still to be rendered, %v", left(again), err)
 	}
 	if b, err := os.ReadFile(opened[2].Manifest); err != nil || !strings.Contains(string(b), summary) {

@@ -10,12 +10,12 @@ import (
 
 // Reviews returns the operations on reviews and comments of artifacts.
 func (w *Workspace) Reviews() reviews.Reviews {
-	return reviews.New(reviews.Options{Hub: w.as, Bodies: w.bodies, Resolve: w.Resolve, Finish: w.finish,
-		Now: w.now, Dir: w.caller.Dir,
-		Origin: w.runtimeDir.Origin, Remote: w.remote, Home: w.dirs.Home(), State: w.state,
-		From: w.settings.ReviewFrom, UserHome: w.userHome,
+	return reviews.New(reviews.Options{Hub: w.c.Hub, Bodies: w.c.Bodies, Resolve: w.Resolve, Finish: w.c.Finish,
+		Now: w.c.Now, Dir: w.c.Dir,
+		Origin: w.c.RuntimeDir.Origin, Remote: w.c.Remote, Home: w.c.Dirs.Home(), State: w.c.State,
+		From: w.c.Settings.ReviewFrom, UserHome: w.c.UserHome,
 		Candidates: w.candidates,
 		Attribute:  func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, w.threads, list...) },
 		Gated:      func(ctx context.Context) ([]string, error) { return pipelines.Unapproved(ctx, w.Pipelines()) },
-		Redacted:   func(ctx context.Context) ([]handoff.Digest, error) { return w.index.RedactedBodies(ctx) }})
+		Redacted:   func(ctx context.Context) ([]handoff.Digest, error) { return w.c.Index.RedactedBodies(ctx) }})
 }

@@ -16,5 +16,5 @@ func (b Body) Save(ctx context.Context, name string) error {
 	if err := b.notRecorded(); err != nil {
 		return err
 	}
-	return content.Save(ctx, b.Content, b.w.path(name))
+	return content.Save(ctx, b.Content, b.w.c.Path(name))
 }

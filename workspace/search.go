@@ -81,7 +81,7 @@ func (w *Workspace) Search(ctx context.Context, o SearchOptions) (SearchResult, 
 				handoff.Advice("use artifacts, sessions or threads"))
 		}
 	}
-	if _, err := w.hub.Newest(ctx); err != nil { // which brings the index up to the log
+	if _, err := w.c.Anonymous.Newest(ctx); err != nil { // which brings the index up to the log
 		return SearchResult{}, err
 	}
 	result := SearchResult{Matches: []Match{}, Sessions: []SessionMatch{}}
@@ -105,7 +105,7 @@ func atLimit[T any](list []T, limit int, more *bool) []T {
 }
 
 func (w *Workspace) searchSessions(ctx context.Context, q sqlindex.Query, result *SearchResult) error {
-	found, err := w.index.SearchSessions(ctx, q)
+	found, err := w.c.Index.SearchSessions(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -114,36 +114,23 @@ func (w *Workspace) searchSessions(ctx context.Context, q sqlindex.Query, result
 	for i, m := range found {
 		list[i] = m.Session
 	}
-	views, err := lifecycle.Views(ctx, w.hub, list, lifecycle.ThisObserver(), w.now())
+	views, err := lifecycle.Views(ctx, w.c.Anonymous, list, lifecycle.ThisObserver(), w.c.Now())
 	for i, m := range found {
 		result.Sessions = append(result.Sessions, SessionMatch{views[i], sqlindex.Split(m.Snippets)})
 	}
 	return err
 }
 
-// sessionsWith returns the IDs of the newest textMost sessions that have all words, and whether
-// there are more.
-func (w *Workspace) sessionsWith(ctx context.Context, words string, archived bool) (ids []string, more bool,
-	err error) {
-	found, err := w.Search(ctx,
-		SearchOptions{Text: words, In: []string{InSessions}, IncludeInactive: archived, Limit: textMost})
-	ids = []string{}
-	for _, m := range found.Sessions {
-		ids = append(ids, m.Session.ID)
-	}
-	return ids, found.More, err
-}
-
 func (w *Workspace) searchArtifacts(ctx context.Context, q sqlindex.Query, result *SearchResult) error {
-	found, err := w.index.Search(ctx, q, func(a handoff.Artifact) (string, error) {
-		return content.Text(ctx, a, w.bodies, w.published, TextLimit), ctx.Err()
+	found, err := w.c.Index.Search(ctx, q, func(a handoff.Artifact) (string, error) {
+		return content.Text(ctx, a, w.c.Bodies, w.c.Published, TextLimit), ctx.Err()
 	})
 	found = atLimit(found, q.Limit, &result.More)
 	list := make([]handoff.Artifact, len(found))
 	for i, m := range found {
 		list[i] = m.Artifact
 	}
-	w.hub.Locate(ctx, list)
+	w.c.Anonymous.Locate(ctx, list)
 	w.attribute(ctx, w.threads, list...)
 	for i, m := range found {
 		result.Matches = append(result.Matches, Match{list[i], sqlindex.Split(m.Snippets)})

@@ -42,7 +42,7 @@ func SetSetting(ctx context.Context, dir string, o Options, change settings.Chan
 
 // IgnoredSettings returns the settings in files of the workspace that are ignored,
 // because only the user decides about them.
-func (w *Workspace) IgnoredSettings() []settings.Entry { return w.settings.Ignored() }
+func (w *Workspace) IgnoredSettings() []settings.Entry { return w.c.Settings.Ignored() }
 
 // A LogTrust is what accepting a log permits: records, and the copies of published files
 // that Keep makes, are sent to its destinations.

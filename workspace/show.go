@@ -115,7 +115,7 @@ func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, er
 	}
 	id, err := w.Resolve(ctx, ref)
 	if files || errors.Is(err, handoff.NotFound) {
-		s, sessionErr := w.sessions.Resolve(ctx, ref, w.caller.Dir)
+		s, sessionErr := w.sessions.Resolve(ctx, ref, w.c.Dir)
 		switch {
 		case sessionErr == nil:
 			return w.showSession(ctx, s.ID, files)
@@ -129,7 +129,7 @@ func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, er
 	if err != nil {
 		return Shown{}, err
 	}
-	a, err := w.hub.Artifact(ctx, id)
+	a, err := w.c.Anonymous.Artifact(ctx, id)
 	if err != nil {
 		return Shown{}, err
 	}
@@ -143,7 +143,7 @@ func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, er
 // showGroup returns the session or the pipeline run that a ref names, if it
 // names one.
 func (w *Workspace) showGroup(ctx context.Context, ref string, files bool) (Shown, error) {
-	session, issue := w.isSession(ctx, ref), w.Pipelines().IsOpen(ref)
+	session, issue := w.c.IsSession(ctx, ref), w.Pipelines().IsOpen(ref)
 	switch {
 	case session && issue:
 		return Shown{}, handoff.E("show", ref, handoff.Conflict, errors.New("is the ID of a session and of an issue"),

@@ -17,12 +17,12 @@ import (
 func (w *Workspace) Threads(set *thread.Set) threads.Collection {
 	return threads.New(parts.Threads{
 		Comment: w.Reviews().TextOf,
-		Hub:     w.hub, Producer: w.caller.Producer, Threads: observed(w, set), Observer: observer(w),
-		Dirs: w.dirs, Path: w.path, Now: w.now,
+		Hub:     w.c.Anonymous, Producer: w.c.Producer, Threads: observed(w, set), Observer: observer(w),
+		Dirs: w.c.Dirs, Path: w.c.Path, Now: w.c.Now,
 		Prices:   w.pricesFile(),
 		Archive:  func(noIndex bool) threadindex.Archive { return w.archive(set, noIndex) },
-		Contains: w.contains, Bodies: w.bodies, Remote: w.remote, Share: w.settings.SharesThreads(),
-		KeepEnded: w.settings.KeepsThreads() && (!w.remote || w.settings.SharesThreads()),
+		Contains: w.contains, Bodies: w.c.Bodies, Remote: w.c.Remote, Share: w.c.Settings.SharesThreads(),
+		KeepEnded: w.c.Settings.KeepsThreads() && (!w.c.Remote || w.c.Settings.SharesThreads()),
 		Elsewhere: func(ctx context.Context, op, name string, err error) error {
 			return w.elsewhere(ctx, set, op, name, err)
 		},
@@ -33,20 +33,20 @@ func (w *Workspace) Threads(set *thread.Set) threads.Collection {
 }
 
 func (w *Workspace) copyStore(set *thread.Set) keep.Store {
-	return keep.Store{Hub: w.hub, Bodies: w.bodies, Set: set}
+	return keep.Store{Hub: w.c.Anonymous, Bodies: w.c.Bodies, Set: set}
 }
 
 // archive returns the index of threads, or their files, with kept copies of those
 // whose transcripts are missing.
 func (w *Workspace) archive(set *thread.Set, noIndex bool) threadindex.Archive {
 	files := threadindex.NewFiles(w.copies.Listed(w.copyStore(set)))
-	if noIndex || w.cache == "" {
+	if noIndex || w.c.Cache == "" {
 		return files
 	}
 	var progress func(done, total int)
-	if w.progress != nil {
-		progress = func(done, total int) { w.progress(handoff.Seq(done), handoff.Seq(total)) }
+	if w.c.Progress != nil {
+		progress = func(done, total int) { w.c.Progress(handoff.Seq(done), handoff.Seq(total)) }
 	}
-	return threadindex.NewIndex(files, filepath.Join(w.cache, "threads", threadindex.FileName(set.Roots())), w.now,
+	return threadindex.NewIndex(files, filepath.Join(w.c.Cache, "threads", threadindex.FileName(set.Roots())), w.c.Now,
 		progress)
 }

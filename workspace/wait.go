@@ -83,7 +83,7 @@ func (w *Workspace) arrived(ctx context.Context, q handoff.ArtifactQuery, b Barr
 		if !b.Reviewed {
 			q.Limit = b.Count
 		}
-		page, err := w.hub.Artifacts(ctx, q)
+		page, err := w.c.Anonymous.Artifacts(ctx, q)
 		slices.Reverse(page.Artifacts)
 		return page.Artifacts, nil, err
 	}
@@ -121,7 +121,7 @@ func (w *Workspace) named(ctx context.Context, q handoff.ArtifactQuery, ref stri
 		in.IDPrefix, in.IncludeInactive = id, in.Status == ""
 	}
 	in.Limit = 1
-	page, err := w.hub.Artifacts(ctx, in)
+	page, err := w.c.Anonymous.Artifacts(ctx, in)
 	if err == nil && len(page.Artifacts) == 0 {
 		err = handoff.E("wait", ref, handoff.NotFound, nil)
 	}

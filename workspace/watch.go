@@ -53,10 +53,10 @@ func (w *Workspace) Watch(ctx context.Context, o WatchOptions) iter.Seq2[handoff
 			return
 		}
 		pause := watchPause
-		if w.remote {
+		if w.c.Remote {
 			pause = waitPause
 		}
-		for a, err := range w.hub.WatchArtifacts(ctx, after, q, pause) {
+		for a, err := range w.c.Anonymous.WatchArtifacts(ctx, after, q, pause) {
 			one := []handoff.Artifact{a}
 			w.attributeEvents(ctx, one...)
 			if !yield(one[0], cmp.Or(err, store.Damaged(a.Record))) {
@@ -83,7 +83,7 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 	} else {
 		q.Limit = 1
 		err = w.until(ctx, after, func() (bool, error) {
-			page, err := w.hub.Artifacts(ctx, q)
+			page, err := w.c.Anonymous.Artifacts(ctx, q)
 			copy(found, page.Artifacts)
 			return len(page.Artifacts) > 0, err
 		})
@@ -103,7 +103,7 @@ func (w *Workspace) until(ctx context.Context, after handoff.Seq, done func() (b
 			stop()
 			return err
 		}
-		newest, err := w.hub.Grown(added, after, waitPause)
+		newest, err := w.c.Anonymous.Grown(added, after, waitPause)
 		ended := added.Err() != nil && ctx.Err() == nil
 		if stop(); err != nil && !ended {
 			return err
@@ -115,18 +115,18 @@ func (w *Workspace) until(ctx context.Context, after handoff.Seq, done func() (b
 // untilQueued returns a context that ends when a record is queued on this machine,
 // while the log can't be reached.
 func (w *Workspace) untilQueued(ctx context.Context) (context.Context, context.CancelFunc) {
-	if w.queue == nil {
+	if w.c.Queue == nil {
 		return ctx, func() {}
 	}
-	return w.queue.UntilAdded(ctx)
+	return w.c.Queue.UntilAdded(ctx)
 }
 
 // next waits for the next artifact after a position.
 func (w *Workspace) next(ctx context.Context, q handoff.ArtifactQuery, after handoff.Seq) (handoff.Artifact, error) {
 	if q.Label != "" {
-		return refs.WaitForLabel(ctx, w.hub, q, after)
+		return refs.WaitForLabel(ctx, w.c.Anonymous, q, after)
 	}
-	for a, err := range w.hub.WatchArtifacts(ctx, after, q, waitPause) {
+	for a, err := range w.c.Anonymous.WatchArtifacts(ctx, after, q, waitPause) {
 		if err != nil || store.Damaged(a.Record) == nil && (q.IncludeInactive || a.Status == handoff.Active) {
 			return a, err
 		}

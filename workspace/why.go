@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/core"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
 	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/thread"
@@ -22,14 +23,14 @@ import (
 // Kinds: NotFound (nothing has this name), Conflict (an ambiguous ref), Invalid (a line
 // that the file does not have).
 func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (trace.Origin, error) {
-	if err := w.hub.Closed(); err != nil {
+	if err := w.c.Anonymous.Closed(); err != nil {
 		return trace.Origin{}, err
 	}
 	sources, err := w.sources(set)
 	if err != nil {
 		return trace.Origin{}, err
 	}
-	found, err := sources.Why(ctx, w.refs(ctx), w.dirs.Worktrees(), strings.TrimPrefix(name, artifactURI))
+	found, err := sources.Why(ctx, w.c.Refs(ctx), w.c.Dirs.Worktrees(), strings.TrimPrefix(name, core.ArtifactURI))
 	if err != nil {
 		err = w.elsewhere(ctx, set, "trace", name, err)
 	}
@@ -43,7 +44,7 @@ func (w *Workspace) sources(set *thread.Set) (provenance.Sources, error) {
 		return provenance.Sources{}, err
 	}
 	return provenance.Sources{
-		Reader: w.hub, Conversations: w.archive(set, false), Prices: prices,
+		Reader: w.c.Anonymous, Conversations: w.archive(set, false), Prices: prices,
 		CostOf: func(ctx context.Context, a handoff.Artifact) *trace.Usage {
 			r, err := w.Work(set).OfArtifact(ctx, a)
 			if err != nil {
@@ -52,7 +53,7 @@ func (w *Workspace) sources(set *thread.Set) (provenance.Sources, error) {
 			return r.Share
 		},
 		Published: func(ctx context.Context, a handoff.Artifact, most int64) ([]byte, error) {
-			content, err := w.hub.Open(ctx, a.ID)
+			content, err := w.c.Anonymous.Open(ctx, a.ID)
 			if err != nil {
 				return nil, err
 			}

@@ -22,7 +22,7 @@ import (
 func (w *Workspace) Work(set *thread.Set) work.Units {
 	set = observed(w, set)
 	return work.New(parts.Work{
-		Hub: w.as, Producer: w.caller.Producer, Session: w.ownSession(), Sessions: w.sessions, Resolve: w.Sessions().Resolve,
+		Hub: w.c.Hub, Producer: w.c.Producer, Session: w.c.OwnSession(), Sessions: w.sessions, Resolve: w.Sessions().Resolve,
 		Threads: set, Archive: func(noIndex bool) threadindex.Archive { return w.archive(set, noIndex) },
 		Attribute: func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, set, list...) },
 		Reassigned: func(ctx context.Context, since, until time.Time) ([]handoff.Artifact, []string, error) {
@@ -31,20 +31,20 @@ func (w *Workspace) Work(set *thread.Set) work.Units {
 		Named:     namer{w, set}.named,
 		Before:    w.Threads(set).Before,
 		Prices:    w.pricesFile(),
-		Worktrees: w.dirs.Worktrees, Path: w.path, Finish: w.finish, Now: w.now,
+		Worktrees: w.c.Dirs.Worktrees, Path: w.c.Path, Finish: w.c.Finish, Now: w.c.Now,
 		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, set, list) },
 		Text: func(ctx context.Context, a handoff.Artifact) string {
-			return content.Text(ctx, a, w.bodies, w.published, handoff.KeepLimit)
+			return content.Text(ctx, a, w.c.Bodies, w.c.Published, handoff.KeepLimit)
 		},
 	})
 }
 
 // pricesFile returns the file of the user's setting prices, "" for none.
 func (w *Workspace) pricesFile() string {
-	if below, ok := strings.CutPrefix(w.settings.Prices, "~/"); ok {
-		return filepath.Join(w.userHome, below)
+	if below, ok := strings.CutPrefix(w.c.Settings.Prices, "~/"); ok {
+		return filepath.Join(w.c.UserHome, below)
 	}
-	return w.settings.Prices
+	return w.c.Settings.Prices
 }
 
 // AddTranscripts adds to a session or artifact what transcripts show: the
@@ -54,7 +54,7 @@ func (w *Workspace) pricesFile() string {
 //
 // Kinds: those of reading the index.
 func (w *Workspace) AddTranscripts(ctx context.Context, set *thread.Set, s *Shown) (err error) {
-	if err := w.hub.Closed(); err != nil {
+	if err := w.c.Anonymous.Closed(); err != nil {
 		return err
 	}
 	var r trace.Receipt

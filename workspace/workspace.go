@@ -67,61 +67,28 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/core"
 	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/log/localstate"
-	"github.com/agent-handoff/handoff/internal/log/queue"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/internal/transcript/keep"
 	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // A Workspace is an open workspace, as one caller uses it.
 type Workspace struct {
-	*core
-	caller Caller
-	as     *handoff.Hub // whose records name the caller
-}
-
-// core is what all callers of an open workspace share. Its members are
-// unexported, because Workspace would promote them to its API.
-type core struct {
-	dirs     config.Workspace
-	settings config.Config
-	hub      *handoff.Hub   // whose records name nobody
-	log      handoff.Log    // creates the runtime directory before the first record
-	bodies   handoff.Bodies // likewise
-
-	remote     bool           // other machines may use the log
-	rawLog     handoff.Log    // as its backend opened it
-	checked    handoff.Log    // rawLog with a check that also finds what this machine knows and the log has lost
-	rawBodies  handoff.Bodies // likewise
-	queue      *queue.Log     // nil if nothing is queued while the log can't be reached
-	runtimeDir *localstate.Dir
-
-	files     *os.Root // the workspace's directory
-	published *content.Files
-	home      *os.Root // that the folders of sessions are in
-	now       func() time.Time
-	rand      io.Reader
-	cache     string // directory of the index of threads, "" for none
-	state     string // of the user, "" for none
-	userHome  string // the home directory of the user
-	progress  func(done, total handoff.Seq)
-	copying   func(done, total int64)
-	index     *localstate.Index
-	sessions  *lifecycle.Sessions
-	copies    keep.Copies
-	threads   *thread.Set // nil for none
-
-	mu     sync.Mutex
-	tidied time.Time // when the work of killed processes was last completed
+	c        *core.Core
+	sessions *lifecycle.Sessions
+	copies   *keep.Copies
+	threads  *thread.Set // nil for none
+	caller   Caller
 }
 
 // Options configure Open. The zero value is usable.
@@ -208,82 +175,88 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return nil, errors.Join(err, files.Close())
 	}
 	log, bodies, queued := openQueue(settings, opened, found.Runtime, o)
-	c := &core{dirs: found, settings: settings, remote: opened.Backend.Remote, rawLog: opened.Log,
-		rawBodies: opened.Bodies, queue: queued, runtimeDir: localstate.NewDir(found.Runtime, o.Rand),
-		files: files, home: home, now: o.Now, rand: o.Rand, cache: userdir.Cache(o.Getenv),
-		state: userdir.State(o.Getenv), userHome: o.Getenv("HOME"), progress: o.Progress, copying: o.Copying,
-		threads: o.Threads}
 	memory := localstate.NewMemory(log, opened.Backend, settings.Log, found.Runtime, o.Getenv)
-	c.index = localstate.NewIndex(memory, found.Runtime, o.Getenv, o.Progress, o.Warn)
-	c.checked = localstate.CheckedLog(opened.Log, c.index)
-	c.log, c.bodies = c.runtimeDir.GuardLog(c.index), localstate.GuardBodies(bodies, c.runtimeDir, o.Fetching)
+	index := localstate.NewIndex(memory, found.Runtime, o.Getenv, o.Progress, o.Warn)
+	runtimeDir := localstate.NewDir(found.Runtime, o.Rand)
+	c := &core.Core{Dirs: found, Settings: settings, Now: o.Now, Rand: o.Rand,
+		Cache: userdir.Cache(o.Getenv), State: userdir.State(o.Getenv), UserHome: o.Getenv("HOME"),
+		Log: runtimeDir.GuardLog(index), Bodies: localstate.GuardBodies(bodies, runtimeDir, o.Fetching), Index: index,
+		RawLog: opened.Log, Checked: localstate.CheckedLog(opened.Log, index), RawBodies: opened.Bodies, Queue: queued,
+		Remote: opened.Backend.Remote, RuntimeDir: runtimeDir, Files: files, Home: home,
+		Progress: o.Progress, Copying: o.Copying, Tidied: &core.Tidied{}}
 	caller := CallerFrom(dir, o.Getenv, handoff.Producer{})
-	c.published = c.publishedFiles(o, caller)
+	c.Published = publishedFiles(c, caller)
 	if f, ok := bodies.(handoff.BodyFetcher); ok {
-		c.published.Here = f.Fetched
+		c.Published.Here = f.Fetched
 	}
-	c.hub = handoff.New(c.log, c.index, c.bodies,
-		handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.published, AllowSecrets: o.AllowSecrets})
-	c.sessions = lifecycle.New(c.hub,
-		lifecycle.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand, Pending: c.index.Manifests(),
-			Runtime: c.runtime})
+	c.Anonymous = handoff.New(c.Log, c.Index, c.Bodies,
+		handoff.Options{Now: o.Now, Rand: o.Rand, Checks: o.Checks, Files: c.Published, AllowSecrets: o.AllowSecrets})
+	c.Hub = c.Anonymous
 	caller.Warnings = append(warnings, caller.Warnings...)
-	return (&Workspace{core: c}).As(caller), nil
+	w := &Workspace{c: c, copies: &keep.Copies{}, threads: o.Threads,
+		sessions: lifecycle.New(c.Anonymous, lifecycle.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand,
+			Pending: c.Index.Manifests(), Runtime: c.Runtime})}
+	c.Followers = []core.Follower{sessions.NewFollower(w.sessions), redactions{}}
+	c.Finders = []core.Finder{stages{w}}
+	return w.As(caller), nil
 }
 
 // publishedFiles returns the files from which artifacts are published and read.
-func (c *core) publishedFiles(o Options, caller Caller) *content.Files {
-	found, settings := c.dirs, c.settings
+func publishedFiles(c *core.Core, caller Caller) *content.Files {
 	return &content.Files{
-		Root: c.files, Now: o.Now, Reading: o.Copying, Runtime: c.runtime, RuntimeDir: found.Runtime,
-		RuntimePath: below(found.Root, found.Runtime),
-		Linked:      found.Linked, Worktree: found.Worktree, Branch: found.Branch, Origin: c.runtimeDir.Origin,
+		Root: c.Files, Now: c.Now, Reading: c.Copying, Runtime: c.Runtime, RuntimeDir: c.Dirs.Runtime,
+		RuntimePath: below(c.Dirs.Root, c.Dirs.Runtime),
+		Linked:      c.Dirs.Linked, Worktree: c.Dirs.Worktree, Branch: c.Dirs.Branch, Origin: c.RuntimeDir.Origin,
 		SessionDir: func(ctx context.Context, p handoff.Producer) string {
 			if p.Session == caller.Producer.Session && caller.SessionDir != "" {
-				return cmp.Or(c.folderOf(ctx, p), caller.SessionDir)
+				return cmp.Or(c.FolderOf(ctx, p), caller.SessionDir)
 			}
-			return c.dirOf(ctx, cmp.Or(p.Session, p.RunID))
+			return c.FolderByID(ctx, cmp.Or(p.Session, p.RunID))
 		},
-		Keep: settings.Keep, DigestLimit: int64(settings.Limits.Digest),
-		WorktreeKeep: int64(settings.Limits.WorktreeKeep),
+		Keep: c.Settings.Keep, DigestLimit: int64(c.Settings.Limits.Digest),
+		WorktreeKeep: int64(c.Settings.Limits.WorktreeKeep),
 	}
 }
 
 // As returns the workspace on behalf of another caller. It shares everything
 // with w and needs no Close of its own.
-func (w *Workspace) As(c Caller) *Workspace {
-	return &Workspace{core: w.core, caller: c, as: w.hub.As(c.Producer)}
+func (w *Workspace) As(caller Caller) *Workspace {
+	as, c := *w, *w.c
+	c.Hub, c.Producer, c.Dir = c.Anonymous.As(caller.Producer), caller.Producer, caller.Dir
+	c.SessionDir, c.Within = caller.SessionDir, caller.Within
+	as.c, as.caller = &c, caller
+	return &as
 }
 
 // Caller returns on whose behalf the operations of w run.
 func (w *Workspace) Caller() Caller { return w.caller }
 
 // Root returns the workspace's directory, absolute and without symbolic links.
-func (w *Workspace) Root() string { return w.dirs.Root }
+func (w *Workspace) Root() string { return w.c.Dirs.Root }
 
 // Note adds the workspace, or the repository that it would be in, to those that the user has
 // opened, and remembers its directories and those of other repositories that were seen. A program
 // calls it after what the user asked for succeeded; what is refused leaves nothing behind.
 func (w *Workspace) Note() {
-	w.dirs.NoteOpened()
-	w.dirs.Remember()
+	w.c.Dirs.NoteOpened()
+	w.c.Dirs.Remember()
 }
 
 // Hub returns the engine that w is built on, for programs that record facts of
 // their own. It takes IDs and recorded paths instead of refs and typed paths, its
 // records name nobody, and it renders no manifest. It is the handoff.Reader that displays
 // are built on.
-func (w *Workspace) Hub() *handoff.Hub { return w.hub }
+func (w *Workspace) Hub() *handoff.Hub { return w.c.Anonymous }
 
 // Close renders the manifests that are due and releases what Open opened. Every
 // later operation fails with kind Unavailable; closing again does nothing.
 func (w *Workspace) Close() error {
-	if w.hub.Closed() != nil {
+	if w.c.Anonymous.Closed() != nil {
 		return nil
 	}
 	w.sessions.Flush()
-	w.hub.Close()
-	return errors.Join(w.copies.Close(), w.index.Close(), localstate.CloseLog(w.rawLog), w.home.Close(), w.files.Close())
+	w.c.Anonymous.Close()
+	return errors.Join(w.copies.Close(), w.c.Index.Close(), localstate.CloseLog(w.c.RawLog), w.c.Home.Close(), w.c.Files.Close())
 }
 
 func openRoot(dir string) (*os.Root, error) {
@@ -293,14 +266,6 @@ func openRoot(dir string) (*os.Root, error) {
 			handoff.Hint{}.OrSet("HANDOFF_WORKSPACE to another directory"))
 	}
 	return root, nil
-}
-
-// runtime opens the runtime directory and creates it if it is missing.
-func (w *core) runtime() (*os.Root, error) {
-	if err := w.runtimeDir.Create(context.Background()); err != nil {
-		return nil, err
-	}
-	return os.OpenRoot(w.dirs.Runtime)
 }
 
 // below returns the path of name inside root, slash-separated, or "" if it

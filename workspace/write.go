@@ -40,7 +40,7 @@ func (w *Workspace) Write(ctx context.Context, c handoff.Draft) (Written, error)
 		return Written{}, handoff.E("write", c.Path, handoff.Invalid, errors.New("has both a path and a body"),
 			handoff.Advice("leave one of them out"))
 	case c.Body == nil:
-		f, err := content.OpenRegular(w.path(c.Path), c.Path)
+		f, err := content.OpenRegular(w.c.Path(c.Path), c.Path)
 		if err != nil {
 			return Written{}, err
 		}
@@ -48,15 +48,15 @@ func (w *Workspace) Write(ctx context.Context, c handoff.Draft) (Written, error)
 		d.Body, d.Filename = f, c.Path
 	}
 	var err error
-	if d.Parents, err = w.resolveAll(ctx, c.Parents); err != nil {
+	if d.Parents, err = w.c.ResolveAll(ctx, c.Parents); err != nil {
 		return Written{}, err
 	}
-	writer := names.Writer{Hub: w.maker(ctx), Workspace: w.dirs.Root, Scope: w.scope(ctx)}
+	writer := names.Writer{Hub: w.maker(ctx), Workspace: w.c.Dirs.Root, Scope: w.c.Scope(ctx)}
 	done, err := writer.Write(ctx, d)
 	if err != nil {
 		return Written{}, err
 	}
-	done.Warnings = append(done.Warnings, w.finish(ctx, w.caller.Producer.Session)...)
+	done.Warnings = append(done.Warnings, w.c.Finish(ctx, w.c.Producer.Session)...)
 	return Written{Published: done.Published, Ref: done.Namespace + "/" + done.Name, File: done.File,
 		SavedEdits: done.SavedEdits}, nil
 }
@@ -71,7 +71,7 @@ func (w *Workspace) stale(ctx context.Context, a handoff.Artifact, render bool) 
 	if pipelines.IsStage(a) {
 		return w.Pipelines().Stale(ctx, a, render)
 	}
-	writer := w.writerOf(ctx, a, w.as)
+	writer := w.writerOf(ctx, a, w.c.Hub)
 	if render {
 		return writer.RenderStale(ctx, a)
 	}
@@ -81,9 +81,9 @@ func (w *Workspace) stale(ctx context.Context, a handoff.Artifact, render bool) 
 // writerOf returns the writer of the name of an artifact.
 func (w *Workspace) writerOf(ctx context.Context, a handoff.Artifact, hub *handoff.Hub) names.Writer {
 	p := a.Record.Producer
-	scope := names.Scope{Run: a.Namespace, Dir: w.caller.SessionDir}
+	scope := names.Scope{Run: a.Namespace, Dir: w.c.SessionDir}
 	if scope.Dir == "" || !strings.HasPrefix(a.File, scope.Dir+string(filepath.Separator)) {
-		scope.Dir, scope.Within = w.Sessions().Dir(ctx, cmp.Or(p.Session, p.RunID)), w.dirs.Home()
+		scope.Dir, scope.Within = w.c.CurrentFolder(ctx, cmp.Or(p.Session, p.RunID)), w.c.Dirs.Home()
 	}
 	return names.Writer{Hub: hub, Workspace: w.Root(), Scope: scope}
 }
@@ -92,10 +92,10 @@ func (w *Workspace) writerOf(ctx context.Context, a handoff.Artifact, hub *hando
 // and returns it, nil if there was none. Its producer is the caller if the name is
 // the caller's; otherwise only its run and session are known.
 func (w *Workspace) saveEdit(ctx context.Context, head handoff.Artifact) (*handoff.Artifact, error) {
-	hub := w.as
-	if own, err := w.scope(ctx).Namespace(); err != nil || own != head.Namespace {
+	hub := w.c.Hub
+	if own, err := w.c.Scope(ctx).Namespace(); err != nil || own != head.Namespace {
 		p := head.Record.Producer
-		hub = w.hub.As(handoff.Producer{Session: p.Session, ParentSession: p.ParentSession, RunID: p.RunID,
+		hub = w.c.Anonymous.As(handoff.Producer{Session: p.Session, ParentSession: p.ParentSession, RunID: p.RunID,
 			Source: handoff.FromNone})
 	}
 	return w.writerOf(ctx, head, hub).SaveEdit(ctx, head)

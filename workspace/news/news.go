@@ -17,7 +17,6 @@ import (
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/transcript"
-	"github.com/agent-handoff/handoff/workspace/internal/parts"
 	"github.com/agent-handoff/handoff/workspace/pipelines"
 	"github.com/agent-handoff/handoff/workspace/store"
 	"github.com/agent-handoff/handoff/workspace/threads"
@@ -62,9 +61,9 @@ type Source struct {
 	sessions *lifecycle.Sessions
 }
 
-// New returns the news of the workspace that o and p describe. Workspace.News of package
+// New returns the news of the workspace that o describes. Workspace.News of package
 // workspace calls it.
-func New(o Options, p parts.Sessions) Source { return Source{o, p.Sessions} }
+func New(o Options, all *lifecycle.Sessions) Source { return Source{o, all} }
 
 // Activity returns the sessions of the workspace that were not closed, at most so many
 // of one status, and the threads with the sessions that they belong to.

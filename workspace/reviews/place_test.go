@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-handoff/handoff"
 	"pgregory.net/rapid"
+
+	"github.com/agent-handoff/handoff"
 )
 
 // anchored returns the text of a comment about bytes of a text, and their place.

@@ -15,10 +15,10 @@ import (
 
 // Program returns what is known of a command line, which must not be empty.
 func (r Runs) Program(args []string) (trace.Program, error) {
-	if err := r.o.Hub.Closed(); err != nil {
+	if err := r.c.Hub.Closed(); err != nil {
 		return trace.Program{}, err
 	}
-	return hook.NewProgram(args, func() (string, error) { return lifecycle.NewID(r.o.Rand) })
+	return hook.NewProgram(args, func() (string, error) { return lifecycle.NewID(r.c.Rand) })
 }
 
 // StartProgram records that the command of a run has the thread whose ID it was
@@ -26,7 +26,7 @@ func (r Runs) Program(args []string) (trace.Program, error) {
 //
 // Kinds: those of Log.Append.
 func (r Runs) StartProgram(ctx context.Context, run session.Opened, p trace.Program) error {
-	if err := r.o.Hub.Closed(); err != nil {
+	if err := r.c.Hub.Closed(); err != nil {
 		return err
 	}
 	p.Agent = run.Env["HANDOFF_AGENT"]
@@ -41,14 +41,14 @@ func (r Runs) StartProgram(ctx context.Context, run session.Opened, p trace.Prog
 // Kinds: those of Log.Append.
 func (r Runs) EndProgram(ctx context.Context, set *thread.Set, run session.Opened, p trace.Program, started time.Time,
 	failed bool) (warnings []string, err error) {
-	if err := r.o.Hub.Closed(); err != nil {
+	if err := r.c.Hub.Closed(); err != nil {
 		return nil, err
 	}
 	p.Agent = run.Env["HANDOFF_AGENT"]
 	ended := hook.Run{Program: p, Session: run.Env["HANDOFF_SESSION"], ID: run.Env["HANDOFF_RUN"], Started: started,
 		Failed: failed}
 	return r.hooks().EndRun(ctx, ended, func() (list []*thread.Thread, err error) {
-		q := threadindex.Query{Providers: []string{p.Provider}, In: threadindex.In(r.o.Dir),
+		q := threadindex.Query{Providers: []string{p.Provider}, In: threadindex.In(r.c.Dir),
 			Since: started.Truncate(time.Second)}
 		found, err := threadindex.NewFiles(set).List(ctx, q)
 		for _, i := range found.Threads {
@@ -59,5 +59,5 @@ func (r Runs) EndProgram(ctx context.Context, set *thread.Set, run session.Opene
 }
 
 func (r Runs) hooks() hook.Recorder {
-	return hook.Recorder{Hub: r.o.Hub, Now: r.o.Now}
+	return hook.Recorder{Hub: r.c.Hub, Now: r.c.Now}
 }

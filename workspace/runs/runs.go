@@ -7,22 +7,26 @@ import (
 	"context"
 	"iter"
 
+	"github.com/agent-handoff/handoff/internal/core"
 	"github.com/agent-handoff/handoff/session"
-	"github.com/agent-handoff/handoff/workspace/internal/parts"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
-	"github.com/agent-handoff/handoff/internal/session/launch"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 )
 
 // Runs are the commands that a caller runs.
-type Runs struct{ o parts.Sessions }
+type Runs struct {
+	c   *core.Core
+	all *lifecycle.Sessions // whose records name nobody
+}
 
 // New returns the commands that the caller runs. Workspace.Runs of package workspace
 // calls it.
-func New(o parts.Sessions) Runs { return Runs{o} }
+func New(c *core.Core, all *lifecycle.Sessions) Runs { return Runs{c, all} }
+
+func (r Runs) recorder() *lifecycle.Sessions { return r.all.As(r.c.Producer) }
 
 // Start opens the session of a command that the caller is about to start and
 // wait for. If the caller works in a recorded session or run, or o.Parent names
@@ -33,22 +37,22 @@ func New(o parts.Sessions) Runs { return Runs{o} }
 // Kinds: those of Open.
 func (r Runs) Start(ctx context.Context, o session.OpenOptions) (session.Opened, error) {
 	var warnings []string
-	if parent := cmp.Or(o.Parent, r.o.Within); parent != "" {
+	if parent := cmp.Or(o.Parent, r.c.Within); parent != "" {
 		o.Parent = parent
-		if !r.o.IsSession(ctx, parent) {
+		if !r.c.IsSession(ctx, parent) {
 			o.Parent = ""
 			warnings = append(warnings, "session "+parent+" is not recorded here; opened a session of its own")
 		}
 	}
 	o.Process = ThisProcess()
-	opened, err := sessions.New(r.o).Open(ctx, o)
+	opened, err := sessions.New(r.c, r.all).Open(ctx, o)
 	opened.Warnings = append(warnings, opened.Warnings...)
 	return opened, err
 }
 
 // VariablePrefix is what the names of the variables in sessions.Opened.Env start
 // with that have the variables of a workflow and its bundle.
-const VariablePrefix = launch.VariablePrefix
+const VariablePrefix = sessions.VariablePrefix
 
 // RecordChild records which process works in a session. Where the system does
 // not identify processes, or if this one has ended, nothing is recorded.
@@ -57,7 +61,7 @@ func (r Runs) RecordChild(ctx context.Context, id string, pid int) ([]string, er
 	if p == (handoff.Process{}) {
 		return nil, nil
 	}
-	return r.o.Recorder().Note(ctx, handoff.SessionNoted{SessionID: id, Child: p})
+	return r.recorder().Note(ctx, handoff.SessionNoted{SessionID: id, Child: p})
 }
 
 // End closes the session of a run by how its command ended, and returns what
@@ -68,9 +72,9 @@ func (r Runs) RecordChild(ctx context.Context, id string, pid int) ([]string, er
 //
 // Kinds: NotFound, and those of Log.Append.
 func (r Runs) End(ctx context.Context, id string, exit session.Exit) (session.Receipt, error) {
-	receipt, err := r.o.Recorder().End(ctx, id, exit, r.o.Dir)
-	receipt.Warnings = append(receipt.Warnings, r.o.Finish(ctx, "")...)
-	r.o.SendQueued(ctx)
+	receipt, err := r.recorder().End(ctx, id, exit, r.c.Dir)
+	receipt.Warnings = append(receipt.Warnings, r.c.Finish(ctx, "")...)
+	r.c.SendQueued(ctx)
 	return receipt, err
 }
 
@@ -98,10 +102,5 @@ func ThisProcess() handoff.Process { return lifecycle.ThisProcess() }
 // Kinds: NotFound, those of reading the log, and the error of ctx.
 func (r Runs) Published(ctx context.Context, id string, after handoff.Seq,
 	present bool) iter.Seq2[handoff.Artifact, error] {
-	return r.o.Sessions.Published(ctx, id, after, present)
-}
-
-// Tidy completes what processes that were killed left: it closes their sessions.
-func (r Runs) Tidy(ctx context.Context) ([]string, error) {
-	return r.o.Recorder().CloseAbandoned(ctx, lifecycle.ThisObserver())
+	return r.all.Published(ctx, id, after, present)
 }

@@ -1,10 +1,9 @@
 package runs
 
 import (
-	"cmp"
-
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/session"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // VariableNames returns the names of the variables that every workspace has.
@@ -16,6 +15,5 @@ func VariableNames() []string { return config.VariableNames() }
 // Kinds: NotFound (a file), Invalid (an unknown variable, or one that refers to
 // itself).
 func (r Runs) Explain(name string, o session.VariableOptions) (session.Explanation, error) {
-	o.SessionID = cmp.Or(o.SessionID, r.o.Own)
-	return r.o.Launcher().Explain(name, o)
+	return sessions.New(r.c, r.all).Explain(name, o)
 }

@@ -51,7 +51,7 @@ func (s Sessions) changeAll(ctx context.Context, refs []string,
 	change func(ss *lifecycle.Sessions, id string) ([]string, error)) (Changes, error) {
 	done := Changes{Sessions: []Change{}}
 	ids := make([]string, len(refs))
-	if err := s.o.Hub.Closed(); err != nil {
+	if err := s.c.Hub.Closed(); err != nil {
 		return done, err
 	}
 	for i, ref := range refs { // before anything is changed
@@ -62,34 +62,34 @@ func (s Sessions) changeAll(ctx context.Context, refs []string,
 		ids[i] = id
 	}
 	for _, id := range ids {
-		warnings, err := change(s.o.Recorder(), id)
+		warnings, err := change(s.recorder(), id)
 		if err != nil {
 			return done, err
 		}
 		done.Sessions = append(done.Sessions, Change{id, warnings})
 	}
-	done.Warnings = s.o.Finish(ctx, "")
+	done.Warnings = s.c.Finish(ctx, "")
 	return done, nil
 }
 
 // ToArchive returns the sessions that ended so long ago that archive_after of
 // the settings selects them; none without the setting. It changes nothing.
 func (s Sessions) ToArchive(ctx context.Context) ([]session.Due, error) {
-	return s.dueSessions(ctx, time.Duration(s.o.Settings.ArchiveAfter))
+	return s.dueSessions(ctx, time.Duration(s.c.Settings.ArchiveAfter))
 }
 
 func (s Sessions) dueSessions(ctx context.Context, age time.Duration) ([]session.Due, error) {
 	list := []session.Due{}
-	if err := s.o.Hub.Closed(); err != nil || age == 0 {
+	if err := s.c.Hub.Closed(); err != nil || age == 0 {
 		return list, err
 	}
-	return s.o.Sessions.Due(ctx, s.o.Now().Add(-age))
+	return s.all.Due(ctx, s.c.Now().Add(-age))
 }
 
 // ArchiveDue archives the sessions that ended longer ago than an age such as 30d. Kinds:
 // Invalid (the age), and those of Archive.
 func (s Sessions) ArchiveDue(ctx context.Context, age string) (Changes, error) {
-	if err := s.o.Hub.Closed(); err != nil {
+	if err := s.c.Hub.Closed(); err != nil {
 		return Changes{}, err
 	}
 	limit, err := config.ParseAge(age)
@@ -110,7 +110,7 @@ func (s Sessions) ArchiveDue(ctx context.Context, age string) (Changes, error) {
 // ToDelete returns at most limit sessions that ended and are not in the trash,
 // the one that started last first.
 func (s Sessions) ToDelete(ctx context.Context, limit int) ([]session.Summary, error) {
-	return s.o.Sessions.Candidates(ctx, limit)
+	return s.all.Candidates(ctx, limit)
 }
 
 // Trash returns the deleted sessions that have files. A folder outside
@@ -123,7 +123,7 @@ func (s Sessions) Trash(ctx context.Context) ([]session.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.o.Sessions.Trash(ctx, from)
+	return s.all.Trash(ctx, from)
 }
 
 // RemoveTrash removes the files of the deleted sessions that a function selects, and returns
@@ -135,14 +135,12 @@ func (s Sessions) RemoveTrash(ctx context.Context, selects func(session.Summary)
 	if err != nil {
 		return nil, err
 	}
-	return s.o.Sessions.RemoveTrash(ctx, from, selects)
+	return s.all.RemoveTrash(ctx, from, selects)
 }
 
 func (s Sessions) store() (lifecycle.Store, error) {
-	from := s.o.Store
-	var err error
-	from.Outputs, err = s.outputs()
-	return from, err
+	outputs, err := s.outputs()
+	return lifecycle.Store{Log: s.c.Checked, Bodies: s.c.RawBodies, Outputs: outputs}, err
 }
 
 // Export writes a session with all its runs to a tar file that must not exist:
@@ -155,7 +153,7 @@ func (s Sessions) Export(ctx context.Context, ref, file string) (session.Transfe
 	if err != nil {
 		return session.Transfer{}, err
 	}
-	return s.transfer(s.o.Store).Export(ctx, id, s.o.Path(file))
+	return s.transfer(lifecycle.Store{Log: s.c.Checked, Bodies: s.c.RawBodies}).Export(ctx, id, s.c.Path(file))
 }
 
 // Import imports a session that was exported from another workspace, with the
@@ -166,21 +164,25 @@ func (s Sessions) Export(ctx context.Context, ref, file string) (session.Transfe
 // Kinds: Invalid (not a valid export), NotFound, Conflict (the session, an artifact or
 // the folder exists), Unavailable.
 func (s Sessions) Import(ctx context.Context, file string) (session.Transfer, error) {
-	if err := s.o.Hub.Closed(); err != nil {
+	if err := s.c.Hub.Closed(); err != nil {
 		return session.Transfer{}, err
 	}
 	from, err := s.store()
 	if err != nil {
 		return session.Transfer{}, err
 	}
-	done, err := s.transfer(from).Import(ctx, s.o.Path(file))
+	done, err := s.transfer(from).Import(ctx, s.c.Path(file))
 	if err == nil {
-		done.Warnings = append(done.Warnings, s.o.Finish(ctx, "")...)
+		done.Warnings = append(done.Warnings, s.c.Finish(ctx, "")...)
 	}
 	return done, err
 }
 
 func (s Sessions) transfer(from lifecycle.Store) *transfer.Transfer {
-	return &transfer.Transfer{Hub: s.o.Hub, Sessions: s.o.Recorder(), Store: from, Origin: s.o.Origin,
-		To: logcopy.Side{Log: s.o.Log, Bodies: s.o.Bodies}}
+	t := &transfer.Transfer{Hub: s.c.Hub, Sessions: s.recorder(), Store: from,
+		To: logcopy.Side{Log: s.c.Log, Bodies: s.c.Bodies}}
+	if s.c.Remote {
+		t.Origin = s.c.RuntimeDir.NewOrigin
+	}
+	return t
 }

@@ -32,7 +32,7 @@ func (s Sessions) Compare(ctx context.Context, before, after string) (session.Co
 	if err != nil {
 		return session.Comparison{}, err
 	}
-	return compare.Sessions(ctx, s.o.Sessions, first, second, lifecycle.ThisObserver(), s.o.Now())
+	return compare.Sessions(ctx, s.all, first, second, lifecycle.ThisObserver(), s.c.Now())
 }
 
 // maxBefore is how many executions that were opened before one are looked at.
@@ -43,7 +43,7 @@ const maxBefore = 16
 //
 // Kind: NotFound.
 func Previous(ctx context.Context, s Sessions, id string) (*session.Comparison, error) {
-	of, err := s.o.Sessions.Session(ctx, id)
+	of, err := s.all.Session(ctx, id)
 	if err != nil || of.Execution < 2 {
 		return nil, err
 	}
@@ -51,11 +51,11 @@ func Previous(ctx context.Context, s Sessions, id string) (*session.Comparison, 
 	if err != nil {
 		return nil, nil // a name that is longer than a pattern
 	}
-	page, err := s.o.Hub.Sessions(ctx, handoff.SessionQuery{Agent: of.Agent.Name, Workflow: name, IncludeRuns: true,
+	page, err := s.c.Hub.Sessions(ctx, handoff.SessionQuery{Agent: of.Agent.Name, Workflow: name, IncludeRuns: true,
 		IncludeArchived: true, Until: of.OpenedAt.Add(1), Limit: maxBefore})
 	for _, before := range page.Sessions {
 		if before.Agent.Name == of.Agent.Name && before.Execution == of.Execution-1 {
-			c, err := compare.Sessions(ctx, s.o.Sessions, before.ID, of.ID, lifecycle.ThisObserver(), s.o.Now())
+			c, err := compare.Sessions(ctx, s.all, before.ID, of.ID, lifecycle.ThisObserver(), s.c.Now())
 			return &c, err
 		}
 	}

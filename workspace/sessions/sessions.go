@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/log/sqlindex"
 	"github.com/agent-handoff/handoff/internal/names"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/lineage"
@@ -44,11 +45,11 @@ type Change struct {
 // Kinds: NotFound, Conflict (several match; the hint lists them), Invalid (the
 // caller has no session).
 func (s Sessions) Resolve(ctx context.Context, ref string) (string, error) {
-	if ref = cmp.Or(ref, s.o.Own); ref == "" {
+	if ref = cmp.Or(ref, s.c.OwnSession()); ref == "" {
 		return "", handoff.E("find session", "", handoff.Invalid, errors.New("no session given"),
 			handoff.Advice("name a session").OrSet("HANDOFF_SESSION"))
 	}
-	found, err := s.o.Sessions.Resolve(ctx, ref, s.o.Dir)
+	found, err := s.all.Resolve(ctx, ref, s.c.Dir)
 	return found.ID, err
 }
 
@@ -59,11 +60,11 @@ func (s Sessions) changeSession(ctx context.Context, ref string,
 	if err != nil {
 		return Change{}, err
 	}
-	warnings, err := change(s.o.Recorder(), id)
+	warnings, err := change(s.recorder(), id)
 	if err != nil {
 		return Change{}, err
 	}
-	return Change{id, append(warnings, s.o.Finish(ctx, "")...)}, nil
+	return Change{id, append(warnings, s.c.Finish(ctx, "")...)}, nil
 }
 
 // A Output is a file to register as an output of a session.
@@ -91,20 +92,20 @@ func (s Sessions) AddOutput(ctx context.Context, id string, o Output) (handoff.P
 	}
 	add := lifecycle.Addition{Type: o.Type, Description: o.Description, Channel: o.Channel, Title: o.Title, Key: o.Key,
 		Tags: o.Tags}
-	if add.Parents, err = s.o.ResolveAll(ctx, o.From); err != nil {
+	if add.Parents, err = s.c.ResolveAll(ctx, o.From); err != nil {
 		return handoff.Published{}, err
 	}
-	if add.Replaces, err = s.o.ResolveAll(ctx, o.Replaces); err != nil {
+	if add.Replaces, err = s.c.ResolveAll(ctx, o.Replaces); err != nil {
 		return handoff.Published{}, err
 	}
-	p := s.o.Producer
-	add.File, p.Agent, err = s.o.Sessions.Locate(ctx, id, p, s.o.Dir, o.File)
+	p := s.c.Producer
+	add.File, p.Agent, err = s.all.Locate(ctx, id, p, s.c.Dir, o.File)
 	if err != nil {
 		return handoff.Published{}, err
 	}
-	done, err := s.o.Sessions.As(p).Add(ctx, id, p, add)
+	done, err := s.all.As(p).Add(ctx, id, p, add)
 	if err == nil {
-		done.Warnings = append(done.Warnings, s.o.Finish(ctx, "")...)
+		done.Warnings = append(done.Warnings, s.c.Finish(ctx, "")...)
 	}
 	return done, err
 }
@@ -146,7 +147,7 @@ func (s Sessions) Set(ctx context.Context, id string, n Note) (Change, error) {
 	}
 	targets := make([]string, len(n.Links))
 	for i, ref := range n.Links {
-		if targets[i], err = s.o.Sessions.ResolveLink(ctx, ref, s.o.Dir, s.o.Resolve); err != nil {
+		if targets[i], err = s.all.ResolveLink(ctx, ref, s.c.Dir, s.c.Resolve); err != nil {
 			return Change{}, err
 		}
 	}
@@ -190,27 +191,27 @@ type Adoptions struct {
 //
 // Kinds: Invalid, NotFound, Unavailable, Conflict (the ID of another session).
 func (s Sessions) Adopt(ctx context.Context, dir string, o session.AdoptOptions) (Adoptions, error) {
-	if err := s.o.Hub.Closed(); err != nil {
+	if err := s.c.Hub.Closed(); err != nil {
 		return Adoptions{}, err
 	}
-	if names.HasArtifacts(s.o.Path(dir)) {
-		list, err := names.AdoptAll(ctx, s.o.Hub, s.o.Dirs.Root, s.o.Path(dir), o.DryRun)
+	if names.HasArtifacts(s.c.Path(dir)) {
+		list, err := names.AdoptAll(ctx, s.c.Hub, s.c.Dirs.Root, s.c.Path(dir), o.DryRun)
 		return Adoptions{Sessions: []session.Adoption{}, Names: list}, err
 	}
-	folder, err := s.o.Inside(s.o.Dirs.Home(), dir)
+	folder, err := s.c.Inside(s.c.Dirs.Home(), dir)
 	if err != nil {
 		return Adoptions{}, handoff.E("adopt session", dir, handoff.Invalid, errors.New("folder is outside the workspace"),
-			handoff.Advice("name a session's folder inside "+s.o.Dirs.Home()))
+			handoff.Advice("name a session's folder inside "+s.c.Dirs.Home()))
 	}
 	var done Adoptions
 	adopt := func() (err error) {
-		done.Sessions, done.Warnings, err = s.o.Recorder().Adopt(ctx, folder, o)
+		done.Sessions, done.Warnings, err = s.recorder().Adopt(ctx, folder, o)
 		return err
 	}
 	if o.DryRun {
 		err = adopt()
-	} else if err = s.o.Sessions.Locked(ctx, adopt); err == nil { // so that two processes don't record the same
-		done.Warnings = append(done.Warnings, s.o.Finish(ctx, "")...)
+	} else if err = s.all.Locked(ctx, adopt); err == nil { // so that two processes don't record the same
+		done.Warnings = append(done.Warnings, s.c.Finish(ctx, "")...)
 	}
 	return done, err
 }
@@ -221,14 +222,14 @@ func (s Sessions) Adopt(ctx context.Context, dir string, o session.AdoptOptions)
 //
 // Kinds: Invalid, Unavailable.
 func (s Sessions) Unrecorded(ctx context.Context) (Adoptions, error) {
-	if err := s.o.Hub.Closed(); err != nil {
+	if err := s.c.Hub.Closed(); err != nil {
 		return Adoptions{}, err
 	}
 	outputs, err := s.outputs()
 	if err != nil {
 		return Adoptions{}, err
 	}
-	list, err := s.o.Sessions.Unrecorded(ctx, outputs)
+	list, err := s.all.Unrecorded(ctx, outputs)
 	return Adoptions{Sessions: list}, err
 }
 
@@ -258,7 +259,7 @@ type Filter struct {
 // of each session is absolute, as Open returns it. Kind: Invalid.
 func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 	q := lifecycle.Query{OutputType: f.OutputType, Notice: f.Notice, Outputs: f.WithOutputs, Expected: f.WithCounts,
-		Observer: lifecycle.ThisObserver(), Now: s.o.Now()}
+		Observer: lifecycle.ThisObserver(), Now: s.c.Now()}
 	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns ||
 		f.Agent+f.Workflow+f.OutputType != "", f.Limit, f.Cursor
 	q.Parent = f.Parent
@@ -267,25 +268,25 @@ func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 	if q.Workflow, err = lifecycle.WorkflowPattern(f.Workflow); err != nil {
 		return session.Page{}, err
 	}
-	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, s.o.Now()); err != nil {
+	if q.Since, q.Until, err = config.ParsePeriod(f.Since, f.Until, s.c.Now()); err != nil {
 		return session.Page{}, err
 	}
 	isCut := false
 	if f.Text != "" {
-		if q.IDs, isCut, err = s.o.Matching(ctx, f.Text, q.IncludeArchived); err != nil {
+		if q.IDs, isCut, err = s.matching(ctx, f.Text, q.IncludeArchived); err != nil {
 			return session.Page{}, err
 		}
 	}
-	page, err := lifecycle.Find(ctx, s.o.Hub, q)
+	page, err := lifecycle.Find(ctx, s.c.Hub, q)
 	if err == nil && f.Agent != "" && len(page.Sessions) == 0 {
 		if q.Agent, err = s.titled(ctx, f.Agent); err == nil && q.Agent != "" {
-			page, err = lifecycle.Find(ctx, s.o.Hub, q)
+			page, err = lifecycle.Find(ctx, s.c.Hub, q)
 		}
 	}
 	page.IsCut = isCut
 	for i, v := range page.Sessions {
 		if v.Folder != "" {
-			page.Sessions[i].Folder = s.o.Folder(v.Session)
+			page.Sessions[i].Folder = s.c.Folder(v.Session)
 		}
 	}
 	if err != nil || !f.WithCounts {
@@ -295,23 +296,41 @@ func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 	for _, v := range page.Sessions {
 		ids = append(ids, v.ID)
 	}
-	counts, err := s.o.CountIn(ctx, ids)
+	counts, err := s.c.Index.CountIn(ctx, ids)
 	for i, v := range page.Sessions {
 		page.Sessions[i].Published = counts[v.ID]
 	}
 	return page, err
 }
 
+// textMost is how many sessions with the words of a list are looked at.
+const textMost = 200
+
+// matching returns the IDs of the newest textMost sessions and runs that have all words, and
+// whether there are more.
+func (s Sessions) matching(ctx context.Context, words string, archived bool) (ids []string, more bool, err error) {
+	ids = []string{}
+	if _, err = s.c.Hub.Newest(ctx); err != nil { // which brings the index up to the log
+		return ids, false, err
+	}
+	found, err := s.c.Index.SearchSessions(ctx,
+		sqlindex.Query{Text: words, IncludeInactive: archived, Limit: textMost + 1})
+	for _, m := range found[:min(len(found), textMost)] {
+		ids = append(ids, m.Session.ID)
+	}
+	return ids, len(found) > textMost, err
+}
+
 // titled returns the name of the agent with a title, in any case, "" if no session has one.
 func (s Sessions) titled(ctx context.Context, title string) (string, error) {
-	ids, _, err := s.o.Matching(ctx, title, true)
+	ids, _, err := s.matching(ctx, title, true)
 	if errors.Is(err, handoff.Invalid) { // it has no word
 		return "", nil
 	}
 	if err != nil || len(ids) == 0 {
 		return "", err
 	}
-	found, err := s.o.Hub.Sessions(ctx, handoff.SessionQuery{IDs: ids, IncludeRuns: true, IncludeArchived: true})
+	found, err := s.c.Hub.Sessions(ctx, handoff.SessionQuery{IDs: ids, IncludeRuns: true, IncludeArchived: true})
 	for _, v := range found.Sessions {
 		if strings.EqualFold(v.Agent.Title, title) {
 			return v.Agent.Name, err
@@ -332,7 +351,7 @@ func (s Sessions) Files(ctx context.Context, id string) ([]session.File, error) 
 	if err != nil {
 		return nil, err
 	}
-	return s.o.Sessions.List(found)
+	return s.all.List(found)
 }
 
 // OpenFile is described at Files.
@@ -341,7 +360,7 @@ func (s Sessions) OpenFile(ctx context.Context, id, name string) (*os.File, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.o.Sessions.OpenFile(found, name)
+	return s.all.OpenFile(found, name)
 }
 
 // withFolder returns a session whose folder may be read. A folder that is not recorded,
@@ -352,9 +371,9 @@ func (s Sessions) withFolder(ctx context.Context, id string) (handoff.Session, e
 	if err != nil {
 		return handoff.Session{}, err
 	}
-	found, err := s.o.Sessions.Session(ctx, id)
+	found, err := s.all.Session(ctx, id)
 	if errors.Is(err, handoff.NotFound) {
-		unrecorded, failed := s.o.Sessions.Unrecorded(ctx, outputs)
+		unrecorded, failed := s.all.Unrecorded(ctx, outputs)
 		for _, folder := range unrecorded {
 			if folder.ID == id && failed == nil {
 				found, err = handoff.Session{ID: id, Folder: folder.Folder}, nil
@@ -383,10 +402,10 @@ func (s Sessions) LatestOutput(ctx context.Context, agent, workflow, outputType 
 	if err != nil {
 		return handoff.Artifact{}, "", err
 	}
-	if a, err = lifecycle.LatestOutput(ctx, s.o.Hub, agent, re, outputType); err != nil {
+	if a, err = lifecycle.LatestOutput(ctx, s.c.Hub, agent, re, outputType); err != nil {
 		return handoff.Artifact{}, "", err
 	}
-	return a, s.o.File(ctx, a), nil
+	return a, s.c.File(ctx, a), nil
 }
 
 // Graph returns the sessions that a session builds on and those that
@@ -398,6 +417,6 @@ func (s Sessions) Graph(ctx context.Context, id string) (string, lineage.Graph, 
 	if err != nil {
 		return "", lineage.Graph{}, err
 	}
-	g, err := lineage.OfSession(ctx, s.o.Hub, id)
+	g, err := lineage.OfSession(ctx, s.c.Hub, id)
 	return id, g, err
 }

@@ -47,7 +47,7 @@ type GarbageOptions struct {
 }
 
 // Policy returns the policy of the user's settings.
-func (s Store) Policy() settings.Policy { return s.o.Settings.Policy() }
+func (s Store) Policy() settings.Policy { return s.c.Settings.Policy() }
 
 // Garbage returns what takes space and what of it is not needed. Bodies that were stored in the
 // last hour are left out, and with Remote those of the last 24 hours. With Collect it removes
@@ -58,7 +58,7 @@ func (s Store) Policy() settings.Policy { return s.o.Settings.Policy() }
 // record may need any body), Unsupported (the store can't list its bodies, or with Collect
 // not remove them), Conflict (with Remote: another machine collects).
 func (s Store) Garbage(ctx context.Context, o GarbageOptions) (g Garbage, err error) {
-	if err := s.o.Hub.Closed(); err != nil {
+	if err := s.c.Anonymous.Closed(); err != nil {
 		return g, err
 	}
 	if o.By != "" && !slices.Contains(retention.GroupedBy, o.By) {
@@ -66,17 +66,17 @@ func (s Store) Garbage(ctx context.Context, o GarbageOptions) (g Garbage, err er
 			handoff.Advice("use one of: "+strings.Join(retention.GroupedBy, ", ")))
 	}
 	if o.Collect {
-		if err := s.o.RuntimeDir.Writable(); err != nil {
+		if err := s.c.RuntimeDir.Writable(); err != nil {
 			return g, err
 		}
 	}
-	if err := s.o.Index.Verify(ctx); err != nil {
+	if err := s.c.Index.Verify(ctx); err != nil {
 		return g, err
 	}
 	if !o.Remote {
-		return s.garbage(ctx, o, s.o.Bodies, s.o.Now().Add(-minAge))
+		return s.garbage(ctx, o, s.c.RawBodies, s.c.Now().Add(-minAge))
 	}
-	b, ok := s.o.Bodies.(*remote.Bodies)
+	b, ok := s.c.RawBodies.(*remote.Bodies)
 	if !ok {
 		return g, handoff.E("collect", "", handoff.Unsupported, errors.New("the log is on this machine"),
 			handoff.Advice("list the bodies on this machine"))
@@ -86,7 +86,7 @@ func (s Store) Garbage(ctx context.Context, o GarbageOptions) (g Garbage, err er
 		return g, err
 	}
 	if !o.Collect {
-		return s.garbage(ctx, o, remoteBodies{b, c}, s.o.Now().Add(-remoteAge))
+		return s.garbage(ctx, o, remoteBodies{b, c}, s.c.Now().Add(-remoteAge))
 	}
 	claimed, now, release, err := c.Claim(ctx)
 	if err != nil {
@@ -128,24 +128,24 @@ func (s Store) garbage(ctx context.Context, o GarbageOptions, bodies handoff.Bod
 	if err != nil {
 		return g, err
 	}
-	if g.Trash, err = s.o.Trash(ctx); err != nil {
+	if g.Trash, err = s.sessions.Trash(ctx); err != nil {
 		return g, err
 	}
 	views.Trash = trashed(g.Trash)
 	if !o.Collect {
-		g.Archive, err = s.o.Due(ctx)
+		g.Archive, err = s.sessions.ToArchive(ctx)
 	}
 	if o.By != "" && err == nil {
 		g.Usage = append(usage, s.others(unneeded, g.Trash, index.LogBytes)...)
 	}
 	if !o.Policy.IsZero() && err == nil {
-		r := retention.Plan(o.Policy, views, s.o.Now(), before)
+		r := retention.Plan(o.Policy, views, s.c.Now(), before)
 		g.Retention = &r
 	}
 	if o.Collect && err == nil {
 		unneeded, err = s.collect(ctx, bodies, unneeded, g.Retention, views, before)
 		if err == nil && len(g.Trash) > 0 {
-			g.Trash, err = s.o.RemoveTrash(ctx, g.removes(o, before))
+			g.Trash, err = s.sessions.RemoveTrash(ctx, g.removes(o, before))
 		}
 		if err == nil && g.Retention != nil {
 			g.Retention.Dropped = g.Retention.Drops()+g.Retention.DropsSessions() > 0
@@ -173,7 +173,7 @@ func (g Garbage) removes(o GarbageOptions, before time.Time) func(session.Summar
 // survey reads the log, and returns what a policy decides about and the bodies that are not needed.
 func (s Store) survey(ctx context.Context, o GarbageOptions, bodies handoff.Bodies, before time.Time) (
 	v retention.Views, unneeded []storage.UnneededBody, err error) {
-	needed, unneeded, err := content.Survey(ctx, s.o.Checked, bodies, before)
+	needed, unneeded, err := content.Survey(ctx, s.c.Checked, bodies, before)
 	if err == nil && (o.By != "" || !o.Policy.IsZero()) {
 		v, err = s.views(ctx, needed)
 	}
@@ -200,7 +200,7 @@ func (s Store) drop(ctx context.Context, bodies handoff.Bodies, r *storage.Reten
 		return err // the bodies can't be removed
 	}
 	for _, f := range retention.Facts(*r, views) {
-		if _, _, err := s.o.As.Record(ctx, f); err != nil {
+		if _, _, err := s.c.Hub.Record(ctx, f); err != nil {
 			return err
 		}
 	}
@@ -217,11 +217,11 @@ func (s Store) drop(ctx context.Context, bodies handoff.Bodies, r *storage.Reten
 // views returns what a policy decides about.
 func (s Store) views(ctx context.Context, bodies []retention.Body) (v retention.Views, err error) {
 	v.Bodies = bodies
-	if _, err := s.o.Hub.Newest(ctx); err != nil { // the index is up to date
+	if _, err := s.c.Anonymous.Newest(ctx); err != nil { // the index is up to date
 		return v, err
 	}
 	// from the index: the hub would look for the file of each
-	err = content.EachArtifact(ctx, s.o.Index, handoff.ArtifactQuery{IncludeInactive: true},
+	err = content.EachArtifact(ctx, s.c.Index, handoff.ArtifactQuery{IncludeInactive: true},
 		func(a handoff.Artifact) error {
 			v.Artifacts = append(v.Artifacts, retention.Of(a))
 			return ctx.Err()
@@ -230,10 +230,10 @@ func (s Store) views(ctx context.Context, bodies []retention.Body) (v retention.
 		return v, err
 	}
 	slices.Reverse(v.Artifacts)
-	if v.Threads, err = s.o.Hub.KeptThreads(ctx, ""); err != nil {
+	if v.Threads, err = s.c.Anonymous.KeptThreads(ctx, ""); err != nil {
 		return v, err
 	}
-	page, err := s.o.Hub.Sessions(ctx, handoff.SessionQuery{IncludeArchived: true})
+	page, err := s.c.Anonymous.Sessions(ctx, handoff.SessionQuery{IncludeArchived: true})
 	for _, open := range page.Sessions {
 		if open.Status == handoff.Running {
 			v.Open = append(v.Open, open)

@@ -20,11 +20,11 @@ func (s Store) Facts(ctx context.Context, after string) iter.Seq2[handoff.Record
 			yield(handoff.Record{}, err)
 			return
 		}
-		for r, err := range s.o.Hub.Watch(ctx, start) {
+		for r, err := range s.c.Anonymous.Watch(ctx, start) {
 			if r.Import != "" { // imported: old, and hidden until its import is complete
 				continue
 			}
-			shown, failed := s.o.Hub.Readable(ctx, r)
+			shown, failed := s.c.Anonymous.Readable(ctx, r)
 			if !yield(shown, cmp.Or(err, Damaged(r), failed)) || failed != nil {
 				return
 			}
@@ -37,7 +37,7 @@ func (s Store) Facts(ctx context.Context, after string) iter.Seq2[handoff.Record
 //
 // Kinds: Invalid, and those of Resolve.
 func (s Store) Position(ctx context.Context, after string) (handoff.Seq, error) {
-	newest, err := s.o.Hub.Newest(ctx)
+	newest, err := s.c.Anonymous.Newest(ctx)
 	if err != nil || after == "" || after == "now" {
 		return newest, err
 	}
@@ -48,11 +48,11 @@ func (s Store) Position(ctx context.Context, after string) (handoff.Seq, error) 
 		}
 		return handoff.Seq(n), nil
 	}
-	id, err := s.o.Resolve(ctx, after)
+	id, err := s.c.Resolve(ctx, after)
 	if err != nil {
 		return 0, err
 	}
-	a, err := s.o.Index.Artifact(ctx, id)
+	a, err := s.c.Index.Artifact(ctx, id)
 	if a.Queued { // it will be stored after what there is
 		return newest, err
 	}

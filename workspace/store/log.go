@@ -41,33 +41,33 @@ type LogDescriber interface {
 // Status asks the log for its newest record. Kinds: those of the log, except
 // Unavailable if records are queued while it can't be reached.
 func (s Store) Status(ctx context.Context) (LogStatus, error) {
-	st := LogStatus{Remote: s.o.Remote}
-	for _, setting := range s.o.Settings.Settings() {
+	st := LogStatus{Remote: s.c.Remote}
+	for _, setting := range s.c.Settings.Settings() {
 		if setting.Name == "log" {
 			st.Location, st.Source = setting.Value, setting.Source
 		}
 	}
 	var err error
-	if st.Origin, err = s.o.RuntimeDir.Origin(); err != nil {
+	if st.Origin, err = s.c.RuntimeDir.Origin(); err != nil {
 		return st, err
 	}
-	if s.o.Queue != nil {
-		queued, err := s.o.Queue.Status(ctx)
+	if s.c.Queue != nil {
+		queued, err := s.c.Queue.Status(ctx)
 		if err != nil {
 			return st, err
 		}
 		st.Queued, st.Refused, st.Copied = queued.Queued, queued.Refused, queued.Foreign
 		st.ID, st.LastSeq = queued.Log, queued.Newest
 	}
-	id, _, err := localstate.LogID(ctx, s.o.Log)
+	id, _, err := localstate.LogID(ctx, s.c.RawLog)
 	if err == nil {
 		st.ID = id
-		st.LastSeq, err = s.o.Hub.Newest(ctx)
+		st.LastSeq, err = s.c.Anonymous.Newest(ctx)
 	}
-	if d, ok := s.o.Log.(LogDescriber); ok && err == nil {
+	if d, ok := s.c.RawLog.(LogDescriber); ok && err == nil {
 		st.Details, err = d.Describe(ctx)
 	}
-	if s.o.Queue != nil && s.o.Queue.IsUnavailable(err) {
+	if s.c.Queue != nil && s.c.Queue.IsUnavailable(err) {
 		st.Unavailable, err = err.Error(), nil
 	}
 	return st, err
@@ -79,15 +79,15 @@ func (s Store) Status(ctx context.Context) (LogStatus, error) {
 //
 // Kinds: Conflict, and those of the log, after which the rest is queued still.
 func (s Store) Send(ctx context.Context) (storage.Sent, error) {
-	if err := s.o.Hub.Closed(); err != nil || s.o.Queue == nil {
+	if err := s.c.Anonymous.Closed(); err != nil || s.c.Queue == nil {
 		return storage.Sent{}, err
 	}
-	if err := s.o.RuntimeDir.Writable(); err != nil {
+	if err := s.c.RuntimeDir.Writable(); err != nil {
 		return storage.Sent{}, err
 	}
-	sent, err := s.o.Queue.Send(ctx)
+	sent, err := s.c.Queue.Send(ctx)
 	if err == nil && sent.Sent > 0 {
-		_, err = s.o.Hub.Newest(ctx) // this machine remembers what it has sent
+		_, err = s.c.Anonymous.Newest(ctx) // this machine remembers what it has sent
 	}
 	if err == nil {
 		err = queue.Error(sent.Refused)
@@ -98,10 +98,10 @@ func (s Store) Send(ctx context.Context) (storage.Sent, error) {
 // Queued returns how many records are queued on this machine, and when the oldest was
 // made. It does not ask the log.
 func (s Store) Queued(ctx context.Context) (n int, oldest time.Time, err error) {
-	if err := s.o.Hub.Closed(); err != nil || s.o.Queue == nil {
+	if err := s.c.Anonymous.Closed(); err != nil || s.c.Queue == nil {
 		return 0, time.Time{}, err
 	}
-	list, err := s.o.Queue.Queued(ctx)
+	list, err := s.c.Queue.Queued(ctx)
 	if len(list) > 0 {
 		oldest = list[0].CreatedAt
 	}
@@ -110,20 +110,20 @@ func (s Store) Queued(ctx context.Context) (n int, oldest time.Time, err error) 
 
 // Refused returns the queued records that the log refused, the oldest first.
 func (s Store) Refused(ctx context.Context) ([]storage.RefusedRecord, error) {
-	if err := s.o.Hub.Closed(); err != nil || s.o.Queue == nil {
+	if err := s.c.Anonymous.Closed(); err != nil || s.c.Queue == nil {
 		return nil, err
 	}
-	return s.o.Queue.Refused(ctx)
+	return s.c.Queue.Refused(ctx)
 }
 
 // Drop removes queued records that the log refused, and returns them. Kind:
 // NotFound (one was not refused; none is removed).
 func (s Store) Drop(ctx context.Context, ids []string) ([]storage.RefusedRecord, error) {
-	if err := s.o.Hub.Closed(); err != nil || len(ids) == 0 {
+	if err := s.c.Anonymous.Closed(); err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	if err := s.o.RuntimeDir.Writable(); err != nil {
+	if err := s.c.RuntimeDir.Writable(); err != nil {
 		return nil, err
 	}
-	return s.o.Queue.Drop(ctx, ids)
+	return s.c.Queue.Drop(ctx, ids)
 }

@@ -22,8 +22,8 @@ func (s Store) bodies(ctx context.Context, by string) (list sqlindex.Bodies, err
 	if by == "" {
 		return list, nil
 	}
-	if _, err = s.o.Hub.Newest(ctx); err == nil { // the index is up to date
-		list, err = s.o.Index.Bodies(ctx, by)
+	if _, err = s.c.Anonymous.Newest(ctx); err == nil { // the index is up to date
+		list, err = s.c.Index.Bodies(ctx, by)
 	}
 	return list, err
 }
@@ -44,7 +44,7 @@ func (s Store) indexed(ctx context.Context, by string, index sqlindex.Bodies, bo
 	if !ok || index.Owners == nil {
 		return nil, false, nil
 	}
-	threads, err := s.o.Hub.KeptThreads(ctx, "")
+	threads, err := s.c.Anonymous.KeptThreads(ctx, "")
 	if err != nil {
 		return nil, false, err
 	}
@@ -101,20 +101,20 @@ func (s Store) others(unneeded []storage.UnneededBody, trash []session.Summary, 
 	if len(trash) > 0 {
 		list = append(list, u)
 	}
-	if _, err := os.Stat(filepath.Join(s.o.Runtime, "log")); err == nil { // it is on this machine
+	if _, err := os.Stat(filepath.Join(s.c.Dirs.Runtime, "log")); err == nil { // it is on this machine
 		add(storage.DiskUsage{By: "log", SizeBytes: logBytes})
 	}
 	var index []string
-	entries, _ := os.ReadDir(s.o.Runtime)
+	entries, _ := os.ReadDir(s.c.Dirs.Runtime)
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), localstate.FileName) {
-			index = append(index, filepath.Join(s.o.Runtime, e.Name()))
+			index = append(index, filepath.Join(s.c.Dirs.Runtime, e.Name()))
 		}
 	}
 	add(storage.DiskUsage{By: "index", SizeBytes: size(index...)})
-	caches := []string{filepath.Join(s.o.Runtime, "git"), filepath.Join(s.o.Runtime, "cache")}
-	if s.o.Cache != "" {
-		caches = append(caches, s.o.Cache)
+	caches := []string{filepath.Join(s.c.Dirs.Runtime, "git"), filepath.Join(s.c.Dirs.Runtime, "cache")}
+	if s.c.Cache != "" {
+		caches = append(caches, s.c.Cache)
 	}
 	add(storage.DiskUsage{By: "caches", SizeBytes: size(caches...)})
 	return list

@@ -1,3 +1,5 @@
+// Package parts has what the packages beside workspace use of an open workspace. Each is
+// filled in by package workspace, on behalf of one caller.
 package parts
 
 import (

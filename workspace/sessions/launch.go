@@ -1,18 +1,13 @@
-// Package launch opens the session of an agent from the files of its bundle. It
-// reads who the agent is, resolves the folder, and computes the variables and
-// the environment of the processes that work in the session.
-package launch
+package sessions
 
 import (
 	"cmp"
 	"context"
-	"io"
 	"maps"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
@@ -22,34 +17,25 @@ import (
 	"github.com/agent-handoff/handoff/session"
 )
 
-// A Launcher opens sessions in one workspace on behalf of one caller.
-type Launcher struct {
-	Dirs     config.Workspace
-	Settings config.Config
-	Sessions *lifecycle.Sessions
-	Now      func() time.Time
-	Rand     io.Reader
-	Dir      string // absolute; the names of files are relative to it
-	WorkID   string // the work that the session is part of, "" for none
-
-	// Artifact returns the ID of the artifact that a ref names.
-	Artifact func(ctx context.Context, ref string) (string, error)
-}
-
-// Open opens a session or, with a parent, a run of that session. The folder is
-// {session_folder}, which must be inside {agent_outputs_folder} and inside the
-// workspace.
+// Open opens a session: it creates the folder, records the session and
+// renders its manifest. With a parent it opens a run of that session. The folder
+// is {session_folder}, which must be inside {agent_outputs_folder} and inside the
+// workspace. Each of Links is a ref to a session, or to an artifact that one
+// published.
 //
-// Error kinds: Invalid, Conflict (the ID exists), NotFound (the parent or a
+// Kinds: Invalid, Conflict (the ID exists), NotFound (the parent, a link or a
 // file), Unavailable.
-func (l Launcher) Open(ctx context.Context, o session.OpenOptions) (session.Opened, error) {
-	variables, err := l.describe(&o)
+func (s Sessions) Open(ctx context.Context, o session.OpenOptions) (session.Opened, error) {
+	if err := s.c.Hub.Closed(); err != nil {
+		return session.Opened{}, err
+	}
+	variables, err := s.describe(&o)
 	if err != nil {
 		return session.Opened{}, err
 	}
 	links := make([]string, len(o.Links))
 	for i, ref := range o.Links {
-		if links[i], err = l.Sessions.ResolveLink(ctx, ref, l.Dir, l.Artifact); err != nil {
+		if links[i], err = s.all.ResolveLink(ctx, ref, s.c.Dir, s.c.Resolve); err != nil {
 			return session.Opened{}, err
 		}
 	}
@@ -59,21 +45,21 @@ func (l Launcher) Open(ctx context.Context, o session.OpenOptions) (session.Open
 			handoff.Advice("use inputs that can be encoded as JSON"))
 	}
 	if o.ID == "" {
-		if o.ID, err = lifecycle.NewID(l.Rand); err != nil {
+		if o.ID, err = lifecycle.NewID(s.c.Rand); err != nil {
 			return session.Opened{}, err
 		}
 	}
 	variables.SessionID = o.ID
-	top, err := l.topOf(ctx, o)
+	top, err := s.topOf(ctx, o)
 	if err != nil {
 		return session.Opened{}, err
 	}
-	folder, err := l.newFolder(top, o, &variables)
+	folder, err := s.newFolder(top, o, &variables)
 	if err != nil {
 		return session.Opened{}, err
 	}
-	expected, dir := l.expected(o.Expected)
-	s, warnings, err := l.Sessions.Open(ctx, lifecycle.Opening{
+	expected, dir := s.expected(o.Expected)
+	one, warnings, err := s.recorder().Open(ctx, lifecycle.Opening{
 		ID: o.ID, Parent: o.Parent, Agent: o.Agent, Workflow: o.Workflow, User: o.User, Inputs: inputs, Folder: folder,
 		Expected: expected, Dir: dir, Process: o.Process,
 	})
@@ -81,22 +67,22 @@ func (l Launcher) Open(ctx context.Context, o session.OpenOptions) (session.Open
 		return session.Opened{}, err
 	}
 	if o.Parent == "" {
-		top = s
+		top = one
 	}
 	for _, to := range links {
-		more, err := l.Sessions.Link(ctx, s.ID, to)
+		more, err := s.recorder().Link(ctx, one.ID, to)
 		if warnings = append(warnings, more...); err != nil {
 			warnings = append(warnings, err.Error()) // the session is open
 		}
 	}
-	return l.opened(s, top, variables, warnings), nil
+	return s.opened(one, top, variables, append(warnings, s.c.Finish(ctx, "")...)), nil
 }
 
 // expected returns the names of expected outputs relative to the caller's directory,
 // and that directory, relative to the workspace.
-func (l Launcher) expected(typed []string) (list []string, dir string) {
+func (s Sessions) expected(typed []string) (list []string, dir string) {
 	for _, name := range typed {
-		if rel, err := filepath.Rel(l.Dir, name); err == nil && filepath.IsAbs(name) {
+		if rel, err := filepath.Rel(s.c.Dir, name); err == nil && filepath.IsAbs(name) {
 			name = rel
 		}
 		if name != "" {
@@ -104,7 +90,7 @@ func (l Launcher) expected(typed []string) (list []string, dir string) {
 		}
 		list = append(list, name)
 	}
-	if rel, err := filepath.Rel(l.Dirs.Root, l.Dir); err == nil && filepath.IsLocal(rel) && rel != "." && len(list) > 0 {
+	if rel, err := filepath.Rel(s.c.Dirs.Root, s.c.Dir); err == nil && filepath.IsLocal(rel) && rel != "." && len(list) > 0 {
 		dir = filepath.ToSlash(rel)
 	}
 	return list, dir
@@ -112,16 +98,16 @@ func (l Launcher) expected(typed []string) (list []string, dir string) {
 
 // describe completes what a session is with its files, and returns the variables
 // of its paths.
-func (l Launcher) describe(o *session.OpenOptions) (config.Paths, error) {
+func (s Sessions) describe(o *session.OpenOptions) (config.Paths, error) {
 	if o.AgentFile != "" {
-		agent, err := config.LoadAgent(l.path(o.AgentFile))
+		agent, err := config.LoadAgent(s.c.Path(o.AgentFile))
 		if err != nil {
 			return config.Paths{}, err
 		}
 		o.Agent.Name, o.Agent.Title, o.Agent.Bundle = cmp.Or(o.Agent.Name, agent.Name), cmp.Or(o.Agent.Title, agent.Title),
 			cmp.Or(o.Agent.Bundle, agent.Bundle)
 	}
-	variables, err := l.Variables(session.VariableOptions{Bundle: o.Agent.Bundle, WorkflowFile: o.WorkflowFile,
+	variables, err := s.variables(session.VariableOptions{Bundle: o.Agent.Bundle, WorkflowFile: o.WorkflowFile,
 		ConfigFile: o.ConfigFile, DefaultUser: o.DefaultUser})
 	if err != nil {
 		return config.Paths{}, err
@@ -143,24 +129,24 @@ func (l Launcher) describe(o *session.OpenOptions) (config.Paths, error) {
 }
 
 // topOf returns the session that a new run is in, zero for a new session.
-func (l Launcher) topOf(ctx context.Context, o session.OpenOptions) (handoff.Session, error) {
+func (s Sessions) topOf(ctx context.Context, o session.OpenOptions) (handoff.Session, error) {
 	if o.Parent == "" {
 		return handoff.Session{}, nil
 	}
-	parent, err := l.Sessions.Session(ctx, o.Parent)
+	parent, err := s.all.Session(ctx, o.Parent)
 	if err != nil {
 		return parent, err
 	}
-	return l.Sessions.Top(ctx, parent)
+	return s.all.Top(ctx, parent)
 }
 
 // newFolder returns the folder of a new session, or of a run in the session top,
 // relative to the directory that contains those of all sessions. For a run,
 // {session_folder} is that folder.
-func (l Launcher) newFolder(top handoff.Session, o session.OpenOptions, p *config.Paths) (string, error) {
+func (s Sessions) newFolder(top handoff.Session, o session.OpenOptions, p *config.Paths) (string, error) {
 	if o.Parent != "" {
 		folder := path.Join(top.Folder, "artifacts", names.Folder(o.ID))
-		p.SessionFolder = l.absolute(folder)
+		p.SessionFolder = s.c.Folder(handoff.Session{Folder: folder})
 		return folder, nil
 	}
 	outputs, _, err := p.Resolve("{agent_outputs_folder}")
@@ -174,22 +160,22 @@ func (l Launcher) newFolder(top handoff.Session, o session.OpenOptions, p *confi
 	if _, err := config.Inside(outputs, folder); err != nil {
 		return "", err
 	}
-	return config.Inside(l.Dirs.Home(), folder)
+	return config.Inside(s.c.Dirs.Home(), folder)
 }
 
-func (l Launcher) opened(s, top handoff.Session, paths config.Paths, warnings []string) session.Opened {
-	folder, dir := l.absolute(s.Folder), l.absolute(top.Folder)
+func (s Sessions) opened(of, top handoff.Session, paths config.Paths, warnings []string) session.Opened {
+	folder, dir := s.c.Folder(of), s.c.Folder(top)
 	variables, unset := paths.Variables()
 	o := session.Opened{
-		ID: s.ID, Folder: folder, Manifest: filepath.Join(folder, manifest.Name),
+		ID: of.ID, Folder: folder, Manifest: filepath.Join(folder, manifest.Name),
 		Variables: variables, Warnings: append(warnings, unset...),
 		Env: map[string]string{
-			"HANDOFF_WORKSPACE": l.Dirs.Root, "HANDOFF_SESSION": top.ID, "HANDOFF_SESSION_DIR": dir,
-			"HANDOFF_AGENT":       s.Agent.Name,
+			"HANDOFF_WORKSPACE": s.c.Dirs.Root, "HANDOFF_SESSION": top.ID, "HANDOFF_SESSION_DIR": dir,
+			"HANDOFF_AGENT":       of.Agent.Name,
 			"HANDOFF_RUN":         "", // overrides the run of the caller
 			"HANDOFF_RUN_DIR":     folder,
-			"HANDOFF_PARENT_WORK": l.WorkID,
-			"PI_ARTIFACT_RUN_ID":  s.ID, "PI_ARTIFACT_SESSION_DIR": dir,
+			"HANDOFF_PARENT_WORK": s.c.Producer.WorkID,
+			"PI_ARTIFACT_RUN_ID":  of.ID, "PI_ARTIFACT_SESSION_DIR": dir,
 		},
 	}
 	var omitted []string
@@ -205,8 +191,8 @@ func (l Launcher) opened(s, top handoff.Session, paths config.Paths, warnings []
 		o.Warnings = append(o.Warnings, strings.Join(omitted, ", ")+
 			" not in the environment: the value is too long or has a NUL, or another name is the same there")
 	}
-	if s.Parent != "" {
-		o.Env["HANDOFF_RUN"], o.Manifest = s.ID, ""
+	if of.Parent != "" {
+		o.Env["HANDOFF_RUN"], o.Manifest = of.ID, ""
 	}
 	return o
 }
@@ -230,15 +216,33 @@ func envName(name string) string {
 	}, strings.ToUpper(name))
 }
 
-// absolute returns the absolute path of a session's folder.
-func (l Launcher) absolute(folder string) string {
-	return filepath.Join(l.Dirs.Home(), filepath.FromSlash(folder))
+// Explain resolves a path variable, or every variable in a text that contains
+// braces. The session is by default the caller's, else SESSION_ID.
+//
+// Kinds: NotFound (a file), Invalid (an unknown variable, or one that refers to
+// itself).
+func (s Sessions) Explain(name string, o session.VariableOptions) (session.Explanation, error) {
+	o.SessionID = cmp.Or(o.SessionID, s.c.OwnSession(), "SESSION_ID")
+	variables, err := s.variables(o)
+	if err != nil {
+		return session.Explanation{}, err
+	}
+	explain := variables.Explain
+	if strings.ContainsRune(name, '{') {
+		explain = variables.Resolve
+	}
+	value, steps, err := explain(name)
+	return session.Explanation{Name: name, Value: value, Substitutions: steps}, err
 }
 
-// path returns a path as typed by the caller as an absolute one.
-func (l Launcher) path(name string) string {
-	if filepath.IsAbs(name) {
-		return name
+// variables returns the path variables. Kinds: NotFound, Invalid.
+func (s Sessions) variables(o session.VariableOptions) (config.Paths, error) {
+	for _, name := range []*string{&o.WorkflowFile, &o.ConfigFile} {
+		if *name != "" {
+			*name = s.c.Path(*name)
+		}
 	}
-	return filepath.Join(l.Dir, name)
+	return s.c.Settings.Paths(config.Paths{
+		ProjectRoot: s.c.Dirs.ProjectRoot(), Bundle: o.Bundle, SessionID: o.SessionID, UserName: o.DefaultUser, Now: s.c.Now(),
+	}, o.WorkflowFile, o.ConfigFile)
 }
