@@ -259,7 +259,7 @@ func (w *Workspace) differences(ctx context.Context, q handoff.ArtifactQuery) (m
 		return nil, nil, err
 	}
 	maps.DeleteFunc(known, func(id, recorded string) bool {
-		return recorded != agent || q.IDs != nil && !slices.Contains(q.IDs, id)
+		return recorded != agent || (q.IDs != nil && !slices.Contains(q.IDs, id))
 	})
 	fewer, err = w.among(ctx, w.threads, q, slices.Collect(maps.Keys(known)),
 		func(a handoff.Artifact) bool { return !of(a) })

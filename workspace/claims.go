@@ -14,9 +14,12 @@ import (
 // the threads of a set, which may be nil.
 func (w *Workspace) Claims(set *thread.Set) claims.Checker {
 	return claims.New(claims.Options{
-		Hub: w.c.Hub, Bodies: w.c.Bodies, Producer: w.c.Producer, Threads: set, InRepository: w.Threads(set).InRepository,
-		Workspace: w.c.Dirs.Root, Dir: w.c.Dir, Worktree: w.c.Dirs.Linked, WorktreeDir: w.c.Dirs.Worktree,
-		Publish: func(ctx context.Context, d handoff.Draft) (handoff.Published, error) { return w.publish(ctx, set, d) },
+		Hub: w.c.Hub, Bodies: w.c.Bodies, Producer: w.c.Producer, Threads: set,
+		InRepository: w.Threads(set).InRepository,
+		Workspace:    w.c.Dirs.Root, Dir: w.c.Dir, Worktree: w.c.Dirs.Linked, WorktreeDir: w.c.Dirs.Worktree,
+		Publish: func(ctx context.Context, d handoff.Draft) (handoff.Published, error) {
+			return w.publish(ctx, set, d)
+		},
 		Lines: func(ctx context.Context, revisions []string) ([]trace.CommitLines, []string, error) {
 			if err := w.c.Anonymous.Closed(); err != nil {
 				return nil, nil, err

@@ -14,7 +14,9 @@ func (w *Workspace) Label(ctx context.Context, ref, label string) (handoff.Publi
 	if err := handoff.CheckLabel(label); err != nil {
 		return handoff.Published{}, err
 	}
-	return w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.c.Hub.Label(ctx, id, label, false) })
+	return w.change(ctx, ref, func(id string) (handoff.Published, error) {
+		return w.c.Hub.Label(ctx, id, label, false)
+	})
 }
 
 // Unlabel removes a label from the artifact that a ref names.

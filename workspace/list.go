@@ -167,7 +167,8 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 		}
 	}
 	if o.Threads != nil && q.UsedBy != "" {
-		s := provenance.Sources{Reader: w.c.Anonymous, Conversations: w.archive(o.Threads, false), Roots: w.c.Dirs.Worktrees()}
+		s := provenance.Sources{Reader: w.c.Anonymous, Conversations: w.archive(o.Threads, false),
+			Roots: w.c.Dirs.Worktrees()}
 		return s.Used(ctx, q, w.threadsOf(ctx, q.UsedBy))
 	}
 	page, err := w.selected(ctx, q, o.Notice)

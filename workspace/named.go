@@ -89,7 +89,8 @@ func (n namer) resource(ctx context.Context, uri, rest string) (parts.Meaning, e
 	case kind == "sessions" && id != "":
 		return n.session(ctx, id), nil
 	}
-	return parts.Meaning{}, handoff.E("parse uri", uri, handoff.Invalid, errors.New("malformed URI of "+core.ResourceURI),
+	return parts.Meaning{}, handoff.E("parse uri", uri, handoff.Invalid,
+		errors.New("malformed URI of "+core.ResourceURI),
 		handoff.Advice("the forms are "+core.ArtifactURI+"ID and "+core.ResourceURI+"sessions/ID"))
 }
 
@@ -222,7 +223,8 @@ func (n namer) ids(ctx context.Context, q handoff.ArtifactQuery) (ids []string) 
 
 // sessionField finds sessions that have the name in a field.
 func (n namer) sessionField(ctx context.Context, name string) parts.Meaning {
-	page, _ := n.c.Anonymous.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true, Limit: newestSessions})
+	page, _ := n.c.Hub.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true,
+		Limit: newestSessions})
 	for _, s := range page.Sessions {
 		if name == "" {
 			break

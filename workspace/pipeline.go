@@ -15,8 +15,9 @@ import (
 // those of the main worktree, so that recycling it loses nothing.
 func (w *Workspace) Pipelines() pipelines.Runs {
 	return pipelines.New(pipelines.Options{
-		Hub: w.c.Hub, Producer: w.c.Producer, Workspace: w.c.Dirs.Root, Root: cmp.Or(w.c.Dirs.Worktree(""), w.c.Dirs.Root),
-		Own: w.ownFolders, Path: w.c.Path, Resolve: w.c.ResolveAll, Finish: w.c.Finish, Now: w.c.Now,
+		Hub: w.c.Hub, Producer: w.c.Producer, Workspace: w.c.Dirs.Root,
+		Root: cmp.Or(w.c.Dirs.Worktree(""), w.c.Dirs.Root),
+		Own:  w.ownFolders, Path: w.c.Path, Resolve: w.c.ResolveAll, Finish: w.c.Finish, Now: w.c.Now,
 		Verify: w.Claims(nil).Attested, Session: w.c.OwnSession(),
 		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, nil, list) },
 	})

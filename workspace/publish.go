@@ -103,7 +103,9 @@ func (w *Workspace) Withdraw(ctx context.Context, ref, reason string) (handoff.P
 	if handoff.IsCommentID(ref) {
 		return w.Reviews().Withdraw(ctx, ref)
 	}
-	done, err := w.change(ctx, ref, func(id string) (handoff.Published, error) { return w.c.Hub.Withdraw(ctx, id, reason) })
+	done, err := w.change(ctx, ref, func(id string) (handoff.Published, error) {
+		return w.c.Hub.Withdraw(ctx, id, reason)
+	})
 	if err == nil {
 		done.Warnings = append(done.Warnings, w.renderName(ctx, done.Artifact)...)
 	}

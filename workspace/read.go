@@ -99,7 +99,7 @@ func (w *Workspace) openName(ctx context.Context, head handoff.Artifact) (Body, 
 	if head.Target != handoff.Missing { // else it may have been removed on purpose
 		stale, _ = w.stale(ctx, head, false)
 	}
-	if stale || head.Target != handoff.Modified && head.Target != handoff.Unknown {
+	if stale || (head.Target != handoff.Modified && head.Target != handoff.Unknown) {
 		return w.open(ctx, head.ID)
 	}
 	if pipelines.IsStage(head) { // only a submission, which is validated, is recorded

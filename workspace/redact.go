@@ -243,7 +243,7 @@ func (w *Workspace) recordRedactions(ctx context.Context, a handoff.Artifact, kn
 	if shown || a.Queued {
 		facts, err = appendRedaction(facts, a.ID, a.Record, known, done)
 	}
-	if err != nil || shown && !inReason {
+	if err != nil || (shown && !inReason) {
 		return facts, err
 	}
 	for r, err := range w.c.Log.Read(ctx, max(a.Seq, 1)-1) {
@@ -292,8 +292,9 @@ func (w *Workspace) replaceBody(ctx context.Context, a handoff.Artifact,
 	size := &measured{Reader: r}
 	d, err := w.c.Bodies.Put(ctx, size)
 	r.Close()
-	f := &handoff.BodyRedacted{ArtifactID: a.ID, Digest: content.StoredDigest(a.Digest), Replacement: d, SizeBytes: &size.n,
-		Replaced: n}
+	f := &handoff.BodyRedacted{ArtifactID: a.ID, Digest: content.StoredDigest(a.Digest), Replacement: d,
+		SizeBytes: &size.n,
+		Replaced:  n}
 	if a.Redacted != nil && a.Redacted.Digest.Value != "" {
 		f.Digest = a.Redacted.Digest
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/workspace/sessions"
 
@@ -43,7 +44,8 @@ func TestRenderLeft(t *testing.T) {
 	}
 	summary := "what was said"
 	for _, o := range opened {
-		if _, _, err := w.c.Anonymous.Record(t.Context(), &handoff.SessionNoted{SessionID: o.ID, UserSummary: &summary}); err != nil {
+		f := &handoff.SessionNoted{SessionID: o.ID, UserSummary: &summary}
+		if _, _, err := w.c.Hub.Record(t.Context(), f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +59,7 @@ func TestRenderLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := openDir(t, dir)
-	if err := sessions.NewFollower(next.sessions).Render(t.Context(), next.c, 0); err != nil {
+	if err := (lifecycle.Follower{Sessions: next.sessions}).Render(t.Context(), next.c, 0); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(opened[0].Manifest); err != nil || !strings.Contains(string(b), summary) {
@@ -86,7 +88,8 @@ func TestRenderLeft(t *testing.T) {
 	if n := left(again); n != 3 {
 		t.Errorf("%d sessions are to be looked at after the index was lost, want 3", n)
 	}
-	if err := sessions.NewFollower(again.sessions).Render(t.Context(), again.c, 0); err != nil || left(again) != 0 {
+	err := lifecycle.Follower{Sessions: again.sessions}.Render(t.Context(), again.c, 0)
+	if err != nil || left(again) != 0 {
 		t.Errorf("%d sessions are still to be rendered, %v", left(again), err)
 	}
 	if b, err := os.ReadFile(opened[2].Manifest); err != nil || !strings.Contains(string(b), summary) {

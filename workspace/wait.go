@@ -55,7 +55,7 @@ func (b Barrier) Wait(ctx context.Context, w *Workspace) (there []handoff.Artifa
 		default:
 			there = there[-n:] // the newest
 		}
-		return len(missing) == 0 || b.Any && len(there) > 0, err
+		return len(missing) == 0 || (b.Any && len(there) > 0), err
 	})
 	w.attributeEvents(ctx, there...)
 	return there, missing, err

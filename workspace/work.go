@@ -22,7 +22,8 @@ import (
 func (w *Workspace) Work(set *thread.Set) work.Units {
 	set = observed(w, set)
 	return work.New(parts.Work{
-		Hub: w.c.Hub, Producer: w.c.Producer, Session: w.c.OwnSession(), Sessions: w.sessions, Resolve: w.Sessions().Resolve,
+		Hub: w.c.Hub, Producer: w.c.Producer, Session: w.c.OwnSession(), Sessions: w.sessions,
+		Resolve: w.Sessions().Resolve,
 		Threads: set, Archive: func(noIndex bool) threadindex.Archive { return w.archive(set, noIndex) },
 		Attribute: func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, set, list...) },
 		Reassigned: func(ctx context.Context, since, until time.Time) ([]handoff.Artifact, []string, error) {

@@ -79,7 +79,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/keep"
 	"github.com/agent-handoff/handoff/storage"
 	"github.com/agent-handoff/handoff/thread"
-	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // A Workspace is an open workspace, as one caller uses it.
@@ -196,7 +195,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 	w := &Workspace{c: c, copies: &keep.Copies{}, threads: o.Threads,
 		sessions: lifecycle.New(c.Anonymous, lifecycle.Options{Files: home, Root: found.Root, Now: o.Now, Rand: o.Rand,
 			Pending: c.Index.Manifests(), Runtime: c.Runtime})}
-	c.Followers = []core.Follower{sessions.NewFollower(w.sessions), redactions{}}
+	c.Followers = []core.Follower{lifecycle.Follower{Sessions: w.sessions}, redactions{}}
 	c.Finders = []core.Finder{stages{w}}
 	return w.As(caller), nil
 }
@@ -222,8 +221,9 @@ func publishedFiles(c *core.Core, caller Caller) *content.Files {
 // with w and needs no Close of its own.
 func (w *Workspace) As(caller Caller) *Workspace {
 	as, c := *w, *w.c
-	c.Hub, c.Producer, c.Dir = c.Anonymous.As(caller.Producer), caller.Producer, caller.Dir
-	c.SessionDir, c.Within = caller.SessionDir, caller.Within
+	c.Hub, c.Producer = c.Anonymous.As(caller.Producer), caller.Producer
+	c.Dir, c.SessionDir = caller.Dir, caller.SessionDir
+	c.Within = caller.Within
 	as.c, as.caller = &c, caller
 	return &as
 }
@@ -256,7 +256,8 @@ func (w *Workspace) Close() error {
 	}
 	w.sessions.Flush()
 	w.c.Anonymous.Close()
-	return errors.Join(w.copies.Close(), w.c.Index.Close(), localstate.CloseLog(w.c.RawLog), w.c.Home.Close(), w.c.Files.Close())
+	return errors.Join(w.copies.Close(), w.c.Index.Close(), localstate.CloseLog(w.c.RawLog), w.c.Home.Close(),
+		w.c.Files.Close())
 }
 
 func openRoot(dir string) (*os.Root, error) {

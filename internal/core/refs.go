@@ -23,7 +23,8 @@ func (c *Core) Resolve(ctx context.Context, ref string) (string, error) {
 	found, err := c.Find(ctx, ref, false)
 	switch {
 	case err == nil && found.Unrecorded():
-		err = Unrecorded("find", ref, found.File, handoff.Suggest("record it", handoff.ActionWrite, found.Name, found.File))
+		hint := handoff.Suggest("record it", handoff.ActionWrite, found.Name, found.File)
+		err = Unrecorded("find", ref, found.File, hint)
 	case errors.Is(err, handoff.NotFound):
 		for _, f := range c.Finders {
 			if file, hint, ok := f.FindUnrecorded(ref); ok {
@@ -51,7 +52,7 @@ func (c *Core) ResolveAll(ctx context.Context, refs []string) ([]string, error) 
 // of several that was written last. Kinds: those of Resolve.
 func (c *Core) Find(ctx context.Context, ref string, latest bool) (names.Candidate, error) {
 	id, isArtifact := strings.CutPrefix(ref, ArtifactURI)
-	if ref = id; isArtifact && id == "" || !isArtifact && strings.Contains(ref, "://") {
+	if ref = id; (isArtifact && id == "") || (!isArtifact && strings.Contains(ref, "://")) {
 		return names.Candidate{}, handoff.E("find", cmp.Or(ref, ArtifactURI), handoff.Invalid,
 			errors.New("is not the URI of an artifact"), handoff.Suggest("list every artifact", handoff.ActionListAll))
 	}

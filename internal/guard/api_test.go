@@ -17,8 +17,8 @@ func internalImports(f *ast.File) map[string]bool {
 	names := map[string]bool{}
 	for _, spec := range f.Imports {
 		p := strings.Trim(spec.Path.Value, `"`)
-		if !strings.Contains(p, "/internal/") || strings.HasSuffix(p, "/workspace/internal/parts") {
-			continue // what the packages beside workspace are made of is seen only in their constructors
+		if !strings.Contains(p, "/internal/") {
+			continue
 		}
 		name := path.Base(p)
 		if spec.Name != nil {
@@ -27,6 +27,24 @@ func internalImports(f *ast.File) map[string]bool {
 		names[name] = true
 	}
 	return names
+}
+
+// isConstructor reports whether a function is the constructor of a subject: only this module can call
+// it, with a part of an open workspace as its first parameter.
+func isConstructor(d *ast.FuncDecl) bool {
+	if d.Recv != nil || d.Name.Name != "New" || len(d.Type.Params.List) == 0 {
+		return false
+	}
+	first := d.Type.Params.List[0].Type
+	if star, ok := first.(*ast.StarExpr); ok {
+		first = star.X
+	}
+	sel, ok := first.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	x, ok := sel.X.(*ast.Ident)
+	return ok && (x.Name == "core" || x.Name == "parts")
 }
 
 // exposed returns the internal types that the exported declarations of a file
@@ -46,7 +64,8 @@ func exposed(f *ast.File) (found []string) {
 	for _, decl := range f.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
-			if d.Name.IsExported() && (d.Recv == nil || ast.IsExported(typeName(d.Recv.List[0].Type))) {
+			method := d.Recv != nil
+			if d.Name.IsExported() && (!method || ast.IsExported(typeName(d.Recv.List[0].Type))) && !isConstructor(d) {
 				mentions(d.Name.Name, d.Type)
 			}
 		case *ast.GenDecl:

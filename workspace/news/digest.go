@@ -22,7 +22,7 @@ const maxHandOvers = 1000
 // on the branch of the worktree, nil if there is none. What a hook published for a subagent
 // is none.
 func (s Source) HandOver(ctx context.Context) (*handoff.Artifact, error) {
-	if s.o.Branch == "" {
+	if s.branch == "" {
 		return nil, nil
 	}
 	seen := 0
@@ -30,7 +30,7 @@ func (s Source) HandOver(ctx context.Context) (*handoff.Artifact, error) {
 		if seen++; err != nil || seen > maxHandOvers {
 			return nil, err
 		}
-		if a.Branch == s.o.Branch && !slices.Contains(a.Tags, brief.SubagentTag) {
+		if a.Branch == s.branch && !slices.Contains(a.Tags, brief.SubagentTag) {
 			one := []handoff.Artifact{a}
 			s.o.Attribute(ctx, one)
 			return &one[0], nil
@@ -49,15 +49,15 @@ const maxPhrase = 100
 // its branch, the last of the threads in it if that did not end well, what needs a person, and which other
 // sessions are running; "" for nothing. own are the IDs of the agent's session and run, and its thread.
 func (s Source) Digest(ctx context.Context, in threads.Collection, own ...string) (string, error) {
-	d := digest{now: s.o.Now()}
+	d := digest{now: s.c.Now()}
 	over, err := s.HandOver(ctx)
 	if err != nil {
 		return "", err
 	}
 	if over != nil {
-		d.add("The hand-over of branch %s: %s", quote(s.o.Branch), d.artifact(*over))
+		d.add("The hand-over of branch %s: %s", quote(s.branch), d.artifact(*over))
 	}
-	work, err := s.o.Hub.WorkIn(ctx, "")
+	work, err := s.c.Anonymous.WorkIn(ctx, "")
 	if err != nil {
 		return "", err
 	}
@@ -68,7 +68,7 @@ func (s Source) Digest(ctx context.Context, in threads.Collection, own ...string
 	if last.Notice.Code != "" {
 		const line = "The last thread of branch %s: %s %s; print what is needed to continue it with: " +
 			"agent-handoff continue %s"
-		d.add(line, quote(s.o.Branch), last.Ref, quote(last.Notice.Text), last.Ref)
+		d.add(line, quote(s.branch), last.Ref, quote(last.Notice.Text), last.Ref)
 	}
 	status, err := s.statusOf(ctx, work)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s Source) unfinished(ctx context.Context, in threads.Collection, work []ha
 	work = order.Sort(slices.Clone(work), func(a, b handoff.Work) int { return b.StartedAt.Compare(a.StartedAt) })
 	var uris []string
 	for _, w := range work {
-		if w.Kind == "session" && w.StartedAt.After(s.o.Now().AddDate(0, 0, -1)) && len(uris) < maxUnfinished &&
+		if w.Kind == "session" && w.StartedAt.After(s.c.Now().AddDate(0, 0, -1)) && len(uris) < maxUnfinished &&
 			!slices.Contains(append(own, uris...), w.Thread) {
 			uris = append(uris, w.Thread)
 		}

@@ -60,10 +60,10 @@ const pageSize = 200
 // found returns the sessions and runs that were opened up to SessionDays before a time,
 // or later, the newest first. Archived and deleted ones are left out.
 func (s Source) found(ctx context.Context, since time.Time) (list []found, err error) {
-	q := lifecycle.Query{Observer: lifecycle.ThisObserver(), Now: s.o.Now()}
+	q := lifecycle.Query{Observer: lifecycle.ThisObserver(), Now: s.c.Now()}
 	q.Since, q.IncludeRuns, q.Limit = s.sessionsFrom(since), true, pageSize
 	for more := true; more; more = q.Cursor != "" {
-		page, err := lifecycle.Find(ctx, s.o.Hub, q)
+		page, err := lifecycle.Find(ctx, s.c.Anonymous, q)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +85,7 @@ func (s Source) found(ctx context.Context, since time.Time) (list []found, err e
 
 // sessionsFrom returns when sessions were opened that a report about a time looks at.
 func (s Source) sessionsFrom(since time.Time) time.Time {
-	if now := s.o.Now(); now.Before(since) {
+	if now := s.c.Now(); now.Before(since) {
 		since = now
 	}
 	return since.AddDate(0, 0, -SessionDays)
@@ -97,7 +97,7 @@ func (s Source) addThreads(ctx context.Context, r *Report, list []found, work []
 	if len(list) == 0 {
 		return nil
 	}
-	made, err := s.o.Hub.Productions(ctx, handoff.ProductionQuery{By: "session",
+	made, err := s.c.Anonymous.Productions(ctx, handoff.ProductionQuery{By: "session",
 		Since: s.sessionsFrom(r.Since), OfThreads: true})
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (s Source) artifacts(ctx context.Context, q handoff.ArtifactQuery) iter.Seq
 	return func(yield func(handoff.Artifact, error) bool) {
 		q.Limit = cmp.Or(q.Limit, pageSize)
 		for more := true; more; more = q.Cursor != "" {
-			page, err := s.o.Hub.Artifacts(ctx, q)
+			page, err := s.c.Anonymous.Artifacts(ctx, q)
 			if err != nil {
 				yield(handoff.Artifact{}, err)
 				return
@@ -239,10 +239,10 @@ func (s Source) silent(ctx context.Context, r *Report, work []handoff.Work) erro
 			from = w.StartedAt
 		}
 	}
-	if from.Equal(r.Until) || s.o.NoMessages {
+	if from.Equal(r.Until) || !s.messages() {
 		return nil
 	}
-	made, err := s.o.Hub.Productions(ctx, handoff.ProductionQuery{By: "work", Since: from})
+	made, err := s.c.Anonymous.Productions(ctx, handoff.ProductionQuery{By: "work", Since: from})
 	if err != nil {
 		return err
 	}
@@ -352,3 +352,6 @@ func mainOf(uri string) string {
 	}
 	return u.Main().String()
 }
+
+// messages reports whether the last messages of subagents are published: they are parts of threads.
+func (s Source) messages() bool { return !s.c.Remote || s.c.Settings.SharesThreads() }

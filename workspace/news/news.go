@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/core"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/tool/git"
 	"github.com/agent-handoff/handoff/internal/tool/order"
@@ -23,23 +24,12 @@ import (
 	"github.com/agent-handoff/handoff/workspace/work"
 )
 
-// Options are what news use of a workspace, on behalf of one caller.
+// Options are the other subjects that news use, on behalf of the same caller.
 type Options struct {
-	Hub       *handoff.Hub       // whose records name nobody
 	Threads   threads.Collection // with the threads of no program, what is in the log only
 	Work      work.Units
 	Pipelines pipelines.Runs
 	Store     store.Store
-	Dir       string // a directory of the repository, whose commits are listed
-	Home      string // names the workspace or repository: all its worktrees have the same
-	Branch    string // of the worktree, "" for none
-	State     string // the user's state directory, with what readers have seen; "" for none
-	Now       func() time.Time
-
-	// NoMessages reports that the last messages of subagents are not published: they are parts of threads.
-	NoMessages bool
-
-	Outlaster handoff.Outlaster // of the log, nil if it has none
 
 	// Attribute adds to artifacts who published them, as transcripts show it.
 	Attribute func(ctx context.Context, list []handoff.Artifact)
@@ -50,20 +40,20 @@ type Options struct {
 
 	// Mains returns the main threads of those of some URIs that are of subagents.
 	Mains func(ctx context.Context, uris []string) (map[string]string, error)
-
-	// Resolve returns the artifact that a ref names.
-	Resolve func(ctx context.Context, ref string) (handoff.Artifact, error)
 }
 
 // A Source answers what is new in a workspace or repository.
 type Source struct {
+	c        *core.Core
 	o        Options
 	sessions *lifecycle.Sessions
+	branch   string // of the worktree, "" for none
 }
 
-// New returns the news of the workspace that o describes. Workspace.News of package
-// workspace calls it.
-func New(o Options, all *lifecycle.Sessions) Source { return Source{o, all} }
+// New returns the news of a workspace. Workspace.News of package workspace calls it.
+func New(c *core.Core, all *lifecycle.Sessions, o Options) Source {
+	return Source{c, o, all, c.Dirs.Branch()}
+}
 
 // Activity returns the sessions of the workspace that were not closed, at most so many
 // of one status, and the threads with the sessions that they belong to.
@@ -71,11 +61,11 @@ func New(o Options, all *lifecycle.Sessions) Source { return Source{o, all} }
 // A session is running while its process is, and stalled if it shows no activity
 // for long.
 func (s Source) Activity(ctx context.Context, threads []trace.RunningThread, most int) (trace.Activity, error) {
-	ctx, err := s.o.Hub.CatchUpOnce(ctx)
+	ctx, err := s.c.Anonymous.CatchUpOnce(ctx)
 	if err != nil {
 		return trace.Activity{Sessions: []trace.ActiveSession{}, Threads: threads}, err
 	}
-	f := activity.Finder{Reader: s.o.Hub, Sessions: s.sessions, Observer: lifecycle.ThisObserver(), Now: s.o.Now()}
+	f := activity.Finder{Reader: s.c.Anonymous, Sessions: s.sessions, Observer: lifecycle.ThisObserver(), Now: s.c.Now()}
 	return f.Find(ctx, threads, most)
 }
 
@@ -144,10 +134,10 @@ const maxCommits = 20
 //
 // Kinds: Invalid (the time, the reader), and those of reading the index.
 func (s Source) Report(ctx context.Context, o ReportOptions) (r Report, err error) {
-	if ctx, err = s.o.Hub.CatchUpOnce(ctx); err != nil {
+	if ctx, err = s.c.Anonymous.CatchUpOnce(ctx); err != nil {
 		return r, err
 	}
-	r = Report{Until: s.o.Now(), Needs: []Need{}, Done: []Done{}, made: map[origin]published{}}
+	r = Report{Until: s.c.Now(), Needs: []Need{}, Done: []Done{}, made: map[origin]published{}}
 	log, err := s.o.Store.Status(ctx)
 	if err != nil {
 		return r, err
@@ -186,10 +176,10 @@ type Status struct {
 //
 // Kinds: those of reading the index.
 func (s Source) Status(ctx context.Context) (Status, error) {
-	if err := s.o.Hub.Closed(); err != nil {
+	if err := s.c.Anonymous.Closed(); err != nil {
 		return Status{}, err
 	}
-	work, err := s.o.Hub.WorkIn(ctx, "")
+	work, err := s.c.Anonymous.WorkIn(ctx, "")
 	if err != nil {
 		return Status{}, err
 	}
@@ -202,7 +192,7 @@ func (s Source) statusOf(ctx context.Context, work []handoff.Work) (Status, erro
 	if err != nil {
 		return Status{}, err
 	}
-	now := s.o.Now()
+	now := s.c.Now()
 	r := Report{Since: now, Until: now, Needs: []Need{}, made: map[origin]published{}}
 	list, err := s.found(ctx, now)
 	if err != nil {
@@ -252,7 +242,7 @@ func (s Source) recorded(ctx context.Context, r *Report, list []found) ([]handof
 		}
 		cost.Add(r.Usage, u)
 	}
-	made, err := s.o.Hub.Productions(ctx, handoff.ProductionQuery{By: "session", Since: r.Since})
+	made, err := s.c.Anonymous.Productions(ctx, handoff.ProductionQuery{By: "session", Since: r.Since})
 	if err != nil {
 		return nil, err
 	}
@@ -274,10 +264,10 @@ func (s Source) recorded(ctx context.Context, r *Report, list []found) ([]handof
 
 // Commits returns the newest commits of all branches since a time, none without a repository.
 func (s Source) Commits(ctx context.Context, since time.Time, most int) (list []Commit, err error) {
-	if err := s.o.Hub.Closed(); err != nil {
+	if err := s.c.Anonymous.Closed(); err != nil {
 		return nil, err
 	}
-	repository, err := git.Open(ctx, s.o.Dir)
+	repository, err := git.Open(ctx, s.c.Dirs.Root)
 	if errors.Is(err, git.ErrNone) || errors.Is(err, git.ErrNotInstalled) {
 		return nil, nil
 	}

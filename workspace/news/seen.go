@@ -35,9 +35,9 @@ const maxSeen = 4096 // bytes
 // after it.
 func (s Source) since(ctx context.Context, o ReportOptions, log store.LogStatus, r *Report) (now seen, err error) {
 	now = seen{Log: log.ID, Seq: log.LastSeq, At: r.Until}
-	if s.o.State != "" {
-		key := sha256.Sum256([]byte(s.o.Home))
-		now.file = filepath.Join(s.o.State, "news", hex.EncodeToString(key[:16])+".json")
+	if s.c.State != "" {
+		key := sha256.Sum256([]byte(s.c.Dirs.Home()))
+		now.file = filepath.Join(s.c.State, "news", hex.EncodeToString(key[:16])+".json")
 	}
 	if o.Since != "" {
 		r.Since, err = s.at(ctx, o.Since)
@@ -58,11 +58,11 @@ func (s Source) since(ctx context.Context, o ReportOptions, log store.LogStatus,
 
 // at returns the time that was typed: a time, or that of an artifact.
 func (s Source) at(ctx context.Context, typed string) (time.Time, error) {
-	t, _, err := config.ParsePeriod(typed, "", s.o.Now())
+	t, _, err := config.ParsePeriod(typed, "", s.c.Now())
 	if err == nil {
 		return t, nil
 	}
-	if a, notArtifact := s.o.Resolve(ctx, typed); notArtifact == nil {
+	if a, notArtifact := s.artifact(ctx, typed); notArtifact == nil {
 		return a.CreatedAt, nil
 	}
 	return t, err
@@ -107,4 +107,13 @@ func (s seen) store(dir string) error {
 	return durable.ReplaceUnsynced(root, filepath.Base(s.file), func(out io.Writer) error {
 		return json.NewEncoder(out).Encode(s)
 	})
+}
+
+// artifact returns the artifact that a ref names.
+func (s Source) artifact(ctx context.Context, ref string) (handoff.Artifact, error) {
+	id, err := s.c.Resolve(ctx, ref)
+	if err != nil {
+		return handoff.Artifact{}, err
+	}
+	return s.c.Hub.Artifact(ctx, id)
 }

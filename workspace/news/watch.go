@@ -98,20 +98,20 @@ func threadsOf(list []trace.RunningThread) map[string]threadState {
 
 // look returns the status. What runs is found each time.
 func (s Source) look(ctx context.Context, l *watchState) (Status, error) {
-	if err := s.o.Hub.Closed(); err != nil {
+	if err := s.c.Anonymous.Closed(); err != nil {
 		return Status{}, err
 	}
 	log, err := s.o.Store.Status(ctx)
 	if err != nil {
 		return Status{}, err
 	}
-	if at := s.o.Now(); stateOf(log) == l.log && at.Sub(l.at).Abs() < refresh {
+	if at := s.c.Now(); stateOf(log) == l.log && at.Sub(l.at).Abs() < refresh {
 		now, err := s.Now(ctx)
 		if err != nil || maps.Equal(threadsOf(now.Threads), l.threads) {
 			return Status{l.needs, l.isCut, now}, err
 		}
 	}
-	*l = watchState{log: stateOf(log), at: s.o.Now()}
+	*l = watchState{log: stateOf(log), at: s.c.Now()}
 	status, err := s.Status(ctx)
 	if err != nil {
 		*l = watchState{}
@@ -134,10 +134,11 @@ func rest(ctx context.Context, pause time.Duration) (over bool) {
 
 // outlast returns nil if a watch goes on after an error.
 func (s Source) outlast(ctx context.Context, err error) error {
-	if s.o.Outlaster == nil || ctx.Err() != nil || s.o.Hub.Closed() != nil {
+	outlaster, ok := s.c.Log.(handoff.Outlaster)
+	if !ok || ctx.Err() != nil || s.c.Anonymous.Closed() != nil {
 		return err
 	}
 	waiting, cancel := handoff.Waiting(ctx)
 	defer cancel()
-	return s.o.Outlaster.Outlast(waiting, err)
+	return outlaster.Outlast(waiting, err)
 }

@@ -90,7 +90,8 @@ func (s Sessions) expected(typed []string) (list []string, dir string) {
 		}
 		list = append(list, name)
 	}
-	if rel, err := filepath.Rel(s.c.Dirs.Root, s.c.Dir); err == nil && filepath.IsLocal(rel) && rel != "." && len(list) > 0 {
+	rel, err := filepath.Rel(s.c.Dirs.Root, s.c.Dir)
+	if err == nil && filepath.IsLocal(rel) && rel != "." && len(list) > 0 {
 		dir = filepath.ToSlash(rel)
 	}
 	return list, dir
@@ -104,8 +105,9 @@ func (s Sessions) describe(o *session.OpenOptions) (config.Paths, error) {
 		if err != nil {
 			return config.Paths{}, err
 		}
-		o.Agent.Name, o.Agent.Title, o.Agent.Bundle = cmp.Or(o.Agent.Name, agent.Name), cmp.Or(o.Agent.Title, agent.Title),
-			cmp.Or(o.Agent.Bundle, agent.Bundle)
+		o.Agent.Name = cmp.Or(o.Agent.Name, agent.Name)
+		o.Agent.Title = cmp.Or(o.Agent.Title, agent.Title)
+		o.Agent.Bundle = cmp.Or(o.Agent.Bundle, agent.Bundle)
 	}
 	variables, err := s.variables(session.VariableOptions{Bundle: o.Agent.Bundle, WorkflowFile: o.WorkflowFile,
 		ConfigFile: o.ConfigFile, DefaultUser: o.DefaultUser})
@@ -209,7 +211,7 @@ const VariablePrefix = "HANDOFF_VAR_"
 // variable: default_output_file is DEFAULT_OUTPUT_FILE.
 func envName(name string) string {
 	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+		if (r >= 'A' && r <= 'Z') || (r >= '0' && r <= '9') {
 			return r
 		}
 		return '_'
@@ -243,6 +245,7 @@ func (s Sessions) variables(o session.VariableOptions) (config.Paths, error) {
 		}
 	}
 	return s.c.Settings.Paths(config.Paths{
-		ProjectRoot: s.c.Dirs.ProjectRoot(), Bundle: o.Bundle, SessionID: o.SessionID, UserName: o.DefaultUser, Now: s.c.Now(),
+		ProjectRoot: s.c.Dirs.ProjectRoot(), Bundle: o.Bundle, SessionID: o.SessionID, UserName: o.DefaultUser,
+		Now: s.c.Now(),
 	}, o.WorkflowFile, o.ConfigFile)
 }

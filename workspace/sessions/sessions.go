@@ -260,10 +260,10 @@ type Filter struct {
 func (s Sessions) Find(ctx context.Context, f Filter) (session.Page, error) {
 	q := lifecycle.Query{OutputType: f.OutputType, Notice: f.Notice, Outputs: f.WithOutputs, Expected: f.WithCounts,
 		Observer: lifecycle.ThisObserver(), Now: s.c.Now()}
-	q.Agent, q.User, q.Tag, q.Status, q.IncludeRuns, q.Limit, q.Cursor = f.Agent, f.User, f.Tag, f.Status, f.IncludeRuns ||
-		f.Agent+f.Workflow+f.OutputType != "", f.Limit, f.Cursor
-	q.Parent = f.Parent
-	q.Archived, q.Deleted, q.IncludeArchived = f.Archived, f.Deleted, f.Archived || f.Deleted
+	q.SessionQuery = handoff.SessionQuery{Agent: f.Agent, User: f.User, Tag: f.Tag, Status: f.Status, Parent: f.Parent,
+		IncludeRuns: f.IncludeRuns || f.Agent+f.Workflow+f.OutputType != "", Limit: f.Limit, Cursor: f.Cursor,
+		IncludeArchived: f.Archived || f.Deleted}
+	q.Archived, q.Deleted = f.Archived, f.Deleted
 	var err error
 	if q.Workflow, err = lifecycle.WorkflowPattern(f.Workflow); err != nil {
 		return session.Page{}, err

@@ -1,4 +1,4 @@
-package sessions
+package lifecycle
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/core"
-	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 )
 
 // Limits of Tidy: it renders only manifests that a live writer would have
@@ -19,17 +18,14 @@ const (
 
 // A Follower renders the manifests of sessions after records, and closes those of killed
 // processes. It is a core.Follower.
-type Follower struct{ all *lifecycle.Sessions }
-
-// NewFollower returns the follower of the sessions of a workspace.
-func NewFollower(all *lifecycle.Sessions) Follower { return Follower{all} }
+type Follower struct{ Sessions *Sessions }
 
 // Recorded renders the manifest of a session. An ID under which no session was opened has none.
 func (f Follower) Recorded(ctx context.Context, id string) []string {
 	if id == "" {
 		return nil
 	}
-	if err := f.all.Changed(ctx, id); err != nil && !errors.Is(err, handoff.NotFound) {
+	if err := f.Sessions.Changed(ctx, id); err != nil && !errors.Is(err, handoff.NotFound) {
 		return []string{err.Error()}
 	}
 	return nil
@@ -38,7 +34,7 @@ func (f Follower) Recorded(ctx context.Context, id string) []string {
 // Tidy closes abandoned sessions on behalf of the caller, and renders manifests that are out of
 // date.
 func (f Follower) Tidy(ctx context.Context, c *core.Core) ([]string, error) {
-	warnings, err := f.all.As(c.Producer).CloseAbandoned(ctx, lifecycle.ThisObserver())
+	warnings, err := f.Sessions.As(c.Producer).CloseAbandoned(ctx, ThisObserver())
 	return warnings, errors.Join(err, f.Render(ctx, c, renderAfter))
 }
 
@@ -47,7 +43,7 @@ func (f Follower) Tidy(ctx context.Context, c *core.Core) ([]string, error) {
 func (f Follower) Render(ctx context.Context, c *core.Core, age time.Duration) error {
 	ids, err := c.Index.Manifests().Unrendered(ctx, age, renderMost)
 	for _, id := range ids {
-		_ = f.all.Render(ctx, id)
+		_ = f.Sessions.Render(ctx, id)
 	}
 	return err
 }
