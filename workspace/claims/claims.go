@@ -129,17 +129,17 @@ func (c Checker) Attest(ctx context.Context, argv []string, ofCommit bool,
 	return done, err
 }
 
-// Attested reports whether a command is attested on the tree as it is now, and
-// otherwise its verdict with the reason.
-func (c Checker) Attested(ctx context.Context, argv []string, dir string) (ok bool, reason string, err error) {
+// Attested returns the verdict on a command on the tree as it is now, with the reason.
+func (c Checker) Attested(ctx context.Context, argv []string, dir string) (v handoff.Verdict, reason string,
+	err error) {
 	if err := c.o.Hub.Closed(); err != nil {
-		return false, "", err
+		return "", "", err
 	}
 	if dir = path.Clean(dir); dir == "." {
 		dir = ""
 	}
 	result, err := c.checker().Require(ctx, argv, dir, c.o.Worktree)
-	return result.Verdict == handoff.VerdictVerified, string(result.Verdict) + ": " + result.Reason, err
+	return result.Verdict, result.Reason, err
 }
 
 func (c Checker) trees() evidence.Trees {

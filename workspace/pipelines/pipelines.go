@@ -41,9 +41,8 @@ type Options struct {
 	// Conclude returns work with the status of what has no end.
 	Conclude func(context.Context, []handoff.Work) []handoff.Work
 
-	// Verify reports whether a command is verified in a directory of the workspace, and
-	// otherwise why not.
-	Verify func(ctx context.Context, argv []string, dir string) (ok bool, reason string, err error)
+	// Verify returns the verdict on a command in a directory of the workspace, with the reason.
+	Verify func(ctx context.Context, argv []string, dir string) (v handoff.Verdict, reason string, err error)
 }
 
 // Runs are the pipeline runs of a workspace, as its caller uses them. Paths

@@ -387,8 +387,9 @@ the one where ` + "`next`" + ` is called. A command is given as words, or as a l
 
 The outcome of JSON is its verdict, status, classification or outcome. That of other files is given with
 ` + "`handoff pipeline put --outcome WORD`" + `. A review that requests changes has the outcome changes_requested;
-without a route for it, the stage is done again. An outcome such as FAIL, blocked or rejected without a route is for a
-person to decide.
+without a route for it, the stage is done again. A route to a later stage counts only after the gate of its stage is
+satisfied. An attestation from before the submission counts until the command fails on the current tree. An outcome
+such as FAIL, blocked or rejected without a route is for a person to decide.
 
 The files of a run are in ` + "`.pipeline/ISSUE`" + `, or in ` + "`FOLDER/ISSUE`" + ` if the pipeline has the key ` + "`folder`" + `.
 A linked worktree uses those of the main worktree. A run keeps the definition that it started with: it is

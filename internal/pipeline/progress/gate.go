@@ -60,7 +60,7 @@ func (r *Runs) Gate(ctx context.Context, issue, stage, base string) (pipeline.Ga
 func (r *Runs) check(ctx context.Context, s State, stage *contract.Stage, base string) (pipeline.GateResult, error) {
 	result, err := r.checkArtifacts(ctx, s, stage, base)
 	if err == nil {
-		err = r.require(ctx, stage, &result)
+		err = r.require(ctx, s, stage, &result)
 	}
 	return result, err
 }
@@ -94,17 +94,20 @@ func (r *Runs) checkArtifacts(ctx context.Context, s State, stage *contract.Stag
 }
 
 // require adds a finding for each command that a stage requires and that is not
-// verified.
-func (r *Runs) require(ctx context.Context, stage *contract.Stage, result *pipeline.GateResult) error {
+// verified. If all were when exactly these bytes were submitted, only a failure since then ends it.
+func (r *Runs) require(ctx context.Context, s State, stage *contract.Stage, result *pipeline.GateResult) error {
+	at := s.last(stage.Name)
+	passed := at >= 0 && !r.Pipeline.IsPreset() && s.Attempts[at].Digest == s.Outputs[stage.Name].Digest &&
+		s.Attempts[at].Gate != nil && s.Attempts[at].Gate.Pass
 	for _, need := range stage.Gate.Verified {
-		ok, reason, err := r.Verify(ctx, need.Argv, need.Dir)
+		verdict, reason, err := r.Verify(ctx, need.Argv, need.Dir)
 		if err != nil {
 			return err
 		}
-		if !ok {
+		if verdict != handoff.VerdictVerified && (!passed || verdict == handoff.VerdictContradicted) {
 			result.Pass = false
 			result.Findings = append(result.Findings, pipeline.Finding{Level: pipeline.Error, Check: "requires",
-				Text: fmt.Sprintf("%q in ./%s must be verified, but is %s", need.Argv, need.Dir, reason)})
+				Text: fmt.Sprintf("%q in ./%s must be verified, but is %s: %s", need.Argv, need.Dir, verdict, reason)})
 		}
 	}
 	return nil
@@ -216,14 +219,11 @@ func (r *Runs) addWaits(ctx context.Context, s *State) {
 // unverified returns which command of the gate of a stage is not verified, "" if all are.
 // The gates of the built-in pipeline check that themselves.
 func (r *Runs) unverified(ctx context.Context, s State, stage *contract.Stage) string {
-	if len(stage.Gate.Verified) == 0 || r.Pipeline.IsPreset() {
-		return ""
-	}
-	if at := s.last(stage.Name); at >= 0 && s.Attempts[at].Gate != nil && s.Attempts[at].Gate.Pass {
+	if r.Pipeline.IsPreset() {
 		return ""
 	}
 	var result pipeline.GateResult
-	if err := r.require(ctx, stage, &result); err != nil {
+	if err := r.require(ctx, s, stage, &result); err != nil {
 		return reasonOf(err)
 	}
 	if len(result.Findings) == 0 {

@@ -142,7 +142,7 @@ func (w *walk) next() pipeline.Step {
 		wait, waits := w.s.Waits[stage.Name]
 		route, routed := match(stage, out, wait.outcome)
 		switch {
-		case ok && !routed && waits:
+		case ok && waits && (!routed || (wait.outcome == "" && w.isForward(route))):
 			return w.wait(stage, wait)
 		case ok && !routed && !w.p.IsPreset() && contract.IsNegative(out.Report.Value):
 			return w.ask(stage, contract.Route{Ask: contract.Human, Reason: "its outcome is " +
@@ -164,6 +164,11 @@ func (w *walk) next() pipeline.Step {
 		}
 	}
 	return pipeline.Step{Done: true, Reason: "every stage is done; the run can be archived"}
+}
+
+// isForward reports whether a route leads to a stage that was not visited.
+func (w *walk) isForward(r contract.Route) bool {
+	return r.Ask == "" && !slices.Contains(w.visited, r.To)
 }
 
 // blocked returns the step that writes a stage's artifact, if it is missing or

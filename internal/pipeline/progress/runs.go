@@ -35,9 +35,9 @@ type Runs struct {
 	// Repository is what gates compare with artifacts.
 	Repository gate.Repository
 
-	// Verify reports whether a command is verified in a directory of the workspace, and
-	// otherwise why not. It is needed only for stages that require one.
-	Verify func(ctx context.Context, argv []string, dir string) (ok bool, reason string, err error)
+	// Verify returns the verdict on a command in a directory of the workspace, with the
+	// reason. It is needed only for stages that require one.
+	Verify func(ctx context.Context, argv []string, dir string) (v handoff.Verdict, reason string, err error)
 
 	// Who uses the runs, for the work on stages: its session of handoff, "" for none, and
 	// the process of its program, zero if it is not known.
