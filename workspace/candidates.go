@@ -18,9 +18,7 @@ func (w *Workspace) candidates(set *thread.Set) candidates.Candidates {
 	if w.threads != nil {
 		of = w.threads
 	}
-	return candidates.New(candidates.Options{Hub: w.c.Hub, Resolve: w.Resolve, Sessions: w.Sessions().Compare,
-		Dir: w.c.Dir, Root: w.c.Dirs.Root,
-		Attribute: func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, of, list...) },
+	return candidates.New(w.c, w.attribution(of), candidates.Options{Sessions: w.Sessions().Compare,
 		Finish: func(ctx context.Context, a handoff.Artifact) []string {
 			return append(w.renderName(ctx, a), w.c.Finish(ctx, a.Producer.Session)...)
 		},

@@ -30,7 +30,7 @@ func (w *Workspace) History(ctx context.Context, ref string) (Revisions, error) 
 		return Revisions{}, err
 	}
 	list, err := lineage.History(ctx, w.c.Anonymous, id)
-	w.attribute(ctx, w.threads, list...)
+	w.attribution(w.threads).Attribute(ctx, list...)
 	return Revisions{list}, err
 }
 
@@ -75,7 +75,7 @@ func (w *Workspace) Surrounding(ctx context.Context, ref string, o lineage.NearO
 	}
 	s, err := lineage.Near(ctx, w.c.Index, ids, o) // the hub would look for the file of each
 	if err == nil {
-		err = w.attributeNodes(ctx, s.Nodes)
+		err = w.attribution(w.threads).AttributeNodes(ctx, s.Nodes)
 	}
 	s.ID, s.Session = id, session
 	return s, err

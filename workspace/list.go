@@ -167,13 +167,13 @@ func (w *Workspace) List(ctx context.Context, o ListOptions) (handoff.ArtifactPa
 		}
 	}
 	if o.Threads != nil && q.UsedBy != "" {
-		s := provenance.Sources{Reader: w.c.Anonymous, Conversations: w.archive(o.Threads, false),
+		s := provenance.Sources{Reader: w.c.Anonymous, Conversations: w.transcripts(o.Threads).Archive(false),
 			Roots: w.c.Dirs.Worktrees()}
 		return s.Used(ctx, q, w.threadsOf(ctx, q.UsedBy))
 	}
 	page, err := w.selected(ctx, q, o.Notice)
 	page.IsCut = isCut
-	w.attribute(ctx, w.threads, page.Artifacts...)
+	w.attribution(w.threads).Attribute(ctx, page.Artifacts...)
 	return page, err
 }
 
@@ -182,7 +182,7 @@ func (w *Workspace) selected(ctx context.Context, q handoff.ArtifactQuery, code 
 	handoff.ArtifactPage, error) {
 	read := w.c.Anonymous.Artifacts
 	if _, ok := q.Producer["agent"]; ok {
-		read = w.byAgent
+		read = w.attribution(w.threads).ByAgent
 	}
 	if code != "" {
 		return noticed(ctx, read, q, code)
@@ -329,13 +329,13 @@ func (w *Workspace) Channels(ctx context.Context, f Filter) (ChannelList, error)
 	}
 	_, byAgent := q.Producer["agent"]
 	if byAgent && w.threads != nil {
-		if err := w.indexNewest(ctx, w.threads); err != nil {
+		if err := w.attribution(w.threads).IndexNewest(ctx); err != nil {
 			return ChannelList{}, err
 		}
 	}
 	count, err := w.c.Index.CountByChannel(ctx, q)
 	if byAgent && err == nil {
-		err = w.countByAgent(ctx, q, count)
+		err = w.attribution(w.threads).CountByAgent(ctx, q, count)
 	}
 	if err != nil {
 		return ChannelList{}, err

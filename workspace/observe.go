@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/trace/outcome"
@@ -28,18 +27,4 @@ func observer(w *Workspace) thread.Observer {
 		harness, _ := config.ProgramOf(u.Provider)
 		return outcome.Process(context.Background(), w.c.Anonymous, o, harness, u.Thread, seen)
 	}}
-}
-
-// conclude returns work with the status of each unit that has no end, as the
-// transcripts of a set that is observed and the processes of this machine show it.
-func conclude(ctx context.Context, w *Workspace, set *thread.Set, work []handoff.Work) []handoff.Work {
-	o := outcome.Observer{Observer: lifecycle.ThisObserver(), Now: w.c.Now(),
-		Session: func(id string) (handoff.Session, bool) {
-			s, err := w.sessions.Session(ctx, id)
-			return s, err == nil
-		}}
-	if set != nil {
-		o.Thread = outcome.Reader(ctx, set)
-	}
-	return o.Work(work)
 }

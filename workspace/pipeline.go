@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"github.com/agent-handoff/handoff/internal/trace/outcome"
 	"github.com/agent-handoff/handoff/session"
 
 	"cmp"
@@ -19,7 +20,9 @@ func (w *Workspace) Pipelines() pipelines.Runs {
 		Root: cmp.Or(w.c.Dirs.Worktree(""), w.c.Dirs.Root),
 		Own:  w.ownFolders, Path: w.c.Path, Resolve: w.c.ResolveAll, Finish: w.c.Finish, Now: w.c.Now,
 		Verify: w.Claims(nil).Attested, Session: w.c.OwnSession(),
-		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, nil, list) },
+		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work {
+			return outcome.Conclude(ctx, w.sessions, nil, w.c.Now(), list)
+		},
 	})
 }
 

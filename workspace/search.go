@@ -131,7 +131,7 @@ func (w *Workspace) searchArtifacts(ctx context.Context, q sqlindex.Query, resul
 		list[i] = m.Artifact
 	}
 	w.c.Anonymous.Locate(ctx, list)
-	w.attribute(ctx, w.threads, list...)
+	w.attribution(w.threads).Attribute(ctx, list...)
 	for i, m := range found {
 		result.Matches = append(result.Matches, Match{list[i], sqlindex.Split(m.Snippets)})
 	}

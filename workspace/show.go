@@ -134,7 +134,7 @@ func (w *Workspace) Show(ctx context.Context, ref string, files bool) (Shown, er
 		return Shown{}, err
 	}
 	one := []handoff.Artifact{a}
-	w.attribute(ctx, w.threads, one...)
+	w.attribution(w.threads).Attribute(ctx, one...)
 	a.Attributed = one[0].Attributed
 	comments, err := w.Reviews().Discussion(ctx, a)
 	return Shown{Artifact: &a, Discussion: comments}, err

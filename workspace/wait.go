@@ -57,7 +57,7 @@ func (b Barrier) Wait(ctx context.Context, w *Workspace) (there []handoff.Artifa
 		}
 		return len(missing) == 0 || (b.Any && len(there) > 0), err
 	})
-	w.attributeEvents(ctx, there...)
+	w.attribution(w.threads).AttributeEvents(ctx, there...)
 	return there, missing, err
 }
 

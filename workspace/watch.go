@@ -58,7 +58,7 @@ func (w *Workspace) Watch(ctx context.Context, o WatchOptions) iter.Seq2[handoff
 		}
 		for a, err := range w.c.Anonymous.WatchArtifacts(ctx, after, q, pause) {
 			one := []handoff.Artifact{a}
-			w.attributeEvents(ctx, one...)
+			w.attribution(w.threads).AttributeEvents(ctx, one...)
 			if !yield(one[0], cmp.Or(err, store.Damaged(a.Record))) {
 				return
 			}
@@ -89,7 +89,7 @@ func (w *Workspace) Wait(ctx context.Context, o WatchOptions) (handoff.Artifact,
 		})
 	}
 	if err == nil {
-		w.attributeEvents(ctx, found...)
+		w.attribution(w.threads).AttributeEvents(ctx, found...)
 	}
 	return found[0], err
 }

@@ -39,12 +39,12 @@ func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (trac
 
 // sources returns what a trace is made from.
 func (w *Workspace) sources(set *thread.Set) (provenance.Sources, error) {
-	prices, err := cost.OpenPrices(w.pricesFile())
+	prices, err := cost.OpenPrices(w.c.Prices())
 	if err != nil {
 		return provenance.Sources{}, err
 	}
 	return provenance.Sources{
-		Reader: w.c.Anonymous, Conversations: w.archive(set, false), Prices: prices,
+		Reader: w.c.Anonymous, Conversations: w.transcripts(set).Archive(false), Prices: prices,
 		CostOf: func(ctx context.Context, a handoff.Artifact) *trace.Usage {
 			r, err := w.Work(set).OfArtifact(ctx, a)
 			if err != nil {

@@ -3,17 +3,11 @@ package workspace
 import (
 	"context"
 	"errors"
-	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff"
-	"github.com/agent-handoff/handoff/internal/log/content"
 	"github.com/agent-handoff/handoff/internal/trace/provenance"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
-	"github.com/agent-handoff/handoff/workspace/internal/parts"
 	"github.com/agent-handoff/handoff/workspace/work"
 )
 
@@ -21,31 +15,7 @@ import (
 // was done. To record work, set may be nil.
 func (w *Workspace) Work(set *thread.Set) work.Units {
 	set = observed(w, set)
-	return work.New(parts.Work{
-		Hub: w.c.Hub, Producer: w.c.Producer, Session: w.c.OwnSession(), Sessions: w.sessions,
-		Resolve: w.Sessions().Resolve,
-		Threads: set, Archive: func(noIndex bool) threadindex.Archive { return w.archive(set, noIndex) },
-		Attribute: func(ctx context.Context, list []handoff.Artifact) { w.attribute(ctx, set, list...) },
-		Reassigned: func(ctx context.Context, since, until time.Time) ([]handoff.Artifact, []string, error) {
-			return w.reassigned(ctx, set, since, until)
-		},
-		Named:     namer{w, set}.named,
-		Before:    w.Threads(set).Before,
-		Prices:    w.pricesFile(),
-		Worktrees: w.c.Dirs.Worktrees, Path: w.c.Path, Finish: w.c.Finish, Now: w.c.Now,
-		Conclude: func(ctx context.Context, list []handoff.Work) []handoff.Work { return conclude(ctx, w, set, list) },
-		Text: func(ctx context.Context, a handoff.Artifact) string {
-			return content.Text(ctx, a, w.c.Bodies, w.c.Published, handoff.KeepLimit)
-		},
-	})
-}
-
-// pricesFile returns the file of the user's setting prices, "" for none.
-func (w *Workspace) pricesFile() string {
-	if below, ok := strings.CutPrefix(w.c.Settings.Prices, "~/"); ok {
-		return filepath.Join(w.c.UserHome, below)
-	}
-	return w.c.Settings.Prices
+	return work.New(w.c, w.sessions, w.transcripts(set), w.Threads(set), namer{w, set})
 }
 
 // AddTranscripts adds to a session or artifact what transcripts show: the
@@ -86,10 +56,10 @@ func (w *Workspace) addUses(ctx context.Context, set *thread.Set, s *Shown) erro
 	}
 	if s.Artifact.Attributed == nil {
 		one := []handoff.Artifact{*s.Artifact}
-		w.attribute(ctx, set, one...)
+		w.attribution(set).Attribute(ctx, one...)
 		s.Artifact.Attributed = one[0].Attributed
 	}
-	if _, err := provenance.AddUses(ctx, w.archive(set, false), s.Artifact); err != nil {
+	if _, err := provenance.AddUses(ctx, w.transcripts(set).Archive(false), s.Artifact); err != nil {
 		return err
 	}
 	if uri, err := thread.ParseURI(s.Artifact.Producer.Thread); err == nil && s.Artifact.Attributed == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
@@ -92,4 +93,12 @@ func (c *Core) CurrentFolder(ctx context.Context, id string) string {
 // OwnFolder returns the folder of the session that the caller works in, "" for none.
 func (c *Core) OwnFolder(ctx context.Context) string {
 	return cmp.Or(c.FolderOf(ctx, c.Producer), c.SessionDir)
+}
+
+// Prices returns the file of the user's own prices, "" for none.
+func (c *Core) Prices() string {
+	if below, ok := strings.CutPrefix(c.Settings.Prices, "~/"); ok {
+		return filepath.Join(c.UserHome, below)
+	}
+	return c.Settings.Prices
 }

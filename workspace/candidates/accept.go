@@ -47,11 +47,11 @@ func (c Candidates) Accept(ctx context.Context, ref string, choice Choice) (hand
 		return handoff.Published{}, handoff.E("reason", "", handoff.Invalid,
 			fmt.Errorf("has %d characters, more than %d", n, handoff.MaxSummary), handoff.Advice("shorten it"))
 	}
-	_, warnings, err := c.o.Hub.Record(ctx, f)
+	_, warnings, err := c.c.Hub.Record(ctx, f)
 	if err != nil {
 		return handoff.Published{}, err
 	}
-	if view, err := c.o.Hub.Artifact(ctx, a.ID); err == nil { // otherwise the index is behind the log
+	if view, err := c.c.Hub.Artifact(ctx, a.ID); err == nil { // otherwise the index is behind the log
 		a = view
 	}
 	if a.Status == handoff.Superseded {
@@ -75,12 +75,12 @@ func (c Candidates) choose(ctx context.Context, ref string, refs []string) (a ha
 		}
 		return list[0], over, nil
 	}
-	id, err := c.o.Resolve(ctx, ref)
+	id, err := c.c.Resolve(ctx, ref)
 	if err != nil {
 		return a, nil, err
 	}
 	for _, ref := range refs {
-		other, err := c.o.Resolve(ctx, ref)
+		other, err := c.c.Resolve(ctx, ref)
 		if err != nil {
 			return a, nil, err
 		}
@@ -88,7 +88,7 @@ func (c Candidates) choose(ctx context.Context, ref string, refs []string) (a ha
 			over = add(over, []string{other})
 		}
 	}
-	a, err = c.o.Hub.Artifact(ctx, id)
+	a, err = c.c.Hub.Artifact(ctx, id)
 	return a, over, err
 }
 

@@ -53,7 +53,7 @@ func (c Candidates) Apply(ctx context.Context, ref string, o ApplyOptions) (done
 		return done, err
 	}
 	done.ID = a.ID
-	repository, err := git.Open(ctx, c.o.Dir)
+	repository, err := git.Open(ctx, c.c.Dir)
 	if err != nil {
 		return done, applyError(a, err)
 	}
@@ -66,7 +66,7 @@ func (c Candidates) Apply(ctx context.Context, ref string, o ApplyOptions) (done
 	if err != nil {
 		return done, applyError(a, err)
 	}
-	w, err := repository.Begin(ctx, c.o.Dir, list)
+	w, err := repository.Begin(ctx, c.c.Dir, list)
 	if err != nil {
 		return done, applyError(a, err)
 	}
@@ -88,7 +88,7 @@ func (c Candidates) Apply(ctx context.Context, ref string, o ApplyOptions) (done
 	if done.Existing && slices.ContainsFunc(a.Applied, isHere) {
 		return done, nil
 	}
-	_, warnings, err := c.o.Hub.Record(ctx, &handoff.ArtifactApplied{ArtifactID: a.ID, Digest: a.Digest,
+	_, warnings, err := c.c.Hub.Record(ctx, &handoff.ArtifactApplied{ArtifactID: a.ID, Digest: a.Digest,
 		Commit: done.Commit, User: o.User})
 	done.Warnings = append(done.Warnings, warnings...)
 	if err == nil {
@@ -99,9 +99,9 @@ func (c Candidates) Apply(ctx context.Context, ref string, o ApplyOptions) (done
 
 // applicable returns the artifact that a ref names, if its exact bytes are known.
 func (c Candidates) applicable(ctx context.Context, ref string) (a handoff.Artifact, err error) {
-	id, err := c.o.Resolve(ctx, ref)
+	id, err := c.c.Resolve(ctx, ref)
 	if err == nil {
-		a, err = c.o.Hub.Artifact(ctx, id)
+		a, err = c.c.Hub.Artifact(ctx, id)
 	}
 	switch {
 	case err != nil:
@@ -119,7 +119,7 @@ func (c Candidates) applicable(ctx context.Context, ref string) (a handoff.Artif
 
 // patched returns what the patch of an artifact changes.
 func (c Candidates) patched(ctx context.Context, a handoff.Artifact, r git.Repository) (string, []git.Change, error) {
-	body, err := c.o.Hub.Open(ctx, a.ID)
+	body, err := c.c.Hub.Open(ctx, a.ID)
 	if err != nil {
 		return "", nil, err
 	}
@@ -136,7 +136,7 @@ func (c Candidates) patched(ctx context.Context, a handoff.Artifact, r git.Repos
 
 // placed returns what the files of the directory of an artifact change.
 func (c Candidates) placed(ctx context.Context, a handoff.Artifact, r git.Repository) (string, []git.Change, error) {
-	root, err := filepath.EvalSymlinks(c.o.Root)
+	root, err := filepath.EvalSymlinks(c.c.Dirs.Root)
 	if err == nil {
 		root, err = filepath.Rel(r.Top, root)
 	}
@@ -147,7 +147,7 @@ func (c Candidates) placed(ctx context.Context, a handoff.Artifact, r git.Reposi
 		return "", nil, handoff.E("apply", a.ID, handoff.Conflict, errors.New("its path is not inside this worktree"),
 			handoff.Suggest("write it elsewhere", handoff.ActionReadTo, a.ID, "PATH"))
 	}
-	body, err := c.o.Hub.Open(ctx, a.ID)
+	body, err := c.c.Hub.Open(ctx, a.ID)
 	if err != nil {
 		return "", nil, err
 	}

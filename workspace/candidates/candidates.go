@@ -9,36 +9,34 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/core"
 	"github.com/agent-handoff/handoff/internal/tool/order"
+	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/pipeline"
 	"github.com/agent-handoff/handoff/session"
 )
 
-// Options are what candidates use of a workspace, on behalf of one caller.
+// Options are what candidates use of other subjects, on behalf of the same caller.
 type Options struct {
-	Hub     *handoff.Hub // whose records name the caller
-	Resolve func(ctx context.Context, ref string) (string, error)
-	Finish  func(ctx context.Context, a handoff.Artifact) []string // what follows a record about one; returns warnings
-
-	Dir  string // of the caller, whose working tree an artifact is applied to
-	Root string // the directory that paths of artifacts are relative to
+	Finish func(ctx context.Context, a handoff.Artifact) []string // what follows a record about one; returns warnings
 
 	// the step of a pipeline run of which an artifact is a result; zero for another artifact
 	Next func(ctx context.Context, a handoff.Artifact) (pipeline.Step, error)
 	// what artifacts cost, by ID; with a reason if it is not exact
 	Costs func(ctx context.Context) (costs map[string]CandidateCost, warnings []string, err error)
-	// Attribute adds to artifacts who published them, as transcripts show it.
-	Attribute func(ctx context.Context, list []handoff.Artifact)
 	// Sessions.Compare of the workspace
 	Sessions func(ctx context.Context, before, after string) (session.Comparison, error)
 }
 
 // Candidates compares artifacts, and chooses one of them, for the caller of a workspace.
-type Candidates struct{ o Options }
+type Candidates struct {
+	c  *core.Core
+	by provenance.Attribution
+	o  Options
+}
 
-// New returns the Candidates that o describes. Reviews.Candidates of package reviews
-// calls it.
-func New(o Options) Candidates { return Candidates{o} }
+// New returns the candidates of a workspace. Reviews.Candidates of package reviews calls it.
+func New(c *core.Core, by provenance.Attribution, o Options) Candidates { return Candidates{c, by, o} }
 
 // Of returns the artifact that a ref names, and then those that one must be chosen of:
 //
@@ -50,11 +48,11 @@ func New(o Options) Candidates { return Candidates{o} }
 //
 // Kinds: those of Workspace.Resolve.
 func (c Candidates) Of(ctx context.Context, ref string) ([]handoff.Artifact, error) {
-	id, err := c.o.Resolve(ctx, ref)
+	id, err := c.c.Resolve(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.o.Hub.Artifact(ctx, id)
+	a, err := c.c.Hub.Artifact(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +60,7 @@ func (c Candidates) Of(ctx context.Context, ref string) ([]handoff.Artifact, err
 	for i := 0; i < len(ids) && len(ids) < maxCandidates; i++ { // upward
 		b := a
 		if i > 0 {
-			if b, err = c.o.Hub.Artifact(ctx, ids[i]); err != nil {
+			if b, err = c.c.Hub.Artifact(ctx, ids[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -101,14 +99,14 @@ func add(ids, more []string) []string {
 func (c Candidates) withOthers(ctx context.Context, a handoff.Artifact, ids []string) ([]handoff.Artifact, error) {
 	task := a.Producer.Slot("task")
 	if task != "" {
-		page, err := c.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Channel: a.Channel, Status: handoff.Active,
+		page, err := c.c.Hub.Artifacts(ctx, handoff.ArtifactQuery{Channel: a.Channel, Status: handoff.Active,
 			Producer: map[string]string{"task": task}, Limit: maxCandidates})
 		if err != nil {
 			return nil, err
 		}
 		one := []handoff.Artifact{a}
-		c.o.Attribute(ctx, one)
-		c.o.Attribute(ctx, page.Artifacts)
+		c.by.Attribute(ctx, one...)
+		c.by.Attribute(ctx, page.Artifacts...)
 		own := writer(one[0].PublishedBy())
 		for _, b := range page.Artifacts {
 			made := slices.Contains(b.Parents, a.ID) || slices.Contains(a.Parents, b.ID)
@@ -139,12 +137,12 @@ func writer(p handoff.Producer) string {
 
 // load returns the artifacts with some IDs, in this order.
 func (c Candidates) load(ctx context.Context, ids []string) ([]handoff.Artifact, error) {
-	page, err := c.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{IDs: ids, IncludeInactive: true})
+	page, err := c.c.Hub.Artifacts(ctx, handoff.ArtifactQuery{IDs: ids, IncludeInactive: true})
 	if err != nil {
 		return nil, err
 	}
 	list := page.Artifacts
-	c.o.Attribute(ctx, list)
+	c.by.Attribute(ctx, list...)
 	at := map[string]int{}
 	for i, id := range ids {
 		at[id] = i

@@ -99,11 +99,11 @@ func (c Candidates) Compare(ctx context.Context, refs []string) (CandidateList, 
 func (c Candidates) groups(ctx context.Context, refs []string) (groups [][]handoff.Artifact, err error) {
 	switch len(refs) {
 	case 0:
-		page, err := c.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Competing: true, Limit: maxCandidates})
+		page, err := c.c.Hub.Artifacts(ctx, handoff.ArtifactQuery{Competing: true, Limit: maxCandidates})
 		if err != nil {
 			return nil, err
 		}
-		c.o.Attribute(ctx, page.Artifacts)
+		c.by.Attribute(ctx, page.Artifacts...)
 		of := map[string]int{} // the group of each, by ID
 		for _, a := range page.Artifacts {
 			i, ok := of[a.ID]
@@ -122,7 +122,7 @@ func (c Candidates) groups(ctx context.Context, refs []string) (groups [][]hando
 	}
 	var ids []string
 	for _, ref := range refs {
-		id, err := c.o.Resolve(ctx, ref)
+		id, err := c.c.Resolve(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func (c Candidates) candidate(ctx context.Context, a handoff.Artifact, group int
 			}
 		}
 	}
-	if body, err := c.o.Hub.Open(ctx, a.ID); err == nil {
+	if body, err := c.c.Hub.Open(ctx, a.ID); err == nil {
 		if a.IsDirectory() {
 			d.Files = filesOf(body)
 		} else if s, ok := statOf(body); ok {

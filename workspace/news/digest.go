@@ -32,7 +32,7 @@ func (s Source) HandOver(ctx context.Context) (*handoff.Artifact, error) {
 		}
 		if a.Branch == s.branch && !slices.Contains(a.Tags, brief.SubagentTag) {
 			one := []handoff.Artifact{a}
-			s.o.Attribute(ctx, one)
+			s.by.Attribute(ctx, one...)
 			return &one[0], nil
 		}
 	}

@@ -154,7 +154,7 @@ func (s Source) mains(ctx context.Context, list []found, made []handoff.Producti
 		uris = append(uris, w.Thread)
 	}
 	slices.Sort(uris)
-	known, err := s.o.Mains(ctx, slices.Compact(uris))
+	known, err := s.by.Mains(ctx, slices.Compact(uris))
 	return func(uri string) string { return cmp.Or(known[uri], mainOf(uri)) }, err
 }
 

@@ -117,11 +117,11 @@ func (s Source) artifactNeeds(ctx context.Context, r *Report, _ []found) error {
 			}
 		}
 	}
-	s.o.Attribute(ctx, claimed)
+	s.by.Attribute(ctx, claimed...)
 	for _, a := range claimed {
 		r.judge(a)
 	}
-	s.o.Attribute(ctx, list)
+	s.by.Attribute(ctx, list...)
 	for _, a := range list {
 		n, _ := artifactNeed(a)
 		r.Needs = append(r.Needs, n)

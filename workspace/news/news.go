@@ -15,6 +15,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/order"
 	"github.com/agent-handoff/handoff/internal/trace/activity"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
+	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/transcript"
@@ -30,16 +31,6 @@ type Options struct {
 	Work      work.Units
 	Pipelines pipelines.Runs
 	Store     store.Store
-
-	// Attribute adds to artifacts who published them, as transcripts show it.
-	Attribute func(ctx context.Context, list []handoff.Artifact)
-
-	// Unrecorded returns the artifacts of a time or later whose records name no thread, and that
-	// transcripts show to be of one.
-	Unrecorded func(ctx context.Context, since time.Time) ([]handoff.Artifact, error)
-
-	// Mains returns the main threads of those of some URIs that are of subagents.
-	Mains func(ctx context.Context, uris []string) (map[string]string, error)
 }
 
 // A Source answers what is new in a workspace or repository.
@@ -47,12 +38,13 @@ type Source struct {
 	c        *core.Core
 	o        Options
 	sessions *lifecycle.Sessions
+	by       provenance.Attribution
 	branch   string // of the worktree, "" for none
 }
 
 // New returns the news of a workspace. Workspace.News of package workspace calls it.
-func New(c *core.Core, all *lifecycle.Sessions, o Options) Source {
-	return Source{c, o, all, c.Dirs.Branch()}
+func New(c *core.Core, all *lifecycle.Sessions, by provenance.Attribution, o Options) Source {
+	return Source{c, o, all, by, c.Dirs.Branch()}
 }
 
 // Activity returns the sessions of the workspace that were not closed, at most so many
@@ -255,7 +247,7 @@ func (s Source) recorded(ctx context.Context, r *Report, list []found) ([]handof
 		r.Replaced += p.Revisions
 		r.count(p.Count, origins(p.Session, p.RunID, mains(p.Thread))...)
 	}
-	unrecorded, err := s.o.Unrecorded(ctx, r.Since)
+	unrecorded, err := s.by.Unrecorded(ctx, r.Since)
 	for _, a := range unrecorded {
 		r.count(1, origin{"thread", mainThread(a)})
 	}

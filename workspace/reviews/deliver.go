@@ -45,15 +45,15 @@ const (
 // signed by a key of the user's setting review_from. Imported ones are counted.
 func (d Reviews) Undelivered(ctx context.Context, thread string, artifacts []handoff.Artifact) (h Delivery,
 	err error) {
-	if d.o.State == "" || len(artifacts) == 0 {
+	if d.c.State == "" || len(artifacts) == 0 {
 		return h, nil
 	}
-	h.readNoted(d.o, thread)
-	isLocal, err := d.o.local()
+	h.readNoted(d.noted(thread) + ".json")
+	isLocal, err := d.local()
 	if err != nil {
 		return h, err
 	}
-	redacted, err := d.o.Redacted(ctx)
+	redacted, err := d.c.Index.RedactedBodies(ctx)
 	if err != nil {
 		return h, err
 	}
@@ -119,8 +119,8 @@ func (h *Delivery) count(n *counts, trusted bool, id string, known map[string]bo
 }
 
 // readNoted reads what the agent was handed before.
-func (h *Delivery) readNoted(o Options, thread string) {
-	h.file = o.noted(thread) + ".json"
+func (h *Delivery) readNoted(file string) {
+	h.file = file
 	if b, err := plainfile.Read(h.file, maxNoted); err == nil && json.Unmarshal(b, &h.before) != nil {
 		h.before = nil
 	}
@@ -169,7 +169,7 @@ type trust struct {
 
 func (d Reviews) trusted() trust {
 	none := trust{close: func() {}}
-	if d.o.From == "" {
+	if d.c.Settings.ReviewFrom == "" {
 		return none
 	}
 	signers, remove, err := d.keysOf()
@@ -264,7 +264,7 @@ func (h Delivery) Mark() error {
 // artifact: a request for changes, otherwise an approval, false for neither. It is by somebody
 // whose decisions count, and made on this machine or signed by a key of the user's setting review_from.
 func (d Reviews) Verdict(ctx context.Context, a handoff.Artifact) (verdict handoff.Review, known bool, err error) {
-	isLocal, err := d.o.local()
+	isLocal, err := d.local()
 	if err != nil {
 		return verdict, false, err
 	}

@@ -71,7 +71,7 @@ func (d Reviews) Discussion(ctx context.Context, a handoff.Artifact) (list []Sho
 	if len(a.Comments) == 0 {
 		return nil, nil
 	}
-	redacted, err := d.o.Redacted(ctx)
+	redacted, err := d.c.Index.RedactedBodies(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (d Reviews) Discussion(ctx context.Context, a handoff.Artifact) (list []Sho
 
 // TextOf returns the text of a comment on an artifact, "" if it is not known whether that is redacted.
 func (d Reviews) TextOf(ctx context.Context, a handoff.Artifact, c handoff.Comment) string {
-	redacted, err := d.o.Redacted(ctx)
+	redacted, err := d.c.Index.RedactedBodies(ctx)
 	if err != nil {
 		return ""
 	}
@@ -161,7 +161,7 @@ func (d Reviews) textOf(ctx context.Context, a handoff.Artifact, c handoff.Comme
 	of := a
 	if c.ArtifactID != a.ID && text.Quote != "" {
 		var err error
-		if of, err = d.o.Hub.Artifact(ctx, c.ArtifactID); err != nil {
+		if of, err = d.c.Hub.Artifact(ctx, c.ArtifactID); err != nil {
 			return handoff.CommentText{Text: text.Text}
 		}
 	}

@@ -29,7 +29,7 @@ func madeID(r handoff.Reply) string { return r.ID + " " + r.Body.Value }
 
 // made returns the file with the IDs of the comments that were made here on a log that
 // other machines may use: they can write any origin into a record.
-func (o Options) made() string { return o.noted("") + ".made" }
+func (d Reviews) made() string { return d.noted("") + ".made" }
 
 // decided returns a decision as what madeID names.
 func decided(id string, decision handoff.Decision, of handoff.Digest) handoff.Reply {
@@ -38,21 +38,21 @@ func decided(id string, decision handoff.Decision, of handoff.Digest) handoff.Re
 
 // noted returns a file of the user's state directory about the workspace and a thread,
 // without its extension.
-func (o Options) noted(thread string) string {
-	key := o.Home
+func (d Reviews) noted(thread string) string {
+	key := d.c.Dirs.Home()
 	if thread != "" {
 		key += "\x00" + thread
 	}
 	sum := sha256.Sum256([]byte(key))
-	return filepath.Join(o.State, "reviews", hex.EncodeToString(sum[:16]))
+	return filepath.Join(d.c.State, "reviews", hex.EncodeToString(sum[:16]))
 }
 
 // noteMade notes that a comment or a decision was made here.
 func (d Reviews) noteMade(ctx context.Context, r handoff.Reply) error {
-	if !d.o.Remote || d.o.State == "" {
+	if !d.c.Remote || d.c.State == "" {
 		return nil
 	}
-	name := d.o.made()
+	name := d.made()
 	if err := durable.MakeDirs(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (d Reviews) noteMade(ctx context.Context, r handoff.Reply) error {
 // limit: the oldest of those that are not open any more go and, if it is still longer than the
 // limit, the oldest of all. Those that are not in the log yet are open.
 func (d Reviews) shortenMade(ctx context.Context, name string) error {
-	page, err := d.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Discussed: true, IncludeInactive: true})
+	page, err := d.c.Hub.Artifacts(ctx, handoff.ArtifactQuery{Discussed: true, IncludeInactive: true})
 	if err != nil {
 		return err
 	}
@@ -135,13 +135,13 @@ func shortened(text string, done map[string]bool, limit int) string {
 }
 
 // local returns what reports whether a comment or an answer was made here.
-func (o Options) local() (func(handoff.Reply) bool, error) {
-	here, err := o.Origin()
-	if err != nil || !o.Remote {
+func (d Reviews) local() (func(handoff.Reply) bool, error) {
+	here, err := d.c.RuntimeDir.Origin()
+	if err != nil || !d.c.Remote {
 		return func(r handoff.Reply) bool { return r.Origin == here || r.Origin == "" }, err
 	}
 	made := map[string]bool{}
-	b, err := plainfile.Read(o.made(), 2*maxNoted)
+	b, err := plainfile.Read(d.made(), 2*maxNoted)
 	if err != nil { // none was made here, or all are counted
 		return func(handoff.Reply) bool { return false }, nil
 	}

@@ -223,7 +223,7 @@ func Find(content string, text handoff.CommentText) (at int, ok bool) {
 
 // content returns the text of an artifact or, of a directory, of a file in it.
 func (d Reviews) content(ctx context.Context, a handoff.Artifact, file string) (string, error) {
-	c, err := d.o.Hub.Open(ctx, a.ID)
+	c, err := d.c.Hub.Open(ctx, a.ID)
 	if err != nil {
 		return "", err
 	}
@@ -254,7 +254,7 @@ func (d Reviews) content(ctx context.Context, a handoff.Artifact, file string) (
 
 // has returns an error of kind NotFound unless a directory has a file.
 func (d Reviews) has(ctx context.Context, a handoff.Artifact, file string) error {
-	c, err := d.o.Hub.Open(ctx, a.ID)
+	c, err := d.c.Hub.Open(ctx, a.ID)
 	if err != nil {
 		return err
 	}
@@ -282,12 +282,12 @@ func member(r io.Reader, file string) (io.Reader, error) {
 
 // read returns the content of the body of a comment. One on another machine is fetched.
 func (d Reviews) read(ctx context.Context, body handoff.Digest) ([]byte, error) {
-	if f, ok := d.o.Bodies.(handoff.BodyFetcher); ok {
+	if f, ok := d.c.Bodies.(handoff.BodyFetcher); ok {
 		if err := f.Fetch(ctx, body, maxBody); err != nil {
 			return nil, err
 		}
 	}
-	r, err := d.o.Bodies.Open(ctx, body)
+	r, err := d.c.Bodies.Open(ctx, body)
 	if err != nil {
 		return nil, err
 	}

@@ -9,42 +9,30 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/core"
+	"github.com/agent-handoff/handoff/internal/trace/provenance"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/candidates"
 )
 
-// Options are what reviews use of a workspace, on behalf of one caller.
+// Options are what reviews use of other subjects, on behalf of the same caller.
 type Options struct {
-	Hub     *handoff.Hub   // whose records name the caller
-	Bodies  handoff.Bodies // where the texts of comments are kept
-	Resolve func(ctx context.Context, ref string) (string, error)
 	// the IDs of the artifacts whose approval a gate needs
 	Gated      func(ctx context.Context) ([]string, error)
 	Candidates func(*thread.Set) candidates.Candidates
-	Attribute  func(ctx context.Context, list []handoff.Artifact) // adds who published them, as transcripts show it
-	// the digests of bodies that may not be read
-	Redacted func(ctx context.Context) ([]handoff.Digest, error)
-	Finish   func(ctx context.Context, session string) []string // what follows a record; returns warnings
-	Now      func() time.Time
-	Dir      string // of the caller, whose git settings name the key that signs
-
-	Origin func() (string, error) // of the records of this machine, "" if no other uses the log
-	Remote bool                   // other machines may use the log
-	Home   string                 // the main directory of the workspace
-	State  string                 // the state directory of the user, "" for none
-
-	From     string // the user's setting review_from, "" for none
-	UserHome string // the home directory of the user
 }
 
 // A Reviews value records and reads reviews and comments for the caller of a workspace.
-type Reviews struct{ o Options }
+type Reviews struct {
+	c  *core.Core
+	by provenance.Attribution
+	o  Options
+}
 
-// New returns the Reviews that o describes. Workspace.Reviews of package workspace calls it.
-func New(o Options) Reviews { return Reviews{o} }
+// New returns the reviews of a workspace. Workspace.Reviews of package workspace calls it.
+func New(c *core.Core, by provenance.Attribution, o Options) Reviews { return Reviews{c, by, o} }
 
 // Candidates returns the operations on artifacts of which one is chosen, with the threads of a
 // set, by which they are compared. To choose one, set may be nil.
@@ -88,11 +76,11 @@ type RecordedReview struct {
 // Unavailable (its content can't be read for a place; no signature can be made).
 func (d Reviews) Review(ctx context.Context, ref string, r Draft) (RecordedReview, error) {
 	r.Text = strings.TrimSpace(r.Text)
-	id, err := d.o.Resolve(ctx, ref)
+	id, err := d.c.Resolve(ctx, ref)
 	if err != nil {
 		return RecordedReview{}, err
 	}
-	a, err := d.o.Hub.Artifact(ctx, id)
+	a, err := d.c.Hub.Artifact(ctx, id)
 	if err == nil {
 		err = cmp.Or(r.check(), d.checkDecision(a, r))
 	}
@@ -108,7 +96,7 @@ func (d Reviews) Review(ctx context.Context, ref string, r Draft) (RecordedRevie
 		if err := d.sign(ctx, r, f); err != nil {
 			return done, err
 		}
-		rec, warnings, err := d.o.Hub.Record(ctx, f)
+		rec, warnings, err := d.c.Hub.Record(ctx, f)
 		if err != nil {
 			return done, err
 		}
@@ -123,7 +111,7 @@ func (d Reviews) Review(ctx context.Context, ref string, r Draft) (RecordedRevie
 		if err := d.sign(ctx, r, f); err != nil {
 			return done, err
 		}
-		rec, warnings, err := d.o.Hub.Record(ctx, f)
+		rec, warnings, err := d.c.Hub.Record(ctx, f)
 		if err != nil {
 			return done, err
 		}
@@ -138,8 +126,8 @@ func (d Reviews) Review(ctx context.Context, ref string, r Draft) (RecordedRevie
 		done.Warnings = append(done.Warnings, fmt.Sprintf("%s is replaced by %s, which this does not review", id,
 			strings.Join(a.ReplacedBy, " ")))
 	}
-	done.Warnings = append(done.Warnings, d.o.Finish(ctx, a.Producer.Session)...)
-	if done.Artifact, err = d.o.Hub.Artifact(ctx, id); err != nil {
+	done.Warnings = append(done.Warnings, d.c.Finish(ctx, a.Producer.Session)...)
+	if done.Artifact, err = d.c.Hub.Artifact(ctx, id); err != nil {
 		return done, err
 	}
 	return done, nil
@@ -255,7 +243,7 @@ func (d Reviews) find(ctx context.Context, a handoff.Artifact, id string) (hando
 	if a.Name != "" {
 		q.Family, q.Namespace, q.Name = "", a.Namespace, a.Name
 	}
-	page, err := d.o.Hub.Artifacts(ctx, q)
+	page, err := d.c.Hub.Artifacts(ctx, q)
 	if err == nil && len(page.Artifacts) == 1 && of.Seq < a.Seq {
 		return find(of, id)
 	}
@@ -280,7 +268,7 @@ func (d Reviews) keep(ctx context.Context, text handoff.CommentText) (handoff.Di
 	if err != nil {
 		return handoff.Digest{}, err
 	}
-	return d.o.Bodies.Put(ctx, strings.NewReader(string(b)+"\n"))
+	return d.c.Bodies.Put(ctx, strings.NewReader(string(b)+"\n"))
 }
 
 // Withdraw hides the comment, or the reply, with an ID. Its record stays. It returns
@@ -304,18 +292,18 @@ func (d Reviews) Withdraw(ctx context.Context, comment string) (handoff.Publishe
 		return handoff.Published{Artifact: a, Existing: true}, nil
 	}
 	f := &handoff.ArtifactCommented{ArtifactID: a.ID, ReplyTo: id, State: handoff.CommentWithdrawn}
-	_, warnings, err := d.o.Hub.Record(ctx, f)
+	_, warnings, err := d.c.Hub.Record(ctx, f)
 	if err != nil {
 		return handoff.Published{}, err
 	}
-	warnings = append(warnings, d.o.Finish(ctx, a.Producer.Session)...)
-	after, err := d.o.Hub.Artifact(ctx, a.ID)
+	warnings = append(warnings, d.c.Finish(ctx, a.Producer.Session)...)
+	after, err := d.c.Hub.Artifact(ctx, a.ID)
 	return handoff.Published{Artifact: after, Warnings: warnings}, err
 }
 
 // artifactOf returns the artifact of a comment. Kind: NotFound.
 func (d Reviews) artifactOf(ctx context.Context, comment string) (handoff.Artifact, error) {
-	page, err := d.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Comment: comment, IncludeInactive: true, Limit: 1})
+	page, err := d.c.Hub.Artifacts(ctx, handoff.ArtifactQuery{Comment: comment, IncludeInactive: true, Limit: 1})
 	if err == nil && len(page.Artifacts) == 0 {
 		err = handoff.E("find comment", comment, handoff.NotFound, nil,
 			handoff.Suggest("list every artifact", handoff.ActionListAll))
@@ -396,7 +384,7 @@ func (d Reviews) Resolved(ctx context.Context, list, artifacts []string) (ids []
 				handoff.Advice("name the artifact that it replaces, or the comments"))
 		}
 		for _, id := range artifacts {
-			a, err := d.o.Hub.Artifact(ctx, id)
+			a, err := d.c.Hub.Artifact(ctx, id)
 			if err != nil {
 				return nil, err
 			}
@@ -412,7 +400,7 @@ func (d Reviews) Resolved(ctx context.Context, list, artifacts []string) (ids []
 // approval the gate of an open pipeline run needs. See handoff.Artifact.AwaitsReview.
 func (d Reviews) Waiting(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactPage, error) {
 	q.Discussed, q.Status, q.IncludeInactive = true, handoff.Active, false
-	page, err := d.o.Hub.Artifacts(ctx, q)
+	page, err := d.c.Hub.Artifacts(ctx, q)
 	page.Artifacts = slices.DeleteFunc(page.Artifacts, func(a handoff.Artifact) bool { return !a.AwaitsReview() })
 	if err != nil {
 		return page, err
@@ -420,10 +408,10 @@ func (d Reviews) Waiting(ctx context.Context, q handoff.ArtifactQuery) (handoff.
 	gated, err := d.o.Gated(ctx)
 	for _, id := range gated {
 		is := func(a handoff.Artifact) bool { return a.ID == id }
-		if a, unknown := d.o.Hub.Artifact(ctx, id); unknown == nil && !slices.ContainsFunc(page.Artifacts, is) {
+		if a, unknown := d.c.Hub.Artifact(ctx, id); unknown == nil && !slices.ContainsFunc(page.Artifacts, is) {
 			page.Artifacts = append(page.Artifacts, a)
 		}
 	}
-	d.o.Attribute(ctx, page.Artifacts)
+	d.by.Attribute(ctx, page.Artifacts...)
 	return page, err
 }

@@ -24,7 +24,7 @@ func (d Reviews) sign(ctx context.Context, r Draft, f handoff.Fact) error {
 	if err != nil {
 		return err
 	}
-	s := handoff.Signature{At: d.o.Now().UTC()}
+	s := handoff.Signature{At: d.c.Now().UTC()}
 	var into *handoff.Signature
 	var text []byte
 	switch f := f.(type) {
@@ -62,7 +62,7 @@ func unusable(op, name string, err error) error {
 
 // signingKey returns the key that git signs with.
 func (d Reviews) signingKey(ctx context.Context) (string, error) {
-	b, err := git.Run(ctx, d.o.Dir, "config", "--type=path", "--get", "user.signingKey")
+	b, err := git.Run(ctx, d.c.Dir, "config", "--type=path", "--get", "user.signingKey")
 	key := strings.TrimSpace(string(b))
 	switch {
 	case ctx.Err() != nil:
@@ -107,10 +107,10 @@ func ReadSigners(file string) (Signers, error) {
 // keysOf returns the signers that the user's setting review_from names, and a function that
 // removes what they need. Kinds: those of ReadSigners.
 func (d Reviews) keysOf() (s Signers, remove func(), err error) {
-	from := d.o.From
+	from := d.c.Settings.ReviewFrom
 	if !sshsig.IsPublicKey(from) {
 		if below, ok := strings.CutPrefix(from, "~/"); ok {
-			from = filepath.Join(d.o.UserHome, below)
+			from = filepath.Join(d.c.UserHome, below)
 		}
 		s, err = ReadSigners(from)
 		return s, func() {}, err

@@ -19,7 +19,7 @@ func errNoStart() error {
 
 // change compares what was used in the period of o with what was used in the one before.
 func (u Units) change(ctx context.Context, o CostOptions, now trace.Usage) (*trace.CostChange, error) {
-	end := u.o.Now()
+	end := u.c.Now()
 	since, until, err := config.ParsePeriod(o.Since, o.Until, end)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,6 @@ import (
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
-	"github.com/agent-handoff/handoff/workspace/internal/parts"
 )
 
 // CostOptions select what Cost counts, and how it groups that.
@@ -85,9 +84,9 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 		return CostReport{}, handoff.E("cost", o.By, handoff.Invalid, errors.New("unknown group"),
 			handoff.Advice("group by "+strings.Join(cost.Groups, ", ")))
 	}
-	prices, err := cost.OpenPrices(u.o.Prices)
+	prices, err := cost.OpenPrices(u.c.Prices())
 	if err == nil {
-		err = prices.Prefer(u.o.Path(o.Prices), o.Prices)
+		err = prices.Prefer(u.c.Path(o.Prices), o.Prices)
 	}
 	if err != nil {
 		return CostReport{}, err
@@ -136,7 +135,7 @@ func (u Units) Cost(ctx context.Context, o CostOptions) (CostReport, error) {
 
 // chain returns what a thread used together with those that it continues, nil if it continues none. The
 // warnings are about one that is not there.
-func (u Units) chain(ctx context.Context, m parts.Meaning, leaves []cost.Leaf) (_ *trace.Usage, warnings []string,
+func (u Units) chain(ctx context.Context, m Meaning, leaves []cost.Leaf) (_ *trace.Usage, warnings []string,
 	err error) {
 	if m.By != cost.ByThread || len(m.Keys) != 1 {
 		return nil, nil, nil
@@ -145,7 +144,7 @@ func (u Units) chain(ctx context.Context, m parts.Meaning, leaves []cost.Leaf) (
 	if err != nil || uri.Agent != "" {
 		return nil, nil, err
 	}
-	before, rest, err := u.o.Before(ctx, uri)
+	before, rest, err := u.threads.Before(ctx, uri)
 	missing := rest.Thread != ""
 	if missing {
 		warnings = []string{"a thread that it continues is not on this machine: " + rest.String()}
@@ -183,12 +182,12 @@ func nameRows(by string, rows []trace.CostRow, session findSession) {
 var undivided = []string{cost.BySession, cost.ByThread, cost.ByAgent, cost.ByProgram}
 
 // named returns what the name in options means, and sets their group if they have none.
-func (u Units) named(ctx context.Context, o *CostOptions) (m parts.Meaning, err error) {
+func (u Units) named(ctx context.Context, o *CostOptions) (m Meaning, err error) {
 	if o.Name == "" {
 		o.By = cmp.Or(o.By, cost.BySession)
-		return m, u.o.Hub.Closed()
+		return m, u.c.Hub.Closed()
 	}
-	if m, err = u.o.Named(ctx, o.Name); err != nil {
+	if m, err = u.names.Named(ctx, o.Name); err != nil {
 		return m, err
 	}
 	if m.What == "" { // a model of transcripts, if anything
@@ -217,10 +216,10 @@ func unknown(name string) error {
 
 // costSources adds to s what was active in the time of o.
 func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) (warnings []string, err error) {
-	if err := u.o.Hub.Closed(); err != nil {
+	if err := u.c.Hub.Closed(); err != nil {
 		return nil, err
 	}
-	since, until, err := config.ParsePeriod(o.Since, o.Until, u.o.Now())
+	since, until, err := config.ParsePeriod(o.Since, o.Until, u.c.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -229,11 +228,11 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 		s.In = inTime
 	}
 	q := threadindex.Query{Since: since} // a thread that goes on after until has requests before it
-	if q.In = threadindex.Nearest(u.o.Worktrees(), o.Places); o.Elsewhere {
+	if q.In = threadindex.Nearest(u.c.Dirs.Worktrees(), o.Places); o.Elsewhere {
 		known := threadindex.In(o.Places...)
 		q.In = func(dir string) bool { return !known(dir) }
 	}
-	warnings, err = u.o.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
+	warnings, err = u.all.Archive(o.NoIndex).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
 		s.Threads = append(s.Threads, cost.Conversation{URI: t.URI, Self: t.Self, Shell: t.Shell, Agent: t.Agent,
 			Main: t.Main, By: t.By, Started: t.Started, Last: t.Modified,
 			Requests: t.Requests, Completeness: t.Completeness, Reason: t.Reason, Missing: t.Missing})
@@ -251,7 +250,7 @@ func (u Units) costSources(ctx context.Context, o CostOptions, s *cost.Sources) 
 // logged adds to s the work of the log, and the artifacts of a time.
 func (u Units) logged(ctx context.Context, o CostOptions, since, until time.Time, s *cost.Sources) (
 	warnings []string, err error) {
-	if s.Work, err = u.o.Hub.WorkIn(ctx, ""); err != nil {
+	if s.Work, err = u.c.Hub.WorkIn(ctx, ""); err != nil {
 		return nil, err
 	}
 	return u.published(ctx, o, since, until, s)
@@ -261,7 +260,7 @@ func (u Units) logged(ctx context.Context, o CostOptions, since, until time.Time
 func (u Units) published(ctx context.Context, o CostOptions, since, until time.Time, s *cost.Sources) (
 	warnings []string, err error) {
 	q := handoff.ProductionQuery{Since: since, Until: until}
-	if s.Artifacts, warnings, err = u.o.Reassigned(ctx, since, until); err != nil {
+	if s.Artifacts, warnings, err = u.attribution().Reassigned(ctx, since, until); err != nil {
 		return nil, err
 	}
 	for _, a := range s.Artifacts {
@@ -273,7 +272,7 @@ func (u Units) published(ctx context.Context, o CostOptions, since, until time.T
 	case cost.ByWork, cost.ByModel: // of which a harness can report several in a thread
 		q.By = "work"
 	}
-	s.Productions, err = u.o.Hub.Productions(ctx, q)
+	s.Productions, err = u.c.Hub.Productions(ctx, q)
 	if !slices.ContainsFunc(s.Productions, func(p handoff.Production) bool { return p.Thread != "" }) {
 		warnings = nil
 	}
@@ -289,12 +288,12 @@ func (u Units) published(ctx context.Context, o CostOptions, since, until time.T
 	known := map[string]handoff.Artifact{}
 	labels := cost.Labels(labelled, func(id string) (handoff.Artifact, bool) {
 		if _, ok := known[id]; !ok {
-			known[id], _ = u.o.Hub.Artifact(ctx, id) // one of another log is not there
+			known[id], _ = u.c.Hub.Artifact(ctx, id) // one of another log is not there
 		}
 		return known[id], known[id].ID != ""
 	})
 	if q.Apart = slices.Collect(maps.Keys(labels)); len(q.Apart) > len(labelled) { // with their inputs
-		if s.Productions, err = u.o.Hub.Productions(ctx, q); err != nil {
+		if s.Productions, err = u.c.Hub.Productions(ctx, q); err != nil {
 			return nil, err
 		}
 	}
@@ -365,7 +364,7 @@ func (u Units) recorded(ctx context.Context, l *cost.Leaf, main string) error {
 			break
 		}
 		q := handoff.ArtifactQuery{Producer: map[string]string{"thread": uri}, IncludeInactive: true, Limit: 1}
-		page, err := u.o.Hub.Artifacts(ctx, q)
+		page, err := u.c.Hub.Artifacts(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -390,7 +389,7 @@ func (u Units) sessions(ctx context.Context, n int) findSession {
 	const few = 200
 	if n <= few {
 		return func(id string) (placed, error) {
-			s, err := u.o.Sessions.Session(ctx, id)
+			s, err := u.known.Session(ctx, id)
 			if errors.Is(err, handoff.NotFound) { // one that only other records name
 				return placed{}, nil
 			}
@@ -400,7 +399,7 @@ func (u Units) sessions(ctx context.Context, n int) findSession {
 	var all map[string]placed
 	return func(id string) (placed, error) {
 		if all == nil {
-			page, err := u.o.Hub.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true})
+			page, err := u.c.Hub.Sessions(ctx, handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true})
 			if err != nil {
 				return placed{}, err
 			}
@@ -463,7 +462,7 @@ type Spending struct {
 // Spent returns what was used since a time. known are sessions that the caller has read, by ID.
 func (u Units) Spent(ctx context.Context, since time.Time, known map[string]handoff.Session) (Spending, []string,
 	error) {
-	prices, err := cost.OpenPrices(u.o.Prices)
+	prices, err := cost.OpenPrices(u.c.Prices())
 	if err != nil {
 		return Spending{}, nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/trace/otlp"
 	"github.com/agent-handoff/handoff/thread"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 )
 
 // maxNested is how many sessions a run may be inside.
@@ -25,7 +26,7 @@ func (u Units) OTLP(ctx context.Context, ref, since string) (request []byte, war
 	}
 	var list []otlp.Session
 	for _, id := range ids {
-		s, artifacts, err := u.o.Sessions.Read(ctx, id)
+		s, artifacts, err := u.known.Read(ctx, id)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -53,7 +54,7 @@ func (u Units) OTLP(ctx context.Context, ref, since string) (request []byte, war
 // SendOTLP sends what OTLP returns to the receiver at a URL. Kinds: those of OTLP, Invalid (the
 // URL), Unavailable (the receiver did not accept it in full).
 func (u Units) SendOTLP(ctx context.Context, url, ref, since string) (warnings []string, err error) {
-	if err := u.o.Hub.Closed(); err != nil {
+	if err := u.c.Hub.Closed(); err != nil {
 		return nil, err
 	}
 	if err := otlp.CheckURL(url); err != nil {
@@ -69,25 +70,25 @@ func (u Units) SendOTLP(ctx context.Context, url, ref, since string) (warnings [
 // withRuns returns the IDs of a session and of the runs in it, at all levels, or of all
 // sessions and runs since a time.
 func (u Units) withRuns(ctx context.Context, ref, since string) (ids []string, err error) {
-	if err := u.o.Hub.Closed(); err != nil {
+	if err := u.c.Hub.Closed(); err != nil {
 		return nil, err
 	}
 	if ref == "" {
 		q := handoff.SessionQuery{IncludeRuns: true, IncludeArchived: true}
-		if q.Since, _, err = config.ParsePeriod(since, "", u.o.Now()); err != nil {
+		if q.Since, _, err = config.ParsePeriod(since, "", u.c.Now()); err != nil {
 			return nil, err
 		}
-		page, err := u.o.Hub.Sessions(ctx, q)
+		page, err := u.c.Hub.Sessions(ctx, q)
 		for _, s := range page.Sessions {
 			ids = append(ids, s.ID)
 		}
 		return ids, err
 	}
-	id, err := u.o.Resolve(ctx, ref)
+	id, err := sessions.New(u.c, u.known).Resolve(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := u.o.Sessions.Tree(ctx, handoff.Session{ID: id})
+	tree, err := u.known.Tree(ctx, handoff.Session{ID: id})
 	for _, s := range tree {
 		ids = append(ids, s.ID)
 	}
@@ -97,7 +98,7 @@ func (u Units) withRuns(ctx context.Context, ref, since string) (ids []string, e
 // rootOf returns the ID of the outermost session that a session or run is in.
 func (u Units) rootOf(ctx context.Context, id string) string {
 	for range maxNested {
-		s, err := u.o.Sessions.Session(ctx, id)
+		s, err := u.known.Session(ctx, id)
 		if err != nil || s.Parent == "" {
 			break
 		}
@@ -112,7 +113,7 @@ func (u Units) did(ctx context.Context, name string) (did otlp.Thread, err error
 	if err != nil {
 		return did, err
 	}
-	v, err := u.o.Threads.Open(ctx, uri)
+	v, err := u.all.Set.Open(ctx, uri)
 	if err != nil {
 		return did, err
 	}

@@ -18,7 +18,7 @@ import (
 //
 // Kinds: NotFound, and those of reading the index.
 func (u Units) OfSession(ctx context.Context, id string) (trace.Receipt, error) {
-	s, artifacts, err := u.o.Sessions.Read(ctx, id)
+	s, artifacts, err := u.known.Read(ctx, id)
 	if err != nil {
 		return trace.Receipt{}, err
 	}
@@ -31,16 +31,16 @@ func (u Units) OfSession(ctx context.Context, id string) (trace.Receipt, error) 
 // Kinds: those of reading the index.
 func (u Units) OfPublished(ctx context.Context, s handoff.Session, artifacts []handoff.Artifact) (trace.Receipt,
 	error) {
-	work, err := u.o.Hub.WorkIn(ctx, s.ID)
+	work, err := u.c.Hub.WorkIn(ctx, s.ID)
 	threads := cost.Threads(work, artifacts)
 	own, root := threads, ""
 	if s.Producer.Thread != "" {
-		root = cost.Root(ctx, u.o.Threads, s.Producer.Thread)
+		root = cost.Root(ctx, u.all.Set, s.Producer.Thread)
 		own = slices.DeleteFunc(slices.Clone(threads), func(uri string) bool {
-			return cost.Root(ctx, u.o.Threads, uri) == root
+			return cost.Root(ctx, u.all.Set, uri) == root
 		})
 	}
-	leaves, failed := u.leaves(ctx, work, artifacts, cost.Read(ctx, u.o.Threads, own))
+	leaves, failed := u.leaves(ctx, work, artifacts, cost.Read(ctx, u.all.Set, own))
 	if failed != nil {
 		return trace.Receipt{}, failed
 	}
@@ -56,7 +56,7 @@ func (u Units) OfPublished(ctx context.Context, s handoff.Session, artifacts []h
 //
 // Kinds: those of reading the index.
 func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ trace.Receipt, err error) {
-	if err := u.o.Hub.Closed(); err != nil {
+	if err := u.c.Hub.Closed(); err != nil {
 		return trace.Receipt{}, err
 	}
 	p := a.Producer
@@ -64,7 +64,7 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ trace.Rece
 		return trace.Receipt{}, nil
 	}
 	if p.Thread == "" {
-		w, err := u.o.Hub.Work(ctx, p.Harness, p.WorkID)
+		w, err := u.c.Hub.Work(ctx, p.Harness, p.WorkID)
 		if err != nil && !errors.Is(err, handoff.NotFound) { // its start need not be recorded
 			return trace.Receipt{}, err
 		}
@@ -73,10 +73,10 @@ func (u Units) OfArtifact(ctx context.Context, a handoff.Artifact) (_ trace.Rece
 	var threads []cost.Conversation
 	var uris []string
 	if p.Thread != "" {
-		threads = cost.Read(ctx, u.o.Threads, []string{cost.Root(ctx, u.o.Threads, p.Thread)})
+		threads = cost.Read(ctx, u.all.Set, []string{cost.Root(ctx, u.all.Set, p.Thread)})
 		uris = append(cost.Names(threads), p.Thread)
 	}
-	work, err := cost.PartOf(ctx, u.o.Hub, p, uris)
+	work, err := cost.PartOf(ctx, u.c.Hub, p, uris)
 	if err != nil {
 		return trace.Receipt{}, err
 	}
@@ -117,28 +117,28 @@ func (u Units) publishedIn(ctx context.Context, uris []string, work []handoff.Wo
 
 // publishedBy returns the artifacts of a producer, of every status.
 func (u Units) publishedBy(ctx context.Context, producer map[string]string) ([]handoff.Artifact, error) {
-	page, err := u.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: producer, IncludeInactive: true})
+	page, err := u.c.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: producer, IncludeInactive: true})
 	return page.Artifacts, err
 }
 
 // Attribute adds to artifacts who published them, as transcripts show it; see
 // handoff.Attribution.
 func (u Units) Attribute(ctx context.Context, list []handoff.Artifact) error {
-	if err := u.o.Hub.Closed(); err != nil {
+	if err := u.c.Hub.Closed(); err != nil {
 		return err
 	}
-	u.o.Attribute(ctx, list)
+	u.attribution().Attribute(ctx, list...)
 	return ctx.Err()
 }
 
 func (u Units) leaves(ctx context.Context, work []handoff.Work, artifacts []handoff.Artifact,
 	threads []cost.Conversation) ([]cost.Leaf, error) {
-	prices, err := cost.OpenPrices(u.o.Prices)
+	prices, err := cost.OpenPrices(u.c.Prices())
 	if err != nil {
 		return nil, err
 	}
-	u.o.Attribute(ctx, artifacts)
-	return cost.Leaves(cost.Sources{Work: u.o.Conclude(ctx, work), Artifacts: artifacts, Threads: threads,
+	u.attribution().Attribute(ctx, artifacts...)
+	return cost.Leaves(cost.Sources{Work: u.conclude(ctx, work), Artifacts: artifacts, Threads: threads,
 		Prices: prices}), nil
 }
 

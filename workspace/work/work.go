@@ -9,20 +9,55 @@ import (
 	"strings"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/core"
+	"github.com/agent-handoff/handoff/internal/session/lifecycle"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
+	"github.com/agent-handoff/handoff/internal/trace/outcome"
+	"github.com/agent-handoff/handoff/internal/trace/provenance"
+	"github.com/agent-handoff/handoff/internal/transcript/keep"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
-	"github.com/agent-handoff/handoff/workspace/internal/parts"
+	"github.com/agent-handoff/handoff/workspace/sessions"
+	"github.com/agent-handoff/handoff/workspace/threads"
 )
 
 // Units are the units of work of a workspace, as its caller uses them, with the
 // threads in which they were done.
-type Units struct{ o parts.Work }
+type Units struct {
+	c       *core.Core
+	known   *lifecycle.Sessions
+	all     keep.Transcripts // whose set is nil to record work
+	threads threads.Collection
+	names   Names
+}
 
-// New returns the units of work that o describes. Workspace.Work of package workspace
-// calls it.
-func New(o parts.Work) Units { return Units{o} }
+// Names know what a name is of.
+type Names interface {
+	// Named returns the zero value for nothing.
+	Named(ctx context.Context, name string) (Meaning, error)
+}
+
+// A Meaning is what a name is of.
+type Meaning struct {
+	What string       // in words, "" for nothing
+	By   string       // the group of costs whose rows it has, "" for none
+	Keys []string     // of those rows
+	Show handoff.Hint // how to show it
+}
+
+// New returns the units of work of a workspace. Workspace.Work of package workspace calls it.
+func New(c *core.Core, s *lifecycle.Sessions, all keep.Transcripts, t threads.Collection, n Names) Units {
+	return Units{c, s, all, t, n}
+}
+
+// attribution finds who published artifacts.
+func (u Units) attribution() provenance.Attribution { return provenance.Attribution{Threads: u.all} }
+
+// conclude returns work with the status of what has no end.
+func (u Units) conclude(ctx context.Context, work []handoff.Work) []handoff.Work {
+	return outcome.Conclude(ctx, u.known, u.all.Set, u.c.Now(), work)
+}
 
 // A Unit is a unit of work to record: a prompt, a task, a skill or a tool call of a
 // harness. What is empty is taken from the caller.
@@ -49,10 +84,10 @@ func Kinds() []string { return []string{"session", "prompt", "task", "skill", "t
 //
 // Kinds: Invalid, and those of Log.Append.
 func (u Units) Start(ctx context.Context, unit Unit) (Change, error) {
-	if err := u.o.Hub.Closed(); err != nil {
+	if err := u.c.Hub.Closed(); err != nil {
 		return Change{}, err
 	}
-	p := u.o.Producer
+	p := u.c.Producer
 	switch {
 	case unit.ID == "":
 		return Change{}, handoff.E("start work", `""`, handoff.Invalid, errors.New("has no ID"),
@@ -63,7 +98,7 @@ func (u Units) Start(ctx context.Context, unit Unit) (Change, error) {
 	}
 	f := &handoff.WorkStarted{WorkID: unit.ID, ParentWorkID: unit.Parent, Kind: unit.Kind, Name: unit.Name, Agent: p.Agent,
 		Model:  p.Model,
-		Thread: p.Thread, SessionID: u.o.Session, RunID: p.RunID, StartedAt: u.o.Now()}
+		Thread: p.Thread, SessionID: u.c.OwnSession(), RunID: p.RunID, StartedAt: u.c.Now()}
 	if unit.Thread != "" {
 		uri, err := thread.ParseURI(unit.Thread)
 		if err != nil {
@@ -79,7 +114,7 @@ func (u Units) Start(ctx context.Context, unit Unit) (Change, error) {
 //
 // Kinds: Invalid, and those of Log.Append.
 func (u Units) End(ctx context.Context, end End) (Change, error) {
-	if err := u.o.Hub.Closed(); err != nil {
+	if err := u.c.Hub.Closed(); err != nil {
 		return Change{}, err
 	}
 	switch {
@@ -92,7 +127,7 @@ func (u Units) End(ctx context.Context, end End) (Change, error) {
 		return Change{}, handoff.E("end work", end.Status, handoff.Invalid, errors.New("unknown status"),
 			handoff.Advice("the statuses are completed, failed and cancelled"))
 	}
-	f := &handoff.WorkEnded{WorkID: end.ID, EndedAt: u.o.Now(), IsError: end.Status == session.Failed, Status: end.Status,
+	f := &handoff.WorkEnded{WorkID: end.ID, EndedAt: u.c.Now(), IsError: end.Status == session.Failed, Status: end.Status,
 		Usage: end.Usage}
 	if used := end.Usage; used != nil {
 		f.UsageSource = handoff.UsageFromHarness
@@ -116,21 +151,21 @@ type Tree struct {
 // Kinds: those of ResolveSession.
 func (u Units) Tree(ctx context.Context, session string) (Tree, error) {
 	if session != "" {
-		id, err := u.o.Resolve(ctx, session)
+		id, err := sessions.New(u.c, u.known).Resolve(ctx, session)
 		if err != nil {
 			return Tree{}, err
 		}
 		session = id
 	}
-	work, err := u.o.Hub.WorkIn(ctx, session)
+	work, err := u.c.Hub.WorkIn(ctx, session)
 	if err != nil {
 		return Tree{}, err
 	}
-	prices, err := cost.OpenPrices(u.o.Prices)
+	prices, err := cost.OpenPrices(u.c.Prices())
 	if err != nil {
 		return Tree{}, err
 	}
-	roots := cost.Rollup(u.o.Conclude(ctx, work), func(unit handoff.Work) trace.Usage { return cost.OfWork(unit, prices) })
+	roots := cost.Rollup(u.conclude(ctx, work), func(unit handoff.Work) trace.Usage { return cost.OfWork(unit, prices) })
 	return Tree{append([]*trace.Node{}, roots...)}, nil
 }
 
@@ -142,18 +177,18 @@ type Change struct {
 }
 
 func (u Units) record(ctx context.Context, id string, f handoff.Fact) (Change, error) {
-	r, warnings, err := u.o.Hub.Record(ctx, f)
+	r, warnings, err := u.c.Hub.Record(ctx, f)
 	if err != nil {
 		return Change{}, err
 	}
-	view, err := u.o.Hub.Work(ctx, r.Producer.Harness, id)
+	view, err := u.c.Hub.Work(ctx, r.Producer.Harness, id)
 	if err != nil { // the record is stored, and the index is behind
 		warnings, view.ID = append(warnings, err.Error()), id
 	}
-	return Change{view, append(warnings, u.o.Finish(ctx, "")...)}, nil
+	return Change{view, append(warnings, u.c.Finish(ctx, "")...)}, nil
 }
 
 // Use records that the caller's work read an artifact, at most once. Outside a
 // run and a session nothing is recorded. Call it after the answer is out: use is
 // recorded on a best-effort basis.
-func (u Units) Use(ctx context.Context, a handoff.Artifact) error { return u.o.Hub.Use(ctx, a) }
+func (u Units) Use(ctx context.Context, a handoff.Artifact) error { return u.c.Hub.Use(ctx, a) }

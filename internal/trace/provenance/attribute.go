@@ -16,9 +16,9 @@ type Index interface {
 	IsBehind(ctx context.Context, most int) (bool, error)
 }
 
-// Attribute adds to artifacts who published them, as the index of threads shows it. It reads
+// attributeNow adds to artifacts who published them, as the index of threads shows it. It reads
 // transcripts only for artifacts whose call may have been written since they were read.
-func Attribute(ctx context.Context, x Index, now time.Time, list []handoff.Artifact) error {
+func attributeNow(ctx context.Context, x Index, now time.Time, list []handoff.Artifact) error {
 	due, err := attribute(ctx, x, now, list)
 	if err != nil || len(due) == 0 {
 		return err
@@ -75,9 +75,9 @@ func isDue(published, compared, now time.Time) bool {
 	return compared.Before(published.Add(soon)) || compared.Before(published.Add(longest)) && now.Sub(compared) > interval
 }
 
-// Due returns the IDs of those of some artifacts, of which only the ID, the time and the thread are
+// dueOf returns the IDs of those of some artifacts, of which only the ID, the time and the thread are
 // used, whose calls may have been written since the transcripts of their threads were read.
-func Due(ctx context.Context, x Index, now time.Time, list []handoff.Artifact) (due []string, err error) {
+func dueOf(ctx context.Context, x Index, now time.Time, list []handoff.Artifact) (due []string, err error) {
 	known := false
 	err = x.Known(ctx, func(_ threadindex.Lookup, compared func(string) time.Time) error {
 		known = true
@@ -100,8 +100,8 @@ func Due(ctx context.Context, x Index, now time.Time, list []handoff.Artifact) (
 	return due, err
 }
 
-// Signs returns what records of artifacts that some subagents published may have of them.
-func Signs(ctx context.Context, x Index, of threadindex.Subagents) (s threadindex.Signs, err error) {
+// signsOf returns what records of artifacts that some subagents published may have of them.
+func signsOf(ctx context.Context, x Index, of threadindex.Subagents) (s threadindex.Signs, err error) {
 	err = x.Known(ctx, func(l threadindex.Lookup, _ func(string) time.Time) (err error) {
 		s, err = l.Signs(ctx, of)
 		return err
@@ -109,9 +109,9 @@ func Signs(ctx context.Context, x Index, of threadindex.Subagents) (s threadinde
 	return s, err
 }
 
-// PublishedSince returns the IDs, of artifacts of a time or later, in the outputs of calls that
+// publishedSince returns the IDs, of artifacts of a time or later, in the outputs of calls that
 // publish.
-func PublishedSince(ctx context.Context, x Index, since time.Time) (ids []string, err error) {
+func publishedSince(ctx context.Context, x Index, since time.Time) (ids []string, err error) {
 	err = x.Known(ctx, func(l threadindex.Lookup, _ func(string) time.Time) (err error) {
 		ids, err = l.PublishedSince(ctx, since)
 		return err
@@ -119,8 +119,8 @@ func PublishedSince(ctx context.Context, x Index, since time.Time) (ids []string
 	return ids, err
 }
 
-// Mains returns the main threads of those of some URIs that are of subagents.
-func Mains(ctx context.Context, x Index, uris []string) (mains map[string]string, err error) {
+// mainsOf returns the main threads of those of some URIs that are of subagents.
+func mainsOf(ctx context.Context, x Index, uris []string) (mains map[string]string, err error) {
 	err = x.Known(ctx, func(l threadindex.Lookup, _ func(string) time.Time) (err error) {
 		mains, err = l.Mains(ctx, uris)
 		return err

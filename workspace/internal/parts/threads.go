@@ -1,3 +1,5 @@
+// Package parts has what threads use of an open workspace. Package workspace fills it in, on
+// behalf of one caller.
 package parts
 
 import (

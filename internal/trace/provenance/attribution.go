@@ -1,4 +1,4 @@
-package workspace
+package provenance
 
 import (
 	"cmp"
@@ -9,99 +9,124 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/core"
 	"github.com/agent-handoff/handoff/internal/tool/order"
-	"github.com/agent-handoff/handoff/internal/trace/provenance"
+	"github.com/agent-handoff/handoff/internal/transcript/keep"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/lineage"
-	"github.com/agent-handoff/handoff/thread"
 )
 
-// attribute adds to artifacts who published them, as the transcripts of a set show it, nil
-// for none. Without a usable index of threads it adds nothing.
-func (w *Workspace) attribute(ctx context.Context, set *thread.Set, list ...handoff.Artifact) {
-	if set == nil || len(list) == 0 {
+// An Attribution finds who published artifacts, as the transcripts of an open workspace show it.
+type Attribution struct {
+	Threads keep.Transcripts
+}
+
+// core returns the open workspace.
+func (t Attribution) core() *core.Core { return t.Threads.Core }
+
+// index returns the index of threads. ok is false if there is none.
+func (t Attribution) index() (x Index, ok bool) {
+	if t.Threads.Set == nil {
+		return nil, false
+	}
+	x, ok = t.Threads.Archive(false).(Index)
+	return x, ok
+}
+
+// Attribute adds to artifacts who published them. Without a usable index of threads it adds
+// nothing.
+func (t Attribution) Attribute(ctx context.Context, list ...handoff.Artifact) {
+	if len(list) == 0 {
 		return
 	}
-	if x, ok := w.archive(set, false).(provenance.Index); ok {
-		_ = provenance.Attribute(ctx, x, w.c.Now(), list) // an index that can't be used is rebuilt by what needs it
+	if x, ok := t.index(); ok {
+		_ = attributeNow(ctx, x, t.core().Now(), list) // an index that can't be used is rebuilt by what needs it
 	}
 }
+
+// How many artifacts are read at a time: with their IDs, and to find those of an agent, which is
+// given up after some pages.
+const (
+	pageSize   = 500
+	agentPage  = 200
+	agentPages = 50
+)
 
 // freshFor is how long after a publication its call may not be in the transcript.
 const freshFor = 10 * time.Second
 
-// attributeEvents is attribute for those who wait, who don't wait for a transcript: an artifact
+// AttributeEvents is Attribute for those who wait, who don't wait for a transcript: an artifact
 // that was published a moment ago stays as its record is.
-func (w *Workspace) attributeEvents(ctx context.Context, list ...handoff.Artifact) {
+func (t Attribution) AttributeEvents(ctx context.Context, list ...handoff.Artifact) {
 	for i := range list {
-		if w.c.Now().Sub(list[i].CreatedAt) >= freshFor {
-			w.attribute(ctx, w.threads, list[i:i+1]...)
+		if t.core().Now().Sub(list[i].CreatedAt) >= freshFor {
+			t.Attribute(ctx, list[i:i+1]...)
 		}
 	}
 }
 
-// attributeNodes sets the agents of artifacts in a graph to those who published them.
-func (w *Workspace) attributeNodes(ctx context.Context, nodes []lineage.Neighbor) error {
+// AttributeNodes sets the agents of artifacts in a graph to those who published them.
+func (t Attribution) AttributeNodes(ctx context.Context, nodes []lineage.Neighbor) error {
 	at, ids := map[string]int{}, []string{}
 	for i, n := range nodes {
 		at[n.ID], ids = i, append(ids, n.ID)
 	}
-	page, err := w.c.Index.Artifacts(ctx, handoff.ArtifactQuery{IDs: ids, IncludeInactive: true})
-	w.attribute(ctx, w.threads, page.Artifacts...)
+	page, err := t.core().Index.Artifacts(ctx, handoff.ArtifactQuery{IDs: ids, IncludeInactive: true})
+	t.Attribute(ctx, page.Artifacts...)
 	for _, a := range page.Artifacts {
 		nodes[at[a.ID]].Agent = a.PublishedBy().Agent
 	}
 	return err
 }
 
-// indexNewest brings the index of threads of a set up to the newest artifacts.
-func (w *Workspace) indexNewest(ctx context.Context, set *thread.Set) error {
-	if _, err := w.c.Anonymous.Newest(ctx); err != nil { // which brings the index up to the log
+// IndexNewest brings the index of threads up to the newest artifacts.
+func (t Attribution) IndexNewest(ctx context.Context) error {
+	if _, err := t.core().Hub.Newest(ctx); err != nil { // which brings the index up to the log
 		return err
 	}
-	newest, err := w.c.Index.Threaded(ctx, listPage)
-	x, ok := w.archive(set, false).(provenance.Index)
+	newest, err := t.core().Index.Threaded(ctx, pageSize)
+	x, ok := t.index()
 	if err != nil || !ok || len(newest) == 0 {
 		return err
 	}
-	due, _ := provenance.Due(ctx, x, w.c.Now(), newest) // an index that can't be used is rebuilt by what needs it
+	due, _ := dueOf(ctx, x, t.core().Now(), newest) // an index that can't be used is rebuilt by what needs it
 	if len(due) == 0 {
 		return ctx.Err()
 	}
-	page, err := w.c.Index.Artifacts(ctx, handoff.ArtifactQuery{IDs: due, IncludeInactive: true})
-	w.attribute(ctx, set, page.Artifacts...)
+	page, err := t.core().Index.Artifacts(ctx, handoff.ArtifactQuery{IDs: due, IncludeInactive: true})
+	t.Attribute(ctx, page.Artifacts...)
 	return err
 }
 
 // attributable returns the artifacts that the index of threads may show to be of some
 // subagents, as a map of the agents in their records by their IDs.
-func (w *Workspace) attributable(ctx context.Context, set *thread.Set, of threadindex.Subagents) (
+func (t Attribution) attributable(ctx context.Context, of threadindex.Subagents) (
 	map[string]string, error) {
-	x, ok := w.archive(set, false).(provenance.Index)
+	x, ok := t.index()
 	if !ok {
 		return nil, nil
 	}
-	signs, err := provenance.Signs(ctx, x, of)
+	signs, err := signsOf(ctx, x, of)
 	if err != nil {
 		return nil, err
 	}
 	if of == (threadindex.Subagents{}) {
 		signs.Threads = nil // whoever asks for all subagents knows them by their threads
 	}
-	return w.c.Index.AgentsOf(ctx, signs.Artifacts, signs.Threads, signs.Calls)
+	return t.core().Index.AgentsOf(ctx, signs.Artifacts, signs.Threads, signs.Calls)
 }
 
-// reassigned returns the artifacts of a time that transcripts show to be of another thread
+// Reassigned returns the artifacts of a time that transcripts show to be of another thread
 // than their records do, and a warning if the index of threads is too old to know all.
-func (w *Workspace) reassigned(ctx context.Context, set *thread.Set, since, until time.Time) (list []handoff.Artifact,
+func (t Attribution) Reassigned(ctx context.Context, since, until time.Time) (list []handoff.Artifact,
 	warnings []string, err error) {
-	if set == nil {
+	if t.Threads.Set == nil {
 		return nil, nil, nil
 	}
-	if err := w.indexNewest(ctx, set); err != nil {
+	if err := t.IndexNewest(ctx); err != nil {
 		return nil, nil, err
 	}
-	if x, ok := w.archive(set, false).(provenance.Index); ok {
+	if x, ok := t.index(); ok {
 		behind, err := x.IsBehind(ctx, threadindex.Quick)
 		if err != nil {
 			return nil, nil, err
@@ -111,52 +136,52 @@ func (w *Workspace) reassigned(ctx context.Context, set *thread.Set, since, unti
 				"artifact of a subagent may count to its main agent", threadindex.Quick)}
 		}
 	}
-	known, err := w.attributable(ctx, set, threadindex.Subagents{})
+	known, err := t.attributable(ctx, threadindex.Subagents{})
 	if err != nil {
 		return nil, warnings, err
 	}
 	q := handoff.ArtifactQuery{IncludeInactive: true, Since: since, Until: until}
-	list, err = w.among(ctx, set, q, slices.Sorted(maps.Keys(known)), func(a handoff.Artifact) bool {
+	list, err = t.among(ctx, q, slices.Sorted(maps.Keys(known)), func(a handoff.Artifact) bool {
 		return a.Attributed != nil && a.Attributed.Agent != "" && a.Producer.Agent != a.Attributed.Agent
 	})
 	return list, warnings, err
 }
 
-// unrecorded returns the artifacts of a time or later whose records name no thread, and that
+// Unrecorded returns the artifacts of a time or later whose records name no thread, and that
 // transcripts show to be of one.
-func (w *Workspace) unrecorded(ctx context.Context, set *thread.Set, since time.Time) ([]handoff.Artifact, error) {
-	x, ok := w.archive(set, false).(provenance.Index)
-	if set == nil || !ok {
+func (t Attribution) Unrecorded(ctx context.Context, since time.Time) ([]handoff.Artifact, error) {
+	x, ok := t.index()
+	if !ok {
 		return nil, nil
 	}
-	ids, err := provenance.PublishedSince(ctx, x, since)
+	ids, err := publishedSince(ctx, x, since)
 	if err != nil {
 		return nil, err
 	}
 	q := handoff.ArtifactQuery{Producer: map[string]string{"thread": ""}, IncludeInactive: true, Since: since}
-	return w.among(ctx, set, q, ids, func(a handoff.Artifact) bool { return a.Attributed != nil })
+	return t.among(ctx, q, ids, func(a handoff.Artifact) bool { return a.Attributed != nil })
 }
 
-// mains returns the main threads of those of some URIs that are of subagents.
-func (w *Workspace) mains(ctx context.Context, set *thread.Set, uris []string) (map[string]string, error) {
-	x, ok := w.archive(set, false).(provenance.Index)
-	if set == nil || !ok {
+// Mains returns the main threads of those of some URIs that are of subagents.
+func (t Attribution) Mains(ctx context.Context, uris []string) (map[string]string, error) {
+	x, ok := t.index()
+	if !ok {
 		return nil, nil
 	}
-	return provenance.Mains(ctx, x, uris)
+	return mainsOf(ctx, x, uris)
 }
 
 // among returns the artifacts that q selects, with one of some IDs, of which keep is true once
 // they are attributed.
-func (w *Workspace) among(ctx context.Context, set *thread.Set, q handoff.ArtifactQuery, ids []string,
+func (t Attribution) among(ctx context.Context, q handoff.ArtifactQuery, ids []string,
 	keep func(handoff.Artifact) bool) (list []handoff.Artifact, err error) {
-	for part := range slices.Chunk(ids, listPage) {
+	for part := range slices.Chunk(ids, pageSize) {
 		q.IDs = part
-		page, err := w.c.Index.Artifacts(ctx, q)
+		page, err := t.core().Index.Artifacts(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		w.attribute(ctx, set, page.Artifacts...)
+		t.Attribute(ctx, page.Artifacts...)
 		for _, a := range page.Artifacts {
 			if keep(a) {
 				list = append(list, a)
@@ -166,35 +191,35 @@ func (w *Workspace) among(ctx context.Context, set *thread.Set, q handoff.Artifa
 	return list, nil
 }
 
-// byAgent returns the artifacts that q selects, but by the agent that PublishedBy has in place
-// of that in the record. A page may have fewer than the limit, and a cursor, as that of noticed.
-func (w *Workspace) byAgent(ctx context.Context, q handoff.ArtifactQuery) (page handoff.ArtifactPage, err error) {
-	if w.threads != nil && q.Cursor == "" {
-		err = w.indexNewest(ctx, w.threads)
+// ByAgent returns the artifacts that q selects, but by the agent that PublishedBy has in place
+// of that in the record. A page may have fewer than the limit, and a cursor, as that of the notices.
+func (t Attribution) ByAgent(ctx context.Context, q handoff.ArtifactQuery) (page handoff.ArtifactPage, err error) {
+	if t.Threads.Set != nil && q.Cursor == "" {
+		err = t.IndexNewest(ctx)
 	}
 	if err == nil {
-		page, err = w.publishedBy(ctx, q, q.Producer["agent"])
+		page, err = t.publishedBy(ctx, q, q.Producer["agent"])
 	}
-	if err != nil || w.threads == nil {
+	if err != nil || t.Threads.Set == nil {
 		return page, err
 	}
-	others, err := w.recordedOtherwise(ctx, q)
+	others, err := t.recordedOtherwise(ctx, q)
 	if err != nil {
 		return page, err
 	}
-	more, err := w.publishedBy(ctx, others, q.Producer["agent"])
+	more, err := t.publishedBy(ctx, others, q.Producer["agent"])
 	if page.HiddenCount+more.HiddenCount > 0 && err == nil {
-		page.HiddenCount, err = w.hidden(ctx, q, page.HiddenCount)
+		page.HiddenCount, err = t.hidden(ctx, q, page.HiddenCount)
 	}
 	return merged(page, more, q.Limit), err
 }
 
 // recordedOtherwise returns a query of the artifacts that q selects, except by the agent, whose
 // records have another agent, and which transcripts may show to be of this one.
-func (w *Workspace) recordedOtherwise(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactQuery, error) {
+func (t Attribution) recordedOtherwise(ctx context.Context, q handoff.ArtifactQuery) (handoff.ArtifactQuery, error) {
 	agent, ids := q.Producer["agent"], []string{}
 	if agent != "" { // the one in a record is only replaced by another one
-		known, err := w.attributable(ctx, w.threads, threadindex.Subagents{Name: agent})
+		known, err := t.attributable(ctx, threadindex.Subagents{Name: agent})
 		if err != nil {
 			return q, err
 		}
@@ -210,18 +235,18 @@ func (w *Workspace) recordedOtherwise(ctx context.Context, q handoff.ArtifactQue
 }
 
 // publishedBy returns those of the artifacts that q selects that an agent published.
-func (w *Workspace) publishedBy(ctx context.Context, q handoff.ArtifactQuery, agent string) (
+func (t Attribution) publishedBy(ctx context.Context, q handoff.ArtifactQuery, agent string) (
 	found handoff.ArtifactPage, err error) {
 	if q.IDs != nil && len(q.IDs) == 0 {
 		return found, nil
 	}
 	limit := q.Limit
-	for range noticedPages {
-		page, err := w.c.Anonymous.Artifacts(ctx, q)
+	for range agentPages {
+		page, err := t.core().Hub.Artifacts(ctx, q)
 		if err != nil {
 			return found, err
 		}
-		w.attribute(ctx, w.threads, page.Artifacts...)
+		t.Attribute(ctx, page.Artifacts...)
 		page.Artifacts = slices.DeleteFunc(page.Artifacts, func(a handoff.Artifact) bool {
 			return a.PublishedBy().Agent != agent
 		})
@@ -229,7 +254,7 @@ func (w *Workspace) publishedBy(ctx context.Context, q handoff.ArtifactQuery, ag
 		if found = page; found.Cursor == "" || len(found.Artifacts) >= limit {
 			break
 		}
-		q.Limit, q.Cursor = max(limit, noticedPage), found.Cursor
+		q.Limit, q.Cursor = max(limit, agentPage), found.Cursor
 	}
 	if limit > 0 && len(found.Artifacts) > limit {
 		found.Artifacts, found.Cursor = found.Artifacts[:limit], handoff.NewCursor(found.Artifacts[limit-1].Seq)
@@ -239,37 +264,37 @@ func (w *Workspace) publishedBy(ctx context.Context, q handoff.ArtifactQuery, ag
 
 // differences returns the artifacts that q selects by the agent that PublishedBy has and not by
 // the agent in the record, and those that it selects by the record only. Paging is ignored.
-func (w *Workspace) differences(ctx context.Context, q handoff.ArtifactQuery) (more, fewer []handoff.Artifact,
+func (t Attribution) differences(ctx context.Context, q handoff.ArtifactQuery) (more, fewer []handoff.Artifact,
 	err error) {
-	if w.threads == nil {
+	if t.Threads.Set == nil {
 		return nil, nil, nil
 	}
 	agent := q.Producer["agent"]
 	q.Limit, q.Cursor = 0, ""
-	others, err := w.recordedOtherwise(ctx, q)
+	others, err := t.recordedOtherwise(ctx, q)
 	if err != nil {
 		return nil, nil, err
 	}
 	of := func(a handoff.Artifact) bool { return a.PublishedBy().Agent == agent }
-	if more, err = w.among(ctx, w.threads, others, others.IDs, of); err != nil {
+	if more, err = t.among(ctx, others, others.IDs, of); err != nil {
 		return nil, nil, err
 	}
-	known, err := w.attributable(ctx, w.threads, threadindex.Subagents{Name: agent, Others: true})
+	known, err := t.attributable(ctx, threadindex.Subagents{Name: agent, Others: true})
 	if err != nil {
 		return nil, nil, err
 	}
 	maps.DeleteFunc(known, func(id, recorded string) bool {
 		return recorded != agent || (q.IDs != nil && !slices.Contains(q.IDs, id))
 	})
-	fewer, err = w.among(ctx, w.threads, q, slices.Collect(maps.Keys(known)),
+	fewer, err = t.among(ctx, q, slices.Collect(maps.Keys(known)),
 		func(a handoff.Artifact) bool { return !of(a) })
 	return more, fewer, err
 }
 
 // hidden corrects how many artifacts q leaves out because of their status, as differences does.
-func (w *Workspace) hidden(ctx context.Context, q handoff.ArtifactQuery, n int) (int, error) {
+func (t Attribution) hidden(ctx context.Context, q handoff.ArtifactQuery, n int) (int, error) {
 	for _, q.Status = range []handoff.Status{handoff.Superseded, handoff.Withdrawn} {
-		more, fewer, err := w.differences(ctx, q)
+		more, fewer, err := t.differences(ctx, q)
 		if err != nil {
 			return 0, err
 		}
@@ -278,10 +303,10 @@ func (w *Workspace) hidden(ctx context.Context, q handoff.ArtifactQuery, n int) 
 	return min(n, handoff.MaxHidden), nil
 }
 
-// countByAgent corrects counts by channel, of the artifacts that q selects by the agent in their
+// CountByAgent corrects counts by channel, of the artifacts that q selects by the agent in their
 // records, as differences does.
-func (w *Workspace) countByAgent(ctx context.Context, q handoff.ArtifactQuery, counts map[string]int) error {
-	more, fewer, err := w.differences(ctx, q)
+func (t Attribution) CountByAgent(ctx context.Context, q handoff.ArtifactQuery, counts map[string]int) error {
+	more, fewer, err := t.differences(ctx, q)
 	for _, a := range more {
 		counts[a.Channel]++
 	}
