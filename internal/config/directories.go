@@ -199,11 +199,6 @@ func (d *directories) now(r repository) string {
 			return o.common
 		}
 	}
-	for _, id := range r.ids() {
-		if slices.ContainsFunc(d.like[id], func(o repository) bool { return o.common == r.common && d.has(o) }) {
-			return r.common // its description was edited, or it was cloned again
-		}
-	}
 	return ""
 }
 

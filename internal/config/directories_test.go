@@ -141,3 +141,33 @@ func TestUnread(t *testing.T) {
 		t.Errorf("a directory that is gone is of %s", home)
 	}
 }
+
+// TestClones checks that the threads of a repository that is gone are those of the clone that was remembered
+// first, also if a later clone is in the place of the repository or in a former one.
+func TestClones(t *testing.T) {
+	dir := t.TempDir()
+	place := func(name string) string { return filepath.Join(dir, name) }
+	d := readDirectories(dir)
+	add := func(at, name, created string) {
+		if created == "" { // it exists
+			common := filepath.Join(place(name), ".git")
+			if err := os.MkdirAll(common, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(common, "description"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			created, _ = createdAt(common)
+		}
+		d.add(repository{filepath.Join(place(name), ".git"), created, "abc"}.line(place(at), ""))
+	}
+	add("old", "old", "1")
+	add("now", "now", "1") // it was moved, and removed
+	add("worktree", "now", "1")
+	add("first", "first", "")
+	add("old", "old", "")
+	add("now", "now", "")
+	if got, want := d.home(place("worktree")), filepath.Join(place("first"), ".git"); got != want {
+		t.Errorf("a worktree of a repository that is gone is of %q, want %q", got, want)
+	}
+}
