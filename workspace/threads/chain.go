@@ -62,9 +62,8 @@ func (c Collection) chain(ctx context.Context, list []*transcript.Item) error {
 }
 
 // Chain returns which thread that of a view continues, and which continue it. What the first prompt of a
-// thread states is a claim. Those that continue it are in the index of threads: without one, none is known.
-//
-// Kinds: those of reading the index.
+// thread states is a claim. Those that continue it are in the index of threads as it is: without one, none is
+// known, and of those that started since the last list or search, neither.
 func (c Collection) Chain(ctx context.Context, v *thread.View) (chain thread.Chain, err error) {
 	if err := c.o.Hub.Closed(); err != nil {
 		return chain, err
@@ -77,11 +76,7 @@ func (c Collection) Chain(ctx context.Context, v *thread.View) (chain thread.Cha
 	if chain, err = threadindex.ChainOf(ctx, all, i); err != nil {
 		return chain, err
 	}
-	var later []thread.URI
-	_, err = c.o.Archive(false).Lookup(ctx, threadindex.Quick, func(l threadindex.Lookup) error {
-		later, err = l.ContinuedBy(ctx, i.URI)
-		return err
-	})
+	later, err := c.o.Archive(false).ContinuedBy(ctx, i.URI)
 	for _, u := range later {
 		by, failed := all.Item(ctx, u)
 		if failed != nil {

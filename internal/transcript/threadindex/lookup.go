@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-handoff/handoff"
+	"github.com/agent-handoff/handoff/internal/transcript/threadindex/store"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/transcript"
 )
@@ -41,10 +42,6 @@ type Publications interface {
 type Lookup interface {
 	Publications
 	Items
-
-	// ContinuedBy returns the threads that state to continue another one, in the order of
-	// their starts.
-	ContinuedBy(ctx context.Context, uri thread.URI) ([]thread.URI, error)
 
 	// Touches returns the calls that name one of the files, which are absolute, or the
 	// file with a relative path in the working directory of any thread, unless
@@ -231,14 +228,29 @@ func (l *indexLookup) Items(ctx context.Context, uris []string) (items []transcr
 	return items, l.failed(err)
 }
 
-func (l *indexLookup) ContinuedBy(ctx context.Context, uri thread.URI) (found []thread.URI, err error) {
-	names, err := l.strings(ctx, "SELECT t.uri FROM threads t WHERE "+newest("t.continues = ? AND t.continues <> ''")+
-		" ORDER BY t.started, t.uri", uri.Main().String())
-	for _, name := range names {
-		u, failed := thread.ParseURI(name)
-		found, err = append(found, u), errors.Join(err, failed)
+// ContinuedBy returns none: all threads would have to be read for it.
+func (f *Files) ContinuedBy(context.Context, thread.URI) ([]thread.URI, error) { return nil, nil }
+
+// ContinuedBy returns the threads that state to continue another one, in the order of their starts, as the
+// database has them: it looks for no transcripts, so those that were written since the last list or search
+// are missing, and one that was removed since may be there. If there is no usable database, it returns none.
+func (x *Index) ContinuedBy(ctx context.Context, uri thread.URI) (found []thread.URI, err error) {
+	if _, err := os.Stat(x.file); err != nil {
+		return nil, nil
 	}
-	return found, l.failed(err)
+	db, err := store.Open(ctx, x.file)
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	defer db.Close()
+	names, _ := answer{Database: db}.strings(ctx, "SELECT t.uri FROM threads t WHERE "+
+		newest("t.continues = ? AND t.continues <> ''")+" ORDER BY t.started, t.uri", uri.Main().String())
+	for _, name := range names {
+		if u, err := thread.ParseURI(name); err == nil {
+			found = append(found, u)
+		}
+	}
+	return found, ctx.Err()
 }
 
 func (l *indexLookup) Read(ctx context.Context, uri thread.URI, emit func(thread.Message) error) error {

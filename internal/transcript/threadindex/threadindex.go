@@ -54,6 +54,9 @@ type Archive interface {
 	Changes
 	EachUsage(context.Context, Query, func(ThreadUsage) error) (warnings []string, err error)
 	Lookup(ctx context.Context, most int, do func(Lookup) error) (warnings []string, err error)
+
+	// ContinuedBy returns the threads that are known to state to continue another one.
+	ContinuedBy(context.Context, thread.URI) ([]thread.URI, error)
 }
 
 // Changes are what threads changed.
