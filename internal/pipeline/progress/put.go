@@ -276,7 +276,7 @@ func (r *Runs) number(s State, stage *contract.Stage, from *made) int {
 // draftOf returns the draft of an attempt, without its body and key.
 func draftOf(stage *contract.Stage, issue string, value map[string]any, from *made, lenient bool) handoff.Draft {
 	own := attemptOf(stage.Name, gate.Output{Report: pipeline.Report{Value: value}})
-	metadata := map[string]any{"stage": stage.Name, "read": from.read} // see attemptMetadata
+	metadata := map[string]any{"stage": stage.Name, "read": from.read} // see Attempt
 	for key, v := range map[string]string{"outcome": own.Outcome, "tier": own.Tier} {
 		if v != "" {
 			metadata[key] = v
@@ -380,9 +380,8 @@ func keyOf(records []handoff.Artifact, s State, name, digest string, seed []byte
 // madeFrom reports whether an attempt was made from the same attempts, recorded
 // or not, and has the same outcome.
 func madeFrom(a handoff.Artifact, read map[string]string, parents []string, outcome string) bool {
-	var metadata attemptMetadata
-	err := json.Unmarshal(a.Metadata, &metadata)
-	return err == nil && metadata.Stage != "" && metadata.Outcome == outcome && maps.Equal(metadata.Read, read) &&
+	made, ok := recorded(a)
+	return ok && made.Outcome == outcome && maps.Equal(made.Read, read) &&
 		slices.Equal(slices.Sorted(slices.Values(a.Parents)), slices.Sorted(slices.Values(parents)))
 }
 

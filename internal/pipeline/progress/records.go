@@ -120,24 +120,31 @@ func lenient(r pipeline.Report) pipeline.Report {
 	return r
 }
 
+// recorded returns what the metadata of a record say about its attempt, if they do.
+func recorded(record handoff.Artifact) (a Attempt, ok bool) {
+	if err := json.Unmarshal(record.Metadata, &a); err != nil || a.Stage == "" {
+		return Attempt{}, false
+	}
+	return a, true
+}
+
 // attempt returns the attempt that a record describes. If the record has no
 // metadata, because the file was in the folder before it was recorded, the
 // attempt is described by its content.
 func (r *Runs) attempt(ctx context.Context, stage *contract.Stage, record handoff.Artifact) Attempt {
-	a := Attempt{Stage: stage.Name, ID: record.ID, Digest: record.Digest.Value, Agent: record.Record.Producer.Agent,
-		At: record.CreatedAt, From: map[string]string{}, Writer: fold.WriterOf(record.Record.Producer),
-		Work: fold.WorkOf(&record.ArtifactPublished)}
+	a, known := recorded(record)
+	a.Stage, a.ID, a.Digest = stage.Name, record.ID, record.Digest.Value
+	a.Agent, a.At, a.From = record.Record.Producer.Agent, record.CreatedAt, map[string]string{}
+	a.Writer, a.Work = fold.WriterOf(record.Record.Producer), fold.WorkOf(&record.ArtifactPublished)
 	if len(record.StaleInputs) > 0 {
 		a.Stale = record.StaleInputs[0].String()
 	}
 	a.Decisions = decisionsAbout(record)
-	var metadata attemptMetadata
-	if json.Unmarshal(record.Metadata, &metadata) == nil && metadata.Stage != "" {
-		a.Outcome, a.Tier, a.Read, a.Lenient, a.Adopted = metadata.Outcome, metadata.Tier, metadata.Read, metadata.Lenient,
-			metadata.Adopted
-		a.Gate, a.Assumed, a.Number = metadata.Gate, metadata.Assumed, metadata.Number
+	if known {
 		if stage.IsPattern() {
-			a.Digest, a.Files = setDigest(metadata.Files), metadata.Files
+			a.Digest = setDigest(a.Files)
+		} else {
+			a.Files = nil
 		}
 		return a
 	}

@@ -53,20 +53,6 @@ type Runs struct {
 	Base string
 }
 
-// attemptMetadata is the metadata in the record of an attempt.
-type attemptMetadata struct {
-	Stage   string                `json:"stage"`
-	Outcome string                `json:"outcome,omitempty"`
-	Tier    string                `json:"tier,omitempty"`
-	Lenient bool                  `json:"lenient,omitempty"`
-	Adopted bool                  `json:"adopted,omitempty"`
-	Assumed bool                  `json:"assumed,omitempty"`
-	Number  int                   `json:"attempt,omitempty"` // that its writer was given
-	Read    map[string]string     `json:"read"`              // the digests of what it was made from, by stage
-	Gate    *pipeline.GateVerdict `json:"gate,omitempty"`
-	Files   map[string]string     `json:"files,omitempty"` // the digests of the files of a pattern, by name
-}
-
 // verdict returns the result of the gate of a stage whose artifact is submitted, nil if
 // it can't be known.
 func (r *Runs) verdict(ctx context.Context, s State, stage *contract.Stage, out gate.Output) *pipeline.GateVerdict {

@@ -69,46 +69,47 @@ type State struct {
 	Lessons string
 }
 
-// An Attempt is one attempt of a stage.
+// An Attempt is one attempt of a stage. Its members in JSON are the metadata in its record.
 type Attempt struct {
-	Stage    string
-	ID       string // of its record, "" if there is none
-	Ref      string // 42/plan.json, "" if it is not recorded
-	Revision int    // of Ref, from 1
-	Digest   string // SHA-256 in hexadecimal, "" if it is unknown
-	Agent    string
-	Outcome  string // its verdict, status or classification
-	Lenient  bool   // it was recorded as it is
-	Adopted  bool   // its file existed before its record
-	Tier     string
-	Gate     *pipeline.GateVerdict // when it was submitted, nil if that is unknown
+	Stage    string                `json:"stage"`
+	ID       string                `json:"-"` // of its record, "" if there is none
+	Ref      string                `json:"-"` // 42/plan.json, "" if it is not recorded
+	Revision int                   `json:"-"` // of Ref, from 1
+	Digest   string                `json:"-"` // SHA-256 in hexadecimal, "" if it is unknown
+	Agent    string                `json:"-"`
+	Outcome  string                `json:"outcome"` // its verdict, status or classification
+	Lenient  bool                  `json:"lenient"` // it was recorded as it is
+	Adopted  bool                  `json:"adopted"` // its file existed before its record
+	Tier     string                `json:"tier"`
+	Gate     *pipeline.GateVerdict `json:"gate"` // when it was submitted, nil if that is unknown
 
 	// Assumed is true if its writer did not say what it was made from: Read and From
 	// are then what was current when it was submitted.
-	Assumed bool
+	Assumed bool `json:"assumed"`
 
 	// Number is that of the attempt that its writer was given, from 1, 0 if it is
 	// unknown. Writer identifies the writer. See sameWork.
-	Number int
-	Writer string
-	Work   string // see fold.WorkOf
-	Stale  string // the first of its inputs that is out of date, as the log has it
+	Number int    `json:"attempt"`
+	Writer string `json:"-"`
+	Work   string `json:"-"` // see fold.WorkOf
+	Stale  string `json:"-"` // the first of its inputs that is out of date, as the log has it
 
-	Decisions []string // what was decided about it, see pipeline.Attempt
+	Decisions []string `json:"-"` // what was decided about it, see pipeline.Attempt
 
 	// Read are the digests of the artifacts it was made from, by stage; nil if
 	// that is unknown. From are the IDs of their records, for those that had one.
-	Read, From map[string]string
+	Read map[string]string `json:"read"`
+	From map[string]string `json:"-"`
 
 	// Others are the IDs of the other files of an attempt with several, of which ID is the last.
-	Others []string
+	Others []string `json:"-"`
 
-	Files map[string]string // the digests of its files, by name; nil without a pattern
+	Files map[string]string `json:"files"` // the digests of its files, by name; nil without a pattern
 	ids   map[string]string // the IDs of the records of Files
 
-	Started time.Time     // zero if it is unknown
-	Took    time.Duration // 0 if it is unknown
-	At      time.Time     // when it was recorded, zero if it was not
+	Started time.Time     `json:"-"` // zero if it is unknown
+	Took    time.Duration `json:"-"` // 0 if it is unknown
+	At      time.Time     `json:"-"` // when it was recorded, zero if it was not
 }
 
 // Read reads the folder of a run. A missing file is a stage that has not been

@@ -122,9 +122,9 @@ func (r *Runs) ticketed(ctx context.Context, sub Submission, stage *contract.Sta
 
 // recordedDigest returns the digest of the attempt that a record belongs to.
 func recordedDigest(stage *contract.Stage, a handoff.Artifact) string {
-	var metadata attemptMetadata
-	if stage.IsPattern() && json.Unmarshal(a.Metadata, &metadata) == nil {
-		return setDigest(metadata.Files)
+	if stage.IsPattern() {
+		made, _ := recorded(a)
+		return setDigest(made.Files)
 	}
 	return a.Digest.Value
 }
