@@ -49,8 +49,8 @@ func (r *Runs) Gate(ctx context.Context, issue, stage, base string) (pipeline.Ga
 	}
 	g := pipeline.Gate{GateResult: result}
 	if g.Rejected || len(ids) > 0 {
-		step := Next(r.Pipeline, s)
-		g.Next = &step
+		step, failed := r.next(ctx, s)
+		g.Next, err = &step, errors.Join(err, failed)
 	}
 	return g, err
 }
