@@ -356,23 +356,15 @@ func (p Runs) base() string {
 
 // in returns the result of do for the runs of the workspace.
 func in[T any](p Runs, do func(*progress.Runs) (T, error)) (result T, err error) {
-	err = p.within(func(r *progress.Runs) (err error) {
-		result, err = do(r)
-		return err
-	})
-	return result, err
-}
-
-func (p Runs) within(do func(*progress.Runs) error) error {
 	files, err := p.files()
 	if err != nil {
-		return err
+		return result, err
 	}
 	defer files.Close()
 	r := &progress.Runs{Hub: p.o.Hub, Files: files, Definitions: p.definitions(files), Base: p.base(),
 		Verify: p.o.Verify, Producer: p.o.Producer, Session: p.o.Session, Now: p.o.Now, Conclude: p.o.Conclude}
 	if r, err = r.Of(context.Background(), p.run); err != nil {
-		return err
+		return result, err
 	}
 	own := append([]string{contract.Folder}, p.o.Own()...)
 	if r.Pipeline.Folder != contract.Folder {

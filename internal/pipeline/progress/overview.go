@@ -8,11 +8,11 @@ import (
 	"github.com/agent-handoff/handoff/pipeline"
 )
 
-// OverviewOf returns the stages and attempts of a run. A stage is stale if something it was
-// made from has changed since or is stale itself.
+// OverviewOf returns the stages and attempts of a run, without its next step. A stage is stale
+// if something it was made from has changed since or is stale itself.
 func OverviewOf(p *contract.Pipeline, s State) pipeline.Overview {
 	o := pipeline.Overview{Issue: s.Issue, Folder: s.file(""), Complexity: s.Complexity, Stages: []pipeline.StageResult{},
-		Attempts: HistoryOf(p, s), Next: Next(p, s)}
+		Attempts: HistoryOf(p, s)}
 	stale := Stale(p, s)
 	for _, stage := range p.Stages {
 		out, ok := s.Outputs[stage.Name]

@@ -52,7 +52,6 @@ type Submission struct {
 // A Receipt is the result of Put.
 type Receipt struct {
 	names.Written
-	Stage  string
 	Report pipeline.Report
 }
 
@@ -80,7 +79,7 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	receipt := Receipt{Stage: stage.Name, Report: sub.output(stage, nil).Report}
+	receipt := Receipt{Report: sub.output(stage, nil).Report}
 	if sub.Lenient {
 		receipt.Report = lenient(receipt.Report)
 	}

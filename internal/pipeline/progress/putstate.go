@@ -33,7 +33,7 @@ func (r *Runs) isState(name string) bool {
 // writes them to the run's folder, as they are. The same notes again add no
 // revision. Its kinds are those of Put.
 func (r *Runs) putState(ctx context.Context, sub Submission) (Receipt, error) {
-	receipt := Receipt{Stage: contract.State, Report: checkNotes(r.Pipeline, sub.Issue, sub.Body)}
+	receipt := Receipt{Report: checkNotes(r.Pipeline, sub.Issue, sub.Body)}
 	if sub.Agent != "" && !r.Pipeline.IsAgent(r.Pipeline.Planner, sub.Agent) {
 		return receipt, handoff.E("put", sub.Issue+"/"+contract.StateFile, handoff.Invalid,
 			fmt.Errorf("must be written by %s, not by %s", r.Pipeline.Planner, sub.Agent),
