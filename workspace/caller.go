@@ -3,13 +3,11 @@ package workspace
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
 	"github.com/agent-handoff/handoff/internal/trace/hook"
-	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/workspace/runs"
 )
@@ -146,14 +144,4 @@ func (w *Workspace) maker(ctx context.Context) *handoff.Hub {
 		}
 	}
 	return w.c.Anonymous.As(p)
-}
-
-// contains reports whether a directory, absolute, belongs to the workspace: it is
-// in it or in another worktree of its repository.
-func (w *Workspace) contains(dir string) bool {
-	found, err := config.Find(dir, func(string) string { return "" })
-	if errors.Is(err, handoff.NotFound) {
-		return threadindex.In(w.c.Dirs.Worktrees()...)(dir)
-	}
-	return err == nil && found.Runtime == w.c.Dirs.Runtime
 }

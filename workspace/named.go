@@ -37,14 +37,14 @@ type namer struct {
 var actions = map[string]handoff.Action{"show": handoff.ActionShow, "thread": handoff.ActionThread,
 	"trace": handoff.ActionWhy}
 
-// elsewhere returns the error of an operation that found nothing under a name. If the
+// Elsewhere returns the error of an operation that found nothing under a name. If the
 // name is that of something else, the hint shows it. A name with a scheme is a URI,
 // and Invalid if it is malformed.
-func (w *Workspace) elsewhere(ctx context.Context, set *thread.Set, op, name string, err error) error {
+func (n namer) Elsewhere(ctx context.Context, op, name string, err error) error {
 	if !errors.Is(err, handoff.NotFound) && !errors.Is(err, handoff.Invalid) && !errors.Is(err, handoff.Unsupported) {
 		return err
 	}
-	found, invalid := namer{w, set}.Named(ctx, name)
+	found, invalid := n.Named(ctx, name)
 	switch {
 	case invalid != nil:
 		return invalid
@@ -371,4 +371,9 @@ func costs(what, by, name string) work.Meaning {
 		m.Show = handoff.Suggest("show what models cost", handoff.ActionCosts, cost.ByModel)
 	}
 	return m
+}
+
+// Comment returns the text of a comment on an artifact.
+func (n namer) Comment(ctx context.Context, a handoff.Artifact, c handoff.Comment) string {
+	return n.Reviews().TextOf(ctx, a, c)
 }

@@ -32,7 +32,7 @@ func (w *Workspace) Why(ctx context.Context, set *thread.Set, name string) (trac
 	}
 	found, err := sources.Why(ctx, w.c.Refs(ctx), w.c.Dirs.Worktrees(), strings.TrimPrefix(name, core.ArtifactURI))
 	if err != nil {
-		err = w.elsewhere(ctx, set, "trace", name, err)
+		err = namer{w, set}.Elsewhere(ctx, "trace", name, err)
 	}
 	return found, err
 }

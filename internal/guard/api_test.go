@@ -30,21 +30,21 @@ func internalImports(f *ast.File) map[string]bool {
 }
 
 // isConstructor reports whether a function is the constructor of a subject: only this module can call
-// it, with a part of an open workspace as its first parameter.
+// it, with an open workspace as its first parameter.
 func isConstructor(d *ast.FuncDecl) bool {
 	if d.Recv != nil || d.Name.Name != "New" || len(d.Type.Params.List) == 0 {
 		return false
 	}
-	first := d.Type.Params.List[0].Type
-	if star, ok := first.(*ast.StarExpr); ok {
-		first = star.X
+	star, ok := d.Type.Params.List[0].Type.(*ast.StarExpr)
+	if !ok {
+		return false
 	}
-	sel, ok := first.(*ast.SelectorExpr)
+	sel, ok := star.X.(*ast.SelectorExpr)
 	if !ok {
 		return false
 	}
 	x, ok := sel.X.(*ast.Ident)
-	return ok && (x.Name == "core" || x.Name == "parts")
+	return ok && x.Name == "core" && sel.Sel.Name == "Core"
 }
 
 // exposed returns the internal types that the exported declarations of a file

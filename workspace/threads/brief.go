@@ -26,14 +26,14 @@ const (
 //
 // Kinds: Invalid (a subagent), and those of reading the transcript and the index.
 func (c Collection) Brief(ctx context.Context, v *thread.View, tokens int) (transcript.Brief, error) {
-	if err := c.o.Hub.Closed(); err != nil {
+	if err := c.c.Anonymous.Closed(); err != nil {
 		return transcript.Brief{}, err
 	}
 	if v.URI.Agent != "" {
 		return transcript.Brief{}, handoff.E("brief", v.URI.String(), handoff.Invalid,
 			errors.New("a subagent has no brief"), handoff.Advice("use the URI of its thread: "+v.URI.Main().String()))
 	}
-	return brief.Source{Hub: c.o.Hub, Comment: c.o.Comment}.Make(ctx, v, tokens)
+	return brief.Source{Hub: c.c.Anonymous, Comment: c.others.Comment}.Make(ctx, v, tokens)
 }
 
 // EndOf returns how a thread ended.
@@ -58,7 +58,7 @@ func (c Collection) Continuable(ctx context.Context) (list []transcript.Item, wa
 //
 // Kinds: that of a closed workspace; the error of ctx.
 func (c Collection) ContinuableOf(ctx context.Context, uris []string) ([]transcript.Item, error) {
-	if err := c.o.Hub.Closed(); err != nil {
+	if err := c.c.Anonymous.Closed(); err != nil {
 		return nil, err
 	}
 	var items []transcript.Item
@@ -82,8 +82,8 @@ func (c Collection) ContinuableOf(ctx context.Context, uris []string) ([]transcr
 
 // continuable returns the threads of a list whose work can be continued.
 func (c Collection) continuable(all []transcript.Item) (list []transcript.Item) {
-	branch, inTree := c.o.Dirs.Branch(), threadindex.In(c.o.Dirs.Root)
-	own, _ := thread.ParseURI(c.o.Producer.Thread) // the zero URI for none
+	branch, inTree := c.c.Dirs.Branch(), threadindex.In(c.c.Dirs.Root)
+	own, _ := thread.ParseURI(c.c.Producer.Thread) // the zero URI for none
 	for _, i := range all {
 		here := i.Branch == branch
 		if i.Branch == "" || branch == "" {
@@ -103,7 +103,7 @@ const maxContinuable = 200
 //
 // Kinds: those of thread.Set.Open; Conflict (several threads have the ID).
 func (c Collection) Find(ctx context.Context, name string) (*thread.View, error) {
-	if err := c.o.Hub.Closed(); err != nil {
+	if err := c.c.Anonymous.Closed(); err != nil {
 		return nil, err
 	}
 	u, err := thread.ParseURI(name)
@@ -146,7 +146,7 @@ const (
 
 // open opens a thread, or the kept copy of one whose transcript is missing.
 func (c Collection) open(ctx context.Context, u thread.URI) (*thread.View, error) {
-	v, err := c.o.Threads.Open(ctx, u)
+	v, err := c.set.Open(ctx, u)
 	if errors.Is(err, handoff.NotFound) || errors.Is(err, handoff.Unavailable) {
 		if kept, failed := c.OpenKept(ctx, u); kept != nil || failed != nil {
 			return kept, failed

@@ -65,7 +65,7 @@ func (c Collection) chain(ctx context.Context, list []*transcript.Item) error {
 // thread states is a claim. Those that continue it are in the index of threads as it is: without one, none is
 // known, and of those that started since the last list or search, neither.
 func (c Collection) Chain(ctx context.Context, v *thread.View) (chain thread.Chain, err error) {
-	if err := c.o.Hub.Closed(); err != nil {
+	if err := c.c.Anonymous.Closed(); err != nil {
 		return chain, err
 	}
 	all := c.prompted()
@@ -76,7 +76,7 @@ func (c Collection) Chain(ctx context.Context, v *thread.View) (chain thread.Cha
 	if chain, err = threadindex.ChainOf(ctx, all, i); err != nil {
 		return chain, err
 	}
-	later, err := c.o.Archive(false).ContinuedBy(ctx, i.URI)
+	later, err := c.all.Archive(false).ContinuedBy(ctx, i.URI)
 	for _, u := range later {
 		by, failed := all.Item(ctx, u)
 		if failed != nil {
@@ -93,7 +93,7 @@ func (c Collection) Chain(ctx context.Context, v *thread.View) (chain thread.Cha
 //
 // Kinds: those of opening the thread.
 func (c Collection) Before(ctx context.Context, u thread.URI) (list []transcript.Item, rest thread.URI, err error) {
-	if err := c.o.Hub.Closed(); err != nil {
+	if err := c.c.Anonymous.Closed(); err != nil {
 		return nil, rest, err
 	}
 	all := c.prompted()

@@ -37,31 +37,31 @@ type Kept struct {
 // log is remote), and those of storing a body and of Log.Append.
 func (c Collection) Keep(ctx context.Context, o KeepOptions) (Kept, error) {
 	done := Kept{Threads: []transcript.Copy{}, DryRun: o.DryRun}
-	if err := c.o.Hub.Closed(); err != nil {
+	if err := c.c.Anonymous.Closed(); err != nil {
 		return done, err
 	}
-	if c.o.Remote && !c.o.Share {
+	if c.c.Remote && !c.c.Settings.SharesThreads() {
 		return done, handoff.E("keep thread", "", handoff.Unsupported,
 			errors.New("other machines use this log, and the settings do not share transcripts"),
 			handoff.Suggest("share them, redacted, once the user has agreed", handoff.ActionSet, "share_threads", "true"))
 	}
 	how := keep.Options{Redact: o.Redact, AllowSecrets: o.AllowSecrets, DryRun: o.DryRun}
-	if c.o.Remote {
+	if c.c.Remote {
 		how.Redact, how.AllowSecrets = true, false
 	}
 	uris, named := o.URIs, len(o.URIs)
 	if o.Referenced {
-		list, err := keep.Referenced(ctx, c.o.Hub, o.Session)
+		list, err := keep.Referenced(ctx, c.c.Anonymous, o.Session)
 		if err != nil {
 			return done, err
 		}
 		uris = append(uris[:len(uris):len(uris)], list...)
 	}
-	p := c.o.Producer
+	p := c.c.Producer
 	if o.Session != "" {
 		p.Session = o.Session // an export of the session has the copy
 	}
-	k := keep.Keeper{Hub: c.o.Hub.As(p), Bodies: c.o.Bodies, Set: c.o.Threads}
+	k := keep.Keeper{Hub: c.c.Anonymous.As(p), Bodies: c.c.Bodies, Set: c.set}
 	list, err := k.KeepAll(ctx, uris, named, how)
 	done.Threads = append(done.Threads, list...)
 	return done, err
@@ -70,7 +70,7 @@ func (c Collection) Keep(ctx context.Context, o KeepOptions) (Kept, error) {
 // KeepEnded keeps the transcripts that a session or run that has ended references, with
 // secrets redacted, if keep_threads of the settings is on. Kinds: those of Keep.
 func (c Collection) KeepEnded(ctx context.Context, session string) (Kept, error) {
-	if err := c.o.Hub.Closed(); err != nil || !c.o.KeepEnded {
+	if err := c.c.Anonymous.Closed(); err != nil || !c.keepsEnded() {
 		return Kept{}, err
 	}
 	return c.Keep(ctx, KeepOptions{Referenced: true, Session: session, Redact: true})
@@ -79,10 +79,10 @@ func (c Collection) KeepEnded(ctx context.Context, session string) (Kept, error)
 // KeepReferenced keeps the transcript of one thread as KeepEnded does, if an
 // artifact references it or it worked in a session.
 func (c Collection) KeepReferenced(ctx context.Context, uri string, inSession bool) error {
-	if err := c.o.Hub.Closed(); err != nil || !c.o.KeepEnded || uri == "" {
+	if err := c.c.Anonymous.Closed(); err != nil || !c.keepsEnded() || uri == "" {
 		return err
 	}
-	page, err := c.o.Hub.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{"thread": uri},
+	page, err := c.c.Anonymous.Artifacts(ctx, handoff.ArtifactQuery{Producer: map[string]string{"thread": uri},
 		IncludeInactive: true, Limit: 1})
 	if err != nil || len(page.Artifacts) == 0 && !inSession {
 		return err
@@ -96,8 +96,13 @@ func (c Collection) KeepReferenced(ctx context.Context, uri string, inSession bo
 //
 // Kinds: Corrupt (the copy), Unavailable.
 func (c Collection) OpenKept(ctx context.Context, u thread.URI) (*thread.View, error) {
-	if err := c.o.Hub.Closed(); err != nil {
+	if err := c.c.Anonymous.Closed(); err != nil {
 		return nil, err
 	}
-	return c.o.OpenCopy(ctx, u)
+	return c.all.OpenCopy(ctx, u)
+}
+
+// keepsEnded reports whether the settings keep the transcripts of what has ended, in this log.
+func (c Collection) keepsEnded() bool {
+	return c.c.Settings.KeepsThreads() && (!c.c.Remote || c.c.Settings.SharesThreads())
 }

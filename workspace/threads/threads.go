@@ -13,37 +13,59 @@ import (
 
 	"github.com/agent-handoff/handoff"
 	"github.com/agent-handoff/handoff/internal/config"
+	"github.com/agent-handoff/handoff/internal/core"
 	"github.com/agent-handoff/handoff/internal/trace/activity"
 	"github.com/agent-handoff/handoff/internal/trace/cost"
+	"github.com/agent-handoff/handoff/internal/transcript/keep"
 	"github.com/agent-handoff/handoff/internal/transcript/threadindex"
 	"github.com/agent-handoff/handoff/thread"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/transcript"
-	"github.com/agent-handoff/handoff/workspace/internal/parts"
 )
 
 // A Collection is the threads that the agent programs of a set keep on this
 // machine, as the caller of a workspace uses them.
-type Collection struct{ o parts.Threads }
+type Collection struct {
+	c        *core.Core
+	all      keep.Transcripts
+	set      *thread.Set // that of all, with the states that observer concludes
+	observer thread.Observer
+	others   Others
+}
 
-// New returns the threads that o describes. Workspace.Threads of package
-// workspace calls it.
-func New(o parts.Threads) Collection { return Collection{o} }
+// Others are what threads use of other subjects.
+type Others interface {
+	// Elsewhere returns the error of an operation that found nothing under a name, with a
+	// hint for what has that name.
+	Elsewhere(ctx context.Context, op, name string, err error) error
+
+	// Comment returns the text of a comment on an artifact.
+	Comment(context.Context, handoff.Artifact, handoff.Comment) string
+}
+
+// New returns the threads of a workspace. Workspace.Threads of package workspace calls it.
+func New(c *core.Core, all keep.Transcripts, o thread.Observer, others Others) Collection {
+	set := all.Set
+	if set != nil {
+		set = set.Observed(o)
+	}
+	return Collection{c, all, set, o, others}
+}
 
 // Set returns the set of the collection, whose threads have their states as they are now:
 // by the processes that hooks and runs recorded and that are on this machine, and by the
 // time since each was last seen.
-func (c Collection) Set() *thread.Set { return c.o.Threads }
+func (c Collection) Set() *thread.Set { return c.set }
 
 // Elsewhere returns the error of an operation that found nothing under a name, which may be
 // an ID, a URI or a name that another operation returned: then the hint shows what has it.
 //
 // Kinds: that of err; NotFound if something else has the name; Invalid (a malformed URI).
 func (c Collection) Elsewhere(ctx context.Context, op, name string, err error) error {
-	if err := c.o.Hub.Closed(); err != nil {
+	if err := c.c.Anonymous.Closed(); err != nil {
 		return err
 	}
-	return c.o.Elsewhere(ctx, op, name, err)
+	return c.others.Elsewhere(ctx, op, name, err)
 }
 
 // ListOptions select threads. Those that are zero select all, except Dir.
@@ -81,9 +103,9 @@ func (c Collection) List(ctx context.Context, o ListOptions) (transcript.Page, e
 	if err != nil {
 		return transcript.Page{}, err
 	}
-	page, err := c.o.Archive(o.NoIndex).List(ctx, q)
+	page, err := c.all.Archive(o.NoIndex).List(ctx, q)
 	for _, i := range page.Threads {
-		i.Unverified = c.o.Threads.Unverified(i.Provider)
+		i.Unverified = c.set.Unverified(i.Provider)
 	}
 	list := itemsIn(page.Threads, func(i *transcript.Item) *transcript.Item { return i })
 	if err := errors.Join(err, c.describe(ctx, list...)); err != nil || !o.Agents {
@@ -101,9 +123,9 @@ func (c Collection) List(ctx context.Context, o ListOptions) (transcript.Page, e
 // agents returns the subagents of a thread. One of the index has no transcript to
 // read, so it is opened.
 func (c Collection) agents(ctx context.Context, i transcript.Item) ([]thread.Agent, error) {
-	open := c.o.Threads.Open
+	open := c.set.Open
 	if !i.KeptAt.IsZero() {
-		open = c.o.OpenCopy
+		open = c.all.OpenCopy
 	}
 	v, err := open(ctx, i.URI)
 	if err == nil && v != nil {
@@ -145,14 +167,14 @@ func (c Collection) Running(ctx context.Context) (list []trace.RunningThread, wa
 //
 // Kinds: Invalid (a malformed URI), and those of reading the transcript.
 func (c Collection) LastCall(ctx context.Context, uri string) (last *thread.Call, err error) {
-	if err := c.o.Hub.Closed(); err != nil {
+	if err := c.c.Anonymous.Closed(); err != nil {
 		return nil, err
 	}
 	u, err := thread.ParseURI(uri)
-	if err != nil || c.o.Threads == nil {
+	if err != nil || c.set == nil {
 		return nil, err
 	}
-	v, err := c.o.Threads.Open(ctx, u)
+	v, err := c.set.Open(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -170,13 +192,13 @@ func (c Collection) LastCall(ctx context.Context, uri string) (last *thread.Call
 //
 // Kinds: those of reading the transcript and the prices.
 func (c Collection) UsageOf(ctx context.Context, t *thread.Thread) (trace.Usage, error) {
-	if err := c.o.Hub.Closed(); err != nil {
+	if err := c.c.Anonymous.Closed(); err != nil {
 		return trace.Usage{}, err
 	}
 	if err := t.Load(ctx); err != nil {
 		return trace.Usage{}, err
 	}
-	prices, err := cost.OpenPrices(c.o.Prices)
+	prices, err := cost.OpenPrices(c.c.Prices())
 	if err != nil {
 		return trace.Usage{}, err
 	}
@@ -196,7 +218,7 @@ func (c Collection) Changed(ctx context.Context, since time.Time) (list []transc
 }
 
 func (c Collection) active(ctx context.Context, q threadindex.Query) ([]transcript.Active, []string, error) {
-	active, warnings, err := c.o.Archive(false).Active(ctx, q)
+	active, warnings, err := c.all.Archive(false).Active(ctx, q)
 	list := itemsIn(active, func(a *transcript.Active) *transcript.Item { return &a.Item })
 	return active, warnings, errors.Join(err, c.chain(ctx, list))
 }
@@ -212,7 +234,7 @@ func (c Collection) Concurrency(ctx context.Context, since, until time.Time, slo
 	}
 	q.Since = since
 	count := activity.NewConcurrency(since, until)
-	warnings, err := c.o.Archive(false).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
+	warnings, err := c.all.Archive(false).EachUsage(ctx, q, func(t threadindex.ThreadUsage) error {
 		var times []time.Time
 		for _, r := range t.Requests {
 			if !r.At.IsZero() {
@@ -267,13 +289,13 @@ func (c Collection) search(ctx context.Context, o SearchOptions,
 	}
 	// of the caller's directory, not the end of any path
 	if p := filepath.Clean(o.Path); o.Path != "" && (p == "." || !filepath.IsLocal(p)) {
-		o.Path = c.o.Path(p)
+		o.Path = c.c.Path(p)
 	}
 	s := threadindex.Search{Query: q, Text: o.Text, From: o.From, Tool: o.Tool, Path: o.Path, Newest: o.Newest}
 	if each != nil {
 		s.Each = func(m transcript.Match) error { return errors.Join(c.describe(ctx, &m.Item), each(m)) }
 	}
-	found, err := c.o.Archive(o.NoIndex).Search(ctx, s)
+	found, err := c.all.Archive(o.NoIndex).Search(ctx, s)
 	list := itemsIn(found.Matches, func(m *transcript.Match) *transcript.Item { return &m.Item })
 	return found, errors.Join(err, c.describe(ctx, list...))
 }
@@ -290,13 +312,13 @@ func (c Collection) Collisions(ctx context.Context, o ListOptions) (transcript.C
 	if err != nil {
 		return transcript.Collisions{}, err
 	}
-	return c.o.Archive(o.NoIndex).Collisions(ctx, q)
+	return c.all.Archive(o.NoIndex).Collisions(ctx, q)
 }
 
 // InRepository reports whether a directory is in this repository or one of its
 // worktrees, so that a thread there belongs to it.
 func (c Collection) InRepository(dir string) bool {
-	return threadindex.In(c.o.Dirs.Worktrees()...)(dir)
+	return threadindex.In(c.c.Dirs.Worktrees()...)(dir)
 }
 
 // Belongs reports whether a thread is of this repository, see InRepository, or
@@ -305,12 +327,12 @@ func (c Collection) Belongs(t *thread.Thread) bool { return c.InRepository(t.Cwd
 
 // InWorkspace reports whether a thread worked in the directory of the workspace, not in
 // that of another one inside it, or IsShared.
-func (c Collection) InWorkspace(t *thread.Thread) bool { return c.o.Contains(t.Cwd) || c.IsShared(t) }
+func (c Collection) InWorkspace(t *thread.Thread) bool { return c.contains(t.Cwd) || c.IsShared(t) }
 
 // IsShared reports whether a thread is a kept copy in a log that other machines
 // use. Its directories may be those of another machine, so that they don't show whether
 // it belongs to this repository.
-func (c Collection) IsShared(t *thread.Thread) bool { return c.o.Remote && !t.KeptAt.IsZero() }
+func (c Collection) IsShared(t *thread.Thread) bool { return c.c.Remote && !t.KeptAt.IsZero() }
 
 // describe sets the notices of threads, whether their directories no longer exist on this machine, and their chains.
 func (c Collection) describe(ctx context.Context, list ...*transcript.Item) error {
@@ -329,7 +351,7 @@ func (c Collection) DirectoryGone(t *thread.Thread) bool {
 // query returns the query that o means. Its error is that of a closed workspace, or
 // of kind Invalid.
 func (c Collection) query(o ListOptions) (q threadindex.Query, err error) {
-	if err := c.o.Hub.Closed(); err != nil {
+	if err := c.c.Anonymous.Closed(); err != nil {
 		return q, err
 	}
 	if o.Limit < 0 {
@@ -341,16 +363,26 @@ func (c Collection) query(o ListOptions) (q threadindex.Query, err error) {
 			handoff.Advice("the statuses are "+strings.Join(thread.Statuses(), ", ")))
 	}
 	q = threadindex.Query{Providers: o.Providers, Role: o.Role, Status: o.Status, Model: o.Model, Title: o.Title,
-		All: o.All, Limit: o.Limit, Cursor: o.Cursor, Observer: c.o.Observer}
+		All: o.All, Limit: o.Limit, Cursor: o.Cursor, Observer: c.observer}
 	switch {
 	case o.Everywhere:
 	case o.Gone:
-		q.In = c.o.Dirs.Gone()
+		q.In = c.c.Dirs.Gone()
 	case o.Dir != "":
-		q.In = threadindex.In(c.o.Path(o.Dir))
+		q.In = threadindex.In(c.c.Path(o.Dir))
 	default:
-		q.In, q.Gone = threadindex.In(c.o.Dirs.Worktrees()...), c.o.Dirs.Gone()
+		q.In, q.Gone = threadindex.In(c.c.Dirs.Worktrees()...), c.c.Dirs.Gone()
 	}
-	q.Since, q.Until, err = config.ParsePeriod(o.Since, o.Until, c.o.Now())
+	q.Since, q.Until, err = config.ParsePeriod(o.Since, o.Until, c.c.Now())
 	return q, err
+}
+
+// contains reports whether a directory, absolute, belongs to the workspace: it is
+// in it or in another worktree of its repository.
+func (c Collection) contains(dir string) bool {
+	found, err := config.Find(dir, func(string) string { return "" })
+	if errors.Is(err, handoff.NotFound) {
+		return threadindex.In(c.c.Dirs.Worktrees()...)(dir)
+	}
+	return err == nil && found.Runtime == c.c.Dirs.Runtime
 }
