@@ -562,6 +562,7 @@ class ContinuableThread(Object):
     title: str | None = None
     end: ThreadEnd
     active_at: str | None = None
+    continued_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -430,6 +430,7 @@ export interface ContinuableThread {
   title?: string
   end: ThreadEnd
   activeAt?: string
+  continuedBy?: string[]
 }
 
 export interface Continuation {
