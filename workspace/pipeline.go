@@ -30,7 +30,7 @@ func (w *Workspace) Pipelines() pipelines.Runs {
 // workspace.
 func (w *Workspace) ownFolders() []string {
 	own := []string{".handoff", below(w.c.Dirs.Root, w.c.Dirs.Runtime)}
-	if outputs, err := w.Runs().Explain("agent_outputs_folder", session.VariableOptions{}); err == nil {
+	if outputs, err := w.Sessions().Explain("agent_outputs_folder", session.VariableOptions{}); err == nil {
 		own = append(own, below(w.c.Dirs.Root, outputs.Value))
 	}
 	return own

@@ -7,6 +7,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -113,14 +114,11 @@ func (c *Core) Finish(ctx context.Context, session string) (warnings []string) {
 	return warnings
 }
 
-// Tidy completes the work of processes that were killed. It returns the first error.
+// Tidy completes the work of processes that were killed. Its error has those of all followers.
 func (c *Core) Tidy(ctx context.Context) (warnings []string, err error) {
 	for _, f := range c.Followers {
 		more, failed := f.Tidy(ctx, c)
-		warnings = append(warnings, more...)
-		if err == nil {
-			err = failed
-		}
+		warnings, err = append(warnings, more...), errors.Join(err, failed)
 	}
 	return warnings, err
 }

@@ -205,7 +205,7 @@ func (Struct) Method2() {}
 
 func TestExposed(t *testing.T) {
 	const code = `package p
-import ("m/internal/a"; b "m/internal/x"; "m/c")
+import ("m/internal/a"; b "m/internal/x"; "m/internal/core"; "m/c")
 type Alias = a.T
 type Struct struct { a.Embedded; Field *b.T; hidden a.T; Fine c.T }
 type hidden struct { Field a.T }
@@ -216,6 +216,8 @@ func (hidden) Method(a.T)
 func Body() { var _ a.T }
 var Var a.T
 var ok = a.New()
+func New(_ *core.Core, _ a.T) Struct
+func NewOther(*core.Core) Struct
 `
 	f, err := parser.ParseFile(token.NewFileSet(), "p.go", code, 0)
 	if err != nil {
@@ -223,7 +225,7 @@ var ok = a.New()
 	}
 	got := exposed(f)
 	want := []string{"Alias: a.T", "Struct: a.Embedded", "Struct: b.T", "Func: a.T", "Func: b.T", "Method: a.T",
-		"Var: a.T"}
+		"Var: a.T", "NewOther: core.Core"}
 	if !slices.Equal(got, want) {
 		t.Errorf("exposed = %q, want %q", got, want)
 	}

@@ -50,10 +50,6 @@ func (r Runs) Start(ctx context.Context, o session.OpenOptions) (session.Opened,
 	return opened, err
 }
 
-// VariablePrefix is what the names of the variables in sessions.Opened.Env start
-// with that have the variables of a workflow and its bundle.
-const VariablePrefix = sessions.VariablePrefix
-
 // RecordChild records which process works in a session. Where the system does
 // not identify processes, or if this one has ended, nothing is recorded.
 func (r Runs) RecordChild(ctx context.Context, id string, pid int) ([]string, error) {

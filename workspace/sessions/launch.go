@@ -218,6 +218,9 @@ func envName(name string) string {
 	}, strings.ToUpper(name))
 }
 
+// VariableNames returns the names of the variables that every workspace has.
+func VariableNames() []string { return config.VariableNames() }
+
 // Explain resolves a path variable, or every variable in a text that contains
 // braces. The session is by default the caller's, else SESSION_ID.
 //

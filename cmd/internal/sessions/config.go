@@ -5,7 +5,7 @@ import (
 	"github.com/agent-handoff/handoff/internal/tool/userdir"
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/settings"
-	"github.com/agent-handoff/handoff/workspace/runs"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"cmp"
 	"context"
@@ -200,7 +200,7 @@ default. {x} and {{x}} are the same. NAME can also be a text that contains
 variables. Outside a session, its ID is shown as SESSION_ID.`,
 		Example:           "  handoff config explain session_folder --workflow-file workflow.yaml",
 		Args:              cli.Between(0, 1, "at most one name"),
-		ValidArgsFunction: cobra.FixedCompletions(runs.VariableNames(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(sessions.VariableNames(), cobra.ShellCompDirectiveNoFileComp),
 	}
 	f := c.Flags()
 	f.StringVar(&o.WorkflowFile, "workflow-file", "", "workflow.yaml `file`")
@@ -214,7 +214,7 @@ variables. Outside a session, its ID is shown as SESSION_ID.`,
 		}
 		o.DefaultUser = userdir.Name(a.Getenv)
 		return a.Reading(func(w *workspace.Workspace) error {
-			e, err := w.Runs().Explain(args[0], o)
+			e, err := w.Sessions().Explain(args[0], o)
 			if err != nil {
 				return err
 			}

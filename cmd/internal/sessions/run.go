@@ -6,6 +6,7 @@ import (
 	"github.com/agent-handoff/handoff/session"
 	"github.com/agent-handoff/handoff/trace"
 	"github.com/agent-handoff/handoff/workspace/runs"
+	"github.com/agent-handoff/handoff/workspace/sessions"
 
 	"context"
 	"errors"
@@ -240,7 +241,7 @@ func environment(own map[string]string) []string {
 	env := slices.DeleteFunc(new(exec.Cmd).Environ(), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
 		_, replaced := own[name]
-		return replaced || strings.HasPrefix(name, runs.VariablePrefix)
+		return replaced || strings.HasPrefix(name, sessions.VariablePrefix)
 	})
 	for _, name := range textfmt.SortedKeys(own) {
 		env = append(env, name+"="+own[name])

@@ -192,7 +192,7 @@ func (t Attribution) among(ctx context.Context, q handoff.ArtifactQuery, ids []s
 }
 
 // ByAgent returns the artifacts that q selects, but by the agent that PublishedBy has in place
-// of that in the record. A page may have fewer than the limit, and a cursor, as that of the notices.
+// of that in the record. A page with fewer artifacts than the limit may have a cursor.
 func (t Attribution) ByAgent(ctx context.Context, q handoff.ArtifactQuery) (page handoff.ArtifactPage, err error) {
 	if t.Threads.Set != nil && q.Cursor == "" {
 		err = t.IndexNewest(ctx)
