@@ -23,8 +23,8 @@ type VerificationList struct {
 	Head  string         `json:"head,omitempty"` // and up to it
 	Items []Verification `json:"verifications"`
 
-	// If approvals are required: the files that the commits changed and of which no artifact with
-	// the bytes at Head is approved, relative to the repository.
+	// If approvals are required: the files at which Head differs from its merge base with Base and
+	// that no approved artifact makes so, relative to the repository.
 	Unapproved []string `json:"unapproved,omitempty"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path"
 	"path/filepath"
@@ -83,9 +84,10 @@ func (c Checker) verify(ctx context.Context, with *evidence.Checker, ref string,
 	}
 	v, err := checked(ctx, with, a, p)
 	ofFile := path.Base(filepath.ToSlash(ref)) == path.Base(a.Path)
-	if ofFile && p.Approved && a.Target == handoff.Modified {
+	if ofFile && p.Approved && a.Target != handoff.Available {
 		v.Approved = false
-		v.Warnings = append(v.Warnings, a.Path+" was modified after it was published: its bytes are not approved")
+		v.Warnings = append(v.Warnings, fmt.Sprintf("%s was %s at this check: approved are the bytes that were published",
+			a.Path, a.Target))
 	}
 	return v, err
 }

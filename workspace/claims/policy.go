@@ -73,7 +73,8 @@ func (p Policy) Authenticate(ctx context.Context, a *handoff.Artifact) error {
 }
 
 // Fails reports whether a claim has the verdict of the policy or a weaker one, or a named
-// artifact has no claims; or there is none of what the policy requires.
+// artifact has no claims; or there is none of what the policy requires, or a change that nobody
+// approved.
 func (p Policy) Fails(all trace.VerificationList) bool {
 	claims := 0
 	for _, v := range all.Items {
@@ -86,5 +87,8 @@ func (p Policy) Fails(all trace.VerificationList) bool {
 			return true
 		}
 	}
-	return p.Verified && claims == 0 || p.Approved && len(all.Items) == 0
+	if p.Approved && (len(all.Items) == 0 || len(all.Unapproved) > 0) {
+		return true
+	}
+	return p.Verified && claims == 0
 }

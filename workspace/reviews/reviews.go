@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -82,7 +83,7 @@ func (d Reviews) Review(ctx context.Context, ref string, r Draft) (RecordedRevie
 	}
 	a, err := d.c.Hub.Artifact(ctx, id)
 	if err == nil {
-		err = cmp.Or(r.check(), d.checkDecision(a, r))
+		err = cmp.Or(r.check(), d.checkDecision(ctx, a, r))
 	}
 	if err != nil {
 		return RecordedReview{}, err
@@ -158,9 +159,9 @@ func (r Draft) check() error {
 	return handoff.CommentText{Text: r.Text}.Check()
 }
 
-// checkDecision returns an error of kind Conflict if no decision can be about the bytes of
+// checkDecision returns an error if no decision can be about the bytes of
 // the artifact.
-func (d Reviews) checkDecision(a handoff.Artifact, r Draft) error {
+func (d Reviews) checkDecision(ctx context.Context, a handoff.Artifact, r Draft) error {
 	switch {
 	case r.Decision == "" || r.Decision == handoff.Dismissed:
 	case a.Digest == (handoff.Digest{}):
@@ -175,8 +176,21 @@ func (d Reviews) checkDecision(a handoff.Artifact, r Draft) error {
 		return handoff.E("review", a.ID, handoff.Conflict,
 			errors.New("its content was redacted: the bytes are not those of its digest"),
 			handoff.Suggest("publish a revision", handoff.ActionPublishAs, a.ID))
+	default:
+		return d.readable(ctx, a)
 	}
 	return nil
+}
+
+// readable returns an error if the bytes of an artifact can't be read as they were published.
+// Kinds: those of Hub.Open.
+func (d Reviews) readable(ctx context.Context, a handoff.Artifact) error {
+	body, err := d.c.Hub.Open(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, body) // to the end, at which it is verified
+	return errors.Join(err, body.Close())
 }
 
 // comments returns the facts of the comment, replies and states of a draft. Their texts

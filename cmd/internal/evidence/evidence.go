@@ -69,7 +69,8 @@ The exit code is 0 if all claims are verified, otherwise 1; with --fail-on
 contradicted, it is 1 only for that verdict. A named artifact without claims is
 1. Commits without claims are 0, or 1 with --require verified. With --require
 approved, each artifact must be approved by a person or by an agent that its
-author did not start, also if it has no claims. Approvals are not authenticated:
+author did not start, also if it has no claims, and so must each file at which
+the trees of HEAD and its merge base differ. Approvals are not authenticated:
 with --allowed-signers, only those count that handoff review --sign signed with
 a key of the file, whose format is that of ssh-keygen.`,
 		Example: "  handoff verify verification:latest\n  handoff verify --require verified\n" +

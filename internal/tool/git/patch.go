@@ -42,6 +42,17 @@ func (c Change) Kind() string {
 	return "M"
 }
 
+// Result returns what becomes of the path.
+func (c Change) Result() Entry {
+	switch {
+	case c.new == "":
+		return Entry{}
+	case c.Executable:
+		return Entry{"100755", c.new}
+	}
+	return Entry{"100644", c.new}
+}
+
 // MaxApplied limits the bytes of a patch, and of all files that it makes.
 const MaxApplied = 128 << 20
 
@@ -54,40 +65,46 @@ func (r Repository) Patched(ctx context.Context, patch []byte) (head string, lis
 	if head, err = r.Resolve(ctx, "HEAD"); err != nil {
 		return "", nil, err
 	}
+	list, err = r.PatchedAt(ctx, head, patch)
+	return head, list, err
+}
+
+// PatchedAt is Patched for the files of another commit.
+func (r Repository) PatchedAt(ctx context.Context, commit string, patch []byte) (list []Change, err error) {
 	dir, err := os.MkdirTemp("", "handoff-apply-")
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	d := private{r, dir}
 	if err := d.create(ctx); err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	if _, err := d.run(ctx, nil, "read-tree", "--no-sparse-checkout", head); err != nil {
-		return "", nil, err
+	if _, err := d.run(ctx, nil, "read-tree", "--no-sparse-checkout", commit); err != nil {
+		return nil, err
 	}
 	_, err = d.run(ctx, patch, "-c", "apply.ignoreWhitespace=no", "apply", "--cached", "--whitespace=nowarn", "-")
 	switch {
 	case ctx.Err() != nil:
-		return "", nil, ctx.Err()
+		return nil, ctx.Err()
 	case err != nil && strings.Contains(err.Error(), "No valid patches"):
-		return "", nil, ErrNoPatch
+		return nil, ErrNoPatch
 	case err != nil:
 		reason, kind := strings.TrimPrefix(err.Error(), "error: "), ErrDiffers
 		if strings.Contains(reason, "invalid path") || strings.Contains(reason, "beyond a symbolic link") {
 			kind = ErrUnsafe
 		}
-		return "", nil, fmt.Errorf("%w: %s", kind, reason)
+		return nil, fmt.Errorf("%w: %s", kind, reason)
 	}
 	raw, err := d.run(ctx, nil, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev",
-		"--ignore-submodules=none", head, "--")
+		"--ignore-submodules=none", commit, "--")
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	if list, err = parseChanges(raw); err == nil {
 		err = d.load(ctx, list)
 	}
-	return head, list, err
+	return list, err
 }
 
 // private is an index and an object directory beside those of a repository.
@@ -152,17 +169,13 @@ func (d private) load(ctx context.Context, list []Change) error {
 	return err
 }
 
-// parseChanges parses the output of git diff-index --raw -z.
+// parseChanges parses the output of git diff-index --raw -z. Errors: ErrUnsafe.
 func parseChanges(raw []byte) (list []Change, err error) {
-	fields := strings.Split(strings.TrimSuffix(string(raw), "\x00"), "\x00")
-	for i := 0; i+1 < len(fields); i += 2 {
-		part := strings.Fields(strings.TrimPrefix(fields[i], ":"))
-		if len(part) != 5 {
-			return nil, errors.New("unexpected output of git diff-index")
-		}
-		c := Change{Path: fields[i+1], old: part[2], new: part[3]}
-		if c.wasExecutable, err = mode(part[0], &c.old); err == nil {
-			c.Executable, err = mode(part[1], &c.new)
+	differences, err := parseDifferences(raw)
+	for _, d := range differences {
+		c := Change{Path: d.Path, old: d.Old.Object, new: d.New.Object}
+		if c.wasExecutable, err = executable(d.Old.Mode); err == nil {
+			c.Executable, err = executable(d.New.Mode)
 		}
 		if err == nil {
 			err = checkPath(c.Path)
@@ -172,16 +185,13 @@ func parseChanges(raw []byte) (list []Change, err error) {
 		}
 		list = append(list, c)
 	}
-	return list, nil
+	return list, err
 }
 
-// mode returns whether a mode is that of an executable file. It makes the blob of an absent file "".
-func mode(mode string, blob *string) (executable bool, err error) {
+// executable returns whether a mode is that of an executable file. "" is an absent file.
+func executable(mode string) (bool, error) {
 	switch mode {
-	case "000000":
-		*blob = ""
-		return false, nil
-	case "100644", "100755":
+	case "", "100644", "100755":
 		return mode == "100755", nil
 	case "120000":
 		return false, fmt.Errorf("is a symbolic link: %w", ErrUnsafe)
@@ -227,7 +237,7 @@ func (r Repository) Placed(ctx context.Context, files []Change) (head string, li
 		err := checkPath(c.Path)
 		if old := known[c.Path]; len(old) == 3 && err == nil {
 			c.old = old[2]
-			c.wasExecutable, err = mode(old[0], &c.old)
+			c.wasExecutable, err = executable(old[0])
 		}
 		if err != nil {
 			return "", nil, fmt.Errorf("%q %w", c.Path, err)
