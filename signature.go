@@ -96,20 +96,19 @@ func (a Artifact) isApprovedBySignature(by []Relation) bool {
 			newest[name] = r
 		}
 	}
+	approved := false
 	for _, r := range newest {
 		if r.Decision == ChangesRequested {
 			return false
 		}
-	}
-	approved := false
-	for _, r := range a.Reviews {
-		signed := r.Signed != nil && r.Signed.By != ""
-		switch {
-		case r.Queued || !slices.Contains(by, r.By.Relation):
-		case r.Decision == ChangesRequested && !signed:
-			return false
-		case r.Decision == Approved && signed && newest[r.Signed.By].ID == r.ID:
+		if r.Decision == Approved && !r.Queued && slices.Contains(by, r.By.Relation) {
 			approved = true
+		}
+	}
+	for _, r := range a.Reviews { // whatever these say, they end no signed decision
+		signed := r.Signed != nil && r.Signed.By != ""
+		if r.Decision == ChangesRequested && !signed && !r.Queued && slices.Contains(by, r.By.Relation) {
+			return false
 		}
 	}
 	return approved

@@ -359,8 +359,9 @@ func (d *discussion) decide(a *ArtifactState, m remark, by handoff.Reviewer) {
 	r := handoff.Review{ID: m.ID, Decision: f.Decision, By: by, Comments: f.Comments, CreatedAt: m.At, Seq: m.Seq,
 		Signed: handoff.NewSigned(f.Signature, f.SignedText)}
 	if r.Signed != nil {
-		if slices.ContainsFunc(d.signed,
-			func(s handoff.Review) bool { return bytes.Equal(s.Signed.Text, r.Signed.Text) }) {
+		if slices.ContainsFunc(d.signed, func(s handoff.Review) bool {
+			return s.Signed.Value == r.Signed.Value && bytes.Equal(s.Signed.Text, r.Signed.Text)
+		}) {
 			return // a copy of an earlier record, so that nobody repeats what its author took back
 		}
 		d.signed = append(d.signed, r)

@@ -25,6 +25,8 @@ func TestCopiedSignature(t *testing.T) {
 	}
 	approved, requested := review(handoff.Approved, 0), review(handoff.ChangesRequested, 1)
 	unsigned, dismissed := review(handoff.Approved, -1), review(handoff.Dismissed, -1)
+	takenBack, junk := review(handoff.Dismissed, 1), review(handoff.Approved, 0)
+	junk.Signature.Value = "junk"
 	type line struct {
 		by   string
 		fact *handoff.ArtifactReviewed
@@ -38,7 +40,11 @@ func TestCopiedSignature(t *testing.T) {
 		"by the author":                {[]line{{"author", approved}}, false},
 		"changed since":                {[]line{{"alice", approved}, {"alice", requested}}, false},
 		"copied after the change":      {[]line{{"alice", approved}, {"alice", requested}, {"bob", approved}}, false},
-		"copied after the dismissal":   {[]line{{"alice", approved}, {"alice", dismissed}, {"bob", approved}}, false},
+		"copied after the dismissal":   {[]line{{"alice", approved}, {"alice", takenBack}, {"bob", approved}}, false},
+		"dismissed, not signed":        {[]line{{"alice", approved}, {"alice", dismissed}}, true},
+		"approved again, not signed":   {[]line{{"alice", approved}, {"alice", unsigned}}, true},
+		"forged before":                {[]line{{"bob", junk}, {"alice", approved}}, true},
+		"forged":                       {[]line{{"alice", junk}}, false},
 		"request replaced in her name": {[]line{{"alice", requested}, {"alice", unsigned}, {"bob", approved}}, false},
 		"another requests, not signed": {[]line{{"alice", approved}, {"bob", review(handoff.ChangesRequested, -1)}}, false},
 		"approved again elsewhere":     {[]line{{"alice", requested}, {"alice2", review(handoff.Approved, 2)}}, true},
@@ -59,12 +65,11 @@ func TestCopiedSignature(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range a.SignedReviews { // one key
-			a.SignedReviews[i].Signed.By = "alice@example.com"
-		}
-		for i, r := range a.Reviews {
-			if r.Signed != nil {
-				a.Reviews[i].Signed.By = "alice@example.com"
+		for _, list := range [][]handoff.Review{a.SignedReviews, a.Reviews} { // one key
+			for i, r := range list {
+				if r.Signed != nil && r.Signed.Value == "v" {
+					list[i].Signed.By = "alice@example.com"
+				}
 			}
 		}
 		a.Authenticated = true
