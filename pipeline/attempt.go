@@ -34,7 +34,8 @@ type Attempt struct {
 
 // An Outdated is a file in the folder of a run that has the content of an attempt
 // before the newest: somebody took it back, or the process that submitted the
-// newest was killed before it wrote the file.
+// newest was killed before it wrote the file. It can also be the definition, pipeline.yaml, that
+// was edited or removed: the recorded one counts.
 type Outdated struct {
 	Stage string `json:"stage"`
 	Path  string `json:"path"`
@@ -42,13 +43,21 @@ type Outdated struct {
 	Rev   int    `json:"rev"`
 }
 
+const definition = "pipeline.yaml"
+
 // String returns what is wrong with the file.
 func (o Outdated) String() string {
+	if o.Stage == definition {
+		return fmt.Sprintf("%s is not %s@v%d, the definition that was recorded and counts", o.Path, o.Ref, o.Rev)
+	}
 	return fmt.Sprintf("%s has the content of an earlier attempt than %s@v%d, the newest", o.Path, o.Ref, o.Rev)
 }
 
-// Hint suggests to write the newest attempt.
+// Hint suggests to write the newest attempt, or the definition.
 func (o Outdated) Hint(issue string) handoff.Hint {
+	if o.Stage == definition {
+		return handoff.Suggest("read the recorded one", handoff.ActionRead, fmt.Sprintf("%s@v%d", o.Ref, o.Rev))
+	}
 	return handoff.Suggest("write the newest attempt", handoff.ActionRewrite, issue, o.Stage)
 }
 

@@ -272,7 +272,7 @@ func ExampleWorkspace_Pipelines() {
 	defer w.Close()
 
 	p := w.Pipelines()
-	if _, err := p.Init("42", pipelines.InitOptions{}); err != nil {
+	if _, err := p.Init(ctx, "42", pipelines.InitOptions{}); err != nil {
 		log.Fatal(err)
 	}
 	step, err := p.Next(ctx, "42", false)

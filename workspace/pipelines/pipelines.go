@@ -153,9 +153,9 @@ type InitOptions struct {
 // Init creates the folder of a run, unless it exists, with the definition of its pipeline,
 // which the run keeps. Kinds: Invalid (no such pipeline, a mistake in its definition),
 // Conflict (the run has another definition).
-func (p Runs) Init(issue string, o InitOptions) (pipeline.Run, error) {
+func (p Runs) Init(ctx context.Context, issue string, o InitOptions) (pipeline.Run, error) {
 	return in(p.of(issue), func(r *progress.Runs) (pipeline.Run, error) {
-		return r.Init(issue, o.Complexity, o.Pipeline)
+		return r.Init(ctx, issue, o.Complexity, o.Pipeline)
 	})
 }
 

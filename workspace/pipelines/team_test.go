@@ -42,7 +42,7 @@ func newTeam(t *testing.T, definition string) *team {
 	m.git("init", "-q", "-b", "main")
 	m.git("add", ".")
 	m.git("-c", "user.name=n", "-c", "user.email=e@example.com", "commit", "-q", "-m", "one")
-	_, err := m.member("lead").Pipelines().Init(m.issue, pipelines.InitOptions{})
+	_, err := m.member("lead").Pipelines().Init(m.Context(), m.issue, pipelines.InitOptions{})
 	m.must(err)
 	return m
 }
@@ -286,7 +286,7 @@ func TestTeamNightly(t *testing.T) {
 	m.attempts()
 	_, err := m.member("lead").Pipelines().Archive(t.Context(), m.issue, pipeline.ArchiveOptions{Force: true})
 	m.must(err)
-	_, err = m.member("lead").Pipelines().Init(m.issue, pipelines.InitOptions{})
+	_, err = m.member("lead").Pipelines().Init(m.Context(), m.issue, pipelines.InitOptions{})
 	m.must(err)
 	m.made = 0
 	m.next("collect:collector")

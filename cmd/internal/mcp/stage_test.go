@@ -26,7 +26,7 @@ func TestOwnPipelineByTools(t *testing.T) {
 	w, err := workspace.Open(f.dir, workspace.Options{})
 	must(t, err)
 	t.Cleanup(func() { w.Close() })
-	_, err = w.Pipelines().Init("1", pipelines.InitOptions{})
+	_, err = w.Pipelines().Init(t.Context(), "1", pipelines.InitOptions{})
 	must(t, err)
 	must(t, os.Remove(filepath.Join(f.dir, "handoff.pipeline.yaml")))
 	s := f.connect("test", nil)

@@ -45,7 +45,7 @@ records of its newest attempts.`,
 			if restore {
 				run, err = p.Restore(c.Context(), args[0])
 			} else {
-				run, err = p.Init(args[0], pipelines.InitOptions{Complexity: complexity, Pipeline: name})
+				run, err = p.Init(c.Context(), args[0], pipelines.InitOptions{Complexity: complexity, Pipeline: name})
 			}
 			if err != nil {
 				return err

@@ -178,7 +178,7 @@ func TestHome(t *testing.T) {
 	must(t, err)
 	s.publishAs(handoff.Producer{Agent: "builder", TaskID: "T-7"},
 		handoff.Draft{Body: strings.NewReader("x"), Channel: "design", Title: "Look at this", AskReview: true})
-	_, err = s.ws.Pipelines().Init("42", pipelines.InitOptions{})
+	_, err = s.ws.Pipelines().Init(t.Context(), "42", pipelines.InitOptions{})
 	must(t, err)
 	s.eventually("/?since=24h", `>Look at this</a><span class="tag`) // the news are read
 	page := s.eventually("/?since=24h", "grep -rn q .</code>")

@@ -67,7 +67,7 @@ func TestBoard(t *testing.T) {
 `), 0o666))
 	p := s.ws.Pipelines()
 	for _, issue := range []string{"7", "8"} {
-		_, err := p.Init(issue, pipelines.InitOptions{})
+		_, err := p.Init(t.Context(), issue, pipelines.InitOptions{})
 		must(t, err)
 	}
 	for range 2 {

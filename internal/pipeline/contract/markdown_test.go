@@ -392,8 +392,11 @@ satisfied. An attestation from before the submission counts until the command fa
 such as FAIL, blocked or rejected without a route is for a person to decide.
 
 The files of a run are in ` + "`.pipeline/ISSUE`" + `, or in ` + "`FOLDER/ISSUE`" + ` if the pipeline has the key ` + "`folder`" + `.
-A linked worktree uses those of the main worktree. A run keeps the definition that it started with: it is
-` + "`pipeline.yaml`" + ` in ` + "`.pipeline/ISSUE`" + `, and is recorded. A folder without it is a run of the built-in pipeline.
+A linked worktree uses those of the main worktree. A run keeps the definition that it started with: ` + "`init`" + `, or
+the first ` + "`put`" + ` or ` + "`adopt`" + `, records it, and the first record counts. ` + "`pipeline.yaml`" + ` in ` + "`.pipeline/ISSUE`" + ` is a copy
+for people. If it was edited or removed, every command goes by the record and names the file, and the run is archived
+only with ` + "`--force`" + `; to write it again, remove it and run ` + "`handoff pipeline init ISSUE --restore`" + `. A run
+whose definition has no record has that of the file, and without the file the built-in pipeline.
 
 ## Folders of other tools
 

@@ -80,7 +80,7 @@ func (r *Runs) AdoptAt(ctx context.Context, dir string, dryRun, define bool) (pi
 		own := *r
 		own.Pipeline = p
 		if !dryRun {
-			if _, err := own.initWith(issue, "", p); err != nil {
+			if _, err := own.initWith(ctx, issue, "", p); err != nil {
 				return list, err
 			}
 		}

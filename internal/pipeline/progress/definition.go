@@ -49,52 +49,82 @@ func (d Definitions) Named(name string) (*contract.Pipeline, error) {
 		handoff.Advice("use "+strings.Join(known, ", ")))
 }
 
-// Of returns r with the pipeline of a run, by its name: the definition that it has in its
-// folder, or, if the folder was removed, in its records. A folder without one is that of
+// Of returns r with the pipeline of a run, by its name: the definition that was recorded,
+// whatever the file in its folder says, otherwise that file. A folder without one is that of
 // the preset, and a run that does not exist yet has the default pipeline.
 func (r *Runs) Of(ctx context.Context, name string) (*Runs, error) {
 	own := *r
+	base := strings.TrimPrefix(name, contract.Completed+"/")
+	issue := contract.IssueOf(base)
+	if name != "" && contract.CheckIssue(issue) != nil {
+		own.Pipeline = contract.Preset() // the error comes later
+		return &own, nil
+	}
 	var err error
-	own.Pipeline, err = r.pipelineOf(ctx, name)
+	for _, dir := range []string{path.Join(contract.Folder, base), path.Join(contract.Folder, contract.Completed, base)} {
+		if name == "" || base != name && path.Base(path.Dir(dir)) != contract.Completed || !exists(r.Files, dir) {
+			continue
+		}
+		own.Pipeline, err = own.pipelineIn(ctx, issue, dir)
+		return &own, err
+	}
+	if name != "" {
+		own.Pipeline, err = own.recordedPipeline(ctx, issue, path.Join(contract.Folder, base))
+	}
+	if err == nil && own.Pipeline == nil {
+		own.Pipeline, err = r.defaultPipeline(name != "")
+	}
 	return &own, err
 }
 
-func (r *Runs) pipelineOf(ctx context.Context, name string) (*contract.Pipeline, error) {
-	if name == "" {
-		p, err := r.Definitions.Named("")
-		if own, failed := r.Definitions(); failed == nil && len(own) > 1 && own[""] == nil {
-			return contract.Preset(), nil
-		}
-		return p, err
+// defaultPipeline returns the pipeline of a run that does not exist yet. Of a run whose name is
+// known it is the preset if the definitions can't be read.
+func (r *Runs) defaultPipeline(named bool) (*contract.Pipeline, error) {
+	own, err := r.Definitions()
+	if several := err == nil && len(own) > 1 && own[""] == nil; several || err != nil && named {
+		return contract.Preset(), nil
 	}
-	base := strings.TrimPrefix(name, contract.Completed+"/")
-	issue := contract.IssueOf(base)
-	if contract.CheckIssue(issue) != nil {
-		return contract.Preset(), nil // the error comes later
+	return r.Definitions.Named("")
+}
+
+// pipelineIn returns the pipeline of a run in a folder, and notes whether its file has it.
+func (r *Runs) pipelineIn(ctx context.Context, issue, dir string) (*contract.Pipeline, error) {
+	file := path.Join(dir, contract.RunDefinition)
+	b, failed := plainfile.ReadIn(r.Files, file, contract.MaxFile)
+	p, err := r.recordedPipeline(ctx, issue, dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case p != nil:
+		if failed != nil || !bytes.Equal(b, p.Source()) {
+			r.edited = &pipeline.Outdated{Stage: contract.RunDefinition, Path: path.Join(r.Base, file),
+				Ref: issue + "/" + contract.RunDefinition, Rev: 1}
+		}
+		return p, nil
+	case errors.Is(failed, fs.ErrNotExist):
+		return contract.Preset(), nil
+	case failed != nil:
+		return nil, handoff.E("read pipeline", file, handoff.Unavailable, durable.Reason(failed),
+			handoff.Advice("make it a readable file"))
 	}
-	for _, dir := range []string{path.Join(contract.Folder, base), path.Join(contract.Folder, contract.Completed, base)} {
-		if base != name && path.Base(path.Dir(dir)) != contract.Completed || !exists(r.Files, dir) {
-			continue
+	return contract.ParseRun(file, b)
+}
+
+// recordedPipeline returns the definition that was recorded first for the run with a folder, nil
+// for none: who works on a run can't change it, nor withdraw it.
+func (r *Runs) recordedPipeline(ctx context.Context, issue, dir string) (*contract.Pipeline, error) {
+	page, err := r.Hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: issue, Name: contract.RunDefinition,
+		IncludeInactive: true})
+	for _, a := range slices.Backward(page.Artifacts) {
+		if a.Root == "" && a.Path == path.Join(dir, contract.RunDefinition) {
+			r.definition = &a
+			break
 		}
-		b, err := plainfile.ReadIn(r.Files, path.Join(dir, contract.RunDefinition), contract.MaxFile)
-		if errors.Is(err, fs.ErrNotExist) {
-			return contract.Preset(), nil
-		}
-		if err != nil {
-			return nil, handoff.E("read pipeline", path.Join(dir, contract.RunDefinition), handoff.Unavailable,
-				durable.Reason(err), handoff.Advice("make it a readable file"))
-		}
-		return contract.ParseRun(path.Join(dir, contract.RunDefinition), b)
 	}
-	page, err := r.Hub.Artifacts(ctx, handoff.ArtifactQuery{Namespace: issue, Name: contract.RunDefinition, Limit: 1})
-	if err != nil || len(page.Artifacts) == 0 {
-		p, failed := r.Definitions.Named("")
-		if failed != nil && len(page.Artifacts) == 0 {
-			p, failed = contract.Preset(), nil
-		}
-		return p, errors.Join(err, failed)
+	if err != nil || r.definition == nil {
+		return nil, err
 	}
-	body, err := r.Hub.Open(ctx, page.Artifacts[0].ID)
+	body, err := r.Hub.Open(ctx, r.definition.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -132,27 +162,27 @@ func (r *Runs) Holder(ctx context.Context, file string) (run, name string) {
 
 // Init creates the folder of a run with folder.Init, and its definition, unless it has the
 // preset. With a name the run has that pipeline. A run keeps its definition: the kind is
-// Conflict if it has another one.
-func (r *Runs) Init(issue, complexity, name string) (pipeline.Run, error) {
+// Conflict if it has another one. The definition is recorded, see Of.
+func (r *Runs) Init(ctx context.Context, issue, complexity, name string) (pipeline.Run, error) {
 	run := pipeline.Run{Issue: issue}
 	if p := r.Pipeline; name == "" && exists(r.Files, path.Join(contract.Folder, issue)) {
-		return r.initWith(issue, complexity, p)
+		return r.initWith(ctx, issue, complexity, p)
 	}
 	p, err := r.Definitions.Named(name)
 	if err != nil {
 		return run, err
 	}
-	if known := contract.CheckIssue(issue) == nil && exists(r.Files, path.Join(contract.Folder, issue)); known &&
-		!bytes.Equal(p.Source(), r.Pipeline.Source()) {
+	known := contract.CheckIssue(issue) == nil && exists(r.Files, path.Join(contract.Folder, issue))
+	if (known || r.isDefined(issue)) && !bytes.Equal(p.Source(), r.Pipeline.Source()) {
 		return run, handoff.E("init", issue, handoff.Conflict,
 			errors.New("the run exists with another definition, which it keeps"),
 			handoff.Suggest("archive it first", handoff.ActionArchive, issue))
 	}
-	return r.initWith(issue, complexity, p)
+	return r.initWith(ctx, issue, complexity, p)
 }
 
 // initWith is Init with a pipeline.
-func (r *Runs) initWith(issue, complexity string, p *contract.Pipeline) (pipeline.Run, error) {
+func (r *Runs) initWith(ctx context.Context, issue, complexity string, p *contract.Pipeline) (pipeline.Run, error) {
 	run := pipeline.Run{Issue: issue}
 	if complexity != "" && p.Planner == "" {
 		return run, handoff.E("init", issue, handoff.Invalid,
@@ -164,21 +194,20 @@ func (r *Runs) initWith(issue, complexity string, p *contract.Pipeline) (pipelin
 	if err != nil || known || p.Source() == nil {
 		return run, err
 	}
-	file := path.Join(dir, contract.RunDefinition)
-	err = durable.Create(r.Files, file, func(w io.Writer) error {
-		_, err := w.Write(p.Source())
-		return err
-	})
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return run, handoff.E("init", file, handoff.Unavailable, durable.Reason(err), handoff.Advice(folder.WritableHint))
-	}
-	return run, nil
+	own := *r
+	own.Pipeline = p
+	return run, own.recordDefinition(ctx, issue)
+}
+
+// isDefined reports whether the definition of a run that is not archived is recorded.
+func (r *Runs) isDefined(issue string) bool {
+	return r.definition != nil && path.Dir(r.definition.Path) == path.Join(contract.Folder, issue)
 }
 
 // recordDefinition records the definition of a run, once, and creates its file.
 func (r *Runs) recordDefinition(ctx context.Context, issue string) error {
 	source := r.Pipeline.Source()
-	if source == nil {
+	if source == nil || r.isDefined(issue) {
 		return nil
 	}
 	d := handoff.Draft{Channel: "pipeline", Name: contract.RunDefinition, Title: title("definition", issue),

@@ -47,6 +47,10 @@ func (r *Runs) Gate(ctx context.Context, issue, stage, base string) (pipeline.Ga
 		result.Findings = append(result.Findings, pipeline.Finding{Level: pipeline.Warning,
 			Check: string(handoff.NoticeCompeting), Text: ids[0] + " competes with " + strings.Join(ids[1:], " ")})
 	}
+	if r.edited != nil {
+		result.Findings = append(result.Findings, pipeline.Finding{Level: pipeline.Warning, Check: "definition",
+			Text: r.edited.String()})
+	}
 	g := pipeline.Gate{GateResult: result}
 	if g.Rejected || len(ids) > 0 {
 		step, failed := r.next(ctx, s)

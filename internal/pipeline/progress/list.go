@@ -35,6 +35,9 @@ func addRun(l *pipeline.List, ctx context.Context, r *Runs, name string, read fu
 		step, err = r.next(ctx, s)
 	}
 	run := pipeline.RunSummary{Name: name, Issue: s.Issue, Folder: s.file(""), Archived: s.Archived, Status: "unreadable"}
+	if r.edited != nil {
+		l.Warnings = append(l.Warnings, name+": "+r.edited.String())
+	}
 	if err != nil {
 		l.Warnings = append(l.Warnings, name+": "+reasonOf(err))
 	} else {

@@ -119,6 +119,9 @@ func (r *Runs) Put(ctx context.Context, sub Submission) (Receipt, error) {
 		return receipt, err
 	}
 	receipt.Warnings = append(receipt.Warnings, r.end(ctx, own, session.Completed)...)
+	if r.edited != nil {
+		receipt.Warnings = append(receipt.Warnings, r.edited.String())
+	}
 	if sub.Agent == "" {
 		receipt.Warnings = append(receipt.Warnings, "no agent is named; the writer of this stage is "+stage.Writer)
 	}

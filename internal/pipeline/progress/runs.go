@@ -51,6 +51,9 @@ type Runs struct {
 	// Base is the prefix of the paths in answers, "" if they are relative to the
 	// workspace.
 	Base string
+
+	definition *handoff.Artifact  // the record of the definition, nil for none; see Of
+	edited     *pipeline.Outdated // the file of the definition, if it does not have it
 }
 
 // verdict returns the result of the gate of a stage whose artifact is submitted, nil if
@@ -106,6 +109,9 @@ func (r *Runs) read(ctx context.Context, issue string) (State, []handoff.Artifac
 	}
 	s.Base = r.Base
 	r.addRecords(ctx, &s, records)
+	if r.edited != nil && missing == nil {
+		s.Outdated = append(s.Outdated, *r.edited)
+	}
 	return s, records, missing
 }
 
@@ -233,6 +239,9 @@ func (r *Runs) restore(ctx context.Context, issue string) ([]string, error) {
 		return nil, err
 	}
 	heads := r.currentHeads(records, issue)
+	if r.isDefined(issue) {
+		heads[contract.RunDefinition] = *r.definition
+	}
 	if len(heads) == 0 {
 		return nil, handoff.E("restore run", issue, handoff.NotFound, errors.New("no records of a current run"),
 			handoff.Suggest("list the runs", handoff.ActionRuns))

@@ -242,13 +242,13 @@ func TestStartedBySubagent(t *testing.T) {
 // while work on it was open.
 func TestStartAfterArchive(t *testing.T) {
 	s := newFixture(t)
-	_, err := s.Runs.Init("1", "", "")
+	_, err := s.Runs.Init(t.Context(), "1", "", "")
 	must(t, err)
 	first, err := s.as("a").start("1", "plan", false)
 	must(t, err)
 	_, err = s.Runs.Archive(t.Context(), "1", pipeline.ArchiveOptions{Force: true})
 	must(t, err)
-	_, err = s.Runs.Init("1", "", "")
+	_, err = s.Runs.Init(t.Context(), "1", "", "")
 	must(t, err)
 	if step, err := s.as("b").start("1", "plan", false); err != nil || len(step.Open) != 1 {
 		t.Errorf("start in the new run: %+v, %v, want no open work but its own", step.Open, err)
