@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,6 +34,21 @@ func runServer(config string) error {
 	s.Start()
 	s.WaitForShutdown()
 	return nil
+}
+
+// waitStopped returns when no thread of a process runs any more, some time after the signal.
+func waitStopped(t *testing.T, pid int) {
+	t.Helper()
+	for running := true; running; {
+		states, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		if err != nil || len(states) == 0 {
+			t.Fatal("the server has no threads: ", err)
+		}
+		running = slices.ContainsFunc(states, func(file string) bool {
+			b, err := os.ReadFile(file)
+			return err == nil && !strings.Contains(string(b), ") T ")
+		})
+	}
 }
 
 // TestStoppedServer publishes to a server that does not answer, as one whose machine is
@@ -74,7 +91,10 @@ func TestStoppedServer(t *testing.T) {
 	if out, code, _ := u.run(t, "one", "publish", "first.md", "--channel", "design"); code != 0 {
 		t.Fatalf("publish = %q, %d", out, code)
 	}
-	stop := func() { signal(syscall.SIGSTOP) }
+	stop := func() {
+		signal(syscall.SIGSTOP)
+		waitStopped(t, p.Process.Pid)
+	}
 	for i, prepare := range []func(){stop, func() { proxied.sending.Store(&stop) }} {
 		name := fmt.Sprint("later-", i, ".md")
 		u.write(t, "one", name, []byte(name))
